@@ -1,0 +1,4 @@
+// tools/main.cpp - placeholder until the command table lands.
+int main() {
+  return 1;
+}
