@@ -127,7 +127,7 @@ Manifest manifest_from(const Json& json) {
   if (m.propagation) {
     need(m.propagation->weights.size() == m.levels.size(), "weights: not one a level");
     need(m.propagation->column_norms.size() == m.features, "column_norms: not one a column");
-    need(m.propagation->scale_bits >= 8 && m.propagation->scale_bits <= 30, "scale_bits: outside 8 to 30");
+    need(m.propagation->scale_bits >= 8 && m.propagation->scale_bits <= 29, "scale_bits: outside 8 to 29");
     for (std::size_t level = 1; level < m.levels.size(); ++level)
       need(m.levels[level].partitions.size() == spans, "levels: not one partition a span");
   }

@@ -27,7 +27,9 @@ StatePartitionWriter::StatePartitionWriter(const std::filesystem::path& store, s
       level_(level),
       range_(range),
       columns_(columns) {
-  writer_.append_values(members);
+  NodeId stored = 0;
+  for (const std::uint64_t word : members) stored += static_cast<NodeId>(std::popcount(word));
+  if (stored < range.size() && !members.empty()) writer_.append_values(members);
   writer_.align(64);
 }
 
