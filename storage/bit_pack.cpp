@@ -45,25 +45,23 @@ HWY_INLINE Vector broadcast_last(Lanes16, Vector v) {
 
 #else
 
-// Values [from, from + lanes) of the run at `src`. Four or more lanes of w bits that start at a multiple of 4 bits lie
-// within one vector that is loaded from their first byte.
+// Values [from, from + lanes) of the run at `src`. They start at a multiple of 4 bits, since there are at least four
+// lanes, so their words lie within one vector loaded from their first byte.
 HWY_INLINE Vector unpack_vector(Lanes16 d, const std::uint8_t* src, unsigned width, std::size_t from) {
-  const std::size_t lanes = hn::Lanes(d);
+  const hn::Repartition<std::uint8_t, Lanes16> d8;
   const std::size_t first_bit = from * width;
-  const auto words = hn::LoadU(hn::Repartition<std::uint8_t, Lanes16>(), src + first_bit / 8);
-  const Vector source = hn::BitCast(d, words);
-  const Vector bit =
-      hn::Add(hn::Mul(hn::Iota(d, 0), hn::Set(d, width)), hn::Set(d, static_cast<std::uint32_t>(first_bit % 8)));
-  const Vector last_lane = hn::Set(d, static_cast<std::uint32_t>(lanes - 1));
-  const Vector word = hn::ShiftRight<5>(bit);
+  src += first_bit / 8;
+  const Vector words = hn::BitCast(d, hn::LoadU(d8, src));
+  const Vector next_words = hn::BitCast(d, hn::LoadU(d8, src + sizeof(std::uint32_t)));
+  Vector bit = hn::Mul(hn::Iota(d, 0), hn::Set(d, width));
+  if (hn::Lanes(d) < 8) bit = hn::Add(bit, hn::Set(d, static_cast<std::uint32_t>(first_bit % 8)));
+  const auto word = hn::IndicesFromVec(d, hn::ShiftRight<5>(bit));
   const Vector shift = hn::And(bit, hn::Set(d, 31));
-  // The next word wraps around where a value ends with its word; its bits are then masked away.
-  const Vector next_word = hn::And(hn::Add(word, hn::Set(d, 1)), last_lane);
-  const Vector low = hn::TableLookupLanes(source, hn::IndicesFromVec(d, hn::And(word, last_lane)));
-  const Vector high = hn::TableLookupLanes(source, hn::IndicesFromVec(d, next_word));
+  const Vector low = hn::Shr(hn::TableLookupLanes(words, word), shift);
   // Two shifts to the left, as one by 32 would be undefined.
-  const Vector joined = hn::Or(hn::Shr(low, shift), hn::Shl(hn::Add(high, high), hn::Xor(shift, hn::Set(d, 31))));
-  return hn::And(joined, hn::Set(d, static_cast<std::uint32_t>((std::uint64_t{1} << width) - 1)));
+  const Vector next = hn::TableLookupLanes(next_words, word);
+  const Vector high = hn::Shl(hn::Add(next, next), hn::Xor(shift, hn::Set(d, 31)));
+  return hn::And(hn::Or(low, high), hn::Set(d, static_cast<std::uint32_t>((std::uint64_t{1} << width) - 1)));
 }
 
 // Lane i becomes the sum of lanes 0 to i, modulo 2^32.
@@ -101,48 +99,71 @@ bool sum_wide_group(Lanes16 d, const std::uint8_t* src, unsigned width, std::siz
   return true;
 }
 
+// Bytes that may be read kGroupReach from any place: the last ones from a copy with zeros behind it.
+class PaddedBytes {
+ public:
+  explicit PaddedBytes(std::span<const std::byte> bytes)
+      : data_(reinterpret_cast<const std::uint8_t*>(bytes.data())), size_(bytes.size()) {
+    if (size_ >= kGroupReach)
+      std::memcpy(tail_.data(), data_ + size_ - kGroupReach, kGroupReach);  // of fixed size, as it is hot
+    else
+      std::copy_n(data_, size_, tail_.begin() + static_cast<std::ptrdiff_t>(kGroupReach - size_));
+  }
+  HWY_INLINE const std::uint8_t* at(std::size_t offset) const {
+    return offset + kGroupReach <= size_ ? data_ + offset : tail_.data() + (offset + kGroupReach - size_);
+  }
+
+ private:
+  const std::uint8_t* data_;
+  std::size_t size_;
+  std::array<std::uint8_t, 2 * kGroupReach> tail_{};
+};
+
 bool unpack_lists(const PackedLists& lists, NodeId* targets) {
   const Lanes16 d;
   const std::size_t lanes = hn::Lanes(d);
   const Vector gap_bias = hn::Iota(d, 1);
-  const auto* const runs = reinterpret_cast<const std::uint8_t*>(lists.runs.data());
-  const std::size_t size = lists.runs.size();
+  const PaddedBytes bytes(lists.bytes);
   const bool wide_graph = lists.num_nodes > kFastNodes;
+  if (lists.base >= lists.num_nodes) return false;
+  const NodeId first_end = lists.num_nodes - lists.base;
 
-  // Groups near the end are read from a padded copy of the last bytes.
-  alignas(64) std::array<std::uint8_t, 2 * kGroupReach> tail{};
-  const std::size_t tail_size = std::min(size, kGroupReach);
-  const std::size_t tail_begin = size - tail_size;
-  if (tail_size > 0) std::memcpy(tail.data(), runs + tail_begin, tail_size);
+  std::array<NodeId, kMaxPackedLists> firsts;
+  for (std::size_t group = 0; group < kMaxPackedLists; group += kPackGroup) {
+    const std::uint8_t* const run = bytes.at(lists.firsts_at + packed_bytes(group, lists.first_width));
+    for (std::size_t i = 0; i < kPackGroup; i += lanes)
+      hn::StoreU(unpack_vector(d, run, lists.first_width, i), d, firsts.data() + group + i);
+  }
 
-  const std::byte* width_at = lists.widths.data();
-  const NodeId* first = lists.firsts;
-  std::size_t at = 0;
+  const std::byte* width_at = lists.bytes.data() + lists.widths_at;
+  const NodeId* first = firsts.data();
+  std::size_t at = lists.runs_at;
   Vector highest = hn::Zero(d);  // of the ids that later groups build upon
   NodeId highest_last = 0;       // of the ids that end a list
   for (const std::uint32_t count : lists.counts) {
     if (count == 0) continue;
-    *targets = *first;
-    Vector carry = hn::Set(d, *first++);
+    const NodeId relative = *first++;
+    if (relative >= first_end) return false;
+    *targets = lists.base + relative;
+    Vector carry = hn::Set(d, *targets);
     NodeId* to = targets + 1;
     for (std::size_t left = count - 1; left > 0;) {
       const std::size_t in_group = std::min(left, kPackGroup);
       const unsigned width = std::to_integer<unsigned>(*width_at++);
-      const std::size_t bytes = packed_bytes(in_group, width);
-      if (width > kMaxPackWidth || bytes > size - at) return false;
-      const std::uint8_t* const src = size - at >= kGroupReach ? runs + at : tail.data() + (at - tail_begin);
+      const std::size_t size = packed_bytes(in_group, width);
+      if (width > kMaxPackWidth || size > lists.runs_end - at) return false;
+      const std::uint8_t* const run = bytes.at(at);
       if (HWY_UNLIKELY(width > kFastWidth || wide_graph)) {
-        if (!sum_wide_group(d, src, width, in_group, hn::GetLane(carry), lists.num_nodes, to)) return false;
+        if (!sum_wide_group(d, run, width, in_group, hn::GetLane(carry), lists.num_nodes, to)) return false;
         carry = hn::Set(d, to[in_group - 1]);
       } else {
         for (std::size_t i = 0; i < in_group; i += lanes) {
-          const Vector gaps = unpack_vector(d, src, width, i);
-          const Vector ids = hn::Add(prefix_sum(d, gaps), hn::Add(carry, gap_bias));
+          const Vector ids = hn::Add(prefix_sum(d, unpack_vector(d, run, width, i)), hn::Add(carry, gap_bias));
           hn::StoreU(ids, d, to + i);
           carry = broadcast_last(d, ids);
         }
       }
-      at += bytes;
+      at += size;
       to += in_group;
       left -= in_group;
       if (left > 0) highest = hn::Max(highest, carry);
@@ -150,7 +171,7 @@ bool unpack_lists(const PackedLists& lists, NodeId* targets) {
     targets += count;
     highest_last = std::max(highest_last, targets[-1]);
   }
-  return at == size && std::max(highest_last, hn::GetLane(highest)) < lists.num_nodes;
+  return at == lists.runs_end && std::max(highest_last, hn::GetLane(highest)) < lists.num_nodes;
 }
 
 }  // namespace unweave::HWY_NAMESPACE

@@ -30,18 +30,29 @@ void pack(std::span<const std::uint32_t> values, unsigned width, std::vector<std
 /// Value `index` of a packed run; the run must hold it.
 [[nodiscard]] std::uint32_t unpack_one(std::span<const std::byte> run, unsigned width, std::size_t index) noexcept;
 
-/// Neighbour lists as firsts and groups of (gap - 1): a list of c > 0 ids has ceil((c - 1) / kPackGroup) groups.
+inline constexpr std::size_t kMaxPackedLists = 32;
+
+/// Groups of gaps in a list of `count` ids, the first of which is stored apart.
+[[nodiscard]] constexpr std::size_t gap_groups(std::uint32_t count) noexcept {
+  return (std::size_t{count} + kPackGroup - 2) / kPackGroup;
+}
+
+/// At most kMaxPackedLists neighbour lists as packed first ids and groups of packed (gap - 1), anywhere in `bytes`.
 struct PackedLists {
-  std::span<const std::uint32_t> counts;
-  const NodeId* firsts;               ///< one for each non-empty list, below num_nodes
-  std::span<const std::byte> widths;  ///< one for each group; as many as counts ask for
-  std::span<const std::byte> runs;    ///< the groups' runs
+  std::span<const std::uint32_t> counts;  ///< ids in each list
   NodeId num_nodes;
+  NodeId base;           ///< added to each stored first id
+  unsigned first_width;  ///< at most kMaxPackWidth
+  std::span<const std::byte> bytes;
+  std::size_t firsts_at;  ///< a run of one value for each non-empty list
+  std::size_t widths_at;  ///< one byte for each group, gap_groups(count) for a list
+  std::size_t runs_at;    ///< the groups' runs; runs, widths and firsts lie inside `bytes`
+  std::size_t runs_end;
 };
 
-/// Writes the lists, concatenated, to `targets`, and up to kPackGroup elements of anything past them. Reads no byte
-/// outside the spans. True if all widths are valid, the groups fill `runs` exactly, each list strictly increases and
-/// all ids are below num_nodes; otherwise the contents of `targets` are unspecified.
+/// Writes the lists, concatenated, to `targets`, and up to kPackGroup elements of anything past them. Reads nothing
+/// outside the spans. True if all widths are valid, the groups fill their bytes exactly, each list strictly increases
+/// and all ids are below num_nodes; otherwise the contents of `targets` are unspecified.
 [[nodiscard]] bool unpack_lists(const PackedLists& lists, NodeId* targets);
 
 }  // namespace unweave

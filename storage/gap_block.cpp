@@ -34,14 +34,7 @@ struct FreeZstd {
   void operator()(ZSTD_DCtx* context) const noexcept { ZSTD_freeDCtx(context); }
 };
 
-std::size_t groups_of(std::uint32_t count) {
-  return count == 0 ? 0 : (count - 1 + kPackGroup - 1) / kPackGroup;
-}
-
-std::size_t groups_of(Counts counts) {
-  return std::transform_reduce(counts.begin(), counts.end(), std::size_t{0}, std::plus<>(),
-                               [](std::uint32_t count) { return groups_of(count); });
-}
+static_assert(kBlockNodes <= kMaxPackedLists && kDecodeSlack >= kPackGroup);
 
 std::size_t non_empty(Counts counts) {
   return static_cast<std::size_t>(std::count_if(counts.begin(), counts.end(), [](auto count) { return count > 0; }));
@@ -147,61 +140,62 @@ NodeId checked_first(NodeId base, std::uint32_t relative, NodeId num_nodes) {
   return base + relative;
 }
 
-// The parts of a packed block behind its header.
-struct PackedBlock {
-  unsigned first_width;
-  Bytes firsts, widths, runs;
-
-  PackedBlock(Reader reader, Counts counts) : first_width(reader.take_u8()) {
-    if (first_width > kMaxPackWidth) throw BlockError{"the first ids are wider than 32 bits"};
-    firsts = reader.take(packed_bytes(non_empty(counts), first_width));
-    widths = reader.take(groups_of(counts));
-    runs = reader.take_rest();
+// The lists of a packed block; `body` is what follows its header.
+PackedLists packed_lists(Bytes body, Counts counts, NodeId base, NodeId num_nodes) {
+  const unsigned first_width = Reader(body).take_u8();
+  if (first_width > kMaxPackWidth) throw BlockError{"the first ids are wider than 32 bits"};
+  std::size_t groups = 0;
+  std::size_t lists = 0;
+  for (const std::uint32_t count : counts) {
+    groups += gap_groups(count);
+    lists += count > 0 ? 1 : 0;
   }
-};
+  const std::size_t widths_at = 1 + packed_bytes(lists, first_width);
+  const std::size_t runs_at = widths_at + groups;
+  if (runs_at > body.size()) throw BlockError{"the block ends too early"};
+  return {counts, num_nodes, base, first_width, body, 1, widths_at, runs_at, body.size()};
+}
 
 void unpack_checked(const PackedLists& lists, NodeId* targets) {
   if (!unpack_lists(lists, targets)) throw BlockError{"the gaps do not make lists of nodes that fill the block"};
 }
 
-void decode_packed(Reader reader, Counts counts, NodeId base, NodeId num_nodes, NodeId* targets) {
-  const PackedBlock block(reader, counts);
-  std::array<NodeId, kBlockNodes> firsts;
-  const std::size_t lists = non_empty(counts);
-  for (std::size_t i = 0; i < lists; ++i)
-    firsts[i] = checked_first(base, unpack_one(block.firsts, block.first_width, i), num_nodes);
-  unpack_checked({counts, firsts.data(), block.widths, block.runs, num_nodes}, targets);
-}
-
-// Bytes of the runs of one list. Reads the widths of its groups from the front of `widths` and drops them there.
-std::size_t skip_runs(std::uint32_t count, Bytes& widths) {
-  const std::size_t groups = groups_of(count);
-  if (groups == 0) return 0;
-  std::size_t full = 0;
+// Bytes of the runs of one list of `count` ids, whose groups have `widths`.
+std::size_t runs_size(std::uint32_t count, Bytes widths) {
+  if (widths.empty()) return 0;
+  std::size_t sum = 0;
   unsigned widest = 0;
-  for (const std::byte width : widths.first(groups)) {
-    full += std::to_integer<unsigned>(width);
+  for (const std::byte width : widths) {
+    sum += std::to_integer<unsigned>(width);
     widest = std::max(widest, std::to_integer<unsigned>(width));
   }
   if (widest > kMaxPackWidth) throw BlockError{"a group is wider than 32 bits"};
-  const unsigned last = std::to_integer<unsigned>(widths[groups - 1]);
-  widths = widths.subspan(groups);
-  return packed_bytes(kPackGroup, 1) * (full - last) + packed_bytes(count - 1 - (groups - 1) * kPackGroup, last);
+  const unsigned last = std::to_integer<unsigned>(widths.back());
+  return packed_bytes(kPackGroup, 1) * (sum - last) + packed_bytes(count - 1 - (widths.size() - 1) * kPackGroup, last);
 }
 
-void decode_packed_list(Reader reader, Counts counts, std::size_t index, NodeId base, NodeId num_nodes,
-                        NodeId* targets) {
-  const PackedBlock block(reader, counts);
-  Bytes widths = block.widths;
-  Reader runs(block.runs);
-  for (std::size_t i = 0; i < index; ++i) runs.take(skip_runs(counts[i], widths));
-  const Bytes own_widths = widths.first(groups_of(counts[index]));
-  const Bytes own_runs = runs.take(skip_runs(counts[index], widths));
-  for (std::size_t i = index + 1; i < counts.size(); ++i) runs.take(skip_runs(counts[i], widths));
-  if (!runs.done()) throw BlockError{"bytes follow the block"};
-  const std::uint32_t relative = unpack_one(block.firsts, block.first_width, non_empty(counts.first(index)));
-  const NodeId first = checked_first(base, relative, num_nodes);
-  unpack_checked({counts.subspan(index, 1), &first, own_widths, own_runs, num_nodes}, targets);
+void decode_packed_list(Bytes body, Counts counts, std::size_t index, NodeId base, NodeId num_nodes, NodeId* targets) {
+  const PackedLists all = packed_lists(body, counts, base, num_nodes);
+  PackedLists one = all;
+  std::size_t widths_at = all.widths_at;
+  std::size_t runs_at = all.runs_at;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const std::size_t groups = gap_groups(counts[i]);
+    const std::size_t size = runs_size(counts[i], body.subspan(widths_at, groups));
+    if (i == index) {
+      one.widths_at = widths_at;
+      one.runs_at = runs_at;
+      one.runs_end = runs_at + size;
+    }
+    widths_at += groups;
+    runs_at += size;
+  }
+  if (runs_at != body.size()) throw BlockError{"the gaps do not fill the block"};
+  const Bytes firsts = body.subspan(all.firsts_at, all.widths_at - all.firsts_at);
+  one.base = checked_first(base, unpack_one(firsts, all.first_width, non_empty(counts.first(index))), num_nodes);
+  one.first_width = 0;
+  one.counts = counts.subspan(index, 1);
+  unpack_checked(one, targets);
 }
 
 // Unpacks the frame and calls read(reader) on its content, which read must use up.
@@ -274,7 +268,7 @@ void decode_block(Bytes bytes, Counts counts, NodeId num_nodes, NodeId* targets)
   const std::uint32_t encoding = reader.take_u8();
   const NodeId base = reader.take_u32();
   if (encoding == static_cast<std::uint32_t>(Encoding::kPacked)) {
-    decode_packed(reader, counts, base, num_nodes, targets);
+    unpack_checked(packed_lists(reader.take_rest(), counts, base, num_nodes), targets);
   } else if (encoding == static_cast<std::uint32_t>(Encoding::kZstd)) {
     with_frame_content(reader.take_rest(), [&](Reader& content) {
       for (const std::uint32_t count : counts) {
@@ -294,7 +288,7 @@ void decode_list(Bytes bytes, Counts counts, std::size_t index, NodeId num_nodes
   const std::uint32_t encoding = reader.take_u8();
   const NodeId base = reader.take_u32();
   if (encoding == static_cast<std::uint32_t>(Encoding::kPacked)) {
-    decode_packed_list(reader, counts, index, base, num_nodes, targets);
+    decode_packed_list(reader.take_rest(), counts, index, base, num_nodes, targets);
   } else if (encoding == static_cast<std::uint32_t>(Encoding::kZstd)) {
     with_frame_content(reader.take_rest(), [&](Reader& content) {
       for (std::size_t i = 0; i < index; ++i) skip_byte_coded(content, counts[i]);
