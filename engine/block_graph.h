@@ -5,12 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "storage/gap_block.h"
 #include "storage/types.h"
 
 namespace unweave {
-
-/// Nodes of one block; only a graph's last block may have fewer.
-inline constexpr NodeId kBlockNodes = 32;
 
 /// The adjacency lists of consecutive nodes, one after the other, without self loops. Every target is below the
 /// graph's num_nodes(): the gather kernels rely on it.

@@ -18,6 +18,8 @@ Graph::Graph(const std::filesystem::path& store, const Manifest& manifest, const
     shards_.emplace_back(store, manifest.shards[i], span_range(nodes_, i), nodes_);
     counts_.push_back(shards_.back().counts().data());
     arcs_ += shards_.back().arcs();
+    for (std::size_t block = 0; block < shards_.back().num_blocks(); ++block)
+      max_block_arcs_ = std::max(max_block_arcs_, shards_.back().block_arcs(block));
   }
   for (const Edge& edge : changes.removed) {
     if (!has_edge(edge.u, edge.v)) throw FormatError(store / manifest.changes->path, "removed edges", "no such edge in the shards");
@@ -104,6 +106,10 @@ void Graph::decode(std::size_t block, BlockBuffer& buffer, DecodedBlock& out) co
   std::copy(merged.begin(), merged.end(), buffer.targets.begin());
   out.counts = buffer.counts.data();
   out.targets = buffer.targets.data();
+}
+
+std::uint64_t Graph::max_decoded_bytes() const noexcept {
+  return (max_block_arcs_ + changed_arcs_ + kDecodeSlack) * 5 / 4 * sizeof(NodeId);
 }
 
 void Graph::prefetch(std::size_t first_block, std::size_t last_block) const noexcept {

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/block_graph.h"
 #include "storage/manifest.h"
 #include "storage/run_file.h"
 #include "storage/shard.h"
@@ -17,22 +18,14 @@
 
 namespace unweave {
 
-/// Space for one decoded block; reused from block to block by one thread.
-struct BlockBuffer {
-  std::vector<std::uint32_t> counts;
-  std::vector<NodeId> targets;
-};
-
-/// The lists of one block, concatenated, without self loops; points into a BlockBuffer or a shard.
-struct DecodedBlock {
-  NodeId first = 0;
-  std::uint32_t nodes = 0;
-  const std::uint32_t* counts = nullptr;
-  const NodeId* targets = nullptr;
-};
-
 class Graph {
  public:
+  /// Space for one decoded block; reused from block to block by one thread.
+  struct BlockBuffer {
+    std::vector<std::uint32_t> counts;
+    std::vector<NodeId> targets;
+  };
+
   /// Opens the shards of a manifest and applies its changes. Throws DataError, FormatError.
   Graph(const std::filesystem::path& store, const Manifest& manifest, const Changes& changes);
 
@@ -52,6 +45,8 @@ class Graph {
   [[nodiscard]] bool has_edge(NodeId u, NodeId v) const;
   /// The lists of nodes [32 block, 32 block + 32), changes applied. Throws FormatError.
   void decode(std::size_t block, BlockBuffer& buffer, DecodedBlock& out) const;
+  /// The most memory that one BlockBuffer comes to hold.
+  [[nodiscard]] std::uint64_t max_decoded_bytes() const noexcept;
   void prefetch(std::size_t first_block, std::size_t last_block) const noexcept;
 
   /// The edge must exist, u != v.
@@ -79,6 +74,7 @@ class Graph {
   NodeId nodes_;
   std::uint64_t arcs_ = 0;
   std::uint64_t changed_arcs_ = 0;
+  std::uint64_t max_block_arcs_ = 0;  ///< of the shards; insertions add at most their own number
   unsigned span_log2_;
   NodeId span_mask_;
   std::vector<Shard> shards_;

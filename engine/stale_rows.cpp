@@ -110,6 +110,18 @@ void StaleRows::erase(NodeId node) {
   table_.set(node, RowTable::kEmpty);
 }
 
+void StaleRows::clear() {
+  table_.clear();
+  rows_.clear();
+  free_.clear();
+  for (std::uint32_t c = 0; c < columns_; ++c) {
+    squares_[c] = 0;
+    magnitudes_[c] = 0;
+    sums_[c] = 0;
+  }
+  bytes_ = 0;
+}
+
 std::vector<NodeId> StaleRows::nodes() const {
   std::vector<NodeId> ids;
   ids.reserve(size());

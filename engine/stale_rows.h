@@ -37,6 +37,7 @@ class StaleRows {
   /// Replaces the row of a node whose degree is `degree`; an all-zero delta removes it.
   void set(NodeId node, std::uint32_t degree, const std::int32_t* delta);
   void erase(NodeId node);
+  void clear();
   /// The stale nodes, sorted.
   [[nodiscard]] std::vector<NodeId> nodes() const;
   /// Per column, sum over stale rows of d * delta^2, in units of 2^(-2 scale_bits).

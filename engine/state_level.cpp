@@ -27,9 +27,7 @@ StateLevel::StateLevel(const std::filesystem::path& folder, const Manifest& mani
       nodes_(manifest.nodes),
       span_(span_nodes(manifest.nodes)),
       table_(manifest.nodes) {
-  const LevelFiles& files = manifest.levels[level];
-  for (std::size_t i = 0; i < files.partitions.size(); ++i)
-    partitions_.emplace_back(folder, files.partitions[i], level, span_range(nodes_, i), columns_);
+  replace(folder, manifest.levels[level].partitions);
   for (std::size_t i = 0; i < run.narrow_nodes.size(); ++i) {
     prepare(run.narrow_nodes[i]);
     std::memcpy(slot_row(table_.find(run.narrow_nodes[i])), &run.narrow_rows[i * columns_],
@@ -127,6 +125,7 @@ void StateLevel::replace(const std::filesystem::path& folder, const std::vector<
   for (std::size_t i = 0; i < partitions.size(); ++i)
     opened.emplace_back(folder, partitions[i], level_, span_range(nodes_, i), columns_);
   std::swap(partitions_, opened);
+  entries_ = partitions;
   table_.clear();
   slabs_.clear();
   free_slots_.clear();
@@ -152,7 +151,8 @@ FileEntry StateLevel::rewrite(const std::filesystem::path& folder, const StatePa
   return writer.finish();
 }
 
-void StateLevel::checkpoint(const std::filesystem::path& folder, LevelFiles& files, Run& run) const {
+std::vector<FileEntry> StateLevel::checkpoint(const std::filesystem::path& folder, Run& run) const {
+  std::vector<FileEntry> files = entries_;
   for (std::size_t i = 0; i < partitions_.size(); ++i) {
     const StatePartition& partition = partitions_[i];
     std::size_t dirty = 0;
@@ -160,7 +160,7 @@ void StateLevel::checkpoint(const std::filesystem::path& folder, LevelFiles& fil
     // Past a quarter, rewriting the partition costs at most four times what the run would, and every later open is
     // cheaper.
     if (dirty * 4 > partition.rows()) {
-      files.partitions[i] = rewrite(folder, partition);
+      files[i] = rewrite(folder, partition);
       continue;
     }
     table_.for_each(partition.range(), [&](NodeId node, std::uint32_t slot) {
@@ -176,6 +176,7 @@ void StateLevel::checkpoint(const std::filesystem::path& folder, LevelFiles& fil
       }
     });
   }
+  return files;
 }
 
 }  // namespace unweave

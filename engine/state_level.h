@@ -44,9 +44,9 @@ class StateLevel {
 
   /// Takes new partitions, one a span, written from a sweep; the overlay is forgotten.
   void replace(const std::filesystem::path& folder, const std::vector<FileEntry>& partitions);
-  /// Makes files of the present contents: partitions with many dirty rows are written anew, other dirty rows become a
-  /// run. `files` holds the present files and receives the new ones. The object goes on unchanged.
-  void checkpoint(const std::filesystem::path& folder, LevelFiles& files, Run& run) const;
+  /// Makes files of the present contents: partitions with many dirty rows are written anew, other dirty rows are added
+  /// to the run. Returns the partitions. The object goes on unchanged.
+  [[nodiscard]] std::vector<FileEntry> checkpoint(const std::filesystem::path& folder, Run& run) const;
   [[nodiscard]] const std::vector<StatePartition>& partitions() const noexcept { return partitions_; }
 
  private:
@@ -61,6 +61,7 @@ class StateLevel {
   std::uint32_t columns_;
   NodeId nodes_;
   NodeId span_;
+  std::vector<FileEntry> entries_;
   std::vector<StatePartition> partitions_;
   RowTable table_;
   std::vector<std::unique_ptr<std::int32_t[]>> slabs_;

@@ -130,6 +130,8 @@ Manifest manifest_from(const Json& json) {
     need(m.propagation->scale_bits >= 8 && m.propagation->scale_bits <= 29, "scale_bits: outside 8 to 29");
     for (std::size_t level = 1; level < m.levels.size(); ++level)
       need(m.levels[level].partitions.size() == spans, "levels: not one partition a span");
+    for (std::size_t level = 1; level + 1 < m.levels.size(); ++level)
+      need(m.propagation->all_rows || m.levels[level].counts.has_value(), "levels: reference counts are missing");
   }
   need(m.journal.find('/') == std::string::npos, "journal: not a plain file name");
   return m;
