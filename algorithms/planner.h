@@ -17,4 +17,8 @@ struct LevelCost {
 [[nodiscard]] LevelCost predict_level(std::uint64_t graph_arcs, std::uint64_t rows, std::uint64_t nodes,
                                       std::uint64_t pushed_arcs, std::uint32_t columns, std::size_t threads);
 
+/// The push alone, in seconds, when there is no choice.
+[[nodiscard]] double predict_push(std::uint64_t pushed_arcs, std::uint64_t rows, std::uint32_t columns,
+                                  std::size_t threads);
+
 }  // namespace unweave

@@ -67,10 +67,11 @@ UpdateReport Update::apply(const BatchChanges& changes, const Threshold& thresho
     repair.nodes.push_back(change.node);
     arcs += contents_.graph().degree(change.node);
   }
+  if (changes.nodes.empty()) return report;
   const std::uint32_t levels = embedding_.levels();
   const bool exact = std::all_of(threshold.begin(), threshold.end(), [](std::int64_t t) { return t == 0; });
   // Nothing needs to be captured when everything is computed anew.
-  const bool anew = exact && levels > 0 && !changes.nodes.empty() && recompute_pays(1, arcs, report);
+  const bool anew = exact && levels > 0 && recompute_pays(1, arcs, report);
   if (!anew) capture(repair);
 
   std::vector<NodeId> lost = lost_targets(contents_, changes);
@@ -170,13 +171,11 @@ void Update::recompute(std::uint32_t level, UpdateReport& report) {
 
 void Update::run_levels(Repair& repair, const Threshold& threshold, Sources& sources, UpdateReport& report) {
   const bool exact = std::all_of(threshold.begin(), threshold.end(), [](std::int64_t t) { return t == 0; });
-  const std::vector<std::int32_t> no_deltas;
   for (std::uint32_t level = 1; level <= embedding_.levels(); ++level) {
     if (repair.nodes.empty()) {
-      // A flush: the candidates of the level below are its stale rows, those just pushed to included.
+      // A flush: the candidates of the level below are its stale rows, besides those that the level before made hot.
       StaleRows& stale = embedding_.stale(level - 1);
       std::vector<std::int32_t> delta(embedding_.columns());
-      sources = Sources();
       for (const NodeId node : stale.nodes()) {
         std::fill(delta.begin(), delta.end(), 0);
         stale.add_to(node, 1, delta.data());
@@ -192,6 +191,7 @@ void Update::run_levels(Repair& repair, const Threshold& threshold, Sources& sou
         return;
       }
     } else if (!capture_only) {
+      report.seconds_predicted += predict_push(arcs, embedding_.cone().rows(level), embedding_.columns(), active_threads());
       report.plan.emplace_back("push");
     }
     Sources next;
@@ -282,7 +282,7 @@ void Update::sum_row(std::uint32_t level, const Sources& sources, const Repair& 
   for (std::uint32_t c = 0; c < columns; ++c) delta[c] -= published[c];
 }
 
-void Update::run_level(std::uint32_t level, const Sources& sources, const Repair& repair, const Threshold& threshold,
+void Update::run_level(std::uint32_t level, Sources& sources, const Repair& repair, const Threshold& threshold,
                        Sources& next, UpdateReport& report) {
   const std::uint32_t columns = embedding_.columns();
   const bool last_level = level == embedding_.levels();
@@ -290,8 +290,7 @@ void Update::run_level(std::uint32_t level, const Sources& sources, const Repair
   for (const NodeId node : sources.nodes) arcs += contents_.graph().degree(node);
   report.pushes += sources.nodes.size();
   report.arcs_visited += arcs;
-  Sources padded = sources;
-  padded.deltas.resize(padded.deltas.size() + kTilePadding);
+  sources.deltas.resize(sources.nodes.size() * columns + kTilePadding);
 
   // Pairs of receiver and source take 12 bytes an arc: receivers are cut into slices where that is too much.
   const std::uint64_t room = std::max<std::uint64_t>(budget_.available() / 4, std::uint64_t{1} << 20);
@@ -302,7 +301,7 @@ void Update::run_level(std::uint32_t level, const Sources& sources, const Repair
   std::vector<std::int32_t> deltas;
   for (std::uint64_t from = 0; from < contents_.num_nodes(); from += slice) {
     const std::uint64_t to = std::min<std::uint64_t>(from + slice, contents_.num_nodes());
-    collect(level, padded, repair, {static_cast<NodeId>(from), static_cast<NodeId>(to)}, touched);
+    collect(level, sources, repair, {static_cast<NodeId>(from), static_cast<NodeId>(to)}, touched);
     report.rows_touched += touched.rows.size();
     report.changed.insert(report.changed.end(), touched.rows.begin(), touched.rows.end());
     for (const NodeId node : touched.rows) embedding_.level(level).prepare(node);
@@ -311,7 +310,7 @@ void Update::run_level(std::uint32_t level, const Sources& sources, const Repair
       deltas.resize((last_level ? 1 : last - first) * columns);
       parallel_ranges(first, last, kRowGrain, [&](std::size_t begin, std::size_t end) {
         for (std::size_t i = begin; i < end; ++i)
-          sum_row(level, padded, repair, touched, i, last_level ? nullptr : &deltas[(i - first) * columns]);
+          sum_row(level, sources, repair, touched, i, last_level ? nullptr : &deltas[(i - first) * columns]);
       });
       if (!last_level)
         settle(level, std::span(touched.rows).subspan(first, last - first), deltas, repair, threshold, next);

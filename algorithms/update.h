@@ -58,7 +58,7 @@ class Update {
   void recompute(std::uint32_t level, UpdateReport& report);
   void capture(Repair& repair) const;
   void run_levels(Repair& repair, const Threshold& threshold, Sources& sources, UpdateReport& report);
-  void run_level(std::uint32_t level, const Sources& sources, const Repair& repair, const Threshold& threshold,
+  void run_level(std::uint32_t level, Sources& sources, const Repair& repair, const Threshold& threshold,
                  Sources& next, UpdateReport& report);
   void collect(std::uint32_t level, const Sources& sources, const Repair& repair, NodeRange slice,
                Touched& touched) const;

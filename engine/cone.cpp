@@ -82,7 +82,7 @@ std::vector<std::uint32_t> count_readers(const Contents& contents, const std::ve
   std::vector<std::uint32_t> counts(graph.num_nodes());
   // The graph is symmetric: the readers of v are those of its neighbours, and itself, that are rows above.
   parallel_ranges(0, graph.num_blocks(), 32, [&](std::size_t first, std::size_t last) {
-    BlockBuffer buffer;
+    Graph::BlockBuffer buffer;
     DecodedBlock block;
     for (std::size_t b = first; b < last; ++b) {
       graph.decode(b, buffer, block);

@@ -151,7 +151,7 @@ FileEntry StateLevel::rewrite(const std::filesystem::path& folder, const StatePa
   return writer.finish();
 }
 
-std::vector<FileEntry> StateLevel::checkpoint(const std::filesystem::path& folder, Run& run) const {
+std::vector<FileEntry> StateLevel::checkpoint(const std::filesystem::path& folder, bool fold, Run& run) const {
   std::vector<FileEntry> files = entries_;
   for (std::size_t i = 0; i < partitions_.size(); ++i) {
     const StatePartition& partition = partitions_[i];
@@ -159,7 +159,7 @@ std::vector<FileEntry> StateLevel::checkpoint(const std::filesystem::path& folde
     table_.for_each(partition.range(), [&](NodeId, std::uint32_t) { ++dirty; });
     // Past a quarter, rewriting the partition costs at most four times what the run would, and every later open is
     // cheaper.
-    if (dirty * 4 > partition.rows()) {
+    if (dirty * 4 > partition.rows() || (fold && dirty > 0)) {
       files[i] = rewrite(folder, partition);
       continue;
     }

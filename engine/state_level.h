@@ -44,9 +44,9 @@ class StateLevel {
 
   /// Takes new partitions, one a span, written from a sweep; the overlay is forgotten.
   void replace(const std::filesystem::path& folder, const std::vector<FileEntry>& partitions);
-  /// Makes files of the present contents: partitions with many dirty rows are written anew, other dirty rows are added
-  /// to the run. Returns the partitions. The object goes on unchanged.
-  [[nodiscard]] std::vector<FileEntry> checkpoint(const std::filesystem::path& folder, Run& run) const;
+  /// Makes files of the present contents: partitions with many dirty rows (with any, when `fold` is set) are written
+  /// anew, other dirty rows are added to the run. Returns the partitions. The object goes on unchanged.
+  [[nodiscard]] std::vector<FileEntry> checkpoint(const std::filesystem::path& folder, bool fold, Run& run) const;
   [[nodiscard]] const std::vector<StatePartition>& partitions() const noexcept { return partitions_; }
 
  private:

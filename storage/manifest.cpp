@@ -88,7 +88,6 @@ Json manifest_json(const Manifest& m) {
           {"propagation", m.propagation ? to_json(*m.propagation) : Json()},
           {"levels", levels},
           {"sequence", m.sequence},
-          {"batches", m.batches},
           {"journal", m.journal}};
 }
 
@@ -113,7 +112,6 @@ Manifest manifest_from(const Json& json) {
     m.levels.push_back({entry_list(item.at("partitions")), optional_entry(item.at("run")),
                         optional_entry(item.at("counts")), optional_entry(item.at("stale"))});
   m.sequence = json.at("sequence").get<std::uint64_t>();
-  m.batches = json.at("batches").get<std::uint64_t>();
   m.journal = json.at("journal").get<std::string>();
 
   const auto need = [](bool ok, const char* what) {

@@ -54,7 +54,6 @@ struct Manifest {
   std::vector<LevelFiles> levels;  ///< 0 .. L
 
   std::uint64_t sequence = 0;  ///< requests that this generation contains
-  std::uint64_t batches = 0;   ///< batches that this generation contains
   std::string journal;         ///< file with the requests after `sequence`; empty while there is none
 
   /// Every file that this generation names.

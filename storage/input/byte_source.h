@@ -1,0 +1,66 @@
+// storage/input/byte_source.h - the bytes of a user's file in order, decompressed and buffered.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace unweave {
+
+class RawBytes;
+
+/// A file that the user names: a path, "-" for standard input, or one member of a zip or .npz archive.
+struct InputFile {
+  std::filesystem::path path;
+  std::string member;  ///< empty: the whole file; else the member's name, with or without its ".npy"
+};
+
+/// Buffered bytes. Gzip and zstd are recognised by their first bytes and decoded; a file named .gz or .zst that is not
+/// one is an error, since a file cut off in its first bytes looks like that. Not thread-safe.
+///
+/// Errors: missing, unreadable, cut short or corrupted files throw DataError naming the file. A stream that reaches its
+/// end has passed all checksums of its container.
+class ByteSource {
+ public:
+  static constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
+
+  explicit ByteSource(const InputFile& file);
+  ~ByteSource();
+  ByteSource(ByteSource&&) noexcept;
+  ByteSource& operator=(ByteSource&&) = delete;
+
+  /// For messages: the path, "standard input", or "path[member]".
+  [[nodiscard]] const std::filesystem::path& name() const noexcept { return name_; }
+  /// Whether constructing another source from the same InputFile gives the same bytes (false for pipes).
+  [[nodiscard]] bool reopenable() const noexcept { return reopenable_; }
+
+  /// All bytes in the buffer, at least `count` (<= kBufferBytes) unless the stream ends before. Valid until the next
+  /// call that is not const.
+  std::string_view peek(std::size_t count);
+  /// Drops `count` bytes that peek() has shown.
+  void consume(std::size_t count) noexcept { first_ += count; }
+  /// Fills `out` as far as the stream goes; less than out.size() only at the end.
+  std::size_t read(std::span<char> out);
+  /// Skips `count` bytes; may pass the end.
+  void skip(std::uint64_t count);
+
+ private:
+  std::filesystem::path name_;
+  bool reopenable_ = false;
+  std::unique_ptr<RawBytes> raw_;
+  std::vector<char> buffer_;
+  std::size_t first_ = 0;  // bytes [first_, last_) of buffer_ wait
+  std::size_t last_ = 0;
+};
+
+/// Whether the file begins as a zip archive does. False for "-" and other pipes, whose bytes are not touched.
+[[nodiscard]] bool is_zip(const std::filesystem::path& path);
+
+/// Names of the members of an .npz archive without their ".npy", in the archive's order.
+[[nodiscard]] std::vector<std::string> npz_members(const std::filesystem::path& path);
+
+}  // namespace unweave

@@ -1,0 +1,264 @@
+// storage/input/csr_features.cpp - sparse feature matrices: CSR arrays in separate files or in one .npz.
+//
+// Offsets, indices and values are three streams read in step, so memory is that of one batch whatever the matrix.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+
+#include "storage/error.h"
+#include "storage/input/feature_formats.h"
+
+namespace unweave {
+
+namespace {
+
+constexpr std::size_t kGrowth = std::size_t{1} << 16;  // entries; memory follows what the files really hold
+constexpr std::string_view kSaveAgain = "save the matrix again, for example with scipy.sparse.save_npz";
+
+std::uint64_t rows_of(const NpyReader& indptr) {
+  indptr.require_integers("row offsets");
+  const NpyHeader& header = indptr.header();
+  if (header.shape.size() != 1 || header.elements < 1) {
+    throw InputError(indptr.name(), ".npy header", "shape " + header.shape_text() + " is not that of row offsets",
+                     "give an array of N + 1 offsets");
+  }
+  return header.elements - 1;
+}
+
+class CsrFeatures final : public FeatureReader {
+ public:
+  CsrFeatures(NpyReader indptr, NpyReader indices, std::optional<NpyReader> values, std::uint64_t columns)
+      : FeatureReader(rows_of(indptr), columns, true),
+        indptr_(std::move(indptr)),
+        indices_(std::move(indices)),
+        values_(std::move(values)) {
+    indices_.require_integers("column indices");
+    check_feature_shape(indptr_.name(), rows(), columns);
+    require_vector(indices_);
+    if (values_) {
+      require_vector(*values_);
+      if (values_->header().elements != indices_.header().elements) {
+        throw InputError(values_->name(), ".npy header",
+                         std::to_string(values_->header().elements) + " values for " +
+                             std::to_string(indices_.header().elements) + " column indices",
+                         kSaveAgain);
+      }
+    }
+    if (next_offset() != 0) {
+      throw InputError(indptr_.name(), "element [0]", "the first row offset is not 0", kSaveAgain);
+    }
+  }
+
+  bool next(FeatureBatch& batch, std::size_t max_values) override {
+    batch.first_row = row_;
+    batch.rows = 0;
+    batch.sparse = true;
+    batch.indptr.assign(1, 0);
+    batch.indices.clear();
+    batch.values.clear();
+    if (row_ == rows()) return false;
+    take_offsets(batch, max_values);
+    read_entries(batch, static_cast<std::size_t>(batch.indptr.back()));
+    for (std::size_t r = 0; r < batch.rows; ++r) order_row(batch, r);
+    row_ += batch.rows;
+    return true;
+  }
+
+ private:
+  static void require_vector(const NpyReader& array) {
+    if (array.header().is_number() && array.header().shape.size() == 1) return;
+    throw InputError(array.name(), ".npy header", "not a list of numbers: shape " + array.header().shape_text(),
+                     kSaveAgain);
+  }
+
+  std::uint64_t next_offset() {
+    if (offset_at_ == offsets_.size()) {
+      offsets_.resize(kGrowth);
+      offsets_.resize(indptr_.read(offsets_));
+      offset_at_ = 0;
+    }
+    return static_cast<std::uint64_t>(offsets_[offset_at_++]);
+  }
+
+  /// Offsets of the rows of this batch: as many as hold `max_values` entries, at least one row.
+  void take_offsets(FeatureBatch& batch, std::size_t max_values) {
+    const std::uint64_t entries = indices_.header().elements;
+    while (row_ + batch.rows < rows()) {
+      if (!next_end_) {
+        next_end_ = next_offset();
+        check_offset(row_ + batch.rows, start_ + batch.indptr.back(), *next_end_, entries);
+      }
+      const std::uint64_t length = *next_end_ - start_;
+      // An empty row costs an offset: it counts as one value, so that memory stays bounded.
+      if (batch.rows > 0 && length + batch.rows >= max_values) break;
+      batch.indptr.push_back(length);
+      ++batch.rows;
+      next_end_.reset();
+    }
+    start_ += batch.indptr.back();
+    if (row_ + batch.rows == rows() && start_ != entries) {
+      throw InputError(indptr_.name(), "element [" + std::to_string(rows()) + "]",
+                       "the last row offset is " + std::to_string(start_) + " but there are " +
+                           std::to_string(entries) + " column indices",
+                       kSaveAgain);
+    }
+  }
+
+  void check_offset(std::uint64_t row, std::uint64_t begin, std::uint64_t end, std::uint64_t entries) const {
+    const std::string place = "element [" + std::to_string(row + 1) + "]";
+    if (end < begin || end > entries) {
+      throw InputError(indptr_.name(), place,
+                       "row offset " + std::to_string(static_cast<std::int64_t>(end)) +
+                           (end < begin || static_cast<std::int64_t>(end) < 0 ? " runs backwards"
+                                                                              : " is past the last column index"),
+                       kSaveAgain);
+    }
+    if (end - begin > columns()) {
+      throw InputError(indptr_.name(), place,
+                       "row " + std::to_string(row) + " has " + std::to_string(end - begin) + " entries but only " +
+                           std::to_string(columns()) + " columns exist",
+                       "remove repeated columns, or correct the number of columns");
+    }
+  }
+
+  void read_entries(FeatureBatch& batch, std::size_t count) {
+    while (batch.indices.size() < count) {
+      const std::size_t had = batch.indices.size();
+      const std::size_t piece = std::min(count - had, kGrowth);
+      columns_read_.resize(piece);
+      indices_.read(columns_read_);
+      batch.values.resize(had + piece, 1.0);
+      if (values_) values_->read(std::span(batch.values).subspan(had, piece));
+      for (std::size_t i = 0; i < piece; ++i) {
+        const std::uint64_t entry = indices_.position() - piece + i;
+        if (static_cast<std::uint64_t>(columns_read_[i]) >= columns()) {
+          throw InputError(
+              indices_.name(), "element [" + std::to_string(entry) + "] (row " + row_text(batch, had + i) + ")",
+              "column " + std::to_string(columns_read_[i]) + " is outside 0.." + std::to_string(columns() - 1),
+              "correct the index or the number of columns");
+        }
+        batch.indices.push_back(static_cast<std::uint32_t>(columns_read_[i]));
+        if (!std::isfinite(batch.values[had + i])) {
+          throw_bad_value(values_->name(),
+                          "row " + row_text(batch, had + i) + ", column " + std::to_string(columns_read_[i]) +
+                              " (element [" + std::to_string(entry) + "])",
+                          batch.values[had + i]);
+        }
+      }
+    }
+  }
+
+  /// Number of the row that holds entry `entry` of the batch.
+  std::string row_text(const FeatureBatch& batch, std::size_t entry) const {
+    const auto after = std::upper_bound(batch.indptr.begin(), batch.indptr.end(), entry);
+    return std::to_string(row_ + static_cast<std::uint64_t>(after - batch.indptr.begin()) - 1);
+  }
+
+  /// Sorts the entries of a row by column; a column twice is an error.
+  void order_row(FeatureBatch& batch, std::size_t row) {
+    const std::size_t begin = static_cast<std::size_t>(batch.indptr[row]);
+    const std::span<std::uint32_t> columns_here(batch.indices.data() + begin,
+                                                static_cast<std::size_t>(batch.indptr[row + 1]) - begin);
+    if (!std::is_sorted(columns_here.begin(), columns_here.end())) {
+      sorted_.resize(columns_here.size());
+      for (std::size_t i = 0; i < sorted_.size(); ++i) sorted_[i] = {columns_here[i], batch.values[begin + i]};
+      std::sort(sorted_.begin(), sorted_.end());
+      for (std::size_t i = 0; i < sorted_.size(); ++i) {
+        columns_here[i] = sorted_[i].first;
+        batch.values[begin + i] = sorted_[i].second;
+      }
+    }
+    const auto twin = std::adjacent_find(columns_here.begin(), columns_here.end());
+    if (twin != columns_here.end()) {
+      throw InputError(indices_.name(), feature_place(row_ + row, *twin), "this column stands twice in its row",
+                       "add the values up, for example with scipy's sum_duplicates()");
+    }
+  }
+
+  NpyReader indptr_;
+  NpyReader indices_;
+  std::optional<NpyReader> values_;
+  std::vector<std::int64_t> offsets_;  // a piece of indptr, from offset_at_ not yet used
+  std::size_t offset_at_ = 0;
+  std::optional<std::uint64_t> next_end_;  // end of the next row, if read ahead
+  std::uint64_t start_ = 0;                // entries of the rows before the batch
+  std::uint64_t row_ = 0;
+  std::vector<std::int64_t> columns_read_;
+  std::vector<std::pair<std::uint32_t, double>> sorted_;
+};
+
+struct CsrMembers {
+  std::string data;
+  std::string indices;
+  std::string indptr;
+  std::string shape;
+};
+
+/// The names under which a CSR matrix lies in an archive, if it does.
+std::optional<CsrMembers> find_csr(const std::vector<std::string>& members) {
+  for (const std::string prefix : {"", "attr_"}) {
+    const CsrMembers names = {prefix + "data", prefix + "indices", prefix + "indptr", prefix + "shape"};
+    const auto has = [&](const std::string& name) {
+      return std::find(members.begin(), members.end(), name) != members.end();
+    };
+    if (has(names.data) && has(names.indices) && has(names.indptr) && has(names.shape)) return names;
+  }
+  return std::nullopt;
+}
+
+/// scipy says in "format" how the arrays are meant: those of a CSC matrix look just like CSR.
+void require_csr_format(const std::filesystem::path& path) {
+  NpyReader reader(InputFile{path, "format"});
+  std::string text = reader.read_small_bytes();
+  std::erase(text, '\0');
+  if (text != "csr") {
+    throw InputError(reader.name(), "element []", "the matrix is stored as '" + text + "', not csr",
+                     "save matrix.tocsr() with scipy.sparse.save_npz");
+  }
+}
+
+std::unique_ptr<FeatureReader> open_csr_archive(const std::filesystem::path& path, const CsrMembers& names) {
+  NpyReader shape(InputFile{path, names.shape});
+  shape.require_integers("the sizes of a matrix");
+  std::vector<std::int64_t> sizes(2);
+  if (shape.header().elements != 2 || shape.read(sizes) != 2 || sizes[0] < 0 || sizes[1] < 0) {
+    throw InputError(shape.name(), ".npy header", "not the shape of a matrix", kSaveAgain);
+  }
+  auto features =
+      std::make_unique<CsrFeatures>(NpyReader(InputFile{path, names.indptr}), NpyReader(InputFile{path, names.indices}),
+                                    NpyReader(InputFile{path, names.data}), static_cast<std::uint64_t>(sizes[1]));
+  if (features->rows() != static_cast<std::uint64_t>(sizes[0])) {
+    throw InputError(
+        shape.name(), "element [0]",
+        std::to_string(sizes[0]) + " rows, but the row offsets are those of " + std::to_string(features->rows()),
+        kSaveAgain);
+  }
+  return features;
+}
+
+}  // namespace
+
+std::unique_ptr<FeatureReader> open_features(const InputFile& file) {
+  if (!file.member.empty() || !is_zip(file.path)) return open_npy_features(NpyReader(file));
+  const std::vector<std::string> members = npz_members(file.path);
+  const auto has = [&](std::string_view name) {
+    return std::find(members.begin(), members.end(), name) != members.end();
+  };
+  if (const auto names = find_csr(members)) {
+    if (names->data == "data" && has("format")) require_csr_format(file.path);
+    return open_csr_archive(file.path, *names);
+  }
+  if (members.size() == 1) return open_npy_features(NpyReader(InputFile{file.path, members[0]}));
+  if (has("arr_0")) return open_npy_features(NpyReader(InputFile{file.path, "arr_0"}));
+  throw InputError(file.path, "members", "no CSR matrix (data, indices, indptr, shape) and not one dense array",
+                   "save the features alone with scipy.sparse.save_npz or numpy.save");
+}
+
+std::unique_ptr<FeatureReader> open_csr_features(const CsrFiles& files, std::uint64_t columns) {
+  std::optional<NpyReader> values;
+  if (files.values) values.emplace(*files.values);
+  return std::make_unique<CsrFeatures>(NpyReader(files.indptr), NpyReader(files.indices), std::move(values), columns);
+}
+
+}  // namespace unweave

@@ -1,0 +1,17 @@
+// storage/input/edge_formats.h - the reader of each edge format; open_edges() chooses among them.
+#pragma once
+
+#include <memory>
+
+#include "storage/input/edge_reader.h"
+
+namespace unweave {
+
+/// Each takes `source` at byte 0; ids must be below `limit`.
+[[nodiscard]] std::unique_ptr<EdgeReader> open_text_edges(ByteSource source, std::uint64_t limit);
+[[nodiscard]] std::unique_ptr<EdgeReader> open_matrix_market_edges(ByteSource source, std::uint64_t limit);
+/// `file` is what `source` was made from.
+[[nodiscard]] std::unique_ptr<EdgeReader> open_npy_edges(ByteSource source, const InputFile& file, std::uint64_t limit,
+                                                         const std::filesystem::path& temp_dir);
+
+}  // namespace unweave

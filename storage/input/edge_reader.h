@@ -1,0 +1,46 @@
+// storage/input/edge_reader.h - the edges of a user's file as a stream.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "storage/input/byte_source.h"
+#include "storage/types.h"
+
+namespace unweave {
+
+/// Edges in the file's order, as they stand there: with self loops, repeats and either direction. Every id is in
+/// [0, N) where N is declared, else in [0, kMaxNodeId]. Not thread-safe.
+class EdgeReader {
+ public:
+  EdgeReader() = default;
+  virtual ~EdgeReader() = default;
+  EdgeReader(const EdgeReader&) = delete;
+  EdgeReader& operator=(const EdgeReader&) = delete;
+
+  /// Fills a part of `out` (not empty) and returns how many; 0 at the end, which is reached only if the file is whole.
+  /// Throws InputError naming line or element, DataError from the bytes below.
+  virtual std::size_t read(std::span<Edge> out) = 0;
+
+  /// The number of nodes that the file itself declares (Matrix Market does).
+  [[nodiscard]] virtual std::optional<std::uint64_t> declared_nodes() const { return std::nullopt; }
+};
+
+struct EdgeOptions {
+  std::optional<std::uint64_t> num_nodes;                                   ///< ids must be below it
+  std::filesystem::path temp_dir = std::filesystem::temp_directory_path();  ///< for a 2 x m array from a pipe
+};
+
+/// Opens edges, the format recognised by the first bytes (after gzip or zstd):
+/// - `.npy` of integers: m x 2, or 2 x m (2 x 2 is read as m x 2), C or Fortran order;
+/// - Matrix Market coordinate: pattern, real or integer (values are checked and dropped, explicit zeros are edges),
+///   general or symmetric, square;
+/// - else text: two ids a line separated by blanks, tabs or a comma; `#` starts a comment line; no header line.
+/// Holds a few MiB. Of a 2 x m array, a file is opened twice (the second one skips to the second row); from a pipe the
+/// first row is spooled to temp_dir at 4 bytes an id.
+[[nodiscard]] std::unique_ptr<EdgeReader> open_edges(const InputFile& file, const EdgeOptions& options = {});
+
+}  // namespace unweave

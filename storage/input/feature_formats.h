@@ -1,0 +1,22 @@
+// storage/input/feature_formats.h - what the readers of feature formats share; open_features() chooses among them.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "storage/input/feature_reader.h"
+#include "storage/input/npy.h"
+
+namespace unweave {
+
+[[nodiscard]] std::unique_ptr<FeatureReader> open_npy_features(NpyReader array);
+
+/// "row 3, column 5", both from 0.
+[[nodiscard]] std::string feature_place(std::uint64_t row, std::uint64_t column);
+[[noreturn]] void throw_bad_value(const std::filesystem::path& file, std::string_view place, double value);
+/// Throws InputError unless rows are node counts and columns fit 32 bits, neither zero.
+void check_feature_shape(const std::filesystem::path& file, std::uint64_t rows, std::uint64_t columns);
+/// Makes `batch` an empty dense one of `rows` rows.
+void start_dense_batch(FeatureBatch& batch, std::uint64_t first_row, std::size_t rows);
+
+}  // namespace unweave

@@ -1,0 +1,199 @@
+#include "storage/input/label_reader.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "storage/error.h"
+#include "storage/input/line_reader.h"
+#include "storage/input/node_id.h"
+#include "storage/input/npy.h"
+
+namespace unweave {
+
+namespace {
+
+constexpr std::size_t kChunk = std::size_t{1} << 15;
+constexpr std::uint64_t kMostClasses = std::uint64_t{1} << 31;
+
+bool is_npy(ByteSource& source) {
+  return source.peek(6).starts_with("\x93NUMPY");
+}
+
+void require_column(const NpyReader& array, std::string_view what) {
+  const std::vector<std::uint64_t>& shape = array.header().shape;
+  if (shape.size() == 1 || (shape.size() == 2 && shape[1] == 1)) return;
+  throw InputError(array.name(), ".npy header",
+                   "shape " + array.header().shape_text() + " is not a list of " + std::string(what),
+                   "give an array of shape (N,) or (N, 1)");
+}
+
+[[noreturn]] void throw_bad_label(const std::filesystem::path& file, std::string_view place, const std::string& label,
+                                  std::uint64_t classes) {
+  throw InputError(file, place, "label " + label + " is outside 0.." + std::to_string(classes - 1),
+                   "correct the label, write -1 for none, or declare more classes");
+}
+
+class NpyLabels final : public LabelReader {
+ public:
+  NpyLabels(NpyReader array, std::uint64_t classes) : array_(std::move(array)), classes_(classes) {
+    if (!array_.header().is_number()) array_.require_integers("labels");
+    require_column(array_, "labels");
+  }
+
+  std::size_t read(std::span<std::int32_t> out) override {
+    out = out.first(std::min(out.size(), kChunk));
+    return array_.header().kind == 'f' ? read_floats(out) : read_integers(out);
+  }
+
+  [[nodiscard]] std::optional<std::uint64_t> count() const override { return array_.header().elements; }
+
+ private:
+  std::string place(std::uint64_t flat) const { return "element " + array_.index_text(flat); }
+
+  std::size_t read_integers(std::span<std::int32_t> out) {
+    const std::uint64_t first = array_.position();
+    integers_.resize(out.size());
+    const std::size_t count = array_.read(integers_);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::int64_t label = integers_[i];
+      if (label < kNone || (label >= 0 && static_cast<std::uint64_t>(label) >= classes_)) {
+        throw_bad_label(array_.name(), place(first + i), std::to_string(label), classes_);
+      }
+      out[i] = static_cast<std::int32_t>(label);
+    }
+    return count;
+  }
+
+  std::size_t read_floats(std::span<std::int32_t> out) {
+    const std::uint64_t first = array_.position();
+    floats_.resize(out.size());
+    const std::size_t count = array_.read(floats_);
+    for (std::size_t i = 0; i < count; ++i) {
+      const double label = std::isnan(floats_[i]) ? kNone : floats_[i];
+      if (label != std::floor(label)) {
+        throw InputError(array_.name(), place(first + i), "label " + std::to_string(label) + " is not a whole number",
+                         "labels are classes 0, 1, 2, ...; NaN or -1 for none");
+      }
+      if (!(label >= kNone && label < static_cast<double>(classes_))) {
+        throw_bad_label(array_.name(), place(first + i), std::to_string(label), classes_);
+      }
+      out[i] = static_cast<std::int32_t>(label);
+    }
+    return count;
+  }
+
+  NpyReader array_;
+  std::uint64_t classes_;
+  std::vector<std::int64_t> integers_;
+  std::vector<double> floats_;
+};
+
+class TextLabels final : public LabelReader {
+ public:
+  TextLabels(ByteSource source, std::uint64_t classes) : lines_(std::move(source)), classes_(classes) {}
+
+  std::size_t read(std::span<std::int32_t> out) override {
+    std::size_t count = 0;
+    std::string_view line;
+    while (count < out.size() && lines_.next(line)) {
+      Fields fields(line);
+      if (fields.first() == '#') continue;
+      if (fields.at_end()) {
+        if (empty_line_ == 0) empty_line_ = lines_.number();
+        continue;
+      }
+      if (empty_line_ != 0) {
+        throw InputError(lines_.name(), "line " + std::to_string(empty_line_), "an empty line among the labels",
+                         "write -1 for a node without a label");
+      }
+      out[count++] = parse(fields);
+    }
+    return count;
+  }
+
+ private:
+  std::int32_t parse(Fields& fields) const {
+    const Fields start = fields;
+    std::int64_t label = 0;
+    const std::errc error = fields.number(label);
+    if (error != std::errc()) {
+      const std::string_view text = fields.take();
+      if (error == std::errc::result_out_of_range) {
+        throw_bad_label(lines_.name(), lines_.place(), std::string(text), classes_);
+      }
+      if (text != "nan" && text != "NaN") {
+        throw InputError(lines_.name(), lines_.place(), quote_for_message(text) + " is not a label",
+                         "labels are classes 0, 1, 2, ...; nan or -1 for none; put # before a header line");
+      }
+      label = kNone;
+    }
+    if (!fields.at_end() || fields.after_comma()) {
+      throw InputError(lines_.name(), lines_.place(),
+                       "wrong column count: " + std::to_string(Fields(start).count()) + " instead of 1",
+                       "give one label a line, that of node 0 first");
+    }
+    if (label < kNone || (label >= 0 && static_cast<std::uint64_t>(label) >= classes_)) {
+      throw_bad_label(lines_.name(), lines_.place(), std::to_string(label), classes_);
+    }
+    return static_cast<std::int32_t>(label);
+  }
+
+  LineReader lines_;
+  std::uint64_t classes_;
+  std::uint64_t empty_line_ = 0;  // the first one, allowed only at the end of the file
+};
+
+std::vector<NodeId> read_npy_ids(NpyReader array, std::uint64_t limit) {
+  if (array.header().kind == 'b') {
+    throw InputError(array.name(), ".npy header", "a mask of booleans, not node ids", "save numpy.flatnonzero(mask)");
+  }
+  array.require_integers("node ids");
+  require_column(array, "node ids");
+  std::vector<NodeId> ids;
+  std::vector<std::int64_t> chunk(kChunk);
+  while (const std::size_t count = array.read(chunk)) {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (static_cast<std::uint64_t>(chunk[i]) >= limit) {
+        throw_bad_id(array.name(), "element " + array.index_text(ids.size()), std::to_string(chunk[i]), limit);
+      }
+      ids.push_back(static_cast<NodeId>(chunk[i]));
+    }
+  }
+  return ids;
+}
+
+std::vector<NodeId> read_text_ids(LineReader lines, std::uint64_t limit) {
+  std::vector<NodeId> ids;
+  std::string_view line;
+  while (lines.next(line)) {
+    Fields fields(line);
+    if (fields.at_end() || fields.first() == '#') continue;
+    const std::size_t columns = Fields(line).count();
+    if (columns != 1) {
+      throw InputError(lines.name(), lines.place(), "wrong column count: " + std::to_string(columns) + " instead of 1",
+                       "give one node id a line");
+    }
+    ids.push_back(parse_id(fields, lines, limit));
+  }
+  return ids;
+}
+
+}  // namespace
+
+std::unique_ptr<LabelReader> open_labels(const InputFile& file, std::optional<std::uint64_t> classes) {
+  ByteSource source(file);
+  const std::uint64_t limit = std::min(classes.value_or(kMostClasses), kMostClasses);
+  if (is_npy(source)) return std::make_unique<NpyLabels>(NpyReader(std::move(source)), limit);
+  return std::make_unique<TextLabels>(std::move(source), limit);
+}
+
+std::vector<NodeId> read_node_ids(const InputFile& file, std::optional<std::uint64_t> num_nodes) {
+  ByteSource source(file);
+  const std::uint64_t limit = id_limit(num_nodes);
+  if (is_npy(source)) return read_npy_ids(NpyReader(std::move(source)), limit);
+  return read_text_ids(LineReader(std::move(source)), limit);
+}
+
+}  // namespace unweave

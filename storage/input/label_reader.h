@@ -1,0 +1,43 @@
+// storage/input/label_reader.h - labels of nodes and lists of node ids from users' files.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "storage/input/byte_source.h"
+#include "storage/types.h"
+
+namespace unweave {
+
+/// Labels of nodes 0, 1, 2, ... in order. Not thread-safe.
+class LabelReader {
+ public:
+  static constexpr std::int32_t kNone = -1;
+
+  LabelReader() = default;
+  virtual ~LabelReader() = default;
+  LabelReader(const LabelReader&) = delete;
+  LabelReader& operator=(const LabelReader&) = delete;
+
+  /// Fills a part of `out` (not empty) with kNone or values in [0, classes), and returns how many; 0 at the end, which
+  /// is reached only if the file is whole. Throws InputError naming line or element, DataError from the bytes below.
+  virtual std::size_t read(std::span<std::int32_t> out) = 0;
+
+  /// How many labels there are, where the file says so at its beginning.
+  [[nodiscard]] virtual std::optional<std::uint64_t> count() const { return std::nullopt; }
+};
+
+/// Opens labels: `.npy` of any integer type, or floats that are whole numbers or NaN (none), [N] or [N, 1]; else text,
+/// one label a line, `#` comments, "nan" or -1 for none. Without `classes`, labels reach 2^31 - 1.
+[[nodiscard]] std::unique_ptr<LabelReader> open_labels(const InputFile& file,
+                                                       std::optional<std::uint64_t> classes = std::nullopt);
+
+/// Reads a list of node ids (a split) in the file's order, repeats included: `.npy` of integers, [k] or [k, 1]; else
+/// text, one id a line, `#` comments and empty lines skipped. Throws as open_edges() does.
+[[nodiscard]] std::vector<NodeId> read_node_ids(const InputFile& file,
+                                                std::optional<std::uint64_t> num_nodes = std::nullopt);
+
+}  // namespace unweave

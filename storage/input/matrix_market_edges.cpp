@@ -1,0 +1,137 @@
+// storage/input/matrix_market_edges.cpp - edges as a sparse matrix in Matrix Market's coordinate format.
+//
+// Source: R. Boisvert, R. Pozo, K. Remington, The Matrix Market Exchange Formats, NISTIR 5935, 1996.
+#include <algorithm>
+#include <string>
+
+#include "storage/error.h"
+#include "storage/input/edge_formats.h"
+#include "storage/input/line_reader.h"
+#include "storage/input/node_id.h"
+
+namespace unweave {
+
+namespace {
+
+std::string lower(std::string_view text) {
+  std::string copy(text);
+  for (char& c : copy) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return copy;
+}
+
+class MatrixMarketEdges final : public EdgeReader {
+ public:
+  MatrixMarketEdges(ByteSource source, std::uint64_t limit) : lines_(std::move(source)), outer_limit_(limit) {
+    read_banner();
+    read_sizes();
+  }
+
+  std::size_t read(std::span<Edge> out) override {
+    std::size_t count = 0;
+    std::string_view line;
+    while (count < out.size() && next_line(line)) {
+      if (seen_ == entries_) fail("more than the declared " + std::to_string(entries_) + " entries");
+      Fields fields(line);
+      const NodeId u = id(fields);
+      const NodeId v = id(fields);
+      if (has_value_) {
+        double value = 0;
+        if (fields.at_end()) fail("wrong column count: row, column and value are expected");
+        if (fields.number(value) != std::errc()) fail(quote_for_message(fields.take()) + " is not a number");
+      }
+      if (!fields.at_end()) {
+        fail(std::string("wrong column count: more than ") + (has_value_ ? "row, column and value" : "row and column"));
+      }
+      out[count++] = {u, v};
+      ++seen_;
+    }
+    if (count == 0 && seen_ < entries_) {
+      throw InputError(
+          lines_.name(), "after line " + std::to_string(lines_.number()),
+          "the file is cut short: " + std::to_string(seen_) + " of " + std::to_string(entries_) + " entries",
+          "fetch or write the file again");
+    }
+    return count;
+  }
+
+  [[nodiscard]] std::optional<std::uint64_t> declared_nodes() const override { return nodes_; }
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const {
+    throw InputError(lines_.name(), lines_.place(), what,
+                     "give a square Matrix Market file: coordinate, pattern, real or integer, general or symmetric");
+  }
+
+  bool next_line(std::string_view& line) {
+    while (lines_.next(line)) {
+      const Fields fields(line);
+      if (!fields.at_end() && fields.first() != '%') return true;
+    }
+    return false;
+  }
+
+  void read_banner() {
+    std::string_view line;
+    lines_.next(line);
+    Fields fields(line);
+    fields.take();
+    const std::string object = lower(fields.take());
+    const std::string format = lower(fields.take());
+    const std::string field = lower(fields.take());
+    const std::string symmetry = lower(fields.take());
+    if (object != "matrix" || format != "coordinate") fail("not a sparse matrix: " + quote_for_message(line));
+    if (field != "pattern" && field != "real" && field != "integer") {
+      fail("values of kind " + quote_for_message(field) + " are not supported");
+    }
+    if (symmetry != "general" && symmetry != "symmetric") {
+      fail("symmetry " + quote_for_message(symmetry) + " is not supported");
+    }
+    has_value_ = field != "pattern";
+  }
+
+  void read_sizes() {
+    std::string_view line;
+    if (!next_line(line)) fail("the file is cut short: the line with the sizes is missing");
+    Fields fields(line);
+    std::uint64_t columns = 0;
+    if (fields.number(nodes_) != std::errc() || fields.number(columns) != std::errc() ||
+        fields.number(entries_) != std::errc() || !fields.at_end()) {
+      fail("rows, columns and entries are expected, not " + quote_for_message(line));
+    }
+    if (nodes_ != columns) {
+      fail("the matrix is not square: " + std::to_string(nodes_) + " x " + std::to_string(columns));
+    }
+    constexpr std::uint64_t kMostNodes = std::uint64_t{kMaxNodeId} + 1;
+    if (nodes_ > kMostNodes) fail(std::to_string(nodes_) + " nodes are more than " + std::to_string(kMostNodes));
+    limit_ = std::min(nodes_, outer_limit_);
+  }
+
+  NodeId id(Fields& fields) const {
+    if (fields.at_end()) fail("wrong column count: row and column are expected");
+    std::uint64_t one_based = 0;
+    Fields copy = fields;
+    const std::errc error = fields.number(one_based);
+    if (error == std::errc() && one_based >= 1 && one_based <= limit_) return static_cast<NodeId>(one_based - 1);
+    const std::string_view text = copy.take();
+    if (error == std::errc() || error == std::errc::result_out_of_range) {
+      fail("index " + std::string(text) + " is outside 1.." + std::to_string(limit_) + " (indices count from 1 here)");
+    }
+    fail(quote_for_message(text) + " is not an index, a whole number from 1");
+  }
+
+  LineReader lines_;
+  std::uint64_t outer_limit_;  // given from outside
+  std::uint64_t limit_ = 0;    // and by the file
+  std::uint64_t nodes_ = 0;
+  std::uint64_t entries_ = 0;
+  std::uint64_t seen_ = 0;
+  bool has_value_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<EdgeReader> open_matrix_market_edges(ByteSource source, std::uint64_t limit) {
+  return std::make_unique<MatrixMarketEdges>(std::move(source), limit);
+}
+
+}  // namespace unweave

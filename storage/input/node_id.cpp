@@ -1,0 +1,36 @@
+#include "storage/input/node_id.h"
+
+#include <string>
+
+#include "storage/error.h"
+
+namespace unweave {
+
+void throw_bad_id(const std::filesystem::path& file, std::string_view place, std::string_view id, std::uint64_t limit) {
+  const std::string what = "node id " + std::string(id);
+  if (id.starts_with('-')) {
+    throw InputError(file, place, what + " is negative", "node ids count from 0");
+  }
+  if (limit > kMaxNodeId) {
+    throw InputError(file, place, what + " is above 4294967294, the largest", "number the nodes from 0");
+  }
+  throw InputError(file, place, what + " is outside the declared " + std::to_string(limit) + " nodes",
+                   "node ids count from 0; correct the id or the number of nodes");
+}
+
+NodeId parse_id(Fields& fields, const LineReader& lines, std::uint64_t limit) {
+  Fields start = fields;
+  std::uint64_t id = 0;
+  const std::errc error = fields.number(id);
+  if (error == std::errc() && id < limit) return static_cast<NodeId>(id);
+  std::int64_t negative = 0;
+  const std::errc negative_error = Fields(start).number(negative);
+  const std::string_view text = start.take();
+  if (error != std::errc::invalid_argument || negative_error != std::errc::invalid_argument) {
+    throw_bad_id(lines.name(), lines.place(), text, limit);
+  }
+  throw InputError(lines.name(), lines.place(), quote_for_message(text) + " is not a node id",
+                   "ids are whole numbers from 0; put # before a header line");
+}
+
+}  // namespace unweave

@@ -1,0 +1,51 @@
+// storage/input/raw_bytes.h - unbuffered streams of bytes: a file or pipe, gzip, zstd, a member of a zip archive.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace unweave {
+
+/// Bytes in order. Not thread-safe.
+class RawBytes {
+ public:
+  RawBytes() = default;
+  virtual ~RawBytes() = default;
+  RawBytes(const RawBytes&) = delete;
+  RawBytes& operator=(const RawBytes&) = delete;
+
+  /// Reads at least one byte into `out` (not empty) and returns how many; 0 at the end of the stream, which is reached
+  /// only if the stream is whole: checksums agree and nothing was cut off. Throws DataError naming the file.
+  virtual std::size_t read(std::span<char> out) = 0;
+
+  /// Skips `count` bytes. May pass the end, where read() then returns 0.
+  virtual void skip(std::uint64_t count);
+};
+
+/// A file as it lies on disk, or standard input for "-", and its first bytes.
+struct OpenedFile {
+  std::unique_ptr<RawBytes> bytes;  ///< starts at byte 0, head included
+  std::string head;                 ///< the first 4 bytes, or all of a shorter file
+  bool regular = false;             ///< opening the path again gives the same bytes
+};
+[[nodiscard]] OpenedFile open_plain_bytes(const std::filesystem::path& path);
+
+/// The contents of gzip data (one or more members; CRC and length checked). `name` is for messages.
+[[nodiscard]] std::unique_ptr<RawBytes> open_gzip_bytes(std::unique_ptr<RawBytes> compressed,
+                                                        const std::filesystem::path& name);
+
+/// The contents of zstd data (one or more frames, window up to 128 MiB; checksums checked where present).
+[[nodiscard]] std::unique_ptr<RawBytes> open_zstd_bytes(std::unique_ptr<RawBytes> compressed,
+                                                        const std::filesystem::path& name);
+
+/// The contents of one member of a zip archive (stored or deflated, zip64; CRC checked). `path` is a regular file.
+[[nodiscard]] std::unique_ptr<RawBytes> open_zip_bytes(const std::filesystem::path& path, const std::string& member);
+
+/// Names of the members of a zip archive, in the archive's order.
+[[nodiscard]] std::vector<std::string> list_zip_members(const std::filesystem::path& path);
+
+}  // namespace unweave

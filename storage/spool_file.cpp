@@ -1,0 +1,65 @@
+#include "storage/spool_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <string>
+#include <utility>
+
+#include "storage/error.h"
+
+namespace unweave {
+
+namespace {
+constexpr std::size_t kMostBytesACall = std::size_t{1} << 30;  // Linux stops at 2 GiB
+}
+
+SpoolFile::SpoolFile(const std::filesystem::path& directory) : name_(directory / "unweave-spool-XXXXXX") {
+  std::string pattern = name_.string();
+  descriptor_ = ::mkostemp(pattern.data(), O_CLOEXEC);
+  if (descriptor_ < 0) throw_system_error("create a temporary file", name_, errno);
+  ::unlink(pattern.c_str());
+}
+
+SpoolFile::~SpoolFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+SpoolFile::SpoolFile(SpoolFile&& other) noexcept
+    : name_(std::move(other.name_)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      size_(std::exchange(other.size_, 0)) {}
+
+SpoolFile& SpoolFile::operator=(SpoolFile&& other) noexcept {
+  std::swap(name_, other.name_);
+  std::swap(descriptor_, other.descriptor_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+void SpoolFile::append(std::span<const char> bytes) {
+  while (!bytes.empty()) {
+    const std::size_t count = std::min(bytes.size(), kMostBytesACall);
+    const ssize_t done = ::pwrite(descriptor_, bytes.data(), count, static_cast<off_t>(size_));
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) throw_system_error("write", name_, errno);
+    size_ += static_cast<std::uint64_t>(done);
+    bytes = bytes.subspan(static_cast<std::size_t>(done));
+  }
+}
+
+void SpoolFile::read(std::uint64_t offset, std::span<char> out) const {
+  while (!out.empty()) {
+    const std::size_t count = std::min(out.size(), kMostBytesACall);
+    const ssize_t done = ::pread(descriptor_, out.data(), count, static_cast<off_t>(offset));
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) throw_system_error("read back", name_, done == 0 ? EIO : errno);
+    offset += static_cast<std::uint64_t>(done);
+    out = out.subspan(static_cast<std::size_t>(done));
+  }
+}
+
+}  // namespace unweave

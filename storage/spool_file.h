@@ -1,0 +1,31 @@
+// storage/spool_file.h - a temporary file without a name: append, then read anywhere; gone when closed or killed.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+
+namespace unweave {
+
+/// Move-only owner of the file. Reads may run on several threads at once, appends on one.
+/// Errors: ResourceError (full disk), DataError (folder missing or not writable), naming the folder.
+class SpoolFile {
+ public:
+  /// Creates the file in the folder `directory` and unlinks it at once, so that a crash leaves nothing behind.
+  explicit SpoolFile(const std::filesystem::path& directory);
+  ~SpoolFile();
+  SpoolFile(SpoolFile&& other) noexcept;
+  SpoolFile& operator=(SpoolFile&& other) noexcept;
+
+  void append(std::span<const char> bytes);
+  /// Fills `out` from byte `offset`; the caller stays within size().
+  void read(std::uint64_t offset, std::span<char> out) const;
+  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+
+ private:
+  std::filesystem::path name_;
+  int descriptor_ = -1;
+  std::uint64_t size_ = 0;
+};
+
+}  // namespace unweave
