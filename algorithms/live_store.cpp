@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <set>
 #include <string>
 
 #include "storage/error.h"
@@ -88,6 +89,7 @@ UpdateReport LiveStore::propagate_batch(const BatchChanges& changes, const Strea
   if (last_mode_ != mode && embedding_->stale_rows() > 0) flushed = update.flush(limits);
   last_mode_ = mode;
   UpdateReport report = update.apply(changes, limits);
+  if (access_ == Access::write && (report.all_rows || flushed.all_rows)) drop_superseded();
   report.rows_touched += flushed.rows_touched;
   report.arcs_visited += flushed.arcs_visited;
   report.pushes += flushed.pushes;
@@ -98,6 +100,18 @@ UpdateReport LiveStore::propagate_batch(const BatchChanges& changes, const Strea
     report.changed.erase(std::unique(report.changed.begin(), report.changed.end()), report.changed.end());
   }
   return report;
+}
+
+/// A recomputation replaces the partitions of the one before it, which may not have been in any manifest.
+void LiveStore::drop_superseded() {
+  std::set<std::string> present;
+  for (std::uint32_t l = 1; l <= embedding_->levels(); ++l)
+    for (const FileEntry& entry : embedding_->level(l).entries()) present.insert(entry.path);
+  std::error_code ignored;
+  for (const std::string& path : unsaved_)
+    if (!present.contains(path)) std::filesystem::remove(path_ / path, ignored);
+  for (const FileEntry& entry : manifest_.files()) present.erase(entry.path);
+  unsaved_.assign(present.begin(), present.end());
 }
 
 BatchReport LiveStore::apply(std::span<const Request> requests, BatchChanges changes, const StreamMode& mode) {
@@ -127,7 +141,9 @@ UpdateReport LiveStore::flush() {
   if (!embedding_ || embedding_->stale_rows() == 0) return {};
   Update update(*contents_, *embedding_, budget_, {path_, true});
   flushed_ = true;
-  return update.flush(Threshold(embedding_->columns(), 0));
+  UpdateReport report = update.flush(Threshold(embedding_->columns(), 0));
+  if (report.all_rows) drop_superseded();
+  return report;
 }
 
 void LiveStore::checkpoint() {
@@ -153,6 +169,7 @@ void LiveStore::swap_manifest(Manifest next) {
   manifest_ = std::move(next);
   if (!same_journal) journal_ = std::move(journal);
   flushed_ = false;
+  unsaved_.clear();
 }
 
 void LiveStore::save(bool fold) {

@@ -71,6 +71,7 @@ class LiveStore {
 
  private:
   UpdateReport propagate_batch(const BatchChanges& changes, const StreamMode& mode);
+  void drop_superseded();
   void open_journal();
   void replay();
   void save(bool fold);
@@ -87,6 +88,7 @@ class LiveStore {
   std::optional<Journal> journal_;
   std::uint64_t sequence_ = 0;
   std::optional<StreamMode> last_mode_;
+  std::vector<std::string> unsaved_;  ///< partitions of recomputations that no manifest names yet
   bool flushed_ = false;  ///< stale rows were published since the last checkpoint
 };
 

@@ -210,7 +210,7 @@ SweepResult build_state(const std::filesystem::path& store, const Contents& cont
     else
       writers[index].add(rows.nodes, rows.sums, rows.wide_nodes, rows.wide_sums);
     result.rows += rows.nodes.size();
-    if (job.progress) job.progress(rows.nodes.size());
+    if (job.progress) job.progress(rows.nodes.size(), tiles);
   };
   propagation_sweep(source, options, budget, fill, sink);
   filling.close();

@@ -21,7 +21,8 @@ struct SweepJob {
   std::uint32_t scale_bits = 24;
   std::vector<RowMask> wanted;      ///< one mask a level first..last, or empty for all rows
   TileFill fill;                    ///< densities of level first_level - 1
-  std::function<void(std::uint64_t rows)> progress;  ///< rows summed since the last call, each counted once a tile; may be empty
+  /// Rows summed since the last call, each counted once a tile, and the number of tiles; may be empty.
+  std::function<void(std::uint64_t rows, std::uint64_t tiles)> progress;
 };
 
 struct SweepResult {

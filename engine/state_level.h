@@ -47,6 +47,7 @@ class StateLevel {
   /// Makes files of the present contents: partitions with many dirty rows (with any, when `fold` is set) are written
   /// anew, other dirty rows are added to the run. Returns the partitions. The object goes on unchanged.
   [[nodiscard]] std::vector<FileEntry> checkpoint(const std::filesystem::path& folder, bool fold, Run& run) const;
+  [[nodiscard]] const std::vector<FileEntry>& entries() const noexcept { return entries_; }
   [[nodiscard]] const std::vector<StatePartition>& partitions() const noexcept { return partitions_; }
 
  private:
