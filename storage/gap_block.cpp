@@ -122,7 +122,7 @@ std::vector<std::byte> byte_coded(Counts counts, std::span<const NodeId> targets
   return content;
 }
 
-// The frame, or nothing if it would not be smaller than `limit` bytes.
+// The frame, or nothing if it has more than `limit` bytes.
 std::vector<std::byte> zstd_frame(Bytes content, std::size_t limit) {
   thread_local const std::unique_ptr<ZSTD_CCtx, FreeZstd> context(ZSTD_createCCtx());
   if (!context) throw std::bad_alloc();
@@ -134,7 +134,7 @@ std::vector<std::byte> zstd_frame(Bytes content, std::size_t limit) {
   return frame;
 }
 
-// The smallest first id and the firsts' common check, for either encoding.
+// The first id of a list, in either encoding.
 NodeId checked_first(NodeId base, std::uint32_t relative, NodeId num_nodes) {
   if (std::uint64_t{base} + relative >= num_nodes) throw BlockError{"a neighbour is not a node of the graph"};
   return base + relative;

@@ -5,7 +5,8 @@
 // per block by a fixed rule: bit-packed gaps, which SIMD decodes, and zstd over byte-coded gaps where that is far
 // smaller. The same lists give the same bytes on every machine that has the same release of zstd.
 //
-// All functions may run on any number of threads at once. Decoding trusts nothing but `counts`.
+// All functions may run on any number of threads at once; a thread that meets zstd keeps its contexts, below 1 MiB.
+// Decoding trusts nothing but `counts`.
 #pragma once
 
 #include <cstddef>
