@@ -80,6 +80,7 @@ TEST_SUITE("unit") {
       Progress meter(out, true, "x", 3'000'000, "rows");
       std::this_thread::sleep_for(std::chrono::milliseconds(250));
       std::vector<std::jthread> threads;
+      threads.reserve(3);
       for (int i = 0; i < 3; ++i) {
         threads.emplace_back([&meter] {
           for (int k = 0; k < 1000; ++k) meter.advance(1);
