@@ -8,8 +8,8 @@
 #include <set>
 #include <utility>
 
+#include "engine/memory.h"
 #include "storage/error.h"
-#include "tools/memory_limit.h"
 #include "tools/version.h"
 
 namespace unweave {
@@ -147,7 +147,7 @@ void CommandLine::store_values() {
 
 void CommandLine::take_common_options() {
   common_.threads = get<Count>("threads").value;
-  common_.memory_bytes = has("memory") ? get<Bytes>("memory").value : default_memory();
+  common_.memory_bytes = has("memory") ? get<Bytes>("memory").value : default_memory_limit();
   common_.json = get<bool>("json");
   common_.quiet = get<bool>("quiet");
   if (has("seed")) common_.seed = get<Count>("seed").value;

@@ -10,6 +10,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "engine/memory.h"
 #include "engine/parallel.h"
 #include "storage/error.h"
 
@@ -116,7 +117,7 @@ TEST_SUITE("unit") {
   TEST_CASE("defaults hold when nothing is said") {
     const Result result = run({"echo", "s"});
     CHECK(contains(result.out, "batch 100 given 0 lambda 0.001 weights 0,0,1 strict 0 requests none"));
-    CHECK(contains(result.out, "json 0 quiet 0 seed none"));
+    CHECK(contains(result.out, "memory " + std::to_string(default_memory_limit()) + " json 0 quiet 0 seed none"));
   }
 
   TEST_CASE("common options arrive, and --threads is in force while the command runs") {
