@@ -1,6 +1,7 @@
 // storage/types.h - the widths of ids and counts, decided here and nowhere else.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 
