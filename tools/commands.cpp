@@ -5,8 +5,14 @@
 
 namespace unweave {
 
+void run_propagate(CommandLine& line);
+void run_stream(CommandLine& line);
+
 std::span<const Command> all_commands() {
-  static const std::vector<Command> table = {};
+  static const std::vector<Command> table = {
+      {"propagate", "compute the embedding of every level anew", run_propagate},
+      {"stream", "remove edges, nodes and features, insert edges", run_stream},
+  };
   return table;
 }
 
