@@ -229,6 +229,11 @@ std::string NpyHeader::shape_text() const {
   return text + (shape.size() == 1 ? ",)" : ")");
 }
 
+bool is_npy(const InputFile& file, ByteSource& source) {
+  return !file.member.empty() || uncompressed_extension(file.path) == ".npy" ||
+         source.peek(kMagic.size()).starts_with(kMagic);
+}
+
 NpyHeader read_npy_header(ByteSource& source) {
   const auto bad = [&](std::string_view what) {
     return InputError(source.name(), ".npy header", what, "save the array again with numpy.save");
