@@ -42,7 +42,8 @@ void parallel_ranges(std::size_t begin, std::size_t end, std::size_t grain, cons
   }
   tbb::parallel_for(
       tbb::blocked_range<std::size_t>(begin, end, std::max<std::size_t>(1, grain)),
-      [&](const tbb::blocked_range<std::size_t>& piece) { body(piece.begin(), piece.end()); }, tbb::simple_partitioner());
+      [&](const tbb::blocked_range<std::size_t>& piece) { body(piece.begin(), piece.end()); },
+      tbb::simple_partitioner());
 }
 
 /// Sorts a random-access range in parallel.

@@ -1,6 +1,7 @@
 // storage/types.h - the widths of ids and counts, decided here and nowhere else.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 
@@ -11,6 +12,10 @@ using ArcIndex = std::uint64_t;  ///< a count of arcs, edges or bytes of them: a
 
 inline constexpr NodeId kMaxNodeId = 0xFFFF'FFFEU;  ///< 2^32 - 2, so that a node count fits 32 bits too
 inline constexpr NodeId kNoNode = 0xFFFF'FFFFU;     ///< never a node
+
+/// Exact sums of products; a compiler extension, spelled once.
+__extension__ using Int128 = __int128;
+__extension__ using UInt128 = unsigned __int128;
 
 /// Consecutive nodes [first, last).
 struct NodeRange {

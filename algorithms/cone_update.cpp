@@ -1,0 +1,77 @@
+#include "algorithms/cone_update.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+
+namespace unweave {
+namespace {
+
+bool holds(const std::vector<NodeId>& sorted, NodeId node) {
+  return std::binary_search(sorted.begin(), sorted.end(), node);
+}
+
+std::vector<NodeId> merged(const std::vector<NodeId>& a, const std::vector<NodeId>& b) {
+  std::vector<NodeId> out;
+  std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(out));
+  return out;
+}
+
+}  // namespace
+
+std::vector<NodeId> lost_targets(const Contents& contents, const BatchChanges& changes) {
+  std::vector<NodeId> lost;
+  for (const NodeChange& change : changes.nodes)
+    if (change.cleared && contents.label(change.node) != kNoLabel) lost.push_back(change.node);
+  return lost;
+}
+
+ConeChange update_cone(Cone& cone, const Contents& contents, const BatchChanges& changes, std::vector<NodeId> lost,
+                       std::uint32_t levels) {
+  ConeChange result;
+  result.left.resize(levels + std::size_t{1});
+  result.entered.resize(levels + std::size_t{1});
+  if (cone.all_rows()) return result;
+  result.left[levels] = std::move(lost);
+
+  std::vector<NodeId> changed_nodes;
+  for (const NodeChange& change : changes.nodes) changed_nodes.push_back(change.node);
+  const NodeChange none;
+  std::vector<NodeId> now;
+  for (std::uint32_t level = levels; level > 1; --level) {
+    // Readers of level - 1 are the rows of this level; only rows that changed or whose lists changed move a count.
+    std::map<NodeId, std::int64_t> steps;
+    for (const NodeId u : merged(changed_nodes, merged(result.left[level], result.entered[level]))) {
+      const auto at = std::lower_bound(changed_nodes.begin(), changed_nodes.end(), u);
+      const bool changed = at != changed_nodes.end() && *at == u;
+      const NodeChange& change =
+          changed ? changes.nodes[static_cast<std::size_t>(at - changed_nodes.begin())] : none;
+      const bool after = cone.contains(level, u);
+      const bool before = (after && !holds(result.entered[level], u)) || holds(result.left[level], u);
+      if (before && after) {
+        for (const NodeId v : change.removed) --steps[v];
+        for (const NodeId v : change.inserted) ++steps[v];
+      } else if (before || after) {
+        contents.graph().neighbours(u, now);
+        now.push_back(u);
+        const std::int64_t step = after ? 1 : -1;
+        for (const NodeId v : now) steps[v] += step;
+        if (before) {  // it read its former list
+          for (const NodeId v : change.removed) --steps[v];
+          for (const NodeId v : change.inserted) ++steps[v];
+        }
+      }
+    }
+    for (const auto& [node, step] : steps) {
+      if (step == 0) continue;
+      const bool before = cone.count(level - 1, node) > 0;
+      cone.add(level - 1, node, step);
+      const bool after = cone.count(level - 1, node) > 0;
+      if (before && !after) result.left[level - 1].push_back(node);
+      if (!before && after) result.entered[level - 1].push_back(node);
+    }
+  }
+  return result;
+}
+
+}  // namespace unweave

@@ -1,0 +1,25 @@
+// algorithms/cone_update.h - how the backward cone follows a batch: rows that leave and rows that enter each level.
+#pragma once
+
+#include <vector>
+
+#include "algorithms/requests.h"
+#include "engine/cone.h"
+#include "engine/contents.h"
+#include "storage/types.h"
+
+namespace unweave {
+
+struct ConeChange {
+  std::vector<std::vector<NodeId>> left;     ///< [level 0..L], sorted
+  std::vector<std::vector<NodeId>> entered;  ///< [level 0..L], sorted
+};
+
+/// Nodes that stop being targets when the changes are applied: labelled nodes that are cleared. Call it before.
+[[nodiscard]] std::vector<NodeId> lost_targets(const Contents& contents, const BatchChanges& changes);
+
+/// Brings the reference counts of all levels up to date after the contents changed.
+[[nodiscard]] ConeChange update_cone(Cone& cone, const Contents& contents, const BatchChanges& changes,
+                                     std::vector<NodeId> lost, std::uint32_t levels);
+
+}  // namespace unweave

@@ -1,0 +1,115 @@
+#include "algorithms/embedding.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "engine/parallel.h"
+#include "storage/error.h"
+
+namespace unweave {
+namespace {
+
+std::vector<Run> read_runs(const std::filesystem::path& store, const Manifest& manifest) {
+  if (!manifest.propagation)
+    throw UsageError(store.string() + ": not propagated yet; run `unweave propagate " + store.string() + "` first");
+  std::vector<Run> runs;
+  for (std::uint32_t level = 0; level < manifest.levels.size(); ++level) {
+    const auto& entry = manifest.levels[level].run;
+    runs.push_back(entry ? read_run(store, *entry, level, manifest.features, manifest.nodes) : Run());
+  }
+  return runs;
+}
+
+}  // namespace
+
+Embedding::Embedding(const std::filesystem::path& store, const Manifest& manifest, const Contents& contents)
+    : Embedding(store, manifest, contents, read_runs(store, manifest)) {}
+
+Embedding::Embedding(const std::filesystem::path& store, const Manifest& manifest, const Contents& contents,
+                     const std::vector<Run>& runs)
+    : spec_(*manifest.propagation),
+      contents_(contents),
+      power_(spec_.rho),
+      cone_(store, manifest, contents, runs) {
+  for (std::uint32_t l = 1; l <= spec_.levels; ++l) sums_.emplace_back(store, manifest, l, runs[l]);
+  for (std::uint32_t l = 0; l < spec_.levels; ++l) {
+    stale_.emplace_back(manifest.nodes, manifest.features);
+    if (const auto& entry = manifest.levels[l].stale)
+      stale_.back().load(store, *entry, l, [&](NodeId node) { return contents.graph().degree(node); });
+  }
+}
+
+std::uint64_t Embedding::stale_rows() const {
+  std::uint64_t rows = 0;
+  for (const StaleRows& one : stale_) rows += one.size();
+  return rows;
+}
+
+void Embedding::density(std::uint32_t level, NodeId node, std::int32_t* out) const {
+  const std::uint32_t degree = contents_.graph().degree(node);
+  if (level > 0) {
+    density_from_sums(sums_[level - 1].row(node), columns(), degree, out);
+    return;
+  }
+  std::vector<float> x(columns());
+  contents_.features().read({node, node + 1}, 0, columns(), x.data());
+  power_.level0(x, degree, spec_.scale_bits, out);
+}
+
+void Embedding::published(std::uint32_t level, NodeId node, std::int32_t* out) const {
+  density(level, node, out);
+  stale_[level].add_to(node, -1, out);
+}
+
+void Embedding::density_tile(std::uint32_t level, TileColumns tile, NodeRange rows, std::int32_t* out) const {
+  const auto width = static_cast<std::uint32_t>(tile.count);
+  const auto first = static_cast<std::uint32_t>(tile.first);
+  if (level == 0) {
+    std::vector<float> x(std::size_t{rows.size()} * width);
+    contents_.features().read(rows, first, width, x.data());
+    for (NodeId node = rows.first; node < rows.last; ++node) {
+      const std::size_t at = std::size_t{node - rows.first} * width;
+      power_.level0({&x[at], width}, contents_.graph().degree(node), spec_.scale_bits, out + at);
+    }
+    return;
+  }
+  for (NodeId node = rows.first; node < rows.last; ++node) {
+    std::int32_t* row = out + std::size_t{node - rows.first} * width;
+    StateRow sums = sums_[level - 1].row(node);
+    if (!sums.exists()) {
+      std::fill_n(row, width, 0);
+      continue;
+    }
+    if (sums.narrow != nullptr) sums.narrow += first;
+    if (sums.wide != nullptr) sums.wide += first;
+    density_from_sums(sums, width, contents_.graph().degree(node), row);
+  }
+}
+
+void Embedding::rows(std::span<const NodeId> nodes, std::span<const double> weights, float* out) const {
+  if (weights.size() != spec_.levels + std::size_t{1})
+    throw UsageError("weights: " + std::to_string(weights.size()) + " given, the store has " +
+                     std::to_string(spec_.levels + 1) + " levels");
+  for (const NodeId node : nodes)
+    if (!is_target(node))
+      throw UsageError("node " + std::to_string(node) +
+                       " has no embedding in this store (not a target); run `unweave propagate` with --rows all");
+  const double unit = std::ldexp(1.0, -static_cast<int>(spec_.scale_bits));
+  parallel_ranges(0, nodes.size(), 256, [&](std::size_t first, std::size_t last) {
+    std::vector<std::int32_t> t(columns());
+    std::vector<double> sum(columns());
+    for (std::size_t i = first; i < last; ++i) {
+      std::fill(sum.begin(), sum.end(), 0.0);
+      for (std::uint32_t l = 0; l <= spec_.levels; ++l) {
+        if (weights[l] == 0) continue;
+        density(l, nodes[i], t.data());
+        for (std::uint32_t c = 0; c < columns(); ++c) sum[c] += weights[l] * t[c];
+      }
+      const double factor = power_.inverse(contents_.graph().degree(nodes[i])) * unit;
+      for (std::uint32_t c = 0; c < columns(); ++c) out[i * columns() + c] = static_cast<float>(factor * sum[c]);
+    }
+  });
+}
+
+}  // namespace unweave

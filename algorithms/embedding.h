@@ -1,0 +1,62 @@
+// algorithms/embedding.h - the propagated embedding of the present contents: sums, stale rows and cone of every level,
+// and the rows of Z derived from them.
+//
+// Const members may run on any number of threads at once.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <span>
+#include <vector>
+
+#include "algorithms/density.h"
+#include "algorithms/propagation_sweep.h"
+#include "engine/cone.h"
+#include "engine/contents.h"
+#include "engine/stale_rows.h"
+#include "engine/state_level.h"
+#include "storage/manifest.h"
+
+namespace unweave {
+
+class Embedding {
+ public:
+  /// Opens the state of a propagated store. Throws UsageError when it was never propagated, DataError, FormatError.
+  Embedding(const std::filesystem::path& store, const Manifest& manifest, const Contents& contents);
+
+  [[nodiscard]] const PropagationSpec& spec() const noexcept { return spec_; }
+  [[nodiscard]] std::uint32_t levels() const noexcept { return spec_.levels; }  ///< L
+  [[nodiscard]] std::uint32_t columns() const noexcept { return contents_.features().columns(); }
+  StateLevel& level(std::uint32_t l) { return sums_[l - 1]; }  ///< 1 .. L
+  [[nodiscard]] const StateLevel& level(std::uint32_t l) const { return sums_[l - 1]; }
+  StaleRows& stale(std::uint32_t l) { return stale_[l]; }  ///< 0 .. L-1
+  [[nodiscard]] const StaleRows& stale(std::uint32_t l) const { return stale_[l]; }
+  Cone& cone() noexcept { return cone_; }
+  [[nodiscard]] const Cone& cone() const noexcept { return cone_; }
+  [[nodiscard]] std::uint64_t stale_rows() const;
+
+  /// Current density t^l of a node of the cone into out[columns].
+  void density(std::uint32_t level, NodeId node, std::int32_t* out) const;
+  /// Published density: what the neighbours have been told.
+  void published(std::uint32_t level, NodeId node, std::int32_t* out) const;
+  /// Current densities of a column tile, zeros outside the cone; the input of a sweep of level + 1.
+  void density_tile(std::uint32_t level, TileColumns columns, NodeRange rows, std::int32_t* out) const;
+
+  [[nodiscard]] bool is_target(NodeId node) const { return cone_.contains(levels(), node); }
+  /// Rows of Z for `nodes`, row-major nodes x columns. `weights` has L + 1 values. Throws UsageError for a node that is
+  /// no target.
+  void rows(std::span<const NodeId> nodes, std::span<const double> weights, float* out) const;
+
+ private:
+  Embedding(const std::filesystem::path& store, const Manifest& manifest, const Contents& contents,
+            const std::vector<Run>& runs);
+  PropagationSpec spec_;
+  const Contents& contents_;
+  DegreePower power_;
+  Cone cone_;
+  std::deque<StateLevel> sums_;
+  std::vector<StaleRows> stale_;
+};
+
+}  // namespace unweave

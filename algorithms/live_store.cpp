@@ -1,0 +1,201 @@
+#include "algorithms/live_store.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <set>
+#include <string>
+
+#include "storage/error.h"
+
+namespace unweave {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+std::string journal_name(std::uint64_t sequence) {
+  const std::string digits = std::to_string(sequence);
+  return "after-" + std::string(20 - digits.size(), '0') + digits + ".log";
+}
+
+}  // namespace
+
+LiveStore::LiveStore(std::filesystem::path store, Access access, MemoryBudget& budget)
+    : path_(std::move(store)), access_(access), budget_(budget) {
+  manifest_ = read_manifest(path_);
+  if (access == Access::write) {
+    lock_.emplace(path_);
+    manifest_ = read_manifest(path_);
+    remove_strays(path_, manifest_);
+  }
+  contents_ = std::make_unique<Contents>(path_, manifest_);
+  if (manifest_.propagation) embedding_ = std::make_unique<Embedding>(path_, manifest_, *contents_);
+  sequence_ = manifest_.sequence;
+  replay();
+}
+
+const Embedding& LiveStore::embedding() const {
+  if (!embedding_)
+    throw DataError(path_.string() + ": not propagated yet; run `unweave propagate " + path_.string() + "` first");
+  return *embedding_;
+}
+
+void LiveStore::replay() {
+  if (manifest_.journal.empty()) return;
+  read_journal(path_, manifest_.journal, manifest_.sequence, [&](const JournalBatch& batch) {
+    propagate_batch(resolve(batch.requests), {batch.r_max, batch.scale});
+    sequence_ += batch.requests.size();
+  });
+  if (access_ == Access::write) journal_ = Journal::open(path_, manifest_.journal, manifest_.sequence);
+}
+
+void LiveStore::open_journal() {
+  if (journal_) return;
+  // The manifest names the journal before anything in it is acknowledged.
+  Manifest next = manifest_;
+  next.journal = journal_name(manifest_.sequence);
+  journal_ = Journal::create(path_, next.journal, manifest_.sequence);
+  write_manifest(path_, next);
+  manifest_ = next;
+}
+
+BatchChanges LiveStore::resolve(std::span<const Request> requests) const { return resolve_batch(*contents_, requests); }
+
+Threshold LiveStore::threshold(const StreamMode& mode) const {
+  if (!(mode.r_max >= 0) || !std::isfinite(mode.r_max)) throw UsageError("--r-max must be a number of at least 0");
+  const PropagationSpec& spec = embedding().spec();
+  const double unit = std::ldexp(mode.r_max, static_cast<int>(spec.scale_bits));
+  Threshold limits(embedding().columns());
+  for (std::size_t c = 0; c < limits.size(); ++c) {
+    double limit = unit;
+    if (mode.scale == ThresholdScale::paper) limit *= spec.column_norms[c];
+    if (mode.scale == ThresholdScale::code) limit *= spec.code_norm;
+    limits[c] = static_cast<std::int64_t>(std::min(limit, 9e18));
+  }
+  return limits;
+}
+
+UpdateReport LiveStore::propagate_batch(const BatchChanges& changes, const StreamMode& mode) {
+  if (!embedding_) {
+    apply_changes(*contents_, changes);
+    return {};
+  }
+  const Threshold limits = threshold(mode);
+  Update update(*contents_, *embedding_, budget_, {path_, access_ == Access::write});
+  UpdateReport flushed;
+  // A smaller threshold than before finds stale rows above it; with the same one there are none.
+  if (last_mode_ != mode && embedding_->stale_rows() > 0) flushed = update.flush(limits);
+  last_mode_ = mode;
+  UpdateReport report = update.apply(changes, limits);
+  if (access_ == Access::write && (report.all_rows || flushed.all_rows)) drop_superseded();
+  report.rows_touched += flushed.rows_touched;
+  report.arcs_visited += flushed.arcs_visited;
+  report.pushes += flushed.pushes;
+  report.all_rows |= flushed.all_rows;
+  if (!flushed.changed.empty()) {
+    report.changed.insert(report.changed.end(), flushed.changed.begin(), flushed.changed.end());
+    std::sort(report.changed.begin(), report.changed.end());
+    report.changed.erase(std::unique(report.changed.begin(), report.changed.end()), report.changed.end());
+  }
+  return report;
+}
+
+/// A recomputation replaces the partitions of the one before it, which may not have been in any manifest.
+void LiveStore::drop_superseded() {
+  std::set<std::string> present;
+  for (std::uint32_t l = 1; l <= embedding_->levels(); ++l)
+    for (const FileEntry& entry : embedding_->level(l).entries()) present.insert(entry.path);
+  std::error_code ignored;
+  for (const std::string& path : unsaved_)
+    if (!present.contains(path)) std::filesystem::remove(path_ / path, ignored);
+  for (const FileEntry& entry : manifest_.files()) present.erase(entry.path);
+  unsaved_.assign(present.begin(), present.end());
+}
+
+BatchReport LiveStore::apply(std::span<const Request> requests, BatchChanges changes, const StreamMode& mode) {
+  if (embedding_) static_cast<void>(threshold(mode));  // a bad threshold must fail before anything is acknowledged
+  BatchReport report;
+  const Clock::time_point start = Clock::now();
+  open_journal();
+  journal_->append({mode.r_max, mode.scale, {requests.begin(), requests.end()}});
+  sequence_ = journal_->sequence();
+  report.seconds_journal = seconds_since(start);
+  const Clock::time_point applied = Clock::now();
+  report.update = propagate_batch(changes, mode);
+  report.seconds_propagate = seconds_since(applied);
+  report.changes = std::move(changes);
+  report.last_request = sequence_;
+
+  std::uint64_t overlay = 0;
+  if (embedding_) {
+    for (std::uint32_t l = 1; l <= embedding_->levels(); ++l) overlay += embedding_->level(l).overlay_bytes();
+    for (std::uint32_t l = 0; l < embedding_->levels(); ++l) overlay += embedding_->stale(l).bytes();
+  }
+  if (overlay > budget_.limit() / 3) save(true);
+  return report;
+}
+
+UpdateReport LiveStore::flush() {
+  if (!embedding_ || embedding_->stale_rows() == 0) return {};
+  Update update(*contents_, *embedding_, budget_, {path_, true});
+  flushed_ = true;
+  UpdateReport report = update.flush(Threshold(embedding_->columns(), 0));
+  if (report.all_rows) drop_superseded();
+  return report;
+}
+
+void LiveStore::checkpoint() {
+  if (pending_requests() > 0 || flushed_) save(false);
+}
+
+Manifest LiveStore::present_manifest() const {
+  Manifest next = manifest_;
+  next.edges = contents_->graph().num_arcs() / 2;
+  const Changes changes = contents_->changes();
+  next.changes.reset();
+  if (changes != Changes()) next.changes = write_changes(path_, changes);
+  next.sequence = sequence_;
+  next.journal = sequence_ > 0 ? journal_name(sequence_) : std::string();
+  return next;
+}
+
+void LiveStore::swap_manifest(Manifest next) {
+  std::optional<Journal> journal;
+  const bool same_journal = next.journal == manifest_.journal;
+  if (!next.journal.empty() && !same_journal) journal = Journal::create(path_, next.journal, next.sequence);
+  commit_generation(path_, manifest_, next);
+  manifest_ = std::move(next);
+  if (!same_journal) journal_ = std::move(journal);
+  flushed_ = false;
+  unsaved_.clear();
+}
+
+void LiveStore::save(bool fold) {
+  Manifest next = present_manifest();
+  if (embedding_) {
+    std::vector<Run> runs(next.levels.size());
+    embedding_->cone().checkpoint(path_, next.levels, runs);
+    for (std::uint32_t l = 0; l < next.levels.size(); ++l) {
+      LevelFiles& files = next.levels[l];
+      if (l > 0) files.partitions = embedding_->level(l).checkpoint(path_, fold, runs[l]);
+      files.run.reset();
+      if (!runs[l].empty()) files.run = write_run(path_, l, manifest_.features, runs[l]);
+      if (l + 1 < next.levels.size()) files.stale = embedding_->stale(l).checkpoint(path_, l);
+    }
+  }
+  swap_manifest(std::move(next));
+  if (fold && embedding_) embedding_ = std::make_unique<Embedding>(path_, manifest_, *contents_);
+}
+
+void LiveStore::commit_propagation(const PropagationSpec& spec, std::vector<LevelFiles> levels) {
+  embedding_.reset();
+  Manifest next = present_manifest();
+  next.propagation = spec;
+  next.levels = std::move(levels);
+  swap_manifest(std::move(next));
+  embedding_ = std::make_unique<Embedding>(path_, manifest_, *contents_);
+}
+
+}  // namespace unweave

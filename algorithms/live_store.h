@@ -1,0 +1,95 @@
+// algorithms/live_store.h - an open store at its present moment: the generation of its manifest and every acknowledged
+// request after it.
+//
+// A writer journals a batch before it applies it; a checkpoint writes what changed in absolute values and swaps the
+// manifest. A reader replays the journal in memory and writes nothing.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "algorithms/embedding.h"
+#include "algorithms/requests.h"
+#include "algorithms/update.h"
+#include "engine/contents.h"
+#include "engine/memory.h"
+#include "engine/store.h"
+#include "storage/journal.h"
+#include "storage/manifest.h"
+
+namespace unweave {
+
+enum class Access { read, write };
+
+/// How a batch is propagated.
+struct StreamMode {
+  double r_max = 0;  ///< 0: exact
+  ThresholdScale scale = ThresholdScale::absolute;
+
+  friend bool operator==(const StreamMode&, const StreamMode&) = default;
+};
+
+struct BatchReport {
+  BatchChanges changes;
+  UpdateReport update;
+  std::uint64_t last_request = 0;
+  double seconds_journal = 0;
+  double seconds_propagate = 0;
+};
+
+class LiveStore {
+ public:
+  /// Throws DataError, FormatError; ResourceError when another process writes the store and `access` is write.
+  LiveStore(std::filesystem::path store, Access access, MemoryBudget& budget);
+
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+  [[nodiscard]] const Manifest& manifest() const noexcept { return manifest_; }
+  [[nodiscard]] const Contents& contents() const noexcept { return *contents_; }
+  [[nodiscard]] bool propagated() const noexcept { return embedding_ != nullptr; }
+  /// Throws UsageError naming `propagate` when there is none.
+  [[nodiscard]] const Embedding& embedding() const;
+  [[nodiscard]] std::uint64_t sequence() const noexcept { return sequence_; }  ///< requests acknowledged
+  /// Requests that no checkpoint holds yet.
+  [[nodiscard]] std::uint64_t pending_requests() const noexcept { return sequence_ - manifest_.sequence; }
+
+  /// What a batch would change, deciding each of its requests.
+  [[nodiscard]] BatchChanges resolve(std::span<const Request> requests) const;
+  /// Makes the requests durable, then applies them. A writer only.
+  BatchReport apply(std::span<const Request> requests, BatchChanges changes, const StreamMode& mode);
+  /// Publishes every stale row. A writer only.
+  UpdateReport flush();
+  /// Makes a generation of the present moment and empties the journal; nothing when there is nothing new. A writer only.
+  void checkpoint();
+
+  /// Replaces the embedding: the writer has built files for `spec` from the present contents.
+  void commit_propagation(const PropagationSpec& spec, std::vector<LevelFiles> levels);
+
+  /// Thresholds of a mode for this store's constants, in integer units. Throws UsageError for a bad r_max.
+  [[nodiscard]] Threshold threshold(const StreamMode& mode) const;
+
+ private:
+  UpdateReport propagate_batch(const BatchChanges& changes, const StreamMode& mode);
+  void drop_superseded();
+  void open_journal();
+  void replay();
+  void save(bool fold);
+  [[nodiscard]] Manifest present_manifest() const;
+  void swap_manifest(Manifest next);
+
+  std::filesystem::path path_;
+  Access access_;
+  MemoryBudget& budget_;
+  std::optional<WriterLock> lock_;
+  Manifest manifest_;
+  std::unique_ptr<Contents> contents_;
+  std::unique_ptr<Embedding> embedding_;
+  std::optional<Journal> journal_;
+  std::uint64_t sequence_ = 0;
+  std::optional<StreamMode> last_mode_;
+  std::vector<std::string> unsaved_;  ///< partitions of recomputations that no manifest names yet
+  bool flushed_ = false;  ///< stale rows were published since the last checkpoint
+};
+
+}  // namespace unweave

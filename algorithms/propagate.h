@@ -1,0 +1,26 @@
+// algorithms/propagate.h - the initial embedding of a store, computed anew from its present contents.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "algorithms/live_store.h"
+#include "engine/memory.h"
+#include "storage/manifest.h"
+
+namespace unweave {
+
+struct PropagateReport {
+  std::uint64_t rows = 0;          ///< rows of sums kept, over all levels
+  std::uint64_t tiles = 1;         ///< column tiles
+  double sweep_seconds = 0;        ///< without the first reading of features and the last sync
+  double arc_features_per_second = 0;  ///< (arcs + nodes) x columns x L / sweep_seconds
+};
+
+/// Computes all levels for `spec`, whose weights, levels, rho, scale and rows are set, and commits the new generation.
+/// `progress(done, total)` counts rows and may be empty. Throws UsageError (no features, a parameter out of range),
+/// ResourceError (memory, disk), DataError.
+PropagateReport propagate(LiveStore& store, PropagationSpec spec, MemoryBudget& budget,
+                          const std::function<void(std::uint64_t, std::uint64_t)>& progress);
+
+}  // namespace unweave

@@ -1,0 +1,144 @@
+#include "algorithms/requests.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace unweave {
+namespace {
+
+/// The contents as they would be after the requests seen so far.
+class Preview {
+ public:
+  explicit Preview(const Contents& contents) : contents_(contents) {}
+
+  [[nodiscard]] bool in_range(std::uint64_t node) const { return node < contents_.num_nodes(); }
+
+  bool has_edge(NodeId u, NodeId v) {
+    const auto it = edges_.find(key(u, v));
+    return it != edges_.end() ? it->second.now : contents_.graph().has_edge(u, v);
+  }
+  void set_edge(NodeId u, NodeId v, bool now) {
+    const auto [it, fresh] = edges_.try_emplace(key(u, v));
+    if (fresh) {
+      it->second.before = contents_.graph().has_edge(u, v);
+      touched_[u].insert(v);
+      touched_[v].insert(u);
+    }
+    it->second.now = now;
+  }
+  std::vector<NodeId> neighbours(NodeId node) {
+    std::vector<NodeId> list;
+    contents_.graph().neighbours(node, list);
+    const auto it = touched_.find(node);
+    if (it == touched_.end()) return list;
+    std::erase_if(list, [&](NodeId other) { return it->second.contains(other); });
+    for (const NodeId other : it->second)
+      if (edges_.find(key(node, other))->second.now) list.push_back(other);
+    return list;
+  }
+  [[nodiscard]] bool is_blank(NodeId node) const { return cleared_.contains(node) || contents_.is_blank(node); }
+  void clear(NodeId node) { cleared_.insert(node); }
+
+  /// Nodes that differ from the contents, sorted.
+  [[nodiscard]] std::vector<NodeChange> net() const {
+    std::map<NodeId, NodeChange> nodes;
+    for (const auto& [edge, state] : edges_) {
+      if (state.before == state.now) continue;
+      (state.now ? nodes[edge.u].inserted : nodes[edge.u].removed).push_back(edge.v);
+      (state.now ? nodes[edge.v].inserted : nodes[edge.v].removed).push_back(edge.u);
+    }
+    for (const NodeId node : cleared_) nodes[node].cleared = true;
+    std::vector<NodeChange> result;
+    for (auto& [node, change] : nodes) {
+      change.node = node;
+      std::sort(change.removed.begin(), change.removed.end());
+      std::sort(change.inserted.begin(), change.inserted.end());
+      result.push_back(std::move(change));
+    }
+    return result;
+  }
+
+ private:
+  struct State {
+    bool before = false;
+    bool now = false;
+  };
+  static Edge key(NodeId u, NodeId v) { return {std::min(u, v), std::max(u, v)}; }
+
+  const Contents& contents_;
+  std::map<Edge, State> edges_;
+  std::unordered_map<NodeId, std::set<NodeId>> touched_;
+  std::unordered_set<NodeId> cleared_;
+};
+
+/// Applies one request to the preview; false when it changes nothing.
+bool apply(Preview& preview, const Request& request, BatchChanges& changes) {
+  if (!preview.in_range(request.u)) return false;
+  const auto u = static_cast<NodeId>(request.u);
+  switch (request.kind) {
+    case RequestKind::remove_edge:
+    case RequestKind::insert_edge: {
+      if (!preview.in_range(request.v) || request.u == request.v) return false;
+      const auto v = static_cast<NodeId>(request.v);
+      const bool insert = request.kind == RequestKind::insert_edge;
+      if (preview.has_edge(u, v) == insert) return false;
+      preview.set_edge(u, v, insert);
+      ++(insert ? changes.edges_inserted : changes.edges_removed);
+      return true;
+    }
+    case RequestKind::remove_node: {
+      const std::vector<NodeId> neighbours = preview.neighbours(u);
+      if (neighbours.empty() && preview.is_blank(u)) return false;
+      for (const NodeId v : neighbours) preview.set_edge(u, v, false);
+      changes.edges_removed += neighbours.size();
+      ++changes.nodes_removed;
+      preview.clear(u);
+      changes.forced.push_back(u);
+      return true;
+    }
+    case RequestKind::remove_feature:
+      if (preview.is_blank(u)) return false;
+      ++changes.features_removed;
+      preview.clear(u);
+      changes.forced.push_back(u);
+      return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+BatchChanges resolve_batch(const Contents& contents, std::span<const Request> requests) {
+  BatchChanges changes;
+  Preview preview(contents);
+  for (const Request& request : requests) {
+    if (apply(preview, request, changes)) {
+      ++changes.applied;
+    } else {
+      if (changes.rejected == 0) changes.first_rejected = changes.requests;
+      ++changes.rejected;
+    }
+    ++changes.requests;
+  }
+  changes.nodes = preview.net();
+  std::sort(changes.forced.begin(), changes.forced.end());
+  changes.forced.erase(std::unique(changes.forced.begin(), changes.forced.end()), changes.forced.end());
+  return changes;
+}
+
+void apply_changes(Contents& contents, const BatchChanges& changes) {
+  std::vector<NodeId> cleared;
+  for (const NodeChange& change : changes.nodes) {
+    for (const NodeId other : change.removed)
+      if (change.node < other) contents.graph().remove_edge(change.node, other);
+    for (const NodeId other : change.inserted)
+      if (change.node < other) contents.graph().insert_edge(change.node, other);
+    if (change.cleared) cleared.push_back(change.node);
+  }
+  contents.clear(cleared);
+}
+
+}  // namespace unweave

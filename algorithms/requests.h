@@ -1,0 +1,44 @@
+// algorithms/requests.h - what a batch of requests changes: validation against the present contents, in order, and the
+// net difference that propagation sees.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/contents.h"
+#include "storage/journal.h"
+#include "storage/types.h"
+
+namespace unweave {
+
+/// Net change of one node's row inputs.
+struct NodeChange {
+  NodeId node = 0;
+  std::vector<NodeId> removed;   ///< former neighbours, sorted
+  std::vector<NodeId> inserted;  ///< new neighbours, sorted
+  bool cleared = false;          ///< features to zero, label to none, out of the splits
+};
+
+struct BatchChanges {
+  std::uint64_t requests = 0;
+  std::uint64_t applied = 0;
+  std::uint64_t rejected = 0;
+  std::uint64_t edges_removed = 0;  ///< by `edge` requests and by `node` requests
+  std::uint64_t nodes_removed = 0;
+  std::uint64_t features_removed = 0;
+  std::uint64_t edges_inserted = 0;
+  std::vector<NodeChange> nodes;  ///< every node whose adjacency, features or label differ afterwards, sorted
+  std::vector<NodeId> forced;     ///< removed nodes and features, sorted: pushed at every level whatever r_max
+  std::uint64_t first_rejected = 0;  ///< position of the first rejected request, meaningful when rejected > 0
+};
+
+/// Decides each request as if those before it had been applied, changing nothing. A request is rejected iff it would
+/// change nothing: an absent edge, an edge that is there already, a self loop, a node out of range, a node without
+/// edges, features and label. Throws FormatError.
+[[nodiscard]] BatchChanges resolve_batch(const Contents& contents, std::span<const Request> requests);
+
+/// Makes the changes: graph, features, labels, splits.
+void apply_changes(Contents& contents, const BatchChanges& changes);
+
+}  // namespace unweave

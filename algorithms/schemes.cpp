@@ -1,0 +1,57 @@
+#include "algorithms/schemes.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "storage/error.h"
+
+namespace unweave {
+namespace {
+
+double parameter_of(const std::string& scheme, std::size_t prefix) {
+  const std::string text = scheme.substr(prefix);
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
+    throw UsageError("--scheme " + scheme + ": '" + text + "' is not a number");
+  return value;
+}
+
+}  // namespace
+
+std::vector<double> scheme_weights(const std::string& scheme, std::uint32_t levels,
+                                   const std::vector<double>& weights) {
+  const std::size_t count = std::size_t{levels} + 1;
+  if (!weights.empty()) {
+    if (!scheme.empty() && scheme != "gpr") throw UsageError("--weights and --scheme " + scheme + " contradict each other");
+    if (weights.size() != count)
+      throw UsageError("--weights: " + std::to_string(weights.size()) + " given, --hops " + std::to_string(levels) +
+                       " needs " + std::to_string(count));
+    for (const double weight : weights)
+      if (!std::isfinite(weight)) throw UsageError("--weights: every weight must be a finite number");
+    return weights;
+  }
+  std::vector<double> result(count, 0.0);
+  if (scheme.empty() || scheme == "sgc") {
+    result.back() = 1;
+  } else if (scheme.starts_with("ppr:")) {
+    const double alpha = parameter_of(scheme, 4);
+    if (alpha <= 0 || alpha > 1) throw UsageError("--scheme ppr:A needs 0 < A <= 1");
+    for (std::size_t l = 0; l < count; ++l) result[l] = alpha * std::pow(1 - alpha, static_cast<double>(l));
+  } else if (scheme.starts_with("heat:")) {
+    const double time = parameter_of(scheme, 5);
+    if (time <= 0) throw UsageError("--scheme heat:T needs T > 0");
+    double term = std::exp(-time);
+    for (std::size_t l = 0; l < count; ++l) {
+      result[l] = term;
+      term *= time / static_cast<double>(l + 1);
+    }
+  } else if (scheme == "gpr") {
+    throw UsageError("--scheme gpr needs --weights");
+  } else {
+    throw UsageError("--scheme " + scheme + ": known are sgc, ppr:A, heat:T and gpr");
+  }
+  return result;
+}
+
+}  // namespace unweave

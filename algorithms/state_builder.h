@@ -1,0 +1,41 @@
+// algorithms/state_builder.h - sweeps that write new partitions: the way from a density tile to the sums of all levels
+// above it, used by `propagate` and by updates that would cost more than a sweep.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <vector>
+
+#include "algorithms/propagation_sweep.h"
+#include "engine/contents.h"
+#include "engine/memory.h"
+#include "storage/sealed_file.h"
+
+namespace unweave {
+
+struct SweepJob {
+  std::uint32_t first_level = 1;    ///< the first level whose sums are computed
+  std::uint32_t last_level = 2;     ///< L
+  std::uint32_t columns = 0;        ///< features
+  std::uint32_t scale_bits = 24;
+  std::vector<RowMask> wanted;      ///< one mask a level first..last, or empty for all rows
+  TileFill fill;                    ///< densities of level first_level - 1
+  /// Rows summed since the last call, each counted once a tile, and the number of tiles; may be empty.
+  std::function<void(std::uint64_t rows, std::uint64_t tiles)> progress;
+};
+
+struct SweepResult {
+  std::vector<std::vector<FileEntry>> partitions;  ///< [level - first_level][span]
+  std::uint64_t rows = 0;                          ///< rows summed, over all levels
+  std::uint64_t tiles = 0;
+  double seconds = 0;                              ///< without the reading of the first densities
+};
+
+/// Computes the sums of the levels and writes them as partitions of `store` (not yet durable). With more than one column
+/// tile, tiles are spooled to an unlinked file in the store and put together partition by partition.
+/// Throws ResourceError (budget, disk), DataError.
+[[nodiscard]] SweepResult build_state(const std::filesystem::path& store, const Contents& contents, const SweepJob& job,
+                                      MemoryBudget& budget);
+
+}  // namespace unweave

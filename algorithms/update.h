@@ -1,0 +1,77 @@
+// algorithms/update.h - keeping the embedding right while its graph and features change: capture, repair, push.
+//
+// The scheme (density form of lazy local propagation; Yi and Wei, ScaleGUN, arXiv:2408.09212, section 3, in exact
+// integers). Published densities never change by themselves. When adjacency or features of a row change, what it had
+// published is captured first; S of its level l loses the published densities of former neighbours and gains those of
+// new ones; its current density then differs from the published one. Level by level, rows whose residue
+// d * (t - published) exceeds the threshold in some column are pushed: S^{l+1} of their neighbours += t - published.
+//
+// With threshold 0 the state afterwards is a pure function of the contents. Where pushing would touch more than a sweep
+// does, the remaining levels are computed anew.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "algorithms/embedding.h"
+#include "algorithms/requests.h"
+#include "engine/contents.h"
+#include "engine/memory.h"
+
+namespace unweave {
+
+/// Largest |residue| that may stay unpublished, per column, in units of 2^-scale_bits.
+using Threshold = std::vector<std::int64_t>;
+
+struct UpdateReport {
+  std::uint64_t rows_touched = 0;   ///< rows of sums written, over all levels
+  std::uint64_t arcs_visited = 0;   ///< self loops included
+  std::uint64_t pushes = 0;         ///< rows pushed, over all levels
+  std::vector<std::string> plan;    ///< push or recompute, one a level 1..L
+  double seconds_predicted = 0;     ///< of the plan that was chosen
+  bool all_rows = false;            ///< every embedding row may have changed
+  std::vector<NodeId> changed;      ///< else the nodes whose embedding may have changed, sorted
+};
+
+struct UpdateOptions {
+  std::filesystem::path store;      ///< where a recomputation writes partitions
+  bool may_recompute = true;        ///< false for readers, which must not write
+};
+
+class Update {
+ public:
+  Update(Contents& contents, Embedding& embedding, MemoryBudget& budget, UpdateOptions options);
+
+  /// Applies the changes to contents and embedding.
+  UpdateReport apply(const BatchChanges& changes, const Threshold& threshold);
+  /// Pushes every stale row whose residue exceeds the threshold; all of them when it is zero.
+  UpdateReport flush(const Threshold& threshold);
+
+ private:
+  struct Sources;
+  struct Repair;
+  struct Touched;
+  [[nodiscard]] bool recompute_pays(std::uint32_t level, std::uint64_t arcs, UpdateReport& report) const;
+  void recompute(std::uint32_t level, UpdateReport& report);
+  void capture(Repair& repair) const;
+  void run_levels(Repair& repair, const Threshold& threshold, Sources& sources, UpdateReport& report);
+  void run_level(std::uint32_t level, Sources& sources, const Repair& repair, const Threshold& threshold,
+                 Sources& next, UpdateReport& report);
+  void collect(std::uint32_t level, const Sources& sources, const Repair& repair, NodeRange slice,
+               Touched& touched) const;
+  void sum_row(std::uint32_t level, const Sources& sources, const Repair& repair, const Touched& touched,
+               std::size_t index, std::int32_t* delta);
+  void settle(std::uint32_t level, std::span<const NodeId> rows, const std::vector<std::int32_t>& deltas,
+              const Repair& repair, const Threshold& threshold, Sources& next);
+  void enter_rows(std::uint32_t level, const std::vector<NodeId>& rows, UpdateReport& report);
+
+  Contents& contents_;
+  Embedding& embedding_;
+  MemoryBudget& budget_;
+  UpdateOptions options_;
+};
+
+}  // namespace unweave

@@ -1,0 +1,100 @@
+#include "engine/cone.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "engine/contents.h"
+#include "engine/parallel.h"
+
+namespace unweave {
+
+Cone::Cone(const std::filesystem::path& store, const Manifest& manifest, const Contents& contents,
+           const std::vector<Run>& runs)
+    : all_rows_(manifest.propagation->all_rows),
+      top_(manifest.propagation->levels),
+      nodes_(manifest.nodes),
+      contents_(contents),
+      levels_(top_ + std::size_t{1}) {
+  if (all_rows_) return;
+  for (std::uint32_t level = 1; level < top_; ++level) {
+    Level& one = levels_[level];
+    one.file = std::make_unique<SealedFile>(store, manifest.levels[level].counts.value(), "counts");
+    if (one.file->size() != std::uint64_t{nodes_} * 4 || one.file->parameters()[0] != level)
+      one.file->fail(0, "not one count a node of this level");
+    one.base = one.file->values<std::uint32_t>(0, nodes_);
+    const Run& run = runs[level];
+    for (std::size_t i = 0; i < run.count_nodes.size(); ++i) one.changed[run.count_nodes[i]] = run.count_values[i];
+    for (const std::uint32_t count : one.base) one.rows += count > 0 ? 1 : 0;
+    for (const auto& [node, count] : one.changed) {
+      one.rows -= one.base[node] > 0 ? 1 : 0;
+      one.rows += count > 0 ? 1 : 0;
+    }
+  }
+}
+
+bool Cone::contains(std::uint32_t level, NodeId node) const {
+  if (all_rows_ || level == 0) return true;
+  if (level == top_) return contents_.label(node) != kNoLabel;
+  return count(level, node) > 0;
+}
+
+std::uint32_t Cone::count(std::uint32_t level, NodeId node) const {
+  const Level& one = levels_[level];
+  const auto it = one.changed.find(node);
+  return it != one.changed.end() ? it->second : one.base[node];
+}
+
+void Cone::add(std::uint32_t level, NodeId node, std::int64_t step) {
+  Level& one = levels_[level];
+  const std::uint32_t before = count(level, node);
+  const auto after = static_cast<std::uint32_t>(before + step);
+  one.changed[node] = after;
+  if (before == 0 && after > 0) ++one.rows;
+  if (before > 0 && after == 0) --one.rows;
+}
+
+std::uint64_t Cone::rows(std::uint32_t level) const {
+  if (all_rows_ || level == 0) return nodes_;
+  return level == top_ ? contents_.num_labelled() : levels_[level].rows;
+}
+
+void Cone::checkpoint(const std::filesystem::path& store, std::vector<LevelFiles>& files,
+                      std::vector<Run>& runs) const {
+  if (all_rows_) return;
+  for (std::uint32_t level = 1; level < top_; ++level) {
+    const Level& one = levels_[level];
+    if (one.changed.size() * 16 > nodes_) {
+      std::vector<std::uint32_t> counts(one.base.begin(), one.base.end());
+      for (const auto& [node, count] : one.changed) counts[node] = count;
+      files[level].counts = write_counts(store, level, counts);
+      continue;
+    }
+    for (const auto& [node, count] : one.changed) {
+      if (count == one.base[node]) continue;
+      runs[level].count_nodes.push_back(node);
+      runs[level].count_values.push_back(count);
+    }
+  }
+}
+
+std::vector<std::uint32_t> count_readers(const Contents& contents, const std::vector<bool>& readers) {
+  const Graph& graph = contents.graph();
+  std::vector<std::uint32_t> counts(graph.num_nodes());
+  // The graph is symmetric: the readers of v are those of its neighbours, and itself, that are rows above.
+  parallel_ranges(0, graph.num_blocks(), 32, [&](std::size_t first, std::size_t last) {
+    Graph::BlockBuffer buffer;
+    DecodedBlock block;
+    for (std::size_t b = first; b < last; ++b) {
+      graph.decode(b, buffer, block);
+      const NodeId* target = block.targets;
+      for (std::uint32_t i = 0; i < block.nodes; ++i) {
+        std::uint32_t count = readers[block.first + i] ? 1 : 0;
+        for (std::uint32_t k = 0; k < block.counts[i]; ++k) count += readers[*target++] ? 1 : 0;
+        counts[block.first + i] = count;
+      }
+    }
+  });
+  return counts;
+}
+
+}  // namespace unweave

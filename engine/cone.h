@@ -1,0 +1,57 @@
+// engine/cone.h - which rows each level keeps: the backward cone of the target rows, by reference counts.
+//
+// Targets are all nodes, or the nodes with a label. Level L keeps the targets T_L; level l < L keeps the nodes that some
+// row of T_{l+1} reads, T_l = N(T_{l+1}), itself included; count(l, v) is the number of those readers. Level 0 is derived
+// from the features and holds no rows, so it counts nothing.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "storage/manifest.h"
+#include "storage/run_file.h"
+#include "storage/types.h"
+
+namespace unweave {
+
+class Contents;
+
+class Cone {
+ public:
+  /// `runs` holds one run a level, 0 .. L. Throws DataError, FormatError.
+  Cone(const std::filesystem::path& store, const Manifest& manifest, const Contents& contents,
+       const std::vector<Run>& runs);
+
+  [[nodiscard]] bool all_rows() const noexcept { return all_rows_; }
+  /// True when the level keeps a row of this node (at level 0: for every node).
+  [[nodiscard]] bool contains(std::uint32_t level, NodeId node) const;
+  [[nodiscard]] std::uint32_t count(std::uint32_t level, NodeId node) const;
+  /// Changes a count by `step`; the level is 1 .. L - 1.
+  void add(std::uint32_t level, NodeId node, std::int64_t step);
+  /// Rows kept at a level.
+  [[nodiscard]] std::uint64_t rows(std::uint32_t level) const;
+  /// Puts changed counts into the run of each level, or writes the counts of a level anew when many changed.
+  void checkpoint(const std::filesystem::path& store, std::vector<LevelFiles>& files, std::vector<Run>& runs) const;
+
+ private:
+  struct Level {
+    std::unique_ptr<SealedFile> file;
+    std::span<const std::uint32_t> base;
+    std::map<NodeId, std::uint32_t> changed;
+    std::uint64_t rows = 0;
+  };
+  bool all_rows_;
+  std::uint32_t top_;
+  NodeId nodes_;
+  const Contents& contents_;
+  std::vector<Level> levels_;
+};
+
+/// Counts of one level from the rows of the level above: for `propagate`, in one pass over the graph.
+[[nodiscard]] std::vector<std::uint32_t> count_readers(const Contents& contents, const std::vector<bool>& readers);
+
+}  // namespace unweave

@@ -1,0 +1,53 @@
+// engine/contents.h - what a store holds at this moment: graph, features, labels, splits, after all requests so far.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+#include "engine/features.h"
+#include "engine/graph.h"
+#include "storage/manifest.h"
+#include "storage/node_file.h"
+#include "storage/types.h"
+
+namespace unweave {
+
+class Contents {
+ public:
+  /// Opens the generation of a manifest. Throws DataError, FormatError.
+  Contents(const std::filesystem::path& store, const Manifest& manifest);
+  Contents(const Contents&) = delete;
+  Contents& operator=(const Contents&) = delete;
+
+  Graph& graph() noexcept { return graph_; }
+  [[nodiscard]] const Graph& graph() const noexcept { return graph_; }
+  [[nodiscard]] const Features& features() const noexcept { return features_; }
+  [[nodiscard]] NodeId num_nodes() const noexcept { return graph_.num_nodes(); }
+  [[nodiscard]] bool has_labels() const noexcept { return !labels_.empty(); }
+  /// The class of a node, or kNoLabel.
+  [[nodiscard]] std::int32_t label(NodeId node) const noexcept { return labels_.empty() ? kNoLabel : labels_[node]; }
+  [[nodiscard]] const std::vector<NodeId>& train() const noexcept { return train_; }  ///< sorted; likewise below
+  [[nodiscard]] const std::vector<NodeId>& valid() const noexcept { return valid_; }
+  [[nodiscard]] const std::vector<NodeId>& test() const noexcept { return test_; }
+  [[nodiscard]] std::uint64_t num_labelled() const noexcept { return labelled_; }
+
+  /// True when clearing the node would change nothing: no features, no label.
+  [[nodiscard]] bool is_blank(NodeId node) const;
+  /// Sets features to zero and label to none, and takes the nodes out of the splits.
+  void clear(const std::vector<NodeId>& nodes);
+  [[nodiscard]] const NodeSet& cleared() const noexcept { return cleared_; }
+  /// Differences from the immutable files.
+  [[nodiscard]] Changes changes() const;
+
+ private:
+  Contents(const std::filesystem::path& store, const Manifest& manifest, const Changes& changes);
+  NodeSet cleared_;
+  Graph graph_;
+  Features features_;
+  std::vector<std::int32_t> labels_;
+  std::uint64_t labelled_ = 0;
+  std::vector<NodeId> train_, valid_, test_;
+};
+
+}  // namespace unweave

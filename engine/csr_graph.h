@@ -1,0 +1,39 @@
+// engine/csr_graph.h - an uncompressed graph in memory: the yardstick of benchmarks and the fixture of tests.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "engine/block_graph.h"
+#include "storage/types.h"
+
+namespace unweave {
+
+/// Adjacency lists with 32-bit targets and 64-bit offsets, a BlockGraph whose decoding copies nothing.
+class CsrGraph {
+ public:
+  struct BlockBuffer {};
+
+  /// The undirected graph of `edges` in any order and direction: duplicates and self loops are dropped, lists ascend.
+  /// Every id is below `nodes`.
+  CsrGraph(NodeId nodes, const std::vector<Edge>& edges);
+
+  [[nodiscard]] NodeId num_nodes() const noexcept { return static_cast<NodeId>(offsets_.size() - 1); }
+  [[nodiscard]] ArcIndex num_arcs() const noexcept { return targets_.size(); }
+  [[nodiscard]] std::size_t num_blocks() const noexcept {
+    return (static_cast<std::size_t>(num_nodes()) + kBlockNodes - 1) / kBlockNodes;
+  }
+  void decode(std::size_t block, BlockBuffer& buffer, DecodedBlock& out) const noexcept;
+
+  [[nodiscard]] const std::vector<ArcIndex>& offsets() const noexcept { return offsets_; }
+  [[nodiscard]] const std::vector<std::uint32_t>& counts() const noexcept { return counts_; }
+  [[nodiscard]] const std::vector<NodeId>& targets() const noexcept { return targets_; }
+
+ private:
+  std::vector<ArcIndex> offsets_;  // num_nodes + 1
+  std::vector<std::uint32_t> counts_;
+  std::vector<NodeId> targets_;
+};
+
+}  // namespace unweave

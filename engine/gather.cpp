@@ -1,0 +1,263 @@
+// engine/gather.cpp - see gather.h. Highway includes this file once for every vector extension.
+#include "engine/gather.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "engine/gather.cpp"
+#include <hwy/foreach_target.h>  // must come before highway.h
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace unweave::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using D32 = hn::CappedTag<std::int32_t, 16>;
+using V32 = hn::Vec<D32>;
+using D64f = hn::CappedTag<double, 8>;
+using D64 = hn::RebindToSigned<D64f>;
+using DHalf = hn::Rebind<std::int32_t, D64f>;  // as many int32 as D64f has lanes
+
+constexpr std::size_t kLane = hn::MaxLanes(D32());
+constexpr std::size_t kHalfLane = hn::MaxLanes(DHalf());
+constexpr std::size_t kMaxVectors = 8;  // accumulators of a panel: 128 columns at 512 bits, half the registers at 256
+constexpr std::size_t kPanel = kMaxVectors * kLane;
+constexpr std::size_t kCacheLine = 64 / sizeof(std::int32_t);
+constexpr std::size_t kAhead =
+    12;  // rows between prefetch and use: measured best from 8 to 16 for rows of 64..512 bytes
+
+/// The stream of target ids a gather runs through, for prefetching across the ends of lists.
+struct Stream {
+  const NodeId* ids;
+  std::size_t size;
+  std::span<const NodeId> next;
+
+  HWY_INLINE NodeId ahead(std::size_t position) const {
+    const std::size_t later = position + kAhead;
+    if (HWY_LIKELY(later < size)) return ids[later];
+    return later - size < next.size() ? next[later - size] : ids[position];
+  }
+};
+
+/// Fetches the kVectors vectors at `row`: one touch a cache line, and one for the line an unaligned row ends in.
+template <std::size_t kVectors>
+HWY_INLINE void prefetch_row(const std::int32_t* row, bool unaligned) {
+  for (std::size_t at = 0; at < kVectors * kLane; at += kCacheLine) __builtin_prefetch(row + at);
+  if (unaligned) __builtin_prefetch(row + kVectors * kLane - 1);
+}
+
+/// out[0, columns) = own row (if any) + rows of stream positions [begin, end), of kVectors vectors from tile.rows +
+/// column on, the last of which may be partial. The caller keeps the number of terms within int32.
+template <std::size_t kVectors>
+HWY_INLINE void sum_panel(const Tile& tile, std::size_t column, std::size_t columns, const std::int32_t* own,
+                          const Stream& stream, std::size_t begin, std::size_t end, std::int32_t* HWY_RESTRICT out) {
+  const D32 d;
+  const std::int32_t* const base = tile.rows + column;
+  const std::size_t width = tile.width;
+  const bool unaligned = width % kCacheLine != 0;
+  // Named accumulators, because vectors of scalable extensions cannot form arrays.
+  const V32 zero = hn::Zero(d);
+  V32 a0 = zero, a1 = zero, a2 = zero, a3 = zero, a4 = zero, a5 = zero, a6 = zero, a7 = zero;
+  const auto add = [&](const std::int32_t* row) HWY_ATTR {
+    a0 = hn::Add(a0, hn::LoadU(d, row));
+    if constexpr (kVectors > 1) a1 = hn::Add(a1, hn::LoadU(d, row + 1 * kLane));
+    if constexpr (kVectors > 2) a2 = hn::Add(a2, hn::LoadU(d, row + 2 * kLane));
+    if constexpr (kVectors > 3) a3 = hn::Add(a3, hn::LoadU(d, row + 3 * kLane));
+    if constexpr (kVectors > 4) a4 = hn::Add(a4, hn::LoadU(d, row + 4 * kLane));
+    if constexpr (kVectors > 5) a5 = hn::Add(a5, hn::LoadU(d, row + 5 * kLane));
+    if constexpr (kVectors > 6) a6 = hn::Add(a6, hn::LoadU(d, row + 6 * kLane));
+    if constexpr (kVectors > 7) a7 = hn::Add(a7, hn::LoadU(d, row + 7 * kLane));
+  };
+  if (own != nullptr) add(own);
+  for (std::size_t i = begin; i < end; ++i) {
+    prefetch_row<kVectors>(base + stream.ahead(i) * width, unaligned);
+    add(base + stream.ids[i] * width);
+  }
+  const auto store = [&](std::int32_t* to) HWY_ATTR {
+    hn::StoreU(a0, d, to);
+    if constexpr (kVectors > 1) hn::StoreU(a1, d, to + 1 * kLane);
+    if constexpr (kVectors > 2) hn::StoreU(a2, d, to + 2 * kLane);
+    if constexpr (kVectors > 3) hn::StoreU(a3, d, to + 3 * kLane);
+    if constexpr (kVectors > 4) hn::StoreU(a4, d, to + 4 * kLane);
+    if constexpr (kVectors > 5) hn::StoreU(a5, d, to + 5 * kLane);
+    if constexpr (kVectors > 6) hn::StoreU(a6, d, to + 6 * kLane);
+    if constexpr (kVectors > 7) hn::StoreU(a7, d, to + 7 * kLane);
+  };
+  if (columns == kVectors * kLane) {
+    store(out);
+  } else {
+    alignas(64) std::array<std::int32_t, kVectors * kLane> whole;
+    store(whole.data());
+    std::memcpy(out, whole.data(), columns * sizeof(std::int32_t));
+  }
+}
+
+/// sum_panel for a panel of any width in [1, kPanel].
+HWY_INLINE void sum_columns(const Tile& tile, std::size_t column, std::size_t columns, const std::int32_t* own,
+                            const Stream& stream, std::size_t begin, std::size_t end, std::int32_t* out) {
+  switch ((columns + kLane - 1) / kLane) {
+    case 1:
+      return sum_panel<1>(tile, column, columns, own, stream, begin, end, out);
+    case 2:
+      return sum_panel<2>(tile, column, columns, own, stream, begin, end, out);
+    case 3:
+      return sum_panel<3>(tile, column, columns, own, stream, begin, end, out);
+    case 4:
+      return sum_panel<4>(tile, column, columns, own, stream, begin, end, out);
+    case 5:
+      return sum_panel<5>(tile, column, columns, own, stream, begin, end, out);
+    case 6:
+      return sum_panel<6>(tile, column, columns, own, stream, begin, end, out);
+    case 7:
+      return sum_panel<7>(tile, column, columns, own, stream, begin, end, out);
+    default:
+      return sum_panel<8>(tile, column, columns, own, stream, begin, end, out);
+  }
+}
+
+/// sums[0, columns) += part[0, columns).
+HWY_INLINE void add_widened(const std::int32_t* part, std::size_t columns, std::int64_t* sums) {
+  const D64 d;
+  const DHalf half;
+  std::size_t c = 0;
+  for (; c + kHalfLane <= columns; c += kHalfLane) {
+    hn::StoreU(hn::Add(hn::LoadU(d, sums + c), hn::PromoteTo(d, hn::LoadU(half, part + c))), d, sums + c);
+  }
+  for (; c < columns; ++c) sums[c] += part[c];
+}
+
+std::size_t partial_terms(const Tile& tile) {
+  return static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max() >> tile.scale_bits);
+}
+
+/// sums[c] += own row (if any) + rows of stream positions [begin, end), however many.
+void add_wide(const Tile& tile, const std::int32_t* own, const Stream& stream, std::size_t begin, std::size_t end,
+              std::int64_t* sums) {
+  alignas(64) std::array<std::int32_t, kPanel> part;
+  const std::size_t most = partial_terms(tile);
+  for (std::size_t column = 0; column < tile.width; column += kPanel) {
+    const std::size_t columns = std::min(kPanel, tile.width - column);
+    if (own != nullptr) add_widened(own + column, columns, sums + column);
+    for (std::size_t from = begin; from < end; from += most) {
+      sum_columns(tile, column, columns, nullptr, stream, from, std::min(end, from + most), part.data());
+      add_widened(part.data(), columns, sums + column);
+    }
+  }
+}
+
+/// Copies the sums to int32 and says true, or fills `out` with zeros and says false when one does not fit.
+bool narrow(const std::int64_t* sums, std::size_t width, std::int32_t* out) {
+  bool fits = true;
+  for (std::size_t c = 0; c < width; ++c) {
+    out[c] = static_cast<std::int32_t>(sums[c]);
+    fits &= out[c] == sums[c];
+  }
+  if (!fits) std::fill_n(out, width, 0);
+  return fits;
+}
+
+HWY_INLINE hn::Vec<D64f> load_doubles(const std::int32_t* sums) {
+  return hn::PromoteTo(D64f(), hn::LoadU(DHalf(), sums));
+}
+
+HWY_INLINE hn::Vec<D64f> load_doubles(const std::int64_t* sums) {
+  return hn::ConvertTo(D64f(), hn::LoadU(D64(), sums));
+}
+
+template <class Sum>
+void quotients_of(const Sum* sums, std::size_t width, std::uint32_t degree, std::int32_t* quotients) {
+  const auto divisor = hn::Set(D64f(), static_cast<double>(degree));
+  std::size_t c = 0;
+  for (; c + kHalfLane <= width; c += kHalfLane) {
+    const auto rounded = hn::Round(hn::Div(load_doubles(sums + c), divisor));
+    hn::StoreU(hn::DemoteTo(DHalf(), rounded), DHalf(), quotients + c);
+  }
+  for (; c < width; ++c) {
+    quotients[c] = static_cast<std::int32_t>(std::nearbyint(static_cast<double>(sums[c]) / degree));
+  }
+}
+
+void GatherRows(const Tile& tile, std::span<const NodeId> neighbours, std::int64_t* sums) {
+  add_wide(tile, nullptr, Stream{neighbours.data(), neighbours.size(), {}}, 0, neighbours.size(), sums);
+}
+
+std::size_t GatherBlock(const Tile& tile, const GatherLists& lists, const GatherOutput& out) {
+  const Stream stream{lists.targets, lists.num_targets, lists.lookahead};
+  const std::size_t width = tile.width;
+  const std::size_t most = partial_terms(tile);
+  std::size_t wide_rows = 0;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < lists.nodes.size(); ++i) {
+    const NodeId node = lists.nodes[i];
+    const std::uint32_t degree = lists.counts[i] + 1;
+    const std::size_t end = begin + lists.counts[i];
+    const std::int32_t* const own = tile.rows + node * width;
+    std::int32_t* const sums = out.sums + i * width;
+    std::int32_t* const quotients = out.quotients == nullptr ? nullptr : out.quotients + node * width;
+    if (degree <= most) {
+      for (std::size_t column = 0; column < width; column += kPanel) {
+        sum_columns(tile, column, std::min(kPanel, width - column), own + column, stream, begin, end, sums + column);
+      }
+      if (quotients != nullptr) quotients_of(sums, width, degree, quotients);
+    } else {
+      std::int64_t* const wide = out.wide_sums + wide_rows * width;
+      std::fill_n(wide, width, 0);
+      add_wide(tile, own, stream, begin, end, wide);
+      if (quotients != nullptr) quotients_of(wide, width, degree, quotients);
+      if (!narrow(wide, width, sums)) out.wide_nodes[wide_rows++] = static_cast<std::uint32_t>(i);
+    }
+    begin = end;
+  }
+  return wide_rows;
+}
+
+void Quotients32(const std::int32_t* sums, std::size_t width, std::uint32_t degree, std::int32_t* quotients) {
+  quotients_of(sums, width, degree, quotients);
+}
+
+void Quotients64(const std::int64_t* sums, std::size_t width, std::uint32_t degree, std::int32_t* quotients) {
+  quotients_of(sums, width, degree, quotients);
+}
+
+const char* TargetName() {
+  return hwy::TargetName(HWY_TARGET);
+}
+
+}  // namespace unweave::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace unweave {
+
+HWY_EXPORT(GatherRows);
+HWY_EXPORT(GatherBlock);
+HWY_EXPORT(Quotients32);
+HWY_EXPORT(Quotients64);
+HWY_EXPORT(TargetName);
+
+void gather_rows(const Tile& tile, std::span<const NodeId> neighbours, std::int64_t* sums) {
+  HWY_DYNAMIC_DISPATCH(GatherRows)(tile, neighbours, sums);
+}
+
+std::size_t gather_lists(const Tile& tile, const GatherLists& lists, const GatherOutput& out) {
+  return HWY_DYNAMIC_DISPATCH(GatherBlock)(tile, lists, out);
+}
+
+void round_quotients(std::span<const std::int32_t> sums, std::uint32_t degree, std::int32_t* quotients) {
+  HWY_DYNAMIC_DISPATCH(Quotients32)(sums.data(), sums.size(), degree, quotients);
+}
+
+void round_quotients(std::span<const std::int64_t> sums, std::uint32_t degree, std::int32_t* quotients) {
+  HWY_DYNAMIC_DISPATCH(Quotients64)(sums.data(), sums.size(), degree, quotients);
+}
+
+const char* gather_target() {
+  return HWY_DYNAMIC_DISPATCH(TargetName)();
+}
+
+}  // namespace unweave
+#endif  // HWY_ONCE

@@ -1,0 +1,86 @@
+// engine/graph.h - the current graph: immutable shards and the edges removed and inserted since they were written.
+//
+// Nodes have one self loop each, which is counted in degree() and stored nowhere. Const members may run on any number
+// of threads at once; changes need the graph for themselves.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/block_graph.h"
+#include "storage/manifest.h"
+#include "storage/run_file.h"
+#include "storage/shard.h"
+#include "storage/types.h"
+
+namespace unweave {
+
+class Graph {
+ public:
+  /// Space for one decoded block; reused from block to block by one thread.
+  struct BlockBuffer {
+    std::vector<std::uint32_t> counts;
+    std::vector<NodeId> targets;
+  };
+
+  /// Opens the shards of a manifest and applies its changes. Throws DataError, FormatError.
+  Graph(const std::filesystem::path& store, const Manifest& manifest, const Changes& changes);
+
+  [[nodiscard]] NodeId num_nodes() const noexcept { return nodes_; }
+  [[nodiscard]] std::uint64_t num_arcs() const noexcept { return arcs_; }  ///< 2 x edges, without self loops
+  [[nodiscard]] std::size_t num_blocks() const noexcept { return (std::size_t{nodes_} + kBlockNodes - 1) / kBlockNodes; }
+
+  /// Neighbours of `node` and itself.
+  [[nodiscard]] std::uint32_t degree(NodeId node) const noexcept {
+    const std::uint32_t base = counts_[node >> span_log2_][node & span_mask_] + 1;
+    if (!is_changed(node)) return base;
+    const Delta& delta = deltas_.find(node)->second;
+    return base + static_cast<std::uint32_t>(delta.inserted.size()) - static_cast<std::uint32_t>(delta.removed.size());
+  }
+  /// The sorted neighbours of `node`, without itself, into `out` (which keeps its capacity). Throws FormatError.
+  void neighbours(NodeId node, std::vector<NodeId>& out) const;
+  [[nodiscard]] bool has_edge(NodeId u, NodeId v) const;
+  /// The lists of nodes [32 block, 32 block + 32), changes applied. Throws FormatError.
+  void decode(std::size_t block, BlockBuffer& buffer, DecodedBlock& out) const;
+  /// The most memory that one BlockBuffer comes to hold.
+  [[nodiscard]] std::uint64_t max_decoded_bytes() const noexcept;
+  void prefetch(std::size_t first_block, std::size_t last_block) const noexcept;
+
+  /// The edge must exist, u != v.
+  void remove_edge(NodeId u, NodeId v);
+  /// The edge must not exist, u != v.
+  void insert_edge(NodeId u, NodeId v);
+
+  /// Differences from the shards, sorted, each edge once with u < v.
+  void collect_changes(Changes& out) const;
+  [[nodiscard]] std::uint64_t changed_arcs() const noexcept { return changed_arcs_; }
+  [[nodiscard]] const std::vector<Shard>& shards() const noexcept { return shards_; }
+
+ private:
+  struct Delta {
+    std::vector<NodeId> removed;   ///< sorted; in the shard
+    std::vector<NodeId> inserted;  ///< sorted; not in the shard
+  };
+  [[nodiscard]] bool is_changed(NodeId node) const noexcept {
+    return !changed_.empty() && ((changed_[node / 64] >> (node % 64)) & 1U) != 0;
+  }
+  void base_neighbours(NodeId node, std::vector<NodeId>& out) const;
+  void change_arc(NodeId from, NodeId to, bool insert);
+  static void apply(const Delta& delta, std::span<const NodeId> base, std::vector<NodeId>& out);
+
+  NodeId nodes_;
+  std::uint64_t arcs_ = 0;
+  std::uint64_t changed_arcs_ = 0;
+  std::uint64_t max_block_arcs_ = 0;  ///< of the shards; insertions add at most their own number
+  unsigned span_log2_;
+  NodeId span_mask_;
+  std::vector<Shard> shards_;
+  std::vector<const std::uint32_t*> counts_;
+  std::unordered_map<NodeId, Delta> deltas_;
+  std::vector<std::uint64_t> changed_;  ///< one bit a node with a delta; allocated at the first change
+};
+
+}  // namespace unweave

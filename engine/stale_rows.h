@@ -1,0 +1,71 @@
+// engine/stale_rows.h - the rows of one level whose published density lags behind the current one.
+//
+// A stale row stores delta = t - published, packed into the fewest of 1, 2 or 4 bytes a value. Sums of d * delta^2 per
+// column are kept as exact integers: they are the whole error of a lazy embedding.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "engine/row_table.h"
+#include "storage/manifest.h"
+#include "storage/run_file.h"
+#include "storage/types.h"
+
+namespace unweave {
+
+class StaleRows {
+ public:
+  StaleRows(NodeId nodes, std::uint32_t columns);
+  /// Reads the stale rows of a checkpoint; degree(node) gives current degrees. Throws DataError, FormatError.
+  template <class Degree>
+  void load(const std::filesystem::path& store, const FileEntry& entry, std::uint32_t level, const Degree& degree) {
+    std::vector<SealedFile> holder;
+    for (const StaleRow& row : read_stale(store, entry, level, columns_, nodes_, holder)) {
+      unpack(row.width, row.values, scratch_.data());
+      set(row.node, degree(row.node), scratch_.data());
+    }
+  }
+
+  [[nodiscard]] std::size_t size() const noexcept { return table_.size(); }
+  [[nodiscard]] bool contains(NodeId node) const noexcept { return table_.find(node) != RowTable::kEmpty; }
+  /// Adds sign * delta of the node to out[columns]; nothing when it is not stale.
+  void add_to(NodeId node, std::int32_t sign, std::int32_t* out) const;
+  /// Replaces the row of a node whose degree is `degree`; an all-zero delta removes it.
+  void set(NodeId node, std::uint32_t degree, const std::int32_t* delta);
+  void erase(NodeId node);
+  void clear();
+  /// The stale nodes, sorted.
+  [[nodiscard]] std::vector<NodeId> nodes() const;
+  /// Per column, sum over stale rows of d * delta^2, in units of 2^(-2 scale_bits).
+  [[nodiscard]] std::span<const UInt128> weighted_squares() const noexcept { return squares_; }
+  /// Per column, sum over stale rows of d * |delta| and of d * delta.
+  [[nodiscard]] std::span<const Int128> weighted_magnitudes() const noexcept { return magnitudes_; }
+  [[nodiscard]] std::span<const Int128> weighted_sums() const noexcept { return sums_; }
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
+  [[nodiscard]] std::optional<FileEntry> checkpoint(const std::filesystem::path& store, std::uint32_t level) const;
+
+ private:
+  struct Row {
+    std::uint32_t degree = 0;
+    std::uint8_t width = 1;
+    std::vector<std::byte> values;
+  };
+  void unpack(std::uint8_t width, std::span<const std::byte> values, std::int32_t* out) const;
+  void account(const Row& row, int sign);
+
+  NodeId nodes_;
+  std::uint32_t columns_;
+  RowTable table_;
+  std::vector<Row> rows_;
+  std::vector<std::uint32_t> free_;
+  std::vector<UInt128> squares_;
+  std::vector<Int128> magnitudes_, sums_;
+  std::uint64_t bytes_ = 0;
+  mutable std::vector<std::int32_t> scratch_;
+};
+
+}  // namespace unweave

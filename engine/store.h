@@ -1,0 +1,32 @@
+// engine/store.h - a store as a folder: who may write it, and how one generation replaces another.
+#pragma once
+
+#include <filesystem>
+
+#include "storage/manifest.h"
+
+namespace unweave {
+
+/// The right to write a store; it dies with its owner. Throws ResourceError when another process holds it.
+class WriterLock {
+ public:
+  explicit WriterLock(const std::filesystem::path& store);
+  WriterLock(WriterLock&& other) noexcept;
+  WriterLock& operator=(WriterLock&&) = delete;
+  ~WriterLock();
+
+ private:
+  int descriptor_;
+};
+
+/// Makes an empty folder for a new store. Throws UsageError when `store` exists and is not an empty folder.
+void create_store_folder(const std::filesystem::path& store);
+
+/// Replaces generation `before` by `after`, whose files are complete: makes the new files durable, swaps the manifest,
+/// then removes what only the old generation named. `before` may be empty.
+void commit_generation(const std::filesystem::path& store, const Manifest& before, const Manifest& after);
+
+/// Removes what a killed writer left behind: files in the store's folders that the manifest does not name.
+void remove_strays(const std::filesystem::path& store, const Manifest& manifest);
+
+}  // namespace unweave

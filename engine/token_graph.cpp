@@ -1,0 +1,84 @@
+#include "engine/token_graph.h"
+
+#include <tbb/flow_graph.h>
+
+#include <cassert>
+#include <mutex>
+#include <numeric>
+#include <vector>
+
+namespace unweave {
+namespace {
+
+/// Indices below a count that are handed out and taken back. As many are free as there can be takers.
+class IndexPool {
+ public:
+  explicit IndexPool(std::size_t count) : free_(count) { std::iota(free_.rbegin(), free_.rend(), std::size_t{0}); }
+
+  std::size_t take() {
+    const std::lock_guard lock(mutex_);
+    assert(!free_.empty());
+    const std::size_t index = free_.back();
+    free_.pop_back();
+    return index;
+  }
+  void give(std::size_t index) {
+    const std::lock_guard lock(mutex_);
+    free_.push_back(index);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::size_t> free_;
+};
+
+struct InFlight {
+  std::size_t item = 0;
+  std::size_t token = 0;
+};
+
+}  // namespace
+
+void run_token_graph(const TokenGraph& plan) {
+  namespace flow = tbb::flow;
+  IndexPool tokens(plan.tokens);
+  IndexPool workers(plan.workers);
+  std::size_t next = 0;
+
+  flow::graph graph;
+  flow::input_node<std::size_t> source(graph, [&](tbb::flow_control& control) {
+    if (next == plan.items) {
+      control.stop();
+      return std::size_t{0};
+    }
+    return next++;
+  });
+  flow::limiter_node<std::size_t> limiter(graph, plan.tokens);
+  flow::function_node<std::size_t, InFlight> work(graph, plan.workers, [&](std::size_t item) {
+    const InFlight one{item, tokens.take()};
+    const std::size_t worker = workers.take();
+    plan.work(item, worker, one.token);
+    workers.give(worker);
+    return one;
+  });
+  flow::sequencer_node<InFlight> sequencer(graph, [](const InFlight& one) { return one.item; });
+  flow::function_node<InFlight> write(graph, plan.in_order ? flow::serial : flow::unlimited, [&](const InFlight& one) {
+    plan.write(one.item, one.token);
+    tokens.give(one.token);
+    return flow::continue_msg();
+  });
+
+  flow::make_edge(source, limiter);
+  flow::make_edge(limiter, work);
+  if (plan.in_order) {
+    flow::make_edge(work, sequencer);
+    flow::make_edge(sequencer, write);
+  } else {
+    flow::make_edge(work, write);
+  }
+  flow::make_edge(write, limiter.decrementer());
+  source.activate();
+  graph.wait_for_all();
+}
+
+}  // namespace unweave

@@ -1,0 +1,216 @@
+// storage/bit_pack.cpp - packing in plain code, unpacking once for each instruction set, chosen at run time.
+#include "storage/bit_pack.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "storage/bit_pack.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace unweave::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Lanes16 = hn::CappedTag<std::uint32_t, kPackGroup>;
+using Vector = hn::Vec<Lanes16>;
+
+// A group is read in whole vectors or words, which reach at most this far from its first byte.
+constexpr std::size_t kGroupReach = kPackGroup * sizeof(std::uint32_t) + sizeof(std::uint32_t);
+
+// Groups of wider gaps, and graphs of more nodes, are summed in 64 bits. Up to these limits a sum that starts below
+// num_nodes cannot wrap inside one group: 2^31 + 16 * 2^27 = 2^32.
+constexpr unsigned kFastWidth = 27;
+constexpr NodeId kFastNodes = NodeId{1} << 31;
+
+#if HWY_TARGET == HWY_SCALAR
+
+// Vectors of one lane.
+HWY_INLINE Vector unpack_vector(Lanes16 d, const std::uint8_t* src, unsigned width, std::size_t from) {
+  std::uint64_t bits;
+  std::memcpy(&bits, src + from * width / 8, sizeof bits);
+  const std::uint64_t mask = (std::uint64_t{1} << width) - 1;
+  return hn::Set(d, static_cast<std::uint32_t>((bits >> (from * width % 8)) & mask));
+}
+
+HWY_INLINE Vector prefix_sum(Lanes16, Vector v) {
+  return v;
+}
+
+HWY_INLINE Vector broadcast_last(Lanes16, Vector v) {
+  return v;
+}
+
+#else
+
+// Values [from, from + lanes) of the run at `src`. They start at a multiple of 4 bits, since there are at least four
+// lanes, so their words lie within one vector loaded from their first byte.
+HWY_INLINE Vector unpack_vector(Lanes16 d, const std::uint8_t* src, unsigned width, std::size_t from) {
+  const hn::Repartition<std::uint8_t, Lanes16> d8;
+  const std::size_t first_bit = from * width;
+  src += first_bit / 8;
+  const Vector words = hn::BitCast(d, hn::LoadU(d8, src));
+  const Vector next_words = hn::BitCast(d, hn::LoadU(d8, src + sizeof(std::uint32_t)));
+  Vector bit = hn::Mul(hn::Iota(d, 0), hn::Set(d, width));
+  if (hn::Lanes(d) < 8) bit = hn::Add(bit, hn::Set(d, static_cast<std::uint32_t>(first_bit % 8)));
+  const auto word = hn::IndicesFromVec(d, hn::ShiftRight<5>(bit));
+  const Vector shift = hn::And(bit, hn::Set(d, 31));
+  const Vector low = hn::Shr(hn::TableLookupLanes(words, word), shift);
+  // Two shifts to the left, as one by 32 would be undefined.
+  const Vector next = hn::TableLookupLanes(next_words, word);
+  const Vector high = hn::Shl(hn::Add(next, next), hn::Xor(shift, hn::Set(d, 31)));
+  return hn::And(hn::Or(low, high), hn::Set(d, static_cast<std::uint32_t>((std::uint64_t{1} << width) - 1)));
+}
+
+// Lane i becomes the sum of lanes 0 to i, modulo 2^32.
+HWY_INLINE Vector prefix_sum(Lanes16 d, Vector v) {
+  v = hn::Add(v, hn::ShiftLeftLanes<1>(d, v));
+  v = hn::Add(v, hn::ShiftLeftLanes<2>(d, v));
+  const Vector lane = hn::Iota(d, 0);
+  for (std::uint32_t step = 4; step < hn::Lanes(d); step *= 2) {
+    const auto upper = hn::TestBit(lane, hn::Set(d, step));
+    const Vector below = hn::And(lane, hn::Set(d, ~(2 * step - 1)));
+    const Vector from = hn::Or(below, hn::Set(d, step - 1));
+    v = hn::Add(v, hn::IfThenElseZero(upper, hn::TableLookupLanes(v, hn::IndicesFromVec(d, from))));
+  }
+  return v;
+}
+
+HWY_INLINE Vector broadcast_last(Lanes16 d, Vector v) {
+  const Vector last = hn::Set(d, static_cast<std::uint32_t>(hn::Lanes(d) - 1));
+  return hn::TableLookupLanes(v, hn::IndicesFromVec(d, last));
+}
+
+#endif
+
+// The slow way through a group: `count` ids after `previous`. False if one reaches num_nodes.
+bool sum_wide_group(Lanes16 d, const std::uint8_t* src, unsigned width, std::size_t count, std::uint64_t previous,
+                    NodeId num_nodes, NodeId* to) {
+  std::array<std::uint32_t, kPackGroup> gaps;
+  for (std::size_t at = 0; at < kPackGroup; at += hn::Lanes(d))
+    hn::StoreU(unpack_vector(d, src, width, at), d, gaps.data() + at);
+  for (std::size_t i = 0; i < count; ++i) {
+    previous += std::uint64_t{gaps[i]} + 1;
+    if (previous >= num_nodes) return false;
+    to[i] = static_cast<NodeId>(previous);
+  }
+  return true;
+}
+
+// Bytes that may be read kGroupReach from any place: the last ones from a copy with zeros behind it.
+class PaddedBytes {
+ public:
+  explicit PaddedBytes(std::span<const std::byte> bytes)
+      : data_(reinterpret_cast<const std::uint8_t*>(bytes.data())), size_(bytes.size()) {
+    if (size_ >= kGroupReach)
+      std::memcpy(tail_.data(), data_ + size_ - kGroupReach, kGroupReach);  // of fixed size, as it is hot
+    else
+      std::copy_n(data_, size_, tail_.begin() + static_cast<std::ptrdiff_t>(kGroupReach - size_));
+  }
+  HWY_INLINE const std::uint8_t* at(std::size_t offset) const {
+    return offset + kGroupReach <= size_ ? data_ + offset : tail_.data() + (offset + kGroupReach - size_);
+  }
+
+ private:
+  const std::uint8_t* data_;
+  std::size_t size_;
+  std::array<std::uint8_t, 2 * kGroupReach> tail_{};
+};
+
+bool unpack_lists(const PackedLists& lists, NodeId* targets) {
+  const Lanes16 d;
+  const std::size_t lanes = hn::Lanes(d);
+  const Vector gap_bias = hn::Iota(d, 1);
+  const PaddedBytes bytes(lists.bytes);
+  const bool wide_graph = lists.num_nodes > kFastNodes;
+  if (lists.base >= lists.num_nodes) return false;
+  const NodeId first_end = lists.num_nodes - lists.base;
+
+  std::array<NodeId, kMaxPackedLists> firsts;
+  for (std::size_t group = 0; group < kMaxPackedLists; group += kPackGroup) {
+    const std::uint8_t* const run = bytes.at(lists.firsts_at + packed_bytes(group, lists.first_width));
+    for (std::size_t i = 0; i < kPackGroup; i += lanes)
+      hn::StoreU(unpack_vector(d, run, lists.first_width, i), d, firsts.data() + group + i);
+  }
+
+  const std::byte* width_at = lists.bytes.data() + lists.widths_at;
+  const NodeId* first = firsts.data();
+  std::size_t at = lists.runs_at;
+  Vector highest = hn::Zero(d);  // of the ids that later groups build upon
+  NodeId highest_last = 0;       // of the ids that end a list
+  for (const std::uint32_t count : lists.counts) {
+    if (count == 0) continue;
+    const NodeId relative = *first++;
+    if (relative >= first_end) return false;
+    *targets = lists.base + relative;
+    Vector carry = hn::Set(d, *targets);
+    NodeId* to = targets + 1;
+    for (std::size_t left = count - 1; left > 0;) {
+      const std::size_t in_group = std::min(left, kPackGroup);
+      const unsigned width = std::to_integer<unsigned>(*width_at++);
+      const std::size_t size = packed_bytes(in_group, width);
+      if (width > kMaxPackWidth || size > lists.runs_end - at) return false;
+      const std::uint8_t* const run = bytes.at(at);
+      if (HWY_UNLIKELY(width > kFastWidth || wide_graph)) {
+        if (!sum_wide_group(d, run, width, in_group, hn::GetLane(carry), lists.num_nodes, to)) return false;
+        carry = hn::Set(d, to[in_group - 1]);
+      } else {
+        for (std::size_t i = 0; i < in_group; i += lanes) {
+          const Vector ids = hn::Add(prefix_sum(d, unpack_vector(d, run, width, i)), hn::Add(carry, gap_bias));
+          hn::StoreU(ids, d, to + i);
+          carry = broadcast_last(d, ids);
+        }
+      }
+      at += size;
+      to += in_group;
+      left -= in_group;
+      if (left > 0) highest = hn::Max(highest, carry);
+    }
+    targets += count;
+    highest_last = std::max(highest_last, targets[-1]);
+  }
+  return at == lists.runs_end && std::max(highest_last, hn::GetLane(highest)) < lists.num_nodes;
+}
+
+}  // namespace unweave::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace unweave {
+
+unsigned pack_width(std::span<const std::uint32_t> values) noexcept {
+  std::uint32_t bits = 0;
+  for (const std::uint32_t value : values) bits |= value;
+  return static_cast<unsigned>(std::bit_width(bits));
+}
+
+void pack(std::span<const std::uint32_t> values, unsigned width, std::vector<std::byte>& out) {
+  std::uint64_t pending = 0;
+  unsigned pending_bits = 0;
+  for (const std::uint32_t value : values) {
+    pending |= std::uint64_t{value} << pending_bits;
+    for (pending_bits += width; pending_bits >= 8; pending_bits -= 8, pending >>= 8)
+      out.push_back(static_cast<std::byte>(pending & 0xFF));
+  }
+  if (pending_bits > 0) out.push_back(static_cast<std::byte>(pending & 0xFF));
+}
+
+std::uint32_t unpack_one(std::span<const std::byte> run, unsigned width, std::size_t index) noexcept {
+  const std::size_t first_bit = index * width;
+  const std::size_t end = packed_bytes(index + 1, width);
+  std::uint64_t bits = 0;
+  for (std::size_t i = first_bit / 8; i < end; ++i)
+    bits |= std::to_integer<std::uint64_t>(run[i]) << (8 * (i - first_bit / 8));
+  return static_cast<std::uint32_t>((bits >> (first_bit % 8)) & ((std::uint64_t{1} << width) - 1));
+}
+
+HWY_EXPORT(unpack_lists);
+
+bool unpack_lists(const PackedLists& lists, NodeId* targets) {
+  return HWY_DYNAMIC_DISPATCH(unpack_lists)(lists, targets);
+}
+
+}  // namespace unweave
+#endif  // HWY_ONCE

@@ -1,0 +1,122 @@
+#include "storage/feature_file.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string>
+
+#include "storage/error.h"
+
+namespace unweave {
+namespace {
+
+std::string stem_of(NodeId first) {
+  const std::string digits = std::to_string(first);
+  return std::string(10 - digits.size(), '0') + digits;
+}
+
+/// Rows may exceed norm 1 by the rounding of the sum alone.
+constexpr double kNormSlack = 1 + 1e-9;
+
+}  // namespace
+
+FileEntry write_dense_features(const std::filesystem::path& store, NodeRange range, std::uint32_t columns,
+                               std::span<const float> rows) {
+  SealedWriter writer(store, "features", stem_of(range.first), "dense", "dense");
+  std::vector<float> tile;
+  for (std::uint32_t first = 0; first < columns; first += kTileColumns) {
+    const std::uint32_t width = std::min(kTileColumns, columns - first);
+    tile.resize(std::size_t{range.size()} * width);
+    for (std::size_t row = 0; row < range.size(); ++row)
+      std::memcpy(&tile[row * width], &rows[row * columns + first], width * sizeof(float));
+    writer.append_values(std::span<const float>(tile));
+  }
+  return writer.finish({range.first, range.size(), columns, 0});
+}
+
+FileEntry write_sparse_features(const std::filesystem::path& store, NodeRange range, std::uint32_t columns,
+                                const SparseRows& rows) {
+  SealedWriter writer(store, "features", stem_of(range.first), "sparse", "sparse");
+  writer.append_values(std::span<const std::uint64_t>(rows.offsets));
+  writer.append_values(std::span<const std::uint32_t>(rows.columns));
+  writer.append_values(std::span<const float>(rows.values));
+  return writer.finish({range.first, range.size(), columns, rows.columns.size()});
+}
+
+FeatureFile::FeatureFile(const std::filesystem::path& store, const FileEntry& entry, NodeRange range,
+                         std::uint32_t columns, bool sparse)
+    : file_(store, entry, sparse ? "sparse" : "dense"), range_(range), columns_(columns), sparse_(sparse) {
+  const SealedParameters& p = file_.parameters();
+  if (p[0] != range.first || p[1] != range.size() || p[2] != columns)
+    file_.fail(0, "the features belong to another range of nodes or have another number of columns");
+  const std::uint64_t rows = range.size();
+  if (!sparse) {
+    if (file_.size() != rows * columns * sizeof(float)) file_.fail(0, "length: not rows x columns values");
+    return;
+  }
+  const std::uint64_t nonzeros = p[3];
+  if (nonzeros > rows * columns || file_.size() != 8 * (rows + 1) + 8 * nonzeros)
+    file_.fail(0, "length: does not agree with the number of non-zeros");
+  offsets_ = file_.values<std::uint64_t>(0, rows + 1);
+  if (offsets_.front() != 0 || offsets_.back() != nonzeros || !std::is_sorted(offsets_.begin(), offsets_.end()))
+    file_.fail(0, "row offsets are not increasing or do not end at the number of non-zeros");
+  column_ids_ = {reinterpret_cast<const std::uint32_t*>(file_.data() + 8 * (rows + 1)),
+                 static_cast<std::size_t>(nonzeros)};
+  values_at_ = 8 * (rows + 1) + 4 * nonzeros;
+}
+
+void FeatureFile::read(NodeRange range, std::uint32_t first_column, std::uint32_t width, float* out) const {
+  const NodeRange local{range.first - range_.first, range.last - range_.first};
+  if (sparse_)
+    read_sparse(local, first_column, width, out);
+  else
+    read_dense(local, first_column, width, out);
+}
+
+void FeatureFile::read_dense(NodeRange local, std::uint32_t first_column, std::uint32_t width, float* out) const {
+  const std::uint32_t end = first_column + width;
+  for (std::uint32_t tile = first_column / kTileColumns * kTileColumns; tile < end; tile += kTileColumns) {
+    const std::uint32_t tile_width = std::min(kTileColumns, columns_ - tile);
+    const std::uint32_t from = std::max(tile, first_column);
+    const std::uint32_t to = std::min(tile + tile_width, end);
+    const std::uint64_t at = (std::uint64_t{tile} * range_.size() + std::uint64_t{local.first} * tile_width) * 4;
+    const auto rows = file_.values<float>(at, std::uint64_t{local.size()} * tile_width);
+    for (std::size_t row = 0; row < local.size(); ++row)
+      std::memcpy(out + row * width + (from - first_column), &rows[row * tile_width + (from - tile)],
+                  (to - from) * sizeof(float));
+  }
+}
+
+void FeatureFile::read_sparse(NodeRange local, std::uint32_t first_column, std::uint32_t width, float* out) const {
+  std::fill(out, out + std::size_t{local.size()} * width, 0.0F);
+  const std::uint64_t begin = offsets_[local.first];
+  const std::uint64_t count = offsets_[local.last] - begin;
+  file_.check(8 * (std::uint64_t{range_.size()} + 1) + 4 * begin, 4 * count);
+  const auto values = file_.values<float>(values_at_ + 4 * begin, count);
+  for (NodeId row = local.first; row < local.last; ++row) {
+    const auto* first = column_ids_.data() + offsets_[row];
+    const auto* last = column_ids_.data() + offsets_[row + 1];
+    for (const auto* it = std::lower_bound(first, last, first_column); it != last && *it < first_column + width; ++it)
+      out[std::size_t{row - local.first} * width + (*it - first_column)] =
+          values[static_cast<std::size_t>(it - column_ids_.data()) - begin];
+  }
+}
+
+void FeatureFile::verify() const {
+  file_.check_all();
+  if (sparse_) {
+    for (NodeId row = 0; row < range_.size(); ++row)
+      for (std::uint64_t i = offsets_[row]; i < offsets_[row + 1]; ++i)
+        if (column_ids_[i] >= columns_ || (i > offsets_[row] && column_ids_[i] <= column_ids_[i - 1]))
+          file_.fail(8 * (std::uint64_t{range_.size()} + 1) + 4 * i, "column out of range or out of order");
+  }
+  std::vector<float> values(columns_);
+  for (NodeId node = range_.first; node < range_.last; ++node) {
+    read({node, node + 1}, 0, columns_, values.data());
+    double square = 0;
+    for (const float value : values) square += double{value} * double{value};
+    if (!(square <= kNormSlack)) file_.fail(0, "row of node " + std::to_string(node) + " is not finite or above norm 1");
+  }
+}
+
+}  // namespace unweave

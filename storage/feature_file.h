@@ -1,0 +1,57 @@
+// storage/feature_file.h - the features of one span of nodes at rest (FORMAT.md, "Features").
+//
+// Values are float32, rows have norm at most 1 in float64. Two layouts, one for a whole store:
+//   dense    kind "dense": tiles of kTileColumns columns, each rows x width row-major, so that a column tile is one read
+//   sparse   kind "sparse": u64 offsets[rows + 1], u32 columns[nonzeros], f32 values[nonzeros], columns increasing in a row
+// Parameters: first node, rows, columns, non-zeros (0 for dense).
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "storage/sealed_file.h"
+#include "storage/types.h"
+
+namespace unweave {
+
+inline constexpr std::uint32_t kTileColumns = 32;
+
+/// Non-zeros of consecutive rows: offsets has one entry more than rows.
+struct SparseRows {
+  std::vector<std::uint64_t> offsets{0};
+  std::vector<std::uint32_t> columns;
+  std::vector<float> values;
+};
+
+/// Writes dense rows, `columns` values each, row-major. The rows of one span are held in memory.
+FileEntry write_dense_features(const std::filesystem::path& store, NodeRange range, std::uint32_t columns,
+                               std::span<const float> rows);
+FileEntry write_sparse_features(const std::filesystem::path& store, NodeRange range, std::uint32_t columns,
+                                const SparseRows& rows);
+
+/// Features of one span. Const members may run on any number of threads at once.
+class FeatureFile {
+ public:
+  /// Throws DataError, FormatError.
+  FeatureFile(const std::filesystem::path& store, const FileEntry& entry, NodeRange range, std::uint32_t columns,
+              bool sparse);
+  /// Columns [first_column, first_column + width) of rows [range.first, range.last), row-major into `out`.
+  void read(NodeRange range, std::uint32_t first_column, std::uint32_t width, float* out) const;
+  /// Checks checksums, finiteness and row norms; throws FormatError.
+  void verify() const;
+
+ private:
+  void read_dense(NodeRange local, std::uint32_t first_column, std::uint32_t width, float* out) const;
+  void read_sparse(NodeRange local, std::uint32_t first_column, std::uint32_t width, float* out) const;
+  SealedFile file_;
+  NodeRange range_;
+  std::uint32_t columns_;
+  bool sparse_;
+  std::span<const std::uint64_t> offsets_;
+  std::span<const std::uint32_t> column_ids_;
+  std::uint64_t values_at_ = 0;
+};
+
+}  // namespace unweave

@@ -1,0 +1,57 @@
+// storage/file.h - an open file: exact reads and writes at offsets, durable replacement. The only open(2) calls for
+// files of the store.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace unweave {
+
+/// Move-only owner of a file descriptor. Const members may run on any number of threads at once.
+class File {
+ public:
+  File() = default;
+  /// Throws DataError when it is missing, unreadable or not a regular file.
+  static File open_read(const std::filesystem::path& path);
+  /// Creates a new file, readable and writable; throws when it exists.
+  static File create(const std::filesystem::path& path);
+  /// Opens an existing file for reads and writes.
+  static File open_write(const std::filesystem::path& path);
+  File(File&& other) noexcept;
+  File& operator=(File&& other) noexcept;
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  ~File();
+
+  [[nodiscard]] bool is_open() const noexcept { return fd_ >= 0; }
+  [[nodiscard]] int descriptor() const noexcept { return fd_; }
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+  [[nodiscard]] std::uint64_t size() const;
+
+  /// Fills `out` from `offset`; throws FormatError when the file ends before.
+  void read_at(std::uint64_t offset, std::span<std::byte> out) const;
+  void write_at(std::uint64_t offset, std::span<const std::byte> bytes) const;
+  void truncate(std::uint64_t bytes) const;
+  /// Returns when data and length are durable. A failure is final: the caller must not go on with this store.
+  void sync() const;
+
+ private:
+  File(int fd, std::filesystem::path path) noexcept : fd_(fd), path_(std::move(path)) {}
+  int fd_ = -1;
+  std::filesystem::path path_;
+};
+
+/// Makes the names in a directory durable.
+void sync_directory(const std::filesystem::path& directory);
+
+/// Replaces `path` by `bytes` so that a crash leaves either the old or the new file, durable on return.
+void replace_file(const std::filesystem::path& path, std::string_view bytes);
+
+/// The whole file as text; throws DataError when it is missing, FormatError when it is larger than `limit` bytes.
+[[nodiscard]] std::string read_text_file(const std::filesystem::path& path, std::uint64_t limit);
+
+}  // namespace unweave

@@ -1,0 +1,303 @@
+#include "storage/gap_block.h"
+
+#include <zstd.h>
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <memory>
+#include <new>
+#include <numeric>
+
+#include "storage/bit_pack.h"
+
+namespace unweave {
+namespace {
+
+using Bytes = std::span<const std::byte>;
+using Counts = std::span<const std::uint32_t>;
+
+enum class Encoding : std::uint8_t { kPacked = 0, kZstd = 1 };
+
+constexpr std::size_t kHeaderBytes = 5;  // encoding, smallest first id
+
+// zstd is tried on byte-coded lists up to this size: it bounds what a hostile frame can make us hold, and longer lists
+// gain little.
+constexpr std::size_t kMaxFrameContent = std::size_t{64} << 10;
+constexpr int kZstdLevel = 1;
+
+// zstd is several times slower to decode than packed gaps, so it must at least halve the block.
+constexpr std::size_t kZstdGain = 2;
+
+struct FreeZstd {
+  void operator()(ZSTD_CCtx* context) const noexcept { ZSTD_freeCCtx(context); }
+  void operator()(ZSTD_DCtx* context) const noexcept { ZSTD_freeDCtx(context); }
+};
+
+static_assert(kBlockNodes <= kMaxPackedLists && kDecodeSlack >= kPackGroup);
+
+std::size_t non_empty(Counts counts) {
+  return static_cast<std::size_t>(std::count_if(counts.begin(), counts.end(), [](auto count) { return count > 0; }));
+}
+
+// What is left to read of a block.
+class Reader {
+ public:
+  explicit Reader(Bytes bytes) : left_(bytes) {}
+
+  Bytes take(std::size_t size) {
+    if (size > left_.size()) throw BlockError{"the block ends too early"};
+    const Bytes taken = left_.first(size);
+    left_ = left_.subspan(size);
+    return taken;
+  }
+  std::uint32_t take_u8() { return std::to_integer<std::uint32_t>(take(1)[0]); }
+  std::uint32_t take_u32() {
+    const Bytes four = take(4);
+    std::uint32_t value = 0;
+    for (std::size_t i = 0; i < 4; ++i) value |= std::to_integer<std::uint32_t>(four[i]) << (8 * i);
+    return value;
+  }
+  // Least significant 7 bits first; the high bit of a byte says that more follow. At most 32 bits.
+  std::uint32_t take_varint() {
+    std::uint64_t value = 0;
+    for (unsigned shift = 0; shift < 35; shift += 7) {
+      const std::uint64_t byte = take_u8();
+      value |= (byte & 0x7F) << shift;
+      if (byte < 0x80) {
+        if (value > 0xFFFF'FFFFU) break;
+        return static_cast<std::uint32_t>(value);
+      }
+    }
+    throw BlockError{"a gap has more than 32 bits"};
+  }
+  Bytes take_rest() { return take(left_.size()); }
+  bool done() const { return left_.empty(); }
+
+ private:
+  Bytes left_;
+};
+
+void append_varint(std::uint32_t value, std::vector<std::byte>& out) {
+  for (; value >= 0x80; value >>= 7) out.push_back(static_cast<std::byte>((value & 0x7F) | 0x80));
+  out.push_back(static_cast<std::byte>(value));
+}
+
+// Calls visit(list) for every non-empty list.
+template <class Visit>
+void for_each_list(Counts counts, std::span<const NodeId> targets, const Visit& visit) {
+  for (const std::uint32_t count : counts) {
+    if (count > 0) visit(targets.first(count));
+    targets = targets.subspan(count);
+  }
+}
+
+void append_packed(Counts counts, std::span<const NodeId> targets, NodeId base, std::vector<std::byte>& out) {
+  std::vector<std::uint32_t> firsts;
+  for_each_list(counts, targets, [&](auto list) { firsts.push_back(list[0] - base); });
+  const unsigned first_width = pack_width(firsts);
+  out.push_back(static_cast<std::byte>(first_width));
+  pack(firsts, first_width, out);
+  std::vector<std::byte> runs;
+  for_each_list(counts, targets, [&](auto list) {
+    std::array<std::uint32_t, kPackGroup> gaps;
+    for (std::size_t at = 1; at < list.size(); at += kPackGroup) {
+      const std::size_t size = std::min(kPackGroup, list.size() - at);
+      for (std::size_t i = 0; i < size; ++i) gaps[i] = list[at + i] - list[at + i - 1] - 1;
+      const std::span<const std::uint32_t> group(gaps.data(), size);
+      const unsigned width = pack_width(group);
+      out.push_back(static_cast<std::byte>(width));
+      pack(group, width, runs);
+    }
+  });
+  out.insert(out.end(), runs.begin(), runs.end());
+}
+
+std::vector<std::byte> byte_coded(Counts counts, std::span<const NodeId> targets, NodeId base) {
+  std::vector<std::byte> content;
+  for_each_list(counts, targets, [&](auto list) {
+    append_varint(list[0] - base, content);
+    for (std::size_t i = 1; i < list.size(); ++i) append_varint(list[i] - list[i - 1] - 1, content);
+  });
+  return content;
+}
+
+// The frame, or nothing if it has more than `limit` bytes.
+std::vector<std::byte> zstd_frame(Bytes content, std::size_t limit) {
+  thread_local const std::unique_ptr<ZSTD_CCtx, FreeZstd> context(ZSTD_createCCtx());
+  if (!context) throw std::bad_alloc();
+  std::vector<std::byte> frame(ZSTD_compressBound(content.size()));
+  const std::size_t size =
+      ZSTD_compressCCtx(context.get(), frame.data(), frame.size(), content.data(), content.size(), kZstdLevel);
+  if (ZSTD_isError(size)) throw std::bad_alloc();  // with room for the bound, nothing else can fail
+  frame.resize(size <= limit ? size : 0);
+  return frame;
+}
+
+// The first id of a list, in either encoding.
+NodeId checked_first(NodeId base, std::uint32_t relative, NodeId num_nodes) {
+  if (std::uint64_t{base} + relative >= num_nodes) throw BlockError{"a neighbour is not a node of the graph"};
+  return base + relative;
+}
+
+// The lists of a packed block; `body` is what follows its header.
+PackedLists packed_lists(Bytes body, Counts counts, NodeId base, NodeId num_nodes) {
+  const unsigned first_width = Reader(body).take_u8();
+  if (first_width > kMaxPackWidth) throw BlockError{"the first ids are wider than 32 bits"};
+  std::size_t groups = 0;
+  std::size_t lists = 0;
+  for (const std::uint32_t count : counts) {
+    groups += gap_groups(count);
+    lists += count > 0 ? 1 : 0;
+  }
+  const std::size_t widths_at = 1 + packed_bytes(lists, first_width);
+  const std::size_t runs_at = widths_at + groups;
+  if (runs_at > body.size()) throw BlockError{"the block ends too early"};
+  return {counts, num_nodes, base, first_width, body, 1, widths_at, runs_at, body.size()};
+}
+
+void unpack_checked(const PackedLists& lists, NodeId* targets) {
+  if (!unpack_lists(lists, targets)) throw BlockError{"the gaps do not make lists of nodes that fill the block"};
+}
+
+// Bytes of the runs of one list of `count` ids, whose groups have `widths`.
+std::size_t runs_size(std::uint32_t count, Bytes widths) {
+  if (widths.empty()) return 0;
+  std::size_t sum = 0;
+  unsigned widest = 0;
+  for (const std::byte width : widths) {
+    sum += std::to_integer<unsigned>(width);
+    widest = std::max(widest, std::to_integer<unsigned>(width));
+  }
+  if (widest > kMaxPackWidth) throw BlockError{"a group is wider than 32 bits"};
+  const unsigned last = std::to_integer<unsigned>(widths.back());
+  return packed_bytes(kPackGroup, 1) * (sum - last) + packed_bytes(count - 1 - (widths.size() - 1) * kPackGroup, last);
+}
+
+void decode_packed_list(Bytes body, Counts counts, std::size_t index, NodeId base, NodeId num_nodes, NodeId* targets) {
+  const PackedLists all = packed_lists(body, counts, base, num_nodes);
+  PackedLists one = all;
+  std::size_t widths_at = all.widths_at;
+  std::size_t runs_at = all.runs_at;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const std::size_t groups = gap_groups(counts[i]);
+    const std::size_t size = runs_size(counts[i], body.subspan(widths_at, groups));
+    if (i == index) {
+      one.widths_at = widths_at;
+      one.runs_at = runs_at;
+      one.runs_end = runs_at + size;
+    }
+    widths_at += groups;
+    runs_at += size;
+  }
+  if (runs_at != body.size()) throw BlockError{"the gaps do not fill the block"};
+  const Bytes firsts = body.subspan(all.firsts_at, all.widths_at - all.firsts_at);
+  one.base = checked_first(base, unpack_one(firsts, all.first_width, non_empty(counts.first(index))), num_nodes);
+  one.first_width = 0;
+  one.counts = counts.subspan(index, 1);
+  unpack_checked(one, targets);
+}
+
+// Unpacks the frame and calls read(reader) on its content, which read must use up.
+template <class Read>
+void with_frame_content(Bytes frame, const Read& read) {
+  thread_local const std::unique_ptr<ZSTD_DCtx, FreeZstd> context(ZSTD_createDCtx());
+  if (!context) throw std::bad_alloc();
+  const unsigned long long declared = ZSTD_getFrameContentSize(frame.data(), frame.size());
+  if (declared > kMaxFrameContent)  // the marks for "unknown" and "not a frame" are larger too
+    throw BlockError{"the zstd frame declares a wrong size"};
+  if (ZSTD_findFrameCompressedSize(frame.data(), frame.size()) != frame.size())
+    throw BlockError{"the block is not one zstd frame"};
+  std::array<std::byte, kMaxFrameContent> content;
+  if (ZSTD_decompressDCtx(context.get(), content.data(), declared, frame.data(), frame.size()) != declared)
+    throw BlockError{"the zstd frame is damaged"};
+  Reader reader(Bytes(content.data(), declared));
+  read(reader);
+  if (!reader.done()) throw BlockError{"bytes follow the last list"};
+}
+
+void read_byte_coded(Reader& reader, std::uint32_t count, NodeId base, NodeId num_nodes, NodeId* targets) {
+  if (count == 0) return;
+  NodeId previous = targets[0] = checked_first(base, reader.take_varint(), num_nodes);
+  for (std::uint32_t i = 1; i < count; ++i) {
+    const std::uint64_t next = std::uint64_t{previous} + reader.take_varint() + 1;
+    if (next >= num_nodes) throw BlockError{"a neighbour is not a node of the graph"};
+    previous = targets[i] = static_cast<NodeId>(next);
+  }
+}
+
+void skip_byte_coded(Reader& reader, std::uint32_t count) {
+  for (std::uint32_t i = 0; i < count; ++i) reader.take_varint();
+}
+
+}  // namespace
+
+void encode_block(Counts counts, std::span<const NodeId> targets, std::vector<std::byte>& out) {
+  assert(counts.size() <= kBlockNodes);
+  assert(std::reduce(counts.begin(), counts.end(), std::size_t{0}) == targets.size());
+  if (targets.empty()) return;
+  NodeId base = kMaxNodeId;
+  for_each_list(counts, targets, [&](auto list) {
+    assert(std::adjacent_find(list.begin(), list.end(), std::greater_equal<>()) == list.end());
+    assert(list.back() <= kMaxNodeId);
+    base = std::min(base, list[0]);
+  });
+  const std::size_t begin = out.size();
+  out.push_back(static_cast<std::byte>(Encoding::kPacked));
+  for (unsigned shift = 0; shift < 32; shift += 8) out.push_back(static_cast<std::byte>((base >> shift) & 0xFF));
+  append_packed(counts, targets, base, out);
+
+  const std::size_t limit = (out.size() - begin) / kZstdGain;
+  if (limit <= kHeaderBytes) return;
+  const std::vector<std::byte> content = byte_coded(counts, targets, base);
+  if (content.size() > kMaxFrameContent) return;
+  const std::vector<std::byte> frame = zstd_frame(content, limit - kHeaderBytes);
+  if (frame.empty()) return;
+  out[begin] = static_cast<std::byte>(Encoding::kZstd);
+  out.resize(begin + kHeaderBytes);
+  out.insert(out.end(), frame.begin(), frame.end());
+}
+
+void decode_block(Bytes bytes, Counts counts, NodeId num_nodes, NodeId* targets) {
+  assert(counts.size() <= kBlockNodes);
+  Reader reader(bytes);
+  if (non_empty(counts) == 0) {
+    if (!bytes.empty()) throw BlockError{"a block without neighbours has bytes"};
+    return;
+  }
+  const std::uint32_t encoding = reader.take_u8();
+  const NodeId base = reader.take_u32();
+  if (encoding == static_cast<std::uint32_t>(Encoding::kPacked)) {
+    unpack_checked(packed_lists(reader.take_rest(), counts, base, num_nodes), targets);
+  } else if (encoding == static_cast<std::uint32_t>(Encoding::kZstd)) {
+    with_frame_content(reader.take_rest(), [&](Reader& content) {
+      for (const std::uint32_t count : counts) {
+        read_byte_coded(content, count, base, num_nodes, targets);
+        targets += count;
+      }
+    });
+  } else {
+    throw BlockError{"unknown encoding"};
+  }
+}
+
+void decode_list(Bytes bytes, Counts counts, std::size_t index, NodeId num_nodes, NodeId* targets) {
+  assert(counts.size() <= kBlockNodes && index < counts.size());
+  Reader reader(bytes);
+  if (counts[index] == 0) return;
+  const std::uint32_t encoding = reader.take_u8();
+  const NodeId base = reader.take_u32();
+  if (encoding == static_cast<std::uint32_t>(Encoding::kPacked)) {
+    decode_packed_list(reader.take_rest(), counts, index, base, num_nodes, targets);
+  } else if (encoding == static_cast<std::uint32_t>(Encoding::kZstd)) {
+    with_frame_content(reader.take_rest(), [&](Reader& content) {
+      for (std::size_t i = 0; i < index; ++i) skip_byte_coded(content, counts[i]);
+      read_byte_coded(content, counts[index], base, num_nodes, targets);
+      for (std::size_t i = index + 1; i < counts.size(); ++i) skip_byte_coded(content, counts[i]);
+    });
+  } else {
+    throw BlockError{"unknown encoding"};
+  }
+}
+
+}  // namespace unweave

@@ -1,0 +1,169 @@
+#include "storage/journal.h"
+
+#include <cstring>
+
+#include "storage/checksum.h"
+#include "storage/error.h"
+
+namespace unweave {
+namespace {
+
+constexpr char kMagic[16] = {'U', 'N', 'W', 'E', 'A', 'V', 'E', '\0', 'j', 'o', 'u', 'r', 'n', 'a', 'l', ' '};
+constexpr std::uint64_t kVersion = 1;
+constexpr std::uint64_t kMaxRecord = std::uint64_t{1} << 32;
+
+struct FileHeader {
+  char magic[16];
+  std::uint64_t version;
+  std::uint64_t sequence;
+  std::uint64_t checksum;
+};
+static_assert(sizeof(FileHeader) == 40);
+
+struct RecordHeader {
+  std::uint64_t payload_bytes;
+  std::uint64_t sequence;  ///< last request of this batch
+  std::uint64_t checksum;  ///< of the two fields above and the payload
+};
+static_assert(sizeof(RecordHeader) == 24);
+
+struct PayloadHeader {
+  double r_max;
+  std::uint64_t scale;
+};
+
+struct PackedRequest {
+  std::uint64_t kind;
+  std::uint64_t u;
+  std::uint64_t v;
+};
+
+std::filesystem::path journal_path(const std::filesystem::path& store, const std::string& name) {
+  return store / "journal" / name;
+}
+
+template <class T>
+std::span<const std::byte> raw(const T& value, std::size_t bytes = sizeof(T)) {
+  return {reinterpret_cast<const std::byte*>(&value), bytes};
+}
+
+std::uint64_t header_checksum(const FileHeader& header) { return checksum64(raw(header, 32)); }
+
+std::uint64_t record_checksum(const RecordHeader& header, std::span<const std::byte> payload) {
+  const Checksum128 sum = checksum128(raw(header, 16), payload);
+  std::uint64_t result = 0;
+  std::memcpy(&result, sum.data(), sizeof result);
+  return result;
+}
+
+std::vector<std::byte> encode(const JournalBatch& batch) {
+  std::vector<std::byte> payload(sizeof(PayloadHeader) + batch.requests.size() * sizeof(PackedRequest));
+  const PayloadHeader head{batch.r_max, static_cast<std::uint64_t>(batch.scale)};
+  std::memcpy(payload.data(), &head, sizeof head);
+  std::byte* out = payload.data() + sizeof head;
+  for (const Request& request : batch.requests) {
+    const PackedRequest packed{static_cast<std::uint64_t>(request.kind), request.u, request.v};
+    std::memcpy(out, &packed, sizeof packed);
+    out += sizeof packed;
+  }
+  return payload;
+}
+
+bool decode(std::span<const std::byte> payload, JournalBatch& batch) {
+  PayloadHeader head{};
+  if (payload.size() < sizeof head || (payload.size() - sizeof head) % sizeof(PackedRequest) != 0) return false;
+  std::memcpy(&head, payload.data(), sizeof head);
+  if (head.scale > 2) return false;
+  batch.r_max = head.r_max;
+  batch.scale = static_cast<ThresholdScale>(head.scale);
+  batch.requests.clear();
+  for (std::size_t at = sizeof head; at < payload.size(); at += sizeof(PackedRequest)) {
+    PackedRequest packed{};
+    std::memcpy(&packed, payload.data() + at, sizeof packed);
+    if (packed.kind < 1 || packed.kind > 4) return false;
+    batch.requests.push_back({static_cast<RequestKind>(packed.kind), packed.u, packed.v});
+  }
+  return true;
+}
+
+}  // namespace
+
+Journal Journal::create(const std::filesystem::path& store, const std::string& name, std::uint64_t sequence) {
+  const std::filesystem::path path = journal_path(store, name);
+  std::error_code error;
+  std::filesystem::create_directories(path.parent_path(), error);
+  if (error) throw_system_error("create the folder", path.parent_path(), error.value());
+  std::filesystem::remove(path, error);
+  File file = File::create(path);
+  FileHeader header{};
+  std::memcpy(header.magic, kMagic, sizeof kMagic);
+  header.version = kVersion;
+  header.sequence = sequence;
+  header.checksum = header_checksum(header);
+  file.write_at(0, raw(header));
+  file.sync();
+  sync_directory(path.parent_path());
+  sync_directory(store);
+  return {std::move(file), sequence, sizeof header};
+}
+
+Journal Journal::open(const std::filesystem::path& store, const std::string& name, std::uint64_t sequence) {
+  std::uint64_t last = sequence;
+  const std::uint64_t end =
+      read_journal(store, name, sequence, [&](const JournalBatch& batch) { last += batch.requests.size(); });
+  File file = File::open_write(journal_path(store, name));
+  if (file.size() != end) {
+    file.truncate(end);
+    file.sync();
+  }
+  return {std::move(file), last, end};
+}
+
+void Journal::append(const JournalBatch& batch) {
+  const std::vector<std::byte> payload = encode(batch);
+  RecordHeader header{payload.size(), sequence_ + batch.requests.size(), 0};
+  header.checksum = record_checksum(header, payload);
+  std::vector<std::byte> record(sizeof header + payload.size());
+  std::memcpy(record.data(), &header, sizeof header);
+  std::memcpy(record.data() + sizeof header, payload.data(), payload.size());
+  file_.write_at(end_, record);
+  file_.sync();
+  end_ += record.size();
+  sequence_ = header.sequence;
+}
+
+std::uint64_t read_journal(const std::filesystem::path& store, const std::string& name, std::uint64_t sequence,
+                           const std::function<void(const JournalBatch&)>& use) {
+  const std::filesystem::path path = journal_path(store, name);
+  const File file = File::open_read(path);
+  const std::uint64_t size = file.size();
+  FileHeader header{};
+  if (size < sizeof header) throw FormatError(path, "byte " + std::to_string(size), "the journal's header is cut short");
+  file.read_at(0, std::as_writable_bytes(std::span(&header, 1)));
+  if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0) throw FormatError(path, "byte 0", "not a journal");
+  if (header.checksum != header_checksum(header) || header.version != kVersion)
+    throw FormatError(path, "byte 16", "the journal's header is damaged or of another version");
+  if (header.sequence != sequence)
+    throw FormatError(path, "byte 24", "the journal follows request " + std::to_string(header.sequence) +
+                                           ", the manifest ends at " + std::to_string(sequence));
+  std::uint64_t at = sizeof header;
+  std::uint64_t last = sequence;
+  std::vector<std::byte> payload;
+  JournalBatch batch;
+  while (size - at >= sizeof(RecordHeader)) {
+    RecordHeader record{};
+    file.read_at(at, std::as_writable_bytes(std::span(&record, 1)));
+    if (record.payload_bytes > kMaxRecord || record.payload_bytes > size - at - sizeof record) break;
+    payload.resize(record.payload_bytes);
+    file.read_at(at + sizeof record, payload);
+    if (record.checksum != record_checksum(record, payload)) break;
+    if (!decode(payload, batch) || record.sequence != last + batch.requests.size())
+      throw FormatError(path, "byte " + std::to_string(at), "a record's contents contradict its header");
+    use(batch);
+    last = record.sequence;
+    at += sizeof record + payload.size();
+  }
+  return at;
+}
+
+}  // namespace unweave

@@ -1,0 +1,64 @@
+// storage/journal.h - the durable log of requests that no checkpoint holds yet (FORMAT.md, "Journal").
+//
+// One record a batch. A record is acknowledged when append() returns. An incomplete last record is the trace of a crash
+// before its acknowledgement: reading stops there, and the next writer cuts it off.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <vector>
+
+#include "storage/file.h"
+#include "storage/types.h"
+
+namespace unweave {
+
+enum class RequestKind : std::uint8_t { remove_edge = 1, remove_node = 2, remove_feature = 3, insert_edge = 4 };
+
+/// One line of a stream. Node ids are kept as given (64 bits), so that an absurd id is rejected, not truncated.
+struct Request {
+  RequestKind kind = RequestKind::remove_edge;
+  std::uint64_t u = 0;
+  std::uint64_t v = 0;  ///< only for edges
+
+  friend bool operator==(const Request&, const Request&) = default;
+};
+
+/// How r_max of a batch is meant (design: exact is r_max = 0).
+enum class ThresholdScale : std::uint8_t { absolute = 0, paper = 1, code = 2 };
+
+struct JournalBatch {
+  double r_max = 0;
+  ThresholdScale scale = ThresholdScale::absolute;
+  std::vector<Request> requests;
+
+  friend bool operator==(const JournalBatch&, const JournalBatch&) = default;
+};
+
+class Journal {
+ public:
+  /// Makes a new empty journal `store`/journal/`name` that follows request `sequence`; durable on return.
+  static Journal create(const std::filesystem::path& store, const std::string& name, std::uint64_t sequence);
+  /// Opens for appending after the last whole record, cutting off an incomplete one.
+  static Journal open(const std::filesystem::path& store, const std::string& name, std::uint64_t sequence);
+
+  /// Returns when the batch is durable.
+  void append(const JournalBatch& batch);
+  [[nodiscard]] std::uint64_t sequence() const noexcept { return sequence_; }  ///< requests up to here are durable
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return end_; }
+
+ private:
+  Journal(File file, std::uint64_t sequence, std::uint64_t end)
+      : file_(std::move(file)), sequence_(sequence), end_(end) {}
+  File file_;
+  std::uint64_t sequence_;
+  std::uint64_t end_;
+};
+
+/// Calls `use` for every whole record after request `sequence`, in order. Returns the number of bytes that whole
+/// records fill. Throws FormatError for a journal that is not the one of this sequence.
+std::uint64_t read_journal(const std::filesystem::path& store, const std::string& name, std::uint64_t sequence,
+                           const std::function<void(const JournalBatch&)>& use);
+
+}  // namespace unweave

@@ -1,0 +1,186 @@
+#include "storage/manifest.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "storage/checksum.h"
+#include "storage/error.h"
+#include "storage/file.h"
+#include "storage/store_layout.h"
+
+namespace unweave {
+namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr std::uint64_t kManifestLimit = std::uint64_t{64} << 20;
+
+Json to_json(const FileEntry& entry) { return {{"path", entry.path}, {"bytes", entry.bytes}, {"root", entry.root}}; }
+
+Json to_json(const std::optional<FileEntry>& entry) { return entry ? to_json(*entry) : Json(); }
+
+Json to_json(const std::vector<FileEntry>& entries) {
+  Json list = Json::array();
+  for (const FileEntry& entry : entries) list.push_back(to_json(entry));
+  return list;
+}
+
+FileEntry file_entry(const Json& json) {
+  FileEntry entry{json.at("path").get<std::string>(), json.at("bytes").get<std::uint64_t>(),
+                  json.at("root").get<std::string>()};
+  const std::filesystem::path path(entry.path);
+  const bool inside = !path.empty() && path.is_relative() &&
+                      std::none_of(path.begin(), path.end(), [](const auto& part) { return part == ".."; });
+  if (!inside) throw std::runtime_error("the path '" + entry.path + "' leaves the store");
+  return entry;
+}
+
+std::optional<FileEntry> optional_entry(const Json& json) {
+  if (json.is_null()) return std::nullopt;
+  return file_entry(json);
+}
+
+std::vector<FileEntry> entry_list(const Json& json) {
+  std::vector<FileEntry> entries;
+  for (const Json& item : json) entries.push_back(file_entry(item));
+  return entries;
+}
+
+Json to_json(const PropagationSpec& spec) {
+  return {{"levels", spec.levels},         {"weights", spec.weights},           {"scheme", spec.scheme},
+          {"rho", spec.rho},               {"scale_bits", spec.scale_bits},     {"all_rows", spec.all_rows},
+          {"code_norm", spec.code_norm}, {"column_norms", spec.column_norms}};
+}
+
+PropagationSpec propagation_spec(const Json& json) {
+  PropagationSpec spec;
+  spec.levels = json.at("levels").get<std::uint32_t>();
+  spec.weights = json.at("weights").get<std::vector<double>>();
+  spec.scheme = json.at("scheme").get<std::string>();
+  spec.rho = json.at("rho").get<double>();
+  spec.scale_bits = json.at("scale_bits").get<std::uint32_t>();
+  spec.all_rows = json.at("all_rows").get<bool>();
+  spec.code_norm = json.at("code_norm").get<double>();
+  spec.column_norms = json.at("column_norms").get<std::vector<double>>();
+  return spec;
+}
+
+Json manifest_json(const Manifest& m) {
+  Json levels = Json::array();
+  for (const LevelFiles& level : m.levels)
+    levels.push_back({{"partitions", to_json(level.partitions)},
+                      {"run", to_json(level.run)},
+                      {"counts", to_json(level.counts)},
+                      {"stale", to_json(level.stale)}});
+  return {{"nodes", m.nodes},
+          {"features", m.features},
+          {"classes", m.classes},
+          {"standardized", m.standardized},
+          {"sparse_features", m.sparse_features},
+          {"order", m.order},
+          {"edges", m.edges},
+          {"shards", to_json(m.shards)},
+          {"feature_files", to_json(m.feature_files)},
+          {"labels", to_json(m.labels)},
+          {"train", to_json(m.train)},
+          {"valid", to_json(m.valid)},
+          {"test", to_json(m.test)},
+          {"changes", to_json(m.changes)},
+          {"propagation", m.propagation ? to_json(*m.propagation) : Json()},
+          {"levels", levels},
+          {"sequence", m.sequence},
+          {"journal", m.journal}};
+}
+
+Manifest manifest_from(const Json& json) {
+  Manifest m;
+  m.nodes = json.at("nodes").get<NodeId>();
+  m.features = json.at("features").get<std::uint32_t>();
+  m.classes = json.at("classes").get<std::uint32_t>();
+  m.standardized = json.at("standardized").get<bool>();
+  m.sparse_features = json.at("sparse_features").get<bool>();
+  m.order = json.at("order").get<std::string>();
+  m.edges = json.at("edges").get<std::uint64_t>();
+  m.shards = entry_list(json.at("shards"));
+  m.feature_files = entry_list(json.at("feature_files"));
+  m.labels = optional_entry(json.at("labels"));
+  m.train = optional_entry(json.at("train"));
+  m.valid = optional_entry(json.at("valid"));
+  m.test = optional_entry(json.at("test"));
+  m.changes = optional_entry(json.at("changes"));
+  if (!json.at("propagation").is_null()) m.propagation = propagation_spec(json.at("propagation"));
+  for (const Json& item : json.at("levels"))
+    m.levels.push_back({entry_list(item.at("partitions")), optional_entry(item.at("run")),
+                        optional_entry(item.at("counts")), optional_entry(item.at("stale"))});
+  m.sequence = json.at("sequence").get<std::uint64_t>();
+  m.journal = json.at("journal").get<std::string>();
+
+  const auto need = [](bool ok, const char* what) {
+    if (!ok) throw std::runtime_error(what);
+  };
+  const std::size_t spans = num_spans(m.nodes);
+  need(m.shards.size() == spans, "shards: not one file a span");
+  need(m.feature_files.size() == (m.features > 0 ? spans : 0), "feature_files: not one file a span");
+  need(m.propagation.has_value() ? m.levels.size() == m.propagation->levels + std::size_t{1} : m.levels.empty(),
+       "levels: not one entry a level");
+  if (m.propagation) {
+    need(m.propagation->weights.size() == m.levels.size(), "weights: not one a level");
+    need(m.propagation->column_norms.size() == m.features, "column_norms: not one a column");
+    need(m.propagation->scale_bits >= 8 && m.propagation->scale_bits <= 29, "scale_bits: outside 8 to 29");
+    for (std::size_t level = 1; level < m.levels.size(); ++level)
+      need(m.levels[level].partitions.size() == spans, "levels: not one partition a span");
+    for (std::size_t level = 1; level + 1 < m.levels.size(); ++level)
+      need(m.propagation->all_rows || m.levels[level].counts.has_value(), "levels: reference counts are missing");
+  }
+  need(m.journal.find('/') == std::string::npos, "journal: not a plain file name");
+  return m;
+}
+
+}  // namespace
+
+std::vector<FileEntry> Manifest::files() const {
+  std::vector<FileEntry> all = shards;
+  const auto add = [&](const std::optional<FileEntry>& entry) {
+    if (entry) all.push_back(*entry);
+  };
+  all.insert(all.end(), feature_files.begin(), feature_files.end());
+  for (const auto* entry : {&labels, &train, &valid, &test, &changes}) add(*entry);
+  for (const LevelFiles& level : levels) {
+    all.insert(all.end(), level.partitions.begin(), level.partitions.end());
+    for (const auto* entry : {&level.run, &level.counts, &level.stale}) add(*entry);
+  }
+  return all;
+}
+
+Manifest read_manifest(const std::filesystem::path& store) {
+  const std::filesystem::path path = store / kManifestName;
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored))
+    throw DataError(store.string() + ": no store here (manifest.json is missing); make one with `unweave import " +
+                    store.string() + " --edges FILE`");
+  const std::string text = read_text_file(path, kManifestLimit);
+  try {
+    const Json json = Json::parse(text);
+    if (json.at("format").get<std::string>() != "unweave store" || json.at("version").get<int>() != 1)
+      throw std::runtime_error("format: this program reads version 1 of an unweave store");
+    const std::string body = json.at("contents").dump();
+    if (to_hex(checksum128(std::as_bytes(std::span(body)), {})) != json.at("checksum").get<std::string>())
+      throw std::runtime_error("checksum: the contents are damaged");
+    return manifest_from(json.at("contents"));
+  } catch (const DataError&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw FormatError(path, "manifest", error.what());
+  }
+}
+
+void write_manifest(const std::filesystem::path& store, const Manifest& manifest) {
+  const Json contents = manifest_json(manifest);
+  const std::string body = contents.dump();
+  const Json json = {{"format", "unweave store"},
+                     {"version", 1},
+                     {"checksum", to_hex(checksum128(std::as_bytes(std::span(body)), {}))},
+                     {"contents", contents}};
+  replace_file(store / kManifestName, json.dump(1) + "\n");
+}
+
+}  // namespace unweave

@@ -1,0 +1,72 @@
+// storage/manifest.h - the one mutable file of a store: it names the immutable files of a generation.
+//
+// manifest.json is replaced atomically. A store that was never streamed has sequence 0, and nothing in it depends on
+// times, threads, paths or the history of its contents.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "storage/sealed_file.h"
+#include "storage/types.h"
+
+namespace unweave {
+
+/// Constants of a propagated embedding (chosen once, by `propagate`).
+struct PropagationSpec {
+  std::uint32_t levels = 0;          ///< L, hops
+  std::vector<double> weights;       ///< L + 1 default weights; readers may use others
+  std::string scheme;                ///< as the user named it: sgc, ppr:0.1, heat:3, gpr
+  double rho = 0.5;                  ///< exponent of the normalisation, in [0, 1]
+  std::uint32_t scale_bits = 24;     ///< fixed point: densities are integers over 2^scale_bits
+  bool all_rows = true;              ///< --rows all, else the rows with a label
+  std::vector<double> column_norms;  ///< per column, sum over u of sqrt(d(u)) |x_j(u)|: the paper's scale of r_max
+  double code_norm = 0;              ///< mean over columns of sum over u of |x_j(u)|: the released code's scale of r_max
+};
+
+/// Files of one level of the embedding, in this generation.
+struct LevelFiles {
+  std::vector<FileEntry> partitions;  ///< sums S of the level, one file a span; empty at level 0
+  std::optional<FileEntry> run;       ///< absolute rows that differ from the partitions
+  std::optional<FileEntry> counts;    ///< references to each row from the level above, only with labelled rows
+  std::optional<FileEntry> stale;     ///< rows whose published density lags behind
+};
+
+struct Manifest {
+  NodeId nodes = 0;
+  std::uint32_t features = 0;
+  std::uint32_t classes = 0;
+  bool standardized = false;
+  bool sparse_features = false;
+  std::string order = "none";
+
+  std::uint64_t edges = 0;  ///< undirected, in this generation
+  std::vector<FileEntry> shards;
+  std::vector<FileEntry> feature_files;
+  std::optional<FileEntry> labels;
+  std::optional<FileEntry> train, valid, test;
+  std::optional<FileEntry> changes;  ///< edges and cleared nodes that differ from shards, features, labels and splits
+
+  std::optional<PropagationSpec> propagation;
+  std::vector<LevelFiles> levels;  ///< 0 .. L
+
+  std::uint64_t sequence = 0;  ///< requests that this generation contains
+  std::string journal;         ///< file with the requests after `sequence`; empty while there is none
+
+  /// Every file that this generation names.
+  [[nodiscard]] std::vector<FileEntry> files() const;
+};
+
+inline constexpr std::string_view kManifestName = "manifest.json";
+
+/// Reads and checks manifest.json; every path stays inside the store. Throws DataError naming `unweave import` when
+/// there is no store, FormatError when it is damaged.
+[[nodiscard]] Manifest read_manifest(const std::filesystem::path& store);
+
+/// Replaces manifest.json; durable on return. The files it names must be durable already.
+void write_manifest(const std::filesystem::path& store, const Manifest& manifest);
+
+}  // namespace unweave

@@ -1,0 +1,229 @@
+#include "storage/sealed_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <set>
+#include <utility>
+
+#include "storage/error.h"
+
+namespace unweave {
+namespace {
+
+constexpr char kMagic[8] = {'U', 'N', 'W', 'E', 'A', 'V', 'E', '\0'};
+constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kChunkLog2 = 16;
+constexpr std::size_t kRootOffset = 104;
+constexpr std::size_t kHeaderSumOffset = 120;
+constexpr std::size_t kWriteBuffer = std::size_t{1} << 20;
+static_assert(kWriteBuffer % kSealedChunkBytes == 0);
+
+struct Header {
+  char magic[8];
+  char kind[8];
+  std::uint32_t version;
+  std::uint32_t chunk_log2;
+  std::uint64_t payload_bytes;
+  std::uint64_t parameters[6];
+  std::byte zeros[24];
+  std::byte root[16];
+  std::uint64_t header_sum;
+};
+static_assert(sizeof(Header) == kSealedHeaderBytes);
+
+void set_kind(char (&out)[8], std::string_view kind) {
+  std::memset(out, ' ', sizeof out);
+  std::memcpy(out, kind.data(), std::min(kind.size(), sizeof out));
+}
+
+std::uint64_t chunks_of(std::uint64_t bytes) { return (bytes + kSealedChunkBytes - 1) / kSealedChunkBytes; }
+std::uint64_t table_offset(std::uint64_t payload) { return kSealedHeaderBytes + (payload + 7) / 8 * 8; }
+
+std::span<const std::byte> raw(const Header& header, std::size_t bytes) {
+  return {reinterpret_cast<const std::byte*>(&header), bytes};
+}
+
+}  // namespace
+
+SealedWriter::SealedWriter(const std::filesystem::path& store, std::string_view folder, std::string_view stem,
+                           std::string_view extension, std::string_view kind)
+    : store_(store), folder_(folder), stem_(stem), extension_(extension), kind_(kind) {
+  std::error_code error;
+  std::filesystem::create_directories(store_ / folder_, error);
+  if (error) throw_system_error("create the folder", store_ / folder_, error.value());
+  const std::filesystem::path temporary = store_ / folder_ / ("." + stem_ + "." + extension_ + ".new");
+  std::filesystem::remove(temporary, error);
+  file_ = File::create(temporary);
+  buffer_.reserve(kWriteBuffer);
+}
+
+SealedWriter::~SealedWriter() {
+  if (!file_.is_open()) return;
+  std::error_code ignored;
+  std::filesystem::remove(file_.path(), ignored);
+}
+
+void SealedWriter::append(std::span<const std::byte> bytes) {
+  size_ += bytes.size();
+  while (!bytes.empty()) {
+    const std::size_t take = std::min(bytes.size(), kWriteBuffer - buffer_.size());
+    buffer_.insert(buffer_.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(take));
+    bytes = bytes.subspan(take);
+    if (buffer_.size() == kWriteBuffer) flush();
+  }
+}
+
+void SealedWriter::align(std::size_t alignment) {
+  static constexpr std::byte kZeros[64]{};
+  const std::size_t over = size_ % alignment;
+  std::size_t missing = over == 0 ? 0 : alignment - over;
+  while (missing > 0) {
+    const std::size_t take = std::min(missing, sizeof kZeros);
+    append({kZeros, take});
+    missing -= take;
+  }
+}
+
+void SealedWriter::flush() {
+  for (std::size_t at = 0; at < buffer_.size(); at += kSealedChunkBytes)
+    table_.push_back(checksum64(std::span(buffer_).subspan(at, std::min(kSealedChunkBytes, buffer_.size() - at))));
+  file_.write_at(kSealedHeaderBytes + flushed_, buffer_);
+  flushed_ += buffer_.size();
+  buffer_.clear();
+}
+
+FileEntry SealedWriter::finish(const SealedParameters& parameters) {
+  flush();
+  Header header{};
+  std::memcpy(header.magic, kMagic, sizeof kMagic);
+  set_kind(header.kind, kind_);
+  header.version = kVersion;
+  header.chunk_log2 = kChunkLog2;
+  header.payload_bytes = size_;
+  std::copy(parameters.begin(), parameters.end(), header.parameters);
+  const auto table = std::as_bytes(std::span(table_));
+  const Checksum128 root = checksum128(raw(header, kRootOffset), table);
+  std::memcpy(header.root, root.data(), root.size());
+  header.header_sum = checksum64(raw(header, kHeaderSumOffset));
+  file_.write_at(table_offset(size_), table);
+  if (table.empty()) file_.truncate(table_offset(size_));
+  file_.write_at(0, raw(header, sizeof header));
+
+  const std::string hex = to_hex(root);
+  const std::string name = stem_ + "-" + hex.substr(0, 16) + "." + extension_;
+  const std::filesystem::path final_path = store_ / folder_ / name;
+  if (::rename(file_.path().c_str(), final_path.c_str()) != 0) throw_system_error("rename", file_.path(), errno);
+  file_ = File();
+  return {folder_ + "/" + name, table_offset(size_) + table.size(), hex};
+}
+
+void sync_files(const std::filesystem::path& store, std::span<const FileEntry> files) {
+  std::set<std::filesystem::path> folders{store};
+  for (const FileEntry& entry : files) {
+    File::open_read(store / entry.path).sync();
+    for (auto folder = (store / entry.path).parent_path(); folder != store && folder.has_relative_path();
+         folder = folder.parent_path())
+      folders.insert(folder);
+  }
+  for (const auto& folder : folders) sync_directory(folder);
+}
+
+SealedFile::SealedFile(const std::filesystem::path& store, const FileEntry& entry, std::string_view kind)
+    : path_(store / entry.path) {
+  const File file = File::open_read(path_);
+  const std::uint64_t bytes = file.size();
+  const auto expect = [&](bool ok, std::size_t at, std::string_view what) {
+    if (!ok) throw FormatError(path_, "byte " + std::to_string(at), what);
+  };
+  expect(bytes == entry.bytes, bytes, "the file has " + std::to_string(bytes) + " bytes, the manifest says " +
+                                          std::to_string(entry.bytes));
+  expect(bytes >= kSealedHeaderBytes, bytes, "the file is shorter than its header");
+  Header header{};
+  file.read_at(0, std::as_writable_bytes(std::span(&header, 1)));
+  char wanted[8];
+  set_kind(wanted, kind);
+  expect(std::memcmp(header.magic, kMagic, sizeof kMagic) == 0, 0, "magic: not a file of an unweave store");
+  expect(header.header_sum == checksum64(raw(header, kHeaderSumOffset)), kHeaderSumOffset, "the header is damaged");
+  expect(std::memcmp(header.kind, wanted, sizeof wanted) == 0, 8, "kind: expected '" + std::string(kind) + "'");
+  expect(header.version == kVersion, 16, "version: this program reads version 1");
+  expect(header.chunk_log2 == kChunkLog2, 20, "chunk size: expected 64 KiB");
+  size_ = header.payload_bytes;
+  expect(size_ <= bytes && table_offset(size_) + 8 * chunks_of(size_) == bytes, 24,
+         "payload length: does not agree with the file's length");
+  expect(to_hex(header.root) == entry.root, kRootOffset, "root: not the file that the manifest names");
+  std::copy(std::begin(header.parameters), std::end(header.parameters), parameters_.begin());
+
+  void* map = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file.descriptor(), 0);
+  if (map == MAP_FAILED) throw_system_error("map", path_, errno);
+  map_ = static_cast<const std::byte*>(map);
+  map_bytes_ = bytes;
+  table_ = map_ + table_offset(size_);
+  const Checksum128 root = checksum128(raw(header, kRootOffset), {table_, 8 * chunks_of(size_)});
+  if (std::memcmp(root.data(), header.root, root.size()) != 0) {
+    ::munmap(map, bytes);
+    throw FormatError(path_, "byte " + std::to_string(table_offset(size_)), "the checksum table is damaged");
+  }
+  checked_ = std::make_unique<std::atomic<std::uint64_t>[]>(chunks_of(size_) / 64 + 1);
+}
+
+SealedFile::SealedFile(SealedFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      map_(std::exchange(other.map_, nullptr)),
+      map_bytes_(std::exchange(other.map_bytes_, 0)),
+      size_(std::exchange(other.size_, 0)),
+      parameters_(other.parameters_),
+      table_(other.table_),
+      checked_(std::move(other.checked_)) {}
+
+SealedFile::~SealedFile() {
+  if (map_ != nullptr) ::munmap(const_cast<std::byte*>(map_), map_bytes_);
+}
+
+std::span<const std::byte> SealedFile::bytes(std::uint64_t offset, std::uint64_t length) const {
+  check(offset, length);
+  return {data() + offset, static_cast<std::size_t>(length)};
+}
+
+void SealedFile::check(std::uint64_t offset, std::uint64_t length) const {
+  if (offset > size_ || length > size_ - offset) fail(offset, "the range ends outside the file");
+  if (length == 0) return;
+  for (std::uint64_t chunk = offset / kSealedChunkBytes; chunk <= (offset + length - 1) / kSealedChunkBytes; ++chunk) {
+    std::atomic<std::uint64_t>& word = checked_[chunk / 64];
+    const std::uint64_t bit = std::uint64_t{1} << (chunk % 64);
+    if ((word.load(std::memory_order_acquire) & bit) != 0) continue;
+    check_chunk(static_cast<std::size_t>(chunk));
+    word.fetch_or(bit, std::memory_order_release);
+  }
+}
+
+void SealedFile::check_all() const {
+  for (std::uint64_t chunk = 0; chunk < chunks_of(size_); ++chunk) check_chunk(static_cast<std::size_t>(chunk));
+}
+
+void SealedFile::check_chunk(std::size_t chunk) const {
+  const std::uint64_t first = chunk * kSealedChunkBytes;
+  const std::uint64_t length = std::min<std::uint64_t>(kSealedChunkBytes, size_ - first);
+  std::uint64_t wanted = 0;
+  std::memcpy(&wanted, table_ + 8 * chunk, sizeof wanted);
+  if (checksum64({data() + first, static_cast<std::size_t>(length)}) != wanted)
+    fail(first, "checksum: these " + std::to_string(length) + " bytes are damaged");
+}
+
+void SealedFile::fail(std::uint64_t offset, std::string_view what) const {
+  throw FormatError(path_, "byte " + std::to_string(kSealedHeaderBytes + offset), what);
+}
+
+void SealedFile::prefetch(std::uint64_t offset, std::uint64_t length) const noexcept {
+  if (offset >= size_) return;
+  const std::uint64_t page = 4096;
+  const std::uint64_t first = (kSealedHeaderBytes + offset) / page * page;
+  const std::uint64_t last = std::min(map_bytes_, kSealedHeaderBytes + offset + length);
+  ::madvise(const_cast<std::byte*>(map_) + first, last - first, MADV_WILLNEED);
+}
+
+}  // namespace unweave

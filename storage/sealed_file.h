@@ -1,0 +1,122 @@
+// storage/sealed_file.h - the container of every immutable file of a store (FORMAT.md, "Sealed files").
+//
+//   [0, 128)   header: magic, kind, version, chunk size, payload length, six parameters, root, checksum of the header
+//   payload    any bytes, from offset 128
+//   table      one XXH3-64 for each 64 KiB chunk of the payload, after padding to 8 bytes
+//
+// The root is an XXH3-128 over header and table; the file's name and the manifest carry it. Opening checks header, length,
+// table and root; a payload chunk is checked when it is first used. Files are written under a temporary name, never
+// changed after, and mapped read-only.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/checksum.h"
+#include "storage/file.h"
+
+namespace unweave {
+
+/// What a manifest knows of one file: path relative to the store, length and root in hex.
+struct FileEntry {
+  std::string path;
+  std::uint64_t bytes = 0;
+  std::string root;
+
+  friend bool operator==(const FileEntry&, const FileEntry&) = default;
+};
+
+using SealedParameters = std::array<std::uint64_t, 6>;
+
+inline constexpr std::size_t kSealedHeaderBytes = 128;
+inline constexpr std::size_t kSealedChunkBytes = std::size_t{1} << 16;
+
+/// Writes one sealed file front to back. Not for concurrent use. A writer that is destroyed before finish() removes its
+/// temporary file.
+class SealedWriter {
+ public:
+  /// The file will be `store`/`folder`/`stem`-<hash>.`extension`; `kind` has at most 8 characters.
+  SealedWriter(const std::filesystem::path& store, std::string_view folder, std::string_view stem,
+               std::string_view extension, std::string_view kind);
+  SealedWriter(SealedWriter&&) noexcept = default;
+  SealedWriter& operator=(SealedWriter&&) noexcept = default;
+  ~SealedWriter();
+
+  void append(std::span<const std::byte> bytes);
+  template <class T>
+  void append_values(std::span<const T> values) {
+    append(std::as_bytes(values));
+  }
+  /// Pads the payload with zeros to a multiple of `alignment` bytes.
+  void align(std::size_t alignment);
+  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+
+  /// Completes the file under its final name. It is not yet durable: commit with sync_files().
+  FileEntry finish(const SealedParameters& parameters);
+
+ private:
+  void flush();
+  std::filesystem::path store_;
+  std::string folder_, stem_, extension_, kind_;
+  File file_;
+  std::vector<std::byte> buffer_;
+  std::vector<std::uint64_t> table_;
+  std::uint64_t size_ = 0;
+  std::uint64_t flushed_ = 0;
+};
+
+/// Makes finished files durable: each file's data, then the folders that name them.
+void sync_files(const std::filesystem::path& store, std::span<const FileEntry> files);
+
+/// A mapped sealed file. Const members may run on any number of threads at once.
+class SealedFile {
+ public:
+  /// Maps and checks all but the payload. Throws DataError, FormatError when the file is not the one the entry means.
+  SealedFile(const std::filesystem::path& store, const FileEntry& entry, std::string_view kind);
+  SealedFile(SealedFile&& other) noexcept;
+  SealedFile& operator=(SealedFile&&) = delete;
+  ~SealedFile();
+
+  [[nodiscard]] const SealedParameters& parameters() const noexcept { return parameters_; }
+  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }  ///< bytes of the payload
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+
+  /// Payload bytes [offset, offset + length), their chunks checked. Throws FormatError for a damaged chunk or a range
+  /// outside the payload.
+  [[nodiscard]] std::span<const std::byte> bytes(std::uint64_t offset, std::uint64_t length) const;
+  template <class T>
+  [[nodiscard]] std::span<const T> values(std::uint64_t offset, std::uint64_t count) const {
+    if (count > size_ / sizeof(T)) fail(offset, "more values than the file can hold");
+    const auto raw = bytes(offset, count * sizeof(T));
+    return {reinterpret_cast<const T*>(raw.data()), static_cast<std::size_t>(count)};
+  }
+  /// Payload bytes without a check, for loops that called check() on the range before.
+  [[nodiscard]] const std::byte* data() const noexcept { return map_ + kSealedHeaderBytes; }
+  void check(std::uint64_t offset, std::uint64_t length) const;
+  /// Checks every chunk, whether or not it was checked before; for `verify`.
+  void check_all() const;
+  /// Throws FormatError at this payload offset.
+  [[noreturn]] void fail(std::uint64_t offset, std::string_view what) const;
+  /// Asks the kernel to read a payload range ahead.
+  void prefetch(std::uint64_t offset, std::uint64_t length) const noexcept;
+
+ private:
+  void check_chunk(std::size_t chunk) const;
+  std::filesystem::path path_;
+  const std::byte* map_ = nullptr;
+  std::uint64_t map_bytes_ = 0;
+  std::uint64_t size_ = 0;
+  SealedParameters parameters_{};
+  const std::byte* table_ = nullptr;
+  mutable std::unique_ptr<std::atomic<std::uint64_t>[]> checked_;
+};
+
+}  // namespace unweave

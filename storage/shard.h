@@ -1,0 +1,74 @@
+// storage/shard.h - one compressed CSR shard: the adjacency of an aligned range of nodes (FORMAT.md, "Shards").
+//
+// Sealed file of kind "shard"; parameters: first node, nodes in the shard, arcs, nodes of the graph.
+//   counts    u32 for each node: neighbours without the self loop
+//   offsets   u32 for each block and one more: where its bytes begin, relative to the end of this table
+//   blocks    gap_block.h, each decodable alone
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <vector>
+
+#include "storage/gap_block.h"
+#include "storage/sealed_file.h"
+#include "storage/types.h"
+
+namespace unweave {
+
+/// Encodes one shard. Lists arrive in node order, one call a node of the range; then finish().
+class ShardWriter {
+ public:
+  ShardWriter(NodeRange range, NodeId graph_nodes);
+  /// The sorted neighbours of the next node, without itself.
+  void add(std::span<const NodeId> neighbours);
+  FileEntry finish(const std::filesystem::path& store);
+  [[nodiscard]] std::uint64_t arcs() const noexcept { return arcs_; }
+
+ private:
+  void close_block();
+  NodeRange range_;
+  NodeId graph_nodes_;
+  std::uint64_t arcs_ = 0;
+  std::vector<std::uint32_t> counts_;
+  std::vector<NodeId> pending_;
+  std::vector<std::uint32_t> offsets_{0};
+  std::vector<std::byte> blocks_;
+};
+
+/// Read-only view of a shard. Const members may run on any number of threads at once.
+class Shard {
+ public:
+  /// Throws DataError, FormatError.
+  Shard(const std::filesystem::path& store, const FileEntry& entry, NodeRange range, NodeId graph_nodes);
+
+  [[nodiscard]] NodeRange range() const noexcept { return range_; }
+  [[nodiscard]] std::uint64_t arcs() const noexcept { return arcs_; }
+  /// Neighbours of each node of the range, without the self loop.
+  [[nodiscard]] std::span<const std::uint32_t> counts() const noexcept { return counts_; }
+  [[nodiscard]] std::size_t num_blocks() const noexcept { return offsets_.size() - 1; }
+  /// Arcs of one block: the space that decode() needs besides kDecodeSlack.
+  [[nodiscard]] std::uint64_t block_arcs(std::size_t block) const noexcept;
+  /// Decodes all lists of a block, concatenated. Throws FormatError.
+  void decode(std::size_t block, NodeId* targets) const;
+  /// Decodes the list of one node, counts()[node - first] ids. Throws FormatError.
+  void decode_node(NodeId node, NodeId* targets) const;
+  /// Checks checksums and decodes everything; throws FormatError.
+  void verify() const;
+  /// Asks the kernel to read a block range ahead.
+  void prefetch(std::size_t first_block, std::size_t last_block) const noexcept;
+
+ private:
+  [[nodiscard]] std::span<const std::byte> block_bytes(std::size_t block) const;
+  [[nodiscard]] std::span<const std::uint32_t> block_counts(std::size_t block) const noexcept;
+  [[noreturn]] void fail(std::size_t block, const BlockError& error) const;
+  SealedFile file_;
+  NodeRange range_;
+  NodeId graph_nodes_;
+  std::uint64_t arcs_ = 0;
+  std::uint64_t blocks_at_ = 0;
+  std::span<const std::uint32_t> counts_;
+  std::span<const std::uint32_t> offsets_;
+};
+
+}  // namespace unweave

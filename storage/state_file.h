@@ -1,0 +1,75 @@
+// storage/state_file.h - the exact sums S of one level for one span of nodes (FORMAT.md, "State partitions").
+//
+// Sealed file of kind "state"; parameters: level, first node, nodes of the span, rows stored, columns, wide rows.
+//   members   one bit a node of the span, u64 words; absent when every node has a row
+//   rows      i32, stored rows x columns, row-major, in node order; a wide row holds zeros here
+//   wide      u32 node of each wide row (a row with a sum outside 32 bits), padding to 8, then i64 rows
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "storage/sealed_file.h"
+#include "storage/types.h"
+
+namespace unweave {
+
+/// Writes one partition, rows in node order.
+class StatePartitionWriter {
+ public:
+  /// `members` has one bit a node of the range, or is empty when every node has a row.
+  StatePartitionWriter(const std::filesystem::path& store, std::uint32_t level, NodeRange range, std::uint32_t columns,
+                       std::span<const std::uint64_t> members);
+  /// Consecutive narrow rows, `columns` values each.
+  void add(std::span<const std::int32_t> rows);
+  /// One row whose sums need 64 bits.
+  void add_wide(NodeId node, std::span<const std::int64_t> row);
+  FileEntry finish();
+
+ private:
+  SealedWriter writer_;
+  std::uint32_t level_;
+  NodeRange range_;
+  std::uint32_t columns_;
+  std::uint64_t rows_ = 0;
+  std::vector<NodeId> wide_nodes_;
+  std::vector<std::int64_t> wide_rows_;
+};
+
+/// One row of sums: exactly one of the two is set.
+struct StateRow {
+  const std::int32_t* narrow = nullptr;
+  const std::int64_t* wide = nullptr;
+
+  [[nodiscard]] bool exists() const noexcept { return narrow != nullptr || wide != nullptr; }
+};
+
+/// Read-only view of a partition. Const members may run on any number of threads at once.
+class StatePartition {
+ public:
+  /// Throws DataError, FormatError.
+  StatePartition(const std::filesystem::path& store, const FileEntry& entry, std::uint32_t level, NodeRange range,
+                 std::uint32_t columns);
+  [[nodiscard]] NodeRange range() const noexcept { return range_; }
+  [[nodiscard]] std::uint64_t rows() const noexcept { return rows_; }
+  [[nodiscard]] bool contains(NodeId node) const noexcept;
+  /// The row of a node of the range, checked; an empty row when it has none.
+  [[nodiscard]] StateRow row(NodeId node) const;
+  /// Checks checksums, that wide rows are wide and ordered; throws FormatError.
+  void verify() const;
+
+ private:
+  SealedFile file_;
+  NodeRange range_;
+  std::uint32_t columns_;
+  std::uint64_t rows_ = 0;
+  std::uint64_t rows_at_ = 0;
+  std::span<const std::uint64_t> members_;
+  std::vector<std::uint32_t> ranks_;  ///< rows before each 8 words of members_
+  std::span<const NodeId> wide_nodes_;
+  std::uint64_t wide_at_ = 0;
+};
+
+}  // namespace unweave

@@ -1,0 +1,177 @@
+// tests/engine/gather_test.cpp - the kernels against sums and quotients in plain 64-bit integers.
+#include "engine/gather.h"
+
+#include <doctest/doctest.h>
+#include <hwy/targets.h>
+
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "support/graphs.h"
+
+namespace unweave {
+namespace {
+
+/// Runs `body` once for every vector extension that this machine and this build have.
+template <class Body>
+void for_each_target(const Body& body) {
+  for (std::int64_t rest = hwy::SupportedTargets(); rest != 0; rest &= rest - 1) {
+    const std::int64_t target = rest & -rest;
+    hwy::SetSupportedTargetsForTest(target);
+    hwy::GetChosenTarget().Update(target);
+    const std::string name = gather_target();
+    CAPTURE(name);
+    body();
+  }
+  hwy::SetSupportedTargetsForTest(0);
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+}
+
+/// A tile with the padding that kernels may read, filled with a value that would show.
+std::vector<std::int32_t> random_tile(std::size_t rows, std::size_t width, std::int32_t bound, std::uint32_t seed) {
+  std::vector<std::int32_t> tile(rows * width + kTilePadding, 123'456'789);
+  std::mt19937 random(seed);
+  std::uniform_int_distribution<std::int32_t> value(-bound, bound);
+  for (std::size_t i = 0; i < rows * width; ++i) tile[i] = value(random);
+  return tile;
+}
+
+struct Gathered {
+  std::vector<std::int64_t> sums;  // rows of `nodes`
+  std::vector<std::int32_t> quotients;
+  std::size_t wide = 0;
+};
+
+Gathered gather(const Tile& tile, std::size_t rows, const std::vector<NodeId>& nodes,
+                const std::vector<std::vector<NodeId>>& lists) {
+  std::vector<std::uint32_t> counts;
+  std::vector<NodeId> targets;
+  for (const auto& list : lists) {
+    counts.push_back(static_cast<std::uint32_t>(list.size()));
+    targets.insert(targets.end(), list.begin(), list.end());
+  }
+  const std::size_t size = nodes.size() * tile.width;
+  std::vector<std::int32_t> sums(size, -77);
+  std::vector<std::int64_t> wide_sums(size);
+  std::vector<std::uint32_t> wide_nodes(nodes.size());
+  Gathered out;
+  out.quotients.assign(rows * tile.width, -77);
+  out.wide = gather_lists(tile, {nodes, counts.data(), targets.data(), targets.size(), {}},
+                          {sums.data(), wide_sums.data(), wide_nodes.data(), out.quotients.data()});
+  out.sums.assign(sums.begin(), sums.end());
+  for (std::size_t i = 0; i < out.wide; ++i) {
+    for (std::size_t c = 0; c < tile.width; ++c) {
+      CHECK(sums[wide_nodes[i] * tile.width + c] == 0);
+      out.sums[wide_nodes[i] * tile.width + c] = wide_sums[i * tile.width + c];
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_SUITE("unit") {
+  TEST_CASE("gather_lists and gather_rows equal plain 64-bit sums for every width and target") {
+    constexpr std::size_t kRows = 90;
+    std::mt19937 random(5);
+    const std::vector<NodeId> nodes{0, 3, 4, 31, 88, 89};
+    std::vector<std::vector<NodeId>> lists;
+    for (const std::size_t count : {0, 1, 13, 126, 127, 300}) {
+      std::vector<NodeId>& list = lists.emplace_back();
+      for (std::size_t i = 0; i < count; ++i) list.push_back(static_cast<NodeId>(random() % kRows));
+    }
+    for_each_target([&] {
+      for (std::size_t width = 1; width <= 200; ++width) {
+        CAPTURE(width);
+        const auto t = random_tile(kRows, width, 1 << 24, static_cast<std::uint32_t>(width));
+        const Tile tile{t.data(), width, 24};
+        const Gathered got = gather(tile, kRows, nodes, lists);
+        std::vector<std::int32_t> quotients(kRows * width, -77);
+        std::vector<std::int64_t> expected;
+        for (std::size_t i = 0; i < nodes.size(); ++i) {
+          std::vector<std::int64_t> list_sums(width, 1000);
+          gather_rows(tile, lists[i], list_sums.data());
+          bool same = true;
+          for (std::size_t c = 0; c < width; ++c) {
+            std::int64_t sum = 0;
+            for (const NodeId v : lists[i]) sum += t[v * width + c];
+            same &= list_sums[c] == sum + 1000;
+            expected.push_back(sum + t[nodes[i] * width + c]);
+            quotients[nodes[i] * width + c] = static_cast<std::int32_t>(
+                testing::plain_quotient(expected.back(), static_cast<std::int64_t>(lists[i].size()) + 1));
+          }
+          CHECK(same);
+        }
+        CHECK(got.sums == expected);
+        CHECK(got.quotients == quotients);  // other rows untouched
+      }
+    });
+  }
+
+  TEST_CASE("sums at the edges of int32 are exact, and wide only when the value is") {
+    for (const int scale_bits : {0, 10, 23, 24, 28, 30}) {
+      for (const std::size_t degree : {1, 2, 3, 7, 8, 126, 127, 128, 129, 254, 255, 256, 1000}) {
+        for (const std::int32_t sign : {1, -1}) {
+          CAPTURE(scale_bits);
+          CAPTURE(degree);
+          const std::int32_t bound = sign * (std::int32_t{1} << scale_bits);
+          // Column 0 is at the bound everywhere; column 1 alternates, so that partial sums swing but the sum is small.
+          std::vector<std::int32_t> t(2 * 2 + kTilePadding, 0);
+          t[0] = t[1] = t[2] = bound;
+          t[3] = -bound;
+          std::vector<NodeId> list(degree - 1);
+          for (std::size_t i = 0; i < list.size(); ++i) list[i] = static_cast<NodeId>((i + 1) % 2);
+          for_each_target([&] {
+            const Gathered got = gather({t.data(), 2, scale_bits}, 2, {0}, {list});
+            const std::int64_t sum = static_cast<std::int64_t>(degree) * bound;
+            CHECK(got.sums == std::vector<std::int64_t>{sum, degree % 2 == 0 ? 0 : bound});
+            const bool fits =
+                sum >= std::numeric_limits<std::int32_t>::min() && sum <= std::numeric_limits<std::int32_t>::max();
+            CHECK(got.wide == (fits ? 0 : 1));
+            CHECK(got.quotients[0] == bound);
+          });
+        }
+      }
+    }
+  }
+
+  TEST_CASE("round_quotients rounds the true quotient, ties to even") {
+    std::mt19937_64 random(9);
+    for (const std::uint32_t degree : {1U, 2U, 3U, 6U, 10U, 127U, 128U, 1000U, 65'536U, 99'999'999U, kMaxDegree - 1}) {
+      CAPTURE(degree);
+      const auto d = static_cast<std::int64_t>(degree);
+      std::vector<std::int64_t> sums;
+      for (int i = 0; i < 500; ++i) {
+        // Around ties and around whole quotients, of all magnitudes up to 2^24.
+        const auto whole = static_cast<std::int64_t>(random() % (1U << 24)) >> (random() % 24);
+        for (const std::int64_t near : {-1, 0, 1}) {
+          for (const std::int64_t at : {whole * d + d / 2 + near, whole * d + near}) {
+            sums.push_back(at);
+            sums.push_back(-at);
+          }
+        }
+      }
+      std::vector<std::int32_t> narrow_sums;
+      std::vector<std::int32_t> expected;
+      std::vector<std::int32_t> narrow_expected;
+      for (const std::int64_t sum : sums) {
+        expected.push_back(static_cast<std::int32_t>(testing::plain_quotient(sum, d)));
+        if (sum != static_cast<std::int32_t>(sum)) continue;
+        narrow_sums.push_back(static_cast<std::int32_t>(sum));
+        narrow_expected.push_back(expected.back());
+      }
+      for_each_target([&] {
+        std::vector<std::int32_t> got(sums.size());
+        round_quotients(std::span<const std::int64_t>(sums), degree, got.data());
+        CHECK(got == expected);
+        std::vector<std::int32_t> narrow_got(narrow_sums.size());
+        round_quotients(std::span<const std::int32_t>(narrow_sums), degree, narrow_got.data());
+        CHECK(narrow_got == narrow_expected);
+      });
+    }
+  }
+}
+
+}  // namespace unweave

@@ -1,0 +1,193 @@
+// tests/tools/command_test.cpp - exit codes, messages and the rules of the command line.
+#include "tools/command.h"
+
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+#include <sstream>
+#include <stdexcept>
+
+#include "engine/memory.h"
+#include "engine/parallel.h"
+#include "storage/error.h"
+
+namespace unweave {
+namespace {
+
+/// Prints what it was given, so that tests see what arrived.
+void run_echo(CommandLine& line) {
+  line.describe("Repeats its arguments.", {"STORE"}, "unweave echo demo");
+  auto add = line.options().add_options();
+  add("requests", po::value<std::string>()->value_name("F"), "where requests come from");
+  add("batch", po::value<Count>()->value_name("N")->default_value({100}), "requests at once");
+  add("lambda", po::value<Real>()->value_name("X")->default_value({1e-3}), "a number");
+  add("weights", po::value<RealList>()->value_name("W")->default_value({{0, 0, 1}}), "several numbers");
+  add("strict", po::bool_switch(), "a switch");
+  if (!line.parse()) return;
+  line.out() << line.positional(0) << " batch " << line.get<Count>("batch") << " given " << line.given("batch")
+             << " lambda " << line.get<Real>("lambda") << " weights " << line.get<RealList>("weights") << " strict "
+             << line.get<bool>("strict") << " requests "
+             << (line.has("requests") ? line.get<std::string>("requests") : "none") << " threads "
+             << line.common().threads << '/' << active_threads() << " memory " << line.common().memory_bytes << " json "
+             << line.common().json << " quiet " << line.common().quiet << " seed "
+             << (line.common().seed ? std::to_string(*line.common().seed) : "none") << '\n';
+}
+
+/// Fails in the way that its argument names.
+void run_fail(CommandLine& line) {
+  line.describe("Fails.", {"HOW"}, "unweave fail data");
+  if (!line.parse()) return;
+  const std::string& how = line.positional(0);
+  if (how == "usage") throw UsageError("usage");
+  if (how == "boost") throw po::error("boost");
+  if (how == "data") throw DataError("two\nlines");
+  if (how == "format") throw FormatError("s/manifest.json", "byte 8", "is wrong");
+  if (how == "resource") throw ResourceError("resource");
+  if (how == "check") throw CheckError("check");
+  if (how == "memory") throw std::bad_alloc();
+  if (how == "logic") throw std::logic_error("logic");
+  if (how == "integer") throw 7;
+  if (how == "output") line.out().setstate(std::ios::badbit);
+}
+
+constexpr Command kCommands[] = {{"echo", "repeats its arguments", run_echo}, {"fail", "fails as told", run_fail}};
+
+struct Result {
+  int code = -1;
+  std::string out, error;
+};
+
+Result run(const std::vector<std::string>& words) {
+  std::ostringstream out, error;
+  const int code = run_program(kCommands, words, {out, error, false});
+  return {code, out.str(), error.str()};
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// Nothing on standard output, exactly one line on standard error, and the line says `part`.
+void check_failure(const std::vector<std::string>& words, int code, const std::string& part) {
+  const Result result = run(words);
+  CAPTURE(words);
+  CAPTURE(result.error);
+  CHECK(result.code == code);
+  CHECK(result.out.empty());
+  CHECK(result.error.starts_with("unweave: "));
+  CHECK(std::count(result.error.begin(), result.error.end(), '\n') == 1);
+  CHECK(result.error.ends_with('\n'));
+  CHECK(contains(result.error, part));
+}
+
+TEST_SUITE("unit") {
+  TEST_CASE("each kind of failure has its exit code and one line") {
+    CHECK(run({"fail", "nothing"}).code == 0);
+    check_failure({"fail", "usage"}, 1, "usage");
+    check_failure({"fail", "boost"}, 1, "boost");
+    check_failure({"fail", "data"}, 2, "two lines");
+    check_failure({"fail", "format"}, 2, "s/manifest.json: byte 8: is wrong");
+    check_failure({"fail", "resource"}, 3, "resource");
+    check_failure({"fail", "memory"}, 3, "out of memory");
+    check_failure({"fail", "logic"}, 3, "internal error: logic");
+    check_failure({"fail", "integer"}, 3, "internal error");
+    check_failure({"fail", "output"}, 3, "standard output");
+    check_failure({"fail", "check"}, 4, "check");
+  }
+
+  TEST_CASE("a command is named in full and first") {
+    check_failure({}, 1, "no command given");
+    check_failure({"ech"}, 1, "unknown command 'ech'");
+    check_failure({"--threads", "1", "echo", "s"}, 1, "a command must come first");
+    check_failure({"--version", "echo"}, 1, "a command must come first");
+  }
+
+  TEST_CASE("options stand anywhere, values may be '-' or negative") {
+    const Result first = run({"echo", "--batch", "7", "--strict", "s", "--requests", "-", "--weights", "-1,0,2.5"});
+    CHECK(first.code == 0);
+    CHECK(contains(first.out, "s batch 7 given 1 lambda 0.001 weights -1,0,2.5 strict 1 requests -"));
+    const Result last = run({"echo", "s", "--requests=-", "--lambda=-1e-4", "--weights", "0,-1,1", "--batch=7"});
+    CHECK(last.code == 0);
+    CHECK(contains(last.out, "s batch 7 given 1 lambda -0.0001 weights 0,-1,1 strict 0 requests -"));
+  }
+
+  TEST_CASE("defaults hold when nothing is said") {
+    const Result result = run({"echo", "s"});
+    CHECK(contains(result.out, "batch 100 given 0 lambda 0.001 weights 0,0,1 strict 0 requests none"));
+    CHECK(contains(result.out, "memory " + std::to_string(default_memory_limit()) + " json 0 quiet 0 seed none"));
+  }
+
+  TEST_CASE("common options arrive, and --threads is in force while the command runs") {
+    const Result result =
+        run({"echo", "--threads", "3", "s", "--memory", "8G", "--json", "--quiet", "--seed", "18446744073709551615"});
+    CHECK(contains(result.out, "threads 3/3 memory 8589934592 json 1 quiet 1 seed 18446744073709551615"));
+    CHECK(contains(run({"echo", "s", "--threads", "1"}).out, "threads 1/1"));
+    const std::size_t all = [] {
+      const ThreadLimit limit(0);
+      return active_threads();
+    }();
+    CHECK(contains(run({"echo", "s"}).out, "threads 0/" + std::to_string(all)));
+  }
+
+  TEST_CASE("abbreviated, repeated, unknown and incomplete options are refused") {
+    const std::string hint = "see 'unweave echo --help'";
+    check_failure({"echo", "s", "--bat", "7"}, 1, "'--bat'");
+    check_failure({"echo", "s", "--thread", "1"}, 1, "'--thread'");
+    check_failure({"echo", "s", "--Batch", "7"}, 1, "'--Batch'");
+    check_failure({"echo", "s", "--batch", "7", "--batch", "7"}, 1, "'--batch' is given more than once");
+    check_failure({"echo", "s", "--json", "--json"}, 1, "'--json' is given more than once");
+    check_failure({"echo", "s", "--nothing"}, 1, hint);
+    check_failure({"echo", "s", "-b", "7"}, 1, "'-b'");
+    check_failure({"echo", "s", "-h"}, 1, "'-h'");
+    check_failure({"echo", "s", "--strict=1"}, 1, hint);
+    check_failure({"echo", "s", "--requests"}, 1, "'--requests'");
+    check_failure({"echo", "s", "--requests", "--strict"}, 1, "'--requests'");
+    check_failure({"echo", "s", "--requests", "--strickt"}, 1, "'--requests' needs a value, but '--strickt' follows");
+  }
+
+  TEST_CASE("values that do not fit are refused with option, value and remedy") {
+    check_failure({"echo", "s", "--batch", "-1"}, 1, "'--batch' needs a whole number, 0 or more, not '-1'");
+    check_failure({"echo", "s", "--batch", "ten"}, 1, "not 'ten'");
+    check_failure({"echo", "s", "--batch="}, 1, "--batch");
+    check_failure({"echo", "s", "--lambda", "nan"}, 1, "'--lambda' needs a finite number");
+    check_failure({"echo", "s", "--weights", "1,,2"}, 1, "'--weights' needs numbers with commas");
+    check_failure({"echo", "s", "--memory", "8X"}, 1, "'--memory' needs a size above 0");
+  }
+
+  TEST_CASE("missing and surplus positional arguments are named") {
+    check_failure({"echo"}, 1, "argument STORE is missing");
+    check_failure({"echo", "--json"}, 1, "argument STORE is missing");
+    check_failure({"echo", "s", "more"}, 1, "unexpected argument 'more'");
+  }
+
+  TEST_CASE("help goes to standard output with options, defaults and an example") {
+    const Result overview = run({"--help"});
+    CHECK(overview.code == 0);
+    CHECK(overview.error.empty());
+    CHECK(contains(overview.out, "echo  repeats its arguments"));
+    for (const auto& words : {std::vector<std::string>{"echo", "--help"}, {"echo", "--nonsense", "--help", "a", "b"}}) {
+      const Result help = run(words);
+      CHECK(help.code == 0);
+      CHECK(help.error.empty());
+      for (const char* part :
+           {"Usage: unweave echo STORE [options]", "Repeats its arguments.", "--batch N (=100)", "--lambda X (=0.001)",
+            "--weights W (=0,0,1)", "--memory SIZE", "--threads N (=0)", "Example:\n  unweave echo demo"}) {
+        CAPTURE(part);
+        CHECK(contains(help.out, part));
+      }
+    }
+  }
+
+  TEST_CASE("the program itself obeys: version, unknown command") {
+    const std::string program = UNWEAVE_BINARY;
+    CHECK(std::system((program + " --version | grep -qx 'unweave [0-9.]*'").c_str()) == 0);
+    const int status = std::system((program + " nothing 2> /dev/null").c_str());
+    CHECK(WEXITSTATUS(status) == 1);
+  }
+}
+
+}  // namespace
+}  // namespace unweave

@@ -1,0 +1,153 @@
+#include "tools/bench_gather.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "algorithms/propagation_sweep.h"
+#include "algorithms/rmat.h"
+#include "engine/csr_graph.h"
+#include "engine/gather.h"
+#include "engine/parallel.h"
+#include "engine/sweep.h"
+
+namespace unweave {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+CsrGraph make_graph(const GatherBenchOptions& options) {
+  std::vector<Edge> edges(options.edge_factor << options.scale);
+  parallel_ranges(0, edges.size(), 1 << 16, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) edges[i] = rmat_edge(options.seed, i, options.scale);
+  });
+  return CsrGraph(NodeId{1} << options.scale, edges);
+}
+
+/// Densities of a dense feature matrix: numbers spread over [-2^24, 2^24).
+void fill_rows(TileColumns columns, NodeRange rows, std::int32_t* out) {
+  for (NodeId u = rows.first; u < rows.last; ++u) {
+    for (std::size_t c = columns.first; c < columns.first + columns.count; ++c) {
+      const auto mixed = static_cast<std::uint32_t>((u * 131 + c) * 2'654'435'761U);
+      *out++ = static_cast<std::int32_t>(mixed >> 7) - (1 << 24);
+    }
+  }
+}
+
+/// STREAM's triad on three arrays far larger than any cache.
+double triad(const GatherBenchOptions& options, MemoryBudget& budget) {
+  constexpr std::size_t kItems = std::size_t{1} << 25;
+  HugeBuffer memory(3 * kItems * sizeof(double), budget, "arrays of the triad");
+  auto* const a = memory.as<double>();
+  double* const b = a + kItems;
+  double* const c = b + kItems;
+  double best = std::numeric_limits<double>::max();
+  for (int run = 0; run <= options.repeats; ++run) {
+    const auto start = Clock::now();
+    parallel_ranges(0, kItems, 1 << 16, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) a[i] = b[i] + 3.0 * c[i];
+    });
+    if (run > 0) best = std::min(best, seconds_since(start));  // the first run commits the pages
+  }
+  return 3.0 * kItems * sizeof(double) / best;
+}
+
+/// Seconds of one pass of the bare kernel over all lists, results dropped.
+double gather_once(const CsrGraph& graph, const Tile& tile) {
+  std::vector<NodeId> ids(graph.num_nodes());
+  std::iota(ids.begin(), ids.end(), NodeId{0});
+  const auto start = Clock::now();
+  parallel_ranges(0, graph.num_blocks(), 16, [&](std::size_t begin, std::size_t end) {
+    std::vector<std::int32_t> sums(kBlockNodes * tile.width);
+    std::vector<std::int64_t> wide_sums(kBlockNodes * tile.width);
+    std::vector<std::uint32_t> wide_nodes(kBlockNodes);
+    const std::size_t last = std::min<std::size_t>(end * kBlockNodes, graph.num_nodes());
+    for (std::size_t u = begin * kBlockNodes; u < last; u += kBlockNodes) {
+      const std::size_t nodes = std::min<std::size_t>(kBlockNodes, last - u);
+      const ArcIndex from = graph.offsets()[u];
+      const ArcIndex to = graph.offsets()[u + nodes];
+      const NodeId* const targets = graph.targets().data();
+      gather_lists(tile,
+                   {{ids.data() + u, nodes},
+                    graph.counts().data() + u,
+                    targets + from,
+                    to - from,
+                    {targets + to, static_cast<std::size_t>(graph.offsets()[last] - to)}},
+                   {sums.data(), wide_sums.data(), wide_nodes.data(), nullptr});
+    }
+  });
+  return seconds_since(start);
+}
+
+/// Seconds of a propagation from the moment the first tile is filled; its sums go to `kept` (nodes x features).
+double sweep_once(const CsrGraph& graph, const GatherBenchOptions& options, MemoryBudget& budget, std::int32_t* kept) {
+  PropagationOptions sweep;
+  sweep.features = options.features;
+  sweep.hops = options.hops;
+  const auto start = Clock::now();
+  std::atomic<double> fill_seconds = 0;
+  propagation_sweep(
+      block_source(graph), sweep, budget,
+      [&](TileColumns columns, NodeRange rows, std::int32_t* out) {
+        const auto begin = Clock::now();
+        fill_rows(columns, rows, out);
+        fill_seconds += seconds_since(begin);
+      },
+      [&](int /*level*/, TileColumns columns, const SumRows& rows) {
+        for (std::size_t i = 0; i < rows.nodes.size(); ++i) {
+          std::copy_n(rows.sums + i * rows.width, rows.width, kept + rows.nodes[i] * options.features + columns.first);
+        }
+      });
+  return seconds_since(start) - fill_seconds / static_cast<double>(active_threads());
+}
+
+}  // namespace
+
+GatherBench run_bench_gather(const GatherBenchOptions& options, MemoryBudget& budget) {
+  GatherBench result;
+  result.threads = active_threads();
+  result.vector_target = gather_target();
+  result.triad_bytes_per_second = triad(options, budget);
+
+  const std::uint64_t edges = options.edge_factor << options.scale;
+  const Reservation graph_memory =
+      budget.reserve(edges * (sizeof(Edge) + 2 * (sizeof(std::uint64_t) + sizeof(NodeId))), "graph of the benchmark");
+  const CsrGraph graph = make_graph(options);
+  result.nodes = graph.num_nodes();
+  result.arcs = graph.num_arcs();
+  const double work = static_cast<double>(result.arcs + result.nodes) * static_cast<double>(options.features);
+
+  double limit_seconds = std::numeric_limits<double>::max();
+  result.sweep_seconds = std::numeric_limits<double>::max();
+  const std::uint64_t elements = static_cast<std::uint64_t>(result.nodes) * options.features + kTilePadding;
+  HugeBuffer kept(elements * sizeof(std::int32_t), budget, "sums of the benchmark");
+  {
+    PropagationOptions sweep;
+    sweep.features = options.features;
+    sweep.hops = options.hops;
+    result.tile_width = plan_tiles(block_source(graph), sweep, budget).width;
+  }
+  for (int run = 0; run < options.repeats; ++run) {
+    {
+      HugeBuffer input(elements * sizeof(std::int32_t), budget, "tile of the benchmark");
+      parallel_ranges(0, result.nodes, 4096, [&](std::size_t begin, std::size_t end) {
+        fill_rows({0, options.features}, {static_cast<NodeId>(begin), static_cast<NodeId>(end)},
+                  input.as<std::int32_t>() + begin * options.features);
+      });
+      limit_seconds = std::min(limit_seconds, gather_once(graph, {input.as<std::int32_t>(), options.features, 24}));
+    }
+    result.sweep_seconds = std::min(result.sweep_seconds, sweep_once(graph, options, budget, kept.as<std::int32_t>()));
+  }
+  result.limit_per_second = work / limit_seconds;
+  result.sweep_per_second = work * options.hops / result.sweep_seconds;
+  return result;
+}
+
+}  // namespace unweave

@@ -1,0 +1,190 @@
+// tools/command.cpp - reading a command line, printing its help, turning failures into exit codes.
+#include "tools/command.h"
+
+#include <algorithm>
+#include <exception>
+#include <new>
+#include <ostream>
+#include <set>
+#include <utility>
+
+#include "engine/memory.h"
+#include "storage/error.h"
+#include "tools/version.h"
+
+namespace unweave {
+namespace {
+
+constexpr unsigned kHelpWidth = 100;
+constexpr unsigned kHelpTextWidth = 60;
+
+/// Long options only: without one-letter options a word such as "-1,2" cannot be mistaken for one.
+constexpr int kStyle = po::command_line_style::allow_long | po::command_line_style::long_allow_adjacent |
+                       po::command_line_style::long_allow_next;
+
+bool looks_like_option(std::string_view word) {
+  return word.size() > 1 && word.front() == '-';
+}
+
+/// Boost would swallow the next option as the value of one that lacks it, and leaves repetition to each kind of value.
+void check_option(const po::option& option, std::set<std::string>& seen) {
+  const std::string name = "--" + option.string_key;
+  if (!seen.insert(option.string_key).second) throw UsageError("option '" + name + "' is given more than once");
+  if (option.original_tokens.size() == 2 && option.original_tokens[1].starts_with("--")) {
+    throw UsageError("option '" + name + "' needs a value, but '" + option.original_tokens[1] + "' follows");
+  }
+}
+
+std::string one_line(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  return text;
+}
+
+int fail(const Console& console, int code, const std::string& message) {
+  console.error << "unweave: " << one_line(message) << '\n' << std::flush;
+  return code;
+}
+
+void print_overview(std::span<const Command> commands, std::ostream& out) {
+  out << "Usage: unweave COMMAND [arguments]\n"
+         "       unweave COMMAND --help\n"
+         "       unweave --version\n\n"
+         "Out-of-core graph feature propagation and certified unlearning.\n";
+  if (commands.empty()) return;
+  std::size_t width = 0;
+  for (const Command& command : commands) width = std::max(width, command.name.size());
+  out << "\nCommands:\n";
+  for (const Command& command : commands) {
+    out << "  " << command.name << std::string(width + 2 - command.name.size(), ' ') << command.summary << '\n';
+  }
+  out << "\nExit codes: 0 done, 1 wrong usage, 2 bad or unreadable data, 3 out of resources or a bug,\n"
+         "            4 a check did not hold.\n";
+}
+
+void dispatch(std::span<const Command> commands, const std::vector<std::string>& words, const Console& console) {
+  if (words.empty()) throw UsageError("no command given; 'unweave --help' lists the commands");
+  const std::string& name = words.front();
+  const bool alone = words.size() == 1;
+  if (name == "--help" && alone) return print_overview(commands, console.out);
+  if (name == "--version" && alone) {
+    console.out << "unweave " << version() << '\n';
+    return;
+  }
+  const auto command = std::find_if(commands.begin(), commands.end(), [&](const Command& c) { return c.name == name; });
+  if (command != commands.end()) {
+    CommandLine line(name, {words.begin() + 1, words.end()}, console);
+    return command->run(line);
+  }
+  const std::string what = looks_like_option(name) ? "a command must come first, not '" : "unknown command '";
+  throw UsageError(what + name + "'; 'unweave --help' lists the commands");
+}
+
+}  // namespace
+
+CommandLine::CommandLine(std::string_view command, std::vector<std::string> words, Console console)
+    : command_(command),
+      words_(std::move(words)),
+      console_(console),
+      options_("Options", kHelpWidth, kHelpTextWidth),
+      common_description_("Options of every command", kHelpWidth, kHelpTextWidth) {
+  auto add = common_description_.add_options();
+  add("threads", po::value<Count>()->value_name("N")->default_value({0}), "worker threads; 0 means one per core");
+  add("memory", po::value<Bytes>()->value_name("SIZE"),
+      "budget of memory, such as 512M or 8G (powers of 1024); default: 80 % of what this machine or control group has");
+  add("json", po::bool_switch(), "results as JSON, one object a line");
+  add("quiet", po::bool_switch(), "no progress on standard error");
+  add("seed", po::value<Count>()->value_name("N"), "seed of everything random; for tests, never with private data");
+  add("help", po::bool_switch(), "print this text");
+}
+
+void CommandLine::describe(std::string description, std::vector<std::string> positionals, std::string example) {
+  description_ = std::move(description);
+  positional_names_ = std::move(positionals);
+  example_ = std::move(example);
+}
+
+bool CommandLine::parse() {
+  if (std::find(words_.begin(), words_.end(), "--help") != words_.end()) {
+    print_help();
+    return false;
+  }
+  try {
+    store_values();
+  } catch (const po::error& error) {
+    throw UsageError(std::string(error.what()) + "; see 'unweave " + command_ + " --help'");
+  } catch (const UsageError& error) {
+    throw UsageError(std::string(error.what()) + "; see 'unweave " + command_ + " --help'");
+  }
+  take_common_options();
+  return true;
+}
+
+void CommandLine::store_values() {
+  po::options_description all;
+  all.add(options_).add(common_description_);
+  const po::parsed_options parsed = po::command_line_parser(words_).options(all).style(kStyle).run();
+  std::set<std::string> seen;
+  for (const po::option& option : parsed.options) {
+    if (!option.string_key.empty()) {
+      check_option(option, seen);
+      continue;
+    }
+    for (const std::string& word : option.value) {
+      if (looks_like_option(word)) throw UsageError("unrecognised option '" + word + "'");
+      positionals_.push_back(word);
+    }
+  }
+  if (positionals_.size() < positional_names_.size()) {
+    throw UsageError("argument " + positional_names_[positionals_.size()] + " is missing");
+  }
+  if (positionals_.size() > positional_names_.size()) {
+    throw UsageError("unexpected argument '" + positionals_[positional_names_.size()] + "'");
+  }
+  po::store(parsed, values_);
+  po::notify(values_);
+}
+
+void CommandLine::take_common_options() {
+  common_.threads = get<Count>("threads").value;
+  common_.memory_bytes = has("memory") ? get<Bytes>("memory").value : default_memory_limit();
+  common_.json = get<bool>("json");
+  common_.quiet = get<bool>("quiet");
+  if (has("seed")) common_.seed = get<Count>("seed").value;
+  thread_limit_.emplace(common_.threads);
+}
+
+void CommandLine::print_help() const {
+  std::ostream& out = console_.out;
+  out << "Usage: unweave " << command_;
+  for (const std::string& name : positional_names_) out << ' ' << name;
+  out << " [options]\n\n" << description_ << "\n\n";
+  if (!options_.options().empty()) out << options_ << '\n';
+  out << common_description_ << "\nExample:\n  " << example_ << '\n';
+}
+
+int run_program(std::span<const Command> commands, const std::vector<std::string>& words, const Console& console) {
+  try {
+    dispatch(commands, words, console);
+    if (!console.out.flush()) throw ResourceError("cannot write to standard output; is the disk full?");
+    return 0;
+  } catch (const UsageError& error) {
+    return fail(console, 1, error.what());
+  } catch (const po::error& error) {
+    return fail(console, 1, error.what());
+  } catch (const DataError& error) {
+    return fail(console, 2, error.what());
+  } catch (const ResourceError& error) {
+    return fail(console, 3, error.what());
+  } catch (const CheckError& error) {
+    return fail(console, 4, error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(console, 3, "out of memory; lower --memory or free some memory");
+  } catch (const std::exception& error) {
+    return fail(console, 3, std::string("internal error: ") + error.what());
+  } catch (...) {
+    return fail(console, 3, "internal error of an unknown kind");
+  }
+}
+
+}  // namespace unweave

@@ -1,0 +1,13 @@
+// tools/commands.h - the commands of this program; each is written in tools/<name>.cpp.
+#pragma once
+
+#include <span>
+
+#include "tools/command.h"
+
+namespace unweave {
+
+/// In the order in which the help lists them.
+[[nodiscard]] std::span<const Command> all_commands();
+
+}  // namespace unweave

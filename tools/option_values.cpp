@@ -1,0 +1,104 @@
+// tools/option_values.cpp - strict reading of counts, numbers and sizes.
+#include "tools/option_values.h"
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <ostream>
+#include <system_error>
+
+namespace unweave {
+namespace {
+
+/// The number that fills `text` from its first character to its last, if there is one.
+template <class Number>
+std::optional<Number> read_whole(std::string_view text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+/// Number of bits that a binary suffix shifts by.
+std::optional<unsigned> suffix_bits(char suffix) {
+  switch (suffix) {
+    case 'K':
+    case 'k':
+      return 10U;
+    case 'M':
+    case 'm':
+      return 20U;
+    case 'G':
+    case 'g':
+      return 30U;
+    case 'T':
+    case 't':
+      return 40U;
+    default:
+      return std::nullopt;
+  }
+}
+
+void write_shortest(std::ostream& out, double number) {
+  char text[32];
+  const auto [end, error] = std::to_chars(text, text + sizeof(text), number, std::chars_format::general);
+  out.write(text, end - text);
+}
+
+}  // namespace
+
+std::optional<Count> Count::read(std::string_view text) {
+  const auto number = read_whole<std::uint64_t>(text);
+  if (!number) return std::nullopt;
+  return Count{*number};
+}
+
+std::optional<Real> Real::read(std::string_view text) {
+  const auto number = read_whole<double>(text);
+  if (!number || !std::isfinite(*number)) return std::nullopt;
+  return Real{*number};
+}
+
+std::optional<RealList> RealList::read(std::string_view text) {
+  RealList list;
+  for (;;) {
+    const std::size_t comma = text.find(',');
+    const auto number = Real::read(text.substr(0, comma));
+    if (!number) return std::nullopt;
+    list.values.push_back(number->value);
+    if (comma == std::string_view::npos) return list;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+std::optional<Bytes> Bytes::read(std::string_view text) {
+  unsigned shift = 0;
+  if (!text.empty()) {
+    if (const auto bits = suffix_bits(text.back())) {
+      shift = *bits;
+      text.remove_suffix(1);
+    }
+  }
+  const auto number = read_whole<std::uint64_t>(text);
+  if (!number || *number == 0 || *number > (std::numeric_limits<std::uint64_t>::max() >> shift)) return std::nullopt;
+  return Bytes{*number << shift};
+}
+
+std::ostream& operator<<(std::ostream& out, const Count& count) {
+  return out << count.value;
+}
+
+std::ostream& operator<<(std::ostream& out, const Real& real) {
+  write_shortest(out, real.value);
+  return out;
+}
+
+std::ostream& operator<<(std::ostream& out, const RealList& list) {
+  for (std::size_t i = 0; i < list.values.size(); ++i) {
+    if (i > 0) out << ',';
+    write_shortest(out, list.values[i]);
+  }
+  return out;
+}
+
+}  // namespace unweave

@@ -1,0 +1,82 @@
+// tools/output.cpp - JSON lines, aligned tables and figures for people.
+#include "tools/output.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <ostream>
+#include <utility>
+
+namespace unweave {
+namespace {
+
+/// printf's "%.*f" or "%.*g" for one number.
+std::string printed(const char* format, int digits, double number) {
+  std::array<char, 64> text{};
+  const int size = std::snprintf(text.data(), text.size(), format, digits, number);
+  return {text.data(), std::min(text.size() - 1, static_cast<std::size_t>(std::max(size, 0)))};
+}
+
+}  // namespace
+
+void write_json_line(std::ostream& out, const nlohmann::ordered_json& object) {
+  out << object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n' << std::flush;
+}
+
+Table::Table(std::vector<std::string> header) {
+  if (!header.empty()) rows_.push_back(std::move(header));
+}
+
+void Table::add_row(std::vector<std::string> cells) {
+  rows_.push_back(std::move(cells));
+}
+
+void Table::print(std::ostream& out) const {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows_) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  for (const auto& row : rows_) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::string padding(widths[i] - row[i].size(), ' ');
+      if (i > 0) line += "  ";
+      line += i == 0 ? row[i] + padding : padding + row[i];
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    out << line << '\n';
+  }
+}
+
+std::string count_text(std::uint64_t count) {
+  std::string text = std::to_string(count);
+  for (std::size_t i = text.size(); i > 3; i -= 3) text.insert(i - 3, 1, ',');
+  return text;
+}
+
+std::string bytes_text(std::uint64_t bytes) {
+  constexpr std::array kUnits = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  std::size_t unit = 0;
+  auto size = static_cast<double>(bytes);
+  for (; size >= 1024 && unit + 1 < kUnits.size(); ++unit) size /= 1024;
+  return printed("%.*f", unit == 0 ? 0 : 1, size) + " " + kUnits[unit];
+}
+
+std::string seconds_text(double seconds) {
+  if (!std::isfinite(seconds)) return "unknown";
+  if (seconds < 1) return printed("%.*g", 3, seconds * 1e3) + " ms";
+  if (seconds < 60) return printed("%.*f", 1, seconds) + " s";
+  const double whole = std::round(seconds);
+  if (whole < 3600)
+    return printed("%.*f", 0, std::floor(whole / 60)) + " min " + printed("%.*f", 0, std::fmod(whole, 60)) + " s";
+  return printed("%.*f", 0, std::floor(whole / 3600)) + " h " +
+         printed("%.*f", 0, std::floor(std::fmod(whole, 3600) / 60)) + " min";
+}
+
+std::string number_text(double number, int digits) {
+  return std::isfinite(number) ? printed("%.*g", digits, number) : "none";
+}
+
+}  // namespace unweave

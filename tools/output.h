@@ -1,0 +1,33 @@
+// tools/output.h - results as JSON lines for programs and as small aligned tables for people.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace unweave {
+
+/// One object on one line, flushed: a reader that sees the line knows that what it reports has happened. Numbers that
+/// are not finite become null, never NaN; bytes that are not UTF-8 become U+FFFD.
+void write_json_line(std::ostream& out, const nlohmann::ordered_json& object);
+
+/// Rows of text in aligned columns: the first column to the left, the others to the right.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> header = {});
+  void add_row(std::vector<std::string> cells);
+  void print(std::ostream& out) const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+/// For people: "1,234,567"; "1.5 GiB"; "12 ms", "3.4 s", "2 min 5 s"; `digits` significant digits.
+[[nodiscard]] std::string count_text(std::uint64_t count);
+[[nodiscard]] std::string bytes_text(std::uint64_t bytes);
+[[nodiscard]] std::string seconds_text(double seconds);
+[[nodiscard]] std::string number_text(double number, int digits = 4);
+
+}  // namespace unweave
