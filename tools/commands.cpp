@@ -6,7 +6,9 @@
 namespace unweave {
 
 std::span<const Command> all_commands() {
-  static const std::vector<Command> table = {};
+  static const std::vector<Command> table = {
+      {"import", "builds a store from files of edges, features, labels and splits", run_import},
+  };
   return table;
 }
 

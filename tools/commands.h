@@ -7,6 +7,8 @@
 
 namespace unweave {
 
+void run_import(CommandLine& line);
+
 /// In the order in which the help lists them.
 [[nodiscard]] std::span<const Command> all_commands();
 
