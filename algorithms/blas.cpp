@@ -11,7 +11,9 @@ void use_one_thread() {
   static_cast<void>(done);
 }
 
-blasint dim(std::size_t n) { return static_cast<blasint>(n); }
+blasint dim(std::size_t n) {
+  return static_cast<blasint>(n);
+}
 
 }  // namespace
 

@@ -8,7 +8,9 @@ namespace {
 
 using ColumnScalars = Eigen::Array<double, 1, Eigen::Dynamic>;
 
-ColumnScalars column_dots(const Matrix& a, const Matrix& b) { return a.cwiseProduct(b).colwise().sum().array(); }
+ColumnScalars column_dots(const Matrix& a, const Matrix& b) {
+  return a.cwiseProduct(b).colwise().sum().array();
+}
 
 Matrix pick_columns(const Matrix& from, std::span<const std::size_t> picked) {
   Matrix out(from.rows(), index_of(picked.size()));

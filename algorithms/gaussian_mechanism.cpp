@@ -24,7 +24,9 @@ double fraction_tail(double t) {
 }
 
 /// Phi(-t), good in the tail.
-double upper_tail(double t) { return 0.5 * std::erfc(t / std::numbers::sqrt2); }
+double upper_tail(double t) {
+  return 0.5 * std::erfc(t / std::numbers::sqrt2);
+}
 
 /// Mills' ratio for t > -30.
 double mills(double t) {
@@ -74,7 +76,9 @@ double log_delta_of(double shift, double sigma, double epsilon) {
   return -x * x / 2 - kLogSqrtTwoPi + std::log(mills_difference(x, y));
 }
 
-double delta_of(double shift, double sigma, double epsilon) { return std::exp(log_delta_of(shift, sigma, epsilon)); }
+double delta_of(double shift, double sigma, double epsilon) {
+  return std::exp(log_delta_of(shift, sigma, epsilon));
+}
 
 double sigma_of(double shift, double epsilon, double delta) {
   check(shift, 1, epsilon);

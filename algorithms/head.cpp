@@ -14,7 +14,9 @@ Head parse_head(std::string_view name) {
   throw UsageError("unknown head \"" + std::string(name) + "\"; use logistic or least-squares");
 }
 
-std::string_view name_of(Head head) noexcept { return head == Head::kLogistic ? "logistic" : "least-squares"; }
+std::string_view name_of(Head head) noexcept {
+  return head == Head::kLogistic ? "logistic" : "least-squares";
+}
 
 Smoothness smoothness(Head head) noexcept {
   if (head == Head::kLeastSquares) return {std::numeric_limits<double>::infinity(), 1, 0, 0};

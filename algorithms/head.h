@@ -18,10 +18,10 @@ enum class Head {
 
 /// Bounds over all margins. slope is infinite for least squares.
 struct Smoothness {
-  double slope;               ///< c1 >= |l'|
-  double curvature;           ///< gamma1 >= l''
-  double third_printed;       ///< gamma2 >= |l'''| as papers print it
-  double third;               ///< max |l'''|: 1/(6 sqrt 3) for the logistic loss
+  double slope;          ///< c1 >= |l'|
+  double curvature;      ///< gamma1 >= l''
+  double third_printed;  ///< gamma2 >= |l'''| as papers print it
+  double third;          ///< max |l'''|: 1/(6 sqrt 3) for the logistic loss
 };
 [[nodiscard]] Smoothness smoothness(Head head) noexcept;
 

@@ -27,8 +27,8 @@ HessianOperator::HessianOperator(const Objective& objective, const Matrix& weigh
   if (objective.head == Head::kLeastSquares || entries > cache_bytes / sizeof(float)) return;
   std::vector<float> values(entries);
   const std::vector<std::size_t> all = all_classes(objective.classes);
-  static_cast<void>(sweep_rows<float>(
-      objective.rows, 0, [&](const float* block, std::size_t first, std::size_t count, int&) {
+  static_cast<void>(
+      sweep_rows<float>(objective.rows, 0, [&](const float* block, std::size_t first, std::size_t count, int&) {
         curvature_of_block(block, first, count, all, weights_, values.data() + first * objective_.classes);
       }));
   cache_ = std::move(values);
@@ -63,48 +63,47 @@ Matrix HessianOperator::apply(const Matrix& direction, std::span<const std::size
   const FloatMatrix narrow = direction.cast<float>();
   const bool recompute = cache_.empty() && objective_.head == Head::kLogistic;
   const FloatMatrix weights = recompute ? columns(classes) : FloatMatrix();
-  const FloatMatrix sum = sweep_rows<float>(
-      objective_.rows, float_zero(features, width),
-      [&](const float* block, std::size_t first, std::size_t count, FloatMatrix& part) {
-        std::vector<float> image(count * width), curvature(count * width);
-        multiply(block, narrow.data(), image.data(), count, features, width, false);
-        curvature_of_block(block, first, count, classes, weights, curvature.data());
-        for (std::size_t k = 0; k < image.size(); ++k) image[k] *= curvature[k];
-        multiply_transposed(block, image.data(), part.data(), features, count, width, true);
-      });
+  const FloatMatrix sum =
+      sweep_rows<float>(objective_.rows, float_zero(features, width),
+                        [&](const float* block, std::size_t first, std::size_t count, FloatMatrix& part) {
+                          std::vector<float> image(count * width), curvature(count * width);
+                          multiply(block, narrow.data(), image.data(), count, features, width, false);
+                          curvature_of_block(block, first, count, classes, weights, curvature.data());
+                          for (std::size_t k = 0; k < image.size(); ++k) image[k] *= curvature[k];
+                          multiply_transposed(block, image.data(), part.data(), features, count, width, true);
+                        });
   return sum.cast<double>() + objective_.mu * direction;
 }
 
 Matrix HessianOperator::diagonal() const {
   const std::size_t features = objective_.rows.features, width = objective_.classes;
   const std::vector<std::size_t> all = all_classes(width);
-  const FloatMatrix sum =
-      sweep_rows<float>(objective_.rows, float_zero(features, width),
-                        [&](const float* block, std::size_t first, std::size_t count, FloatMatrix& part) {
-                          std::vector<float> squares(block, block + count * features), curvature(count * width);
-                          for (float& x : squares) x *= x;
-                          curvature_of_block(block, first, count, all, weights_, curvature.data());
-                          multiply_transposed(squares.data(), curvature.data(), part.data(), features, count, width,
-                                              true);
-                        });
+  const FloatMatrix sum = sweep_rows<float>(
+      objective_.rows, float_zero(features, width),
+      [&](const float* block, std::size_t first, std::size_t count, FloatMatrix& part) {
+        std::vector<float> squares(block, block + count * features), curvature(count * width);
+        for (float& x : squares) x *= x;
+        curvature_of_block(block, first, count, all, weights_, curvature.data());
+        multiply_transposed(squares.data(), curvature.data(), part.data(), features, count, width, true);
+      });
   return (sum.cast<double>().array() + objective_.mu).matrix();
 }
 
 Vector HessianOperator::mean_curvature() const {
   const std::size_t width = objective_.classes;
   const std::vector<std::size_t> all = all_classes(width);
-  const Vector sum = sweep_rows<float>(
-      objective_.rows, Vector(Vector::Zero(index_of(width + 1))),
-      [&](const float* block, std::size_t first, std::size_t count, Vector& part) {
-        std::vector<float> curvature(count * width);
-        curvature_of_block(block, first, count, all, weights_, curvature.data());
-        for (std::size_t i = 0; i < count; ++i) {
-          const double square = objective_.rows.norms[first + i] * objective_.rows.norms[first + i];
-          for (std::size_t c = 0; c < width; ++c)
-            part[index_of(c)] += square * static_cast<double>(curvature[i * width + c]);
-          part[index_of(width)] += square;
-        }
-      });
+  const Vector sum =
+      sweep_rows<float>(objective_.rows, Vector(Vector::Zero(index_of(width + 1))),
+                        [&](const float* block, std::size_t first, std::size_t count, Vector& part) {
+                          std::vector<float> curvature(count * width);
+                          curvature_of_block(block, first, count, all, weights_, curvature.data());
+                          for (std::size_t i = 0; i < count; ++i) {
+                            const double square = objective_.rows.norms[first + i] * objective_.rows.norms[first + i];
+                            for (std::size_t c = 0; c < width; ++c)
+                              part[index_of(c)] += square * static_cast<double>(curvature[i * width + c]);
+                            part[index_of(width)] += square;
+                          }
+                        });
   const double weight = sum[index_of(width)];
   return weight > 0 ? Vector(sum.head(index_of(width)) / weight) : Vector(Vector::Zero(index_of(width)));
 }

@@ -11,8 +11,12 @@ using FloatMatrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::
 using Vector = Eigen::VectorXd;
 
 /// Eigen counts in signed numbers, everything else here in std::size_t.
-[[nodiscard]] inline Eigen::Index index_of(std::size_t n) noexcept { return static_cast<Eigen::Index>(n); }
-[[nodiscard]] inline std::size_t size_of(Eigen::Index n) noexcept { return static_cast<std::size_t>(n); }
+[[nodiscard]] inline Eigen::Index index_of(std::size_t n) noexcept {
+  return static_cast<Eigen::Index>(n);
+}
+[[nodiscard]] inline std::size_t size_of(Eigen::Index n) noexcept {
+  return static_cast<std::size_t>(n);
+}
 
 /// Unit roundoff of float64.
 inline constexpr double kUnitRoundoff = 0x1p-53;

@@ -60,7 +60,9 @@ NewtonResult minimise(const Objective& objective, Matrix start, const NewtonOpti
     if (!preconditioner) preconditioner = make_preconditioner(hessian);
     const double floor = 0.3 * std::max(options.tolerance - best.gradient.error, 0.1 * best.gradient.error) / columns;
     const CgResult cg = conjugate_gradient(
-        [&](const Matrix& direction, std::span<const std::size_t> classes) { return hessian.apply(direction, classes); },
+        [&](const Matrix& direction, std::span<const std::size_t> classes) {
+          return hessian.apply(direction, classes);
+        },
         *preconditioner, -best.gradient.value, forcing(best.gradient.class_norm, before, floor), kMostCgPasses);
     best.passes += cg.passes;
 

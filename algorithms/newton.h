@@ -6,17 +6,17 @@
 namespace unweave {
 
 struct NewtonOptions {
-  double tolerance = 1e-6;   ///< on |computed gradient|_F + float error
+  double tolerance = 1e-6;  ///< on |computed gradient|_F + float error
   int most_steps = 100;
   bool best_effort = false;  ///< when the tolerance cannot be reached, return the best iterate instead of throwing
 };
 
 struct NewtonResult {
   Matrix weights;
-  Gradient gradient;   ///< at `weights`
+  Gradient gradient;    ///< at `weights`
   double residual = 0;  ///< |computed gradient|_F + float error: bounds the exact gradient norm
-  int steps = 0;       ///< Newton steps
-  int passes = 0;      ///< gradients and Hessian products: readings of all rows
+  int steps = 0;        ///< Newton steps
+  int passes = 0;       ///< gradients and Hessian products: readings of all rows
 };
 
 /// Inexact Newton from `start`: per class a step by preconditioned conjugate gradients, halved until the gradient norm

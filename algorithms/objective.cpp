@@ -11,7 +11,9 @@ namespace {
 
 constexpr double kInflate = 1 + 1e-6;  // covers the rounding of the error terms themselves: sums of nonnegative numbers
 
-double target(const Rows& rows, std::size_t row, std::size_t c) { return rows.labels[row] == c ? 1.0 : -1.0; }
+double target(const Rows& rows, std::size_t row, std::size_t c) {
+  return rows.labels[row] == c ? 1.0 : -1.0;
+}
 
 struct GradientPart {
   Matrix sum;
@@ -124,8 +126,8 @@ CurvatureAction curvature_action(const Objective& objective, const Matrix& weigh
   const Rows& rows = objective.rows;
   const std::size_t classes = objective.classes, features = rows.features;
   const ActionPart zero{Matrix::Zero(step.rows(), step.cols()), Vector::Zero(step.cols()), Vector::Zero(step.cols())};
-  const ActionPart total = sweep_rows<double>(
-      rows, zero, [&](const double* block, std::size_t first, std::size_t count, ActionPart& part) {
+  const ActionPart total =
+      sweep_rows<double>(rows, zero, [&](const double* block, std::size_t first, std::size_t count, ActionPart& part) {
         std::vector<double> margins(count * classes), image(count * classes);
         multiply(block, weights.data(), margins.data(), count, features, classes, false);
         multiply(block, step.data(), image.data(), count, features, classes, false);

@@ -27,12 +27,12 @@ struct Objective {
 [[nodiscard]] double strong_convexity(double lambda, std::size_t rows) noexcept;
 
 struct Gradient {
-  Matrix value;               ///< computed gradient
-  double error = 0;           ///< >= |computed - exact|_F
-  double slope_norm = 0;      ///< |R|_F, R_ic = l'(z_i . w_c), rounded up
-  double norm = 0;            ///< |computed|_F, rounded up
-  Vector class_norm;          ///< |computed column|_2
-  Vector class_slope_norm;    ///< |R column|_2
+  Matrix value;             ///< computed gradient
+  double error = 0;         ///< >= |computed - exact|_F
+  double slope_norm = 0;    ///< |R|_F, R_ic = l'(z_i . w_c), rounded up
+  double norm = 0;          ///< |computed|_F, rounded up
+  Vector class_norm;        ///< |computed column|_2
+  Vector class_slope_norm;  ///< |R column|_2
 };
 
 /// F(W) in float64 without an error bound.

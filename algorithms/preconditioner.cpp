@@ -30,11 +30,11 @@ class SpectralPreconditioner final : public Preconditioner {
  public:
   explicit SpectralPreconditioner(const HessianOperator& hessian) : mu_(hessian.objective().mu) {
     const Rows& rows = hessian.objective().rows;
-    const Matrix gram = sweep_rows<double>(
-        rows, Matrix(Matrix::Zero(index_of(rows.features), index_of(rows.features))),
-        [&](const double* block, std::size_t, std::size_t count, Matrix& part) {
-          multiply_transposed(block, block, part.data(), rows.features, count, rows.features, true);
-        });
+    const Matrix gram =
+        sweep_rows<double>(rows, Matrix(Matrix::Zero(index_of(rows.features), index_of(rows.features))),
+                           [&](const double* block, std::size_t, std::size_t count, Matrix& part) {
+                             multiply_transposed(block, block, part.data(), rows.features, count, rows.features, true);
+                           });
     const Eigen::SelfAdjointEigenSolver<Matrix> eigen(gram);
     basis_ = eigen.eigenvectors();
     values_ = eigen.eigenvalues().cwiseMax(0.0);
@@ -69,7 +69,8 @@ std::unique_ptr<Preconditioner> make_spectral_preconditioner(const HessianOperat
 }
 
 std::unique_ptr<Preconditioner> make_preconditioner(const HessianOperator& hessian) {
-  constexpr double kSavedPasses = 10, kMostFeatures = 512;  // past it the dense eigenproblem and its F^2 memory dominate
+  constexpr double kSavedPasses = 10,
+                   kMostFeatures = 512;  // past it the dense eigenproblem and its F^2 memory dominate
   const double n = static_cast<double>(hessian.objective().rows.count);
   const double features = static_cast<double>(hessian.objective().rows.features);
   const double pass = 4 * n * features * static_cast<double>(hessian.objective().classes);

@@ -13,7 +13,8 @@ namespace unweave {
 namespace {
 
 void start_library() {
-  if (sodium_init() < 0) throw ResourceError("libsodium cannot start, so there is no safe randomness; check the system");
+  if (sodium_init() < 0)
+    throw ResourceError("libsodium cannot start, so there is no safe randomness; check the system");
 }
 
 }  // namespace
@@ -37,7 +38,9 @@ RandomSource RandomSource::from_seed(std::uint64_t seed, std::uint64_t stream) {
   return RandomSource(key);
 }
 
-RandomSource::RandomSource(Key& key) : key_(key) { wipe(key.data(), key.size()); }
+RandomSource::RandomSource(Key& key) : key_(key) {
+  wipe(key.data(), key.size());
+}
 
 RandomSource::~RandomSource() {
   wipe(key_.data(), key_.size());
@@ -93,6 +96,8 @@ double RandomSource::gaussian() {
   return std::sqrt(-2 * std::log(radius)) * std::cos(2 * std::numbers::pi * angle);
 }
 
-void wipe(void* data, std::size_t bytes) noexcept { sodium_memzero(data, bytes); }
+void wipe(void* data, std::size_t bytes) noexcept {
+  sodium_memzero(data, bytes);
+}
 
 }  // namespace unweave
