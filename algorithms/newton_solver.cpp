@@ -21,6 +21,7 @@ class OutputPerturbation final : public Solver {
     fit.model.head = options_.head;
     fit.report = release(fit.model, zero_weights(rows), rows, lazy);
     fit.report.retrained = !fit.report.flush_needed;
+    if (fit.report.flush_needed) fit.model = Model{};
     return fit;
   }
 
