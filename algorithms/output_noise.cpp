@@ -23,7 +23,7 @@ OutputNoise plan_output_noise(double distance, std::size_t coordinates, double e
   OutputNoise noise;
   noise.distance = distance;
   const double first = sigma_of(distance, epsilon * kEpsilonSlack, delta * kDeltaSlack);
-  noise.grid = std::exp2(std::floor(std::log2(first)) - 21);
+  noise.grid = std::exp2(std::floor(std::log2(first)) - 23);
   if (!(noise.grid > 1e-280)) throw UsageError("the noise level of this release underflows; use a larger --tau");
   noise.sensitivity = distance + noise.grid * std::sqrt(static_cast<double>(coordinates)) * (1 + 1e-12);
   const double sigma = sigma_of(noise.sensitivity, epsilon * kEpsilonSlack, delta * kDeltaSlack);
