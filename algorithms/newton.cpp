@@ -35,6 +35,11 @@ Vector forcing(const Vector& now, const Vector& before, double floor) {
   return tolerance;
 }
 
+/// True where the float error may be what keeps the gradient from falling.
+bool at_noise(const Gradient& gradient) {
+  return gradient.norm <= 1e3 * gradient.error;
+}
+
 }  // namespace
 
 NewtonResult minimise(const Objective& objective, Matrix start, const NewtonOptions& options) {
@@ -49,7 +54,7 @@ NewtonResult minimise(const Objective& objective, Matrix start, const NewtonOpti
   std::unique_ptr<Preconditioner> preconditioner;
   const double columns = std::sqrt(static_cast<double>(objective.classes));
   Vector before;
-  int idle = 0;  // steps in a row that gained less than a tenth
+  int idle = 0;  // steps in a row without gain; slow progress counts as none near the float error alone
   for (;;) {
     best.residual = best.gradient.norm + best.gradient.error;
     if (best.residual <= options.tolerance) return best;
@@ -71,14 +76,14 @@ NewtonResult minimise(const Objective& objective, Matrix start, const NewtonOpti
     Gradient gradient = gradient_with_error(objective, trial);
     ++best.passes;
     for (int halving = 0; halving < kMostHalvings; ++halving) {
-      bool fell = true;
+      bool accepted = true;
       for (Eigen::Index c = 0; c < scale.size(); ++c) {
         const double enough = (1 - 1e-4 * scale[c]) * best.gradient.class_norm[c];
         if (gradient.class_norm[c] <= std::max({enough, floor, gradient.error})) continue;
         scale[c] /= 2;
-        fell = false;
+        accepted = false;
       }
-      if (fell) break;
+      if (accepted) break;
       trial = best.weights + cg.solution * scale.asDiagonal();
       gradient = gradient_with_error(objective, trial);
       ++best.passes;
@@ -86,15 +91,17 @@ NewtonResult minimise(const Objective& objective, Matrix start, const NewtonOpti
     ++best.steps;
     before = best.gradient.class_norm;
     const double reached = gradient.norm + gradient.error;
-    idle = reached > 0.9 * best.residual ? idle + 1 : 0;
-    if (!(reached < best.residual)) {
-      if (idle >= 3) break;
-      continue;
-    }
+    const bool fell = reached < best.residual;
+    idle = !fell || (reached > 0.9 * best.residual && at_noise(best.gradient)) ? idle + 1 : 0;
+    if (scale.minCoeff() < 1) preconditioner.reset();  // a damped step changes the curvatures too much to keep it
+    if (!fell) continue;
     best.weights = std::move(trial);
     best.gradient = std::move(gradient);
   }
   if (options.best_effort) return best;
+  if (!at_noise(best.gradient))
+    throw UsageError("the gradient norm fell only to " + scientific(best.gradient.norm) + " in " +
+                     std::to_string(best.steps) + " Newton steps; use a larger --lambda or --tau, or train again");
   throw UsageError("a gradient norm of " + scientific(options.tolerance) +
                    " cannot be reached in float64 on these rows (reached " + scientific(best.gradient.norm) +
                    ", rounding error up to " + scientific(best.gradient.error) + "); use --tau " +

@@ -120,6 +120,21 @@ TEST_SUITE("unit") {
     CHECK(first.model.published == other.published);
   }
 
+  TEST_CASE("newton continues from the published weights: fewer readings of the rows than retrain") {
+    const TrainingSet before = random_rows(600, 30, 3, 49);
+    const BatchChange change = random_change(before, 0, 300, 1, 2, 0.01, 2);
+    TrainingSet after = before;
+    after.apply(change);
+    int passes[2] = {};
+    int which = 0;
+    for (const char* name : {"newton", "retrain"}) {
+      const auto solver = make_solver(name, seeded());
+      Fit fit = solver->fit(before, kExact);
+      passes[which++] = solver->absorb(fit.model, after, change, kExact).passes;
+    }
+    CHECK(passes[0] < passes[1]);
+  }
+
   TEST_CASE("an approximate embedding is charged, and refused once it spends its share") {
     SolverOptions options = seeded();
     options.tau = 0.05;

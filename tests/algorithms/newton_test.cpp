@@ -48,6 +48,16 @@ TEST_SUITE("unit") {
     CHECK((done.weights - dense_minimiser(set, 1e-2, Head::kLogistic, &noise)).norm() <= 1e-8 / objective.mu + 1e-10);
   }
 
+  TEST_CASE("steps are damped where a full Newton step would leap to the other side and back") {
+    TrainingSet set(1, 2);
+    for (NodeId node = 0; node < 40; ++node) set.append(node, std::vector<float>{1.0F}, node % 4 == 0 ? 1 : 0);
+    const Objective objective = objective_of(set, 1e-7);
+    const NewtonResult done = minimise(objective, Matrix::Constant(1, 2, 18), {1e-9, 100, false});
+    CHECK(done.weights(0, 0) == doctest::Approx(std::log(3.0)).epsilon(1e-5));
+    CHECK(done.weights(0, 1) == doctest::Approx(-std::log(3.0)).epsilon(1e-5));
+    CHECK(done.steps < 60);
+  }
+
   TEST_CASE("a tolerance below the float error is refused with one that can be reached") {
     const TrainingSet set = random_rows(500, 8, 3, 25);
     const Objective objective = objective_of(set, 1e-3);

@@ -80,6 +80,23 @@ TEST_SUITE("unit") {
       }
   }
 
+  TEST_CASE("the gap counts slopes that change, also where every slope is zero before") {
+    TrainingSet near(1, 1), exact(1, 1);
+    for (NodeId node = 0; node < 50; ++node) {
+      near.append(node, std::vector<float>{0.5F}, 0);
+      exact.append(node, std::vector<float>{0.51F}, 0);
+    }
+    const Matrix weights = Matrix::Constant(1, 1, 2);
+    const Objective objective = objective_of(near, 1e-3, Head::kLeastSquares);
+    const Gradient at_near = gradient_with_error(objective, weights);
+    const Gradient at_exact = gradient_with_error(objective_of(exact, 1e-3, Head::kLeastSquares), weights);
+    const ApproximationError error = column_error(dense_rows(exact) - dense_rows(near));
+    const double truth = (at_exact.value - at_near.value).norm(), frobenius = frobenius_norm(near.rows());
+    CHECK(at_near.slope_norm == 0);
+    CHECK(truth <= gradient_gap(Head::kLeastSquares, error, frobenius, 0, 2));
+    CHECK(truth <= corrected_approximation_term(Head::kLeastSquares, error, 50, frobenius, 2, 0));
+  }
+
   TEST_CASE("the corrected second term covers the true remainder, is below the printed one on rows of norm <= 1") {
     for (unsigned seed = 0; seed < 40; ++seed) {
       const TrainingSet set = random_rows(50, 5, 2, 100 + seed);
