@@ -25,7 +25,7 @@ std::string scientific(double x) {
 /// Solves each class only as far as the quadratic remainder of the step lets the gradient fall: q_c |g_c|^2, with q_c
 /// learnt from the previous step. Float32 products bound the accuracy of one step below.
 Vector forcing(const Vector& now, const Vector& before, double floor) {
-  constexpr double kFirst = 0.02, kLeast = 2e-5, kMost = 0.1;
+  constexpr double kFirst = 0.004, kLeast = 2e-5, kMost = 0.1;
   Vector tolerance(now.size());
   for (Eigen::Index c = 0; c < now.size(); ++c) {
     const double rate =
