@@ -7,7 +7,7 @@
 
 namespace unweave {
 
-void BuildMeasurement::print(const CommandLine& line, const ImportReport& report) {
+void BuildMeasurement::print(const CommandLine& line, const BuildReport& report) {
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   const TransferredBytes moved = meter_.transferred();
   if (line.common().json) {

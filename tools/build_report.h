@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "engine/memory_peak.h"
-#include "engine/store_import.h"
+#include "engine/store_builder.h"
 #include "tools/command.h"
 
 namespace unweave {
@@ -13,7 +13,7 @@ namespace unweave {
 class BuildMeasurement {
  public:
   /// One JSON object or a table, as the command line asks.
-  void print(const CommandLine& line, const ImportReport& report);
+  void print(const CommandLine& line, const BuildReport& report);
 
  private:
   ProcessMeter meter_;

@@ -8,6 +8,7 @@
 namespace unweave {
 
 void run_import(CommandLine& line);
+void run_generate(CommandLine& line);
 
 /// In the order in which the help lists them.
 [[nodiscard]] std::span<const Command> all_commands();

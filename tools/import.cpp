@@ -133,7 +133,7 @@ void run_import(CommandLine& line) {
   const ImportOptions options = import_options(line);
   MemoryBudget budget(line.common().memory_bytes);
   StepProgress progress(line.error(), line.shows_progress());
-  const ImportReport report = import_store(line.positional(0), options, budget, progress);
+  const BuildReport report = import_store(line.positional(0), options, budget, progress);
   progress.finish();
   measurement.print(line, report);
 }
