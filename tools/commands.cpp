@@ -1,4 +1,4 @@
-// tools/commands.cpp - the table of commands: a new one is a declaration and a line here.
+// tools/commands.cpp - the table of commands: a new one is a line here, a declaration in commands.h, and a file.
 #include "tools/commands.h"
 
 #include <vector>
@@ -7,8 +7,11 @@ namespace unweave {
 
 std::span<const Command> all_commands() {
   static const std::vector<Command> table = {
-      {"import", "builds a store from files of edges, features, labels and splits", run_import},
-      {"generate", "builds a synthetic store: R-MAT or a stochastic block model", run_generate},
+      {"import", "build a store from files of edges, features, labels and splits", run_import},
+      {"generate", "build a synthetic store: R-MAT or a stochastic block model", run_generate},
+      {"propagate", "compute the embedding of every level anew", run_propagate},
+      {"stream", "remove edges, nodes and features, insert edges", run_stream},
+      {"bench", "figures beside the machine's limit", run_bench},
   };
   return table;
 }

@@ -64,13 +64,13 @@ void run_generate(CommandLine& line) {
   add("features", count("F")->default_value({128}), "columns of features; 0 for none");
   add("classes", count("C")->default_value({8}), "number of classes; 0 for no labels and no splits");
   if (!line.parse()) return;
-  BuildMeasurement measurement;
+  Measure measure;
   const GenerateOptions options = generate_options(line);
   MemoryBudget budget(line.common().memory_bytes);
   StepProgress progress(line.error(), line.shows_progress());
   const BuildReport report = generate_store(line.positional(0), options, budget, progress);
   progress.finish();
-  measurement.print(line, report);
+  print_build_report(line, report, measure);
 }
 
 }  // namespace unweave
