@@ -6,7 +6,11 @@
 namespace unweave {
 
 std::span<const Command> all_commands() {
-  static const std::vector<Command> table = {};
+  static const std::vector<Command> table = {
+      {"info", "says what a store holds", run_info},
+      {"verify", "checks files and integers of a store", run_verify},
+      {"export", "writes embeddings or edges as NumPy files", run_export},
+  };
   return table;
 }
 

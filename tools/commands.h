@@ -7,6 +7,10 @@
 
 namespace unweave {
 
+void run_info(CommandLine& line);
+void run_verify(CommandLine& line);
+void run_export(CommandLine& line);
+
 /// In the order in which the help lists them.
 [[nodiscard]] std::span<const Command> all_commands();
 
