@@ -1,6 +1,7 @@
 #include "engine/arc_sort.h"
 
 #include <algorithm>
+#include <functional>
 #include <future>
 #include <utility>
 #include <vector>

@@ -116,7 +116,7 @@ HugeBuffer::HugeBuffer(std::uint64_t bytes, MemoryBudget& budget, std::string_vi
   const std::uint64_t skip = (page - reinterpret_cast<std::uintptr_t>(start) % page) % page;
   data_ = start + skip;
   if (skip > 0) munmap(start, skip);
-  if (skip < page) munmap(data_ + charge(bytes), page - skip);
+  munmap(data_ + charge(bytes), page - skip);
   // A kernel without huge pages refuses, and the buffer works on small ones.
   if (page == kHugePage) madvise(data_, charge(bytes), MADV_HUGEPAGE);
 }

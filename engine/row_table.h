@@ -30,8 +30,8 @@ class RowTable {
       page->fill(kEmpty);
     }
     std::uint32_t& entry = (*page)[node % kPage];
-    size_ += slot != kEmpty ? 1 : 0;
-    size_ -= entry != kEmpty ? 1 : 0;
+    if (entry != kEmpty) --size_;
+    if (slot != kEmpty) ++size_;
     entry = slot;
   }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }

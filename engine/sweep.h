@@ -40,7 +40,8 @@ struct SweepLevel {
   const RowMask* wanted = nullptr;    ///< null: all rows
 };
 
-/// Calls decode(block, slot, out): two slots a worker, at most `slots`.
+/// A graph behind plain functions, so that the sweep is compiled once. A sweep makes its slots (decode buffers, two a
+/// worker), then calls decode with different slots on several threads. One sweep at a time may use a source.
 struct BlockSource {
   NodeId num_nodes = 0;
   std::size_t num_blocks = 0;

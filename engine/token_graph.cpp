@@ -32,6 +32,20 @@ class IndexPool {
   std::vector<std::size_t> free_;
 };
 
+/// An index of a pool for the lifetime of this object.
+class Lease {
+ public:
+  explicit Lease(IndexPool& pool) : pool_(pool), index_(pool.take()) {}
+  ~Lease() { pool_.give(index_); }
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+  [[nodiscard]] std::size_t index() const noexcept { return index_; }
+
+ private:
+  IndexPool& pool_;
+  std::size_t index_;
+};
+
 struct InFlight {
   std::size_t item = 0;
   std::size_t token = 0;
@@ -56,9 +70,8 @@ void run_token_graph(const TokenGraph& plan) {
   flow::limiter_node<std::size_t> limiter(graph, plan.tokens);
   flow::function_node<std::size_t, InFlight> work(graph, plan.workers, [&](std::size_t item) {
     const InFlight one{item, tokens.take()};
-    const std::size_t worker = workers.take();
-    plan.work(item, worker, one.token);
-    workers.give(worker);
+    const Lease worker(workers);
+    plan.work(item, worker.index(), one.token);
     return one;
   });
   flow::sequencer_node<InFlight> sequencer(graph, [](const InFlight& one) { return one.item; });

@@ -22,7 +22,7 @@ struct TokenGraph {
   bool in_order = false;
 };
 
-/// Runs all items, or throws the first exception of work or write, after which no further call begins.
+/// Runs all items, or throws the first exception of work or write; items that have not begun by then are dropped.
 void run_token_graph(const TokenGraph& plan);
 
 }  // namespace unweave

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <string>
+#include <string_view>
 
 #include "storage/error.h"
 
@@ -20,9 +21,14 @@ constexpr double kNormSlack = 1 + 1e-9;
 
 }  // namespace
 
+SealedWriter start_feature_file(const std::filesystem::path& store, NodeRange range, bool sparse) {
+  const std::string_view kind = sparse ? "sparse" : "dense";
+  return {store, "features", stem_of(range.first), kind, kind};
+}
+
 FileEntry write_dense_features(const std::filesystem::path& store, NodeRange range, std::uint32_t columns,
                                std::span<const float> rows) {
-  SealedWriter writer(store, "features", stem_of(range.first), "dense", "dense");
+  SealedWriter writer = start_feature_file(store, range, false);
   std::vector<float> tile;
   for (std::uint32_t first = 0; first < columns; first += kTileColumns) {
     const std::uint32_t width = std::min(kTileColumns, columns - first);
@@ -36,7 +42,7 @@ FileEntry write_dense_features(const std::filesystem::path& store, NodeRange ran
 
 FileEntry write_sparse_features(const std::filesystem::path& store, NodeRange range, std::uint32_t columns,
                                 const SparseRows& rows) {
-  SealedWriter writer(store, "features", stem_of(range.first), "sparse", "sparse");
+  SealedWriter writer = start_feature_file(store, range, true);
   writer.append_values(std::span<const std::uint64_t>(rows.offsets));
   writer.append_values(std::span<const std::uint32_t>(rows.columns));
   writer.append_values(std::span<const float>(rows.values));

@@ -25,6 +25,9 @@ struct SparseRows {
   std::vector<float> values;
 };
 
+/// The empty file of one span, named by the layout.
+[[nodiscard]] SealedWriter start_feature_file(const std::filesystem::path& store, NodeRange range, bool sparse);
+
 /// Writes dense rows, `columns` values each, row-major. The rows of one span are held in memory.
 FileEntry write_dense_features(const std::filesystem::path& store, NodeRange range, std::uint32_t columns,
                                std::span<const float> rows);

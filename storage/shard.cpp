@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <string>
+#include <utility>
 
 #include "storage/error.h"
 
@@ -15,6 +17,20 @@ std::string stem_of(NodeId first) {
 }
 
 }  // namespace
+
+EncodedLists encode_lists(std::vector<std::uint32_t> counts, std::span<const NodeId> targets) {
+  EncodedLists lists;
+  lists.counts = std::move(counts);
+  for (std::size_t first = 0; first < lists.counts.size(); first += kBlockNodes) {
+    const auto block = std::span(lists.counts).subspan(first, std::min(kBlockNodes, lists.counts.size() - first));
+    const auto arcs = std::accumulate(block.begin(), block.end(), std::size_t{0});
+    const std::size_t before = lists.bytes.size();
+    encode_block(block, targets.first(arcs), lists.bytes);
+    lists.block_bytes.push_back(static_cast<std::uint32_t>(lists.bytes.size() - before));
+    targets = targets.subspan(arcs);
+  }
+  return lists;
+}
 
 ShardWriter::ShardWriter(NodeRange range, NodeId graph_nodes) : range_(range), graph_nodes_(graph_nodes) {
   counts_.reserve(range.size());
@@ -31,14 +47,26 @@ void ShardWriter::close_block() {
   const std::size_t first = (counts_.size() - 1) / kBlockNodes * kBlockNodes;
   encode_block(std::span(counts_).subspan(first), pending_, blocks_);
   pending_.clear();
-  if (blocks_.size() > std::numeric_limits<std::uint32_t>::max())
-    throw ResourceError("the shard of nodes " + std::to_string(range_.first) + " to " + std::to_string(range_.last) +
-                        " exceeds 4 GiB of encoded arcs; this graph is too dense for the format");
+  check_size();
   offsets_.push_back(static_cast<std::uint32_t>(blocks_.size()));
 }
 
+void ShardWriter::append(const EncodedLists& lists) {
+  counts_.insert(counts_.end(), lists.counts.begin(), lists.counts.end());
+  for (const std::uint32_t count : lists.counts) arcs_ += count;
+  blocks_.insert(blocks_.end(), lists.bytes.begin(), lists.bytes.end());
+  check_size();
+  for (const std::uint32_t bytes : lists.block_bytes) offsets_.push_back(offsets_.back() + bytes);
+}
+
+void ShardWriter::check_size() const {
+  if (blocks_.size() > std::numeric_limits<std::uint32_t>::max())
+    throw ResourceError("the shard of nodes " + std::to_string(range_.first) + " to " + std::to_string(range_.last) +
+                        " exceeds 4 GiB of encoded arcs; this graph is too dense for the format");
+}
+
 FileEntry ShardWriter::finish(const std::filesystem::path& store) {
-  if (counts_.size() % kBlockNodes != 0) close_block();
+  if (offsets_.size() - 1 < (counts_.size() + kBlockNodes - 1) / kBlockNodes) close_block();
   SealedWriter writer(store, "graph", stem_of(range_.first), "shard", "shard");
   writer.append_values(std::span<const std::uint32_t>(counts_));
   writer.append_values(std::span<const std::uint32_t>(offsets_));

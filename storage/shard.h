@@ -16,17 +16,31 @@
 
 namespace unweave {
 
-/// Encodes one shard. Lists arrive in node order, one call a node of the range; then finish().
+/// Consecutive whole blocks of a shard, encoded apart from it so that several threads can share the work.
+struct EncodedLists {
+  std::vector<std::uint32_t> counts;       ///< neighbours of each node
+  std::vector<std::uint32_t> block_bytes;  ///< length of each block
+  std::vector<std::byte> bytes;            ///< the blocks
+};
+
+/// Encodes lists that begin at a block: counts[i] sorted neighbours each, concatenated in `targets`. Any thread.
+[[nodiscard]] EncodedLists encode_lists(std::vector<std::uint32_t> counts, std::span<const NodeId> targets);
+
+/// Encodes one shard. Lists arrive in node order: one add() a node of the range, or whole blocks by append(); then
+/// finish().
 class ShardWriter {
  public:
   ShardWriter(NodeRange range, NodeId graph_nodes);
   /// The sorted neighbours of the next node, without itself.
   void add(std::span<const NodeId> neighbours);
+  /// The lists of the next nodes. What came before, and all but the last of such pieces, fills whole blocks.
+  void append(const EncodedLists& lists);
   FileEntry finish(const std::filesystem::path& store);
   [[nodiscard]] std::uint64_t arcs() const noexcept { return arcs_; }
 
  private:
   void close_block();
+  void check_size() const;
   NodeRange range_;
   NodeId graph_nodes_;
   std::uint64_t arcs_ = 0;

@@ -35,7 +35,7 @@ CsrGraph make_graph(const GatherBenchOptions& options) {
 void fill_rows(TileColumns columns, NodeRange rows, std::int32_t* out) {
   for (NodeId u = rows.first; u < rows.last; ++u) {
     for (std::size_t c = columns.first; c < columns.first + columns.count; ++c) {
-      const auto mixed = static_cast<std::uint32_t>((u * 131 + c) * 2'654'435'761U);
+      const auto mixed = static_cast<std::uint32_t>((u * std::size_t{131} + c) * 2'654'435'761U);
       *out++ = static_cast<std::int32_t>(mixed >> 7) - (1 << 24);
     }
   }
@@ -65,8 +65,8 @@ double gather_once(const CsrGraph& graph, const Tile& tile) {
   std::iota(ids.begin(), ids.end(), NodeId{0});
   const auto start = Clock::now();
   parallel_ranges(0, graph.num_blocks(), 16, [&](std::size_t begin, std::size_t end) {
-    std::vector<std::int32_t> sums(kBlockNodes * tile.width);
-    std::vector<std::int64_t> wide_sums(kBlockNodes * tile.width);
+    std::vector<std::int32_t> sums(std::size_t{kBlockNodes} * tile.width);
+    std::vector<std::int64_t> wide_sums(std::size_t{kBlockNodes} * tile.width);
     std::vector<std::uint32_t> wide_nodes(kBlockNodes);
     const std::size_t last = std::min<std::size_t>(end * kBlockNodes, graph.num_nodes());
     for (std::size_t u = begin * kBlockNodes; u < last; u += kBlockNodes) {

@@ -1,4 +1,4 @@
-// tools/commands.cpp - the table of commands: a new one is a declaration and a line here.
+// tools/commands.cpp - the table of commands: a new one is a line here, a declaration in commands.h, and a file.
 #include "tools/commands.h"
 
 #include <vector>
@@ -7,9 +7,13 @@ namespace unweave {
 
 std::span<const Command> all_commands() {
   static const std::vector<Command> table = {
-      {"info", "says what a store holds", run_info},
-      {"verify", "checks files and integers of a store", run_verify},
-      {"export", "writes embeddings or edges as NumPy files", run_export},
+      {"import", "build a store from files of edges, features, labels and splits", run_import},
+      {"info", "say what a store holds", run_info},
+      {"propagate", "compute the embedding of every level anew", run_propagate},
+      {"stream", "remove edges, nodes and features, insert edges", run_stream},
+      {"verify", "check the files and the integers of a store", run_verify},
+      {"export", "write embeddings or edges as NumPy files", run_export},
+      {"bench", "figures beside the machine's limit", run_bench},
   };
   return table;
 }

@@ -22,9 +22,13 @@ std::filesystem::path display_name(const InputFile& file) {
   return file.path == "-" ? "standard input" : file.path;
 }
 
+bool is_compressed_suffix(const std::filesystem::path& suffix) {
+  return suffix == ".gz" || suffix == ".zst";
+}
+
 void require_suffix_matches(const InputFile& file, const std::filesystem::path& name) {
   const auto suffix = file.path.extension();
-  if (suffix == ".gz" || suffix == ".zst") {
+  if (is_compressed_suffix(suffix)) {
     throw DataError(
         name.string() + ": named " + suffix.string() +
         " but does not begin as such a file does; fetch the file again, or rename it if it is not compressed");
@@ -96,6 +100,10 @@ void ByteSource::skip(std::uint64_t count) {
   const std::uint64_t buffered = std::min<std::uint64_t>(count, last_ - first_);
   first_ += static_cast<std::size_t>(buffered);
   if (count > buffered) raw_->skip(count - buffered);
+}
+
+std::filesystem::path uncompressed_extension(const std::filesystem::path& path) {
+  return is_compressed_suffix(path.extension()) ? path.stem().extension() : path.extension();
 }
 
 bool is_zip(const std::filesystem::path& path) {

@@ -57,6 +57,9 @@ class ByteSource {
   std::size_t last_ = 0;
 };
 
+/// The extension of a name without its ".gz" or ".zst": ".npy" of "a.npy.gz".
+[[nodiscard]] std::filesystem::path uncompressed_extension(const std::filesystem::path& path);
+
 /// Whether the file begins as a zip archive does. False for "-" and other pipes, whose bytes are not touched.
 [[nodiscard]] bool is_zip(const std::filesystem::path& path);
 

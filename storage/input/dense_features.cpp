@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kGrowth = std::size_t{1} << 16;  // values; memory follows what the file really holds
 
-std::uint64_t rows_of(const NpyReader& array) {
+void require_matrix(const NpyReader& array) {
   const NpyHeader& header = array.header();
   const auto bad = [&](const std::string& what, std::string_view remedy) {
     return InputError(array.name(), ".npy header", what, remedy);
@@ -27,13 +27,13 @@ std::uint64_t rows_of(const NpyReader& array) {
     throw bad("the matrix lies in Fortran order", "save numpy.ascontiguousarray(a) instead");
   }
   check_feature_shape(array.name(), header.shape[0], header.shape[1]);
-  return header.shape[0];
 }
 
 class NpyFeatures final : public FeatureReader {
  public:
+  /// `array` has passed require_matrix().
   explicit NpyFeatures(NpyReader array)
-      : FeatureReader(rows_of(array), array.header().shape[1], false), array_(std::move(array)) {}
+      : FeatureReader(array.header().shape[0], array.header().shape[1], false), array_(std::move(array)) {}
 
   bool next(FeatureBatch& batch, std::size_t max_values) override {
     const std::uint64_t left = rows() - row_;
@@ -153,6 +153,7 @@ void start_dense_batch(FeatureBatch& batch, std::uint64_t first_row, std::size_t
 }
 
 std::unique_ptr<FeatureReader> open_npy_features(NpyReader array) {
+  require_matrix(array);
   return std::make_unique<NpyFeatures>(std::move(array));
 }
 

@@ -34,7 +34,7 @@ struct EdgeOptions {
   std::filesystem::path temp_dir = std::filesystem::temp_directory_path();  ///< for a 2 x m array from a pipe
 };
 
-/// Opens edges, the format recognised by the first bytes (after gzip or zstd):
+/// Opens edges, the format recognised by the first bytes (after gzip or zstd) or by the name (.npy, .mtx):
 /// - `.npy` of integers: m x 2, or 2 x m (2 x 2 is read as m x 2), C or Fortran order;
 /// - Matrix Market coordinate: pattern, real or integer (values are checked and dropped, explicit zeros are edges),
 ///   general or symmetric, square;

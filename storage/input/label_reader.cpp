@@ -17,10 +17,6 @@ namespace {
 constexpr std::size_t kChunk = std::size_t{1} << 15;
 constexpr std::uint64_t kMostClasses = std::uint64_t{1} << 31;
 
-bool is_npy(ByteSource& source) {
-  return source.peek(6).starts_with("\x93NUMPY");
-}
-
 void require_column(const NpyReader& array, std::string_view what) {
   const std::vector<std::uint64_t>& shape = array.header().shape;
   if (shape.size() == 1 || (shape.size() == 2 && shape[1] == 1)) return;
@@ -185,14 +181,14 @@ std::vector<NodeId> read_text_ids(LineReader lines, std::uint64_t limit) {
 std::unique_ptr<LabelReader> open_labels(const InputFile& file, std::optional<std::uint64_t> classes) {
   ByteSource source(file);
   const std::uint64_t limit = std::min(classes.value_or(kMostClasses), kMostClasses);
-  if (is_npy(source)) return std::make_unique<NpyLabels>(NpyReader(std::move(source)), limit);
+  if (is_npy(file, source)) return std::make_unique<NpyLabels>(NpyReader(std::move(source)), limit);
   return std::make_unique<TextLabels>(std::move(source), limit);
 }
 
 std::vector<NodeId> read_node_ids(const InputFile& file, std::optional<std::uint64_t> num_nodes) {
   ByteSource source(file);
   const std::uint64_t limit = id_limit(num_nodes);
-  if (is_npy(source)) return read_npy_ids(NpyReader(std::move(source)), limit);
+  if (is_npy(file, source)) return read_npy_ids(NpyReader(std::move(source)), limit);
   return read_text_ids(LineReader(std::move(source)), limit);
 }
 

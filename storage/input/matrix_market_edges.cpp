@@ -72,14 +72,15 @@ class MatrixMarketEdges final : public EdgeReader {
 
   void read_banner() {
     std::string_view line;
-    lines_.next(line);
+    if (!lines_.next(line)) throw InputError(lines_.name(), "line 1", "the file is empty", "fetch or write it again");
     Fields fields(line);
-    fields.take();
+    const std::string_view banner = fields.take();
     const std::string object = lower(fields.take());
     const std::string format = lower(fields.take());
     const std::string field = lower(fields.take());
     const std::string symmetry = lower(fields.take());
-    if (object != "matrix" || format != "coordinate") fail("not a sparse matrix: " + quote_for_message(line));
+    if (banner != "%%MatrixMarket" || object != "matrix" || format != "coordinate")
+      fail("not a sparse matrix: " + quote_for_message(line));
     if (field != "pattern" && field != "real" && field != "integer") {
       fail("values of kind " + quote_for_message(field) + " are not supported");
     }

@@ -188,7 +188,7 @@ void convert(const char* bytes, std::span<To> out) {
   for (std::size_t i = 0; i < out.size(); ++i) {
     From value;
     std::memcpy(&value, bytes + i * sizeof(From), sizeof(From));
-    out[i] = static_cast<To>(value);
+    out[i] = static_cast<To>(value);  // NOLINT(bugprone-signed-char-misuse): i1 is a number, negative ones too
   }
 }
 
@@ -229,6 +229,11 @@ std::string NpyHeader::shape_text() const {
   return text + (shape.size() == 1 ? ",)" : ")");
 }
 
+bool is_npy(const InputFile& file, ByteSource& source) {
+  return !file.member.empty() || uncompressed_extension(file.path) == ".npy" ||
+         source.peek(kMagic.size()).starts_with(kMagic);
+}
+
 NpyHeader read_npy_header(ByteSource& source) {
   const auto bad = [&](std::string_view what) {
     return InputError(source.name(), ".npy header", what, "save the array again with numpy.save");
@@ -246,7 +251,7 @@ NpyHeader read_npy_header(ByteSource& source) {
   if (length > kMaxHeaderBytes) throw bad("the header claims more than 64 KiB");
   const std::string_view whole = source.peek(preamble + length);
   if (whole.size() < preamble + length) throw bad("the file ends in the header");
-  const NpyHeader header = HeaderParser(source.name(), whole.substr(preamble, length)).parse();
+  NpyHeader header = HeaderParser(source.name(), whole.substr(preamble, length)).parse();
   source.consume(preamble + length);
   return header;
 }

@@ -26,6 +26,10 @@ struct NpyHeader {
   [[nodiscard]] std::string shape_text() const;  ///< "(3, 2)"
 };
 
+/// Whether `source`, made from `file`, is to be read as an array: it begins like one or is named like one, so that an
+/// array cut off before its first bytes is not taken for a text.
+[[nodiscard]] bool is_npy(const InputFile& file, ByteSource& source);
+
 /// Reads and checks the header at the beginning of `source`. Throws InputError; allocates at most 64 KiB whatever the
 /// header claims.
 [[nodiscard]] NpyHeader read_npy_header(ByteSource& source);

@@ -23,10 +23,13 @@ class Zip {
     if (archive_read_open_filename(archive_.get(), path_.c_str(), kBlock) != ARCHIVE_OK) fail();
   }
 
-  /// Name of the next member, false at the end.
+  /// Name of the next member that is a file, false at the end.
   bool next(std::string& name) {
     archive_entry* entry = nullptr;
-    const int result = archive_read_next_header(archive_.get(), &entry);
+    int result = archive_read_next_header(archive_.get(), &entry);
+    while (result == ARCHIVE_OK && archive_entry_filetype(entry) != AE_IFREG) {
+      result = archive_read_next_header(archive_.get(), &entry);
+    }
     if (result == ARCHIVE_EOF) return false;
     if (result != ARCHIVE_OK) fail();
     const char* text = archive_entry_pathname(entry);

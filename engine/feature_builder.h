@@ -1,0 +1,41 @@
+// engine/feature_builder.h - from rows of features to the feature files of a store, span by span.
+//
+// The work is a pipeline of batches of rows; the bytes do not depend on the number of threads. Every row obeys the bound
+// of row_norm.h.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "engine/memory.h"
+#include "engine/standardize.h"
+#include "engine/work_meter.h"
+#include "storage/input/feature_reader.h"
+#include "storage/sealed_file.h"
+#include "storage/types.h"
+
+namespace unweave {
+
+/// Writes the matrix that `reader` gives, sparse if it is. Throws what the reader throws, ResourceError where a few
+/// batches do not fit the budget or the disk is full.
+[[nodiscard]] std::vector<FileEntry> build_features(const std::filesystem::path& store, FeatureReader& reader,
+                                                    MemoryBudget& budget, WorkMeter& meter);
+
+/// Writes the matrix standardised: always dense.
+[[nodiscard]] std::vector<FileEntry> build_standardized_features(const std::filesystem::path& store,
+                                                                 FeatureReader& reader,
+                                                                 const Standardization& standardization,
+                                                                 MemoryBudget& budget, WorkMeter& meter);
+
+/// Fills one row of features before it is scaled down. Called on any threads, in any order.
+using MakeRow = std::function<void(NodeId node, std::span<double> row)>;
+
+/// Writes a dense matrix of `nodes` rows that are computed.
+[[nodiscard]] std::vector<FileEntry> build_computed_features(const std::filesystem::path& store, NodeId nodes,
+                                                             std::uint32_t columns, const MakeRow& make,
+                                                             MemoryBudget& budget, WorkMeter& meter);
+
+}  // namespace unweave

@@ -1,0 +1,16 @@
+// engine/row_norm.h - brings a row of features under the public bound: norm at most 1.
+#pragma once
+
+#include <span>
+
+namespace unweave {
+
+/// The squared norm in float64, terms added in order of columns: the norm that the bound is about.
+[[nodiscard]] double squared_norm(std::span<const float> row) noexcept;
+
+/// Rounds finite values to float32 in `out` (as many). A row above norm 1 is first scaled down to it in float64. Where
+/// rounding to nearest would leave squared_norm(out) above 1, values are rounded toward zero; at the end it is at most 1.
+/// Zeros may be left out, as sparse rows do: the result is the same.
+void bound_row(std::span<const double> values, std::span<float> out) noexcept;
+
+}  // namespace unweave

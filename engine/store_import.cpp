@@ -1,0 +1,235 @@
+#include "engine/store_import.h"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/arc_sort.h"
+#include "engine/feature_builder.h"
+#include "engine/shard_builder.h"
+#include "engine/standardize.h"
+#include "engine/store_builder.h"
+#include "storage/error.h"
+#include "storage/input/edge_reader.h"
+#include "storage/input/label_reader.h"
+#include "storage/node_file.h"
+
+namespace unweave {
+namespace {
+
+constexpr std::size_t kReadEdges = std::size_t{1} << 16;
+constexpr std::uint64_t kMostNodes = std::uint64_t{kMaxNodeId} + 1;
+
+/// The number of nodes, as the sources that know it say one after another; they must agree.
+class NodeCount {
+ public:
+  explicit NodeCount(std::optional<std::uint64_t> declared) {
+    if (!declared) return;
+    if (*declared < 1 || *declared > kMostNodes)
+      throw UsageError("--nodes " + std::to_string(*declared) + ": a graph has 1 to " + std::to_string(kMostNodes) +
+                       " nodes");
+    count_ = declared;
+    source_ = "--nodes";
+  }
+
+  void agree(std::uint64_t count, const InputFile& file, const std::string& what) {
+    if (count < 1 || count > kMostNodes)
+      throw InputError(file.path, what, std::to_string(count) + " nodes",
+                       "a graph has 1 to " + std::to_string(kMostNodes) + " nodes");
+    if (count_ && *count_ != count)
+      throw InputError(file.path, what, std::to_string(count) + " nodes, but " + source_ + " says " +
+                       std::to_string(*count_), "make them agree");
+    if (count_) return;
+    count_ = count;
+    source_ = file.path.string() + " (" + what + ")";
+  }
+
+  [[nodiscard]] std::optional<std::uint64_t> known() const noexcept { return count_; }
+  [[nodiscard]] NodeId value() const noexcept { return static_cast<NodeId>(*count_); }
+
+ private:
+  std::optional<std::uint64_t> count_;
+  std::string source_;
+};
+
+std::unique_ptr<FeatureReader> open_matrix(const std::variant<InputFile, CsrInput>& input) {
+  if (const auto* file = std::get_if<InputFile>(&input)) return open_features(*file);
+  const auto& csr = std::get<CsrInput>(input);
+  return open_csr_features(csr.files, csr.columns);
+}
+
+const InputFile& first_file(const std::variant<InputFile, CsrInput>& input) {
+  const auto* file = std::get_if<InputFile>(&input);
+  return file != nullptr ? *file : std::get<CsrInput>(input).files.indptr;
+}
+
+class Import {
+ public:
+  Import(const std::filesystem::path& store, const ImportOptions& options, MemoryBudget& budget, WorkMeter& meter)
+      : options_(options), budget_(budget), meter_(meter), nodes_(options.nodes), builder_(store) {}
+
+  /// What tells the number of nodes comes first, so that errors in the edges name their line.
+  ImportReport run() {
+    std::unique_ptr<FeatureReader> features;
+    if (options_.features) {
+      features = open_matrix(*options_.features);
+      nodes_.agree(features->rows(), first_file(*options_.features), "rows");
+    }
+    import_labels();
+    import_edges();
+    import_features(std::move(features));
+    Manifest& manifest = builder_.manifest();
+    manifest.nodes = nodes_.value();
+    builder_.commit();
+    report_.nodes = manifest.nodes;
+    report_.edges = manifest.edges;
+    report_.features = manifest.features;
+    report_.classes = manifest.classes;
+    report_.bits_per_arc = bits_per_arc(manifest);
+    return report_;
+  }
+
+ private:
+  void import_labels() {
+    Manifest& manifest = builder_.manifest();
+    if (options_.classes) {
+      if (*options_.classes < 1 || *options_.classes > std::uint64_t{std::numeric_limits<std::int32_t>::max()})
+        throw UsageError("--classes " + std::to_string(*options_.classes) + ": there are 1 to 2147483647 classes");
+      manifest.classes = static_cast<std::uint32_t>(*options_.classes);
+    }
+    if (!options_.labels) return;
+    const std::vector<std::int32_t> labels = read_all_labels();
+    nodes_.agree(labels.size(), *options_.labels, "rows");
+    const Reservation memory = budget_.reserve(labels.size() * sizeof(std::int32_t), "labels");
+    if (!options_.classes)
+      manifest.classes = static_cast<std::uint32_t>(*std::max_element(labels.begin(), labels.end()) + 1);
+    manifest.labels = write_labels(builder_.path(), labels);
+    import_splits(labels);
+  }
+
+  std::vector<std::int32_t> read_all_labels() {
+    const auto reader = open_labels(*options_.labels, options_.classes);
+    if (const auto count = reader->count()) nodes_.agree(*count, *options_.labels, "rows");
+    meter_.start("labels", nodes_.known().value_or(0), "labels");
+    std::vector<std::int32_t> labels;
+    std::vector<std::int32_t> chunk(kReadEdges);
+    while (const std::size_t count = reader->read(chunk)) {
+      labels.insert(labels.end(), chunk.begin(), chunk.begin() + static_cast<std::ptrdiff_t>(count));
+      meter_.advance(count);
+    }
+    return labels;
+  }
+
+  void import_splits(const std::vector<std::int32_t>& labels) {
+    struct Split {
+      const char* name;
+      const std::optional<InputFile>& file;
+      std::optional<FileEntry>& entry;
+      std::vector<NodeId> ids;
+    };
+    Manifest& manifest = builder_.manifest();
+    Split splits[] = {{"train", options_.train, manifest.train, {}},
+                      {"valid", options_.valid, manifest.valid, {}},
+                      {"test", options_.test, manifest.test, {}}};
+    for (Split& split : splits) {
+      if (!split.file) continue;
+      split.ids = read_node_ids(*split.file, labels.size());
+      std::sort(split.ids.begin(), split.ids.end());
+      split.ids.erase(std::unique(split.ids.begin(), split.ids.end()), split.ids.end());
+      for (const Split* other = splits; other != &split; ++other) require_disjoint(*other, split);
+    }
+    for (Split& split : splits) {
+      if (!split.file) continue;
+      report_.unlabelled_split_ids +=
+          std::erase_if(split.ids, [&](NodeId node) { return labels[node] == kNoLabel; });
+      split.entry = write_ids(builder_.path(), split.name, split.ids);
+    }
+  }
+
+  template <class Split>
+  static void require_disjoint(const Split& earlier, const Split& later) {
+    std::vector<NodeId> common;
+    std::set_intersection(earlier.ids.begin(), earlier.ids.end(), later.ids.begin(), later.ids.end(),
+                          std::back_inserter(common));
+    if (common.empty()) return;
+    throw InputError(later.file->path, "node " + std::to_string(common.front()),
+                     "is in the split " + std::string(earlier.name) + " too (" + earlier.file->path.string() + ")",
+                     "a node belongs to one split at most");
+  }
+
+  void import_edges() {
+    // Sorting comes first in time and gives its memory back as it ends; 40 % stay for readers, encoding and writing.
+    const Reservation memory = budget_.reserve(budget_.available() / 5 * 3, "sorting of edges");
+    ArcSorter sorter(builder_.path(), static_cast<std::size_t>(memory.bytes()));
+    if (options_.edges) read_edges(sorter);
+    const std::unique_ptr<ArcStream> arcs = sorter.finish();
+    if (!nodes_.known()) {
+      const auto largest = arcs->counts().largest_node;
+      if (!largest)
+        throw InputError(options_.edges->path, "whole file", "no edge, so the number of nodes is unknown",
+                         "declare it with --nodes");
+      nodes_.agree(std::uint64_t{*largest} + 1, *options_.edges, "largest id + 1");
+    }
+    Manifest& manifest = builder_.manifest();
+    meter_.start("graph", nodes_.value(), "nodes");
+    manifest.shards = build_shards(builder_.path(), nodes_.value(), *arcs, meter_);
+    const ArcCounts counts = arcs->counts();
+    manifest.edges = counts.arcs / 2;
+    report_.edges_read = counts.edges_read;
+    report_.self_loops = counts.self_loops;
+    report_.duplicates = counts.duplicates;
+  }
+
+  void read_edges(ArcSorter& sorter) {
+    const auto reader = open_edges(*options_.edges, {nodes_.known(), builder_.path()});
+    if (const auto declared = reader->declared_nodes()) nodes_.agree(*declared, *options_.edges, "declared size");
+    meter_.start("edges", 0, "edges");
+    std::vector<Edge> edges(kReadEdges);
+    while (const std::size_t count = reader->read(edges)) {
+      sorter.add(std::span(edges).first(count));
+      meter_.advance(count);
+    }
+  }
+
+  void import_features(std::unique_ptr<FeatureReader> reader) {
+    if (!reader) return;
+    Manifest& manifest = builder_.manifest();
+    manifest.features = static_cast<std::uint32_t>(reader->columns());
+    manifest.sparse_features = reader->sparse() && !options_.standardize;
+    manifest.standardized = options_.standardize;
+    if (!options_.standardize) {
+      meter_.start("features", reader->rows(), "rows");
+      manifest.feature_files = build_features(builder_.path(), *reader, budget_, meter_);
+      return;
+    }
+    const auto standardization =
+        measure_standardization([&] { return open_matrix(*options_.features); }, budget_, meter_);
+    meter_.start("features", reader->rows(), "rows");
+    manifest.feature_files =
+        build_standardized_features(builder_.path(), *reader, standardization, budget_, meter_);
+  }
+
+  const ImportOptions& options_;
+  MemoryBudget& budget_;
+  WorkMeter& meter_;
+  NodeCount nodes_;
+  StoreBuilder builder_;
+  ImportReport report_;
+};
+
+}  // namespace
+
+ImportReport import_store(const std::filesystem::path& store, const ImportOptions& options, MemoryBudget& budget,
+                          WorkMeter& meter) {
+  if (!options.edges && !options.features && !options.labels && !options.nodes)
+    throw UsageError("nothing to import: give --edges, --features, --labels or --nodes");
+  if ((options.train || options.valid || options.test) && !options.labels)
+    throw UsageError("--split needs --labels: a split holds nodes whose class is known");
+  if (options.standardize && !options.features) throw UsageError("--standardize needs --features");
+  return Import(store, options, budget, meter).run();
+}
+
+}  // namespace unweave

@@ -1,0 +1,55 @@
+// engine/store_import.h - a store from a user's files: edges, features, labels, splits.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <variant>
+
+#include "engine/memory.h"
+#include "engine/work_meter.h"
+#include "storage/input/byte_source.h"
+#include "storage/input/feature_reader.h"
+#include "storage/types.h"
+
+namespace unweave {
+
+/// A CSR matrix in separate arrays, whose width no array tells.
+struct CsrInput {
+  CsrFiles files;
+  std::uint64_t columns = 0;
+};
+
+struct ImportOptions {
+  std::optional<InputFile> edges;
+  std::optional<std::variant<InputFile, CsrInput>> features;
+  std::optional<std::uint64_t> nodes;
+  std::optional<InputFile> labels;
+  std::optional<std::uint64_t> classes;
+  std::optional<InputFile> train, valid, test;  ///< only with labels
+  bool standardize = false;
+};
+
+struct ImportReport {
+  NodeId nodes = 0;
+  std::uint64_t edges_read = 0;
+  std::uint64_t self_loops = 0;
+  std::uint64_t duplicates = 0;
+  std::uint64_t edges = 0;  ///< undirected, distinct, without loops
+  std::uint32_t features = 0;
+  std::uint32_t classes = 0;
+  std::uint64_t unlabelled_split_ids = 0;  ///< ignored
+  double bits_per_arc = 0;                 ///< 0 without arcs
+};
+
+/// Builds a store in the folder `store`, which is missing or empty. Nodes: as declared, else rows of the features, else
+/// of the labels, else what a Matrix Market header says, else the largest id + 1. Classes: as declared, else the largest
+/// label + 1. Equal contents give equal files, whatever the order of the edges, the budget and the threads.
+///
+/// No step holds the edges: they are sorted in a part of the budget and temporary files inside `store`.
+/// On any error nothing is left. Throws UsageError for options that do not fit together, InputError and DataError for
+/// files, ResourceError.
+ImportReport import_store(const std::filesystem::path& store, const ImportOptions& options, MemoryBudget& budget,
+                          WorkMeter& meter);
+
+}  // namespace unweave

@@ -1,0 +1,23 @@
+// engine/work_meter.h - how long work tells whoever watches how far it has come.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace unweave {
+
+/// A plain WorkMeter is nobody watching.
+class WorkMeter {
+ public:
+  WorkMeter() = default;
+  virtual ~WorkMeter() = default;
+  WorkMeter(const WorkMeter&) = delete;
+  WorkMeter& operator=(const WorkMeter&) = delete;
+
+  /// The next step begins; it will take `total` units ("arcs", "rows"), 0 if that is not known.
+  virtual void start(std::string_view /*step*/, std::uint64_t /*total*/, std::string_view /*unit*/) {}
+  /// `count` more units of the step are done. Any thread.
+  virtual void advance(std::uint64_t /*count*/) noexcept {}
+};
+
+}  // namespace unweave

@@ -1,0 +1,36 @@
+// storage/input/request_reader.h - removal and insertion requests, one a line.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "storage/input/line_reader.h"
+#include "storage/journal.h"
+
+namespace unweave {
+
+/// Lines `edge U V`, `node U`, `feature U`, `insert-edge U V`; empty lines and `#` comments are skipped. A number that is
+/// negative or too large for any store is kept as an id that no store has, so that it is rejected as out of range.
+///
+/// From standard input ("-") a line is given as soon as it is complete, so that a sender may wait for the answer to a
+/// batch before it sends the next; other files may be compressed. Not thread-safe.
+class RequestReader {
+ public:
+  explicit RequestReader(const std::filesystem::path& path);
+
+  /// The next request; false at the end. Throws InputError naming the line for a line of another form.
+  bool next(Request& request);
+
+ private:
+  bool next_line(std::string_view& line);
+  std::filesystem::path name_;
+  std::optional<LineReader> file_;  ///< none for standard input
+  std::string buffer_;
+  std::uint64_t number_ = 0;
+};
+
+}  // namespace unweave

@@ -1,0 +1,239 @@
+// tests/algorithms/update_test.cpp - streams against fresh runs, integer by integer.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <random>
+
+#include "algorithms/live_store.h"
+#include "algorithms/propagate.h"
+#include "support/store_fixture.h"
+#include "support/temp_dir.h"
+
+namespace unweave {
+namespace {
+
+using testing::Sample;
+
+constexpr std::uint64_t kMemory = std::uint64_t{1} << 30;
+
+void propagate_sample(const std::filesystem::path& path, const PropagationSpec& spec) {
+  MemoryBudget budget(kMemory);
+  LiveStore store(path, Access::write, budget);
+  propagate(store, spec, budget, {});
+}
+
+/// Requests of all kinds, some of which change nothing; the same for a given seed whatever the sample holds by then.
+std::vector<Request> random_requests(const Sample& sample, std::size_t count, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<std::pair<NodeId, NodeId>> edges(sample.edges.begin(), sample.edges.end());
+  std::vector<Request> requests;
+  const auto node = [&] { return random() % (sample.nodes + 1); };  // once in a while out of range
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto dice = random() % 10;
+    if (dice < 5 && !edges.empty()) {
+      const auto& edge = edges[random() % edges.size()];
+      requests.push_back({RequestKind::remove_edge, edge.second, edge.first});
+    } else if (dice < 7) {
+      requests.push_back({RequestKind::insert_edge, node(), node()});
+    } else if (dice < 8) {
+      requests.push_back({RequestKind::remove_node, node(), 0});
+    } else if (dice < 9) {
+      requests.push_back({RequestKind::remove_feature, node(), 0});
+    } else {
+      requests.push_back({RequestKind::remove_edge, node(), node()});
+    }
+  }
+  return requests;
+}
+
+/// Sends the requests in batches of `batch`, closing and opening the store after every `reopen` batches.
+void stream(const std::filesystem::path& path, std::span<const Request> requests, std::size_t batch,
+            std::size_t reopen, const StreamMode& mode, bool checkpoint = true) {
+  for (std::size_t at = 0; at < requests.size();) {
+    MemoryBudget budget(kMemory);
+    LiveStore store(path, Access::write, budget);
+    for (std::size_t i = 0; i < reopen && at < requests.size(); ++i) {
+      const auto part = requests.subspan(at, std::min(batch, requests.size() - at));
+      store.apply(part, store.resolve(part), mode);
+      at += part.size();
+    }
+    if (checkpoint) store.checkpoint();
+  }
+}
+
+testing::AllSums present_sums(const std::filesystem::path& path, NodeId nodes) {
+  MemoryBudget budget(kMemory);
+  const LiveStore store(path, Access::read, budget);
+  return testing::sums_of(store.embedding(), nodes);
+}
+
+}  // namespace
+
+TEST_SUITE("unit") {
+  TEST_CASE("propagate gives the integers of the reference on the path 0-1-2") {
+    Sample path;
+    path.nodes = 3;
+    path.edges = {{0, 1}, {1, 2}};
+    path.columns = 1;
+    path.features = {1.0F, 0.5F, -0.25F};
+    const testing::TempDir folder;
+    testing::build_store(folder / "s", path);
+    propagate_sample(folder / "s", testing::spec_of(2, true));
+    MemoryBudget budget(kMemory);
+    const LiveStore store(folder / "s", Access::read, budget);
+    const testing::AllSums sums = testing::sums_of(store.embedding(), 3);
+    const std::int64_t s1[] = {16706448, 13740627, 1877344};
+    const std::int64_t s2[] = {12933433, 13872105, 5518881};
+    const std::int32_t t0[] = {11863283, 4843165, -2965821};
+    const std::int32_t t1[] = {8353224, 4580209, 938672};
+    const std::int32_t t2[] = {6466716, 4624035, 2759440};
+    for (NodeId node = 0; node < 3; ++node) {
+      CHECK(sums[0][node][0] == s1[node]);
+      CHECK(sums[1][node][0] == s2[node]);
+      std::int32_t t = 0;
+      store.embedding().density(0, node, &t);
+      CHECK(t == t0[node]);
+      store.embedding().density(1, node, &t);
+      CHECK(t == t1[node]);
+      store.embedding().density(2, node, &t);
+      CHECK(t == t2[node]);
+    }
+  }
+
+  TEST_CASE("propagate equals naive sums over all families, levels, rho and row choices") {
+    for (const Sample& sample : testing::sample_families(5)) {
+      for (const std::uint32_t levels : {0U, 1U, 2U, 4U}) {
+        for (const double rho : {0.0, 0.5, 1.0}) {
+          for (const bool all_rows : {true, false}) {
+            CAPTURE(sample.name);
+            CAPTURE(levels);
+            CAPTURE(rho);
+            CAPTURE(all_rows);
+            const testing::TempDir folder;
+            testing::build_store(folder / "s", sample);
+            propagate_sample(folder / "s", testing::spec_of(levels, all_rows, rho));
+            CHECK(present_sums(folder / "s", sample.nodes) == testing::naive_sums(sample, levels, all_rows, rho));
+          }
+        }
+      }
+    }
+  }
+
+  TEST_CASE("an exact stream leaves the integers of a fresh run, whatever the batches, reopenings and row choice") {
+    for (const Sample& original : testing::sample_families(4)) {
+      for (const std::uint32_t levels : {1U, 2U, 3U}) {
+        for (const bool all_rows : {true, false}) {
+          const std::vector<Request> requests = random_requests(original, 60, 5 + levels);
+          Sample after = original;
+          std::uint64_t applied = 0;
+          for (const Request& request : requests) applied += testing::apply_naively(after, request) ? 1 : 0;
+          const testing::AllSums fresh = testing::naive_sums(after, levels, all_rows);
+          for (const std::size_t batch : {std::size_t{1}, std::size_t{7}, std::size_t{60}}) {
+            CAPTURE(original.name);
+            CAPTURE(levels);
+            CAPTURE(all_rows);
+            CAPTURE(batch);
+            const testing::TempDir folder;
+            testing::build_store(folder / "s", original);
+            propagate_sample(folder / "s", testing::spec_of(levels, all_rows));
+            stream(folder / "s", requests, batch, batch == 1 ? 11 : 3, {}, batch != 7);
+            CHECK(present_sums(folder / "s", original.nodes) == fresh);
+          }
+        }
+      }
+    }
+  }
+
+  TEST_CASE("requests are applied and rejected as the naive sample does") {
+    const Sample original = testing::random_sample(40, 0.1, 3, 9);
+    const std::vector<Request> requests = random_requests(original, 200, 77);
+    const testing::TempDir folder;
+    testing::build_store(folder / "s", original);
+    MemoryBudget budget(kMemory);
+    LiveStore store(folder / "s", Access::write, budget);
+    Sample sample = original;
+    for (std::size_t at = 0; at < requests.size(); at += 10) {
+      const auto part = std::span(requests).subspan(at, 10);
+      std::uint64_t applied = 0;
+      for (const Request& request : part) applied += testing::apply_naively(sample, request) ? 1 : 0;
+      const BatchReport report = store.apply(part, store.resolve(part), {});
+      CHECK(report.changes.applied == applied);
+      CHECK(report.changes.rejected == 10 - applied);
+      CHECK(report.last_request == at + 10);
+      CHECK(store.contents().graph().num_arcs() == 2 * sample.edges.size());
+    }
+  }
+
+  TEST_CASE("a lazy stream keeps S = A published, stays within its thresholds and flushes to the fresh run") {
+    for (const Sample& original : testing::sample_families(4)) {
+      for (const double r_max : {1e-3, 1e-2, 1e-1}) {
+        for (const bool all_rows : {true, false}) {
+          CAPTURE(original.name);
+          CAPTURE(r_max);
+          CAPTURE(all_rows);
+          const std::uint32_t levels = 3;
+          const std::vector<Request> requests = random_requests(original, 40, 31);
+          Sample after = original;
+          for (const Request& request : requests) testing::apply_naively(after, request);
+          const testing::TempDir folder;
+          testing::build_store(folder / "s", original);
+          propagate_sample(folder / "s", testing::spec_of(levels, all_rows));
+          const StreamMode mode{r_max, ThresholdScale::absolute};
+          stream(folder / "s", requests, 5, 3, mode);
+
+          MemoryBudget budget(kMemory);
+          LiveStore store(folder / "s", Access::write, budget);
+          const Embedding& embedding = store.embedding();
+          const Graph& graph = store.contents().graph();
+          std::vector<NodeId> list;
+          for (std::uint32_t l = 1; l <= levels; ++l) {
+            for (NodeId node = 0; node < original.nodes; ++node) {
+              std::vector<std::int64_t> row(embedding.columns());
+              if (!embedding.level(l).load(node, row.data())) continue;
+              std::vector<std::int64_t> expected(embedding.columns());
+              graph.neighbours(node, list);
+              list.push_back(node);
+              for (const NodeId other : list) {
+                std::vector<std::int32_t> told(embedding.columns());
+                embedding.published(l - 1, other, told.data());
+                for (std::uint32_t c = 0; c < embedding.columns(); ++c) expected[c] += told[c];
+              }
+              CHECK(row == expected);
+            }
+          }
+          const double limit = std::ldexp(r_max, 24);
+          for (std::uint32_t l = 0; l < levels; ++l) {
+            for (const NodeId node : embedding.stale(l).nodes()) {
+              std::vector<std::int32_t> delta(embedding.columns());
+              embedding.stale(l).add_to(node, 1, delta.data());
+              for (const std::int32_t one : delta) CHECK(std::fabs(static_cast<double>(one)) * graph.degree(node) <= limit);
+            }
+          }
+          store.flush();
+          CHECK(store.embedding().stale_rows() == 0);
+          CHECK(testing::sums_of(store.embedding(), original.nodes) == testing::naive_sums(after, levels, all_rows));
+          store.checkpoint();
+          CHECK(present_sums(folder / "s", original.nodes) == testing::naive_sums(after, levels, all_rows));
+        }
+      }
+    }
+  }
+
+  TEST_CASE("lazy streams give the same bits with and without reopening, checkpoints and readers") {
+    const Sample original = testing::random_sample(80, 0.08, 4, 3);
+    const std::vector<Request> requests = random_requests(original, 60, 13);
+    const StreamMode mode{0.02, ThresholdScale::absolute};
+    std::vector<testing::AllSums> results;
+    for (const auto& [reopen, checkpoint] : {std::pair{100, true}, std::pair{1, true}, std::pair{2, false}}) {
+      const testing::TempDir folder;
+      testing::build_store(folder / "s", original);
+      propagate_sample(folder / "s", testing::spec_of(2, true));
+      stream(folder / "s", requests, 6, static_cast<std::size_t>(reopen), mode, checkpoint);
+      results.push_back(present_sums(folder / "s", original.nodes));
+    }
+    CHECK(results[0] == results[1]);
+    CHECK(results[0] == results[2]);
+  }
+}
+
+}  // namespace unweave

@@ -1,0 +1,226 @@
+// tests/storage/edge_reader_test.cpp - every edge format, and every way in which one can be wrong with its place.
+#include "storage/input/edge_reader.h"
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+
+#include <random>
+#include <thread>
+
+#include "storage/error.h"
+#include "support/input_files.h"
+#include "support/temp_dir.h"
+
+using namespace unweave;
+using namespace unweave::testing;
+
+namespace {
+
+std::vector<Edge> read_edges(const InputFile& file, const EdgeOptions& options = {}, std::size_t piece = 3) {
+  const auto reader = open_edges(file, options);
+  std::vector<Edge> edges;
+  std::vector<Edge> buffer(piece);
+  while (const std::size_t count = reader->read(buffer)) {
+    edges.insert(edges.end(), buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(count));
+  }
+  return edges;
+}
+
+std::string error_in(const std::filesystem::path& path, const std::string& bytes,
+                     std::optional<std::uint64_t> nodes = {}) {
+  write_file(path, bytes);
+  EdgeOptions options;
+  options.num_nodes = nodes;
+  return message_of<InputError>([&] { read_edges({path, ""}, options); });
+}
+
+std::vector<Edge> random_edges(std::size_t count, NodeId nodes) {
+  std::mt19937 random(11);
+  std::vector<Edge> edges(count);
+  for (Edge& edge : edges) edge = {static_cast<NodeId>(random() % nodes), static_cast<NodeId>(random() % nodes)};
+  return edges;
+}
+
+const std::vector<Edge> kFive = {{0, 1}, {7, 2}, {3, 3}, {1, 0}, {kMaxNodeId, 4}};
+
+}  // namespace
+
+TEST_SUITE("unit") {
+  TEST_CASE("text: tabs, commas, blanks, comments, empty lines, CRLF, no last newline") {
+    const TempDir dir;
+    for (const std::string separator : {"\t", ",", " ", ", ", " ,", "  \t "}) {
+      for (const std::string end : {"\n", "\r\n", " \n"}) {
+        std::string text = "# a comment, with 3 4 fields" + end + end + "  # another" + end;
+        for (const Edge& edge : kFive) text += " " + std::to_string(edge.u) + separator + std::to_string(edge.v) + end;
+        CHECK(read_edges({write_file(dir / "e.txt", text), ""}) == kFive);
+        text.resize(text.size() - end.size());
+        CHECK(read_edges({write_file(dir / "e.txt", text), ""}) == kFive);
+        CHECK(read_edges({write_file(dir / "e.txt.gz", gzipped(text)), ""}) == kFive);
+        CHECK(read_edges({write_file(dir / "e.txt.zst", zstded(text)), ""}) == kFive);
+      }
+    }
+    CHECK(read_edges({write_file(dir / "e.txt", ""), ""}).empty());
+    CHECK(read_edges({write_file(dir / "e.txt", "# only\n\n"), ""}).empty());
+  }
+
+  TEST_CASE("text larger than the buffers comes through whole, from a file and from a pipe") {
+    const TempDir dir;
+    const std::vector<Edge> edges = random_edges(300'000, 1'000'000);
+    std::string text;
+    for (const Edge& edge : edges) text += std::to_string(edge.u) + "\t" + std::to_string(edge.v) + "\n";
+    CHECK(read_edges({write_file(dir / "e.tsv", text), ""}, {}, 1000) == edges);
+    REQUIRE(mkfifo((dir / "pipe").c_str(), 0600) == 0);
+    std::thread writer([&] { write_file(dir / "pipe", text); });
+    CHECK(read_edges({dir / "pipe", ""}, {}, 1000) == edges);
+    writer.join();
+  }
+
+  TEST_CASE("text: what is wrong is named with its line") {
+    const TempDir dir;
+    const auto path = dir / "e.tsv";
+    const auto wrong = [&](const std::string& line, const std::vector<std::string>& parts) {
+      CAPTURE(line);
+      const std::string message = error_in(path, "# comment\n0 1\n" + line + "\n1 2\n", 100);
+      check_message(message, {"e.tsv", "line 3"});
+      check_message(message, parts);
+    };
+    wrong("5", {"wrong column count", "1 instead of 2"});
+    wrong("5 6 7", {"wrong column count", "3 instead of 2"});
+    wrong("5,6,", {"wrong column count", "3 instead of 2"});
+    wrong("5,,6", {"wrong column count", "3 instead of 2"});
+    wrong(",6", {"''", "not a node id"});
+    wrong("-5 6", {"-5", "negative"});
+    wrong("5 -6", {"-6", "negative"});
+    wrong("5 -99999999999999999999999", {"-99999999999999999999999", "negative"});
+    wrong("5 100", {"node id 100", "outside the declared 100 nodes"});
+    wrong("4294967295 1", {"4294967295"});
+    wrong("99999999999999999999999 1", {"99999999999999999999999"});
+    wrong("source target", {"'source'", "not a node id"});
+    wrong("1.0 2", {"'1.0'", "not a node id"});
+    wrong("+1 2", {"'+1'", "not a node id"});
+    wrong("1 2x", {"'2x'", "not a node id"});
+    wrong(std::string("1\0002 3", 5), {"not a node id"});
+    wrong("1;2", {"wrong column count"});
+    wrong(std::string(2'000'000, '7'), {"longer than 1 MiB"});
+    check_message(error_in(path, "4294967295 1\n"), {"line 1", "above 4294967294"});
+    check_message(error_in(path, "0 1\n2 18446744073709551616\n"), {"line 2", "above 4294967294"});
+    check_message(error_in(path, "PK\x03\x04 and so on"), {"zip archive"});
+  }
+
+  TEST_CASE("npy: m x 2 and 2 x m, both orders, all integer types, compressed or not, by the same edges") {
+    const TempDir dir;
+    const std::vector<Edge> edges = random_edges(70'000, 100);
+    const std::string m = std::to_string(edges.size());
+    std::vector<std::int64_t> pairs;
+    std::vector<std::int32_t> rows(2 * edges.size());
+    for (std::size_t i = 0; i < edges.size(); ++i) {
+      pairs.insert(pairs.end(), {edges[i].u, edges[i].v});
+      rows[i] = static_cast<std::int32_t>(edges[i].u);
+      rows[edges.size() + i] = static_cast<std::int32_t>(edges[i].v);
+    }
+    const std::vector<std::pair<std::string, std::string>> arrays = {
+        {"m x 2", npy("<i8", "(" + m + ", 2)", pairs)},
+        {"2 x m", npy("<i4", "(2, " + m + ")", rows)},
+        {"m x 2 Fortran", npy("<i4", "(" + m + ", 2)", rows, true)},
+        {"2 x m Fortran", npy("<i8", "(2, " + m + ")", pairs, true)}};
+    REQUIRE(mkfifo((dir / "pipe").c_str(), 0600) == 0);
+    EdgeOptions options;
+    options.temp_dir = dir.path();
+    for (const auto& [name, bytes] : arrays) {
+      CAPTURE(name);
+      CHECK(read_edges({write_file(dir / "e.npy", bytes), ""}, options, 1000) == edges);
+      CHECK(read_edges({write_file(dir / "e.npy.gz", gzipped(bytes)), ""}, options, 100'000) == edges);
+      CHECK(read_edges({write_file(dir / "e.npy.zst", zstded(bytes)), ""}, options, 1001) == edges);
+      const auto zip = write_zip(dir / "e.npz", {{"other.npy", "x"}, {"edge_index.npy", bytes}}, true);
+      CHECK(read_edges({zip, "edge_index"}, options, 999) == edges);
+      std::thread writer([&, &whole = bytes] { write_file(dir / "pipe", whole); });
+      CHECK(read_edges({dir / "pipe", ""}, options, 1000) == edges);
+      writer.join();
+    }
+    const std::vector<std::int64_t> four = {1, 2, 3, 4};
+    CHECK(read_edges({write_file(dir / "e.npy", npy("<i8", "(2, 2)", four)), ""}) == std::vector<Edge>{{1, 2}, {3, 4}});
+    CHECK(read_edges({write_file(dir / "e.npy", npy("<i8", "(2, 2)", four, true)), ""}) ==
+          std::vector<Edge>{{1, 3}, {2, 4}});
+    for (const std::string shape : {"(0, 2)", "(2, 0)"}) {
+      CHECK(read_edges({write_file(dir / "e.npy", npy<std::int64_t>("<i8", shape, {})), ""}).empty());
+    }
+  }
+
+  TEST_CASE("npy: what is wrong is named with its element") {
+    const TempDir dir;
+    const auto path = dir / "e.npy";
+    using Ids = std::vector<std::int64_t>;
+    check_message(error_in(path, npy<std::int64_t>("<i8", "(3, 2)", Ids{0, 1, 2, -3, 4, 5})),
+                  {"e.npy", "element [1, 1]", "-3", "negative"});
+    check_message(error_in(path, npy<std::int64_t>("<i8", "(2, 3)", Ids{0, 1, 2, 3, 4, -5})),
+                  {"e.npy", "element [1, 2]", "-5", "negative"});
+    check_message(error_in(path, npy<std::int64_t>("<i8", "(3, 2)", Ids{0, 1, 2, 3, 4, 5}, true), 5),
+                  {"e.npy", "element [2, 1]", "node id 5", "declared 5 nodes"});
+    check_message(error_in(path, npy<std::int64_t>("<i8", "(1, 2)", Ids{4294967295, 1})),
+                  {"element [0, 0]", "above 4294967294"});
+    check_message(error_in(path, npy<std::int64_t>("<i8", "(3, 3)", Ids(9))), {"(3, 3)", "(m, 2) or (2, m)"});
+    check_message(error_in(path, npy<std::int64_t>("<i8", "(6,)", Ids(6))), {"(6,)"});
+    check_message(error_in(path, npy<double>("<f8", "(1, 2)", {1, 2})), {"integers"});
+    for (const std::string shape : {"(3, 2)", "(2, 3)"}) {
+      const std::string whole = npy<std::int64_t>("<i8", shape, Ids{0, 1, 2, 3, 4, 5});
+      for (std::size_t length = 0; length < whole.size(); ++length) {
+        CAPTURE(length);
+        check_message(error_in(path, whole.substr(0, length)), {"e.npy"});
+      }
+      check_message(error_in(path, whole + "x"), {"after the last element"});
+    }
+    REQUIRE(mkfifo((dir / "pipe").c_str(), 0600) == 0);
+    const std::string cut = npy<std::int64_t>("<i8", "(2, 3)", Ids{0, 1, 2, 3});
+    std::thread writer([&] { write_file(dir / "pipe", cut); });
+    check_message(message_of<InputError>([&] { read_edges({dir / "pipe", ""}); }), {"element [1, 1]", "cut short"});
+    writer.join();
+  }
+
+  TEST_CASE("Matrix Market: pattern, real, integer, general, symmetric; the number of nodes is that of the rows") {
+    const TempDir dir;
+    const std::vector<Edge> expected = {{0, 1}, {2, 2}, {3, 0}};
+    for (const std::string kind : {"pattern general", "pattern symmetric", "real general", "integer symmetric"}) {
+      const std::string value = kind[0] == 'r' ? " -1.5e-3" : kind[0] == 'i' ? " 7" : "";
+      const std::string text = "%%MatrixMarket Matrix coordinate " + kind + "\n% comment\n%\n\n5 5 3\n1 2" + value +
+                               "\n3\t3" + value + "\n\n4 1" + value + "\n";
+      CAPTURE(text);
+      const InputFile file{write_file(dir / "m.mtx", text), ""};
+      CHECK(read_edges(file) == expected);
+      CHECK(open_edges(file)->declared_nodes() == 5);
+      CHECK(read_edges({write_file(dir / "m.mtx.gz", gzipped(text)), ""}, {}, 1) == expected);
+    }
+    CHECK(open_edges({write_file(dir / "e.txt", "1 2\n"), ""})->declared_nodes() == std::nullopt);
+  }
+
+  TEST_CASE("Matrix Market: what is wrong is named with its line") {
+    const TempDir dir;
+    const auto path = dir / "m.mtx";
+    const std::string pattern = "%%MatrixMarket matrix coordinate pattern general\n";
+    const std::string real = "%%MatrixMarket matrix coordinate real general\n";
+    const auto wrong = [&](const std::string& text, const std::vector<std::string>& parts) {
+      CAPTURE(text);
+      const std::string message = error_in(path, text);
+      check_message(message, {"m.mtx"});
+      check_message(message, parts);
+    };
+    wrong("%%MatrixMarket matrix array real general\n2 2\n", {"line 1", "not a sparse matrix"});
+    wrong("%%MatrixMarket matrix coordinate complex general\n", {"line 1", "complex"});
+    wrong("%%MatrixMarket matrix coordinate real hermitian\n", {"line 1", "hermitian"});
+    wrong("", {"line 1", "empty"});
+    wrong("1 2\n", {"line 1", "not a sparse matrix"});
+    wrong(pattern, {"line 1", "cut short"});
+    wrong(pattern + "3 4 1\n1 1\n", {"line 2", "not square: 3 x 4"});
+    wrong(pattern + "3 3\n", {"line 2", "rows, columns and entries"});
+    wrong(pattern + "9999999999 9999999999 1\n1 2\n", {"line 2", "9999999999"});
+    wrong(pattern + "3 3 2\n1 2\n", {"after line 3", "cut short", "1 of 2"});
+    wrong(pattern + "3 3 1\n1 2\n2 3\n", {"line 4", "more than the declared 1"});
+    wrong(pattern + "3 3 1\n0 2\n", {"line 3", "index 0", "1..3"});
+    wrong(pattern + "3 3 1\n1 4\n", {"line 3", "index 4", "1..3"});
+    wrong(pattern + "3 3 1\n1 -1\n", {"line 3", "'-1'"});
+    wrong(pattern + "3 3 1\n1\n", {"line 3", "wrong column count"});
+    wrong(pattern + "3 3 1\n1 2 3\n", {"line 3", "wrong column count"});
+    wrong(real + "3 3 1\n1 2\n", {"line 3", "wrong column count"});
+    wrong(real + "3 3 1\n1 2 x\n", {"line 3", "'x'", "not a number"});
+    check_message(error_in(path, pattern + "5 5 1\n1 5\n", 4), {"line 3", "index 5", "1..4"});
+  }
+}

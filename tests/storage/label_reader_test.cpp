@@ -1,0 +1,99 @@
+// tests/storage/label_reader_test.cpp - labels and lists of ids, good and bad.
+#include "storage/input/label_reader.h"
+
+#include <doctest/doctest.h>
+
+#include <limits>
+
+#include "storage/error.h"
+#include "support/input_files.h"
+#include "support/temp_dir.h"
+
+using namespace unweave;
+using namespace unweave::testing;
+
+namespace {
+
+std::vector<std::int32_t> read_labels(const InputFile& file, std::optional<std::uint64_t> classes = {}) {
+  const auto reader = open_labels(file, classes);
+  std::vector<std::int32_t> labels;
+  std::vector<std::int32_t> buffer(3);
+  while (const std::size_t count = reader->read(buffer)) {
+    labels.insert(labels.end(), buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(count));
+  }
+  if (reader->count()) CHECK(*reader->count() == labels.size());
+  return labels;
+}
+
+const std::vector<std::int32_t> kLabels = {3, -1, 0, 2, 2};
+
+}  // namespace
+
+TEST_SUITE("unit") {
+  TEST_CASE("labels: any integer type, floats with NaN, [N] and [N, 1], text") {
+    const TempDir dir;
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    const auto path = dir / "y";
+    CHECK(read_labels({write_file(path, npy<std::int32_t>("<i4", "(5,)", {3, -1, 0, 2, 2})), ""}) == kLabels);
+    CHECK(read_labels({write_file(path, npy<std::int64_t>("<i8", "(5, 1)", {3, -1, 0, 2, 2})), ""}, 4) == kLabels);
+    CHECK(read_labels({write_file(path, npy<std::int8_t>("|i1", "(5,)", {3, -1, 0, 2, 2})), ""}) == kLabels);
+    CHECK(read_labels({write_file(path, npy<float>("<f4", "(5, 1)", {3, static_cast<float>(nan), 0, 2, 2})), ""}) ==
+          kLabels);
+    CHECK(read_labels({write_file(path, npy<double>("<f8", "(5,)", {3, -1, 0, 2, 2})), ""}) == kLabels);
+    CHECK(read_labels({write_file(path, "# classes\n3\n-1\n 0 \r\n2\n2\n\n"), ""}) == kLabels);
+    CHECK(read_labels({write_file(path, zstded("3\nnan\n0\n2\n2")), ""}) == kLabels);
+    CHECK(read_labels({write_file(path, ""), ""}).empty());
+    CHECK(read_labels({write_file(path, npy<std::int64_t>("<i8", "(1,)", {2147483647})), ""}).front() == 2147483647);
+    const auto zip = write_zip(dir / "a.npz", {{"labels.npy", npy<std::int32_t>("<i4", "(1,)", {7})}}, true);
+    CHECK(read_labels({zip, "labels"}) == std::vector<std::int32_t>{7});
+  }
+
+  TEST_CASE("labels: what is wrong is named with line or element") {
+    const TempDir dir;
+    const auto wrong = [&](const std::string& bytes, std::optional<std::uint64_t> classes,
+                           const std::vector<std::string>& parts) {
+      const auto path = write_file(dir / "y", bytes);
+      const std::string message = message_of<InputError>([&] { read_labels({path, ""}, classes); });
+      check_message(message, {path.string()});
+      check_message(message, parts);
+    };
+    wrong(npy<std::int32_t>("<i4", "(3,)", {0, 1, 4}), 4, {"element [2]", "label 4", "0..3"});
+    wrong(npy<std::int32_t>("<i4", "(3, 1)", {0, -2, 1}), {}, {"element [1, 0]", "label -2"});
+    wrong(npy<std::int64_t>("<i8", "(1,)", {2147483648}), {}, {"element [0]", "2147483648"});
+    wrong(npy<double>("<f8", "(2,)", {0, 1.5}), {}, {"element [1]", "1.5", "whole"});
+    wrong(npy<double>("<f8", "(2,)", {0, 4}), 4, {"element [1]", "0..3"});
+    wrong(npy<double>("<f8", "(1,)", {std::numeric_limits<double>::infinity()}), {}, {"element [0]", "inf"});
+    wrong(npy<std::int32_t>("<i4", "(2, 2)", {0, 1, 2, 3}), {}, {"(2, 2)"});
+    wrong(npy<std::int32_t>("<i4", "(3,)", {0, 1}), {}, {"element [2]", "cut short"});
+    wrong("0\n4\n", 4, {"line 2", "label 4", "0..3"});
+    wrong("0\n-2\n", {}, {"line 2", "label -2"});
+    wrong("0\n99999999999999999999\n", {}, {"line 2", "99999999999999999999"});
+    wrong("0\n\n1\n", {}, {"line 2", "empty line"});
+    wrong("0\n1 2\n", {}, {"line 2", "wrong column count: 2"});
+    wrong("0\n1,\n", {}, {"line 2", "wrong column count: 2"});
+    wrong("label\n1\n", {}, {"line 1", "'label'"});
+  }
+
+  TEST_CASE("ids of a split: arrays and text, in the file's order") {
+    const TempDir dir;
+    const std::vector<NodeId> expected = {5, 0, kMaxNodeId, 5};
+    const auto path = dir / "ids";
+    CHECK(read_node_ids({write_file(path, npy<std::int64_t>("<i8", "(4,)", {5, 0, kMaxNodeId, 5})), ""}) == expected);
+    CHECK(read_node_ids({write_file(path, npy<std::uint32_t>("<u4", "(4, 1)", {5, 0, kMaxNodeId, 5})), ""}) ==
+          expected);
+    CHECK(read_node_ids({write_file(path, gzipped("# ids\n5\n\n0\n4294967294\r\n5")), ""}) == expected);
+    CHECK(read_node_ids({write_file(path, ""), ""}).empty());
+    const auto wrong = [&](const std::string& bytes, const std::vector<std::string>& parts) {
+      write_file(path, bytes);
+      check_message(message_of<InputError>([&] { (void)read_node_ids({path, ""}, 10); }), parts);
+    };
+    wrong(npy<std::int64_t>("<i8", "(2,)", {1, 10}), {"element [1]", "node id 10", "declared 10 nodes"});
+    wrong(npy<std::int64_t>("<i8", "(2,)", {1, -1}), {"element [1]", "-1", "negative"});
+    wrong(npy<std::uint8_t>("|b1", "(2,)", {1, 0}), {"mask", "flatnonzero"});
+    wrong(npy<float>("<f4", "(2,)", {1, 0}), {"integers"});
+    wrong("1\n2 3\n", {"line 2", "wrong column count: 2"});
+    wrong("1\n10\n", {"line 2", "node id 10"});
+    wrong("1\n-4\n", {"line 2", "negative"});
+    wrong("1\nx\n", {"line 2", "'x'", "not a node id"});
+  }
+}

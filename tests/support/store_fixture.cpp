@@ -1,0 +1,218 @@
+#include "support/store_fixture.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "engine/store.h"
+#include "storage/feature_file.h"
+#include "storage/node_file.h"
+#include "storage/shard.h"
+#include "storage/store_layout.h"
+
+namespace unweave::testing {
+namespace {
+
+std::vector<std::vector<NodeId>> lists_of(const Sample& sample) {
+  std::vector<std::vector<NodeId>> lists(sample.nodes);
+  for (const auto& [u, v] : sample.edges) {
+    lists[u].push_back(v);
+    lists[v].push_back(u);
+  }
+  for (auto& list : lists) std::sort(list.begin(), list.end());
+  return lists;
+}
+
+Sample shape(std::string name, NodeId nodes) {
+  Sample sample;
+  sample.name = std::move(name);
+  sample.nodes = nodes;
+  return sample;
+}
+
+void connect(Sample& sample, NodeId u, NodeId v) {
+  if (u != v) sample.edges.insert({std::min(u, v), std::max(u, v)});
+}
+
+}  // namespace
+
+void add_features(Sample& sample, std::uint32_t columns, std::uint64_t seed, double labelled) {
+  std::mt19937_64 random(seed);
+  std::normal_distribution<double> normal;
+  std::uniform_real_distribution<double> uniform;
+  sample.columns = columns;
+  sample.classes = 3;
+  sample.features.clear();
+  sample.labels.clear();
+  for (NodeId node = 0; node < sample.nodes; ++node) {
+    std::vector<double> row(columns);
+    double square = 0;
+    for (double& value : row) {
+      value = uniform(random) < 0.3 ? 0 : normal(random);
+      square += value * value;
+    }
+    const double scale = square > 0.99 ? 0.99 / std::sqrt(square) : 1;
+    for (const double value : row) sample.features.push_back(static_cast<float>(value * scale));
+    sample.labels.push_back(uniform(random) < labelled ? static_cast<std::int32_t>(node % 3) : kNoLabel);
+  }
+}
+
+Sample random_sample(NodeId nodes, double density, std::uint32_t columns, std::uint64_t seed) {
+  Sample sample = shape("random", nodes);
+  std::mt19937_64 random(seed);
+  std::uniform_real_distribution<double> uniform;
+  for (NodeId u = 0; u < nodes; ++u)
+    for (NodeId v = u + 1; v < nodes; ++v)
+      if (uniform(random) < density || (u == 0 && v < nodes / 2)) connect(sample, u, v);
+  add_features(sample, columns, seed + 1);
+  return sample;
+}
+
+std::vector<Sample> sample_families(std::uint32_t columns) {
+  std::vector<Sample> samples;
+  samples.push_back(shape("no edges", 5));
+  samples.push_back(shape("single node", 1));
+  Sample path = shape("path", 70);
+  for (NodeId u = 0; u + 1 < path.nodes; ++u) connect(path, u, u + 1);
+  samples.push_back(path);
+  Sample star = shape("star", 300);  // the hub has more than the 127 neighbours that 32-bit partial sums take
+  for (NodeId v = 1; v < star.nodes; ++v) connect(star, 0, v);
+  samples.push_back(star);
+  Sample complete = shape("complete", 40);
+  for (NodeId u = 0; u < complete.nodes; ++u)
+    for (NodeId v = u + 1; v < complete.nodes; ++v) connect(complete, u, v);
+  samples.push_back(complete);
+  Sample parts = shape("disconnected", 60);
+  for (NodeId u = 0; u < 20; ++u) connect(parts, u, (u + 1) % 20);
+  for (NodeId u = 30; u < 50; ++u) connect(parts, u, 30 + (u * 7) % 20);
+  samples.push_back(parts);
+  std::uint64_t seed = 7;
+  for (Sample& sample : samples) add_features(sample, columns, seed++);
+  samples.push_back(random_sample(90, 0.06, columns, 42));
+  samples.back().name = "hub and random";
+  return samples;
+}
+
+void build_store(const std::filesystem::path& store, const Sample& sample) {
+  create_store_folder(store);
+  Manifest manifest;
+  manifest.nodes = sample.nodes;
+  manifest.features = sample.columns;
+  manifest.classes = sample.classes;
+  manifest.edges = sample.edges.size();
+  const auto lists = lists_of(sample);
+  for (std::size_t i = 0; i < num_spans(sample.nodes); ++i) {
+    const NodeRange range = span_range(sample.nodes, i);
+    ShardWriter shard(range, sample.nodes);
+    for (NodeId node = range.first; node < range.last; ++node) shard.add(lists[node]);
+    manifest.shards.push_back(shard.finish(store));
+    if (sample.columns > 0)
+      manifest.feature_files.push_back(write_dense_features(
+          store, range, sample.columns,
+          std::span(sample.features).subspan(std::size_t{range.first} * sample.columns,
+                                             std::size_t{range.size()} * sample.columns)));
+  }
+  if (!sample.labels.empty()) {
+    manifest.labels = write_labels(store, sample.labels);
+    std::vector<NodeId> train, test;
+    for (NodeId node = 0; node < sample.nodes; ++node)
+      if (sample.labels[node] != kNoLabel) (node % 4 == 0 ? test : train).push_back(node);
+    manifest.train = write_ids(store, "train", train);
+    manifest.test = write_ids(store, "test", test);
+  }
+  commit_generation(store, Manifest(), manifest);
+}
+
+PropagationSpec spec_of(std::uint32_t levels, bool all_rows, double rho) {
+  PropagationSpec spec;
+  spec.levels = levels;
+  spec.weights.assign(levels + std::size_t{1}, 0.0);
+  spec.weights.back() = 1;
+  spec.scheme = "sgc";
+  spec.rho = rho;
+  spec.all_rows = all_rows;
+  return spec;
+}
+
+AllSums sums_of(const Embedding& embedding, NodeId nodes) {
+  AllSums sums(embedding.levels(), std::vector<std::vector<std::int64_t>>(nodes));
+  for (std::uint32_t l = 1; l <= embedding.levels(); ++l)
+    for (NodeId node = 0; node < nodes; ++node) {
+      std::vector<std::int64_t> row(embedding.columns());
+      if (embedding.level(l).load(node, row.data())) sums[l - 1][node] = row;
+    }
+  return sums;
+}
+
+AllSums naive_sums(const Sample& sample, std::uint32_t levels, bool all_rows, double rho, std::uint32_t scale_bits) {
+  auto lists = lists_of(sample);
+  for (NodeId node = 0; node < sample.nodes; ++node) lists[node].push_back(node);
+  const double scale = static_cast<double>(1 << scale_bits);
+  std::vector<std::vector<std::int64_t>> t(sample.nodes, std::vector<std::int64_t>(sample.columns));
+  for (NodeId node = 0; node < sample.nodes; ++node)
+    for (std::uint32_t c = 0; c < sample.columns; ++c) {
+      const double x = static_cast<double>(sample.features[std::size_t{node} * sample.columns + c]);
+      const double d = static_cast<double>(lists[node].size());
+      const double value = rho == 0.5 ? scale * x / std::sqrt(d) : rho == 0 ? scale * x / d : scale * x;
+      t[node][c] = std::llrint(value);
+    }
+  // Rows kept: targets, then whatever they read.
+  std::vector<std::vector<char>> keep(levels + std::size_t{1}, std::vector<char>(sample.nodes, all_rows ? 1 : 0));
+  if (!all_rows) {
+    for (NodeId node = 0; node < sample.nodes; ++node) keep[levels][node] = sample.labels[node] != kNoLabel ? 1 : 0;
+    for (std::uint32_t l = levels; l > 0; --l)
+      for (NodeId node = 0; node < sample.nodes; ++node)
+        if (keep[l][node] != 0)
+          for (const NodeId other : lists[node]) keep[l - 1][other] = 1;
+  }
+  AllSums sums;
+  for (std::uint32_t l = 1; l <= levels; ++l) {
+    std::vector<std::vector<std::int64_t>> level(sample.nodes);
+    auto next = t;
+    for (NodeId node = 0; node < sample.nodes; ++node) {
+      if (keep[l][node] == 0) continue;
+      level[node].assign(sample.columns, 0);
+      for (const NodeId other : lists[node])
+        for (std::uint32_t c = 0; c < sample.columns; ++c) level[node][c] += t[other][c];
+      for (std::uint32_t c = 0; c < sample.columns; ++c)
+        next[node][c] =
+            std::llrint(static_cast<double>(level[node][c]) / static_cast<double>(lists[node].size()));
+    }
+    t = std::move(next);
+    sums.push_back(std::move(level));
+  }
+  return sums;
+}
+
+bool apply_naively(Sample& sample, const Request& request) {
+  if (request.u >= sample.nodes) return false;
+  const auto u = static_cast<NodeId>(request.u);
+  const auto blank = [&] {
+    const auto first = sample.features.begin() + static_cast<std::ptrdiff_t>(std::size_t{u} * sample.columns);
+    return std::all_of(first, first + sample.columns, [](float x) { return x == 0; }) &&
+           (sample.labels.empty() || sample.labels[u] == kNoLabel);
+  };
+  const auto clear = [&] {
+    std::fill_n(sample.features.begin() + static_cast<std::ptrdiff_t>(std::size_t{u} * sample.columns),
+                sample.columns, 0.0F);
+    if (!sample.labels.empty()) sample.labels[u] = kNoLabel;
+  };
+  if (request.kind == RequestKind::remove_edge || request.kind == RequestKind::insert_edge) {
+    if (request.v >= sample.nodes || request.v == request.u) return false;
+    const auto v = static_cast<NodeId>(request.v);
+    const std::pair<NodeId, NodeId> edge{std::min(u, v), std::max(u, v)};
+    if (request.kind == RequestKind::insert_edge) return sample.edges.insert(edge).second;
+    return sample.edges.erase(edge) > 0;
+  }
+  if (request.kind == RequestKind::remove_feature) {
+    if (blank()) return false;
+    clear();
+    return true;
+  }
+  const auto removed = std::erase_if(sample.edges, [&](const auto& e) { return e.first == u || e.second == u; });
+  if (removed == 0 && blank()) return false;
+  clear();
+  return true;
+}
+
+}  // namespace unweave::testing

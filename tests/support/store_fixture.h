@@ -1,0 +1,51 @@
+// tests/support/store_fixture.h - small stores built by the storage writers alone, and dense references for them.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "algorithms/live_store.h"
+#include "algorithms/propagate.h"
+#include "storage/types.h"
+
+namespace unweave::testing {
+
+/// What a store shall contain; features row-major, rows of norm at most 1; labels empty or one a node.
+struct Sample {
+  std::string name;
+  NodeId nodes = 0;
+  std::set<std::pair<NodeId, NodeId>> edges;  ///< u < v
+  std::uint32_t columns = 0;
+  std::vector<float> features;
+  std::vector<std::int32_t> labels;
+  std::uint32_t classes = 0;
+};
+
+/// Random features of norm at most 1 (about a third of the entries zero) and labels for about `labelled` of the nodes.
+void add_features(Sample& sample, std::uint32_t columns, std::uint64_t seed, double labelled = 0.5);
+
+/// Families: empty, single node, path, star, complete, disconnected, hub, skewed random.
+[[nodiscard]] std::vector<Sample> sample_families(std::uint32_t columns);
+[[nodiscard]] Sample random_sample(NodeId nodes, double density, std::uint32_t columns, std::uint64_t seed);
+
+/// Writes the sample as generation 0 of a new store.
+void build_store(const std::filesystem::path& store, const Sample& sample);
+
+[[nodiscard]] PropagationSpec spec_of(std::uint32_t levels, bool all_rows, double rho = 0.5);
+
+/// Every sum of every level as 64-bit integers, [level - 1][node]; an empty row where the cone keeps none.
+using AllSums = std::vector<std::vector<std::vector<std::int64_t>>>;
+[[nodiscard]] AllSums sums_of(const Embedding& embedding, NodeId nodes);
+
+/// A fresh run by naive loops over sets, in 64-bit integers: shares no code with the engine.
+[[nodiscard]] AllSums naive_sums(const Sample& sample, std::uint32_t levels, bool all_rows, double rho = 0.5,
+                                 std::uint32_t scale_bits = 24);
+
+/// The same requests on the sample, by set operations; false when a request changes nothing.
+bool apply_naively(Sample& sample, const Request& request);
+
+}  // namespace unweave::testing

@@ -1,0 +1,48 @@
+// tools/build_report.cpp - the figures of a new store as JSON and as a table.
+#include "tools/build_report.h"
+
+#include <ostream>
+
+#include "tools/output.h"
+
+namespace unweave {
+
+void BuildMeasurement::print(const CommandLine& line, const ImportReport& report) {
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  const TransferredBytes moved = meter_.transferred();
+  if (line.common().json) {
+    nlohmann::ordered_json object;
+    object["nodes"] = report.nodes;
+    object["edges"] = report.edges;
+    object["arcs"] = 2 * report.edges;
+    object["features"] = report.features;
+    object["classes"] = report.classes;
+    object["edges_read"] = report.edges_read;
+    object["duplicates"] = report.duplicates;
+    object["self_loops"] = report.self_loops;
+    object["unlabelled_split_ids"] = report.unlabelled_split_ids;
+    object["bits_per_arc"] = report.edges > 0 ? nlohmann::ordered_json(report.bits_per_arc) : nullptr;
+    object["seconds"] = seconds;
+    object["peak_anonymous_bytes"] = meter_.peak_anonymous_bytes();
+    object["peak_file_bytes"] = meter_.peak_file_bytes();
+    object["bytes_read"] = moved.read;
+    object["bytes_written"] = moved.written;
+    write_json_line(line.out(), object);
+    return;
+  }
+  Table table;
+  table.add_row({"nodes", count_text(report.nodes)});
+  table.add_row({"edges", count_text(report.edges)});
+  table.add_row({"self loops dropped", count_text(report.self_loops)});
+  table.add_row({"duplicates dropped", count_text(report.duplicates)});
+  table.add_row({"features", count_text(report.features)});
+  table.add_row({"classes", count_text(report.classes)});
+  if (report.unlabelled_split_ids > 0)
+    table.add_row({"unlabelled split ids ignored", count_text(report.unlabelled_split_ids)});
+  if (report.edges > 0) table.add_row({"bits per arc", number_text(report.bits_per_arc)});
+  table.add_row({"time", seconds_text(seconds)});
+  table.add_row({"peak memory", bytes_text(meter_.peak_anonymous_bytes())});
+  table.print(line.out());
+}
+
+}  // namespace unweave

@@ -1,0 +1,141 @@
+// tools/import.cpp - `unweave import`: a store from files of edges, features, labels and splits.
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/store_import.h"
+#include "storage/error.h"
+#include "tools/build_report.h"
+#include "tools/commands.h"
+#include "tools/step_progress.h"
+
+namespace unweave {
+namespace {
+
+constexpr const char* kDescription =
+    "Builds a store in a new or empty folder. Edges are made undirected; repeated edges and self loops are dropped and\n"
+    "counted. Rows of features above norm 1 are scaled down to it. Every file may be plain, .gz or .zst; one may be -\n"
+    "for standard input. Without edges the store holds flat data.";
+constexpr const char* kExample =
+    "unweave import demo/debian.store --edges tests/data/debian-deps/edges.tsv.zst \\\n"
+    "    --features indptr=tests/data/debian-deps/feat_indptr.npy.zst,"
+    "indices=tests/data/debian-deps/feat_indices.npy.zst \\\n"
+    "    --columns 2575 --labels tests/data/debian-deps/labels.npy --classes 58 \\\n"
+    "    --split train=tests/data/debian-deps/train_idx.npy,test=tests/data/debian-deps/test_idx.npy";
+
+/// "a=x,b=y" with keys of `allowed`, none twice.
+std::map<std::string, InputFile> parse_files(const std::string& option, const std::string& text,
+                                             const std::set<std::string>& allowed) {
+  std::map<std::string, InputFile> files;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    const std::string part = text.substr(at, comma - at);
+    const std::size_t equals = std::min(part.find('='), part.size());
+    const std::string key = part.substr(0, equals);
+    std::string names;
+    for (const std::string& name : allowed) names += (names.empty() ? "" : ", ") + name;
+    if (!allowed.contains(key) || equals + 1 >= part.size())
+      throw UsageError("--" + option + ": '" + part + "' is not KEY=FILE with a key of " + names);
+    if (!files.emplace(key, InputFile{part.substr(equals + 1), {}}).second)
+      throw UsageError("--" + option + ": " + key + " is given twice");
+    at = comma + 1;
+  }
+  return files;
+}
+
+std::optional<InputFile> file_at(const std::map<std::string, InputFile>& files, const std::string& key) {
+  const auto found = files.find(key);
+  return found == files.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<InputFile> file_option(const CommandLine& line, const std::string& option) {
+  if (!line.has(option)) return std::nullopt;
+  return InputFile{line.get<std::string>(option), {}};
+}
+
+std::optional<std::uint64_t> count_option(const CommandLine& line, const std::string& option) {
+  return line.has(option) ? std::optional(line.get<Count>(option).value) : std::nullopt;
+}
+
+/// A CSR matrix is recognised by its keys.
+std::optional<std::variant<InputFile, CsrInput>> features_option(const CommandLine& line) {
+  const auto columns = count_option(line, "columns");
+  const std::string text = line.has("features") ? line.get<std::string>("features") : "";
+  const bool csr = text.starts_with("indptr=") || text.starts_with("indices=") || text.starts_with("values=");
+  if (columns && !csr) throw UsageError("--columns goes with --features indptr=F,indices=F[,values=F] only");
+  if (!line.has("features")) return std::nullopt;
+  if (!csr) return InputFile{text, {}};
+  const auto files = parse_files("features", text, {"indptr", "indices", "values"});
+  const auto indptr = file_at(files, "indptr");
+  const auto indices = file_at(files, "indices");
+  if (!indptr || !indices) throw UsageError("--features: give both indptr=F and indices=F");
+  if (!columns) throw UsageError("--features indptr=F,indices=F needs --columns C, the number of features");
+  return CsrInput{{*indptr, *indices, file_at(files, "values")}, *columns};
+}
+
+void require_one_pipe(const ImportOptions& options) {
+  std::vector<std::optional<InputFile>> files{options.edges, options.labels, options.train, options.valid, options.test};
+  if (options.features) {
+    if (const auto* csr = std::get_if<CsrInput>(&*options.features)) {
+      files.insert(files.end(), {csr->files.indptr, csr->files.indices, csr->files.values});
+    } else {
+      files.push_back(std::get<InputFile>(*options.features));
+    }
+  }
+  const auto pipes = std::count_if(files.begin(), files.end(), [](const auto& file) { return file && file->path == "-"; });
+  if (pipes > 1) throw UsageError("only one file can be -, standard input");
+}
+
+ImportOptions import_options(const CommandLine& line) {
+  const std::string order = line.get<std::string>("order");
+  if (order != "none") throw UsageError("--order " + order + ": only none in this version");
+  ImportOptions options;
+  options.edges = file_option(line, "edges");
+  options.features = features_option(line);
+  options.nodes = count_option(line, "nodes");
+  options.labels = file_option(line, "labels");
+  options.classes = count_option(line, "classes");
+  if (line.has("split")) {
+    const auto files = parse_files("split", line.get<std::string>("split"), {"train", "valid", "test"});
+    options.train = file_at(files, "train");
+    options.valid = file_at(files, "valid");
+    options.test = file_at(files, "test");
+  }
+  options.standardize = line.get<bool>("standardize");
+  require_one_pipe(options);
+  return options;
+}
+
+}  // namespace
+
+void run_import(CommandLine& line) {
+  line.describe(kDescription, {"STORE"}, kExample);
+  auto add = line.options().add_options();
+  const auto file = [] { return po::value<std::string>()->value_name("F"); };
+  const auto count = [](const char* name) { return po::value<Count>()->value_name(name); };
+  add("edges", file(), "text (two ids a line, # comments), .npy (m x 2 or 2 x m integers) or Matrix Market");
+  add("features", file(), "dense .npy N x F, .npz (CSR), or indptr=F,indices=F[,values=F] with --columns");
+  add("columns", count("C"), "number of features of a CSR matrix in separate arrays");
+  add("nodes", count("N"), "number of nodes; default: rows of the features, else of the labels, else largest id + 1");
+  add("labels", file(), "one class a node, .npy or text; -1 or NaN for none");
+  add("classes", count("C"), "number of classes; default: largest label + 1");
+  add("split", po::value<std::string>()->value_name("train=F,valid=F,test=F"),
+      "ids of each split, .npy or text; each may be left out; ids without a label are ignored");
+  add("order", po::value<std::string>()->value_name("ORDER")->default_value("none"), "order of nodes inside the store");
+  add("standardize", po::bool_switch(),
+      "columns to mean 0 and deviation 1, then the largest row norm to 1; for comparisons: certificates do not hold");
+  if (!line.parse()) return;
+  BuildMeasurement measurement;
+  const ImportOptions options = import_options(line);
+  MemoryBudget budget(line.common().memory_bytes);
+  StepProgress progress(line.error(), line.shows_progress());
+  const ImportReport report = import_store(line.positional(0), options, budget, progress);
+  progress.finish();
+  measurement.print(line, report);
+}
+
+}  // namespace unweave

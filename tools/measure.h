@@ -1,0 +1,32 @@
+// tools/measure.h - what every long command reports of itself: time, peaks of memory, bytes moved.
+#pragma once
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "engine/memory_peak.h"
+
+namespace unweave {
+
+class Measure {
+ public:
+  [[nodiscard]] double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+  [[nodiscard]] ProcessMeter& process() noexcept { return process_; }
+  /// Adds the common fields to a command's JSON line.
+  void report(nlohmann::ordered_json& json) {
+    const TransferredBytes bytes = process_.transferred();
+    json["seconds"] = seconds();
+    json["peak_anonymous_bytes"] = process_.peak_anonymous_bytes();
+    json["peak_file_bytes"] = process_.peak_file_bytes();
+    json["bytes_read"] = bytes.read;
+    json["bytes_written"] = bytes.written;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  ProcessMeter process_;
+};
+
+}  // namespace unweave

@@ -1,0 +1,128 @@
+// tools/stream.cpp - `unweave stream`: requests in order, in batches, one line a batch when it is durable.
+#include <chrono>
+#include <string>
+
+#include "algorithms/live_store.h"
+#include "storage/error.h"
+#include "storage/input/request_reader.h"
+#include "tools/commands.h"
+#include "tools/output.h"
+
+namespace unweave {
+namespace {
+
+StreamMode read_mode(const CommandLine& line) {
+  StreamMode mode;
+  if (line.has("r-max")) mode.r_max = line.get<Real>("r-max").value;
+  if (line.has("r-max-scale")) {
+    const auto& scale = line.get<std::string>("r-max-scale");
+    if (!line.has("r-max")) throw UsageError("--r-max-scale needs --r-max");
+    if (scale == "paper")
+      mode.scale = ThresholdScale::paper;
+    else if (scale == "code")
+      mode.scale = ThresholdScale::code;
+    else
+      throw UsageError("--r-max-scale must be paper or code");
+  }
+  return mode;
+}
+
+std::string text_of(const Request& request) {
+  static constexpr const char* kNames[] = {"", "edge", "node", "feature", "insert-edge"};
+  std::string text = std::string(kNames[static_cast<int>(request.kind)]) + " " + std::to_string(request.u);
+  if (request.kind == RequestKind::remove_edge || request.kind == RequestKind::insert_edge)
+    text += " " + std::to_string(request.v);
+  return text;
+}
+
+void refuse_if_strict(const CommandLine& line, const std::vector<Request>& requests, const BatchChanges& changes) {
+  if (!line.get<bool>("strict") || changes.rejected == 0) return;
+  throw DataError(line.get<std::string>("requests") + ": request " + std::to_string(changes.first_rejected + 1) +
+                  " of this batch (" + text_of(requests[changes.first_rejected]) +
+                  ") would change nothing; --strict rejects the batch of " + std::to_string(requests.size()) +
+                  ": mend the file or leave out --strict");
+}
+
+nlohmann::ordered_json line_of(std::uint64_t batch, const BatchReport& report, bool is_public) {
+  const BatchChanges& changes = report.changes;
+  nlohmann::ordered_json json = {{"batch", batch},
+                                 {"requests", changes.requests},
+                                 {"last_request", report.last_request},
+                                 {"applied", changes.applied},
+                                 {"rejected", changes.rejected},
+                                 {"edges_removed", changes.edges_removed},
+                                 {"nodes_removed", changes.nodes_removed},
+                                 {"features_removed", changes.features_removed},
+                                 {"edges_inserted", changes.edges_inserted}};
+  if (is_public) return json;
+  json["seconds_journal"] = report.seconds_journal;
+  json["seconds_propagate"] = report.seconds_propagate;
+  json["rows_touched"] = report.update.rows_touched;
+  json["arcs_visited"] = report.update.arcs_visited;
+  json["pushes"] = report.update.pushes;
+  json["plan"] = report.update.plan;
+  json["seconds_predicted"] = report.update.seconds_predicted;
+  return json;
+}
+
+}  // namespace
+
+void run_stream(CommandLine& line) {
+  line.describe("Applies requests in order, in batches; one line a batch when it is durable.", {"STORE"},
+                "echo 'edge 12 34' | unweave stream demo/debian.store --requests -");
+  auto add = line.options().add_options();
+  add("requests", po::value<std::string>()->value_name("F")->required(),
+      "file of `edge U V`, `node U`, `feature U`, `insert-edge U V`; - for standard input");
+  add("batch", po::value<Count>()->value_name("K")->default_value({100}), "requests a batch");
+  add("r-max", po::value<Real>()->value_name("R"), "lazy: leave residues up to R unpublished; without it exact");
+  add("r-max-scale", po::value<std::string>()->value_name("S"),
+      "paper: R of features scaled to |D^1/2 x|_1 = 1; code: R times the mean column 1-norm; else absolute");
+  add("strict", po::bool_switch(), "reject the whole batch of a request that cannot be applied, and stop");
+  add("public", po::bool_switch(), "print only what may be published");
+  if (!line.parse()) return;
+
+  const std::uint64_t batch_size = line.get<Count>("batch").value;
+  if (batch_size == 0) throw UsageError("--batch must be at least 1");
+  const StreamMode mode = read_mode(line);
+  MemoryBudget budget(line.common().memory_bytes);
+  LiveStore store(line.positional(0), Access::write, budget);
+  if (mode.r_max > 0) static_cast<void>(store.threshold(mode));
+  RequestReader reader(line.get<std::string>("requests"));
+
+  std::uint64_t batch = 0;
+  std::vector<Request> requests;
+  const auto send = [&] {
+    if (requests.empty()) return;
+    BatchChanges changes = store.resolve(requests);
+    refuse_if_strict(line, requests, changes);
+    const BatchReport report = store.apply(requests, std::move(changes), mode);
+    requests.clear();
+    ++batch;
+    if (line.common().json) {
+      write_json_line(line.out(), line_of(batch, report, line.get<bool>("public")));
+    } else {
+      line.out() << "batch " << batch << ": applied " << report.changes.applied << ", rejected "
+                 << report.changes.rejected << ", last request " << report.last_request;
+      if (!line.get<bool>("public"))
+        line.out() << ", propagation " << seconds_text(report.seconds_propagate) << ", rows "
+                   << count_text(report.update.rows_touched) << ", arcs " << count_text(report.update.arcs_visited);
+      line.out() << std::endl;
+    }
+  };
+  Request request;
+  try {
+    while (reader.next(request)) {
+      requests.push_back(request);
+      if (requests.size() == batch_size) send();
+    }
+  } catch (const InputError&) {
+    // What came before the bad line was asked for in good order.
+    send();
+    store.checkpoint();
+    throw;
+  }
+  send();
+  store.checkpoint();
+}
+
+}  // namespace unweave
