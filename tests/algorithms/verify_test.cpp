@@ -61,16 +61,21 @@ void stream(const fs::path& path, const std::vector<Request>& requests, double r
   if (checkpoint) store.checkpoint();
 }
 
-TinyStore small_contents() { return testing::random_store(40, 90, 2, 5); }
+TinyStore small_contents() {
+  TinyStore ring = testing::random_store(40, 0, 2, 5);
+  ring.edges.clear();
+  for (NodeId node = 0; node < 40; ++node) ring.edges.push_back({node, (node + 1) % 40});
+  return ring;
+}
 
 /// A store that has a file of every kind: changes, runs, counts, stale rows, and a journal with two records.
 void write_full_store(const fs::path& path) {
   testing::write_store(path, small_contents());
   testing::propagate_store(path, tiny_spec(3, false));
   stream(path, {{RequestKind::remove_edge, 0, 1}, {RequestKind::remove_node, 7, 0}, {RequestKind::insert_edge, 20, 39}},
-         0.05, true);
-  stream(path, {{RequestKind::remove_edge, 0, 2}}, 0.05, false);
-  stream(path, {{RequestKind::remove_feature, 9, 0}, {RequestKind::remove_edge, 0, 3}}, 0.05, false);
+         0.5, true);
+  stream(path, {{RequestKind::remove_edge, 10, 11}}, 0.5, false);
+  stream(path, {{RequestKind::remove_feature, 9, 0}, {RequestKind::remove_edge, 12, 13}}, 0.5, false);
 }
 
 std::vector<fs::path> files_of(const fs::path& store) {
