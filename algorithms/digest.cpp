@@ -107,8 +107,8 @@ class LeafHasher {
     contents_.features().read(nodes, 0, columns, values_.data());
     for (std::size_t row = 0; row < nodes.size(); ++row) {
       const std::span<const float> x(values_.data() + row * columns, columns);
-      const auto nonzeros = static_cast<std::uint32_t>(x.size()) -
-                            static_cast<std::uint32_t>(std::count(x.begin(), x.end(), 0.0F));
+      const auto nonzeros =
+          static_cast<std::uint32_t>(x.size()) - static_cast<std::uint32_t>(std::count(x.begin(), x.end(), 0.0F));
       words_.add(nonzeros);
       if (2 * std::uint64_t{nonzeros} >= columns) {
         std::uint32_t* out = words_.extend(columns);
@@ -129,8 +129,8 @@ class LeafHasher {
     std::array<std::uint32_t, kLeafNodes> splits{};
     std::uint32_t bit = 1;
     for (const auto* split : {&contents_.train(), &contents_.valid(), &contents_.test()}) {
-      for (auto it = std::lower_bound(split->begin(), split->end(), nodes.first); it != split->end() && *it < nodes.last;
-           ++it)
+      for (auto it = std::lower_bound(split->begin(), split->end(), nodes.first);
+           it != split->end() && *it < nodes.last; ++it)
         splits[*it - nodes.first] += bit;
       bit *= 2;
     }
@@ -207,7 +207,9 @@ void add_constants(const Manifest& manifest, const Embedding* embedding, Words& 
 
 }  // namespace
 
-std::string digest_text(const Digest& digest) { return to_hex(digest); }
+std::string digest_text(const Digest& digest) {
+  return to_hex(digest);
+}
 
 Digest content_digest(const Manifest& manifest, const Contents& contents, const Embedding* embedding) {
   if (sodium_init() < 0) throw ResourceError("libsodium does not start on this machine");
@@ -217,8 +219,8 @@ Digest content_digest(const Manifest& manifest, const Contents& contents, const 
     LeafHasher hasher(contents, embedding);
     for (std::size_t leaf = first; leaf < last; ++leaf) {
       const std::uint64_t node = std::uint64_t{leaf} * kLeafNodes;
-      leaves[leaf] = hasher.leaf({static_cast<NodeId>(node),
-                                  static_cast<NodeId>(std::min<std::uint64_t>(nodes, node + kLeafNodes))});
+      leaves[leaf] = hasher.leaf(
+          {static_cast<NodeId>(node), static_cast<NodeId>(std::min<std::uint64_t>(nodes, node + kLeafNodes))});
     }
   });
   Words constants;

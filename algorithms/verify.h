@@ -35,10 +35,10 @@ struct Finding {
 };
 
 struct VerifyReport {
-  std::uint64_t files = 0;  ///< read in full
-  std::uint64_t bytes = 0;  ///< of these files
-  std::uint64_t arcs = 0;   ///< of which the reverse was looked for
-  std::uint64_t rows = 0;   ///< of sums, computed again
+  std::uint64_t files = 0;   ///< read in full
+  std::uint64_t bytes = 0;   ///< of these files
+  std::uint64_t arcs = 0;    ///< of which the reverse was looked for
+  std::uint64_t rows = 0;    ///< of sums, computed again
   std::uint64_t counts = 0;  ///< of readers, counted again
   std::vector<Finding> findings;
   std::vector<std::string> remarks;  ///< unusual, but not wrong

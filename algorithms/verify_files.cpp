@@ -73,7 +73,8 @@ void check_files(const std::filesystem::path& store, const Manifest& m, VerifyRe
   files.each(m.feature_files, [&](const FileEntry& entry, std::size_t span) {
     FeatureFile(store, entry, span_range(m.nodes, span), m.features, m.sparse_features).verify();
   });
-  files.one(m.labels, [&](const FileEntry& entry) { static_cast<void>(read_labels(store, entry, m.nodes, m.classes)); });
+  files.one(m.labels,
+            [&](const FileEntry& entry) { static_cast<void>(read_labels(store, entry, m.nodes, m.classes)); });
   for (const auto* split : {&m.train, &m.valid, &m.test})
     files.one(*split, [&](const FileEntry& entry) { static_cast<void>(read_ids(store, entry, m.nodes)); });
   files.one(m.changes, [&](const FileEntry& entry) { static_cast<void>(read_changes(store, entry, m.nodes)); });

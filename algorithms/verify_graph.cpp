@@ -55,7 +55,9 @@ void for_arcs(const Graph& graph, std::size_t first, std::size_t last, const Use
   }
 }
 
-std::string arc_text(NodeId u, NodeId v) { return "arc " + std::to_string(u) + " -> " + std::to_string(v); }
+std::string arc_text(NodeId u, NodeId v) {
+  return "arc " + std::to_string(u) + " -> " + std::to_string(v);
+}
 
 void require_reverse(const Graph& graph, NodeId u, NodeId v, std::vector<NodeId>& list, FalseStatements& wrong) {
   graph.neighbours(v, list);
@@ -67,17 +69,18 @@ bool is_symmetric(const Graph& graph, VerifyReport& report) {
   if (sodium_init() < 0) throw ResourceError("libsodium does not start on this machine");
   std::array<std::uint64_t, 2> keys{};
   randombytes_buf(keys.data(), sizeof keys);
-  const ArcSums total = ordered_sum(graph.num_blocks(), kBlocksATask, ArcSums(), [&](std::size_t first, std::size_t last) {
-    ArcSums sums;
-    for_arcs(graph, first, last, [&](NodeId u, NodeId v) {
-      const std::uint64_t edge = std::uint64_t{std::min(u, v)} << 32 | std::max(u, v);
-      const std::uint64_t sign = u < v ? 1 : ~std::uint64_t{0};
-      sums.first += sign * split_mix(split_mix(edge + keys[0]) + keys[1]);
-      sums.second += sign * murmur_mix(murmur_mix(edge + keys[1]) + keys[0]);
-      ++sums.arcs;
-    });
-    return sums;
-  });
+  const ArcSums total =
+      ordered_sum(graph.num_blocks(), kBlocksATask, ArcSums(), [&](std::size_t first, std::size_t last) {
+        ArcSums sums;
+        for_arcs(graph, first, last, [&](NodeId u, NodeId v) {
+          const std::uint64_t edge = std::uint64_t{std::min(u, v)} << 32 | std::max(u, v);
+          const std::uint64_t sign = u < v ? 1 : ~std::uint64_t{0};
+          sums.first += sign * split_mix(split_mix(edge + keys[0]) + keys[1]);
+          sums.second += sign * murmur_mix(murmur_mix(edge + keys[1]) + keys[0]);
+          ++sums.arcs;
+        });
+        return sums;
+      });
   report.arcs += total.arcs;
   return total.first == 0 && total.second == 0;
 }

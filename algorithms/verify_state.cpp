@@ -148,9 +148,8 @@ void check_sums(const VerifyContext& context) {
         static_cast<void>(kept.load(nodes[i], sums.data()));
         const auto differs = std::mismatch(sums.begin(), sums.end(), total.begin());
         if (differs.first != sums.end())
-          wrong.add(nodes[i], row_text(level, nodes[i]) + ", column " +
-                                  std::to_string(differs.first - sums.begin()) + ": the sum is " +
-                                  std::to_string(*differs.first) + ", its terms add up to " +
+          wrong.add(nodes[i], row_text(level, nodes[i]) + ", column " + std::to_string(differs.first - sums.begin()) +
+                                  ": the sum is " + std::to_string(*differs.first) + ", its terms add up to " +
                                   std::to_string(*differs.second));
       }
     });

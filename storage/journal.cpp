@@ -1,5 +1,6 @@
 #include "storage/journal.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "storage/checksum.h"
@@ -56,9 +57,15 @@ std::uint64_t record_checksum(const RecordHeader& header, std::span<const std::b
   return result;
 }
 
-/// Nothing was written where the file had grown already.
-bool is_zero(const RecordHeader& record) {
-  return record.payload_bytes == 0 && record.sequence == 0 && record.checksum == 0;
+/// Nothing was written where the file had grown already: only zeros from `offset` to the end.
+bool is_unwritten(const File& file, std::uint64_t offset, std::uint64_t size) {
+  std::vector<std::byte> bytes(std::size_t{1} << 16);
+  for (; offset < size; offset += bytes.size()) {
+    bytes.resize(static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), size - offset)));
+    file.read_at(offset, bytes);
+    if (std::any_of(bytes.begin(), bytes.end(), [](std::byte byte) { return byte != std::byte{0}; })) return false;
+  }
+  return true;
 }
 
 /// A length that a batch after request `last` can have.
@@ -167,8 +174,10 @@ JournalEnd read_journal(const std::filesystem::path& store, const std::string& n
   while (size - at >= sizeof(RecordHeader)) {
     RecordHeader record{};
     file.read_at(at, std::as_writable_bytes(std::span(&record, 1)));
-    if (is_zero(record)) break;
-    if (!is_plausible(record, last)) fail("a record's length contradicts its number of requests");
+    if (!is_plausible(record, last)) {
+      if (is_unwritten(file, at, size)) break;
+      fail("a record's length contradicts its number of requests");
+    }
     const std::uint64_t left = size - at - sizeof record;
     if (record.payload_bytes > left) break;
     payload.resize(record.payload_bytes);

@@ -16,12 +16,14 @@ void run_export(CommandLine& line) {
                 "unweave export demo/debian.store --embeddings z.npy");
   auto add = line.options().add_options();
   add("embeddings", po::value<std::string>()->value_name("F.npy"), "float32, one row a node");
-  add("nodes", po::value<std::string>()->value_name("F"), "with --embeddings: ids (.npy or text) of the rows, in order");
+  add("nodes", po::value<std::string>()->value_name("F"),
+      "with --embeddings: ids (.npy or text) of the rows, in order");
   add("weights", po::value<RealList>()->value_name("W"),
       "with --embeddings: weights w_0,..,w_L instead of those of the store");
   add("edges", po::value<std::string>()->value_name("F.npy"), "int64 m x 2, each edge once, u < v");
   if (!line.parse()) return;
-  if (!line.has("embeddings") && !line.has("edges")) throw UsageError("nothing to export; give --embeddings or --edges");
+  if (!line.has("embeddings") && !line.has("edges"))
+    throw UsageError("nothing to export; give --embeddings or --edges");
   for (const char* option : {"nodes", "weights"})
     if (line.has(option) && !line.has("embeddings"))
       throw UsageError(std::string("--") + option + " needs --embeddings");
