@@ -17,7 +17,8 @@ namespace unweave {
 namespace {
 
 constexpr const char* kDescription =
-    "Builds a store in a new or empty folder. Edges are made undirected; repeated edges and self loops are dropped and\n"
+    "Builds a store in a new or empty folder. Edges are made undirected; repeated edges and self loops are dropped "
+    "and\n"
     "counted. Rows of features above norm 1 are scaled down to it. Every file may be plain, .gz or .zst; one may be -\n"
     "for standard input. Without edges the store holds flat data.";
 constexpr const char* kExample =
@@ -78,7 +79,8 @@ std::optional<std::variant<InputFile, CsrInput>> features_option(const CommandLi
 }
 
 void require_one_pipe(const ImportOptions& options) {
-  std::vector<std::optional<InputFile>> files{options.edges, options.labels, options.train, options.valid, options.test};
+  std::vector<std::optional<InputFile>> files{options.edges, options.labels, options.train, options.valid,
+                                              options.test};
   if (options.features) {
     if (const auto* csr = std::get_if<CsrInput>(&*options.features)) {
       files.insert(files.end(), {csr->files.indptr, csr->files.indices, csr->files.values});
@@ -86,7 +88,8 @@ void require_one_pipe(const ImportOptions& options) {
       files.push_back(std::get<InputFile>(*options.features));
     }
   }
-  const auto pipes = std::count_if(files.begin(), files.end(), [](const auto& file) { return file && file->path == "-"; });
+  const auto pipes =
+      std::count_if(files.begin(), files.end(), [](const auto& file) { return file && file->path == "-"; });
   if (pipes > 1) throw UsageError("only one file can be -, standard input");
 }
 
