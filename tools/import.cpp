@@ -31,18 +31,16 @@ constexpr const char* kExample =
 /// "a=x,b=y" with keys of `allowed`, none twice.
 std::map<std::string, InputFile> parse_files(const std::string& option, const std::string& text,
                                              const std::set<std::string>& allowed) {
+  const auto fail = [&](const std::string& what) { throw UsageError("--" + option + ": " + what); };
   std::map<std::string, InputFile> files;
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t comma = std::min(text.find(',', at), text.size());
     const std::string part = text.substr(at, comma - at);
     const std::size_t equals = std::min(part.find('='), part.size());
     const std::string key = part.substr(0, equals);
-    std::string names;
-    for (const std::string& name : allowed) names += (names.empty() ? "" : ", ") + name;
-    if (!allowed.contains(key) || equals + 1 >= part.size())
-      throw UsageError("--" + option + ": '" + part + "' is not KEY=FILE with a key of " + names);
-    if (!files.emplace(key, InputFile{part.substr(equals + 1), {}}).second)
-      throw UsageError("--" + option + ": " + key + " is given twice");
+    if (equals + 1 >= part.size()) fail("'" + part + "' is not KEY=FILE");
+    if (!allowed.contains(key)) fail("'" + part + "': unknown key '" + key + "'");
+    if (!files.emplace(key, InputFile{part.substr(equals + 1), {}}).second) fail(key + " is given twice");
     at = comma + 1;
   }
   return files;
