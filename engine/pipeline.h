@@ -11,7 +11,9 @@
 namespace unweave {
 
 /// Items that run_pipeline() keeps in memory at a time.
-[[nodiscard]] inline std::size_t pipeline_items() { return active_threads() + 2; }
+[[nodiscard]] inline std::size_t pipeline_items() {
+  return active_threads() + 2;
+}
 
 /// Calls produce(item) for one item after another until it returns false, transform(item) on any threads, and
 /// consume(item) in the order of production, one at a time. Items are made once, by Item(), and used again and again with
@@ -31,7 +33,8 @@ void run_pipeline(const Produce& produce, const Transform& transform, const Cons
     transform(*item);
     return item;
   });
-  const auto sink = tbb::make_filter<Item*, void>(tbb::filter_mode::serial_in_order, [&](Item* item) { consume(*item); });
+  const auto sink =
+      tbb::make_filter<Item*, void>(tbb::filter_mode::serial_in_order, [&](Item* item) { consume(*item); });
   tbb::parallel_pipeline(items.size(), source & work & sink);
 }
 

@@ -72,9 +72,7 @@ std::vector<FileEntry> build_shards(const std::filesystem::path& store, NodeId n
   PieceReader reader(nodes, arcs);
   std::optional<ShardWriter> writer;
   run_pipeline<Piece>([&](Piece& piece) { return reader.next(piece); },
-                      [](Piece& piece) {
-                        encode_lists(piece.counts, piece.targets, piece.encoded);
-                      },
+                      [](Piece& piece) { encode_lists(piece.counts, piece.targets, piece.encoded); },
                       [&](Piece& piece) {
                         if (!writer) writer.emplace(piece.shard, nodes);
                         writer->append(piece.encoded);

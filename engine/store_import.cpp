@@ -40,8 +40,9 @@ class NodeCount {
       throw InputError(file.path, what, std::to_string(count) + " nodes",
                        "a graph has 1 to " + std::to_string(kMostNodes) + " nodes");
     if (count_ && *count_ != count)
-      throw InputError(file.path, what, std::to_string(count) + " nodes, but " + source_ + " says " +
-                       std::to_string(*count_), "make them agree");
+      throw InputError(file.path, what,
+                       std::to_string(count) + " nodes, but " + source_ + " says " + std::to_string(*count_),
+                       "make them agree");
     if (count_) return;
     count_ = count;
     source_ = file.path.string() + " (" + what + ")";
@@ -140,8 +141,7 @@ class Import {
     }
     for (Split& split : splits) {
       if (!split.file) continue;
-      unlabelled_split_ids_ +=
-          std::erase_if(split.ids, [&](NodeId node) { return labels[node] == kNoLabel; });
+      unlabelled_split_ids_ += std::erase_if(split.ids, [&](NodeId node) { return labels[node] == kNoLabel; });
       split.entry = write_ids(builder_.path(), split.name, split.ids);
     }
   }
@@ -202,8 +202,7 @@ class Import {
     const auto standardization =
         measure_standardization([&] { return open_matrix(*options_.features); }, budget_, meter_);
     meter_.start("features", reader->rows(), "rows");
-    manifest.feature_files =
-        build_standardized_features(builder_.path(), *reader, standardization, budget_, meter_);
+    manifest.feature_files = build_standardized_features(builder_.path(), *reader, standardization, budget_, meter_);
   }
 
   const ImportOptions& options_;
@@ -217,7 +216,7 @@ class Import {
 }  // namespace
 
 BuildReport import_store(const std::filesystem::path& store, const ImportOptions& options, MemoryBudget& budget,
-                          WorkMeter& meter) {
+                         WorkMeter& meter) {
   if (!options.edges && !options.features && !options.labels && !options.nodes)
     throw UsageError("nothing to import: give --edges, --features, --labels or --nodes");
   if ((options.train || options.valid || options.test) && !options.labels)

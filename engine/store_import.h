@@ -38,6 +38,6 @@ struct ImportOptions {
 /// On any error nothing is left. Throws UsageError for options that do not fit together, InputError and DataError for
 /// files, ResourceError.
 BuildReport import_store(const std::filesystem::path& store, const ImportOptions& options, MemoryBudget& budget,
-                          WorkMeter& meter);
+                         WorkMeter& meter);
 
 }  // namespace unweave

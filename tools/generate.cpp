@@ -23,8 +23,7 @@ GraphModel model_option(const CommandLine& line) {
 
 std::uint64_t count_up_to(const CommandLine& line, const std::string& option, std::uint64_t most) {
   const std::uint64_t value = line.get<Count>(option).value;
-  if (value > most)
-    throw UsageError("--" + option + " " + std::to_string(value) + ": at most " + std::to_string(most));
+  if (value > most) throw UsageError("--" + option + " " + std::to_string(value) + ": at most " + std::to_string(most));
   return value;
 }
 
