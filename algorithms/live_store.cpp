@@ -83,7 +83,7 @@ UpdateReport LiveStore::propagate_batch(const BatchChanges& changes, const Strea
     return {};
   }
   const Threshold limits = threshold(mode);
-  Update update(*contents_, *embedding_, budget_, {path_, access_ == Access::write});
+  Update update(*contents_, *embedding_, budget_, {path_, access_ == Access::write ? Plan::automatic : Plan::push});
   UpdateReport flushed;
   // A smaller threshold than before finds stale rows above it; with the same one there are none.
   if (last_mode_ != mode && embedding_->stale_rows() > 0) flushed = update.flush(limits);
@@ -139,7 +139,7 @@ BatchReport LiveStore::apply(std::span<const Request> requests, BatchChanges cha
 
 UpdateReport LiveStore::flush() {
   if (!embedding_ || embedding_->stale_rows() == 0) return {};
-  Update update(*contents_, *embedding_, budget_, {path_, true});
+  Update update(*contents_, *embedding_, budget_, {path_});
   flushed_ = true;
   UpdateReport report = update.flush(Threshold(embedding_->columns(), 0));
   if (report.all_rows) drop_superseded();

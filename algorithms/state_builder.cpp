@@ -1,6 +1,7 @@
 #include "algorithms/state_builder.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -171,58 +172,89 @@ std::vector<NodeId> rows_of(NodeId nodes, const RowMask* wanted) {
   return ids;
 }
 
-}  // namespace
-
-SweepResult build_state(const std::filesystem::path& store, const Contents& contents, const SweepJob& job,
-                        MemoryBudget& budget) {
-  const Clock::time_point start = Clock::now();
-  const NodeId nodes = contents.num_nodes();
-  const BlockSource source = block_source(contents.graph());
+PropagationOptions options_of(const SweepJob& job, bool in_order) {
   PropagationOptions options;
   options.features = job.columns;
   options.hops = static_cast<int>(job.last_level - job.first_level + 1);
   options.scale_bits = static_cast<int>(job.scale_bits);
   options.wanted = job.wanted;
-  options.sweep.in_order = true;
-  const std::size_t tiles = plan_tiles(source, options, budget).tiles;
-  const auto mask = [&](std::uint32_t index) { return job.wanted.empty() ? nullptr : &job.wanted[index]; };
+  options.sweep.in_order = in_order;
+  return options;
+}
 
+/// Runs the sweep and times it without the filling of the first densities.
+SweepResult run_sweep(const Contents& contents, const SweepJob& job, const PropagationOptions& options,
+                      MemoryBudget& budget, const LevelSink& sink, const std::function<void()>& finish) {
+  const Clock::time_point start = Clock::now();
+  Stopwatch filling;
+  const TileFill fill = [&](TileColumns columns, NodeRange rows, std::int32_t* out) {
+    const Clock::time_point from = Clock::now();
+    job.fill(columns, rows, out);
+    filling.cover(from, Clock::now());
+  };
+  const BlockSource source = block_source(contents.graph());
+  SweepResult result;
+  result.tiles = plan_tiles(source, options, budget).tiles;
+  std::atomic<std::uint64_t> rows_done = 0;
+  propagation_sweep(source, options, budget, fill, [&](int level, TileColumns columns, const SumRows& rows) {
+    if (level == 1) filling.close();
+    sink(level, columns, rows);
+    rows_done += rows.nodes.size();
+    if (job.progress) job.progress(rows.nodes.size(), result.tiles);
+  });
+  filling.close();
+  finish();
+  result.rows = rows_done / std::max<std::uint64_t>(1, result.tiles);
+  result.seconds = std::chrono::duration<double>(Clock::now() - start).count() - filling.seconds();
+  return result;
+}
+
+}  // namespace
+
+SweepResult build_state_in_memory(const Contents& contents, const SweepJob& job, std::span<ResidentRows* const> rows,
+                                  MemoryBudget& budget) {
+  const LevelSink sink = [&](int level, TileColumns columns, const SumRows& sums) {
+    ResidentRows& out = *rows[static_cast<std::size_t>(level - 1)];
+    std::size_t wide = 0;
+    for (std::size_t i = 0; i < sums.nodes.size(); ++i) {
+      if (wide < sums.wide_nodes.size() && sums.wide_nodes[wide] == i)
+        out.put_wide(sums.nodes[i], columns.first, columns.count, sums.wide_sums + wide++ * columns.count);
+      else
+        out.put(sums.nodes[i], columns.first, columns.count, sums.sums + i * columns.count);
+    }
+  };
+  return run_sweep(contents, job, options_of(job, false), budget, sink, [&] {
+    for (ResidentRows* one : rows) one->finish();
+  });
+}
+
+SweepResult build_state(const std::filesystem::path& store, const Contents& contents, const SweepJob& job,
+                        MemoryBudget& budget) {
+  const NodeId nodes = contents.num_nodes();
+  const PropagationOptions options = options_of(job, true);
+  const std::size_t tiles = plan_tiles(block_source(contents.graph()), options, budget).tiles;
+  const auto mask = [&](std::size_t index) { return job.wanted.empty() ? nullptr : &job.wanted[index]; };
   std::vector<LevelWriter> writers;
   std::vector<TileSpool> spools;
   for (std::uint32_t level = job.first_level; level <= job.last_level; ++level) {
     writers.emplace_back(store, level, job.columns, nodes, mask(level - job.first_level));
     if (tiles > 1) spools.emplace_back(store, job.columns);
   }
-
-  Stopwatch filling;
-  SweepResult result;
-  result.tiles = tiles;
-  const TileFill fill = [&](TileColumns columns, NodeRange rows, std::int32_t* out) {
-    const Clock::time_point from = Clock::now();
-    job.fill(columns, rows, out);
-    filling.cover(from, Clock::now());
-  };
   const LevelSink sink = [&](int level, TileColumns columns, const SumRows& rows) {
-    if (level == 1) filling.close();
     const auto index = static_cast<std::size_t>(level - 1);
     if (tiles > 1)
       spools[index].add(columns, rows);
     else
       writers[index].add(rows.nodes, rows.sums, rows.wide_nodes, rows.wide_sums);
-    result.rows += rows.nodes.size();
-    if (job.progress) job.progress(rows.nodes.size(), tiles);
   };
-  propagation_sweep(source, options, budget, fill, sink);
-  filling.close();
-
-  for (std::size_t index = 0; index < writers.size(); ++index) {
-    if (tiles > 1) {
-      spools[index].assemble(rows_of(nodes, mask(static_cast<std::uint32_t>(index))), nodes, writers[index]);
+  std::vector<std::vector<FileEntry>> partitions;
+  SweepResult result = run_sweep(contents, job, options, budget, sink, [&] {
+    for (std::size_t index = 0; index < writers.size(); ++index) {
+      if (tiles > 1) spools[index].assemble(rows_of(nodes, mask(index)), nodes, writers[index]);
+      partitions.push_back(writers[index].finish());
     }
-    result.partitions.push_back(writers[index].finish());
-  }
-  result.rows /= std::max<std::size_t>(1, tiles);
-  result.seconds = std::chrono::duration<double>(Clock::now() - start).count() - filling.seconds();
+  });
+  result.partitions = std::move(partitions);
   return result;
 }
 

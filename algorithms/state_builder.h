@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "algorithms/propagation_sweep.h"
 #include "engine/contents.h"
 #include "engine/memory.h"
+#include "engine/resident_rows.h"
 #include "storage/sealed_file.h"
 
 namespace unweave {
@@ -31,6 +33,11 @@ struct SweepResult {
   std::uint64_t tiles = 0;
   double seconds = 0;                              ///< without the reading of the first densities
 };
+
+/// Computes the sums of the levels into memory; rows[i] takes level first_level + i. Throws ResourceError, DataError;
+/// the rows are then incomplete.
+[[nodiscard]] SweepResult build_state_in_memory(const Contents& contents, const SweepJob& job,
+                                                std::span<ResidentRows* const> rows, MemoryBudget& budget);
 
 /// Computes the sums of the levels and writes them as partitions of `store` (not yet durable). With more than one column
 /// tile, tiles are spooled to an unlinked file in the store and put together partition by partition.

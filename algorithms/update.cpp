@@ -134,7 +134,8 @@ bool Update::recompute_pays(std::uint32_t level, std::uint64_t arcs, UpdateRepor
   const LevelCost cost = predict_level(contents_.graph().num_arcs() + contents_.num_nodes(),
                                        embedding_.cone().rows(level), contents_.num_nodes(), arcs,
                                        embedding_.columns(), active_threads());
-  const bool pays = options_.may_recompute && cost.recompute_seconds < cost.push_seconds;
+  const bool pays = options_.plan == Plan::recompute ||
+                    (options_.plan == Plan::automatic && cost.recompute_seconds < cost.push_seconds);
   if (pays)
     report.seconds_predicted += cost.recompute_seconds * (embedding_.levels() - level + 1);
   else
@@ -160,10 +161,20 @@ void Update::recompute(std::uint32_t level, UpdateReport& report) {
         if (embedding_.cone().contains(l, node)) mask.insert(node);
     }
   }
-  const SweepResult result = build_state(options_.store, contents_, job, budget_);
-  for (std::uint32_t l = level; l <= levels; ++l) embedding_.level(l).replace(options_.store, result.partitions[l - level]);
+  std::vector<ResidentRows*> rows;
+  for (std::uint32_t l = level; l <= levels; ++l)
+    if (ResidentRows* one = embedding_.level(l).recompute_in_memory(budget_)) rows.push_back(one);
+  std::uint64_t summed = 0;
+  if (rows.size() == job.last_level - job.first_level + 1) {
+    summed = build_state_in_memory(contents_, job, rows, budget_).rows;
+  } else {
+    const SweepResult result = build_state(options_.store, contents_, job, budget_);
+    for (std::uint32_t l = level; l <= levels; ++l)
+      embedding_.level(l).replace(options_.store, result.partitions[l - level]);
+    summed = result.rows;
+  }
   for (std::uint32_t l = level - 1; l < levels; ++l) embedding_.stale(l).clear();
-  report.rows_touched += result.rows;
+  report.rows_touched += summed;
   report.arcs_visited += (contents_.graph().num_arcs() + contents_.num_nodes()) * (levels - level + 1);
   report.plan.resize(levels, "recompute");
   report.all_rows = true;

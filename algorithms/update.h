@@ -36,9 +36,12 @@ struct UpdateReport {
   std::vector<NodeId> changed;      ///< else the nodes whose embedding may have changed, sorted
 };
 
+/// How levels are brought up to date: by the planner, or always in one way.
+enum class Plan { automatic, push, recompute };
+
 struct UpdateOptions {
-  std::filesystem::path store;      ///< where a recomputation writes partitions
-  bool may_recompute = true;        ///< false for readers, which must not write
+  std::filesystem::path store;  ///< where a recomputation that does not fit in memory writes partitions
+  Plan plan = Plan::automatic;  ///< push for readers, which must not write
 };
 
 class Update {

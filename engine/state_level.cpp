@@ -5,21 +5,11 @@
 #include <cstring>
 #include <limits>
 
+#include "engine/narrow_sums.h"
 #include "storage/error.h"
 #include "storage/store_layout.h"
 
 namespace unweave {
-namespace {
-
-bool fits_narrow(const std::int64_t* sums, std::uint32_t columns) noexcept {
-  // Branch-free, so that it vectorises: a sum fits iff narrowing and widening again changes nothing.
-  std::int64_t difference = 0;
-  for (std::uint32_t c = 0; c < columns; ++c) difference |= sums[c] ^ static_cast<std::int32_t>(sums[c]);
-  return difference == 0;
-}
-
-}  // namespace
-
 StateLevel::StateLevel(const std::filesystem::path& folder, const Manifest& manifest, std::uint32_t level,
                        const Run& run)
     : level_(level),
@@ -41,12 +31,14 @@ StateLevel::StateLevel(const std::filesystem::path& folder, const Manifest& mani
 }
 
 bool StateLevel::contains(NodeId node) const noexcept {
+  if (resident_) return resident_->contains(node);
   const std::uint32_t slot = table_.find(node);
   if (slot == RowTable::kEmpty) return partitions_[node / span_].contains(node);
   return slot != kDropped;
 }
 
 StateRow StateLevel::row(NodeId node) const {
+  if (resident_) return resident_->row(node);
   const std::uint32_t slot = table_.find(node);
   if (slot == RowTable::kEmpty) return partitions_[node / span_].row(node);
   if (slot == kDropped) return {};
@@ -65,6 +57,10 @@ bool StateLevel::load(NodeId node, std::int64_t* out) const {
 }
 
 void StateLevel::prepare(NodeId node) {
+  if (resident_) {
+    resident_->insert(node);
+    return;
+  }
   const std::uint32_t present = table_.find(node);
   if (present != RowTable::kEmpty && present != kDropped) return;
   std::uint32_t slot = slots_;
@@ -89,6 +85,10 @@ void StateLevel::prepare(NodeId node) {
 }
 
 void StateLevel::store(NodeId node, const std::int64_t* sums) {
+  if (resident_) {
+    resident_->store(node, sums);
+    return;
+  }
   const std::uint32_t slot = table_.find(node);
   assert(slot < slots_);
   if (fits_narrow(sums, columns_)) {
@@ -107,6 +107,10 @@ void StateLevel::store(NodeId node, const std::int64_t* sums) {
 }
 
 void StateLevel::drop(NodeId node) {
+  if (resident_) {
+    resident_->drop(node);
+    return;
+  }
   const std::uint32_t slot = table_.find(node);
   if (slot < slots_) {
     free_slots_.push_back(slot);
@@ -114,6 +118,26 @@ void StateLevel::drop(NodeId node) {
     is_wide_[slot] = 0;
   }
   table_.set(node, partitions_[node / span_].contains(node) ? kDropped : RowTable::kEmpty);
+}
+
+ResidentRows* StateLevel::recompute_in_memory(MemoryBudget& budget) {
+  if (!resident_) {
+    // Half of what is free stays free: tiles, pairs and rows of the next batches need it.
+    if (ResidentRows::bytes(nodes_, columns_) > budget.available() / 2) return nullptr;
+    resident_ = std::make_unique<ResidentRows>(nodes_, columns_, budget);
+    forget_overlay();
+  }
+  resident_->clear();
+  return resident_.get();
+}
+
+void StateLevel::forget_overlay() {
+  table_.clear();
+  slabs_.clear();
+  free_slots_.clear();
+  is_wide_.clear();
+  wide_.clear();
+  slots_ = 0;
 }
 
 std::uint64_t StateLevel::overlay_bytes() const noexcept {
@@ -126,12 +150,8 @@ void StateLevel::replace(const std::filesystem::path& folder, const std::vector<
     opened.emplace_back(folder, partitions[i], level_, span_range(nodes_, i), columns_);
   std::swap(partitions_, opened);
   entries_ = partitions;
-  table_.clear();
-  slabs_.clear();
-  free_slots_.clear();
-  is_wide_.clear();
-  wide_.clear();
-  slots_ = 0;
+  resident_.reset();
+  forget_overlay();
 }
 
 FileEntry StateLevel::rewrite(const std::filesystem::path& folder, const StatePartition& partition) const {
@@ -155,6 +175,10 @@ std::vector<FileEntry> StateLevel::checkpoint(const std::filesystem::path& folde
   std::vector<FileEntry> files = entries_;
   for (std::size_t i = 0; i < partitions_.size(); ++i) {
     const StatePartition& partition = partitions_[i];
+    if (resident_) {
+      files[i] = rewrite(folder, partition);
+      continue;
+    }
     std::size_t dirty = 0;
     table_.for_each(partition.range(), [&](NodeId, std::uint32_t) { ++dirty; });
     // Past a quarter, rewriting the partition costs at most four times what the run would, and every later open is

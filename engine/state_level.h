@@ -1,4 +1,5 @@
-// engine/state_level.h - the exact sums S of one level: immutable partitions under an overlay of dirty rows.
+// engine/state_level.h - the exact sums S of one level: immutable partitions under an overlay of dirty rows, or, after a
+// recomputation that fitted the budget, all rows in memory.
 //
 // A row is kept in 32 bits where all its sums fit and in 64 bits else: a function of its present value. Reads may run on
 // any number of threads at once. Writes: prepare() the rows one after the other, then store() distinct prepared rows on
@@ -13,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/resident_rows.h"
 #include "engine/row_table.h"
 #include "storage/manifest.h"
 #include "storage/run_file.h"
@@ -42,6 +44,9 @@ class StateLevel {
 
   [[nodiscard]] std::uint64_t overlay_bytes() const noexcept;
 
+  /// Room in memory for all rows, to be filled by a recomputation, if the budget has it to spare; else null. The rows
+  /// there were are forgotten.
+  ResidentRows* recompute_in_memory(MemoryBudget& budget);
   /// Takes new partitions, one a span, written from a sweep; the overlay is forgotten.
   void replace(const std::filesystem::path& folder, const std::vector<FileEntry>& partitions);
   /// Makes files of the present contents: partitions with many dirty rows (with any, when `fold` is set) are written
@@ -56,6 +61,7 @@ class StateLevel {
   [[nodiscard]] std::int32_t* slot_row(std::uint32_t slot) const noexcept {
     return slabs_[slot / kSlabRows].get() + (slot % kSlabRows) * columns_;
   }
+  void forget_overlay();
   FileEntry rewrite(const std::filesystem::path& folder, const StatePartition& partition) const;
 
   std::uint32_t level_;
@@ -64,7 +70,8 @@ class StateLevel {
   NodeId span_;
   std::vector<FileEntry> entries_;
   std::vector<StatePartition> partitions_;
-  RowTable table_;
+  std::unique_ptr<ResidentRows> resident_;  ///< holds every row when set
+  RowTable table_;                          ///< dirty rows, since the last recomputation or checkpoint
   std::vector<std::unique_ptr<std::int32_t[]>> slabs_;
   std::uint32_t slots_ = 0;
   std::vector<std::uint32_t> free_slots_;

@@ -8,6 +8,7 @@ namespace unweave {
 std::span<const Command> all_commands() {
   static const std::vector<Command> table = {
       {"import", "build a store from files of edges, features, labels and splits", run_import},
+      {"generate", "build a synthetic store: R-MAT or a stochastic block model", run_generate},
       {"info", "say what a store holds", run_info},
       {"propagate", "compute the embedding of every level anew", run_propagate},
       {"stream", "remove edges, nodes and features, insert edges", run_stream},

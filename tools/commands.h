@@ -12,6 +12,7 @@ namespace unweave {
 
 void run_bench(CommandLine& line);
 void run_export(CommandLine& line);
+void run_generate(CommandLine& line);
 void run_import(CommandLine& line);
 void run_info(CommandLine& line);
 void run_propagate(CommandLine& line);

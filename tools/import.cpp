@@ -129,13 +129,13 @@ void run_import(CommandLine& line) {
   add("standardize", po::bool_switch(),
       "columns to mean 0 and deviation 1, then the largest row norm to 1; for comparisons: certificates do not hold");
   if (!line.parse()) return;
-  BuildMeasurement measurement;
+  Measure measure;
   const ImportOptions options = import_options(line);
   MemoryBudget budget(line.common().memory_bytes);
   StepProgress progress(line.error(), line.shows_progress());
-  const ImportReport report = import_store(line.positional(0), options, budget, progress);
+  const BuildReport report = import_store(line.positional(0), options, budget, progress);
   progress.finish();
-  measurement.print(line, report);
+  print_build_report(line, report, measure);
 }
 
 }  // namespace unweave

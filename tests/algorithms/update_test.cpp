@@ -144,6 +144,39 @@ TEST_SUITE("unit") {
     }
   }
 
+  TEST_CASE("pushing, recomputing in memory and recomputing into files give the same integers") {
+    for (const Sample& original : testing::sample_families(6)) {
+      const std::vector<Request> requests = random_requests(original, 30, 3);
+      Sample after = original;
+      for (const Request& request : requests) testing::apply_naively(after, request);
+      for (const bool all_rows : {true, false}) {
+        const testing::AllSums fresh = testing::naive_sums(after, 3, all_rows);
+        const testing::TempDir folder;
+        testing::build_store(folder / "s", original);
+        propagate_sample(folder / "s", testing::spec_of(3, all_rows));
+        const Manifest manifest = read_manifest(folder / "s");
+        for (const Plan plan : {Plan::push, Plan::recompute, Plan::automatic}) {
+          // The small budget has no room for resident rows, and cuts the columns into several tiles.
+          for (const std::uint64_t memory : {kMemory, std::uint64_t{6} << 20}) {
+            CAPTURE(original.name);
+            CAPTURE(all_rows);
+            CAPTURE(static_cast<int>(plan));
+            CAPTURE(memory);
+            MemoryBudget budget(memory);
+            Contents contents(folder / "s", manifest);
+            Embedding embedding(folder / "s", manifest, contents);
+            Update update(contents, embedding, budget, {folder / "s", plan});
+            for (std::size_t at = 0; at < requests.size(); at += 10) {
+              const BatchChanges changes = resolve_batch(contents, std::span(requests).subspan(at, 10));
+              update.apply(changes, Threshold(original.columns, 0));
+            }
+            CHECK(testing::sums_of(embedding, original.nodes) == fresh);
+          }
+        }
+      }
+    }
+  }
+
   TEST_CASE("requests are applied and rejected as the naive sample does") {
     const Sample original = testing::random_sample(40, 0.1, 3, 9);
     const std::vector<Request> requests = random_requests(original, 200, 77);

@@ -1,0 +1,25 @@
+// algorithms/conjugate_gradient.h - preconditioned conjugate gradients for all classes at once.
+#pragma once
+
+#include <functional>
+#include <span>
+
+#include "algorithms/preconditioner.h"
+
+namespace unweave {
+
+/// Column j of the argument belongs to class classes[j]; returns the matrix of that class times it.
+using ClassOperator = std::function<Matrix(const Matrix&, std::span<const std::size_t>)>;
+
+struct CgResult {
+  Matrix solution;  ///< F x C; zero where the right-hand side met its tolerance already
+  int passes = 0;   ///< products with the rows
+};
+
+/// Solves A_c x_c = b_c for every class until the recursive residual |b_c - A_c x_c|_2 <= tolerance[c]. Each class has
+/// its own scalars; a finished class leaves the product. The recursion drifts from the true residual by the operator's
+/// rounding: measure the result where it matters.
+[[nodiscard]] CgResult conjugate_gradient(const ClassOperator& apply, const Preconditioner& preconditioner,
+                                          const Matrix& right, const Vector& tolerance, int most_passes);
+
+}  // namespace unweave

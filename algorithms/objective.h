@@ -1,0 +1,84 @@
+// algorithms/objective.h - the strongly convex objective of every linear solver, its derivatives and their float error.
+//
+//   F(W) = sum_i sum_c l(z_i . w_c, y_ic) + (mu/2) |W|_F^2 + <B, W>,   y_ic = +1 iff row i has label c, else -1.
+//
+// Shapes: Z is n x F float32, W and B are F x C float64. All passes are parallel and equal to the bit for any number of
+// threads; memory beside the rows is O(F C lanes + block) with at most 64 lanes (row_sweep.h).
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "algorithms/head.h"
+#include "algorithms/matrix.h"
+#include "algorithms/training_set.h"
+
+namespace unweave {
+
+struct Objective {
+  Rows rows;
+  std::size_t classes = 1;
+  Head head = Head::kLogistic;
+  double mu = 0;                   ///< strong convexity: lambda * max(1, n)
+  const Matrix* linear = nullptr;  ///< B of objective perturbation, or none
+};
+
+/// mu of a training set: lambda * n, and lambda when no row is left, so that the minimiser is 0 and not undefined.
+[[nodiscard]] double strong_convexity(double lambda, std::size_t rows) noexcept;
+
+struct Gradient {
+  Matrix value;             ///< computed gradient
+  double error = 0;         ///< >= |computed - exact|_F
+  double slope_norm = 0;    ///< |R|_F, R_ic = l'(z_i . w_c), rounded up
+  double norm = 0;          ///< |computed|_F, rounded up
+  Vector class_norm;        ///< |computed column|_2
+  Vector class_slope_norm;  ///< |R column|_2
+};
+
+/// F(W) in float64 without an error bound.
+[[nodiscard]] double objective_value(const Objective& objective, const Matrix& weights);
+
+/// Gradient with a rigorous bound of its rounding error. With u = 2^-53, gamma_n = n u / (1 - n u), margins m_ic and
+/// computed slopes r_ic:
+///   margins  |fl(m_ic) - m_ic| <= gamma_F |z_i| |w_c|                       (inner products of length F in any order)
+///   slopes   |fl(r_ic) - r_ic| <= 16 u |r_ic| + 1e-300 + 1.01 s_ic gamma_F |z_i| |w_c|, since |d ln l''/dm| <= 1 moves
+///            the curvature s_ic by a factor of at most 1.01 over an interval of 0.009 (beyond it: max l'' instead)
+///   sum      |fl(Z^T r) - Z^T r|_F <= gamma_D sum_i |z_i| |r_i|, D the depth of the fixed summation tree (row_sweep.h)
+///   rest     mu W and B: gamma_3 (|Z^T r| + |mu W| + |B|)
+/// and an error of r_i reaches the gradient times |z_i|. The bound itself is inflated for its own rounding.
+[[nodiscard]] Gradient gradient_with_error(const Objective& objective, const Matrix& weights);
+
+/// Hessian of F at fixed weights, for all classes at once. Products with rows run in float32: they steer conjugate
+/// gradients, whose result is always measured in float64.
+class HessianOperator {
+ public:
+  /// Keeps the curvatures (n x C floats) when they fit `cache_bytes`, else computes them again in every product.
+  HessianOperator(const Objective& objective, const Matrix& weights, std::size_t cache_bytes = std::size_t{64} << 20);
+
+  /// Column j of `direction` belongs to class classes[j]; returns (Z^T S_c Z + mu I) d_c for each.
+  [[nodiscard]] Matrix apply(const Matrix& direction, std::span<const std::size_t> classes) const;
+  /// Diagonal of every class, F x C.
+  [[nodiscard]] Matrix diagonal() const;
+  /// Per class, sum_i s_ic |z_i|^2 / sum_i |z_i|^2; 0 without rows.
+  [[nodiscard]] Vector mean_curvature() const;
+  [[nodiscard]] const Objective& objective() const noexcept { return objective_; }
+
+ private:
+  void curvature_of_block(const float* block, std::size_t first, std::size_t count,
+                          std::span<const std::size_t> classes, const FloatMatrix& weights, float* out) const;
+  [[nodiscard]] FloatMatrix columns(std::span<const std::size_t> classes) const;
+
+  Objective objective_;
+  FloatMatrix weights_;
+  std::vector<float> cache_;  // n x C, empty when recomputed
+};
+
+/// Float64 action of the Hessian at `weights` on `step` and what the second-order bounds need of it.
+struct CurvatureAction {
+  Matrix product;             ///< H step
+  Vector image_norm;          ///< per class |Z s_c|_2
+  Vector squared_image_norm;  ///< per class |(Z s_c) o (Z s_c)|_2
+};
+[[nodiscard]] CurvatureAction curvature_action(const Objective& objective, const Matrix& weights, const Matrix& step);
+
+}  // namespace unweave

@@ -1,0 +1,69 @@
+// algorithms/row_sweep.h - one parallel pass over training rows whose sums do not depend on the number of threads.
+//
+// Rows are cut into lanes, lanes into blocks; the cut is a function of the shape alone. A lane adds its blocks in order
+// into its own part, the parts are added in lane order. Memory beside the rows: one part a lane, one block a thread.
+#pragma once
+
+#include <algorithm>
+#include <type_traits>
+#include <vector>
+
+#include "algorithms/training_set.h"
+#include "engine/parallel.h"
+
+namespace unweave {
+
+struct RowCut {
+  std::size_t lanes = 0;
+  std::size_t lane_rows = 0;
+  std::size_t block_rows = 0;
+
+  /// Roundings on the path of one product z_i * r_i into a sum over all rows.
+  [[nodiscard]] double depth() const noexcept {
+    const std::size_t blocks = block_rows == 0 ? 0 : (lane_rows + block_rows - 1) / block_rows;
+    return static_cast<double>(block_rows + blocks + lanes + 1);
+  }
+};
+
+[[nodiscard]] inline RowCut cut_rows(std::size_t count, std::size_t features) {
+  constexpr std::size_t kBlockBytes = std::size_t{2} << 20;  // a float64 block stays near the cores
+  constexpr std::size_t kMinLane = 256, kMinManyLanes = 4096;
+  if (count == 0) return {};
+  RowCut cut;
+  cut.lanes = std::min<std::size_t>(16, (count + kMinLane - 1) / kMinLane);
+  cut.lanes = std::max(cut.lanes, std::min<std::size_t>(64, count / kMinManyLanes));
+  cut.lane_rows = (count + cut.lanes - 1) / cut.lanes;
+  cut.block_rows = std::clamp<std::size_t>(kBlockBytes / (features * sizeof(double)), 64, 512);
+  cut.block_rows = std::min(cut.block_rows, cut.lane_rows);
+  return cut;
+}
+
+/// Adds body(block, first, count, part) over all blocks: `block` holds rows first..first+count-1 as Scalar (float: the
+/// rows themselves, double: an exact copy). Part is copyable from `zero` and has +=.
+template <class Scalar, class Part, class Body>
+[[nodiscard]] Part sweep_rows(const Rows& rows, const Part& zero, const Body& body) {
+  static_assert(std::is_same_v<Scalar, float> || std::is_same_v<Scalar, double>);
+  const RowCut cut = cut_rows(rows.count, rows.features);
+  std::vector<Part> parts(cut.lanes, zero);
+  parallel_ranges(0, cut.lanes, 1, [&](std::size_t first_lane, std::size_t last_lane) {
+    std::vector<Scalar> copy;
+    for (std::size_t lane = first_lane; lane < last_lane; ++lane) {
+      const std::size_t end = std::min(rows.count, (lane + 1) * cut.lane_rows);
+      for (std::size_t first = lane * cut.lane_rows; first < end; first += cut.block_rows) {
+        const std::size_t count = std::min(cut.block_rows, end - first);
+        const float* source = rows.values + first * rows.features;
+        if constexpr (std::is_same_v<Scalar, float>) {
+          body(source, first, count, parts[lane]);
+        } else {
+          copy.assign(source, source + count * rows.features);
+          body(copy.data(), first, count, parts[lane]);
+        }
+      }
+    }
+  });
+  Part total = zero;
+  for (const Part& part : parts) total += part;
+  return total;
+}
+
+}  // namespace unweave

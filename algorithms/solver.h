@@ -1,0 +1,105 @@
+// algorithms/solver.h - the interface of every learner that can unlearn, and the registry of their names.
+//
+// A caller fits once, then hands over each batch in order. A report with flush_needed means: nothing was done to the
+// model, because the lazy embedding is too far from the exact one; flush the store, build rows and change anew against
+// the rows the model absorbed last, and call again.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "algorithms/head.h"
+#include "algorithms/matrix.h"
+#include "algorithms/random_source.h"
+#include "algorithms/residual_bounds.h"
+#include "algorithms/training_set.h"
+
+namespace unweave {
+
+enum class BoundRule {
+  kCorrected,  ///< bounds that hold, joint over the classes: sqrt(sum of squares) against the budget
+  kPaper,      ///< bounds as printed, class sum against classes * budget; never certified
+};
+
+/// "corrected" or "paper". Throws UsageError for other names.
+[[nodiscard]] BoundRule parse_bound(std::string_view name);
+
+/// Every solver runs with the defaults alone.
+struct SolverOptions {
+  Head head = Head::kLogistic;
+  double epsilon = 1;
+  double delta = 1e-4;
+  double lambda = 1e-3;  ///< per training row: the objective holds (lambda n / 2) |W|^2
+  double tau = 1e-6;     ///< gradient norm to which a minimisation is finished
+  double alpha = 0.1;    ///< noise level in the objective, for the solvers that have one
+  BoundRule bound = BoundRule::kCorrected;
+  bool standardized = false;          ///< features were scaled by statistics of the data: nothing is certified
+  std::optional<std::uint64_t> seed;  ///< reproducible noise; marks every report for_tests
+};
+
+/// A learnt model: plain fields, so that a store can write them. `published` is what users may see; the rest is private.
+struct Model {
+  std::string solver;
+  Head head = Head::kLogistic;
+  std::size_t trained_rows = 0;  ///< n_t that the model stands on
+  std::uint64_t releases = 0;    ///< models published so far: no noise is ever drawn twice
+  std::uint64_t sequence = 0;    ///< request that the model has absorbed; kept by the caller
+  Matrix published;              ///< F x C
+
+  // Objective perturbation alone.
+  Matrix objective_noise;      ///< B, F x C
+  Vector accumulated;          ///< per class, corrected residual bound since the last training
+  Vector accumulated_printed;  ///< the same by the printed terms
+  double spectral_bound = 0;   ///< >= |Z|_2 of the rows absorbed last
+  double spectral_fresh = 0;   ///< its value when it was computed from the rows
+};
+
+/// What one fit or one batch did, and what may be said about it.
+struct StepReport {
+  bool certified = false;
+  std::optional<std::string> claim;  ///< the theorem it rests on, or the paper's own claim; none: nothing is claimed
+  bool for_tests = false;            ///< noise came from a seed
+  double epsilon = 0;
+  double delta = 0;
+  double budget = 0;          ///< largest residual bound that the claim allows
+  double residual_bound = 0;  ///< reached
+  bool retrained = false;
+  bool flush_needed = false;
+  std::map<std::string, double> terms;  ///< every part of the bound and every constant of the noise, by name
+  int passes = 0;                       ///< readings of all training rows
+  int steps = 0;                        ///< Newton steps
+};
+
+struct Fit {
+  Model model;
+  StepReport report;
+};
+
+class Solver {
+ public:
+  virtual ~Solver() = default;
+  [[nodiscard]] virtual std::string_view name() const noexcept = 0;
+  /// Trains from nothing. When the report says flush_needed the model is empty.
+  [[nodiscard]] virtual Fit fit(const TrainingSet& rows, const ApproximationError& lazy) const = 0;
+  /// Brings a model of this solver from the rows before a batch to `after`. Throws UsageError when model, rows and
+  /// change do not belong together.
+  [[nodiscard]] virtual StepReport absorb(Model& model, const TrainingSet& after, const BatchChange& change,
+                                          const ApproximationError& lazy) const = 0;
+};
+
+/// newton, retrain, scalegun, cgu, ceu. Throws UsageError for other names and for options out of range.
+[[nodiscard]] std::unique_ptr<Solver> make_solver(std::string_view name, const SolverOptions& options);
+[[nodiscard]] std::vector<std::string_view> solver_names();
+
+/// Noise for release number `release` of a model: from the system, or from the options' seed and this number.
+[[nodiscard]] RandomSource noise_source(const SolverOptions& options, std::uint64_t release);
+
+/// Throws UsageError unless `model` was trained by `name` on rows of this shape.
+void check_model(const Model& model, std::string_view name, const TrainingSet& after, const BatchChange& change);
+
+}  // namespace unweave

@@ -1,0 +1,75 @@
+#include "engine/resident_rows.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "engine/narrow_sums.h"
+
+namespace unweave {
+
+std::uint64_t ResidentRows::bytes(NodeId nodes, std::uint32_t columns) noexcept {
+  return HugeBuffer::charge(std::uint64_t{nodes} * columns * sizeof(std::int32_t)) + std::uint64_t{nodes} * 5 / 4;
+}
+
+ResidentRows::ResidentRows(NodeId nodes, std::uint32_t columns, MemoryBudget& budget)
+    : columns_(columns),
+      rows_(std::uint64_t{nodes} * columns * sizeof(std::int32_t), budget, "sums of one level in memory"),
+      members_(std::size_t{nodes} / 64 + 1),
+      is_wide_(nodes) {}
+
+void ResidentRows::clear() {
+  std::fill(members_.begin(), members_.end(), 0);
+  for (const auto& [node, row] : wide_) is_wide_[node] = 0;
+  wide_.clear();
+}
+
+void ResidentRows::insert(NodeId node) { members_[node / 64] |= std::uint64_t{1} << (node % 64); }
+
+void ResidentRows::put(NodeId node, std::size_t first, std::size_t width, const std::int32_t* sums) {
+  insert(node);
+  std::memcpy(at(node) + first, sums, width * sizeof(std::int32_t));
+}
+
+void ResidentRows::put_wide(NodeId node, std::size_t first, std::size_t width, const std::int64_t* sums) {
+  insert(node);
+  std::fill_n(at(node) + first, width, 0);
+  is_wide_[node] = 1;
+  const std::scoped_lock lock(wide_mutex_);
+  auto& row = wide_[node];
+  row.resize(columns_);
+  std::copy_n(sums, width, row.begin() + static_cast<std::ptrdiff_t>(first));
+}
+
+void ResidentRows::finish() {
+  for (auto& [node, row] : wide_)
+    for (std::uint32_t c = 0; c < columns_; ++c) row[c] += at(node)[c];  // zero wherever the tile was wide
+}
+
+StateRow ResidentRows::row(NodeId node) const {
+  if (!contains(node)) return {};
+  if (is_wide_[node] == 0) return {at(node), nullptr};
+  const std::scoped_lock lock(wide_mutex_);
+  return {nullptr, wide_.find(node)->second.data()};
+}
+
+void ResidentRows::store(NodeId node, const std::int64_t* sums) {
+  if (fits_narrow(sums, columns_)) {
+    for (std::uint32_t c = 0; c < columns_; ++c) at(node)[c] = static_cast<std::int32_t>(sums[c]);
+    if (is_wide_[node] == 0) return;
+    const std::scoped_lock lock(wide_mutex_);
+    wide_.erase(node);
+    is_wide_[node] = 0;
+    return;
+  }
+  const std::scoped_lock lock(wide_mutex_);
+  wide_[node].assign(sums, sums + columns_);
+  is_wide_[node] = 1;
+}
+
+void ResidentRows::drop(NodeId node) {
+  members_[node / 64] &= ~(std::uint64_t{1} << (node % 64));
+  if (is_wide_[node] != 0) wide_.erase(node);
+  is_wide_[node] = 0;
+}
+
+}  // namespace unweave

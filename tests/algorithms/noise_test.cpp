@@ -1,0 +1,235 @@
+// tests/algorithms/noise_test.cpp - the privacy curve, the exact sampler and the release, each against slow twins.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+#include <map>
+#include <vector>
+
+#include "algorithms/discrete_gaussian.h"
+#include "algorithms/gaussian_mechanism.h"
+#include "algorithms/output_noise.h"
+#include "storage/error.h"
+#include "support/learner_data.h"
+
+using namespace unweave;
+using namespace unweave::test;
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+/// delta by its definition, the integral of the positive part of the difference of two densities.
+double slow_delta(double shift, double sigma, double epsilon) {
+  long double sum = 0;
+  const int steps = 400000;
+  const double low = -12 * sigma, high = 12 * sigma + shift, width = (high - low) / steps;
+  for (int i = 0; i < steps; ++i) {
+    const long double x = low + (i + 0.5) * width;
+    const auto density = [&](long double mean) { return std::exp(-(x - mean) * (x - mean) / (2.0L * sigma * sigma)); };
+    const long double gap = density(shift) - std::exp(static_cast<long double>(epsilon)) * density(0);
+    if (gap > 0) sum += gap;
+  }
+  return static_cast<double>(sum * width / (static_cast<long double>(sigma) * std::sqrt(2 * std::acos(-1.0L))));
+}
+
+/// Pearson's statistic of samples against exp(-x^2 / 2 variance), cells with an expectation of at least 20.
+double chi_square_per_cell(const std::map<std::int64_t, int>& counts, double variance, int samples) {
+  double normaliser = 0;
+  for (int x = -400; x <= 400; ++x) normaliser += std::exp(-x * x / (2 * variance));
+  double sum = 0, rest = samples;
+  int cells = 0, seen = 0;
+  for (int x = -400; x <= 400; ++x) {
+    const double expected = samples * std::exp(-x * x / (2 * variance)) / normaliser;
+    if (expected < 20) continue;
+    const auto at = counts.find(x);
+    const int count = at == counts.end() ? 0 : at->second;
+    sum += (count - expected) * (count - expected) / expected;
+    rest -= expected;
+    seen += count;
+    ++cells;
+  }
+  const double tail = samples - seen;
+  return (sum + (tail - rest) * (tail - rest) / std::max(rest, 1.0)) / cells;
+}
+
+std::map<std::int64_t, int> sample(std::uint64_t variance, int samples, std::uint64_t seed) {
+  RandomSource random = RandomSource::from_seed(seed, 0);
+  std::map<std::int64_t, int> counts;
+  for (int i = 0; i < samples; ++i) ++counts[discrete_gaussian(random, variance)];
+  return counts;
+}
+
+/// |published - centre|^2 in units of sigma^2 a coordinate: 1 up to a few standard deviations sqrt(2 / coordinates).
+double noise_ratio(const Matrix& published, const Matrix& centre, double sigma) {
+  return (published - centre).squaredNorm() / (sigma * sigma * static_cast<double>(centre.size()));
+}
+
+}  // namespace
+
+TEST_SUITE("unit") {
+  TEST_CASE("sigma of the analytic Gaussian: reference values") {
+    struct Reference {
+      double epsilon, delta, sigma;
+    };
+    for (const Reference& r : {Reference{0.1, 1e-4, 24.508105599},
+                               {0.1, 1e-6, 36.304690426},
+                               {0.5, 1e-4, 5.893787791},
+                               {0.5, 1e-6, 8.057618481},
+                               {1, 1e-4, 3.185702990},
+                               {1, 1e-6, 4.224678889},
+                               {2, 1e-4, 1.734350981},
+                               {2, 1e-6, 2.230476271},
+                               {10, 1e-4, 0.455265131},
+                               {10, 1e-6, 0.541086832},
+                               {20, 1e-4, 0.269446519},
+                               {20, 1e-6, 0.309084681}}) {
+      CHECK(std::abs(sigma_of(1, r.epsilon, r.delta) - r.sigma) <= 6e-10);
+      CHECK(sigma_of(1e-9, r.epsilon, r.delta) == doctest::Approx(1e-9 * r.sigma).epsilon(1e-9));
+    }
+    const auto classic = [](double epsilon) { return std::sqrt(2 * std::log(1.5 / 1e-4)) / epsilon; };
+    CHECK(delta_of(1, classic(1), 1) == doctest::Approx(4.519e-7).epsilon(1e-3));
+    CHECK(delta_of(1, classic(10), 10) == doctest::Approx(2.250e-4).epsilon(1e-3));
+    CHECK(delta_of(1, classic(20), 20) == doctest::Approx(1.125e-2).epsilon(1e-3));
+  }
+
+  TEST_CASE("delta equals the integral of its definition") {
+    for (const double shift : {0.01, 1.0, 6.0})
+      for (const double epsilon : {0.0, 0.3, 1.0, 5.0})
+        CHECK(delta_of(shift, 1, epsilon) == doctest::Approx(slow_delta(shift, 1, epsilon)).epsilon(1e-5).scale(1e-9));
+  }
+
+  TEST_CASE("the curve is monotone and inverted over the whole range") {
+    for (const double epsilon : {0.0, 1e-8, 1e-3, 0.1, 1.0, 30.0, 1000.0}) {
+      double before = 0;
+      for (const double delta : {0.99, 0.5, 1e-2, 1e-10, 1e-100, 1e-300}) {
+        const double sigma = sigma_of(1, epsilon, delta);
+        CHECK(sigma > before);
+        CHECK(log_delta_of(1, sigma, epsilon) <= std::log(delta) + 1e-12 * std::abs(std::log(delta)));
+        CHECK(log_delta_of(1, sigma * (1 - 1e-9), epsilon) > std::log(delta) - 1e-12 * std::abs(std::log(delta)));
+        before = sigma;
+      }
+    }
+    CHECK(sigma_of(0, 1, 1e-4) == 0);
+    CHECK(delta_of(0, 1, 1) == 0);
+    CHECK(delta_of(1, 1e-300, 1) == 1);
+  }
+
+  TEST_CASE("invalid privacy parameters are refused, never NaN") {
+    for (const double bad : {-1.0, kNaN, kInfinity}) {
+      CHECK_THROWS_AS(static_cast<void>(delta_of(bad, 1, 1)), UsageError);
+      CHECK_THROWS_AS(static_cast<void>(delta_of(1, bad, 1)), UsageError);
+      CHECK_THROWS_AS(static_cast<void>(delta_of(1, 1, bad)), UsageError);
+      CHECK_THROWS_AS(static_cast<void>(sigma_of(bad, 1, 0.1)), UsageError);
+      CHECK_THROWS_AS(static_cast<void>(sigma_of(1, bad, 0.1)), UsageError);
+    }
+    for (const double delta : {0.0, 1.0, -0.1, 2.0, kNaN})
+      CHECK_THROWS_AS(static_cast<void>(sigma_of(1, 1, delta)), UsageError);
+    CHECK_THROWS_AS(static_cast<void>(delta_of(1, 0, 1)), UsageError);
+  }
+
+  TEST_CASE("rational coins come up with probability exp(-gamma)") {
+    RandomSource random = RandomSource::from_seed(5, 0);
+    for (const auto& [numerator, denominator] : {std::pair{0, 1}, {1, 3}, {1, 1}, {7, 3}}) {
+      const int tosses = 40000;
+      int heads = 0;
+      for (int i = 0; i < tosses; ++i)
+        heads += bernoulli_exp(random, static_cast<Wide>(numerator), static_cast<Wide>(denominator));
+      const double p = std::exp(-static_cast<double>(numerator) / denominator);
+      CHECK(std::abs(heads - tosses * p) <= 5 * std::sqrt(tosses * p * (1 - p)) + 1e-9);
+    }
+  }
+
+  TEST_CASE("discrete Gaussian: chi-square against the exact law, which tells a wrong sigma") {
+    const int samples = 60000;
+    for (const std::uint64_t variance : {1U, 2U, 9U, 100U}) {
+      const auto counts = sample(variance, samples, variance);
+      const double truth = static_cast<double>(variance);
+      CHECK(chi_square_per_cell(counts, truth, samples) < 2.5);
+      CHECK(chi_square_per_cell(counts, 1.1 * truth, samples) > 2.5);  // planted: sigma off by 5 %
+      CHECK(chi_square_per_cell(counts, 0.9 * truth, samples) > 2.5);
+    }
+  }
+
+  TEST_CASE("discrete Gaussian: moments at the size that releases use, fresh every time") {
+    for (const std::uint64_t variance : {std::uint64_t{1} << 42, kMostDiscreteVariance}) {
+      RandomSource random = RandomSource::from_system();
+      const double sigma = std::sqrt(static_cast<double>(variance));
+      double mean = 0, square = 0, fourth = 0;
+      const int samples = 20000;
+      for (int i = 0; i < samples; ++i) {
+        const double x = static_cast<double>(discrete_gaussian(random, variance)) / sigma;
+        mean += x / samples;
+        square += x * x / samples;
+        fourth += x * x * x * x / samples;
+      }
+      CHECK(std::abs(mean) < 6 / std::sqrt(samples));
+      CHECK(std::abs(square - 1) < 6 * std::sqrt(2.0 / samples));
+      CHECK(std::abs(fourth - 3) < 6 * std::sqrt(96.0 / samples));
+    }
+    RandomSource random = RandomSource::from_system();
+    CHECK_THROWS_AS(static_cast<void>(discrete_gaussian(random, 0)), UsageError);
+    CHECK_THROWS_AS(static_cast<void>(discrete_gaussian(random, kMostDiscreteVariance + 1)), UsageError);
+  }
+
+  TEST_CASE("seeded streams repeat, other streams and system streams differ") {
+    const auto first = [](RandomSource random) { return random.bits(); };
+    CHECK(first(RandomSource::from_seed(1, 2)) == first(RandomSource::from_seed(1, 2)));
+    CHECK(first(RandomSource::from_seed(1, 2)) != first(RandomSource::from_seed(1, 3)));
+    CHECK(first(RandomSource::from_seed(1, 2)) != first(RandomSource::from_seed(2, 2)));
+    CHECK(first(RandomSource::from_system()) != first(RandomSource::from_system()));
+  }
+
+  TEST_CASE("uniform numbers below a bound are below it and reach both ends") {
+    RandomSource random = RandomSource::from_seed(3, 0);
+    for (const Wide bound : {static_cast<Wide>(1), static_cast<Wide>(7), static_cast<Wide>(5) << 64}) {
+      Wide least = bound, most = 0;
+      for (int i = 0; i < 4000; ++i) {
+        const Wide x = random.below(bound);
+        least = std::min(least, x);
+        most = std::max(most, x);
+      }
+      CHECK(most < bound);
+      CHECK(least <= bound / 100);
+      CHECK(most >= bound - 1 - bound / 100);
+    }
+  }
+
+  TEST_CASE("a release pays for its grid: sensitivity, sigma, and the curve at the smoothed sigma") {
+    for (const double epsilon : {0.1, 1.0, 20.0})
+      for (const std::size_t coordinates : {std::size_t{1}, std::size_t{10031}, std::size_t{1} << 24}) {
+        const OutputNoise noise = plan_output_noise(1e-6 / 1.2, coordinates, epsilon, 1e-4);
+        CHECK(noise.grid <= noise.sigma * 0x1p-20);
+        CHECK(noise.sensitivity >= noise.distance + noise.grid * std::sqrt(static_cast<double>(coordinates)));
+        const double smoothed = noise.grid * std::sqrt(static_cast<double>(noise.variance) - 9);
+        CHECK(delta_of(noise.sensitivity, smoothed, epsilon) <= 1e-4);
+        CHECK(noise.sigma <= 1.01 * sigma_of(noise.distance, epsilon, 1e-4));
+      }
+    CHECK_THROWS_AS(static_cast<void>(plan_output_noise(0, 1, 1, 1e-4)), UsageError);
+    CHECK_THROWS_AS(static_cast<void>(plan_output_noise(1e-290, 1, 1, 1e-4)), UsageError);
+  }
+
+  TEST_CASE("published weights lie on the grid at the stated distance, and a tenth of the noise is caught") {
+    const Matrix centre = random_matrix(40, 50, 31, 3);
+    const double tolerance = 6 * std::sqrt(2.0 / 2000);
+    const OutputNoise noise = plan_output_noise(1e-3, 2000, 1, 1e-4);
+    RandomSource random = RandomSource::from_system();
+    Matrix weights = centre;
+    const Matrix published = publish(weights, noise, random);
+    CHECK(weights.isZero(0));  // the finished iterate is wiped
+    CHECK(std::abs(noise_ratio(published, centre, noise.sigma) - 1) < tolerance);
+    for (Eigen::Index i = 0; i < published.size(); ++i) {
+      const double steps = published.data()[i] / noise.grid;
+      CHECK(steps == std::nearbyint(steps));
+    }
+    OutputNoise weak = noise;
+    weak.variance /= 100;
+    weights = centre;
+    CHECK(std::abs(noise_ratio(publish(weights, weak, random), centre, noise.sigma) - 1) > tolerance);
+    weights = centre;
+    CHECK((publish(weights, noise, random) - published).norm() > 0.1 * noise.sigma);  // fresh noise a release
+    weights = Matrix::Constant(1, 1, 1e300);
+    CHECK_THROWS_AS(static_cast<void>(publish(weights, noise, random)), UsageError);
+  }
+}

@@ -1,0 +1,74 @@
+// tests/algorithms/training_set_test.cpp - clipping, order, and batches on training rows.
+#include "algorithms/training_set.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "storage/error.h"
+#include "support/learner_data.h"
+
+using namespace unweave;
+using namespace unweave::test;
+
+namespace {
+
+double norm_of(std::span<const float> row) {
+  long double sum = 0;
+  for (const float x : row) sum += static_cast<long double>(x) * static_cast<long double>(x);
+  return static_cast<double>(std::sqrt(sum));
+}
+
+}  // namespace
+
+TEST_SUITE("unit") {
+  TEST_CASE("a clipped row has norm at most the clip in float64, and shorter rows keep their bits") {
+    for (unsigned seed = 0; seed < 200; ++seed) {
+      const Matrix values = random_matrix(1, 1 + seed % 40, seed, 2);
+      std::vector<float> row(values.data(), values.data() + values.size());
+      const std::vector<float> before = row;
+      const double bound = clip_row(row, 0.75);
+      CHECK(norm_of(row) <= 0.75);
+      CHECK(norm_of(row) <= bound);
+      if (norm_of(before) < 0.74999) CHECK(row == before);
+      if (norm_of(before) > 0.75) CHECK(norm_of(row) > 0.7499);
+    }
+  }
+
+  TEST_CASE("rows out of order, outside the classes or not finite are refused") {
+    TrainingSet set(2, 3);
+    const std::vector<float> row{0.5F, 0.5F}, bad{0.5F, std::numeric_limits<float>::quiet_NaN()};
+    set.append(7, row, 2);
+    CHECK_THROWS_AS(set.append(7, row, 0), UsageError);
+    CHECK_THROWS_AS(set.append(8, row, 3), UsageError);
+    CHECK_THROWS_AS(set.append(8, std::vector<float>{1.0F}, 0), UsageError);
+    CHECK_THROWS_AS(set.append(8, bad, 0), DataError);
+    CHECK(set.size() == 1);
+    CHECK_THROWS_AS(TrainingSet(0, 1), UsageError);
+    CHECK_THROWS_AS(TrainingSet(1, 0), UsageError);
+    CHECK_THROWS_AS(TrainingSet(1, 1, 0), UsageError);
+  }
+
+  TEST_CASE("a batch removes and replaces exactly its rows") {
+    const TrainingSet before = random_rows(50, 4, 3, 1);
+    TrainingSet after = before;
+    const BatchChange change = random_change(before, 2, 9, 4, 12, 0.1, 5);
+    after.apply(change);
+    CHECK(after.size() == 46);
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      const NodeId node = before.nodes()[i];
+      const auto at = after.find(node);
+      CHECK(at.has_value() == !change.removed.find(node).has_value());
+      if (!at) continue;
+      const auto moved = change.moved_to.find(node);
+      const auto expected = moved ? change.moved_to.row(*moved) : before.row(i);
+      CHECK(std::equal(expected.begin(), expected.end(), after.row(*at).begin()));
+      CHECK(after.labels()[*at] == before.labels()[i]);
+      CHECK(norm_of(expected) <= after.rows().norms[*at]);
+    }
+    BatchChange stranger(4, 3);
+    stranger.removed.append(4, before.row(0), 0);
+    CHECK_THROWS_AS(after.apply(stranger), UsageError);
+  }
+}
