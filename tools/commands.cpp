@@ -9,7 +9,9 @@ std::span<const Command> all_commands() {
   static const std::vector<Command> table = {
       {"import", "build a store from files of edges, features, labels and splits", run_import},
       {"propagate", "compute the embedding of every level anew", run_propagate},
+      {"train", "learn a model on the training rows, to be unlearned from later", run_train},
       {"stream", "remove edges, nodes and features, insert edges", run_stream},
+      {"evaluate", "accuracy of the models on every split", run_evaluate},
       {"bench", "figures beside the machine's limit", run_bench},
   };
   return table;

@@ -7,13 +7,14 @@
 
 namespace unweave {
 
-
 /// In the order in which the help lists them.
 [[nodiscard]] std::span<const Command> all_commands();
 
 void run_bench(CommandLine& line);
+void run_evaluate(CommandLine& line);
 void run_import(CommandLine& line);
 void run_propagate(CommandLine& line);
 void run_stream(CommandLine& line);
+void run_train(CommandLine& line);
 
 }  // namespace unweave
