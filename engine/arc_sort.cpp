@@ -30,6 +30,11 @@ void sort_unique(std::vector<std::uint64_t>& keys) {
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
 }
 
+/// Assigning {} would keep the capacity.
+void free_memory(std::vector<std::uint64_t>& keys) {
+  std::vector<std::uint64_t>().swap(keys);
+}
+
 /// Completes the counts that only the stream can know.
 ArcCounts counts_after(ArcCounts counts, ArcIndex arcs) {
   counts.arcs = arcs;
@@ -114,12 +119,12 @@ class ArcSorter::Impl {
       sort_unique(filling_);
       return std::make_unique<ArcsInMemory>(std::move(filling_), counts_);
     }
-    writing_ = {};
+    free_memory(writing_);
     if (!filling_.empty()) {
       sort_unique(filling_);
       runs_.push_back(write_run(*spool_, filling_));
     }
-    filling_ = {};
+    free_memory(filling_);
     merge_down(*spool_, runs_, std::max<std::size_t>(2, budget_ / 2 / kMinMergeBuffer), temp_dir_, budget_);
     return std::make_unique<ArcsOnDisk>(std::move(*spool_), runs_, counts_, budget_);
   }

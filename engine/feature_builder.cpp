@@ -152,18 +152,17 @@ std::vector<FileEntry> build_standardized_features(const std::filesystem::path& 
   SpanFiles<DenseFeatureWriter> files(store, static_cast<NodeId>(reader.rows()), columns, budget);
   // A sparse row counts as at least one value, so this bounds the rows, which become dense.
   const std::size_t values = reader.sparse() ? std::max<std::size_t>(2, kBatchValues / columns) : kBatchValues;
-  run_pipeline<Batch>(
-      [&](Batch& batch) { return read_batch(reader, values, batch); },
-      [&](Batch& batch) {
-        bound_rows(batch, columns, [&](std::size_t r, std::span<double> row) {
-          expand_row(batch.read, r, row);
-          standardization.apply(row);
-        });
-      },
-      [&](const Batch& batch) {
-        add_dense(files, batch, columns);
-        meter.advance(batch.rows);
-      });
+  run_pipeline<Batch>([&](Batch& batch) { return read_batch(reader, values, batch); },
+                      [&](Batch& batch) {
+                        bound_rows(batch, columns, [&](std::size_t r, std::span<double> row) {
+                          expand_row(batch.read, r, row);
+                          standardization.apply(row);
+                        });
+                      },
+                      [&](const Batch& batch) {
+                        add_dense(files, batch, columns);
+                        meter.advance(batch.rows);
+                      });
   return files.take();
 }
 
@@ -180,9 +179,8 @@ std::vector<FileEntry> build_computed_features(const std::filesystem::path& stor
         return batch.rows > 0;
       },
       [&](Batch& batch) {
-        bound_rows(batch, columns, [&](std::size_t r, std::span<double> row) {
-          make(batch.first + static_cast<NodeId>(r), row);
-        });
+        bound_rows(batch, columns,
+                   [&](std::size_t r, std::span<double> row) { make(batch.first + static_cast<NodeId>(r), row); });
       },
       [&](const Batch& batch) {
         add_dense(files, batch, columns);

@@ -23,6 +23,7 @@ Features::Features(const std::filesystem::path& store, const Manifest& manifest,
 }
 
 void Features::read(NodeRange range, std::uint32_t first_column, std::uint32_t width, float* out) const {
+  if (width == 0) return;  // a store without features has no files
   const NodeId span = span_nodes(nodes_);
   for (NodeId first = range.first; first < range.last;) {
     const NodeId last = static_cast<NodeId>(

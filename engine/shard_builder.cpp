@@ -31,6 +31,9 @@ class PieceReader {
   /// False after the last node.
   bool next(Piece& piece) {
     if (node_ == nodes_) return false;
+    piece.counts.clear();
+    piece.targets.clear();
+    piece.targets.reserve(kPieceArcs + kPieceArcs / 4);
     piece.shard = span_range(nodes_, node_ / span_nodes(nodes_));
     while (node_ < piece.shard.last && piece.targets.size() < kPieceArcs) {
       const std::uint64_t block_end = std::min<std::uint64_t>(std::uint64_t{node_} + kBlockNodes, piece.shard.last);
@@ -69,10 +72,7 @@ std::vector<FileEntry> build_shards(const std::filesystem::path& store, NodeId n
   PieceReader reader(nodes, arcs);
   std::optional<ShardWriter> writer;
   run_pipeline<Piece>([&](Piece& piece) { return reader.next(piece); },
-                      [](Piece& piece) {
-                        piece.encoded = encode_lists(std::move(piece.counts), piece.targets);
-                        piece.targets = {};
-                      },
+                      [](Piece& piece) { encode_lists(piece.counts, piece.targets, piece.encoded); },
                       [&](Piece& piece) {
                         if (!writer) writer.emplace(piece.shard, nodes);
                         writer->append(piece.encoded);

@@ -26,6 +26,8 @@ class StaleRows {
     std::vector<SealedFile> holder;
     for (const StaleRow& row : read_stale(store, entry, level, columns_, nodes_, holder)) {
       unpack(row.width, row.values, scratch_.data());
+      for (const std::int32_t delta : scratch_)
+        if (delta < -kMaxDelta || delta > kMaxDelta) holder.back().fail(0, "a difference above twice the scale");
       set(row.node, degree(row.node), scratch_.data());
     }
   }
@@ -49,6 +51,7 @@ class StaleRows {
   [[nodiscard]] std::optional<FileEntry> checkpoint(const std::filesystem::path& store, std::uint32_t level) const;
 
  private:
+  static constexpr std::int32_t kMaxDelta = std::int32_t{1} << 30;  ///< twice the largest density at 29 scale bits
   struct Row {
     std::uint32_t degree = 0;
     std::uint8_t width = 1;

@@ -1,6 +1,5 @@
 #include "engine/store_builder.h"
 
-#include <cstdint>
 #include <system_error>
 #include <utility>
 
@@ -25,10 +24,19 @@ void StoreBuilder::commit() {
   committed_ = true;
 }
 
-double bits_per_arc(const Manifest& manifest) noexcept {
+BuildReport build_report(const Manifest& manifest, const ArcCounts& counts) {
+  BuildReport report;
+  report.edges_read = counts.edges_read;
+  report.self_loops = counts.self_loops;
+  report.duplicates = counts.duplicates;
+  report.nodes = manifest.nodes;
+  report.edges = manifest.edges;
+  report.features = manifest.features;
+  report.classes = manifest.classes;
   std::uint64_t bytes = 0;
   for (const FileEntry& shard : manifest.shards) bytes += shard.bytes;
-  return manifest.edges == 0 ? 0 : 8.0 * static_cast<double>(bytes) / (2.0 * static_cast<double>(manifest.edges));
+  if (counts.arcs > 0) report.bits_per_arc = 8.0 * static_cast<double>(bytes) / static_cast<double>(counts.arcs);
+  return report;
 }
 
 }  // namespace unweave

@@ -1,11 +1,14 @@
 // engine/store_builder.h - a new store: its folder appears, is filled, and becomes a store at the end or vanishes.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 
+#include "engine/arc_sort.h"
 #include "engine/store.h"
 #include "storage/manifest.h"
+#include "storage/types.h"
 
 namespace unweave {
 
@@ -32,7 +35,20 @@ class StoreBuilder {
   bool committed_ = false;
 };
 
-/// 8 x bytes of the shards with their index / arcs; 0 without arcs.
-[[nodiscard]] double bits_per_arc(const Manifest& manifest) noexcept;
+/// What became of the input, and what the new store holds.
+struct BuildReport {
+  std::uint64_t edges_read = 0;
+  std::uint64_t self_loops = 0;            ///< dropped
+  std::uint64_t duplicates = 0;            ///< dropped
+  std::uint64_t unlabelled_split_ids = 0;  ///< ignored
+  NodeId nodes = 0;
+  std::uint64_t edges = 0;  ///< undirected, distinct, without loops
+  std::uint32_t features = 0;
+  std::uint32_t classes = 0;
+  double bits_per_arc = 0;  ///< 8 x bytes of the shards with their index / arcs; 0 without arcs
+};
+
+/// The report of a store with this manifest, `counts` taken at the end of its arcs.
+[[nodiscard]] BuildReport build_report(const Manifest& manifest, const ArcCounts& counts);
 
 }  // namespace unweave

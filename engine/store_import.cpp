@@ -40,8 +40,9 @@ class NodeCount {
       throw InputError(file.path, what, std::to_string(count) + " nodes",
                        "a graph has 1 to " + std::to_string(kMostNodes) + " nodes");
     if (count_ && *count_ != count)
-      throw InputError(file.path, what, std::to_string(count) + " nodes, but " + source_ + " says " +
-                       std::to_string(*count_), "make them agree");
+      throw InputError(file.path, what,
+                       std::to_string(count) + " nodes, but " + source_ + " says " + std::to_string(*count_),
+                       "make them agree");
     if (count_) return;
     count_ = count;
     source_ = file.path.string() + " (" + what + ")";
@@ -72,24 +73,21 @@ class Import {
       : options_(options), budget_(budget), meter_(meter), nodes_(options.nodes), builder_(store) {}
 
   /// What tells the number of nodes comes first, so that errors in the edges name their line.
-  ImportReport run() {
+  BuildReport run() {
     std::unique_ptr<FeatureReader> features;
     if (options_.features) {
       features = open_matrix(*options_.features);
       nodes_.agree(features->rows(), first_file(*options_.features), "rows");
     }
     import_labels();
-    import_edges();
+    const ArcCounts counts = import_edges();
     import_features(std::move(features));
     Manifest& manifest = builder_.manifest();
     manifest.nodes = nodes_.value();
     builder_.commit();
-    report_.nodes = manifest.nodes;
-    report_.edges = manifest.edges;
-    report_.features = manifest.features;
-    report_.classes = manifest.classes;
-    report_.bits_per_arc = bits_per_arc(manifest);
-    return report_;
+    BuildReport report = build_report(manifest, counts);
+    report.unlabelled_split_ids = unlabelled_split_ids_;
+    return report;
   }
 
  private:
@@ -143,8 +141,7 @@ class Import {
     }
     for (Split& split : splits) {
       if (!split.file) continue;
-      report_.unlabelled_split_ids +=
-          std::erase_if(split.ids, [&](NodeId node) { return labels[node] == kNoLabel; });
+      unlabelled_split_ids_ += std::erase_if(split.ids, [&](NodeId node) { return labels[node] == kNoLabel; });
       split.entry = write_ids(builder_.path(), split.name, split.ids);
     }
   }
@@ -160,7 +157,7 @@ class Import {
                      "a node belongs to one split at most");
   }
 
-  void import_edges() {
+  ArcCounts import_edges() {
     // Sorting comes first in time and gives its memory back as it ends; 40 % stay for readers, encoding and writing.
     const Reservation memory = budget_.reserve(budget_.available() / 5 * 3, "sorting of edges");
     ArcSorter sorter(builder_.path(), static_cast<std::size_t>(memory.bytes()));
@@ -176,11 +173,8 @@ class Import {
     Manifest& manifest = builder_.manifest();
     meter_.start("graph", nodes_.value(), "nodes");
     manifest.shards = build_shards(builder_.path(), nodes_.value(), *arcs, meter_);
-    const ArcCounts counts = arcs->counts();
-    manifest.edges = counts.arcs / 2;
-    report_.edges_read = counts.edges_read;
-    report_.self_loops = counts.self_loops;
-    report_.duplicates = counts.duplicates;
+    manifest.edges = arcs->counts().arcs / 2;
+    return arcs->counts();
   }
 
   void read_edges(ArcSorter& sorter) {
@@ -208,8 +202,7 @@ class Import {
     const auto standardization =
         measure_standardization([&] { return open_matrix(*options_.features); }, budget_, meter_);
     meter_.start("features", reader->rows(), "rows");
-    manifest.feature_files =
-        build_standardized_features(builder_.path(), *reader, standardization, budget_, meter_);
+    manifest.feature_files = build_standardized_features(builder_.path(), *reader, standardization, budget_, meter_);
   }
 
   const ImportOptions& options_;
@@ -217,13 +210,13 @@ class Import {
   WorkMeter& meter_;
   NodeCount nodes_;
   StoreBuilder builder_;
-  ImportReport report_;
+  std::uint64_t unlabelled_split_ids_ = 0;
 };
 
 }  // namespace
 
-ImportReport import_store(const std::filesystem::path& store, const ImportOptions& options, MemoryBudget& budget,
-                          WorkMeter& meter) {
+BuildReport import_store(const std::filesystem::path& store, const ImportOptions& options, MemoryBudget& budget,
+                         WorkMeter& meter) {
   if (!options.edges && !options.features && !options.labels && !options.nodes)
     throw UsageError("nothing to import: give --edges, --features, --labels or --nodes");
   if ((options.train || options.valid || options.test) && !options.labels)

@@ -7,10 +7,10 @@
 #include <variant>
 
 #include "engine/memory.h"
+#include "engine/store_builder.h"
 #include "engine/work_meter.h"
 #include "storage/input/byte_source.h"
 #include "storage/input/feature_reader.h"
-#include "storage/types.h"
 
 namespace unweave {
 
@@ -30,18 +30,6 @@ struct ImportOptions {
   bool standardize = false;
 };
 
-struct ImportReport {
-  NodeId nodes = 0;
-  std::uint64_t edges_read = 0;
-  std::uint64_t self_loops = 0;
-  std::uint64_t duplicates = 0;
-  std::uint64_t edges = 0;  ///< undirected, distinct, without loops
-  std::uint32_t features = 0;
-  std::uint32_t classes = 0;
-  std::uint64_t unlabelled_split_ids = 0;  ///< ignored
-  double bits_per_arc = 0;                 ///< 0 without arcs
-};
-
 /// Builds a store in the folder `store`, which is missing or empty. Nodes: as declared, else rows of the features, else
 /// of the labels, else what a Matrix Market header says, else the largest id + 1. Classes: as declared, else the largest
 /// label + 1. Equal contents give equal files, whatever the order of the edges, the budget and the threads.
@@ -49,7 +37,7 @@ struct ImportReport {
 /// No step holds the edges: they are sorted in a part of the budget and temporary files inside `store`.
 /// On any error nothing is left. Throws UsageError for options that do not fit together, InputError and DataError for
 /// files, ResourceError.
-ImportReport import_store(const std::filesystem::path& store, const ImportOptions& options, MemoryBudget& budget,
-                          WorkMeter& meter);
+BuildReport import_store(const std::filesystem::path& store, const ImportOptions& options, MemoryBudget& budget,
+                         WorkMeter& meter);
 
 }  // namespace unweave

@@ -1,5 +1,6 @@
 #include "storage/journal.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "storage/checksum.h"
@@ -56,6 +57,24 @@ std::uint64_t record_checksum(const RecordHeader& header, std::span<const std::b
   return result;
 }
 
+/// Nothing was written where the file had grown already: only zeros from `offset` to the end.
+bool is_unwritten(const File& file, std::uint64_t offset, std::uint64_t size) {
+  std::vector<std::byte> bytes(std::size_t{1} << 16);
+  for (; offset < size; offset += bytes.size()) {
+    bytes.resize(static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), size - offset)));
+    file.read_at(offset, bytes);
+    if (std::any_of(bytes.begin(), bytes.end(), [](std::byte byte) { return byte != std::byte{0}; })) return false;
+  }
+  return true;
+}
+
+/// A length that a batch after request `last` can have.
+bool is_plausible(const RecordHeader& record, std::uint64_t last) {
+  return record.sequence >= last && record.payload_bytes <= kMaxRecord &&
+         record.sequence - last <= kMaxRecord / sizeof(PackedRequest) &&
+         record.payload_bytes == sizeof(PayloadHeader) + (record.sequence - last) * sizeof(PackedRequest);
+}
+
 std::vector<std::byte> encode(const JournalBatch& batch) {
   std::vector<std::byte> payload(sizeof(PayloadHeader) + batch.requests.size() * sizeof(PackedRequest));
   const PayloadHeader head{batch.r_max, static_cast<std::uint64_t>(batch.scale)};
@@ -110,7 +129,7 @@ Journal Journal::create(const std::filesystem::path& store, const std::string& n
 Journal Journal::open(const std::filesystem::path& store, const std::string& name, std::uint64_t sequence) {
   std::uint64_t last = sequence;
   const std::uint64_t end =
-      read_journal(store, name, sequence, [&](const JournalBatch& batch) { last += batch.requests.size(); });
+      read_journal(store, name, sequence, [&](const JournalBatch& batch) { last += batch.requests.size(); }).bytes;
   File file = File::open_write(journal_path(store, name));
   if (file.size() != end) {
     file.truncate(end);
@@ -121,6 +140,7 @@ Journal Journal::open(const std::filesystem::path& store, const std::string& nam
 
 void Journal::append(const JournalBatch& batch) {
   const std::vector<std::byte> payload = encode(batch);
+  if (payload.size() > kMaxRecord) throw UsageError("a batch of more than 4 GiB of requests; choose a smaller --batch");
   RecordHeader header{payload.size(), sequence_ + batch.requests.size(), 0};
   header.checksum = record_checksum(header, payload);
   std::vector<std::byte> record(sizeof header + payload.size());
@@ -132,7 +152,7 @@ void Journal::append(const JournalBatch& batch) {
   sequence_ = header.sequence;
 }
 
-std::uint64_t read_journal(const std::filesystem::path& store, const std::string& name, std::uint64_t sequence,
+JournalEnd read_journal(const std::filesystem::path& store, const std::string& name, std::uint64_t sequence,
                            const std::function<void(const JournalBatch&)>& use) {
   const std::filesystem::path path = journal_path(store, name);
   const File file = File::open_read(path);
@@ -150,20 +170,28 @@ std::uint64_t read_journal(const std::filesystem::path& store, const std::string
   std::uint64_t last = sequence;
   std::vector<std::byte> payload;
   JournalBatch batch;
+  const auto fail = [&](const char* what) { throw FormatError(path, "byte " + std::to_string(at), what); };
   while (size - at >= sizeof(RecordHeader)) {
     RecordHeader record{};
     file.read_at(at, std::as_writable_bytes(std::span(&record, 1)));
-    if (record.payload_bytes > kMaxRecord || record.payload_bytes > size - at - sizeof record) break;
+    if (!is_plausible(record, last)) {
+      if (is_unwritten(file, at, size)) break;
+      fail("a record's length contradicts its number of requests");
+    }
+    const std::uint64_t left = size - at - sizeof record;
+    if (record.payload_bytes > left) break;
     payload.resize(record.payload_bytes);
     file.read_at(at + sizeof record, payload);
-    if (record.checksum != record_checksum(record, payload)) break;
-    if (!decode(payload, batch) || record.sequence != last + batch.requests.size())
-      throw FormatError(path, "byte " + std::to_string(at), "a record's contents contradict its header");
+    if (record.checksum != record_checksum(record, payload)) {
+      if (record.payload_bytes == left) return {at, size - at, true};
+      fail("a record is damaged");
+    }
+    if (!decode(payload, batch)) fail("a record's contents contradict its header");
     use(batch);
     last = record.sequence;
     at += sizeof record + payload.size();
   }
-  return at;
+  return {at, size - at, false};
 }
 
 }  // namespace unweave

@@ -1,7 +1,8 @@
 // storage/journal.h - the durable log of requests that no checkpoint holds yet (FORMAT.md, "Journal").
 //
 // One record a batch. A record is acknowledged when append() returns. An incomplete last record is the trace of a crash
-// before its acknowledgement: reading stops there, and the next writer cuts it off.
+// before its acknowledgement: reading stops there, and the next writer cuts it off. Damage before the last record is an
+// error, since acknowledged requests follow it.
 #pragma once
 
 #include <cstdint>
@@ -56,9 +57,16 @@ class Journal {
   std::uint64_t end_;
 };
 
-/// Calls `use` for every whole record after request `sequence`, in order. Returns the number of bytes that whole
-/// records fill. Throws FormatError for a journal that is not the one of this sequence.
-std::uint64_t read_journal(const std::filesystem::path& store, const std::string& name, std::uint64_t sequence,
+/// How a journal's file ends.
+struct JournalEnd {
+  std::uint64_t bytes = 0;  ///< filled by header and whole records
+  std::uint64_t tail = 0;   ///< bytes after them: an append that was interrupted
+  bool damaged = false;     ///< the tail is as long as a whole record, so it may be an acknowledged one, damaged later
+};
+
+/// Calls `use` for every whole record after request `sequence`, in order. Throws FormatError for a journal that is not
+/// the one of this sequence, and for a damaged record that is not the last.
+JournalEnd read_journal(const std::filesystem::path& store, const std::string& name, std::uint64_t sequence,
                            const std::function<void(const JournalBatch&)>& use);
 
 }  // namespace unweave

@@ -165,6 +165,8 @@ Manifest read_manifest(const std::filesystem::path& store) {
     const std::string body = json.at("contents").dump();
     if (to_hex(checksum128(std::as_bytes(std::span(body)), {})) != json.at("checksum").get<std::string>())
       throw std::runtime_error("checksum: the contents are damaged");
+    // Bytes that do not change the meaning, as blanks, are under no checksum; there is one right way to write them.
+    if (json.dump(1) + "\n" != text) throw std::runtime_error("layout: not as this program writes it");
     return manifest_from(json.at("contents"));
   } catch (const DataError&) {
     throw;

@@ -163,10 +163,12 @@ SealedFile::SealedFile(const std::filesystem::path& store, const FileEntry& entr
   map_ = static_cast<const std::byte*>(map);
   map_bytes_ = bytes;
   table_ = map_ + table_offset(size_);
+  const bool padded =
+      std::all_of(data() + size_, table_, [](std::byte byte) { return byte == std::byte{0}; });  // under no checksum
   const Checksum128 root = checksum128(raw(header, kRootOffset), {table_, 8 * chunks_of(size_)});
-  if (std::memcmp(root.data(), header.root, root.size()) != 0) {
+  if (std::memcmp(root.data(), header.root, root.size()) != 0 || !padded) {
     ::munmap(map, bytes);
-    throw FormatError(path_, "byte " + std::to_string(table_offset(size_)), "the checksum table is damaged");
+    throw FormatError(path_, "byte " + std::to_string(kSealedHeaderBytes + size_), "the checksum table is damaged");
   }
   checked_ = std::make_unique<std::atomic<std::uint64_t>[]>(chunks_of(size_) / 64 + 1);
 }

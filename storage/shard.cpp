@@ -18,18 +18,18 @@ std::string stem_of(NodeId first) {
 
 }  // namespace
 
-EncodedLists encode_lists(std::vector<std::uint32_t> counts, std::span<const NodeId> targets) {
-  EncodedLists lists;
-  lists.counts = std::move(counts);
-  for (std::size_t first = 0; first < lists.counts.size(); first += kBlockNodes) {
-    const auto block = std::span(lists.counts).subspan(first, std::min(kBlockNodes, lists.counts.size() - first));
+void encode_lists(std::span<const std::uint32_t> counts, std::span<const NodeId> targets, EncodedLists& out) {
+  out.counts.assign(counts.begin(), counts.end());
+  out.block_bytes.clear();
+  out.bytes.clear();
+  for (std::size_t first = 0; first < counts.size(); first += kBlockNodes) {
+    const auto block = counts.subspan(first, std::min(kBlockNodes, counts.size() - first));
     const auto arcs = std::accumulate(block.begin(), block.end(), std::size_t{0});
-    const std::size_t before = lists.bytes.size();
-    encode_block(block, targets.first(arcs), lists.bytes);
-    lists.block_bytes.push_back(static_cast<std::uint32_t>(lists.bytes.size() - before));
+    const std::size_t before = out.bytes.size();
+    encode_block(block, targets.first(arcs), out.bytes);
+    out.block_bytes.push_back(static_cast<std::uint32_t>(out.bytes.size() - before));
     targets = targets.subspan(arcs);
   }
-  return lists;
 }
 
 ShardWriter::ShardWriter(NodeRange range, NodeId graph_nodes) : range_(range), graph_nodes_(graph_nodes) {

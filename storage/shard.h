@@ -23,8 +23,9 @@ struct EncodedLists {
   std::vector<std::byte> bytes;            ///< the blocks
 };
 
-/// Encodes lists that begin at a block: counts[i] sorted neighbours each, concatenated in `targets`. Any thread.
-[[nodiscard]] EncodedLists encode_lists(std::vector<std::uint32_t> counts, std::span<const NodeId> targets);
+/// Replaces `out` by the encoding of lists that begin at a block: counts[i] sorted neighbours each, concatenated in
+/// `targets`. Any thread.
+void encode_lists(std::span<const std::uint32_t> counts, std::span<const NodeId> targets, EncodedLists& out);
 
 /// Encodes one shard. Lists arrive in node order: one add() a node of the range, or whole blocks by append(); then
 /// finish().

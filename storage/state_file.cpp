@@ -73,6 +73,8 @@ StatePartition::StatePartition(const std::filesystem::path& store, const FileEnt
     rank += static_cast<std::uint32_t>(std::popcount(members_[word]));
   }
   if (words > 0 && rank != rows_) file_.fail(0, "members do not add up to the number of rows");
+  if (words > 0 && range.size() % 64 != 0 && members_.back() >> (range.size() % 64) != 0)
+    file_.fail(8 * (words - 1), "a member outside the range of nodes");
   wide_nodes_ = file_.values<NodeId>(nodes_at, wide);
   for (std::size_t i = 0; i < wide_nodes_.size(); ++i)
     if (!range.contains(wide_nodes_[i]) || !contains(wide_nodes_[i]) || (i > 0 && wide_nodes_[i] <= wide_nodes_[i - 1]))

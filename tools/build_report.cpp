@@ -7,9 +7,7 @@
 
 namespace unweave {
 
-void BuildMeasurement::print(const CommandLine& line, const ImportReport& report) {
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  const TransferredBytes moved = meter_.transferred();
+void print_build_report(const CommandLine& line, const BuildReport& report, Measure& measure) {
   if (line.common().json) {
     nlohmann::ordered_json object;
     object["nodes"] = report.nodes;
@@ -22,11 +20,7 @@ void BuildMeasurement::print(const CommandLine& line, const ImportReport& report
     object["self_loops"] = report.self_loops;
     object["unlabelled_split_ids"] = report.unlabelled_split_ids;
     object["bits_per_arc"] = report.edges > 0 ? nlohmann::ordered_json(report.bits_per_arc) : nullptr;
-    object["seconds"] = seconds;
-    object["peak_anonymous_bytes"] = meter_.peak_anonymous_bytes();
-    object["peak_file_bytes"] = meter_.peak_file_bytes();
-    object["bytes_read"] = moved.read;
-    object["bytes_written"] = moved.written;
+    measure.report(object);
     write_json_line(line.out(), object);
     return;
   }
@@ -40,8 +34,8 @@ void BuildMeasurement::print(const CommandLine& line, const ImportReport& report
   if (report.unlabelled_split_ids > 0)
     table.add_row({"unlabelled split ids ignored", count_text(report.unlabelled_split_ids)});
   if (report.edges > 0) table.add_row({"bits per arc", number_text(report.bits_per_arc)});
-  table.add_row({"time", seconds_text(seconds)});
-  table.add_row({"peak memory", bytes_text(meter_.peak_anonymous_bytes())});
+  table.add_row({"time", seconds_text(measure.seconds())});
+  table.add_row({"peak memory", bytes_text(measure.process().peak_anonymous_bytes())});
   table.print(line.out());
 }
 

@@ -8,10 +8,14 @@ namespace unweave {
 std::span<const Command> all_commands() {
   static const std::vector<Command> table = {
       {"import", "build a store from files of edges, features, labels and splits", run_import},
+      {"generate", "build a synthetic store: R-MAT or a stochastic block model", run_generate},
+      {"info", "say what a store holds", run_info},
       {"propagate", "compute the embedding of every level anew", run_propagate},
       {"train", "learn a model on the training rows, to be unlearned from later", run_train},
       {"stream", "remove edges, nodes and features, insert edges", run_stream},
       {"evaluate", "accuracy of the models on every split", run_evaluate},
+      {"verify", "check the files and the integers of a store", run_verify},
+      {"export", "write embeddings or edges as NumPy files", run_export},
       {"bench", "figures beside the machine's limit", run_bench},
   };
   return table;

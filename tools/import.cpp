@@ -17,7 +17,8 @@ namespace unweave {
 namespace {
 
 constexpr const char* kDescription =
-    "Builds a store in a new or empty folder. Edges are made undirected; repeated edges and self loops are dropped and\n"
+    "Builds a store in a new or empty folder. Edges are made undirected; repeated edges and self loops are dropped "
+    "and\n"
     "counted. Rows of features above norm 1 are scaled down to it. Every file may be plain, .gz or .zst; one may be -\n"
     "for standard input. Without edges the store holds flat data.";
 constexpr const char* kExample =
@@ -30,18 +31,16 @@ constexpr const char* kExample =
 /// "a=x,b=y" with keys of `allowed`, none twice.
 std::map<std::string, InputFile> parse_files(const std::string& option, const std::string& text,
                                              const std::set<std::string>& allowed) {
+  const auto fail = [&](const std::string& what) { throw UsageError("--" + option + ": " + what); };
   std::map<std::string, InputFile> files;
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t comma = std::min(text.find(',', at), text.size());
     const std::string part = text.substr(at, comma - at);
     const std::size_t equals = std::min(part.find('='), part.size());
     const std::string key = part.substr(0, equals);
-    std::string names;
-    for (const std::string& name : allowed) names += (names.empty() ? "" : ", ") + name;
-    if (!allowed.contains(key) || equals + 1 >= part.size())
-      throw UsageError("--" + option + ": '" + part + "' is not KEY=FILE with a key of " + names);
-    if (!files.emplace(key, InputFile{part.substr(equals + 1), {}}).second)
-      throw UsageError("--" + option + ": " + key + " is given twice");
+    if (equals + 1 >= part.size()) fail("'" + part + "' is not KEY=FILE");
+    if (!allowed.contains(key)) fail("'" + part + "': unknown key '" + key + "'");
+    if (!files.emplace(key, InputFile{part.substr(equals + 1), {}}).second) fail(key + " is given twice");
     at = comma + 1;
   }
   return files;
@@ -78,7 +77,8 @@ std::optional<std::variant<InputFile, CsrInput>> features_option(const CommandLi
 }
 
 void require_one_pipe(const ImportOptions& options) {
-  std::vector<std::optional<InputFile>> files{options.edges, options.labels, options.train, options.valid, options.test};
+  std::vector<std::optional<InputFile>> files{options.edges, options.labels, options.train, options.valid,
+                                              options.test};
   if (options.features) {
     if (const auto* csr = std::get_if<CsrInput>(&*options.features)) {
       files.insert(files.end(), {csr->files.indptr, csr->files.indices, csr->files.values});
@@ -86,7 +86,8 @@ void require_one_pipe(const ImportOptions& options) {
       files.push_back(std::get<InputFile>(*options.features));
     }
   }
-  const auto pipes = std::count_if(files.begin(), files.end(), [](const auto& file) { return file && file->path == "-"; });
+  const auto pipes =
+      std::count_if(files.begin(), files.end(), [](const auto& file) { return file && file->path == "-"; });
   if (pipes > 1) throw UsageError("only one file can be -, standard input");
 }
 
@@ -129,13 +130,13 @@ void run_import(CommandLine& line) {
   add("standardize", po::bool_switch(),
       "columns to mean 0 and deviation 1, then the largest row norm to 1; for comparisons: certificates do not hold");
   if (!line.parse()) return;
-  BuildMeasurement measurement;
+  Measure measure;
   const ImportOptions options = import_options(line);
   MemoryBudget budget(line.common().memory_bytes);
   StepProgress progress(line.error(), line.shows_progress());
-  const ImportReport report = import_store(line.positional(0), options, budget, progress);
+  const BuildReport report = import_store(line.positional(0), options, budget, progress);
   progress.finish();
-  measurement.print(line, report);
+  print_build_report(line, report, measure);
 }
 
 }  // namespace unweave

@@ -1,0 +1,45 @@
+// algorithms/counter_random.h - random numbers that are a function of a key and a counter: any of them can be made on any
+// thread, in any order, without storing a state.
+#pragma once
+
+#include <cstdint>
+
+#include "storage/types.h"
+
+namespace unweave {
+
+inline constexpr std::uint64_t kGoldenRatio = 0x9E37'79B9'7F4A'7C15;  ///< 2^64 divided by the golden ratio, odd
+
+/// A bijection of 64-bit numbers whose outputs for consecutive inputs look random (the finaliser of SplitMix64:
+/// Steele, Lea, Flood, Fast splittable pseudorandom number generators, OOPSLA 2014).
+[[nodiscard]] constexpr std::uint64_t mix64(std::uint64_t x) noexcept {
+  x = (x ^ x >> 30) * 0xBF58'476D'1CE4'E5B9;
+  x = (x ^ x >> 27) * 0x94D0'49BB'1331'11EB;
+  return x ^ x >> 31;
+}
+
+/// A key of its own for each use of one seed.
+[[nodiscard]] constexpr std::uint64_t random_key(std::uint64_t seed, std::uint64_t use) noexcept {
+  return mix64(mix64(seed + kGoldenRatio) + use * kGoldenRatio);
+}
+
+/// 64 random bits: number `counter` of the stream that `key` names.
+[[nodiscard]] constexpr std::uint64_t random_bits(std::uint64_t key, std::uint64_t counter) noexcept {
+  return mix64(key + (counter + 1) * kGoldenRatio);
+}
+
+/// Random bits to a number in [0, bound), bound > 0; the bias is below bound / 2^64.
+[[nodiscard]] constexpr std::uint64_t bits_below(std::uint64_t bits, std::uint64_t bound) noexcept {
+  return static_cast<std::uint64_t>(static_cast<UInt128>(bits) * bound >> 64);
+}
+
+/// Random bits to a number of mean 0 and variance 1 that is nearly normal: the sum of four uniform numbers (Irwin-Hall),
+/// at most 3.5 in absolute value. Integers up to one product, so every machine gives the same bits.
+[[nodiscard]] constexpr double bits_to_deviate(std::uint64_t bits) noexcept {
+  constexpr double kMean = 4 * 65535 / 2.0;
+  constexpr double kDeviation = 37837.22723720648;  // sqrt(4 (65536^2 - 1) / 12)
+  const std::uint64_t sum = (bits & 0xFFFF) + (bits >> 16 & 0xFFFF) + (bits >> 32 & 0xFFFF) + (bits >> 48);
+  return (static_cast<double>(static_cast<std::int64_t>(sum)) - kMean) * (1 / kDeviation);
+}
+
+}  // namespace unweave

@@ -1,0 +1,39 @@
+// algorithms/digest.h - one number for what a store holds: equal contents, equal digest, whatever way led to them.
+//
+// Contents are decoded and hashed in ids and values, so that shards, codec, overlay, journal, batches, order of work and
+// threads leave no trace. In: the numbers of nodes, columns and classes; adjacency, features, labels and splits; and,
+// once propagated, L, rho, scale, the rows that the cone keeps, their sums and the stale rows. Out: weights, scheme,
+// r_max and norms, which only choose how contents are read or changed.
+//
+//   leaf   BLAKE2b-256 of 64 consecutive nodes (the last leaf may have fewer)
+//   root   BLAKE2b-256 of the constants and all leaves in order
+//
+// A leaf depends on its own nodes alone, so a change asks for new leaves of the changed nodes and the root.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+
+#include "algorithms/embedding.h"
+#include "algorithms/live_store.h"
+#include "engine/contents.h"
+#include "storage/types.h"
+
+namespace unweave {
+
+inline constexpr NodeId kLeafNodes = 64;
+
+using Digest = std::array<std::byte, 32>;
+
+/// Lower-case hexadecimal digits.
+[[nodiscard]] std::string digest_text(const Digest& digest);
+
+/// The digest of contents with their embedding; a null embedding gives the digest of graph, features, labels and splits
+/// alone. Runs on all threads. Throws FormatError.
+[[nodiscard]] Digest content_digest(const Manifest& manifest, const Contents& contents, const Embedding* embedding);
+
+/// The digest of a store at its present moment.
+[[nodiscard]] Digest content_digest(const LiveStore& store);
+
+}  // namespace unweave

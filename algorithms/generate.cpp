@@ -1,0 +1,158 @@
+#include "algorithms/generate.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "algorithms/class_features.h"
+#include "algorithms/counter_random.h"
+#include "algorithms/rmat.h"
+#include "algorithms/sbm.h"
+#include "engine/arc_sort.h"
+#include "engine/feature_builder.h"
+#include "engine/parallel.h"
+#include "engine/shard_builder.h"
+#include "storage/error.h"
+#include "storage/node_file.h"
+
+namespace unweave {
+namespace {
+
+constexpr int kMaxScale = 31;
+constexpr std::uint64_t kMostEdges = std::uint64_t{1} << 44;
+constexpr std::size_t kEdgesAtOnce = std::size_t{1} << 18;
+constexpr std::size_t kGrain = std::size_t{1} << 13;
+
+NodeId node_count(const GenerateOptions& options) {
+  if (options.nodes) {
+    if (options.model == GraphModel::kRmat)
+      throw UsageError("--nodes: an R-MAT graph has 2^scale nodes; give --scale, or take --model sbm");
+    if (*options.nodes < 1 || *options.nodes > std::uint64_t{kMaxNodeId} + 1)
+      throw UsageError("--nodes " + std::to_string(*options.nodes) + ": a graph has 1 to 4294967295 nodes");
+    return static_cast<NodeId>(*options.nodes);
+  }
+  if (options.scale < 0 || options.scale > kMaxScale)
+    throw UsageError("--scale " + std::to_string(options.scale) + " is outside 0.." + std::to_string(kMaxScale));
+  return NodeId{1} << options.scale;
+}
+
+std::uint64_t edge_count(const GenerateOptions& options, NodeId nodes) {
+  if (!options.edges && options.edge_factor > kMostEdges / nodes)
+    throw UsageError("--edge-factor " + std::to_string(options.edge_factor) + " gives more than 2^44 edges");
+  const std::uint64_t edges = options.edges.value_or(options.edge_factor * nodes);
+  if (edges > kMostEdges) throw UsageError("--edges " + std::to_string(edges) + ": at most 2^44");
+  return edges;
+}
+
+class Generator {
+ public:
+  Generator(const std::filesystem::path& store, const GenerateOptions& options, MemoryBudget& budget, WorkMeter& meter)
+      : options_(options),
+        budget_(budget),
+        meter_(meter),
+        nodes_(node_count(options)),
+        edges_(edge_count(options, nodes_)),
+        blocks_(nodes_, std::max(options.classes, 1U), options.seed),
+        label_key_(random_key(options.seed, 5)),
+        builder_(store) {}
+
+  BuildReport run() {
+    Manifest& manifest = builder_.manifest();
+    manifest.nodes = nodes_;
+    manifest.features = options_.features;
+    manifest.classes = options_.classes;
+    if (options_.classes > 0) make_labels();
+    const ArcCounts counts = make_graph();
+    if (options_.features > 0) make_features();
+    builder_.commit();
+    return build_report(manifest, counts);
+  }
+
+ private:
+  [[nodiscard]] std::int32_t label(NodeId node) const noexcept {
+    if (options_.classes == 0) return kNoLabel;
+    if (options_.model == GraphModel::kSbm) return static_cast<std::int32_t>(blocks_.block(node));
+    return static_cast<std::int32_t>(bits_below(random_bits(label_key_, node), options_.classes));
+  }
+
+  void make_labels() {
+    Manifest& manifest = builder_.manifest();
+    meter_.start("labels", nodes_, "nodes");
+    const Reservation memory = budget_.reserve(2 * std::uint64_t{nodes_} * sizeof(NodeId), "labels and splits");
+    {
+      std::vector<std::int32_t> labels(nodes_);
+      parallel_ranges(0, nodes_, kGrain, [&](std::size_t first, std::size_t last) {
+        for (std::size_t u = first; u < last; ++u) labels[u] = label(static_cast<NodeId>(u));
+        meter_.advance(last - first);
+      });
+      manifest.labels = write_labels(builder_.path(), labels);
+    }
+    manifest.train = make_split("train", 0, 60);
+    manifest.valid = make_split("valid", 60, 80);
+    manifest.test = make_split("test", 80, 100);
+  }
+
+  /// Nodes whose percentile by hash lies in [from, to).
+  FileEntry make_split(const char* name, std::uint64_t from, std::uint64_t to) {
+    const std::uint64_t key = random_key(options_.seed, 6);
+    std::vector<NodeId> ids;
+    for (std::uint64_t u = 0; u < nodes_; ++u) {
+      const std::uint64_t percentile = bits_below(random_bits(key, u), 100);
+      if (percentile >= from && percentile < to) ids.push_back(static_cast<NodeId>(u));
+    }
+    return write_ids(builder_.path(), name, ids);
+  }
+
+  [[nodiscard]] Edge edge(std::uint64_t index) const noexcept {
+    return options_.model == GraphModel::kSbm ? blocks_.edge(index) : rmat_edge(options_.seed, index, options_.scale);
+  }
+
+  ArcCounts make_graph() {
+    const Reservation memory = budget_.reserve(budget_.available() / 5 * 3, "sorting of edges");
+    ArcSorter sorter(builder_.path(), static_cast<std::size_t>(memory.bytes()));
+    meter_.start("edges", edges_, "edges");
+    std::vector<Edge> edges(kEdgesAtOnce);
+    for (std::uint64_t done = 0; done < edges_; done += edges.size()) {
+      edges.resize(static_cast<std::size_t>(std::min<std::uint64_t>(kEdgesAtOnce, edges_ - done)));
+      parallel_ranges(0, edges.size(), kGrain, [&](std::size_t first, std::size_t last) {
+        for (std::size_t i = first; i < last; ++i) edges[i] = edge(done + i);
+      });
+      sorter.add(edges);
+      meter_.advance(edges.size());
+    }
+    const auto arcs = sorter.finish();
+    meter_.start("graph", nodes_, "nodes");
+    Manifest& manifest = builder_.manifest();
+    manifest.shards = build_shards(builder_.path(), nodes_, *arcs, meter_);
+    manifest.edges = arcs->counts().arcs / 2;
+    return arcs->counts();
+  }
+
+  void make_features() {
+    meter_.start("features", nodes_, "nodes");
+    const Reservation memory =
+        budget_.reserve(sizeof(double) * std::uint64_t{options_.features} * options_.classes, "class centroids");
+    const ClassFeatures features(options_.features, options_.classes, options_.seed);
+    builder_.manifest().feature_files = build_computed_features(
+        builder_.path(), nodes_, options_.features,
+        [&](NodeId node, std::span<double> row) { features.fill(node, label(node), row); }, budget_, meter_);
+  }
+
+  const GenerateOptions& options_;
+  MemoryBudget& budget_;
+  WorkMeter& meter_;
+  NodeId nodes_;
+  std::uint64_t edges_;
+  BlockModel blocks_;
+  std::uint64_t label_key_;
+  StoreBuilder builder_;
+};
+
+}  // namespace
+
+BuildReport generate_store(const std::filesystem::path& store, const GenerateOptions& options, MemoryBudget& budget,
+                           WorkMeter& meter) {
+  return Generator(store, options, budget, meter).run();
+}
+
+}  // namespace unweave

@@ -1,0 +1,35 @@
+// algorithms/generate.h - synthetic stores, streamed straight into the store's format.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
+#include "engine/memory.h"
+#include "engine/store_builder.h"
+#include "engine/work_meter.h"
+
+namespace unweave {
+
+enum class GraphModel {
+  kRmat,  ///< rmat.h: 2^scale nodes, skewed degrees; labels say nothing about edges
+  kSbm,   ///< sbm.h: labels are blocks
+};
+
+struct GenerateOptions {
+  GraphModel model = GraphModel::kRmat;
+  int scale = 20;                             ///< 2^scale nodes, 0..31
+  std::uint64_t edge_factor = 16;             ///< edges a node, before repeated ones and loops are dropped
+  std::optional<std::uint64_t> nodes, edges;  ///< in place of scale (not for R-MAT) and of edge_factor
+  std::uint32_t features = 128;               ///< class_features.h; 0 for none
+  std::uint32_t classes = 8;                  ///< 0: no labels and splits
+  std::uint64_t seed = 1;
+};
+
+/// Builds a store in the folder `store`, missing or empty: edges, features, a label for every node, and splits of about
+/// 60, 20 and 20 %. Equal options give equal files, whatever the budget and the threads. On any error nothing is left.
+/// Throws UsageError for options that do not fit together, ResourceError.
+BuildReport generate_store(const std::filesystem::path& store, const GenerateOptions& options, MemoryBudget& budget,
+                           WorkMeter& meter);
+
+}  // namespace unweave

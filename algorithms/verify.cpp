@@ -1,0 +1,90 @@
+// algorithms/verify.cpp - is a store what it says it is? The order of the checks, and who survives which failure.
+#include "algorithms/verify.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "algorithms/live_store.h"
+#include "algorithms/verify_checks.h"
+#include "storage/error.h"
+
+namespace unweave {
+namespace {
+
+using Check = void (*)(const VerifyContext& context);
+
+/// Statements about contents and embedding. Checks of models and certificates belong here too.
+constexpr Check kChecks[] = {check_graph, check_splits, check_cone, check_sums, check_stale};
+
+void run_checks(const VerifyContext& context) {
+  for (const Check check : kChecks) check(context);
+  if (context.options.rebuild && context.report.ok()) check_rebuild(context);
+}
+
+void require_rebuildable(const std::filesystem::path& store, const Embedding* embedding) {
+  if (embedding == nullptr)
+    throw UsageError(store.string() + ": --rebuild needs an embedding; run `unweave propagate " + store.string() +
+                     "` first");
+  if (embedding->stale_rows() > 0)
+    throw UsageError(store.string() + ": --rebuild compares exact states, and this one has " +
+                     std::to_string(embedding->stale_rows()) +
+                     " stale rows of a lazy stream; run a stream without --r-max first");
+}
+
+/// The generation of the manifest alone, then, if it is sound, the present moment with the journal replayed: replaying
+/// relies on what the first round has shown.
+void check_contents(const std::filesystem::path& store, const Manifest& manifest, const VerifyOptions& options,
+                    MemoryBudget& budget, VerifyReport& report) {
+  {
+    const Contents contents(store, manifest);
+    std::unique_ptr<Embedding> embedding;
+    if (manifest.propagation) embedding = std::make_unique<Embedding>(store, manifest, contents);
+    if (options.rebuild) require_rebuildable(store, embedding.get());
+    run_checks({contents, embedding.get(), options, budget, report});
+  }
+  if (!report.ok() || manifest.journal.empty()) return;
+  const LiveStore live(store, Access::read, budget);
+  if (live.pending_requests() == 0) return;
+  const Embedding* embedding = live.propagated() ? &live.embedding() : nullptr;
+  if (options.rebuild) require_rebuildable(store, embedding);
+  run_checks({live.contents(), embedding, options, budget, report});
+}
+
+}  // namespace
+
+bool VerifyReport::unreadable() const {
+  return std::any_of(findings.begin(), findings.end(), [](const Finding& one) { return one.unreadable; });
+}
+
+void FalseStatements::add(std::uint64_t key, std::string text) {
+  const std::scoped_lock lock(mutex_);
+  ++total_;
+  first_.emplace(key, std::move(text));
+  if (first_.size() > kShown) first_.erase(std::prev(first_.end()));
+}
+
+bool FalseStatements::full() const {
+  const std::scoped_lock lock(mutex_);
+  return total_ >= kShown;
+}
+
+void FalseStatements::report_to(VerifyReport& report, std::string_view check) const {
+  for (const auto& [key, text] : first_) report.findings.push_back({false, std::string(check) + ": " + text});
+  if (total_ > first_.size())
+    report.findings.push_back(
+        {false, std::string(check) + ": " + std::to_string(total_ - first_.size()) + " more like these"});
+}
+
+VerifyReport verify_store(const std::filesystem::path& store, const VerifyOptions& options, MemoryBudget& budget) {
+  VerifyReport report;
+  try {
+    const Manifest manifest = read_manifest(store);
+    check_files(store, manifest, report);
+    if (report.ok()) check_contents(store, manifest, options, budget, report);
+  } catch (const DataError& error) {
+    report.findings.push_back({true, error.what()});
+  }
+  return report;
+}
+
+}  // namespace unweave

@@ -1,0 +1,56 @@
+// algorithms/verify.h - is a store what it says it is? Checksums of every file, then statements about the contents that
+// hold exactly, each tested by a plain computation of its own.
+//
+//   files      every file that the manifest names is the one meant, undamaged and well formed
+//   graph      no self loops, and every arc u -> v has its arc v -> u
+//   splits     train, valid and test are disjoint and labelled
+//   cone       each level keeps the rows that the level above reads, and counts them rightly
+//   sums       S^l(u) = sum of published densities of level l - 1 over u and its neighbours, as integers
+//   stale      stale rows belong to the cone, and the sums that bound their error are exact
+//   rebuild    (on request) all sums equal those of a fresh propagation of the contents
+//
+// Nothing is written. Damaged files end the work after the first group, since nothing can be said about their contents.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/memory.h"
+
+namespace unweave {
+
+struct VerifyOptions {
+  std::optional<std::uint64_t> sample = 1000;  ///< nodes looked at a level where a check samples; nullopt: all
+  bool rebuild = false;
+  std::uint64_t seed = 1;  ///< of the sample
+};
+
+/// One thing that is wrong.
+struct Finding {
+  bool unreadable = false;  ///< a file is missing, damaged or malformed; else a statement is false
+  std::string text;         ///< one line: file and place, or node and level
+};
+
+struct VerifyReport {
+  std::uint64_t files = 0;   ///< read in full
+  std::uint64_t bytes = 0;   ///< of these files
+  std::uint64_t arcs = 0;    ///< of which the reverse was looked for
+  std::uint64_t rows = 0;    ///< of sums, computed again
+  std::uint64_t counts = 0;  ///< of readers, counted again
+  std::vector<Finding> findings;
+  std::vector<std::string> remarks;  ///< unusual, but not wrong
+
+  [[nodiscard]] std::uint64_t checked() const { return files + arcs + rows + counts; }
+  [[nodiscard]] bool ok() const { return findings.empty(); }
+  [[nodiscard]] bool unreadable() const;
+};
+
+/// Throws ResourceError, and UsageError for a rebuild of a store that was not propagated or has stale rows; what is
+/// wrong with the store itself is found, not thrown.
+[[nodiscard]] VerifyReport verify_store(const std::filesystem::path& store, const VerifyOptions& options,
+                                        MemoryBudget& budget);
+
+}  // namespace unweave

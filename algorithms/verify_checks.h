@@ -1,0 +1,73 @@
+// algorithms/verify_checks.h - the groups of checks behind verify_store(), each with its own file.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "algorithms/embedding.h"
+#include "algorithms/verify.h"
+#include "engine/contents.h"
+#include "engine/memory.h"
+#include "storage/manifest.h"
+#include "storage/types.h"
+
+namespace unweave {
+
+/// What a check looks at and where it reports.
+struct VerifyContext {
+  const Contents& contents;
+  const Embedding* embedding;  ///< null before `propagate`
+  const VerifyOptions& options;
+  MemoryBudget& budget;
+  VerifyReport& report;
+};
+
+/// False statements of one check: the first few in the order of their keys, whatever thread found them, and how many
+/// more there are. add() may run on any number of threads.
+class FalseStatements {
+ public:
+  void add(std::uint64_t key, std::string text);
+  [[nodiscard]] bool full() const;
+  void report_to(VerifyReport& report, std::string_view check) const;
+
+ private:
+  static constexpr std::size_t kShown = 20;
+  mutable std::mutex mutex_;
+  std::set<std::pair<std::uint64_t, std::string>> first_;
+  std::uint64_t total_ = 0;
+};
+
+/// At most options.sample nodes among those with keep(node), spread evenly over them, sorted.
+template <class Keep>
+[[nodiscard]] std::vector<NodeId> sample_nodes(const VerifyContext& context, std::uint64_t kept, const Keep& keep);
+
+void check_files(const std::filesystem::path& store, const Manifest& manifest, VerifyReport& report);
+void check_graph(const VerifyContext& context);
+void check_splits(const VerifyContext& context);
+void check_cone(const VerifyContext& context);
+void check_sums(const VerifyContext& context);
+void check_stale(const VerifyContext& context);
+void check_rebuild(const VerifyContext& context);
+
+template <class Keep>
+std::vector<NodeId> sample_nodes(const VerifyContext& context, std::uint64_t kept, const Keep& keep) {
+  const std::uint64_t wanted = context.options.sample.value_or(kept);
+  const std::uint64_t stride = wanted == 0 ? 0 : (kept + wanted - 1) / wanted;
+  std::vector<NodeId> nodes;
+  if (stride == 0) return nodes;
+  std::uint64_t left = context.options.seed % stride;  // kept nodes to pass before the next one
+  for (NodeId node = 0; node < context.contents.num_nodes(); ++node) {
+    if (!keep(node)) continue;
+    if (left == 0) nodes.push_back(node);
+    left = left == 0 ? stride - 1 : left - 1;
+  }
+  return nodes;
+}
+
+}  // namespace unweave

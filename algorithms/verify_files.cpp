@@ -1,0 +1,104 @@
+// algorithms/verify_files.cpp - every byte of every file that a manifest names.
+#include <cstddef>
+#include <set>
+
+#include "algorithms/verify_checks.h"
+#include "storage/error.h"
+#include "storage/feature_file.h"
+#include "storage/journal.h"
+#include "storage/node_file.h"
+#include "storage/run_file.h"
+#include "storage/shard.h"
+#include "storage/state_file.h"
+#include "storage/store_layout.h"
+
+namespace unweave {
+namespace {
+
+/// Runs checks of files; the failure of one is a finding and does not keep the others from being read.
+class Files {
+ public:
+  explicit Files(VerifyReport& report) : report_(report) {}
+
+  template <class Body>
+  void attempt(std::uint64_t bytes, const Body& body) {
+    ++report_.files;
+    report_.bytes += bytes;
+    try {
+      body();
+    } catch (const DataError& error) {
+      report_.findings.push_back({true, error.what()});
+    }
+  }
+  template <class Body>
+  void each(const std::vector<FileEntry>& entries, const Body& body) {
+    for (std::size_t i = 0; i < entries.size(); ++i) attempt(entries[i].bytes, [&] { body(entries[i], i); });
+  }
+  template <class Body>
+  void one(const std::optional<FileEntry>& entry, const Body& body) {
+    if (entry) attempt(entry->bytes, [&] { body(*entry); });
+  }
+
+ private:
+  VerifyReport& report_;
+};
+
+/// Runs are read as a whole, but nobody needs them to be free of contradictions before this moment.
+void check_run(const std::filesystem::path& store, const FileEntry& entry, const Run& run) {
+  std::set<NodeId> seen;
+  for (const auto* nodes : {&run.narrow_nodes, &run.wide_nodes, &run.dropped})
+    for (const NodeId node : *nodes)
+      if (!seen.insert(node).second)
+        throw FormatError(store / entry.path, "node " + std::to_string(node), "two states of one row");
+}
+
+void check_journal(const std::filesystem::path& store, const Manifest& manifest, VerifyReport& report) {
+  const JournalEnd end = read_journal(store, manifest.journal, manifest.sequence, [](const JournalBatch&) {});
+  const std::filesystem::path path = store / "journal" / manifest.journal;
+  report.bytes += end.bytes;
+  if (end.damaged) throw FormatError(path, "byte " + std::to_string(end.bytes), "the last record is damaged");
+  if (end.tail > 0)
+    report.remarks.push_back(path.string() + ": byte " + std::to_string(end.bytes) + ": " + std::to_string(end.tail) +
+                             " bytes of a batch that was never acknowledged; the next stream removes them");
+}
+
+}  // namespace
+
+void check_files(const std::filesystem::path& store, const Manifest& m, VerifyReport& report) {
+  Files files(report);
+  files.attempt(0, [] {});  // the manifest, which was read by now
+  files.each(m.shards, [&](const FileEntry& entry, std::size_t span) {
+    Shard(store, entry, span_range(m.nodes, span), m.nodes).verify();
+  });
+  files.each(m.feature_files, [&](const FileEntry& entry, std::size_t span) {
+    FeatureFile(store, entry, span_range(m.nodes, span), m.features, m.sparse_features).verify();
+  });
+  files.one(m.labels,
+            [&](const FileEntry& entry) { static_cast<void>(read_labels(store, entry, m.nodes, m.classes)); });
+  for (const auto* split : {&m.train, &m.valid, &m.test})
+    files.one(*split, [&](const FileEntry& entry) { static_cast<void>(read_ids(store, entry, m.nodes)); });
+  files.one(m.changes, [&](const FileEntry& entry) { static_cast<void>(read_changes(store, entry, m.nodes)); });
+
+  for (std::uint32_t level = 0; level < m.levels.size(); ++level) {
+    const LevelFiles& one = m.levels[level];
+    files.each(one.partitions, [&](const FileEntry& entry, std::size_t span) {
+      StatePartition(store, entry, level, span_range(m.nodes, span), m.features).verify();
+    });
+    files.one(one.run, [&](const FileEntry& entry) {
+      check_run(store, entry, read_run(store, entry, level, m.features, m.nodes));
+    });
+    files.one(one.counts, [&](const FileEntry& entry) {
+      const SealedFile file(store, entry, "counts");
+      file.check_all();
+      if (file.size() != std::uint64_t{m.nodes} * 4 || file.parameters()[0] != level)
+        file.fail(0, "not one count a node of this level");
+    });
+    files.one(one.stale, [&](const FileEntry& entry) {
+      std::vector<SealedFile> holder;
+      static_cast<void>(read_stale(store, entry, level, m.features, m.nodes, holder));
+    });
+  }
+  if (!m.journal.empty()) files.attempt(0, [&] { check_journal(store, m, report); });
+}
+
+}  // namespace unweave

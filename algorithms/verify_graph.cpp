@@ -1,0 +1,140 @@
+// algorithms/verify_graph.cpp - the graph is undirected without loops; splits are disjoint and labelled.
+//
+// Symmetry of all arcs takes one pass and no memory: each arc u -> v adds two 64-bit hashes of its edge when u < v and
+// subtracts them when u > v, with keys drawn anew for each run. A graph that is symmetric gives 0 and 0; one that is not
+// does so with probability 2^-128. Only then a slower pass looks for the arcs to blame.
+#include <sodium.h>
+
+#include <algorithm>
+#include <array>
+
+#include "algorithms/verify_checks.h"
+#include "engine/parallel.h"
+#include "storage/error.h"
+
+namespace unweave {
+namespace {
+
+constexpr std::size_t kBlocksATask = 64;
+
+struct ArcSums {
+  std::uint64_t first = 0;
+  std::uint64_t second = 0;
+  std::uint64_t arcs = 0;
+
+  ArcSums& operator+=(const ArcSums& other) {
+    first += other.first;
+    second += other.second;
+    arcs += other.arcs;
+    return *this;
+  }
+};
+
+/// Finalizers of SplitMix64 (Steele et al., OOPSLA 2014) and MurmurHash3 (Appleby).
+std::uint64_t split_mix(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9U;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBU;
+  return x ^ (x >> 31);
+}
+std::uint64_t murmur_mix(std::uint64_t x) {
+  x = (x ^ (x >> 33)) * 0xFF51AFD7ED558CCDU;
+  x = (x ^ (x >> 33)) * 0xC4CEB9FE1A85EC53U;
+  return x ^ (x >> 33);
+}
+
+/// Calls use(u, v) for every arc of some blocks.
+template <class Use>
+void for_arcs(const Graph& graph, std::size_t first, std::size_t last, const Use& use) {
+  Graph::BlockBuffer buffer;
+  DecodedBlock block;
+  for (std::size_t b = first; b < last; ++b) {
+    graph.decode(b, buffer, block);
+    const NodeId* target = block.targets;
+    for (std::uint32_t i = 0; i < block.nodes; ++i)
+      for (std::uint32_t k = 0; k < block.counts[i]; ++k) use(block.first + i, *target++);
+  }
+}
+
+std::string arc_text(NodeId u, NodeId v) {
+  return "arc " + std::to_string(u) + " -> " + std::to_string(v);
+}
+
+void require_reverse(const Graph& graph, NodeId u, NodeId v, std::vector<NodeId>& list, FalseStatements& wrong) {
+  graph.neighbours(v, list);
+  if (!std::binary_search(list.begin(), list.end(), u))
+    wrong.add(std::uint64_t{u} << 32 | v, arc_text(u, v) + " has no reverse");
+}
+
+bool is_symmetric(const Graph& graph, VerifyReport& report) {
+  if (sodium_init() < 0) throw ResourceError("libsodium does not start on this machine");
+  std::array<std::uint64_t, 2> keys{};
+  randombytes_buf(keys.data(), sizeof keys);
+  const ArcSums total =
+      ordered_sum(graph.num_blocks(), kBlocksATask, ArcSums(), [&](std::size_t first, std::size_t last) {
+        ArcSums sums;
+        for_arcs(graph, first, last, [&](NodeId u, NodeId v) {
+          const std::uint64_t edge = std::uint64_t{std::min(u, v)} << 32 | std::max(u, v);
+          const std::uint64_t sign = u < v ? 1 : ~std::uint64_t{0};
+          sums.first += sign * split_mix(split_mix(edge + keys[0]) + keys[1]);
+          sums.second += sign * murmur_mix(murmur_mix(edge + keys[1]) + keys[0]);
+          ++sums.arcs;
+        });
+        return sums;
+      });
+  report.arcs += total.arcs;
+  return total.first == 0 && total.second == 0;
+}
+
+}  // namespace
+
+void check_graph(const VerifyContext& context) {
+  const Graph& graph = context.contents.graph();
+  FalseStatements wrong;
+  if (!is_symmetric(graph, context.report)) {
+    parallel_ranges(0, graph.num_blocks(), kBlocksATask, [&](std::size_t first, std::size_t last) {
+      if (wrong.full()) return;
+      std::vector<NodeId> list;
+      for_arcs(graph, first, last, [&](NodeId u, NodeId v) { require_reverse(graph, u, v, list, wrong); });
+    });
+  } else {
+    // Once more without any hash, for some nodes.
+    const auto nodes = sample_nodes(context, graph.num_nodes(), [](NodeId) { return true; });
+    parallel_ranges(0, nodes.size(), 1, [&](std::size_t first, std::size_t last) {
+      std::vector<NodeId> neighbours, list;
+      for (std::size_t i = first; i < last; ++i) {
+        graph.neighbours(nodes[i], neighbours);
+        for (const NodeId v : neighbours) {
+          if (v == nodes[i]) wrong.add(v, arc_text(v, v) + " is a loop");
+          require_reverse(graph, nodes[i], v, list, wrong);
+        }
+      }
+    });
+  }
+  wrong.report_to(context.report, "graph");
+}
+
+void check_splits(const VerifyContext& context) {
+  struct Split {
+    const char* name;
+    const std::vector<NodeId>& nodes;
+  };
+  const Contents& contents = context.contents;
+  const Split splits[] = {{"train", contents.train()}, {"valid", contents.valid()}, {"test", contents.test()}};
+  FalseStatements wrong;
+  for (const Split& split : splits) {
+    for (const NodeId node : split.nodes)
+      if (contents.label(node) == kNoLabel)
+        wrong.add(node, "node " + std::to_string(node) + " is in " + split.name + " and has no label");
+    for (const Split& other : splits) {
+      if (&other <= &split) continue;
+      std::vector<NodeId> both;
+      std::set_intersection(split.nodes.begin(), split.nodes.end(), other.nodes.begin(), other.nodes.end(),
+                            std::back_inserter(both));
+      for (const NodeId node : both)
+        wrong.add(node, "node " + std::to_string(node) + " is in " + split.name + " and in " + other.name);
+    }
+  }
+  wrong.report_to(context.report, "splits");
+}
+
+}  // namespace unweave

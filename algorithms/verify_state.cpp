@@ -1,0 +1,229 @@
+// algorithms/verify_state.cpp - cone, sums and stale rows against plain computations from the contents.
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+
+#include "algorithms/density.h"
+#include "algorithms/propagation_sweep.h"
+#include "algorithms/verify_checks.h"
+#include "engine/parallel.h"
+#include "engine/sweep.h"
+
+namespace unweave {
+namespace {
+
+constexpr std::size_t kNodesATask = 4096;
+
+std::string row_text(std::uint32_t level, NodeId node) {
+  return "level " + std::to_string(level) + ", node " + std::to_string(node);
+}
+
+/// What the neighbours of a node were told, computed with none of the kernels that propagation uses.
+class PlainPublished {
+ public:
+  PlainPublished(const Contents& contents, const Embedding& embedding)
+      : contents_(contents),
+        embedding_(embedding),
+        power_(embedding.spec().rho),
+        x_(embedding.columns()),
+        t_(embedding.columns()),
+        sums_(embedding.columns()) {}
+
+  /// Adds the published density of a node to `total`; false when the node has no row, or one above the scale.
+  bool add_to(std::uint32_t level, NodeId node, std::vector<std::int64_t>& total) {
+    const std::uint32_t degree = contents_.graph().degree(node);
+    if (level == 0) {
+      contents_.features().read({node, node + 1}, 0, embedding_.columns(), x_.data());
+      power_.level0(x_, degree, embedding_.spec().scale_bits, t_.data());
+    } else {
+      if (!embedding_.level(level).load(node, sums_.data())) return false;
+      const double limit = std::ldexp(1.0, static_cast<int>(embedding_.spec().scale_bits));
+      for (std::size_t c = 0; c < t_.size(); ++c) {
+        const double quotient = std::nearbyint(static_cast<double>(sums_[c]) / static_cast<double>(degree));
+        if (std::fabs(quotient) > limit) return false;
+        t_[c] = static_cast<std::int32_t>(quotient);
+      }
+    }
+    embedding_.stale(level).add_to(node, -1, t_.data());
+    for (std::size_t c = 0; c < t_.size(); ++c) total[c] += t_[c];
+    return true;
+  }
+
+ private:
+  const Contents& contents_;
+  const Embedding& embedding_;
+  DegreePower power_;
+  std::vector<float> x_;
+  std::vector<std::int32_t> t_;
+  std::vector<std::int64_t> sums_;
+};
+
+void check_counts(const VerifyContext& context, std::uint32_t level, FalseStatements& wrong) {
+  const Cone& cone = context.embedding->cone();
+  const auto nodes = sample_nodes(context, context.contents.num_nodes(), [](NodeId) { return true; });
+  parallel_ranges(0, nodes.size(), 16, [&](std::size_t first, std::size_t last) {
+    std::vector<NodeId> neighbours;
+    for (std::size_t i = first; i < last; ++i) {
+      context.contents.graph().neighbours(nodes[i], neighbours);
+      neighbours.push_back(nodes[i]);
+      const auto readers = std::count_if(neighbours.begin(), neighbours.end(),
+                                         [&](NodeId reader) { return cone.contains(level + 1, reader); });
+      if (cone.count(level, nodes[i]) != static_cast<std::uint64_t>(readers))
+        wrong.add(nodes[i], row_text(level, nodes[i]) + ": " + std::to_string(cone.count(level, nodes[i])) +
+                                " readers are counted, there are " + std::to_string(readers));
+    }
+  });
+  context.report.counts += nodes.size();
+}
+
+/// Rows of each level that targets reach, found by walking from the targets; [level - 1].
+std::vector<RowMask> reached_rows(const Contents& contents, std::uint32_t levels) {
+  const NodeId nodes = contents.num_nodes();
+  std::vector<RowMask> masks(levels, RowMask(nodes));
+  for (NodeId node = 0; node < nodes; ++node)
+    if (contents.label(node) != kNoLabel) masks.back().insert(node);
+  std::vector<NodeId> neighbours;
+  for (std::uint32_t level = levels - 1; level >= 1; --level) {
+    for (NodeId node = 0; node < nodes; ++node) {
+      if (!masks[level].contains(node)) continue;
+      masks[level - 1].insert(node);
+      contents.graph().neighbours(node, neighbours);
+      for (const NodeId neighbour : neighbours) masks[level - 1].insert(neighbour);
+    }
+  }
+  return masks;
+}
+
+template <class Sum>
+bool equals(const Sum* fresh, const StateRow& kept, TileColumns columns) {
+  for (std::size_t c = 0; c < columns.count; ++c) {
+    const std::size_t at = columns.first + c;
+    const std::int64_t sum = kept.narrow != nullptr ? kept.narrow[at] : kept.wide[at];
+    if (sum != static_cast<std::int64_t>(fresh[c])) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void check_cone(const VerifyContext& context) {
+  if (context.embedding == nullptr) return;
+  const Cone& cone = context.embedding->cone();
+  const std::uint32_t levels = context.embedding->levels();
+  FalseStatements wrong;
+  for (std::uint32_t level = 1; level <= levels; ++level) {
+    parallel_ranges(0, context.contents.num_nodes(), kNodesATask, [&](std::size_t first, std::size_t last) {
+      for (std::size_t i = first; i < last; ++i) {
+        const auto node = static_cast<NodeId>(i);
+        const bool wanted = cone.contains(level, node);
+        if (context.embedding->level(level).contains(node) != wanted)
+          wrong.add(node, row_text(level, node) + (wanted ? ": the row is missing" : ": the row is not wanted"));
+      }
+    });
+    if (!cone.all_rows() && level < levels) check_counts(context, level, wrong);
+  }
+  wrong.report_to(context.report, "cone");
+}
+
+void check_sums(const VerifyContext& context) {
+  if (context.embedding == nullptr) return;
+  const Embedding& embedding = *context.embedding;
+  FalseStatements wrong;
+  for (std::uint32_t level = 1; level <= embedding.levels(); ++level) {
+    const StateLevel& kept = embedding.level(level);
+    const auto nodes =
+        sample_nodes(context, embedding.cone().rows(level), [&](NodeId node) { return kept.contains(node); });
+    parallel_ranges(0, nodes.size(), 16, [&](std::size_t first, std::size_t last) {
+      PlainPublished published(context.contents, embedding);
+      std::vector<NodeId> terms;
+      std::vector<std::int64_t> sums(embedding.columns()), total(embedding.columns());
+      for (std::size_t i = first; i < last; ++i) {
+        context.contents.graph().neighbours(nodes[i], terms);
+        terms.push_back(nodes[i]);
+        std::fill(total.begin(), total.end(), 0);
+        for (const NodeId term : terms)
+          if (!published.add_to(level - 1, term, total))
+            wrong.add(nodes[i], row_text(level, nodes[i]) + ": its term of node " + std::to_string(term) +
+                                    " is missing or above the scale");
+        static_cast<void>(kept.load(nodes[i], sums.data()));
+        const auto differs = std::mismatch(sums.begin(), sums.end(), total.begin());
+        if (differs.first != sums.end())
+          wrong.add(nodes[i], row_text(level, nodes[i]) + ", column " + std::to_string(differs.first - sums.begin()) +
+                                  ": the sum is " + std::to_string(*differs.first) + ", its terms add up to " +
+                                  std::to_string(*differs.second));
+      }
+    });
+    context.report.rows += nodes.size();
+  }
+  wrong.report_to(context.report, "sums");
+}
+
+void check_stale(const VerifyContext& context) {
+  if (context.embedding == nullptr) return;
+  const Embedding& embedding = *context.embedding;
+  const std::uint32_t columns = embedding.columns();
+  FalseStatements wrong;
+  std::vector<std::int32_t> delta(columns);
+  for (std::uint32_t level = 0; level < embedding.levels(); ++level) {
+    const StaleRows& stale = embedding.stale(level);
+    std::vector<UInt128> squares(columns, 0);
+    std::vector<Int128> magnitudes(columns, 0), sums(columns, 0);
+    for (const NodeId node : stale.nodes()) {
+      if (!embedding.cone().contains(level, node))
+        wrong.add(node, row_text(level, node) + ": a stale row outside the cone");
+      std::fill(delta.begin(), delta.end(), 0);
+      stale.add_to(node, 1, delta.data());
+      const Int128 degree = context.contents.graph().degree(node);
+      for (std::uint32_t c = 0; c < columns; ++c) {
+        const Int128 one = delta[c];
+        squares[c] += static_cast<UInt128>(one * one * degree);
+        magnitudes[c] += (one < 0 ? -one : one) * degree;
+        sums[c] += one * degree;
+      }
+    }
+    for (std::uint32_t c = 0; c < columns; ++c)
+      if (stale.weighted_squares()[c] != squares[c] || stale.weighted_magnitudes()[c] != magnitudes[c] ||
+          stale.weighted_sums()[c] != sums[c])
+        wrong.add(c, "level " + std::to_string(level) + ", column " + std::to_string(c) +
+                         ": the bound of the stale rows is not their sum");
+    context.report.rows += stale.size();
+  }
+  wrong.report_to(context.report, "stale");
+}
+
+void check_rebuild(const VerifyContext& context) {
+  const Embedding& embedding = *context.embedding;
+  if (embedding.levels() == 0) return;
+  PropagationOptions options;
+  options.features = embedding.columns();
+  options.hops = static_cast<int>(embedding.levels());
+  options.scale_bits = static_cast<int>(embedding.spec().scale_bits);
+  std::vector<RowMask> wanted;
+  if (!embedding.spec().all_rows) wanted = reached_rows(context.contents, embedding.levels());
+  options.wanted = wanted;
+  FalseStatements wrong;
+  std::atomic<std::uint64_t> rows = 0;
+  propagation_sweep(
+      block_source(context.contents.graph()), options, context.budget,
+      [&](TileColumns columns, NodeRange range, std::int32_t* out) { embedding.density_tile(0, columns, range, out); },
+      [&](int level, TileColumns columns, const SumRows& fresh) {
+        const auto l = static_cast<std::uint32_t>(level);
+        const auto compare = [&](NodeId node, const auto* sums) {
+          const StateRow kept = embedding.level(l).row(node);
+          if (!kept.exists() || !equals(sums, kept, columns))
+            wrong.add(node, row_text(l, node) + ": not the row of a fresh propagation");
+        };
+        std::size_t wide = 0;
+        for (std::size_t i = 0; i < fresh.nodes.size(); ++i) {
+          if (wide < fresh.wide_nodes.size() && fresh.wide_nodes[wide] == i)
+            compare(fresh.nodes[i], fresh.wide_sums + wide++ * fresh.width);
+          else
+            compare(fresh.nodes[i], fresh.sums + i * fresh.width);
+        }
+        if (columns.first == 0) rows += fresh.nodes.size();
+      });
+  context.report.rows += rows;
+  wrong.report_to(context.report, "rebuild");
+}
+
+}  // namespace unweave

@@ -1,0 +1,73 @@
+// tests/storage/feature_writer_test.cpp - rows in pieces, in memory or spilled, give the files that whole spans give.
+#include "storage/feature_writer.h"
+
+#include <doctest/doctest.h>
+
+#include <random>
+
+#include "support/input_files.h"
+#include "support/temp_dir.h"
+
+namespace unweave {
+namespace {
+
+constexpr NodeRange kRange{65536, 65536 + 301};
+
+std::vector<float> random_rows(std::uint32_t columns) {
+  std::mt19937 random(columns);
+  std::vector<float> rows(std::size_t{kRange.size()} * columns);
+  for (float& value : rows) value = random() % 3 == 0 ? static_cast<float>(random() % 1000) * 1e-6F : 0.0F;
+  return rows;
+}
+
+}  // namespace
+
+TEST_SUITE("unit") {
+  TEST_CASE("dense pieces of any size, spilled or not, give the bytes of one span") {
+    for (const std::uint32_t columns : {1U, 31U, 32U, 33U, 100U}) {
+      const auto rows = random_rows(columns);
+      const testing::TempDir whole;
+      const FileEntry expected = write_dense_features(whole.path(), kRange, columns, rows);
+      for (const std::uint64_t limit : {std::uint64_t{0}, std::uint64_t{5000}, std::uint64_t{1} << 30}) {
+        for (const std::size_t piece : {1U, 64U, 301U}) {
+          const testing::TempDir store;
+          DenseFeatureWriter writer(store.path(), kRange, columns, limit);
+          for (std::size_t row = 0; row < kRange.size(); row += piece) {
+            const std::size_t count = std::min<std::size_t>(piece, kRange.size() - row);
+            writer.add(std::span(rows).subspan(row * columns, count * columns));
+          }
+          const FileEntry entry = writer.finish();
+          CHECK(entry == expected);
+          CHECK(testing::read_all(store / entry.path) == testing::read_all(whole / expected.path));
+        }
+      }
+    }
+  }
+
+  TEST_CASE("sparse rows, spilled or not, give the bytes of one span") {
+    constexpr std::uint32_t kColumns = 50;
+    const auto rows = random_rows(kColumns);
+    SparseRows sparse;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (rows[i] != 0) {
+        sparse.columns.push_back(static_cast<std::uint32_t>(i % kColumns));
+        sparse.values.push_back(rows[i]);
+      }
+      if (i % kColumns == kColumns - 1) sparse.offsets.push_back(sparse.columns.size());
+    }
+    const testing::TempDir whole;
+    const FileEntry expected = write_sparse_features(whole.path(), kRange, kColumns, sparse);
+    for (const std::uint64_t limit : {std::uint64_t{0}, std::uint64_t{5000}, std::uint64_t{1} << 30}) {
+      const testing::TempDir store;
+      SparseFeatureWriter writer(store.path(), kRange, kColumns, limit);
+      for (std::size_t row = 0; row < kRange.size(); ++row) {
+        const std::size_t begin = sparse.offsets[row];
+        const std::size_t count = sparse.offsets[row + 1] - begin;
+        writer.add(std::span(sparse.columns).subspan(begin, count), std::span(sparse.values).subspan(begin, count));
+      }
+      CHECK(writer.finish() == expected);
+    }
+  }
+}
+
+}  // namespace unweave
