@@ -28,10 +28,17 @@ class OutputPerturbation final : public Solver {
   StepReport absorb(Model& model, const TrainingSet& after, const BatchChange& change,
                     const ApproximationError& lazy) const override {
     check_model(model, name_, after, change);
-    StepReport report = release(model, warm_ ? model.published : zero_weights(after), after, lazy);
+    return catch_up(model, after, lazy);
+  }
+
+  StepReport catch_up(Model& model, const TrainingSet& rows, const ApproximationError& lazy) const override {
+    check_shape(model, name_, rows);
+    StepReport report = release(model, warm_ ? model.published : zero_weights(rows), rows, lazy);
     report.retrained = !warm_ && !report.flush_needed;
     return report;
   }
+
+  bool reads_moved_rows() const noexcept override { return false; }
 
  private:
   static Matrix zero_weights(const TrainingSet& rows) {

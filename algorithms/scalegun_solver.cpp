@@ -101,6 +101,17 @@ class ObjectivePerturbation final : public Solver {
     return report;
   }
 
+  StepReport catch_up(Model& model, const TrainingSet& rows, const ApproximationError& lazy) const override {
+    check_shape(model, policy_.name, rows);
+    StepReport report = blank_report();
+    if (needs_flush(Model{}, rows, lazy, report)) return report;
+    train(model, rows, report);
+    judge(model, rows, lazy, report);
+    return report;
+  }
+
+  bool reads_moved_rows() const noexcept override { return true; }
+
  private:
   StepReport blank_report() const {
     StepReport report;

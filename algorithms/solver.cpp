@@ -57,11 +57,15 @@ RandomSource noise_source(const SolverOptions& options, std::uint64_t release) {
   return options.seed ? RandomSource::from_seed(*options.seed, release) : RandomSource::from_system();
 }
 
-void check_model(const Model& model, std::string_view name, const TrainingSet& after, const BatchChange& change) {
+void check_shape(const Model& model, std::string_view name, const TrainingSet& rows) {
   if (model.solver != name)
     throw UsageError("the model was trained by " + model.solver + ", not by " + std::string(name) + "; train it again");
-  if (size_of(model.published.rows()) != after.features() || size_of(model.published.cols()) != after.classes())
+  if (size_of(model.published.rows()) != rows.features() || size_of(model.published.cols()) != rows.classes())
     throw UsageError("the model has another shape than the training rows; train it again");
+}
+
+void check_model(const Model& model, std::string_view name, const TrainingSet& after, const BatchChange& change) {
+  check_shape(model, name, after);
   if (model.trained_rows != after.size() + change.removed.size())
     throw UsageError("the batch does not lead from the model's training rows to these; train the model again");
 }

@@ -90,6 +90,12 @@ class Solver {
   /// change do not belong together.
   [[nodiscard]] virtual StepReport absorb(Model& model, const TrainingSet& after, const BatchChange& change,
                                           const ApproximationError& lazy) const = 0;
+  /// Brings a model of this solver to `rows` when the rows that it absorbed last are not known any more: `newton` and
+  /// `retrain` as in absorb(), the others by training again.
+  [[nodiscard]] virtual StepReport catch_up(Model& model, const TrainingSet& rows,
+                                            const ApproximationError& lazy) const = 0;
+  /// Whether absorb() reads moved_from and moved_to of a change; else a caller may leave them empty.
+  [[nodiscard]] virtual bool reads_moved_rows() const noexcept = 0;
 };
 
 /// newton, retrain, scalegun, cgu, ceu. Throws UsageError for other names and for options out of range.
@@ -100,6 +106,8 @@ class Solver {
 [[nodiscard]] RandomSource noise_source(const SolverOptions& options, std::uint64_t release);
 
 /// Throws UsageError unless `model` was trained by `name` on rows of this shape.
+void check_shape(const Model& model, std::string_view name, const TrainingSet& rows);
+/// The same, and unless the change leads from as many rows as the model stands on to `after`.
 void check_model(const Model& model, std::string_view name, const TrainingSet& after, const BatchChange& change);
 
 }  // namespace unweave

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <string>
 
 #include "algorithms/matrix.h"
@@ -16,6 +17,15 @@ double norm_above(std::span<const float> row) {
   double sum = 0;
   for (const float x : row) sum += static_cast<double>(x) * static_cast<double>(x);
   return std::sqrt(sum) * (1 + rounding_gamma(static_cast<double>(row.size()) + 4));
+}
+
+std::string name_of_row(NodeId node) {
+  return "training row of node " + std::to_string(node);
+}
+
+void check_finite(NodeId node, std::span<const float> row) {
+  if (!std::all_of(row.begin(), row.end(), [](float x) { return std::isfinite(x); }))
+    throw DataError(name_of_row(node) + " holds a value that is not finite; verify the store");
 }
 
 }  // namespace
@@ -45,12 +55,10 @@ void TrainingSet::reserve(std::size_t rows) {
 }
 
 void TrainingSet::append(NodeId node, std::span<const float> row, ClassId label) {
-  const std::string name = "training row of node " + std::to_string(node);
-  if (row.size() != features_) throw UsageError(name + " has a wrong number of features");
-  if (label >= classes_) throw UsageError(name + " has a label outside the declared classes");
-  if (!nodes_.empty() && node <= nodes_.back()) throw UsageError(name + " is out of order");
-  if (!std::all_of(row.begin(), row.end(), [](float x) { return std::isfinite(x); }))
-    throw DataError(name + " holds a value that is not finite; verify the store");
+  if (row.size() != features_) throw UsageError(name_of_row(node) + " has a wrong number of features");
+  if (label >= classes_) throw UsageError(name_of_row(node) + " has a label outside the declared classes");
+  if (!nodes_.empty() && node <= nodes_.back()) throw UsageError(name_of_row(node) + " is out of order");
+  check_finite(node, row);
   values_.insert(values_.end(), row.begin(), row.end());
   norms_.push_back(clip_row({values_.data() + nodes_.size() * features_, features_}, clip_));
   nodes_.push_back(node);
@@ -85,6 +93,16 @@ void TrainingSet::apply(const BatchChange& change) {
   labels_.resize(kept);
   norms_.resize(kept);
   values_.resize(kept * features_);
+}
+
+bool TrainingSet::replace(std::size_t i, std::span<float> row) {
+  check_finite(nodes_[i], row);
+  const double norm = clip_row(row, clip_);
+  float* held = values_.data() + i * features_;
+  if (std::memcmp(held, row.data(), features_ * sizeof(float)) == 0) return false;
+  std::copy_n(row.data(), features_, held);
+  norms_[i] = norm;
+  return true;
 }
 
 Rows TrainingSet::rows() const noexcept {

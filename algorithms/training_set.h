@@ -41,6 +41,9 @@ class TrainingSet {
   /// Turns the set before a batch into the set after it: O(rows) moves when rows leave. Throws UsageError, with the
   /// set unchanged, when the batch names rows that are not here.
   void apply(const BatchChange& change);
+  /// Clips `row` in place and, where its bits differ from row i, puts it there; true then. Calls for distinct i may run
+  /// at once. Throws DataError for a value that is not finite.
+  bool replace(std::size_t i, std::span<float> row);
 
   [[nodiscard]] std::size_t size() const noexcept { return nodes_.size(); }
   [[nodiscard]] std::size_t features() const noexcept { return features_; }

@@ -11,12 +11,14 @@ namespace unweave {
 [[nodiscard]] std::span<const Command> all_commands();
 
 void run_bench(CommandLine& line);
+void run_evaluate(CommandLine& line);
 void run_export(CommandLine& line);
 void run_generate(CommandLine& line);
 void run_import(CommandLine& line);
 void run_info(CommandLine& line);
 void run_propagate(CommandLine& line);
 void run_stream(CommandLine& line);
+void run_train(CommandLine& line);
 void run_verify(CommandLine& line);
 
 }  // namespace unweave

@@ -5,6 +5,7 @@
 
 #include "algorithms/digest.h"
 #include "algorithms/live_store.h"
+#include "algorithms/model_record.h"
 #include "engine/memory.h"
 #include "tools/commands.h"
 #include "tools/output.h"
@@ -45,6 +46,19 @@ Json level_rows(const Embedding& embedding) {
   return levels;
 }
 
+Json models_of(const LiveStore& store) {
+  Json models = Json::array();
+  for (const ModelSummary& model : list_models(store.path())) {
+    Json one = {{"solver", model.solver}};
+    if (model.damage.empty())
+      one.update({{"id", model.id}, {"sequence", model.sequence}, {"outdated", model.sequence != store.sequence()}});
+    else
+      one["damage"] = model.damage;
+    models.push_back(std::move(one));
+  }
+  return models;
+}
+
 Json describe_store(const LiveStore& store) {
   const Manifest& manifest = store.manifest();
   const Contents& contents = store.contents();
@@ -81,6 +95,7 @@ Json describe_store(const LiveStore& store) {
     info["rows"] = spec.all_rows ? "all" : "labelled";
     info["levels"] = level_rows(*embedding);
   }
+  info["models"] = models_of(store);
   return info;
 }
 
@@ -101,6 +116,12 @@ void print_tables(const Json& info, std::ostream& out) {
     if (name == "bytes") {
       for (const auto& [folder, bytes] : value.items())
         facts.add_row({"size of " + folder, bytes_text(bytes.get<std::uint64_t>())});
+    } else if (name == "models") {
+      for (const Json& model : value)
+        facts.add_row({"model " + model.at("solver").get<std::string>(), model.contains("damage") ? "damaged"
+                                                                         : model.at("outdated") == true
+                                                                             ? "outdated"
+                                                                             : "up to date"});
     } else if (name != "levels") {
       facts.add_row({label, cell(name, value)});
     }

@@ -1,12 +1,15 @@
 // tools/stream.cpp - `unweave stream`: requests in order, in batches, one line a batch when it is durable.
 #include <chrono>
+#include <optional>
 #include <string>
 
-#include "algorithms/live_store.h"
+#include "algorithms/learner.h"
 #include "storage/error.h"
 #include "storage/input/request_reader.h"
 #include "tools/commands.h"
+#include "tools/model_output.h"
 #include "tools/output.h"
+#include "tools/version.h"
 
 namespace unweave {
 namespace {
@@ -65,6 +68,68 @@ nlohmann::ordered_json line_of(std::uint64_t batch, const BatchReport& report, b
   return json;
 }
 
+/// A model that follows the stream, and what it has to say of the batch at hand.
+class Follower {
+ public:
+  Follower(const CommandLine& line, LiveStore& store, MemoryBudget& budget)
+      : store_(store),
+        is_public_(line.get<bool>("public")),
+        every_(line.get<Count>("evaluate-every").value),
+        learner_(Learner::open(
+            store, budget, line.get<std::string>("solver"),
+            {line.get<std::string>("requests") == "-" && !line.get<bool>("non-adaptive"), std::string(version()), {}},
+            line.common().seed)) {
+    const auto start = Clock::now();
+    caught_up_ = learner_.catch_up();
+    seconds_catch_up_ = since(start);
+  }
+
+  void absorb(const BatchReport& report) {
+    const auto start = Clock::now();
+    step_ = learner_.absorb(report);
+    seconds_ = since(start);
+    if (caught_up_) step_.retrained |= caught_up_->retrained;
+    ++batches_;
+    accuracies_ = {};
+    if (every_ > 0 && batches_ % every_ == 0)
+      accuracies_ = evaluate_model(store_, learner_.record().weights, learner_.model().published, &learner_.rows());
+  }
+
+  void add_to(nlohmann::ordered_json& json) {
+    if (!is_public_) {
+      json["seconds_unlearn"] = seconds_;
+      if (caught_up_) json["seconds_catch_up"] = seconds_catch_up_;
+    }
+    add_step(json, step_, is_public_);
+    add_accuracies(json, accuracies_);
+    caught_up_.reset();
+  }
+
+  void print(std::ostream& out) {
+    if (!is_public_)
+      out << ", unlearning " << seconds_text(seconds_) << (step_.retrained ? " (retrained)" : "") << ", residual bound "
+          << number_text(step_.residual_bound);
+    out << ", budget " << number_text(step_.budget) << ", certified " << certified_text(step_);
+    if (accuracies_.test) out << ", test accuracy " << accuracy_text(accuracies_.test);
+    caught_up_.reset();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+  LiveStore& store_;
+  bool is_public_;
+  std::uint64_t every_;
+  Learner learner_;
+  std::optional<StepReport> caught_up_;  // told with the first batch
+  double seconds_catch_up_ = 0;
+  std::uint64_t batches_ = 0;
+  StepReport step_;
+  double seconds_ = 0;
+  Accuracies accuracies_;
+};
+
 }  // namespace
 
 void run_stream(CommandLine& line) {
@@ -78,6 +143,10 @@ void run_stream(CommandLine& line) {
   add("r-max-scale", po::value<std::string>()->value_name("S"),
       "paper: R of features scaled to |D^1/2 x|_1 = 1; code: R times the mean column 1-norm; else absolute");
   add("strict", po::bool_switch(), "reject the whole batch of a request that cannot be applied, and stop");
+  add("solver", po::value<std::string>()->value_name("NAME"), "unlearn every batch from this trained model");
+  add("evaluate-every", po::value<Count>()->value_name("K")->default_value({1}),
+      "accuracy after every K-th batch, with --solver; 0: never");
+  add("non-adaptive", po::bool_switch(), "the requests of - were chosen without looking at any release");
   add("public", po::bool_switch(), "print only what may be published");
   if (!line.parse()) return;
 
@@ -87,6 +156,8 @@ void run_stream(CommandLine& line) {
   MemoryBudget budget(line.common().memory_bytes);
   LiveStore store(line.positional(0), Access::write, budget);
   if (mode.r_max > 0) static_cast<void>(store.threshold(mode));
+  std::optional<Follower> follower;
+  if (line.has("solver")) follower.emplace(line, store, budget);
   RequestReader reader(line.get<std::string>("requests"));
 
   std::uint64_t batch = 0;
@@ -98,14 +169,18 @@ void run_stream(CommandLine& line) {
     const BatchReport report = store.apply(requests, std::move(changes), mode);
     requests.clear();
     ++batch;
+    if (follower) follower->absorb(report);
     if (line.common().json) {
-      write_json_line(line.out(), line_of(batch, report, line.get<bool>("public")));
+      nlohmann::ordered_json json = line_of(batch, report, line.get<bool>("public"));
+      if (follower) follower->add_to(json);
+      write_json_line(line.out(), json);
     } else {
       line.out() << "batch " << batch << ": applied " << report.changes.applied << ", rejected "
                  << report.changes.rejected << ", last request " << report.last_request;
       if (!line.get<bool>("public"))
         line.out() << ", propagation " << seconds_text(report.seconds_propagate) << ", rows "
                    << count_text(report.update.rows_touched) << ", arcs " << count_text(report.update.arcs_visited);
+      if (follower) follower->print(line.out());
       line.out() << std::endl;
     }
   };

@@ -1,0 +1,101 @@
+// algorithms/certificate.cpp - the fields of a certificate.
+#include "algorithms/certificate.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "algorithms/gaussian_mechanism.h"
+#include "storage/line_log.h"
+
+namespace unweave {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// A public number and where it was chosen.
+Json chosen(const Json& value) {
+  return {{"value", value}, {"chosen", "public"}};
+}
+
+Json constants_of(const ModelRecord& record) {
+  const SolverOptions& options = record.options;
+  return {{"lambda", chosen(options.lambda)},
+          {"tau", chosen(options.tau)},
+          {"alpha", chosen(options.alpha)},
+          {"bound", chosen(options.bound == BoundRule::kPaper ? "paper" : "corrected")},
+          {"head", chosen(name_of(options.head))},
+          {"clip", chosen(record.clip)},
+          {"training_rows", chosen(record.model.trained_rows)},
+          {"features", chosen(record.model.published.rows())},
+          {"classes", chosen(record.model.published.cols())},
+          {"levels", chosen(record.levels)},
+          {"weights", chosen(record.weights)},
+          {"rho", chosen(record.rho)},
+          {"scale_bits", chosen(record.scale_bits)},
+          {"all_rows", chosen(record.all_rows)}};
+}
+
+std::string reference_of(const StepReport& report) {
+  const std::string rows =
+      "on the present data alone: rows z_i = float32(clip(row i of the fixed-point embedding)) of the training nodes; "
+      "F(W) = sum_i sum_c l(z_i.w_c, y_ic) + (lambda max(1, n) / 2) |W|_F^2; ";
+  if (report.certified)
+    return rows +
+           "W* its minimiser; published: W* rounded to the grid, plus fresh discrete Gaussian noise of variance "
+           "sigma^2 on every coordinate";
+  return rows + "W_b the minimiser of F(W) + <B, W>, B normal with variance alpha^2; published: W_b";
+}
+
+/// Smallest delta at the target epsilon that sensitivity and noise of T1 give (THEOREMS.md, Lemma 2: 9 grid steps
+/// squared of the variance smooth the law).
+Json delta_reached(const StepReport& report) {
+  if (!report.certified) return nullptr;
+  const double grid = report.terms.at("grid"), sigma = report.terms.at("sigma");
+  const double smoothed = std::sqrt(sigma * sigma - 9 * grid * grid);
+  return delta_of(report.terms.at("sensitivity"), smoothed, report.epsilon);
+}
+
+}  // namespace
+
+std::string make_certificate(const ModelRecord& record, const StepReport& report, const ReleaseContext& context) {
+  const bool output_noise = report.terms.contains("sigma");
+  Json json = {
+      {"id", release_id(record.model)},
+      {"solver", record.model.solver},
+      {"release", record.model.releases},
+      {"sequence", record.model.sequence},
+      {"mechanism", output_noise ? "discrete Gaussian noise on finished weights" : "Gaussian noise in the objective"},
+      {"theorem", report.certified ? Json(*report.claim) : Json()},
+      {"certified", report.certified},
+      {"claim", report.claim ? Json(*report.claim) : Json()},
+      {"reference", reference_of(report)},
+      {"adjacency",
+       "none needed: any removed edges, nodes and features, any inserted edges, and every row that moved because of "
+       "them"},
+      {"requests", context.adaptive ? "adaptive" : "non-adaptive"},
+      {"releases", report.certified ? "all-later" : "this"},
+      {"withdraw", context.withdraw},
+      {"epsilon", report.epsilon},
+      {"delta", {{"target", report.delta}, {"reached", delta_reached(report)}}},
+      {"budget", report.budget},
+      {"residual_bound", report.residual_bound},
+      {"retrained", report.retrained},
+      {"terms", report.terms},
+      {"constants", constants_of(record)},
+      {"private", {"residual_bound", "retrained", "terms"}},
+      {"not_covered",
+       {"what an adaptive choice of requests reveals by itself", "models published before the removal: withdraw them",
+        "records that remain: this is no differential privacy"}},
+      {"for_tests", report.for_tests},
+      {"version", context.program},
+  };
+  if (output_noise) json["public_terms"] = {"mu", "distance", "sensitivity", "sigma", "grid"};
+  return json.dump();
+}
+
+void log_certificate(const std::filesystem::path& store, const ModelRecord& record) {
+  const std::filesystem::path path = store / "certificates" / (record.model.solver + ".jsonl");
+  if (last_line(path) != record.certificate) append_line(path, record.certificate);
+}
+
+}  // namespace unweave

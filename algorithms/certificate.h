@@ -1,0 +1,27 @@
+// algorithms/certificate.h - what is said of one release of a model, in one line of JSON.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "algorithms/model_record.h"
+
+namespace unweave {
+
+/// What a certificate needs beside model and report.
+struct ReleaseContext {
+  bool adaptive = true;               ///< requests may have been chosen after seeing earlier releases
+  std::string program;                ///< version of this build
+  std::vector<std::string> withdraw;  ///< releases that still show what this one forgot
+};
+
+/// One line, without the newline. The certificate names what in it is private: noiseless functions of removed data.
+[[nodiscard]] std::string make_certificate(const ModelRecord& record, const StepReport& report,
+                                           const ReleaseContext& context);
+
+/// Makes the certificate of the model's last release the last line of certificates/<solver>.jsonl, unless it is there
+/// already; durable on return. The model file holds the certificate too, hence a crash between the two loses nothing.
+void log_certificate(const std::filesystem::path& store, const ModelRecord& record);
+
+}  // namespace unweave

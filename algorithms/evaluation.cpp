@@ -1,0 +1,67 @@
+// algorithms/evaluation.cpp - scores by blocks of rows.
+#include "algorithms/evaluation.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "algorithms/blas.h"
+#include "engine/parallel.h"
+
+namespace unweave {
+namespace {
+
+constexpr std::size_t kBlockRows = 256;
+
+/// Right predictions over `count` rows; read(first, count, buffer) gives rows as floats, label(i) their classes.
+template <class Read, class Label>
+std::optional<double> accuracy(std::size_t count, const Matrix& published, const Read& read, const Label& label) {
+  if (count == 0) return std::nullopt;
+  const std::size_t features = size_of(published.rows()), classes = size_of(published.cols());
+  const std::uint64_t right =
+      ordered_sum<std::uint64_t>(count, kBlockRows, 0, [&](std::size_t first, std::size_t last) {
+        const std::size_t rows = last - first;
+        std::vector<float> buffer(rows * features);
+        const float* values = read(first, rows, buffer.data());
+        const std::vector<double> exact(values, values + rows * features);
+        std::vector<double> scores(rows * classes);
+        multiply(exact.data(), published.data(), scores.data(), rows, features, classes, false);
+        std::uint64_t hits = 0;
+        for (std::size_t i = 0; i < rows; ++i) {
+          const double* row = &scores[i * classes];
+          hits += static_cast<std::size_t>(std::max_element(row, row + classes) - row) == label(first + i) ? 1 : 0;
+        }
+        return hits;
+      });
+  return static_cast<double>(right) / static_cast<double>(count);
+}
+
+}  // namespace
+
+Accuracies evaluate_model(const LiveStore& store, std::span<const double> weights, const Matrix& published,
+                          const TrainingSet* held) {
+  const Contents& contents = store.contents();
+  const auto of_split = [&](const std::vector<NodeId>& split) {
+    std::vector<NodeId> nodes;
+    for (const NodeId node : split)
+      if (contents.label(node) != kNoLabel) nodes.push_back(node);
+    const auto read = [&](std::size_t first, std::size_t count, float* out) {
+      store.embedding().rows(std::span(nodes).subspan(first, count), weights, out);
+      return out;
+    };
+    return accuracy(nodes.size(), published, read,
+                    [&](std::size_t i) { return static_cast<std::size_t>(contents.label(nodes[i])); });
+  };
+  Accuracies result;
+  if (held != nullptr) {
+    const auto read = [&](std::size_t first, std::size_t, float*) { return held->row(first).data(); };
+    result.train = accuracy(held->size(), published, read, [&](std::size_t i) { return held->labels()[i]; });
+  } else {
+    result.train = of_split(contents.train());
+  }
+  result.valid = of_split(contents.valid());
+  result.test = of_split(contents.test());
+  return result;
+}
+
+}  // namespace unweave

@@ -1,0 +1,51 @@
+// algorithms/lazy_error.cpp - sums over stale rows, per column.
+#include "algorithms/lazy_error.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace unweave {
+namespace {
+
+constexpr double kRoundUp = 1 + 1e-10;  // far above the float64 error of these sums
+
+}  // namespace
+
+ApproximationError lazy_error(const Embedding& embedding, const Contents& contents, std::span<const double> weights,
+                              std::span<const NodeId> training) {
+  ApproximationError error;
+  if (embedding.stale_rows() == 0) return error;
+  const PropagationSpec& spec = embedding.spec();
+  const double unit = std::ldexp(1.0, -static_cast<int>(spec.scale_bits));
+
+  double stretch = 1, squares = 0, magnitudes = 0;
+  for (const NodeId node : training) {
+    const double degree = contents.graph().degree(node);
+    stretch = std::max(stretch, std::pow(degree, 0.5 - spec.rho));
+    squares += std::pow(degree, 2 - 2 * spec.rho);
+    magnitudes += std::pow(degree, 1 - spec.rho);
+  }
+  double roundings = 0;
+  for (std::uint32_t l = 1; l <= spec.levels; ++l) roundings += l * std::abs(weights[l]);
+
+  const Eigen::Index columns = index_of(embedding.columns());
+  error.euclidean = Vector::Constant(columns, roundings * unit * std::sqrt(squares));
+  error.absolute = Vector::Constant(columns, roundings * unit * magnitudes);
+  error.residue_sum = Vector::Zero(columns);
+  double reach = 0;  // sum over l > t of |w_l|
+  for (std::uint32_t t = spec.levels; t-- > 0;) {
+    reach += std::abs(weights[t + 1]);
+    const StaleRows& stale = embedding.stale(t);
+    for (Eigen::Index j = 0; j < columns; ++j) {
+      const std::size_t c = size_of(j);
+      error.euclidean[j] += reach * stretch * unit * std::sqrt(static_cast<double>(stale.weighted_squares()[c]));
+      error.absolute[j] += reach * unit * static_cast<double>(stale.weighted_magnitudes()[c]);
+      error.residue_sum[j] += unit * static_cast<double>(stale.weighted_sums()[c]);
+    }
+  }
+  error.euclidean *= kRoundUp;
+  error.absolute *= kRoundUp;
+  return error;
+}
+
+}  // namespace unweave

@@ -1,0 +1,100 @@
+// algorithms/learner.cpp - the steps of a model, each made durable before it is reported.
+#include "algorithms/learner.h"
+
+#include <algorithm>
+#include <string>
+
+#include "algorithms/lazy_error.h"
+#include "storage/error.h"
+
+namespace unweave {
+
+Learner::Learner(LiveStore& store, MemoryBudget& budget, ModelRecord record, ReleaseContext context)
+    : store_(store),
+      record_(std::move(record)),
+      context_(std::move(context)),
+      solver_(make_solver(record_.model.solver, record_.options)),
+      rows_(store, record_.weights, record_.clip, budget) {
+  for (const ModelSummary& present : list_models(store.path()))
+    if (present.damage.empty()) context_.withdraw.push_back(present.id);
+}
+
+Learner Learner::open(LiveStore& store, MemoryBudget& budget, std::string_view solver, ReleaseContext context,
+                      std::optional<std::uint64_t> seed) {
+  static_cast<void>(make_solver(solver, {}));  // an unknown name is told before a missing model
+  ModelRecord record = load_model(store.path(), solver);
+  check_propagation(record, store.manifest(), store.path());
+  if (record.model.sequence > store.sequence())
+    throw DataError(store.path().string() + ": the model of " + std::string(solver) +
+                    " has absorbed requests that the store does not hold; run `unweave train` again");
+  log_certificate(store.path(), record);
+  record.options.seed = seed;
+  return {store, budget, std::move(record), std::move(context)};
+}
+
+Learner Learner::train(LiveStore& store, MemoryBudget& budget, std::string_view solver, const SolverOptions& options,
+                       const std::vector<double>& weights, ReleaseContext context) {
+  ModelRecord record;
+  record.options = options;
+  record.options.standardized = store.manifest().standardized;
+  record.weights = weights;
+  record.model.solver = solver;
+  stand_on(record, store.embedding().spec());
+  Learner learner(store, budget, std::move(record), std::move(context));
+  Fit fit = learner.solver_->fit(learner.rows(), learner.approximation());
+  if (fit.report.flush_needed) {
+    static_cast<void>(learner.flush_rows());
+    fit = learner.solver_->fit(learner.rows(), learner.approximation());
+  }
+  learner.record_.model = std::move(fit.model);
+  learner.release(std::move(fit.report));
+  return learner;
+}
+
+std::optional<StepReport> Learner::catch_up() {
+  if (record_.model.sequence == store_.sequence()) return std::nullopt;
+  StepReport report = solver_->catch_up(record_.model, rows(), approximation());
+  if (report.flush_needed) {
+    static_cast<void>(flush_rows());
+    report = solver_->catch_up(record_.model, rows(), approximation());
+  }
+  return release(std::move(report));
+}
+
+StepReport Learner::absorb(const BatchReport& batch) {
+  BatchChange change = rows_.follow(batch.update, solver_->reads_moved_rows());
+  change.only_edges = batch.changes.nodes_removed == 0 && batch.changes.features_removed == 0;
+  StepReport report = solver_->absorb(record_.model, rows(), change, approximation());
+  if (report.flush_needed) {
+    append_change(change, flush_rows());
+    report = solver_->absorb(record_.model, rows(), change, approximation());
+  }
+  return release(std::move(report));
+}
+
+ApproximationError Learner::approximation() const {
+  return lazy_error(store_.embedding(), store_.contents(), record_.weights, rows().nodes());
+}
+
+BatchChange Learner::flush_rows() {
+  const UpdateReport update = store_.flush();
+  // A model that has absorbed published rows must not meet the stale ones again after a crash.
+  store_.checkpoint();
+  return rows_.follow(update, solver_->reads_moved_rows());
+}
+
+StepReport Learner::release(StepReport report) {
+  if (report.flush_needed) throw std::logic_error("a solver refused the exact embedding");
+  record_.model.sequence = store_.sequence();
+  record_.certificate = make_certificate(record_, report, context_);
+  save_model(store_.path(), record_);
+  log_certificate(store_.path(), record_);
+  // Each certificate names the release that it replaces; those before are named by the certificates before.
+  const std::string own = record_.model.solver + "-";
+  std::erase_if(context_.withdraw, [&](const std::string& id) { return id.starts_with(own); });
+  context_.withdraw.push_back(release_id(record_.model));
+  last_step_ = report;
+  return report;
+}
+
+}  // namespace unweave

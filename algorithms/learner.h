@@ -1,0 +1,59 @@
+// algorithms/learner.h - one solver's model at work on an open store: training, following batches, catching up.
+//
+// A step is over when model and certificate are durable. The model file holds its certificate, and replaces the one
+// before it atomically: after a crash the model is either the one before the step, which catch_up() brings to the
+// present, or the one after it, which is never drawn again.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "algorithms/certificate.h"
+#include "algorithms/live_store.h"
+#include "algorithms/model_record.h"
+#include "algorithms/solver.h"
+#include "algorithms/training_rows.h"
+#include "engine/memory.h"
+
+namespace unweave {
+
+class Learner {
+ public:
+  /// Opens the solver's model. Throws UsageError when it was never trained or the solver is unknown; DataError when
+  /// store and model do not belong together. `seed` is for tests. The store must outlive the learner and be a writer's.
+  static Learner open(LiveStore& store, MemoryBudget& budget, std::string_view solver, ReleaseContext context,
+                      std::optional<std::uint64_t> seed);
+  /// Trains from nothing on the present rows; `weights` are those of Z, L + 1 numbers. The model replaces an earlier
+  /// one of the same solver. Throws what TrainingRows and the solver throw.
+  static Learner train(LiveStore& store, MemoryBudget& budget, std::string_view solver, const SolverOptions& options,
+                       const std::vector<double>& weights, ReleaseContext context);
+
+  /// Brings a model that lags behind the store to the present; none when it does not lag.
+  std::optional<StepReport> catch_up();
+  /// After store.apply() with this report: unlearns the batch. The model must have been up to date before it.
+  StepReport absorb(const BatchReport& batch);
+
+  [[nodiscard]] const ModelRecord& record() const noexcept { return record_; }
+  [[nodiscard]] const Model& model() const noexcept { return record_.model; }
+  [[nodiscard]] const TrainingSet& rows() const noexcept { return rows_.set(); }
+  /// Of the last step of this learner.
+  [[nodiscard]] const StepReport& last_step() const noexcept { return last_step_; }
+
+ private:
+  Learner(LiveStore& store, MemoryBudget& budget, ModelRecord record, ReleaseContext context);
+  [[nodiscard]] ApproximationError approximation() const;
+  /// Publishes every stale row and returns what that changed.
+  BatchChange flush_rows();
+  StepReport release(StepReport report);
+
+  LiveStore& store_;
+  ModelRecord record_;
+  ReleaseContext context_;
+  std::unique_ptr<Solver> solver_;
+  TrainingRows rows_;
+  StepReport last_step_;
+};
+
+}  // namespace unweave

@@ -1,0 +1,166 @@
+// algorithms/model_record.cpp - a model as text and arrays, and back.
+#include "algorithms/model_record.h"
+
+#include <nlohmann/json.hpp>
+
+#include "storage/checksum.h"
+#include "storage/error.h"
+#include "storage/model_file.h"
+
+namespace unweave {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::filesystem::path path_of(const std::filesystem::path& store, std::string_view solver) {
+  return store / "models" / (std::string(solver) + ".model");
+}
+
+template <class Dense>
+std::vector<double> values_of(const Dense& dense) {
+  return {dense.data(), dense.data() + dense.size()};
+}
+
+Json to_json(const ModelRecord& record) {
+  const Model& model = record.model;
+  const SolverOptions& options = record.options;
+  return {{"solver", model.solver},
+          {"sequence", model.sequence},
+          {"releases", model.releases},
+          {"trained_rows", model.trained_rows},
+          {"features", model.published.rows()},
+          {"classes", model.published.cols()},
+          {"spectral_bound", model.spectral_bound},
+          {"spectral_fresh", model.spectral_fresh},
+          {"options",
+           {{"head", name_of(options.head)},
+            {"epsilon", options.epsilon},
+            {"delta", options.delta},
+            {"lambda", options.lambda},
+            {"tau", options.tau},
+            {"alpha", options.alpha},
+            {"bound", options.bound == BoundRule::kPaper ? "paper" : "corrected"},
+            {"standardized", options.standardized}}},
+          {"weights", record.weights},
+          {"clip", record.clip},
+          {"propagation",
+           {{"levels", record.levels},
+            {"rho", record.rho},
+            {"scale_bits", record.scale_bits},
+            {"all_rows", record.all_rows},
+            {"weights", record.store_weights}}},
+          {"certificate", record.certificate}};
+}
+
+Matrix matrix_of(const std::vector<double>& values, std::size_t rows, std::size_t columns, bool optional) {
+  if (optional && values.empty()) return {};
+  if (columns == 0 || values.size() / columns != rows || values.size() % columns != 0)
+    throw std::runtime_error("an array has a wrong length");
+  return Eigen::Map<const Matrix>(values.data(), index_of(rows), index_of(columns));
+}
+
+ModelRecord from_json(const Json& json, const ModelFile& file) {
+  if (file.arrays.size() != 4) throw std::runtime_error("four arrays are expected");
+  ModelRecord record;
+  Model& model = record.model;
+  model.solver = json.at("solver").get<std::string>();
+  model.sequence = json.at("sequence").get<std::uint64_t>();
+  model.releases = json.at("releases").get<std::uint64_t>();
+  model.trained_rows = json.at("trained_rows").get<std::size_t>();
+  const auto features = json.at("features").get<std::size_t>(), classes = json.at("classes").get<std::size_t>();
+  model.spectral_bound = json.at("spectral_bound").get<double>();
+  model.spectral_fresh = json.at("spectral_fresh").get<double>();
+  model.published = matrix_of(file.arrays[0], features, classes, false);
+  model.objective_noise = matrix_of(file.arrays[1], features, classes, true);
+  model.accumulated = matrix_of(file.arrays[2], classes, 1, true).reshaped();
+  model.accumulated_printed = matrix_of(file.arrays[3], classes, 1, true).reshaped();
+
+  const Json& options = json.at("options");
+  record.options.head = model.head = parse_head(options.at("head").get<std::string>());
+  record.options.epsilon = options.at("epsilon").get<double>();
+  record.options.delta = options.at("delta").get<double>();
+  record.options.lambda = options.at("lambda").get<double>();
+  record.options.tau = options.at("tau").get<double>();
+  record.options.alpha = options.at("alpha").get<double>();
+  record.options.bound = parse_bound(options.at("bound").get<std::string>());
+  record.options.standardized = options.at("standardized").get<bool>();
+  record.weights = json.at("weights").get<std::vector<double>>();
+  record.clip = json.at("clip").get<double>();
+  const Json& propagation = json.at("propagation");
+  record.levels = propagation.at("levels").get<std::uint32_t>();
+  record.rho = propagation.at("rho").get<double>();
+  record.scale_bits = propagation.at("scale_bits").get<std::uint32_t>();
+  record.all_rows = propagation.at("all_rows").get<bool>();
+  record.store_weights = propagation.at("weights").get<std::vector<double>>();
+  record.certificate = json.at("certificate").get<std::string>();
+  return record;
+}
+
+}  // namespace
+
+std::string release_id(const Model& model) {
+  const auto bytes = std::as_bytes(std::span(model.published.data(), size_of(model.published.size())));
+  const Checksum128 checksum = checksum128(bytes, {});
+  return model.solver + "-" + std::to_string(model.releases) + "-" + to_hex(std::span(checksum).first(8));
+}
+
+void stand_on(ModelRecord& record, const PropagationSpec& spec) {
+  record.levels = spec.levels;
+  record.rho = spec.rho;
+  record.scale_bits = spec.scale_bits;
+  record.all_rows = spec.all_rows;
+  record.store_weights = spec.weights;
+}
+
+void check_propagation(const ModelRecord& record, const Manifest& manifest, const std::filesystem::path& store) {
+  if (manifest.propagation) {
+    const PropagationSpec& spec = *manifest.propagation;
+    if (record.levels == spec.levels && record.rho == spec.rho && record.scale_bits == spec.scale_bits &&
+        record.all_rows == spec.all_rows && record.store_weights == spec.weights &&
+        size_of(record.model.published.rows()) == manifest.features &&
+        size_of(record.model.published.cols()) == manifest.classes)
+      return;
+  }
+  throw DataError(store.string() + ": the model of " + record.model.solver +
+                  " stands on another propagation than the store's; run `unweave train " + store.string() +
+                  " --solver " + record.model.solver + "` again");
+}
+
+void save_model(const std::filesystem::path& store, const ModelRecord& record) {
+  const Model& model = record.model;
+  write_model_file(path_of(store, model.solver),
+                   {to_json(record).dump(),
+                    {values_of(model.published), values_of(model.objective_noise), values_of(model.accumulated),
+                     values_of(model.accumulated_printed)}});
+}
+
+ModelRecord load_model(const std::filesystem::path& store, std::string_view solver) {
+  const std::filesystem::path path = path_of(store, solver);
+  if (!std::filesystem::exists(path))
+    throw UsageError(store.string() + ": " + std::string(solver) + " is not trained yet; run `unweave train " +
+                     store.string() + " --solver " + std::string(solver) + "` first");
+  const ModelFile file = read_model_file(path);
+  try {
+    ModelRecord record = from_json(Json::parse(file.text), file);
+    if (record.model.solver != solver) throw std::runtime_error("it is a model of " + record.model.solver);
+    return record;
+  } catch (const std::exception& error) {
+    throw FormatError(path, "text", error.what());
+  }
+}
+
+std::vector<ModelSummary> list_models(const std::filesystem::path& store) {
+  std::vector<ModelSummary> models;
+  for (const std::string_view solver : solver_names()) {
+    if (!std::filesystem::exists(path_of(store, solver))) continue;
+    try {
+      const Model model = load_model(store, solver).model;
+      models.push_back({model.solver, release_id(model), model.sequence, model.releases, {}});
+    } catch (const DataError& error) {
+      models.push_back({std::string(solver), {}, 0, 0, error.what()});
+    }
+  }
+  return models;
+}
+
+}  // namespace unweave

@@ -1,0 +1,147 @@
+// algorithms/training_rows.cpp - reading rows in blocks, comparing them with those held.
+#include "algorithms/training_rows.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "engine/parallel.h"
+#include "storage/error.h"
+
+namespace unweave {
+namespace {
+
+constexpr std::size_t kBlockBytes = std::size_t{8} << 20;
+
+std::size_t block_rows(std::size_t features) {
+  return std::max<std::size_t>(64, kBlockBytes / (features * sizeof(float)));
+}
+
+TrainingSet empty_set(const LiveStore& store, double clip) {
+  const Manifest& manifest = store.manifest();
+  const std::string name = store.path().string();
+  static_cast<void>(store.embedding());
+  if (!manifest.labels) throw DataError(name + ": has no labels; run `unweave import` with --labels to build it again");
+  if (!manifest.train)
+    throw DataError(name + ": has no training split; run `unweave import` with --split train=F to build it again");
+  return {manifest.features, manifest.classes, clip};
+}
+
+std::vector<NodeId> training_nodes(const Contents& contents) {
+  std::vector<NodeId> nodes;
+  nodes.reserve(contents.train().size());
+  for (const NodeId node : contents.train())
+    if (contents.label(node) != kNoLabel) nodes.push_back(node);
+  return nodes;
+}
+
+}  // namespace
+
+TrainingRows::TrainingRows(const LiveStore& store, std::vector<double> weights, double clip, MemoryBudget& budget)
+    : store_(store), weights_(std::move(weights)), budget_(budget), set_(empty_set(store, clip)) {
+  const std::vector<NodeId> nodes = training_nodes(store.contents());
+  reservation_ = budget.reserve(bytes_of(nodes.size()), "training rows");
+  set_.reserve(nodes.size());
+  const std::size_t features = set_.features(), block = block_rows(features);
+  std::vector<float> rows(std::min(block, nodes.size()) * features);
+  for (std::size_t first = 0; first < nodes.size(); first += block) {
+    const std::size_t count = std::min(block, nodes.size() - first);
+    store.embedding().rows(std::span(nodes).subspan(first, count), weights_, rows.data());
+    for (std::size_t i = 0; i < count; ++i)
+      set_.append(nodes[first + i], std::span(rows).subspan(i * features, features),
+                  static_cast<ClassId>(store.contents().label(nodes[first + i])));
+  }
+}
+
+std::uint64_t TrainingRows::bytes_of(std::size_t rows) const {
+  return std::uint64_t{rows} * (set_.features() * sizeof(float) + sizeof(NodeId) + sizeof(ClassId) + sizeof(double));
+}
+
+/// Rows whose node has left the training split.
+void TrainingRows::drop_departed(BatchChange& change) {
+  const std::vector<NodeId> present = training_nodes(store_.contents());
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < set_.size(); ++i) {
+    if (at < present.size() && present[at] == set_.nodes()[i])
+      ++at;
+    else
+      change.removed.append(set_.nodes()[i], set_.row(i), set_.labels()[i]);
+  }
+  if (change.removed.size() > 0) set_.apply(change);
+}
+
+/// Positions of the held rows that an update may have changed.
+std::vector<std::size_t> TrainingRows::places_of(const UpdateReport& update) const {
+  std::vector<std::size_t> places;
+  auto changed = update.changed.begin();
+  for (std::size_t i = 0; i < set_.size(); ++i) {
+    if (!update.all_rows) {
+      changed = std::lower_bound(changed, update.changed.end(), set_.nodes()[i]);
+      if (changed == update.changed.end()) break;
+      if (*changed != set_.nodes()[i]) continue;
+    }
+    places.push_back(i);
+  }
+  return places;
+}
+
+BatchChange TrainingRows::follow(const UpdateReport& update, bool keep_moved) {
+  BatchChange change(set_.features(), set_.classes(), set_.clip());
+  drop_departed(change);
+  const std::vector<std::size_t> places = places_of(update);
+  const std::size_t features = set_.features(), block = block_rows(features);
+  Reservation kept;
+  if (keep_moved) {
+    kept = budget_.reserve(2 * bytes_of(places.size()), "moved training rows");
+    change.moved_from.reserve(places.size());
+    change.moved_to.reserve(places.size());
+  }
+  std::vector<float> rows(std::min(block, places.size()) * features);
+  std::vector<NodeId> nodes;
+  for (std::size_t first = 0; first < places.size(); first += block) {
+    const std::size_t count = std::min(block, places.size() - first);
+    nodes.clear();
+    for (std::size_t i = first; i < first + count; ++i) nodes.push_back(set_.nodes()[places[i]]);
+    store_.embedding().rows(nodes, weights_, rows.data());
+    const auto row = [&](std::size_t i) { return std::span(rows).subspan(i * features, features); };
+    if (!keep_moved) {
+      parallel_ranges(0, count, 64, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) set_.replace(places[first + i], row(i));
+      });
+      continue;
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t place = places[first + i];
+      clip_row(row(i), set_.clip());
+      if (std::memcmp(row(i).data(), set_.row(place).data(), features * sizeof(float)) == 0) continue;
+      change.moved_from.append(nodes[i], set_.row(place), set_.labels()[place]);
+      change.moved_to.append(nodes[i], row(i), set_.labels()[place]);
+      set_.replace(place, row(i));
+    }
+  }
+  return change;
+}
+
+void append_change(BatchChange& first, const BatchChange& later) {
+  const TrainingSet& shape = first.moved_from;
+  TrainingSet from(shape.features(), shape.classes(), shape.clip()), to = from;
+  std::size_t a = 0, b = 0;
+  while (a < first.moved_from.size() || b < later.moved_from.size()) {
+    const bool in_first = a < first.moved_from.size() &&
+                          (b == later.moved_from.size() || first.moved_from.nodes()[a] <= later.moved_from.nodes()[b]);
+    const bool in_later = b < later.moved_from.size() &&
+                          (a == first.moved_from.size() || later.moved_from.nodes()[b] <= first.moved_from.nodes()[a]);
+    const TrainingSet& before = in_first ? first.moved_from : later.moved_from;
+    const std::size_t before_at = in_first ? a : b;
+    from.append(before.nodes()[before_at], before.row(before_at), before.labels()[before_at]);
+    const TrainingSet& after = in_later ? later.moved_to : first.moved_to;
+    const std::size_t after_at = in_later ? b : a;
+    to.append(after.nodes()[after_at], after.row(after_at), after.labels()[after_at]);
+    a += in_first ? 1 : 0;
+    b += in_later ? 1 : 0;
+  }
+  first.moved_from = std::move(from);
+  first.moved_to = std::move(to);
+}
+
+}  // namespace unweave

@@ -1,0 +1,40 @@
+// algorithms/training_rows.h - the training rows of a store's present moment, kept right batch by batch.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "algorithms/live_store.h"
+#include "algorithms/training_set.h"
+#include "engine/memory.h"
+
+namespace unweave {
+
+/// One row of Z for each training node with a label, clipped. Memory: that of the rows, charged to the budget.
+class TrainingRows {
+ public:
+  /// Throws DataError naming the command to run when the store has no embedding, no labels or no training split;
+  /// UsageError for a wrong number of weights; ResourceError when the rows do not fit the budget.
+  TrainingRows(const LiveStore& store, std::vector<double> weights, double clip, MemoryBudget& budget);
+
+  [[nodiscard]] const TrainingSet& set() const noexcept { return set_; }
+  /// Follows the store: `update` names the embedding rows that may have changed since the last call. Returns what did,
+  /// comparing bits; without `keep_moved` its moved rows stay empty, which spares two copies of them.
+  BatchChange follow(const UpdateReport& update, bool keep_moved);
+
+ private:
+  void drop_departed(BatchChange& change);
+  [[nodiscard]] std::vector<std::size_t> places_of(const UpdateReport& update) const;
+  [[nodiscard]] std::uint64_t bytes_of(std::size_t rows) const;
+
+  const LiveStore& store_;
+  std::vector<double> weights_;
+  MemoryBudget& budget_;
+  TrainingSet set_;
+  Reservation reservation_;
+};
+
+/// Two changes, one after the other, as one. The later one removes no rows.
+void append_change(BatchChange& first, const BatchChange& later);
+
+}  // namespace unweave

@@ -1,0 +1,62 @@
+// storage/line_log.cpp - finding the last line from the end of a file, and appending after it.
+#include "storage/line_log.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "storage/error.h"
+#include "storage/file.h"
+
+namespace unweave {
+namespace {
+
+constexpr std::uint64_t kMostLineBytes = std::uint64_t{16} << 20;
+
+/// The end of the file from the start of its last whole line on.
+struct Tail {
+  std::optional<std::string> line;
+  std::uint64_t end = 0;  // bytes that whole lines fill
+};
+
+Tail read_tail(const File& file) {
+  const std::uint64_t size = file.size();
+  for (std::uint64_t want = 1 << 14;; want *= 4) {
+    const std::uint64_t bytes = std::min(want, size);
+    std::string text(bytes, '\0');
+    file.read_at(size - bytes, std::as_writable_bytes(std::span(text)));
+    const bool whole = bytes == size;
+    const std::size_t end = text.rfind('\n');
+    const std::size_t before = end == std::string::npos || end == 0 ? std::string::npos : text.rfind('\n', end - 1);
+    if (whole && end == std::string::npos) return {};
+    if (whole || before != std::string::npos) {
+      const std::size_t first = before == std::string::npos ? 0 : before + 1;
+      return {text.substr(first, end - first), size - bytes + end + 1};
+    }
+    if (bytes > 2 * kMostLineBytes)
+      throw FormatError(file.path(), "byte " + std::to_string(size - bytes), "a line is longer than 16 MiB");
+  }
+}
+
+}  // namespace
+
+std::optional<std::string> last_line(const std::filesystem::path& path) {
+  if (!std::filesystem::exists(path)) return std::nullopt;
+  return read_tail(File::open_read(path)).line;
+}
+
+void append_line(const std::filesystem::path& path, std::string_view line) {
+  const std::filesystem::path folder = path.parent_path();
+  std::error_code error;
+  if (std::filesystem::create_directory(folder, error)) sync_directory(folder.parent_path());
+  if (error) throw_system_error("create the folder", folder, error.value());
+  const bool fresh = !std::filesystem::exists(path);
+  const File file = fresh ? File::create(path) : File::open_write(path);
+  const std::uint64_t end = read_tail(file).end;
+  file.truncate(end);
+  const std::string text = std::string(line) + '\n';
+  file.write_at(end, std::as_bytes(std::span(text)));
+  file.sync();
+  if (fresh) sync_directory(folder);
+}
+
+}  // namespace unweave

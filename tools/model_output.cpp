@@ -1,0 +1,39 @@
+// tools/model_output.cpp - fields of a model's step and of its accuracy.
+#include "tools/model_output.h"
+
+#include "tools/output.h"
+
+namespace unweave {
+
+void add_step(nlohmann::ordered_json& json, const StepReport& report, bool is_public) {
+  if (!is_public) {
+    json["retrained"] = report.retrained;
+    json["residual_bound"] = report.residual_bound;
+  }
+  json["budget"] = report.budget;
+  json["certified"] = report.certified;
+  json["claim"] = report.claim ? nlohmann::ordered_json(*report.claim) : nlohmann::ordered_json();
+  if (is_public) return;
+  json["passes"] = report.passes;
+  json["terms"] = report.terms;
+}
+
+void add_accuracies(nlohmann::ordered_json& json, const Accuracies& accuracies) {
+  const auto value = [](const std::optional<double>& x) {
+    return x ? nlohmann::ordered_json(*x) : nlohmann::ordered_json();
+  };
+  json["accuracy_train"] = value(accuracies.train);
+  json["accuracy_valid"] = value(accuracies.valid);
+  json["accuracy_test"] = value(accuracies.test);
+}
+
+std::string accuracy_text(const std::optional<double>& accuracy) {
+  return accuracy ? number_text(*accuracy) : "-";
+}
+
+std::string certified_text(const StepReport& report) {
+  if (report.certified) return "yes, by " + *report.claim;
+  return report.claim ? "no (" + *report.claim + ")" : "no";
+}
+
+}  // namespace unweave

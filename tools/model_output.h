@@ -1,0 +1,25 @@
+// tools/model_output.h - the fields that `train`, `stream` and `evaluate` print of a model.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "algorithms/evaluation.h"
+#include "algorithms/solver.h"
+
+namespace unweave {
+
+/// certified, claim, budget; and unless `is_public` what depends on removed data: retrained, residual_bound, passes and
+/// terms.
+void add_step(nlohmann::ordered_json& json, const StepReport& report, bool is_public);
+
+/// accuracy_train, accuracy_valid, accuracy_test; null for a split without nodes.
+void add_accuracies(nlohmann::ordered_json& json, const Accuracies& accuracies);
+
+/// "0.8123", or "-".
+[[nodiscard]] std::string accuracy_text(const std::optional<double>& accuracy);
+
+/// "yes, by T1", or "no (as published: ...)".
+[[nodiscard]] std::string certified_text(const StepReport& report);
+
+}  // namespace unweave

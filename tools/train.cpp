@@ -1,0 +1,101 @@
+// tools/train.cpp - `unweave train`: a model on the training rows, saved in the store.
+#include <string>
+
+#include "algorithms/learner.h"
+#include "storage/error.h"
+#include "tools/commands.h"
+#include "tools/measure.h"
+#include "tools/model_output.h"
+#include "tools/output.h"
+#include "tools/version.h"
+
+namespace unweave {
+namespace {
+
+SolverOptions read_options(const CommandLine& line) {
+  SolverOptions options;
+  options.head = parse_head(line.get<std::string>("head"));
+  options.epsilon = line.get<Real>("epsilon").value;
+  options.delta = line.get<Real>("delta").value;
+  options.lambda = line.get<Real>("lambda").value;
+  options.tau = line.get<Real>("tau").value;
+  options.alpha = line.get<Real>("alpha").value;
+  options.bound = parse_bound(line.get<std::string>("bound"));
+  options.seed = line.common().seed;
+  return options;
+}
+
+std::string names_of_solvers() {
+  std::string text;
+  for (const std::string_view name : solver_names()) text += (text.empty() ? "" : ", ") + std::string(name);
+  return text;
+}
+
+}  // namespace
+
+void run_train(CommandLine& line) {
+  const std::string solvers = names_of_solvers();
+  line.describe("Learns a model on the training rows, one-vs-rest, and saves it in the store.", {"STORE"},
+                "unweave train demo/debian.store --solver newton --lambda 1e-3");
+  auto add = line.options().add_options();
+  const SolverOptions defaults;
+  add("solver", po::value<std::string>()->value_name("NAME")->default_value("newton"), solvers.c_str());
+  add("head", po::value<std::string>()->value_name("H")->default_value("logistic"), "logistic or least-squares");
+  add("epsilon", po::value<Real>()->value_name("E")->default_value({defaults.epsilon}), "privacy budget of a release");
+  add("delta", po::value<Real>()->value_name("D")->default_value({defaults.delta}), "its failure probability");
+  add("lambda", po::value<Real>()->value_name("L")->default_value({defaults.lambda}),
+      "regularisation, times the training rows / 2");
+  add("tau", po::value<Real>()->value_name("T")->default_value({defaults.tau}),
+      "gradient norm at which a minimisation is finished");
+  add("alpha", po::value<Real>()->value_name("A")->default_value({defaults.alpha}),
+      "noise in the objective (scalegun, cgu, ceu)");
+  add("bound", po::value<std::string>()->value_name("B")->default_value("corrected"),
+      "corrected or paper (scalegun, cgu, ceu)");
+  add("weights", po::value<RealList>()->value_name("W"), "L + 1 weights of the levels; default: those of propagate");
+  if (!line.parse()) return;
+
+  Measure measure;
+  const SolverOptions options = read_options(line);
+  const std::string& solver = line.get<std::string>("solver");
+  static_cast<void>(make_solver(solver, options));  // wrong usage is told before the store is read
+  MemoryBudget budget(line.common().memory_bytes);
+  LiveStore store(line.positional(0), Access::write, budget);
+  const std::vector<double> weights =
+      line.has("weights") ? line.get<RealList>("weights").values : store.embedding().spec().weights;
+  const Learner learner = Learner::train(store, budget, solver, options, weights, {true, std::string(version()), {}});
+  const StepReport& report = learner.last_step();
+  const Accuracies accuracies =
+      evaluate_model(store, learner.record().weights, learner.model().published, &learner.rows());
+
+  if (line.common().json) {
+    nlohmann::ordered_json json = {{"solver", solver}};
+    measure.report(json);
+    json["epsilon"] = report.epsilon;
+    json["delta"] = report.delta;
+    add_step(json, report, false);
+    add_accuracies(json, accuracies);
+    json["training_rows"] = learner.rows().size();
+    json["steps"] = report.steps;
+    return write_json_line(line.out(), json);
+  }
+  Table table({"trained", solver});
+  table.add_row({"head", std::string(name_of(options.head))});
+  table.add_row({"training rows", count_text(learner.rows().size())});
+  table.add_row({"epsilon, delta", number_text(options.epsilon) + ", " + number_text(options.delta)});
+  table.add_row({"lambda", number_text(options.lambda)});
+  table.add_row({"tau", number_text(options.tau)});
+  if (!report.certified) {
+    table.add_row({"alpha", number_text(options.alpha)});
+    table.add_row({"bound", line.get<std::string>("bound")});
+  }
+  table.add_row({"certified", certified_text(report)});
+  table.add_row({"residual bound", number_text(report.residual_bound)});
+  table.add_row({"budget", number_text(report.budget)});
+  table.add_row({"accuracy, training", accuracy_text(accuracies.train)});
+  table.add_row({"accuracy, validation", accuracy_text(accuracies.valid)});
+  table.add_row({"accuracy, test", accuracy_text(accuracies.test)});
+  table.add_row({"whole command", seconds_text(measure.seconds())});
+  table.print(line.out());
+}
+
+}  // namespace unweave
