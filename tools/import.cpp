@@ -39,7 +39,7 @@ std::map<std::string, InputFile> parse_files(const std::string& option, const st
     const std::size_t equals = std::min(part.find('='), part.size());
     const std::string key = part.substr(0, equals);
     if (equals + 1 >= part.size()) fail("'" + part + "' is not KEY=FILE");
-    if (!allowed.contains(key)) fail("'" + part + "': unknown key '" + key + "'");
+    if (!allowed.contains(key)) fail("there is no key '" + key + "'");
     if (!files.emplace(key, InputFile{part.substr(equals + 1), {}}).second) fail(key + " is given twice");
     at = comma + 1;
   }

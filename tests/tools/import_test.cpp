@@ -77,7 +77,7 @@ TEST_SUITE("unit") {
     check_refused(1, {"import", store, "--nodes", "3", "--columns", "3"}, "--columns");
     check_refused(1, {"import", store, "--features", "indptr=a,indices=b"}, "--columns");
     check_refused(1, {"import", store, "--features", "indptr=a", "--columns", "3"}, "indices=F");
-    check_refused(1, {"import", store, "--features", "indptr=a,indices=b,data=c", "--columns", "3"}, "data=c");
+    check_refused(1, {"import", store, "--features", "indptr=a,indices=b,data=c", "--columns", "3"}, "no key 'data'");
     check_refused(1, {"import", store, "--labels", "l", "--split", "train=a,train=b"}, "twice");
     check_refused(1, {"import", store, "--labels", "l", "--split", "train"}, "KEY=FILE");
     check_refused(1, {"import", store, "--edges", "-", "--labels", "-"}, "standard input");
