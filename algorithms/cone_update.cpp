@@ -44,8 +44,7 @@ ConeChange update_cone(Cone& cone, const Contents& contents, const BatchChanges&
     for (const NodeId u : merged(changed_nodes, merged(result.left[level], result.entered[level]))) {
       const auto at = std::lower_bound(changed_nodes.begin(), changed_nodes.end(), u);
       const bool changed = at != changed_nodes.end() && *at == u;
-      const NodeChange& change =
-          changed ? changes.nodes[static_cast<std::size_t>(at - changed_nodes.begin())] : none;
+      const NodeChange& change = changed ? changes.nodes[static_cast<std::size_t>(at - changed_nodes.begin())] : none;
       const bool after = cone.contains(level, u);
       const bool before = (after && !holds(result.entered[level], u)) || holds(result.left[level], u);
       if (before && after) {

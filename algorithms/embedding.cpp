@@ -28,10 +28,7 @@ Embedding::Embedding(const std::filesystem::path& store, const Manifest& manifes
 
 Embedding::Embedding(const std::filesystem::path& store, const Manifest& manifest, const Contents& contents,
                      const std::vector<Run>& runs)
-    : spec_(*manifest.propagation),
-      contents_(contents),
-      power_(spec_.rho),
-      cone_(store, manifest, contents, runs) {
+    : spec_(*manifest.propagation), contents_(contents), power_(spec_.rho), cone_(store, manifest, contents, runs) {
   for (std::uint32_t l = 1; l <= spec_.levels; ++l) sums_.emplace_back(store, manifest, l, runs[l]);
   for (std::uint32_t l = 0; l < spec_.levels; ++l) {
     stale_.emplace_back(manifest.nodes, manifest.features);

@@ -13,7 +13,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 std::string journal_name(std::uint64_t sequence) {
   const std::string digits = std::to_string(sequence);
@@ -61,7 +63,9 @@ void LiveStore::open_journal() {
   manifest_ = next;
 }
 
-BatchChanges LiveStore::resolve(std::span<const Request> requests) const { return resolve_batch(*contents_, requests); }
+BatchChanges LiveStore::resolve(std::span<const Request> requests) const {
+  return resolve_batch(*contents_, requests);
+}
 
 Threshold LiveStore::threshold(const StreamMode& mode) const {
   if (!(mode.r_max >= 0) || !std::isfinite(mode.r_max)) throw UsageError("--r-max must be a number of at least 0");

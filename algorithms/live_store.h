@@ -89,7 +89,7 @@ class LiveStore {
   std::uint64_t sequence_ = 0;
   std::optional<StreamMode> last_mode_;
   std::vector<std::string> unsaved_;  ///< partitions of recomputations that no manifest names yet
-  bool flushed_ = false;  ///< stale rows were published since the last checkpoint
+  bool flushed_ = false;              ///< stale rows were published since the last checkpoint
 };
 
 }  // namespace unweave

@@ -128,8 +128,8 @@ PropagateReport propagate(LiveStore& store, PropagationSpec spec, MemoryBudget& 
     report.tiles = result.tiles;
     report.sweep_seconds = result.seconds;
     if (result.seconds > 0)
-      report.arc_features_per_second = static_cast<double>(contents.graph().num_arcs() + nodes) * columns *
-                                       spec.levels / result.seconds;
+      report.arc_features_per_second =
+          static_cast<double>(contents.graph().num_arcs() + nodes) * columns * spec.levels / result.seconds;
   }
   store.commit_propagation(spec, std::move(files));
   return report;

@@ -11,9 +11,9 @@
 namespace unweave {
 
 struct PropagateReport {
-  std::uint64_t rows = 0;          ///< rows of sums kept, over all levels
-  std::uint64_t tiles = 1;         ///< column tiles
-  double sweep_seconds = 0;        ///< without the first reading of features and the last sync
+  std::uint64_t rows = 0;              ///< rows of sums kept, over all levels
+  std::uint64_t tiles = 1;             ///< column tiles
+  double sweep_seconds = 0;            ///< without the first reading of features and the last sync
   double arc_features_per_second = 0;  ///< (arcs + nodes) x columns x L / sweep_seconds
 };
 

@@ -28,8 +28,8 @@ struct BatchChanges {
   std::uint64_t nodes_removed = 0;
   std::uint64_t features_removed = 0;
   std::uint64_t edges_inserted = 0;
-  std::vector<NodeChange> nodes;  ///< every node whose adjacency, features or label differ afterwards, sorted
-  std::vector<NodeId> forced;     ///< removed nodes and features, sorted: pushed at every level whatever r_max
+  std::vector<NodeChange> nodes;     ///< every node whose adjacency, features or label differ afterwards, sorted
+  std::vector<NodeId> forced;        ///< removed nodes and features, sorted: pushed at every level whatever r_max
   std::uint64_t first_rejected = 0;  ///< position of the first rejected request, meaningful when rejected > 0
 };
 

@@ -23,7 +23,8 @@ std::vector<double> scheme_weights(const std::string& scheme, std::uint32_t leve
                                    const std::vector<double>& weights) {
   const std::size_t count = std::size_t{levels} + 1;
   if (!weights.empty()) {
-    if (!scheme.empty() && scheme != "gpr") throw UsageError("--weights and --scheme " + scheme + " contradict each other");
+    if (!scheme.empty() && scheme != "gpr")
+      throw UsageError("--weights and --scheme " + scheme + " contradict each other");
     if (weights.size() != count)
       throw UsageError("--weights: " + std::to_string(weights.size()) + " given, --hops " + std::to_string(levels) +
                        " needs " + std::to_string(count));

@@ -17,12 +17,12 @@
 namespace unweave {
 
 struct SweepJob {
-  std::uint32_t first_level = 1;    ///< the first level whose sums are computed
-  std::uint32_t last_level = 2;     ///< L
-  std::uint32_t columns = 0;        ///< features
+  std::uint32_t first_level = 1;  ///< the first level whose sums are computed
+  std::uint32_t last_level = 2;   ///< L
+  std::uint32_t columns = 0;      ///< features
   std::uint32_t scale_bits = 24;
-  std::vector<RowMask> wanted;      ///< one mask a level first..last, or empty for all rows
-  TileFill fill;                    ///< densities of level first_level - 1
+  std::vector<RowMask> wanted;  ///< one mask a level first..last, or empty for all rows
+  TileFill fill;                ///< densities of level first_level - 1
   /// Rows summed since the last call, each counted once a tile, and the number of tiles; may be empty.
   std::function<void(std::uint64_t rows, std::uint64_t tiles)> progress;
 };
@@ -31,7 +31,7 @@ struct SweepResult {
   std::vector<std::vector<FileEntry>> partitions;  ///< [level - first_level][span]
   std::uint64_t rows = 0;                          ///< rows summed, over all levels
   std::uint64_t tiles = 0;
-  double seconds = 0;                              ///< without the reading of the first densities
+  double seconds = 0;  ///< without the reading of the first densities
 };
 
 /// Computes the sums of the levels into memory; rows[i] takes level first_level + i. Throws ResourceError, DataError;

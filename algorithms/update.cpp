@@ -131,9 +131,9 @@ void Update::capture(Repair& repair) const {
 }
 
 bool Update::recompute_pays(std::uint32_t level, std::uint64_t arcs, UpdateReport& report) const {
-  const LevelCost cost = predict_level(contents_.graph().num_arcs() + contents_.num_nodes(),
-                                       embedding_.cone().rows(level), contents_.num_nodes(), arcs,
-                                       embedding_.columns(), active_threads());
+  const LevelCost cost =
+      predict_level(contents_.graph().num_arcs() + contents_.num_nodes(), embedding_.cone().rows(level),
+                    contents_.num_nodes(), arcs, embedding_.columns(), active_threads());
   const bool pays = options_.plan == Plan::recompute ||
                     (options_.plan == Plan::automatic && cost.recompute_seconds < cost.push_seconds);
   if (pays)
@@ -202,7 +202,8 @@ void Update::run_levels(Repair& repair, const Threshold& threshold, Sources& sou
         return;
       }
     } else if (!capture_only) {
-      report.seconds_predicted += predict_push(arcs, embedding_.cone().rows(level), embedding_.columns(), active_threads());
+      report.seconds_predicted +=
+          predict_push(arcs, embedding_.cone().rows(level), embedding_.columns(), active_threads());
       report.plan.emplace_back("push");
     }
     Sources next;

@@ -27,13 +27,13 @@ namespace unweave {
 using Threshold = std::vector<std::int64_t>;
 
 struct UpdateReport {
-  std::uint64_t rows_touched = 0;   ///< rows of sums written, over all levels
-  std::uint64_t arcs_visited = 0;   ///< self loops included
-  std::uint64_t pushes = 0;         ///< rows pushed, over all levels
-  std::vector<std::string> plan;    ///< push or recompute, one a level 1..L
-  double seconds_predicted = 0;     ///< of the plan that was chosen
-  bool all_rows = false;            ///< every embedding row may have changed
-  std::vector<NodeId> changed;      ///< else the nodes whose embedding may have changed, sorted
+  std::uint64_t rows_touched = 0;  ///< rows of sums written, over all levels
+  std::uint64_t arcs_visited = 0;  ///< self loops included
+  std::uint64_t pushes = 0;        ///< rows pushed, over all levels
+  std::vector<std::string> plan;   ///< push or recompute, one a level 1..L
+  double seconds_predicted = 0;    ///< of the plan that was chosen
+  bool all_rows = false;           ///< every embedding row may have changed
+  std::vector<NodeId> changed;     ///< else the nodes whose embedding may have changed, sorted
 };
 
 /// How levels are brought up to date: by the planner, or always in one way.
@@ -61,8 +61,8 @@ class Update {
   void recompute(std::uint32_t level, UpdateReport& report);
   void capture(Repair& repair) const;
   void run_levels(Repair& repair, const Threshold& threshold, Sources& sources, UpdateReport& report);
-  void run_level(std::uint32_t level, Sources& sources, const Repair& repair, const Threshold& threshold,
-                 Sources& next, UpdateReport& report);
+  void run_level(std::uint32_t level, Sources& sources, const Repair& repair, const Threshold& threshold, Sources& next,
+                 UpdateReport& report);
   void collect(std::uint32_t level, const Sources& sources, const Repair& repair, NodeRange slice,
                Touched& touched) const;
   void sum_row(std::uint32_t level, const Sources& sources, const Repair& repair, const Touched& touched,

@@ -26,10 +26,9 @@ void Features::read(NodeRange range, std::uint32_t first_column, std::uint32_t w
   if (width == 0) return;  // a store without features has no files
   const NodeId span = span_nodes(nodes_);
   for (NodeId first = range.first; first < range.last;) {
-    const NodeId last = static_cast<NodeId>(
-        std::min<std::uint64_t>(range.last, (std::uint64_t{first} / span + 1) * span));
-    files_[first / span].read({first, last}, first_column, width,
-                              out + std::size_t{first - range.first} * width);
+    const NodeId last =
+        static_cast<NodeId>(std::min<std::uint64_t>(range.last, (std::uint64_t{first} / span + 1) * span));
+    files_[first / span].read({first, last}, first_column, width, out + std::size_t{first - range.first} * width);
     first = last;
   }
   if (cleared_.size() == 0) return;

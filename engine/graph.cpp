@@ -22,11 +22,13 @@ Graph::Graph(const std::filesystem::path& store, const Manifest& manifest, const
       max_block_arcs_ = std::max(max_block_arcs_, shards_.back().block_arcs(block));
   }
   for (const Edge& edge : changes.removed) {
-    if (!has_edge(edge.u, edge.v)) throw FormatError(store / manifest.changes->path, "removed edges", "no such edge in the shards");
+    if (!has_edge(edge.u, edge.v))
+      throw FormatError(store / manifest.changes->path, "removed edges", "no such edge in the shards");
     remove_edge(edge.u, edge.v);
   }
   for (const Edge& edge : changes.inserted) {
-    if (has_edge(edge.u, edge.v)) throw FormatError(store / manifest.changes->path, "inserted edges", "already in the shards");
+    if (has_edge(edge.u, edge.v))
+      throw FormatError(store / manifest.changes->path, "inserted edges", "already in the shards");
     insert_edge(edge.u, edge.v);
   }
   if (arcs_ != 2 * manifest.edges)

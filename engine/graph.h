@@ -31,7 +31,9 @@ class Graph {
 
   [[nodiscard]] NodeId num_nodes() const noexcept { return nodes_; }
   [[nodiscard]] std::uint64_t num_arcs() const noexcept { return arcs_; }  ///< 2 x edges, without self loops
-  [[nodiscard]] std::size_t num_blocks() const noexcept { return (std::size_t{nodes_} + kBlockNodes - 1) / kBlockNodes; }
+  [[nodiscard]] std::size_t num_blocks() const noexcept {
+    return (std::size_t{nodes_} + kBlockNodes - 1) / kBlockNodes;
+  }
 
   /// Neighbours of `node` and itself.
   [[nodiscard]] std::uint32_t degree(NodeId node) const noexcept {

@@ -23,7 +23,9 @@ void ResidentRows::clear() {
   wide_.clear();
 }
 
-void ResidentRows::insert(NodeId node) { members_[node / 64] |= std::uint64_t{1} << (node % 64); }
+void ResidentRows::insert(NodeId node) {
+  members_[node / 64] |= std::uint64_t{1} << (node % 64);
+}
 
 void ResidentRows::put(NodeId node, std::size_t first, std::size_t width, const std::int32_t* sums) {
   insert(node);

@@ -68,8 +68,7 @@ void StateLevel::prepare(NodeId node) {
     slot = free_slots_.back();
     free_slots_.pop_back();
   } else {
-    if (slots_ % kSlabRows == 0)
-      slabs_.push_back(std::make_unique_for_overwrite<std::int32_t[]>(kSlabRows * columns_));
+    if (slots_ % kSlabRows == 0) slabs_.push_back(std::make_unique_for_overwrite<std::int32_t[]>(kSlabRows * columns_));
     ++slots_;
     is_wide_.push_back(0);
   }

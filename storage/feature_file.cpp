@@ -121,7 +121,8 @@ void FeatureFile::verify() const {
     read({node, node + 1}, 0, columns_, values.data());
     double square = 0;
     for (const float value : values) square += double{value} * double{value};
-    if (!(square <= kNormSlack)) file_.fail(0, "row of node " + std::to_string(node) + " is not finite or above norm 1");
+    if (!(square <= kNormSlack))
+      file_.fail(0, "row of node " + std::to_string(node) + " is not finite or above norm 1");
   }
 }
 

@@ -48,7 +48,9 @@ std::span<const std::byte> raw(const T& value, std::size_t bytes = sizeof(T)) {
   return {reinterpret_cast<const std::byte*>(&value), bytes};
 }
 
-std::uint64_t header_checksum(const FileHeader& header) { return checksum64(raw(header, 32)); }
+std::uint64_t header_checksum(const FileHeader& header) {
+  return checksum64(raw(header, 32));
+}
 
 std::uint64_t record_checksum(const RecordHeader& header, std::span<const std::byte> payload) {
   const Checksum128 sum = checksum128(raw(header, 16), payload);
@@ -153,19 +155,21 @@ void Journal::append(const JournalBatch& batch) {
 }
 
 JournalEnd read_journal(const std::filesystem::path& store, const std::string& name, std::uint64_t sequence,
-                           const std::function<void(const JournalBatch&)>& use) {
+                        const std::function<void(const JournalBatch&)>& use) {
   const std::filesystem::path path = journal_path(store, name);
   const File file = File::open_read(path);
   const std::uint64_t size = file.size();
   FileHeader header{};
-  if (size < sizeof header) throw FormatError(path, "byte " + std::to_string(size), "the journal's header is cut short");
+  if (size < sizeof header)
+    throw FormatError(path, "byte " + std::to_string(size), "the journal's header is cut short");
   file.read_at(0, std::as_writable_bytes(std::span(&header, 1)));
   if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0) throw FormatError(path, "byte 0", "not a journal");
   if (header.checksum != header_checksum(header) || header.version != kVersion)
     throw FormatError(path, "byte 16", "the journal's header is damaged or of another version");
   if (header.sequence != sequence)
-    throw FormatError(path, "byte 24", "the journal follows request " + std::to_string(header.sequence) +
-                                           ", the manifest ends at " + std::to_string(sequence));
+    throw FormatError(path, "byte 24",
+                      "the journal follows request " + std::to_string(header.sequence) + ", the manifest ends at " +
+                          std::to_string(sequence));
   std::uint64_t at = sizeof header;
   std::uint64_t last = sequence;
   std::vector<std::byte> payload;

@@ -67,6 +67,6 @@ struct JournalEnd {
 /// Calls `use` for every whole record after request `sequence`, in order. Throws FormatError for a journal that is not
 /// the one of this sequence, and for a damaged record that is not the last.
 JournalEnd read_journal(const std::filesystem::path& store, const std::string& name, std::uint64_t sequence,
-                           const std::function<void(const JournalBatch&)>& use);
+                        const std::function<void(const JournalBatch&)>& use);
 
 }  // namespace unweave

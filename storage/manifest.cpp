@@ -14,9 +14,13 @@ namespace {
 using Json = nlohmann::ordered_json;
 constexpr std::uint64_t kManifestLimit = std::uint64_t{64} << 20;
 
-Json to_json(const FileEntry& entry) { return {{"path", entry.path}, {"bytes", entry.bytes}, {"root", entry.root}}; }
+Json to_json(const FileEntry& entry) {
+  return {{"path", entry.path}, {"bytes", entry.bytes}, {"root", entry.root}};
+}
 
-Json to_json(const std::optional<FileEntry>& entry) { return entry ? to_json(*entry) : Json(); }
+Json to_json(const std::optional<FileEntry>& entry) {
+  return entry ? to_json(*entry) : Json();
+}
 
 Json to_json(const std::vector<FileEntry>& entries) {
   Json list = Json::array();
@@ -46,9 +50,10 @@ std::vector<FileEntry> entry_list(const Json& json) {
 }
 
 Json to_json(const PropagationSpec& spec) {
-  return {{"levels", spec.levels},         {"weights", spec.weights},           {"scheme", spec.scheme},
-          {"rho", spec.rho},               {"scale_bits", spec.scale_bits},     {"all_rows", spec.all_rows},
-          {"code_norm", spec.code_norm}, {"column_norms", spec.column_norms}};
+  return {{"levels", spec.levels},         {"weights", spec.weights},
+          {"scheme", spec.scheme},         {"rho", spec.rho},
+          {"scale_bits", spec.scale_bits}, {"all_rows", spec.all_rows},
+          {"code_norm", spec.code_norm},   {"column_norms", spec.column_norms}};
 }
 
 PropagationSpec propagation_spec(const Json& json) {

@@ -24,7 +24,7 @@ struct PropagationSpec {
   std::uint32_t scale_bits = 24;     ///< fixed point: densities are integers over 2^scale_bits
   bool all_rows = true;              ///< --rows all, else the rows with a label
   std::vector<double> column_norms;  ///< per column, sum over u of sqrt(d(u)) |x_j(u)|: the paper's scale of r_max
-  double code_norm = 0;              ///< mean over columns of sum over u of |x_j(u)|: the released code's scale of r_max
+  double code_norm = 0;  ///< mean over columns of sum over u of |x_j(u)|: the released code's scale of r_max
 };
 
 /// Files of one level of the embedding, in this generation.

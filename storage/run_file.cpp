@@ -80,8 +80,8 @@ FileEntry write_run(const std::filesystem::path& store, std::uint32_t level, std
   writer.append_values(std::span<const std::int32_t>(run.narrow_rows));
   writer.align(8);
   writer.append_values(std::span<const std::int64_t>(run.wide_rows));
-  return writer.finish({level, columns, run.narrow_nodes.size(), run.wide_nodes.size(), run.dropped.size(),
-                        run.count_nodes.size()});
+  return writer.finish(
+      {level, columns, run.narrow_nodes.size(), run.wide_nodes.size(), run.dropped.size(), run.count_nodes.size()});
 }
 
 Run read_run(const std::filesystem::path& store, const FileEntry& entry, std::uint32_t level, std::uint32_t columns,

@@ -41,8 +41,12 @@ void set_kind(char (&out)[8], std::string_view kind) {
   std::memcpy(out, kind.data(), std::min(kind.size(), sizeof out));
 }
 
-std::uint64_t chunks_of(std::uint64_t bytes) { return (bytes + kSealedChunkBytes - 1) / kSealedChunkBytes; }
-std::uint64_t table_offset(std::uint64_t payload) { return kSealedHeaderBytes + (payload + 7) / 8 * 8; }
+std::uint64_t chunks_of(std::uint64_t bytes) {
+  return (bytes + kSealedChunkBytes - 1) / kSealedChunkBytes;
+}
+std::uint64_t table_offset(std::uint64_t payload) {
+  return kSealedHeaderBytes + (payload + 7) / 8 * 8;
+}
 
 std::span<const std::byte> raw(const Header& header, std::size_t bytes) {
   return {reinterpret_cast<const std::byte*>(&header), bytes};
@@ -140,8 +144,8 @@ SealedFile::SealedFile(const std::filesystem::path& store, const FileEntry& entr
   const auto expect = [&](bool ok, std::size_t at, std::string_view what) {
     if (!ok) throw FormatError(path_, "byte " + std::to_string(at), what);
   };
-  expect(bytes == entry.bytes, bytes, "the file has " + std::to_string(bytes) + " bytes, the manifest says " +
-                                          std::to_string(entry.bytes));
+  expect(bytes == entry.bytes, bytes,
+         "the file has " + std::to_string(bytes) + " bytes, the manifest says " + std::to_string(entry.bytes));
   expect(bytes >= kSealedHeaderBytes, bytes, "the file is shorter than its header");
   Header header{};
   file.read_at(0, std::as_writable_bytes(std::span(&header, 1)));

@@ -17,7 +17,9 @@ std::string stem_of(std::uint32_t level, NodeId first) {
   return "level" + std::to_string(level) + "-" + std::string(10 - digits.size(), '0') + digits;
 }
 
-std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
+std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
 
 }  // namespace
 

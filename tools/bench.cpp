@@ -16,7 +16,8 @@ void run_bench(CommandLine& line) {
   add("hops", po::value<Count>()->value_name("L")->default_value({2}), "levels");
   add("repeats", po::value<Count>()->value_name("R")->default_value({3}), "runs; the best one counts");
   if (!line.parse()) return;
-  if (line.positional(0) != "gather") throw UsageError("bench: no benchmark named '" + line.positional(0) + "'; known: gather");
+  if (line.positional(0) != "gather")
+    throw UsageError("bench: no benchmark named '" + line.positional(0) + "'; known: gather");
   GatherBenchOptions options;
   const std::uint64_t scale = line.get<Count>("scale").value;
   const std::uint64_t hops = line.get<Count>("hops").value;

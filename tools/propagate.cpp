@@ -17,7 +17,8 @@ PropagationSpec read_spec(const CommandLine& line, const Contents& contents) {
   const std::uint64_t hops = line.get<Count>("hops").value;
   if (hops > 64) throw UsageError("--hops: at most 64");
   spec.levels = static_cast<std::uint32_t>(hops);
-  const std::vector<double> weights = line.has("weights") ? line.get<RealList>("weights").values : std::vector<double>();
+  const std::vector<double> weights =
+      line.has("weights") ? line.get<RealList>("weights").values : std::vector<double>();
   const std::string scheme = line.has("scheme") ? line.get<std::string>("scheme") : std::string();
   spec.weights = scheme_weights(scheme, spec.levels, weights);
   spec.scheme = !weights.empty() ? "gpr" : scheme.empty() ? "sgc" : scheme;
@@ -52,7 +53,8 @@ void run_propagate(CommandLine& line) {
   add("weights", po::value<RealList>()->value_name("W"), "L + 1 numbers, such as 0,0,1; readers may use others");
   add("scheme", po::value<std::string>()->value_name("S"), "sgc (default), ppr:A, heat:T, or gpr with --weights");
   add("rho", po::value<Real>()->value_name("R")->default_value({0.5}), "exponent of the normalisation, 0 to 1");
-  add("scale-bits", po::value<Count>()->value_name("B")->default_value({24}), "fixed point: integers over 2^B, 8 to 29");
+  add("scale-bits", po::value<Count>()->value_name("B")->default_value({24}),
+      "fixed point: integers over 2^B, 8 to 29");
   add("rows", po::value<std::string>()->value_name("WHICH"), "all or labelled (default when there are labels)");
   add("measure-limit", po::bool_switch(), "also measure the machine's gather limit on an R-MAT graph of 2^20 nodes");
   if (!line.parse()) return;

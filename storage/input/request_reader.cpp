@@ -37,9 +37,9 @@ bool RequestReader::next_line(std::string_view& line) {
 
 bool RequestReader::next(Request& request) {
   static constexpr std::pair<std::string_view, RequestKind> kKinds[] = {{"edge", RequestKind::remove_edge},
-                                                                       {"node", RequestKind::remove_node},
-                                                                       {"feature", RequestKind::remove_feature},
-                                                                       {"insert-edge", RequestKind::insert_edge}};
+                                                                        {"node", RequestKind::remove_node},
+                                                                        {"feature", RequestKind::remove_feature},
+                                                                        {"insert-edge", RequestKind::insert_edge}};
   std::string_view line;
   while (next_line(line)) {
     ++number_;

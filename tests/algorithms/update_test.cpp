@@ -47,8 +47,8 @@ std::vector<Request> random_requests(const Sample& sample, std::size_t count, st
 }
 
 /// Sends the requests in batches of `batch`, closing and opening the store after every `reopen` batches.
-void stream(const std::filesystem::path& path, std::span<const Request> requests, std::size_t batch,
-            std::size_t reopen, const StreamMode& mode, bool checkpoint = true) {
+void stream(const std::filesystem::path& path, std::span<const Request> requests, std::size_t batch, std::size_t reopen,
+            const StreamMode& mode, bool checkpoint = true) {
   for (std::size_t at = 0; at < requests.size();) {
     MemoryBudget budget(kMemory);
     LiveStore store(path, Access::write, budget);
@@ -239,7 +239,8 @@ TEST_SUITE("unit") {
             for (const NodeId node : embedding.stale(l).nodes()) {
               std::vector<std::int32_t> delta(embedding.columns());
               embedding.stale(l).add_to(node, 1, delta.data());
-              for (const std::int32_t one : delta) CHECK(std::fabs(static_cast<double>(one)) * graph.degree(node) <= limit);
+              for (const std::int32_t one : delta)
+                CHECK(std::fabs(static_cast<double>(one)) * graph.degree(node) <= limit);
             }
           }
           store.flush();

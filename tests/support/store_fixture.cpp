@@ -109,8 +109,8 @@ void build_store(const std::filesystem::path& store, const Sample& sample) {
     if (sample.columns > 0)
       manifest.feature_files.push_back(write_dense_features(
           store, range, sample.columns,
-          std::span(sample.features).subspan(std::size_t{range.first} * sample.columns,
-                                             std::size_t{range.size()} * sample.columns)));
+          std::span(sample.features)
+              .subspan(std::size_t{range.first} * sample.columns, std::size_t{range.size()} * sample.columns)));
   }
   if (!sample.labels.empty()) {
     manifest.labels = write_labels(store, sample.labels);
@@ -175,8 +175,7 @@ AllSums naive_sums(const Sample& sample, std::uint32_t levels, bool all_rows, do
       for (const NodeId other : lists[node])
         for (std::uint32_t c = 0; c < sample.columns; ++c) level[node][c] += t[other][c];
       for (std::uint32_t c = 0; c < sample.columns; ++c)
-        next[node][c] =
-            std::llrint(static_cast<double>(level[node][c]) / static_cast<double>(lists[node].size()));
+        next[node][c] = std::llrint(static_cast<double>(level[node][c]) / static_cast<double>(lists[node].size()));
     }
     t = std::move(next);
     sums.push_back(std::move(level));
@@ -193,8 +192,8 @@ bool apply_naively(Sample& sample, const Request& request) {
            (sample.labels.empty() || sample.labels[u] == kNoLabel);
   };
   const auto clear = [&] {
-    std::fill_n(sample.features.begin() + static_cast<std::ptrdiff_t>(std::size_t{u} * sample.columns),
-                sample.columns, 0.0F);
+    std::fill_n(sample.features.begin() + static_cast<std::ptrdiff_t>(std::size_t{u} * sample.columns), sample.columns,
+                0.0F);
     if (!sample.labels.empty()) sample.labels[u] = kNoLabel;
   };
   if (request.kind == RequestKind::remove_edge || request.kind == RequestKind::insert_edge) {
