@@ -5,9 +5,9 @@
 #include <random>
 
 #include "algorithms/live_store.h"
-#include "algorithms/propagate.h"
 #include "support/store_fixture.h"
 #include "support/temp_dir.h"
+#include "support/tiny_store.h"
 
 namespace unweave {
 namespace {
@@ -15,12 +15,6 @@ namespace {
 using testing::Sample;
 
 constexpr std::uint64_t kMemory = std::uint64_t{1} << 30;
-
-void propagate_sample(const std::filesystem::path& path, const PropagationSpec& spec) {
-  MemoryBudget budget(kMemory);
-  LiveStore store(path, Access::write, budget);
-  propagate(store, spec, budget, {});
-}
 
 /// Requests of all kinds, some of which change nothing; the same for a given seed whatever the sample holds by then.
 std::vector<Request> random_requests(const Sample& sample, std::size_t count, std::uint64_t seed) {
@@ -78,7 +72,7 @@ TEST_SUITE("unit") {
     path.features = {1.0F, 0.5F, -0.25F};
     const testing::TempDir folder;
     testing::build_store(folder / "s", path);
-    propagate_sample(folder / "s", testing::spec_of(2, true));
+    testing::propagate_store(folder / "s", testing::tiny_spec(2, true));
     MemoryBudget budget(kMemory);
     const LiveStore store(folder / "s", Access::read, budget);
     const testing::AllSums sums = testing::sums_of(store.embedding(), 3);
@@ -111,7 +105,7 @@ TEST_SUITE("unit") {
             CAPTURE(all_rows);
             const testing::TempDir folder;
             testing::build_store(folder / "s", sample);
-            propagate_sample(folder / "s", testing::spec_of(levels, all_rows, rho));
+            testing::propagate_store(folder / "s", testing::tiny_spec(levels, all_rows, rho));
             CHECK(present_sums(folder / "s", sample.nodes) == testing::naive_sums(sample, levels, all_rows, rho));
           }
         }
@@ -135,7 +129,7 @@ TEST_SUITE("unit") {
             CAPTURE(batch);
             const testing::TempDir folder;
             testing::build_store(folder / "s", original);
-            propagate_sample(folder / "s", testing::spec_of(levels, all_rows));
+            testing::propagate_store(folder / "s", testing::tiny_spec(levels, all_rows));
             stream(folder / "s", requests, batch, batch == 1 ? 11 : 3, {}, batch != 7);
             CHECK(present_sums(folder / "s", original.nodes) == fresh);
           }
@@ -153,7 +147,7 @@ TEST_SUITE("unit") {
         const testing::AllSums fresh = testing::naive_sums(after, 3, all_rows);
         const testing::TempDir folder;
         testing::build_store(folder / "s", original);
-        propagate_sample(folder / "s", testing::spec_of(3, all_rows));
+        testing::propagate_store(folder / "s", testing::tiny_spec(3, all_rows));
         const Manifest manifest = read_manifest(folder / "s");
         for (const Plan plan : {Plan::push, Plan::recompute, Plan::automatic}) {
           // The small budget has no room for resident rows, and cuts the columns into several tiles.
@@ -210,7 +204,7 @@ TEST_SUITE("unit") {
           for (const Request& request : requests) testing::apply_naively(after, request);
           const testing::TempDir folder;
           testing::build_store(folder / "s", original);
-          propagate_sample(folder / "s", testing::spec_of(levels, all_rows));
+          testing::propagate_store(folder / "s", testing::tiny_spec(levels, all_rows));
           const StreamMode mode{r_max, ThresholdScale::absolute};
           stream(folder / "s", requests, 5, 3, mode);
 
@@ -261,7 +255,7 @@ TEST_SUITE("unit") {
     for (const auto& [reopen, checkpoint] : {std::pair{100, true}, std::pair{1, true}, std::pair{2, false}}) {
       const testing::TempDir folder;
       testing::build_store(folder / "s", original);
-      propagate_sample(folder / "s", testing::spec_of(2, true));
+      testing::propagate_store(folder / "s", testing::tiny_spec(2, true));
       stream(folder / "s", requests, 6, static_cast<std::size_t>(reopen), mode, checkpoint);
       results.push_back(present_sums(folder / "s", original.nodes));
     }

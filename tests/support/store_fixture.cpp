@@ -4,11 +4,8 @@
 #include <cmath>
 #include <random>
 
-#include "engine/store.h"
-#include "storage/feature_file.h"
 #include "storage/node_file.h"
-#include "storage/shard.h"
-#include "storage/store_layout.h"
+#include "support/tiny_store.h"
 
 namespace unweave::testing {
 namespace {
@@ -94,44 +91,16 @@ std::vector<Sample> sample_families(std::uint32_t columns) {
 }
 
 void build_store(const std::filesystem::path& store, const Sample& sample) {
-  create_store_folder(store);
-  Manifest manifest;
-  manifest.nodes = sample.nodes;
-  manifest.features = sample.columns;
-  manifest.classes = sample.classes;
-  manifest.edges = sample.edges.size();
-  const auto lists = lists_of(sample);
-  for (std::size_t i = 0; i < num_spans(sample.nodes); ++i) {
-    const NodeRange range = span_range(sample.nodes, i);
-    ShardWriter shard(range, sample.nodes);
-    for (NodeId node = range.first; node < range.last; ++node) shard.add(lists[node]);
-    manifest.shards.push_back(shard.finish(store));
-    if (sample.columns > 0)
-      manifest.feature_files.push_back(write_dense_features(
-          store, range, sample.columns,
-          std::span(sample.features)
-              .subspan(std::size_t{range.first} * sample.columns, std::size_t{range.size()} * sample.columns)));
-  }
-  if (!sample.labels.empty()) {
-    manifest.labels = write_labels(store, sample.labels);
-    std::vector<NodeId> train, test;
-    for (NodeId node = 0; node < sample.nodes; ++node)
-      if (sample.labels[node] != kNoLabel) (node % 4 == 0 ? test : train).push_back(node);
-    manifest.train = write_ids(store, "train", train);
-    manifest.test = write_ids(store, "test", test);
-  }
-  commit_generation(store, Manifest(), manifest);
-}
-
-PropagationSpec spec_of(std::uint32_t levels, bool all_rows, double rho) {
-  PropagationSpec spec;
-  spec.levels = levels;
-  spec.weights.assign(levels + std::size_t{1}, 0.0);
-  spec.weights.back() = 1;
-  spec.scheme = "sgc";
-  spec.rho = rho;
-  spec.all_rows = all_rows;
-  return spec;
+  TinyStore contents;
+  contents.nodes = sample.nodes;
+  contents.columns = sample.columns;
+  contents.features = sample.features;
+  contents.classes = sample.classes;
+  contents.labels = sample.labels;
+  for (const auto& [u, v] : sample.edges) contents.edges.push_back({u, v});
+  for (NodeId node = 0; node < sample.nodes && !sample.labels.empty(); ++node)
+    if (sample.labels[node] != kNoLabel) (node % 4 == 0 ? contents.test : contents.train).push_back(node);
+  write_store(store, contents);
 }
 
 AllSums sums_of(const Embedding& embedding, NodeId nodes) {

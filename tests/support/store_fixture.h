@@ -1,4 +1,4 @@
-// tests/support/store_fixture.h - small stores built by the storage writers alone, and dense references for them.
+// tests/support/store_fixture.h - samples of graphs that change by set operations, and naive references for them.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "algorithms/live_store.h"
-#include "algorithms/propagate.h"
+#include "storage/journal.h"
 #include "storage/types.h"
 
 namespace unweave::testing {
@@ -34,8 +34,6 @@ void add_features(Sample& sample, std::uint32_t columns, std::uint64_t seed, dou
 
 /// Writes the sample as generation 0 of a new store.
 void build_store(const std::filesystem::path& store, const Sample& sample);
-
-[[nodiscard]] PropagationSpec spec_of(std::uint32_t levels, bool all_rows, double rho = 0.5);
 
 /// Every sum of every level as 64-bit integers, [level - 1][node]; an empty row where the cone keeps none.
 using AllSums = std::vector<std::vector<std::vector<std::int64_t>>>;

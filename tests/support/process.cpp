@@ -1,0 +1,60 @@
+#include "support/process.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+#include "support/temp_dir.h"
+
+namespace unweave::testing {
+namespace {
+
+pid_t start(const std::vector<std::string>& words, const std::filesystem::path& output,
+            const std::filesystem::path& error) {
+  const pid_t child = fork();
+  if (child < 0) throw std::runtime_error("fork failed");
+  if (child > 0) return child;
+  const int out = open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  const int err = open(error.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  dup2(out, STDOUT_FILENO);
+  dup2(err, STDERR_FILENO);
+  std::vector<char*> argv;
+  std::string program = UNWEAVE_BINARY;
+  argv.push_back(program.data());
+  std::vector<std::string> copies = words;
+  for (std::string& word : copies) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  execv(program.c_str(), argv.data());
+  _exit(127);
+}
+
+std::string contents_of(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+}  // namespace
+
+pid_t start_program(const std::vector<std::string>& words, const std::filesystem::path& output) {
+  return start(words, output, "/dev/null");
+}
+
+int wait_for(pid_t process) {
+  int status = 0;
+  waitpid(process, &status, 0);
+  return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+Finished run_process(const std::vector<std::string>& words) {
+  const TempDir folder;
+  const int code = wait_for(start(words, folder / "out", folder / "error"));
+  return {code, contents_of(folder / "out"), contents_of(folder / "error")};
+}
+
+}  // namespace unweave::testing
