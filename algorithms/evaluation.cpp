@@ -11,28 +11,33 @@
 namespace unweave {
 namespace {
 
-constexpr std::size_t kBlockRows = 256;
+constexpr std::size_t kBlockRows = 128;
+constexpr std::size_t kLanes = 16;  // each has one buffer, used for all its blocks
 
 /// Right predictions over `count` rows; read(first, count, buffer) gives rows as floats, label(i) their classes.
 template <class Read, class Label>
 std::optional<double> accuracy(std::size_t count, const Matrix& published, const Read& read, const Label& label) {
   if (count == 0) return std::nullopt;
   const std::size_t features = size_of(published.rows()), classes = size_of(published.cols());
-  const std::uint64_t right =
-      ordered_sum<std::uint64_t>(count, kBlockRows, 0, [&](std::size_t first, std::size_t last) {
-        const std::size_t rows = last - first;
-        std::vector<float> buffer(rows * features);
-        const float* values = read(first, rows, buffer.data());
-        const std::vector<double> exact(values, values + rows * features);
-        std::vector<double> scores(rows * classes);
-        multiply(exact.data(), published.data(), scores.data(), rows, features, classes, false);
-        std::uint64_t hits = 0;
-        for (std::size_t i = 0; i < rows; ++i) {
-          const double* row = &scores[i * classes];
-          hits += static_cast<std::size_t>(std::max_element(row, row + classes) - row) == label(first + i) ? 1 : 0;
-        }
-        return hits;
-      });
+  const auto hits_of_lane = [&](std::size_t begin, std::size_t end) {
+    const std::size_t most = std::min(kBlockRows, end - begin);
+    std::vector<float> buffer(most * features);
+    std::vector<double> exact(most * features), scores(most * classes);
+    std::uint64_t hits = 0;
+    for (std::size_t first = begin; first < end; first += most) {
+      const std::size_t rows = std::min(most, end - first);
+      const float* values = read(first, rows, buffer.data());
+      std::copy_n(values, rows * features, exact.data());
+      multiply(exact.data(), published.data(), scores.data(), rows, features, classes, false);
+      for (std::size_t i = 0; i < rows; ++i) {
+        const double* row = &scores[i * classes];
+        hits += static_cast<std::size_t>(std::max_element(row, row + classes) - row) == label(first + i) ? 1 : 0;
+      }
+    }
+    return hits;
+  };
+  const std::size_t lane = std::max(kBlockRows, (count + kLanes - 1) / kLanes);
+  const auto right = ordered_sum<std::uint64_t>(count, lane, 0, hits_of_lane);
   return static_cast<double>(right) / static_cast<double>(count);
 }
 

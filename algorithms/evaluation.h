@@ -16,7 +16,7 @@ struct Accuracies {
 };
 
 /// The class with the largest score z . w_c (float64, ties to the lowest class) is the prediction. Rows are read in
-/// blocks of 256 a thread. `held` may give the training rows, which are then not read again. Throws UsageError.
+/// blocks of 128 a thread. `held` may give the training rows, which are then not read again. Throws UsageError.
 [[nodiscard]] Accuracies evaluate_model(const LiveStore& store, std::span<const double> weights,
                                         const Matrix& published, const TrainingSet* held = nullptr);
 

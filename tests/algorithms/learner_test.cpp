@@ -1,0 +1,351 @@
+// tests/algorithms/learner_test.cpp - models that follow a stream, against fresh stores and a dense solver.
+#include "algorithms/learner.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "algorithms/evaluation.h"
+#include "algorithms/lazy_error.h"
+#include "storage/error.h"
+#include "storage/line_log.h"
+#include "support/learner_data.h"
+#include "support/store_fixture.h"
+#include "support/temp_dir.h"
+
+namespace unweave {
+namespace {
+
+using testing::Sample;
+using testing::TempDir;
+
+constexpr std::uint64_t kMemory = std::uint64_t{1} << 30;
+const std::vector<double> kWeights{0, 0.25, 0.75};
+const ReleaseContext kContext{false, "test", {}};
+
+/// A store, propagated, and the same contents outside.
+struct World {
+  TempDir dir;
+  Sample sample;
+  MemoryBudget budget{kMemory};
+
+  explicit World(double rho = 0.5, NodeId nodes = 160) : sample(testing::random_sample(nodes, 0.03, 6, 5)) {
+    testing::build_store(path(), sample);
+    LiveStore store(path(), Access::write, budget);
+    propagate(store, spec(rho), budget, {});
+  }
+  [[nodiscard]] std::filesystem::path path() const { return dir / "store"; }
+  static PropagationSpec spec(double rho) { return testing::spec_of(2, false, rho); }
+
+  /// Requests number `round`: edges, and a node and a feature of training nodes.
+  std::vector<Request> requests(unsigned round, bool edges_only = false) const {
+    std::vector<Request> out;
+    std::size_t at = 0;
+    for (const auto& [u, v] : sample.edges)
+      if (at++ % 11 == round % 11 && out.size() < 4) out.push_back({RequestKind::remove_edge, u, v});
+    if (edges_only) return out;
+    NodeId found = 0;
+    for (NodeId node = 7 * (round + 1); node < sample.nodes && found < 2; ++node) {
+      if (node % 4 == 0 || sample.labels[node] == kNoLabel) continue;
+      out.push_back({found++ == 0 ? RequestKind::remove_node : RequestKind::remove_feature, node, 0});
+    }
+    out.push_back({RequestKind::insert_edge, round, sample.nodes - 1 - round});
+    return out;
+  }
+
+  BatchReport apply(LiveStore& store, const std::vector<Request>& batch, double r_max = 0) {
+    for (const Request& request : batch) testing::apply_naively(sample, request);
+    return store.apply(batch, store.resolve(batch), {r_max, ThresholdScale::absolute});
+  }
+
+  /// Training rows of a store built anew from the contents outside.
+  TrainingSet fresh_rows(double rho = 0.5) const {
+    const TempDir other;
+    MemoryBudget own(kMemory);
+    testing::build_store(other / "store", sample);
+    LiveStore store(other / "store", Access::write, own);
+    propagate(store, spec(rho), own, {});
+    TrainingSet set(sample.columns, sample.classes);
+    std::vector<float> row(sample.columns);
+    for (NodeId node = 0; node < sample.nodes; ++node) {
+      if (node % 4 == 0 || sample.labels[node] == kNoLabel) continue;
+      store.embedding().rows(std::span(&node, 1), kWeights, row.data());
+      set.append(node, row, static_cast<ClassId>(sample.labels[node]));
+    }
+    return set;
+  }
+};
+
+bool equal_rows(const TrainingSet& a, const TrainingSet& b) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (a.nodes()[i] != b.nodes()[i] || a.labels()[i] != b.labels()[i] || a.rows().norms[i] != b.rows().norms[i] ||
+        std::memcmp(a.row(i).data(), b.row(i).data(), a.features() * sizeof(float)) != 0)
+      return false;
+  return true;
+}
+
+/// (published - W*)^2 over what the stated sigma makes of it; 1 on average.
+double noise_ratio(const Model& model, const StepReport& report, const TrainingSet& rows) {
+  const Matrix best = test::dense_minimiser(rows, SolverOptions().lambda);
+  return (model.published - best).squaredNorm() /
+         (static_cast<double>(best.size()) * std::pow(report.terms.at("sigma"), 2));
+}
+
+/// What a batch did, found by comparing two sets row by row.
+BatchChange naive_change(const TrainingSet& before, const TrainingSet& after, bool only_edges) {
+  BatchChange change(before.features(), before.classes(), before.clip());
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    const auto at = after.find(before.nodes()[i]);
+    if (!at) {
+      change.removed.append(before.nodes()[i], before.row(i), before.labels()[i]);
+    } else if (!std::equal(before.row(i).begin(), before.row(i).end(), after.row(*at).begin())) {
+      change.moved_from.append(before.nodes()[i], before.row(i), before.labels()[i]);
+      change.moved_to.append(before.nodes()[i], after.row(*at), before.labels()[i]);
+    }
+  }
+  change.only_edges = only_edges;
+  return change;
+}
+
+std::vector<nlohmann::json> certificates(const World& world, const std::string& solver) {
+  std::ifstream in(world.path() / "certificates" / (solver + ".jsonl"));
+  std::vector<nlohmann::json> out;
+  for (std::string line; std::getline(in, line);) out.push_back(nlohmann::json::parse(line));
+  return out;
+}
+
+}  // namespace
+
+TEST_SUITE("unit") {
+  TEST_CASE("newton and retrain: after every batch the rows are the fresh ones and W* is within the noise") {
+    for (const char* solver : {"newton", "retrain"}) {
+      CAPTURE(solver);
+      World world;
+      LiveStore store(world.path(), Access::write, world.budget);
+      Learner learner = Learner::train(store, world.budget, solver, {}, kWeights, kContext);
+      CHECK(equal_rows(learner.rows(), world.fresh_rows()));
+      const std::size_t first = learner.rows().size();
+      double squares = noise_ratio(learner.model(), learner.last_step(), learner.rows());
+      for (unsigned round = 0; round < 5; ++round) {
+        const BatchReport batch = world.apply(store, world.requests(round));
+        const StepReport report = learner.absorb(batch);
+        const TrainingSet fresh = world.fresh_rows();
+        CHECK(equal_rows(learner.rows(), fresh));
+        CHECK(report.certified);
+        CHECK(report.retrained == (std::string(solver) == "retrain"));
+        CHECK(learner.model().sequence == store.sequence());
+        const double ratio = noise_ratio(learner.model(), report, fresh);
+        CHECK(ratio < 4.5);  // 18 coordinates
+        squares += ratio;
+      }
+      CHECK(learner.rows().size() < first);
+      CHECK(squares / 6 > 0.5);  // 108 coordinates: 8 standard deviations of the mean are 1.1
+      CHECK(squares / 6 < 2.1);
+    }
+  }
+
+  TEST_CASE("a follower that skips moved rows would be caught: the noise does not cover it") {
+    World world;
+    LiveStore store(world.path(), Access::write, world.budget);
+    Learner learner = Learner::train(store, world.budget, "newton", {}, kWeights, kContext);
+    world.apply(store, world.requests(0, true));
+    CHECK(noise_ratio(learner.model(), learner.last_step(), world.fresh_rows()) > 100);
+  }
+
+  TEST_CASE("lazy rows stay within the bound of the stale rows, per column, also for other rho") {
+    for (const double rho : {0.5, 0.0, 0.7}) {
+      CAPTURE(rho);
+      World world(rho);
+      LiveStore store(world.path(), Access::write, world.budget);
+      TrainingRows rows(store, kWeights, 1, world.budget);
+      CHECK(lazy_error(store.embedding(), store.contents(), kWeights, rows.set().nodes()).exact());
+      bool moved = false;
+      for (unsigned round = 0; round < 3; ++round) {
+        static_cast<void>(rows.follow(world.apply(store, world.requests(round), 0.02).update, false));
+        const ApproximationError bound = lazy_error(store.embedding(), store.contents(), kWeights, rows.set().nodes());
+        CHECK_FALSE(bound.exact());
+        const Eigen::MatrixXd away = test::dense_rows(rows.set()) - test::dense_rows(world.fresh_rows(rho));
+        const double slack = 1e-6;  // float32 rounding of the rows, which gradient_gap charges
+        for (Eigen::Index j = 0; j < away.cols(); ++j) {
+          CHECK(away.col(j).norm() <= bound.euclidean[j] + slack);
+          CHECK(away.col(j).lpNorm<1>() <= bound.absolute[j] + 10 * slack);
+        }
+        moved |= away.norm() > 1e-4;
+      }
+      CHECK(moved);
+      static_cast<void>(rows.follow(store.flush(), true));
+      CHECK(equal_rows(rows.set(), world.fresh_rows(rho)));
+      CHECK(lazy_error(store.embedding(), store.contents(), kWeights, rows.set().nodes()).exact());
+    }
+  }
+
+  TEST_CASE("cgu asks for a flush after every lazy batch and absorbs exactly the rows that moved") {
+    World world;
+    LiveStore store(world.path(), Access::write, world.budget);
+    SolverOptions options;
+    options.seed = 3;
+    options.alpha = 5;
+    Learner learner = Learner::train(store, world.budget, "cgu", options, kWeights, kContext);
+    for (unsigned round = 0; round < 3; ++round) {
+      const TrainingSet before = learner.rows();
+      Model twin = learner.model();
+      const StepReport report = learner.absorb(world.apply(store, world.requests(round), 0.02));
+      const TrainingSet after = world.fresh_rows();
+      CHECK(equal_rows(learner.rows(), after));
+      CHECK_FALSE(report.retrained);
+      const StepReport expected =
+          make_solver("cgu", options)->absorb(twin, after, naive_change(before, after, false), {});
+      CHECK(learner.model().published == twin.published);
+      CHECK(report.residual_bound == expected.residual_bound);
+      CHECK(store.pending_requests() == 0);  // a flush is checkpointed before the model stands on it
+    }
+  }
+
+  TEST_CASE("scalegun charges the stale rows of a lazy stream and publishes them when they spend the budget") {
+    World world;
+    LiveStore store(world.path(), Access::write, world.budget);
+    SolverOptions options;
+    options.alpha = 100;
+    Learner learner = Learner::train(store, world.budget, "scalegun", options, kWeights, kContext);
+    const StepReport lazy = learner.absorb(world.apply(store, world.requests(0), 0.02));
+    CHECK(lazy.terms.at("approximation") > 0);
+    CHECK_FALSE(lazy.certified);
+    CHECK(store.embedding().stale_rows() > 0);
+    options.alpha = 1e-3;
+    Learner poor = Learner::train(store, world.budget, "scalegun", options, kWeights, kContext);
+    CHECK(store.embedding().stale_rows() == 0);
+    const StepReport flushed = poor.absorb(world.apply(store, world.requests(1), 0.02));
+    CHECK(flushed.terms.at("approximation") == 0);
+    CHECK(store.embedding().stale_rows() == 0);
+    CHECK(equal_rows(poor.rows(), world.fresh_rows()));
+  }
+
+  TEST_CASE("a crash between journal and model: the next learner catches up once, and draws no noise again") {
+    for (const char* solver : {"newton", "scalegun"}) {
+      CAPTURE(solver);
+      const bool step = std::string(solver) == "newton";
+      World world;
+      {
+        LiveStore store(world.path(), Access::write, world.budget);
+        Learner learner = Learner::train(store, world.budget, solver, {}, kWeights, kContext);
+        CHECK_FALSE(learner.catch_up().has_value());
+        learner.absorb(world.apply(store, world.requests(0)));
+        world.apply(store, world.requests(1));  // durable, but the learner never hears of it
+      }
+      LiveStore store(world.path(), Access::write, world.budget);
+      Learner learner = Learner::open(store, world.budget, solver, kContext, std::nullopt);
+      CHECK(learner.model().sequence < store.sequence());
+      const auto report = learner.catch_up();
+      REQUIRE(report.has_value());
+      CHECK(report->retrained == !step);
+      CHECK(learner.model().sequence == store.sequence());
+      if (step) CHECK(noise_ratio(learner.model(), *report, world.fresh_rows()) < 4.5);
+      CHECK_FALSE(learner.catch_up().has_value());
+      Learner again = Learner::open(store, world.budget, solver, kContext, std::nullopt);
+      CHECK_FALSE(again.catch_up().has_value());
+      CHECK(again.model().published == learner.model().published);
+      CHECK(again.model().objective_noise == learner.model().objective_noise);
+      CHECK(again.model().accumulated == learner.model().accumulated);
+      again.absorb(world.apply(store, world.requests(2)));  // goes on from the file
+      CHECK(again.model().releases == learner.model().releases + (again.last_step().retrained && !step ? 2 : 1));
+    }
+  }
+
+  TEST_CASE("certificates: one a release, in order, completed after a crash between model and log") {
+    World world;
+    LiveStore store(world.path(), Access::write, world.budget);
+    {
+      Learner other = Learner::train(store, world.budget, "retrain", {}, kWeights, kContext);
+      Learner learner = Learner::train(store, world.budget, "newton", {}, kWeights, kContext);
+      for (unsigned round = 0; round < 2; ++round) learner.absorb(world.apply(store, world.requests(round)));
+    }
+    const auto all = certificates(world, "newton");
+    REQUIRE(all.size() == 3);
+    const std::set<std::string> public_fields{"mechanism", "theorem",  "certified", "claim",    "reference",
+                                              "adjacency", "requests", "releases",  "withdraw", "epsilon",
+                                              "delta",     "terms",    "constants", "version",  "sequence"};
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      for (const std::string& field : public_fields) CHECK_MESSAGE(all[i].contains(field), field);
+      CHECK(all[i]["theorem"] == "T1");
+      CHECK(all[i]["requests"] == "non-adaptive");
+      CHECK(all[i]["delta"]["reached"].get<double>() <= all[i]["delta"]["target"].get<double>());
+      CHECK(all[i]["delta"]["reached"].get<double>() > 0.9 * all[i]["delta"]["target"].get<double>());
+      CHECK(all[i]["release"] == i + 1);
+    }
+    CHECK(all[2]["sequence"] == store.sequence());
+    const auto withdraw = all[1]["withdraw"].get<std::set<std::string>>();
+    CHECK(withdraw.contains(all[0]["id"].get<std::string>()));
+    CHECK(withdraw.contains(certificates(world, "retrain")[0]["id"].get<std::string>()));
+    CHECK(all[2]["withdraw"].get<std::set<std::string>>().contains(all[1]["id"].get<std::string>()));
+
+    const auto path = world.path() / "certificates" / "newton.jsonl";
+    std::ofstream(path, std::ios::trunc) << all[0].dump() << '\n' << all[1].dump() << "\n{\"id\":\"to";
+    static_cast<void>(Learner::open(store, world.budget, "newton", kContext, std::nullopt));
+    CHECK(certificates(world, "newton") == all);
+    static_cast<void>(Learner::open(store, world.budget, "newton", kContext, std::nullopt));
+    CHECK(certificates(world, "newton").size() == 3);
+  }
+
+  TEST_CASE("models that do not belong to the store's propagation, or are ahead of the store, are refused") {
+    World world;
+    LiveStore store(world.path(), Access::write, world.budget);
+    CHECK_THROWS_AS(Learner::open(store, world.budget, "newton", kContext, std::nullopt), UsageError);
+    CHECK_THROWS_AS(Learner::open(store, world.budget, "nonsense", kContext, std::nullopt), UsageError);
+    CHECK_THROWS_AS(Learner::train(store, world.budget, "newton", {}, {1.0}, kContext), UsageError);
+    MemoryBudget small(1000);
+    CHECK_THROWS_AS(Learner::train(store, small, "newton", {}, kWeights, kContext), ResourceError);
+    CHECK(list_models(world.path()).empty());
+
+    static_cast<void>(Learner::train(store, world.budget, "newton", {}, kWeights, kContext));
+    REQUIRE(list_models(world.path()).size() == 1);
+    CHECK(list_models(world.path())[0].solver == "newton");
+    ModelRecord record = load_model(world.path(), "newton");
+    record.model.sequence = store.sequence() + 1;
+    save_model(world.path(), record);
+    CHECK_THROWS_AS(Learner::open(store, world.budget, "newton", kContext, std::nullopt), DataError);
+    record.model.sequence = 0;
+    save_model(world.path(), record);
+    propagate(store, testing::spec_of(3, false), world.budget, {});
+    CHECK_THROWS_AS(Learner::open(store, world.budget, "newton", kContext, std::nullopt), DataError);
+    std::ofstream(world.path() / "models" / "newton.model", std::ios::trunc) << "damaged";
+    CHECK_FALSE(list_models(world.path())[0].damage.empty());
+    static_cast<void>(Learner::train(store, world.budget, "newton", {}, {0, 0, 0, 1}, kContext));
+    CHECK(list_models(world.path())[0].damage.empty());
+  }
+
+  TEST_CASE("accuracy counts the largest score over every split, and follows removals") {
+    World world;
+    LiveStore store(world.path(), Access::write, world.budget);
+    const Learner learner = Learner::train(store, world.budget, "newton", {}, kWeights, kContext);
+    const Matrix& published = learner.model().published;
+    world.apply(store, world.requests(0));
+    const auto naive = [&](bool test_nodes) {
+      double right = 0, all = 0;
+      std::vector<float> row(world.sample.columns);
+      for (NodeId node = 0; node < world.sample.nodes; ++node) {
+        if (world.sample.labels[node] == kNoLabel || (node % 4 == 0) != test_nodes) continue;
+        store.embedding().rows(std::span(&node, 1), kWeights, row.data());
+        Eigen::VectorXd scores = Eigen::VectorXd::Zero(published.cols());
+        for (Eigen::Index f = 0; f < published.rows(); ++f)
+          scores += static_cast<double>(row[size_of(f)]) * published.row(f).transpose();
+        Eigen::Index best = 0;
+        scores.maxCoeff(&best);
+        right += best == world.sample.labels[node] ? 1 : 0;
+        ++all;
+      }
+      return right / all;
+    };
+    const Accuracies found = evaluate_model(store, kWeights, published);
+    CHECK(found.train == naive(false));
+    CHECK(found.test == naive(true));
+    CHECK_FALSE(found.valid.has_value());
+  }
+}
+
+}  // namespace unweave

@@ -1,0 +1,260 @@
+// tests/tools/stream_test.cpp - train, stream and evaluate as programs call them: fields, exit codes, order of effects.
+#include <doctest/doctest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "storage/manifest.h"
+#include "support/temp_dir.h"
+#include "support/tiny_store.h"
+#include "tools/commands.h"
+
+namespace unweave {
+namespace {
+
+using Json = nlohmann::json;
+using testing::TempDir;
+
+struct Result {
+  int code = -1;
+  std::string out, error;
+
+  [[nodiscard]] std::vector<Json> lines() const {
+    std::vector<Json> all;
+    std::istringstream in(out);
+    for (std::string line; std::getline(in, line);) all.push_back(Json::parse(line));
+    return all;
+  }
+};
+
+Result run(const std::vector<std::string>& words) {
+  std::ostringstream out, error;
+  const int code = run_program(all_commands(), words, {out, error, false});
+  return {code, out.str(), error.str()};
+}
+
+struct World {
+  TempDir dir;
+  testing::TinyStore contents = testing::random_store(120, 400, 5, 9);
+  std::string store = (dir / "store").string();
+
+  explicit World(bool propagated = true) {
+    testing::write_store(store, contents);
+    if (propagated) testing::propagate_store(store, testing::tiny_spec(2, false));
+  }
+  [[nodiscard]] std::string file(const std::string& text) const {
+    const auto path = dir / "requests.txt";
+    std::ofstream(path) << text;
+    return path.string();
+  }
+  /// Edges from position `first` on, one request each.
+  [[nodiscard]] std::string edges(std::size_t first, std::size_t count) const {
+    std::set<std::pair<NodeId, NodeId>> distinct;
+    for (const Edge& edge : contents.edges)
+      if (edge.u != edge.v) distinct.insert({std::min(edge.u, edge.v), std::max(edge.u, edge.v)});
+    std::string text;
+    auto at = std::next(distinct.begin(), static_cast<std::ptrdiff_t>(first));
+    for (std::size_t i = 0; i < count; ++i, ++at)
+      text += "edge " + std::to_string(at->first) + " " + std::to_string(at->second) + "\n";
+    return text;
+  }
+  Result train(const std::string& solver) const { return run({"train", store, "--solver", solver, "--json"}); }
+  Result stream(const std::string& text, std::vector<std::string> more) const {
+    std::vector<std::string> words{"stream", store, "--requests", file(text), "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    return run(words);
+  }
+};
+
+const std::vector<std::string> kModelFields{"seconds_unlearn", "retrained",      "residual_bound",
+                                            "budget",          "certified",      "claim",
+                                            "accuracy_train",  "accuracy_valid", "accuracy_test"};
+
+}  // namespace
+
+TEST_SUITE("unit") {
+  TEST_CASE("train prints its fields for every solver and needs propagate, labels and a split") {
+    const World world;
+    for (const char* solver : {"newton", "retrain", "scalegun", "cgu", "ceu"}) {
+      const Result result = world.train(solver);
+      CAPTURE(result.error);
+      REQUIRE(result.code == 0);
+      REQUIRE(result.lines().size() == 1);
+      const Json line = result.lines()[0];
+      for (const char* field : {"solver", "seconds", "certified", "claim", "epsilon", "delta", "budget",
+                                "residual_bound", "accuracy_train", "accuracy_valid", "accuracy_test"})
+        CHECK_MESSAGE(line.contains(field), field);
+      const bool sound = std::string(solver) == "newton" || std::string(solver) == "retrain";
+      CHECK(line["certified"] == sound);
+      CHECK(line["claim"].get<std::string>().starts_with(sound ? "T1" : "as published"));
+      CHECK(line["accuracy_train"].get<double>() > 0);
+    }
+    CHECK(run({"train", world.store, "--solver", "nonsense"}).code == 1);
+    CHECK(run({"train", world.store, "--lambda", "0"}).code == 1);
+    CHECK(run({"train", world.store, "--weights", "1"}).code == 1);
+    CHECK(run({"train", world.store, "--weights", "0.5,0.5,0"}).code == 0);
+
+    const World bare(false);
+    const Result early = bare.train("newton");
+    CHECK(early.code == 2);
+    CHECK(early.error.find("unweave propagate") != std::string::npos);
+    TempDir dir;
+    testing::TinyStore unlabelled = testing::random_store(30, 60, 4, 2);
+    unlabelled.labels.clear();
+    unlabelled.train.clear();
+    unlabelled.valid.clear();
+    unlabelled.test.clear();
+    unlabelled.classes = 0;
+    testing::write_store(dir / "store", unlabelled);
+    testing::propagate_store(dir / "store", testing::tiny_spec(1));
+    const Result blind = run({"train", (dir / "store").string()});
+    CHECK(blind.code == 2);
+    CHECK(blind.error.find("--labels") != std::string::npos);
+  }
+
+  TEST_CASE("stream with a solver prints the model's fields for every batch; without it none") {
+    const World world;
+    REQUIRE(world.train("newton").code == 0);
+    const Result with = world.stream(world.edges(0, 5) + "node 3\nnode 3\n", {"--solver", "newton", "--batch", "3"});
+    CAPTURE(with.error);
+    REQUIRE(with.code == 0);
+    const auto lines = with.lines();
+    REQUIRE(lines.size() == 3);
+    for (const Json& line : lines) {
+      for (const std::string& field : kModelFields) CHECK_MESSAGE(line.contains(field), field);
+      CHECK(line["certified"] == true);
+      CHECK(line["claim"] == "T1");
+      CHECK(line["retrained"] == false);
+      CHECK(line["residual_bound"].get<double>() <= line["budget"].get<double>());
+      CHECK(line["accuracy_train"].is_number());
+    }
+    CHECK(lines[2]["last_request"] == 7);
+    CHECK(lines[2]["rejected"] == 1);
+    const Result without = world.stream(world.edges(10, 2), {});
+    REQUIRE(without.code == 0);
+    for (const std::string& field : kModelFields) CHECK_FALSE(without.lines()[0].contains(field));
+  }
+
+  TEST_CASE("an untrained solver is wrong usage and applies nothing") {
+    const World world;
+    const Result result = world.stream(world.edges(0, 2), {"--solver", "newton"});
+    CHECK(result.code == 1);
+    CHECK(result.error.find("unweave train") != std::string::npos);
+    CHECK(run({"info", world.store, "--json"}).lines()[0]["acknowledged"] == 0);
+    CHECK(world.stream(world.edges(0, 2), {"--solver", "nonsense"}).code == 1);
+    CHECK(run({"evaluate", world.store}).code == 2);
+    CHECK(run({"evaluate", world.store, "--solver", "newton"}).code == 1);
+  }
+
+  TEST_CASE("models that a stream leaves out become outdated, and are brought to the present first") {
+    const World world;
+    for (const char* solver : {"newton", "scalegun"}) REQUIRE(world.train(solver).code == 0);
+    REQUIRE(world.stream(world.edges(0, 3), {"--solver", "newton"}).code == 0);
+    auto models = run({"evaluate", world.store, "--json"}).lines();
+    REQUIRE(models.size() == 2);
+    CHECK(models[0]["solver"] == "newton");
+    CHECK(models[0]["outdated"] == false);
+    CHECK(models[0]["sequence"] == 3);
+    CHECK(models[1]["outdated"] == true);
+    CHECK(models[1]["sequence"] == 0);
+    const auto lines = world.stream(world.edges(5, 2), {"--solver", "scalegun", "--batch", "1"}).lines();
+    REQUIRE(lines.size() == 2);
+    CHECK(lines[0]["retrained"] == true);
+    CHECK(lines[0]["certified"] == false);
+    models = run({"evaluate", world.store, "--json", "--retrain"}).lines();
+    CHECK(models[0]["outdated"] == true);
+    CHECK(models[1]["outdated"] == false);
+    CHECK(models[1]["sequence"] == 5);
+    CHECK(models[0]["retrained_distance"].get<double>() > 0);
+    CHECK(models[0]["retrained_cosine"].get<double>() <= 1);
+    // Nothing to remove: still brought to the present.
+    REQUIRE(world.stream("", {"--solver", "newton"}).code == 0);
+    models = run({"evaluate", world.store, "--json"}).lines();
+    CHECK(models[0]["outdated"] == false);
+    const Json info = run({"info", world.store, "--json"}).lines()[0];
+    CHECK(info["models"].size() == 2);
+    CHECK(info["models"][1]["outdated"] == false);
+  }
+
+  TEST_CASE("--public leaves out what depends on removed data") {
+    const World world;
+    REQUIRE(world.train("newton").code == 0);
+    const Json line = world.stream(world.edges(0, 2), {"--solver", "newton", "--public"}).lines()[0];
+    for (const char* field :
+         {"seconds_journal", "seconds_propagate", "seconds_unlearn", "seconds_catch_up", "rows_touched", "arcs_visited",
+          "pushes", "plan", "retrained", "residual_bound", "passes", "terms"})
+      CHECK_MESSAGE(!line.contains(field), field);
+    for (const char* field : {"batch", "requests", "last_request", "budget", "certified", "claim", "accuracy_test"})
+      CHECK_MESSAGE(line.contains(field), field);
+  }
+
+  TEST_CASE("--evaluate-every leaves the accuracies of other batches null") {
+    const World world;
+    REQUIRE(world.train("newton").code == 0);
+    const auto some = world.stream(world.edges(0, 4), {"--solver", "newton", "--batch", "1", "--evaluate-every", "2"});
+    REQUIRE(some.lines().size() == 4);
+    for (std::size_t i = 0; i < 4; ++i) CHECK(some.lines()[i]["accuracy_test"].is_null() == (i % 2 == 0));
+    const auto none = world.stream(world.edges(4, 1), {"--solver", "newton", "--evaluate-every", "0"});
+    CHECK(none.lines()[0]["accuracy_train"].is_null());
+  }
+
+  TEST_CASE("--strict rejects the batch, and the model keeps what came before") {
+    const World world;
+    REQUIRE(world.train("newton").code == 0);
+    const Result result = world.stream(world.edges(0, 2) + world.edges(5, 1) + "edge 1 1\n",
+                                       {"--solver", "newton", "--batch", "2", "--strict"});
+    CHECK(result.code == 2);
+    CHECK(result.lines().size() == 1);
+    const Json model = run({"evaluate", world.store, "--json"}).lines()[0];
+    CHECK(model["sequence"] == 2);
+    CHECK(model["outdated"] == false);
+  }
+
+  TEST_CASE("requests from a pipe are adaptive unless declared otherwise, those of a file are not") {
+    const World world;
+    REQUIRE(world.train("newton").code == 0);
+    const auto pipe = [&](const std::string& text, const std::string& more) {
+      const std::string command = "cat " + world.file(text) + " | " + UNWEAVE_BINARY + " stream " + world.store +
+                                  " --requests - --solver newton --json " + more + " > " + (world.dir / "out").string();
+      return std::system(command.c_str());
+    };
+    const auto last_kind = [&] {
+      std::ifstream in(world.store + "/certificates/newton.jsonl");
+      Json last;
+      for (std::string line; std::getline(in, line);) last = Json::parse(line);
+      return last["requests"].get<std::string>();
+    };
+    CHECK(pipe(world.edges(0, 1), "") == 0);
+    CHECK(last_kind() == "adaptive");
+    std::ifstream in(world.dir / "out");
+    std::string line;
+    REQUIRE(std::getline(in, line));
+    CHECK(Json::parse(line)["applied"] == 1);
+    CHECK(pipe(world.edges(1, 1), "--non-adaptive") == 0);
+    CHECK(last_kind() == "non-adaptive");
+    CHECK(world.stream(world.edges(2, 1), {"--solver", "newton"}).code == 0);
+    CHECK(last_kind() == "non-adaptive");
+  }
+
+  TEST_CASE("nothing is certified on standardised features") {
+    const World world(false);
+    Manifest manifest = read_manifest(world.store);
+    manifest.standardized = true;
+    write_manifest(world.store, manifest);
+    testing::propagate_store(world.store, testing::tiny_spec(2, false));
+    const Json trained = world.train("newton").lines()[0];
+    CHECK(trained["certified"] == false);
+    CHECK(trained["claim"].is_null());
+    const Json line = world.stream(world.edges(0, 1), {"--solver", "newton"}).lines()[0];
+    CHECK(line["certified"] == false);
+    CHECK(line["claim"].is_null());
+  }
+}
+
+}  // namespace unweave
