@@ -77,7 +77,8 @@ TEST_SUITE("slow") {
     write_features(folder / "x.npy", kNodes, 24);
     std::vector<std::string> requests;
     for (const auto& [u, v] : edges)
-      if (requests.size() < 1500 && (u + v) % 3 == 0) requests.push_back("edge " + std::to_string(u) + " " + std::to_string(v));
+      if (requests.size() < 1500 && (u + v) % 3 == 0)
+        requests.push_back("edge " + std::to_string(u) + " " + std::to_string(v));
     for (const std::string mode : {"exact", "lazy"}) {
       CAPTURE(mode);
       const std::string victim = (folder / ("victim-" + mode)).string();
@@ -89,8 +90,8 @@ TEST_SUITE("slow") {
       const auto stream = [&](const std::string& store, std::size_t first) {
         std::ofstream file(folder / "rest.txt");
         for (std::size_t i = first; i < requests.size(); ++i) file << requests[i] << '\n';
-        std::vector<std::string> words{"stream", store, "--requests", (folder / "rest.txt").string(), "--batch", "5",
-                                       "--json"};
+        std::vector<std::string> words{"stream",  store, "--requests", (folder / "rest.txt").string(),
+                                       "--batch", "5",   "--json"};
         if (mode == "lazy") words.insert(words.end(), {"--r-max", "0.01"});
         return words;
       };
