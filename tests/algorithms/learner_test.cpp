@@ -191,6 +191,7 @@ TEST_SUITE("unit") {
     SolverOptions options;
     options.seed = 3;
     options.alpha = 5;
+    options.lambda = 0.5;  // small steps, so that the budget lasts
     Learner learner = Learner::train(store, world.budget, "cgu", options, kWeights, kContext);
     for (unsigned round = 0; round < 3; ++round) {
       const TrainingSet before = learner.rows();
@@ -212,6 +213,7 @@ TEST_SUITE("unit") {
     LiveStore store(world.path(), Access::write, world.budget);
     SolverOptions options;
     options.alpha = 100;
+    options.lambda = 0.5;
     Learner learner = Learner::train(store, world.budget, "scalegun", options, kWeights, kContext);
     const StepReport lazy = learner.absorb(world.apply(store, world.requests(0), 0.02));
     CHECK(lazy.terms.at("approximation") > 0);
