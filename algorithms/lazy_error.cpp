@@ -38,9 +38,9 @@ ApproximationError lazy_error(const Embedding& embedding, const Contents& conten
     const StaleRows& stale = embedding.stale(t);
     for (Eigen::Index j = 0; j < columns; ++j) {
       const std::size_t c = size_of(j);
-      error.euclidean[j] += reach * stretch * unit * std::sqrt(static_cast<double>(stale.weighted_squares()[c]));
-      error.absolute[j] += reach * unit * static_cast<double>(stale.weighted_magnitudes()[c]);
-      error.residue_sum[j] += unit * static_cast<double>(stale.weighted_sums()[c]);
+      error.euclidean[j] += reach * stretch * unit * std::sqrt(static_cast<double>(stale.totals().squares[c]));
+      error.absolute[j] += reach * unit * static_cast<double>(stale.totals().magnitudes[c]);
+      error.residue_sum[j] += unit * static_cast<double>(stale.totals().sums[c]);
     }
   }
   error.euclidean *= kRoundUp;

@@ -31,7 +31,25 @@ LiveStore::LiveStore(std::filesystem::path store, Access access, MemoryBudget& b
     lock_.emplace(path_);
     manifest_ = read_manifest(path_);
     remove_strays(path_, manifest_);
+    open_generation();
+    return;
   }
+  // A writer may replace the generation between the reading of its manifest and the opening of its files.
+  for (int attempt = 1;; ++attempt) {
+    const std::vector<FileEntry> files = manifest_.files();
+    const std::string journal = manifest_.journal;
+    try {
+      open_generation();
+      return;
+    } catch (const DataError&) {
+      manifest_ = read_manifest(path_);
+      if (attempt == 5 || (manifest_.files() == files && manifest_.journal == journal)) throw;
+    }
+  }
+}
+
+void LiveStore::open_generation() {
+  embedding_.reset();
   contents_ = std::make_unique<Contents>(path_, manifest_);
   if (manifest_.propagation) embedding_ = std::make_unique<Embedding>(path_, manifest_, *contents_);
   sequence_ = manifest_.sequence;

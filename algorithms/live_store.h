@@ -73,6 +73,7 @@ class LiveStore {
   UpdateReport propagate_batch(const BatchChanges& changes, const StreamMode& mode);
   void drop_superseded();
   void open_journal();
+  void open_generation();
   void replay();
   void save(bool fold);
   [[nodiscard]] Manifest present_manifest() const;

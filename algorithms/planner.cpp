@@ -6,10 +6,10 @@ namespace unweave {
 namespace {
 
 // Seconds for one column of one arc or row on one thread.
-constexpr double kSweepArc = 2.2e-10;  // one gathered value of a tile in memory
-constexpr double kSweepRow = 1.5e-9;   // rounding, packing and writing one value
-constexpr double kPushArc = 3e-10;     // one value of a pushed row, from a small tile
-constexpr double kPushRow = 4e-9;      // reading, rounding and storing one value of a receiver
+constexpr double kSweepArc = 1.5e-10;  // one gathered value of a tile in memory
+constexpr double kSweepRow = 1e-9;     // rounding, packing and writing one value
+constexpr double kPushArc = 2.5e-10;   // one value of a pushed row, from a small tile
+constexpr double kPushRow = 1.2e-8;    // reading, rounding and storing one value of a receiver
 
 }  // namespace
 

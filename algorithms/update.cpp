@@ -55,6 +55,13 @@ struct Update::Touched {
   std::vector<std::uint32_t> sources;  ///< indices of Sources
 };
 
+/// Space of one task for the row at hand.
+struct Update::Scratch {
+  explicit Scratch(std::uint32_t columns) : row(columns), published(columns), other(columns) {}
+  std::vector<std::int64_t> row;
+  std::vector<std::int32_t> published, other;
+};
+
 Update::Update(Contents& contents, Embedding& embedding, MemoryBudget& budget, UpdateOptions options)
     : contents_(contents), embedding_(embedding), budget_(budget), options_(std::move(options)) {}
 
@@ -256,14 +263,13 @@ void Update::collect(std::uint32_t level, const Sources& sources, const Repair& 
 }
 
 void Update::sum_row(std::uint32_t level, const Sources& sources, const Repair& repair, const Touched& touched,
-                     std::size_t index, std::int32_t* delta) {
+                     std::size_t index, Scratch& scratch, std::int32_t* delta) {
   const std::uint32_t columns = embedding_.columns();
   const NodeId node = touched.rows[index];
   const std::size_t changed = repair.index(node);
   const bool last_level = level == embedding_.levels();
   StateLevel& sums = embedding_.level(level);
-  std::vector<std::int64_t> row(columns);
-  std::vector<std::int32_t> published(columns);
+  auto& [row, published, other] = scratch;
   if (!last_level) {
     if (changed == Repair::kNone)
       embedding_.published(level, node, published.data());
@@ -276,14 +282,13 @@ void Update::sum_row(std::uint32_t level, const Sources& sources, const Repair& 
   gather_rows(tile, {touched.sources.data() + touched.first[index], touched.first[index + 1] - touched.first[index]},
               row.data());
   if (changed != Repair::kNone) {
-    std::vector<std::int32_t> other(columns);
-    const auto add = [&](NodeId neighbour, std::int64_t sign) {
+    const auto add = [&, &sum = row, &one = other](NodeId neighbour, std::int64_t sign) {
       const std::size_t at = repair.index(neighbour);
       if (holds(repair.cone.entered[level - 1], neighbour))
-        embedding_.published(level - 1, neighbour, other.data());
+        embedding_.published(level - 1, neighbour, one.data());
       else
-        std::copy_n(&repair.captured[level - 1][at * columns], columns, other.data());
-      for (std::uint32_t c = 0; c < columns; ++c) row[c] += sign * other[c];
+        std::copy_n(&repair.captured[level - 1][at * columns], columns, one.data());
+      for (std::uint32_t c = 0; c < columns; ++c) sum[c] += sign * one[c];
     };
     for (const NodeId neighbour : repair.changes->nodes[changed].removed) add(neighbour, -1);
     for (const NodeId neighbour : repair.changes->nodes[changed].inserted) add(neighbour, 1);
@@ -321,8 +326,9 @@ void Update::run_level(std::uint32_t level, Sources& sources, const Repair& repa
       const std::size_t last = std::min(touched.rows.size(), first + chunk);
       deltas.resize((last_level ? 1 : last - first) * columns);
       parallel_ranges(first, last, kRowGrain, [&](std::size_t begin, std::size_t end) {
+        Scratch scratch(columns);
         for (std::size_t i = begin; i < end; ++i)
-          sum_row(level, sources, repair, touched, i, last_level ? nullptr : &deltas[(i - first) * columns]);
+          sum_row(level, sources, repair, touched, i, scratch, last_level ? nullptr : &deltas[(i - first) * columns]);
       });
       if (!last_level)
         settle(level, std::span(touched.rows).subspan(first, last - first), deltas, repair, threshold, next);

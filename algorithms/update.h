@@ -57,6 +57,7 @@ class Update {
   struct Sources;
   struct Repair;
   struct Touched;
+  struct Scratch;
   [[nodiscard]] bool recompute_pays(std::uint32_t level, std::uint64_t arcs, UpdateReport& report) const;
   void recompute(std::uint32_t level, UpdateReport& report);
   void capture(Repair& repair) const;
@@ -66,7 +67,7 @@ class Update {
   void collect(std::uint32_t level, const Sources& sources, const Repair& repair, NodeRange slice,
                Touched& touched) const;
   void sum_row(std::uint32_t level, const Sources& sources, const Repair& repair, const Touched& touched,
-               std::size_t index, std::int32_t* delta);
+               std::size_t index, Scratch& scratch, std::int32_t* delta);
   void settle(std::uint32_t level, std::span<const NodeId> rows, const std::vector<std::int32_t>& deltas,
               const Repair& repair, const Threshold& threshold, Sources& next);
   void enter_rows(std::uint32_t level, const std::vector<NodeId>& rows, UpdateReport& report);

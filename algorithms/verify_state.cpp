@@ -182,8 +182,8 @@ void check_stale(const VerifyContext& context) {
       }
     }
     for (std::uint32_t c = 0; c < columns; ++c)
-      if (stale.weighted_squares()[c] != squares[c] || stale.weighted_magnitudes()[c] != magnitudes[c] ||
-          stale.weighted_sums()[c] != sums[c])
+      if (stale.totals().squares[c] != squares[c] || stale.totals().magnitudes[c] != magnitudes[c] ||
+          stale.totals().sums[c] != sums[c])
         wrong.add(c, "level " + std::to_string(level) + ", column " + std::to_string(c) +
                          ": the bound of the stale rows is not their sum");
     context.report.rows += stale.size();

@@ -29,13 +29,15 @@ std::vector<std::byte> narrow(const std::int32_t* delta, std::uint32_t columns) 
 }  // namespace
 
 StaleRows::StaleRows(NodeId nodes, std::uint32_t columns)
-    : nodes_(nodes),
-      columns_(columns),
-      table_(nodes),
-      squares_(columns),
-      magnitudes_(columns),
-      sums_(columns),
-      scratch_(columns) {}
+    : nodes_(nodes), columns_(columns), table_(nodes), scratch_(columns) {}
+
+const StaleRows::Totals& StaleRows::totals() const {
+  if (!totals_) {
+    totals_ = Totals{std::vector<UInt128>(columns_), std::vector<Int128>(columns_), std::vector<Int128>(columns_)};
+    table_.for_each({0, nodes_}, [&](NodeId, std::uint32_t slot) { account(rows_[slot], 1); });
+  }
+  return *totals_;
+}
 
 void StaleRows::unpack(std::uint8_t width, std::span<const std::byte> values, std::int32_t* out) const {
   if (width == 1)
@@ -54,18 +56,19 @@ void StaleRows::add_to(NodeId node, std::int32_t sign, std::int32_t* out) const 
   for (std::uint32_t c = 0; c < columns_; ++c) out[c] += sign * delta[c];
 }
 
-void StaleRows::account(const Row& row, int sign) {
+void StaleRows::account(const Row& row, int sign) const {
+  if (!totals_) return;
   unpack(row.width, row.values, scratch_.data());
   for (std::uint32_t c = 0; c < columns_; ++c) {
     const std::int64_t delta = scratch_[c];
     const std::int64_t weighted = delta * row.degree;
     const auto square = static_cast<UInt128>(static_cast<std::uint64_t>(delta * delta)) * row.degree;
     if (sign > 0)
-      squares_[c] += square;
+      totals_->squares[c] += square;
     else
-      squares_[c] -= square;
-    magnitudes_[c] += sign * (weighted < 0 ? -weighted : weighted);
-    sums_[c] += sign * weighted;
+      totals_->squares[c] -= square;
+    totals_->magnitudes[c] += sign * (weighted < 0 ? -weighted : weighted);
+    totals_->sums[c] += sign * weighted;
   }
 }
 
@@ -114,11 +117,7 @@ void StaleRows::clear() {
   table_.clear();
   rows_.clear();
   free_.clear();
-  for (std::uint32_t c = 0; c < columns_; ++c) {
-    squares_[c] = 0;
-    magnitudes_[c] = 0;
-    sums_[c] = 0;
-  }
+  totals_.reset();
   bytes_ = 0;
 }
 

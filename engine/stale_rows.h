@@ -1,7 +1,7 @@
 // engine/stale_rows.h - the rows of one level whose published density lags behind the current one.
 //
 // A stale row stores delta = t - published, packed into the fewest of 1, 2 or 4 bytes a value. Sums of d * delta^2 per
-// column are kept as exact integers: they are the whole error of a lazy embedding.
+// column, as exact integers, are the whole error of a lazy embedding.
 #pragma once
 
 #include <cstdint>
@@ -42,11 +42,14 @@ class StaleRows {
   void clear();
   /// The stale nodes, sorted.
   [[nodiscard]] std::vector<NodeId> nodes() const;
-  /// Per column, sum over stale rows of d * delta^2, in units of 2^(-2 scale_bits).
-  [[nodiscard]] std::span<const UInt128> weighted_squares() const noexcept { return squares_; }
-  /// Per column, sum over stale rows of d * |delta| and of d * delta.
-  [[nodiscard]] std::span<const Int128> weighted_magnitudes() const noexcept { return magnitudes_; }
-  [[nodiscard]] std::span<const Int128> weighted_sums() const noexcept { return sums_; }
+  /// Sums over the stale rows, per column: exact integers in units of 2^-scale_bits (squares: of its square).
+  struct Totals {
+    std::vector<UInt128> squares;    ///< d * delta^2
+    std::vector<Int128> magnitudes;  ///< d * |delta|
+    std::vector<Int128> sums;        ///< d * delta
+  };
+  /// The first call passes over all stale rows; from then on the totals follow every change. Not thread-safe.
+  [[nodiscard]] const Totals& totals() const;
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
   [[nodiscard]] std::optional<FileEntry> checkpoint(const std::filesystem::path& store, std::uint32_t level) const;
 
@@ -58,15 +61,14 @@ class StaleRows {
     std::vector<std::byte> values;
   };
   void unpack(std::uint8_t width, std::span<const std::byte> values, std::int32_t* out) const;
-  void account(const Row& row, int sign);
+  void account(const Row& row, int sign) const;
 
   NodeId nodes_;
   std::uint32_t columns_;
   RowTable table_;
   std::vector<Row> rows_;
   std::vector<std::uint32_t> free_;
-  std::vector<UInt128> squares_;
-  std::vector<Int128> magnitudes_, sums_;
+  mutable std::optional<Totals> totals_;  ///< kept only once somebody asked: streams without a learner need none
   std::uint64_t bytes_ = 0;
   mutable std::vector<std::int32_t> scratch_;
 };
