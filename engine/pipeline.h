@@ -1,7 +1,9 @@
 // engine/pipeline.h - work on a stream of items: made one after another, worked on by all threads, used in order.
 #pragma once
 
+#ifndef UNWEAVE_STD_SCHEDULER
 #include <tbb/parallel_pipeline.h>
+#endif
 
 #include <cstddef>
 #include <vector>
@@ -21,6 +23,13 @@ namespace unweave {
 /// other stages have come to rest.
 template <class Item, class Produce, class Transform, class Consume>
 void run_pipeline(const Produce& produce, const Transform& transform, const Consume& consume) {
+#ifdef UNWEAVE_STD_SCHEDULER
+  Item item;
+  while (produce(item)) {
+    run_on_threads(1, [&] { transform(item); });
+    consume(item);
+  }
+#else
   // The last stage works in order and so many items are under way at most: item i + size cannot begin before i is done.
   std::vector<Item> items(pipeline_items());
   std::size_t next = 0;
@@ -36,6 +45,7 @@ void run_pipeline(const Produce& produce, const Transform& transform, const Cons
   const auto sink =
       tbb::make_filter<Item*, void>(tbb::filter_mode::serial_in_order, [&](Item* item) { consume(*item); });
   tbb::parallel_pipeline(items.size(), source & work & sink);
+#endif
 }
 
 }  // namespace unweave

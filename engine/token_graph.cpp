@@ -1,11 +1,17 @@
 #include "engine/token_graph.h"
 
+#ifndef UNWEAVE_STD_SCHEDULER
 #include <tbb/flow_graph.h>
+#endif
 
+#include <algorithm>
 #include <cassert>
+#include <condition_variable>
 #include <mutex>
 #include <numeric>
 #include <vector>
+
+#include "engine/parallel.h"
 
 namespace unweave {
 namespace {
@@ -46,12 +52,55 @@ class Lease {
   std::size_t index_;
 };
 
+#ifndef UNWEAVE_STD_SCHEDULER
 struct InFlight {
   std::size_t item = 0;
   std::size_t token = 0;
 };
+#endif
 
 }  // namespace
+
+#ifdef UNWEAVE_STD_SCHEDULER
+
+void run_token_graph(const TokenGraph& plan) {
+  const std::size_t threads = std::min({plan.workers, plan.tokens, active_threads()});
+  IndexPool tokens(threads);
+  IndexPool workers(threads);
+  std::mutex mutex;
+  std::condition_variable turn;
+  std::size_t next = 0;
+  std::size_t written = 0;
+  bool failed = false;
+  run_on_threads(threads, [&] {
+    const Lease token(tokens);
+    const Lease worker(workers);
+    for (;;) {
+      std::unique_lock lock(mutex);
+      if (failed || next == plan.items) return;
+      const std::size_t item = next++;
+      lock.unlock();
+      try {
+        plan.work(item, worker.index(), token.index());
+        lock.lock();
+        if (plan.in_order) turn.wait(lock, [&] { return written == item || failed; });
+        if (failed) return;
+        if (!plan.in_order) lock.unlock();
+        plan.write(item, token.index());
+        if (!plan.in_order) lock.lock();
+      } catch (...) {
+        if (!lock.owns_lock()) lock.lock();
+        failed = true;
+        turn.notify_all();
+        throw;
+      }
+      ++written;
+      turn.notify_all();
+    }
+  });
+}
+
+#else
 
 void run_token_graph(const TokenGraph& plan) {
   namespace flow = tbb::flow;
@@ -93,5 +142,7 @@ void run_token_graph(const TokenGraph& plan) {
   source.activate();
   graph.wait_for_all();
 }
+
+#endif
 
 }  // namespace unweave
