@@ -12,11 +12,13 @@
 
 #include "algorithms/evaluation.h"
 #include "algorithms/lazy_error.h"
+#include "algorithms/propagate.h"
 #include "storage/error.h"
 #include "storage/line_log.h"
 #include "support/learner_data.h"
 #include "support/store_fixture.h"
 #include "support/temp_dir.h"
+#include "support/tiny_store.h"
 
 namespace unweave {
 namespace {
@@ -40,7 +42,7 @@ struct World {
     propagate(store, spec(rho), budget, {});
   }
   [[nodiscard]] std::filesystem::path path() const { return dir / "store"; }
-  static PropagationSpec spec(double rho) { return testing::spec_of(2, false, rho); }
+  static PropagationSpec spec(double rho) { return testing::tiny_spec(2, false, rho); }
 
   /// Requests number `round`: edges, and a node and a feature of training nodes.
   std::vector<Request> requests(unsigned round, bool edges_only = false) const {
@@ -313,7 +315,7 @@ TEST_SUITE("unit") {
     CHECK_THROWS_AS(Learner::open(store, world.budget, "newton", kContext, std::nullopt), DataError);
     record.model.sequence = 0;
     save_model(world.path(), record);
-    propagate(store, testing::spec_of(3, false), world.budget, {});
+    propagate(store, testing::tiny_spec(3, false), world.budget, {});
     CHECK_THROWS_AS(Learner::open(store, world.budget, "newton", kContext, std::nullopt), DataError);
     std::ofstream(world.path() / "models" / "newton.model", std::ios::trunc) << "damaged";
     CHECK_FALSE(list_models(world.path())[0].damage.empty());
