@@ -146,12 +146,13 @@ BatchReport LiveStore::apply(std::span<const Request> requests, BatchChanges cha
   report.seconds_journal = seconds_since(start);
   const Clock::time_point applied = Clock::now();
   report.update = propagate_batch(changes, mode);
-  report.seconds_propagate = seconds_since(applied);
   report.changes = std::move(changes);
   report.last_request = sequence_;
 
   std::uint64_t overlay = 0;
   if (embedding_) {
+    for (std::uint32_t l = 1; l <= embedding_->levels(); ++l) embedding_->level(l).settle_in_memory(budget_);
+    report.seconds_propagate = seconds_since(applied);
     for (std::uint32_t l = 1; l <= embedding_->levels(); ++l) overlay += embedding_->level(l).overlay_bytes();
     for (std::uint32_t l = 0; l < embedding_->levels(); ++l) overlay += embedding_->stale(l).bytes();
   }

@@ -84,6 +84,9 @@ void propagation_sweep(const BlockSource& source, const PropagationOptions& opti
     parallel_ranges(0, source.num_nodes, kFillRows, [&](std::size_t begin, std::size_t end) {
       fill(columns, {static_cast<NodeId>(begin), static_cast<NodeId>(end)},
            current.as<std::int32_t>() + begin * columns.count);
+      // Committing the pages of both tiles belongs to the filling, not to the first level.
+      if (first == 0 && options.hops > 1)
+        std::fill_n(next.as<std::int32_t>() + begin * columns.count, (end - begin) * columns.count, 0);
     });
     for (int level = 1; level <= options.hops; ++level) {
       SweepLevel one;

@@ -12,7 +12,7 @@ void widen(std::span<const std::byte> values, std::uint32_t columns, std::int32_
   for (std::uint32_t c = 0; c < columns; ++c) {
     T value{};
     std::memcpy(&value, values.data() + c * sizeof(T), sizeof value);
-    out[c] = value;
+    out[c] = std::int32_t{value};
   }
 }
 
@@ -61,14 +61,15 @@ void StaleRows::account(const Row& row, int sign) const {
   unpack(row.width, row.values, scratch_.data());
   for (std::uint32_t c = 0; c < columns_; ++c) {
     const std::int64_t delta = scratch_[c];
-    const std::int64_t weighted = delta * row.degree;
+    const Int128 weighted = Int128{delta} * row.degree;
     const auto square = static_cast<UInt128>(static_cast<std::uint64_t>(delta * delta)) * row.degree;
     if (sign > 0)
       totals_->squares[c] += square;
     else
       totals_->squares[c] -= square;
-    totals_->magnitudes[c] += sign * (weighted < 0 ? -weighted : weighted);
-    totals_->sums[c] += sign * weighted;
+    const Int128 magnitude = weighted < 0 ? -weighted : weighted;
+    totals_->magnitudes[c] += sign > 0 ? magnitude : -magnitude;
+    totals_->sums[c] += sign > 0 ? weighted : -weighted;
   }
 }
 

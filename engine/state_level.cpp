@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "engine/narrow_sums.h"
+#include "engine/parallel.h"
 #include "storage/error.h"
 #include "storage/store_layout.h"
 
@@ -59,6 +60,7 @@ bool StateLevel::load(NodeId node, std::int64_t* out) const {
 void StateLevel::prepare(NodeId node) {
   if (resident_) {
     resident_->insert(node);
+    if (!recomputed_) table_.set(node, 0);
     return;
   }
   const std::uint32_t present = table_.find(node);
@@ -106,8 +108,10 @@ void StateLevel::store(NodeId node, const std::int64_t* sums) {
 }
 
 void StateLevel::drop(NodeId node) {
+  const std::uint32_t gone = partitions_[node / span_].contains(node) ? kDropped : RowTable::kEmpty;
   if (resident_) {
     resident_->drop(node);
+    if (!recomputed_) table_.set(node, gone);
     return;
   }
   const std::uint32_t slot = table_.find(node);
@@ -116,22 +120,50 @@ void StateLevel::drop(NodeId node) {
     if (is_wide_[slot] != 0) wide_.erase(node);
     is_wide_[slot] = 0;
   }
-  table_.set(node, partitions_[node / span_].contains(node) ? kDropped : RowTable::kEmpty);
+  table_.set(node, gone);
+}
+
+bool StateLevel::fits_in_memory(const MemoryBudget& budget) const noexcept {
+  // Half of what is free stays free: tiles, pairs and rows of the next batches need it.
+  return ResidentRows::bytes(nodes_, columns_) <= budget.available() / 2;
 }
 
 ResidentRows* StateLevel::recompute_in_memory(MemoryBudget& budget) {
   if (!resident_) {
-    // Half of what is free stays free: tiles, pairs and rows of the next batches need it.
-    if (ResidentRows::bytes(nodes_, columns_) > budget.available() / 2) return nullptr;
+    if (!fits_in_memory(budget)) return nullptr;
     resident_ = std::make_unique<ResidentRows>(nodes_, columns_, budget);
-    forget_overlay();
   }
+  forget_overlay();
+  table_.clear();
+  recomputed_ = true;
   resident_->clear();
   return resident_.get();
 }
 
+void StateLevel::settle_in_memory(MemoryBudget& budget) {
+  std::uint64_t rows = 0;
+  for (const StatePartition& partition : partitions_) rows += partition.rows();
+  if (resident_ || table_.size() * 16 < rows || !fits_in_memory(budget)) return;
+  auto all = std::make_unique<ResidentRows>(nodes_, columns_, budget);
+  constexpr std::size_t kNodes = 4096;  // whole words of 64 nodes for each task
+  parallel_ranges(0, (std::size_t{nodes_} + kNodes - 1) / kNodes, 1, [&](std::size_t first, std::size_t last) {
+    const std::size_t end = std::min<std::size_t>(nodes_, last * kNodes);
+    for (std::size_t i = first * kNodes; i < end; ++i) {
+      const auto node = static_cast<NodeId>(i);
+      const StateRow at = row(node);
+      if (at.narrow != nullptr)
+        all->put(node, 0, columns_, at.narrow);
+      else if (at.wide != nullptr)
+        all->put_wide(node, 0, columns_, at.wide);
+    }
+  });
+  resident_ = std::move(all);
+  recomputed_ = false;
+  forget_overlay();
+}
+
+/// The rows of the overlay; which of them are dirty stays known.
 void StateLevel::forget_overlay() {
-  table_.clear();
   slabs_.clear();
   free_slots_.clear();
   is_wide_.clear();
@@ -150,7 +182,9 @@ void StateLevel::replace(const std::filesystem::path& folder, const std::vector<
   std::swap(partitions_, opened);
   entries_ = partitions;
   resident_.reset();
+  recomputed_ = false;
   forget_overlay();
+  table_.clear();
 }
 
 FileEntry StateLevel::rewrite(const std::filesystem::path& folder, const StatePartition& partition) const {
@@ -174,11 +208,7 @@ std::vector<FileEntry> StateLevel::checkpoint(const std::filesystem::path& folde
   std::vector<FileEntry> files = entries_;
   for (std::size_t i = 0; i < partitions_.size(); ++i) {
     const StatePartition& partition = partitions_[i];
-    if (resident_) {
-      files[i] = rewrite(folder, partition);
-      continue;
-    }
-    std::size_t dirty = 0;
+    std::size_t dirty = recomputed_ ? partition.range().size() : 0;
     table_.for_each(partition.range(), [&](NodeId, std::uint32_t) { ++dirty; });
     // Past a quarter, rewriting the partition costs at most four times what the run would, and every later open is
     // cheaper.
@@ -187,15 +217,15 @@ std::vector<FileEntry> StateLevel::checkpoint(const std::filesystem::path& folde
       continue;
     }
     table_.for_each(partition.range(), [&](NodeId node, std::uint32_t slot) {
+      const StateRow at = slot == kDropped ? StateRow{} : row(node);
       if (slot == kDropped) {
         run.dropped.push_back(node);
-      } else if (is_wide_[slot] != 0) {
-        const auto& sums = wide_.find(node)->second;
+      } else if (at.wide != nullptr) {
         run.wide_nodes.push_back(node);
-        run.wide_rows.insert(run.wide_rows.end(), sums.begin(), sums.end());
+        run.wide_rows.insert(run.wide_rows.end(), at.wide, at.wide + columns_);
       } else {
         run.narrow_nodes.push_back(node);
-        run.narrow_rows.insert(run.narrow_rows.end(), slot_row(slot), slot_row(slot) + columns_);
+        run.narrow_rows.insert(run.narrow_rows.end(), at.narrow, at.narrow + columns_);
       }
     });
   }

@@ -47,6 +47,9 @@ class StateLevel {
   /// Room in memory for all rows, to be filled by a recomputation, if the budget has it to spare; else null. The rows
   /// there were are forgotten.
   ResidentRows* recompute_in_memory(MemoryBudget& budget);
+  /// Takes all rows into memory once many of them are dirty, if the budget has room to spare: later batches then write
+  /// in place. A copy of n rows, paid for by the dirty rows that led to it.
+  void settle_in_memory(MemoryBudget& budget);
   /// Takes new partitions, one a span, written from a sweep; the overlay is forgotten.
   void replace(const std::filesystem::path& folder, const std::vector<FileEntry>& partitions);
   /// Makes files of the present contents: partitions with many dirty rows (with any, when `fold` is set) are written
@@ -61,6 +64,7 @@ class StateLevel {
   [[nodiscard]] std::int32_t* slot_row(std::uint32_t slot) const noexcept {
     return slabs_[slot / kSlabRows].get() + (slot % kSlabRows) * columns_;
   }
+  [[nodiscard]] bool fits_in_memory(const MemoryBudget& budget) const noexcept;
   void forget_overlay();
   FileEntry rewrite(const std::filesystem::path& folder, const StatePartition& partition) const;
 
@@ -71,7 +75,8 @@ class StateLevel {
   std::vector<FileEntry> entries_;
   std::vector<StatePartition> partitions_;
   std::unique_ptr<ResidentRows> resident_;  ///< holds every row when set
-  RowTable table_;                          ///< dirty rows, since the last recomputation or checkpoint
+  bool recomputed_ = false;                 ///< resident rows owe nothing to the partitions
+  RowTable table_;                          ///< dirty rows of the partitions
   std::vector<std::unique_ptr<std::int32_t[]>> slabs_;
   std::uint32_t slots_ = 0;
   std::vector<std::uint32_t> free_slots_;

@@ -20,8 +20,6 @@ constexpr std::uint32_t kVersion = 1;
 constexpr std::uint32_t kChunkLog2 = 16;
 constexpr std::size_t kRootOffset = 104;
 constexpr std::size_t kHeaderSumOffset = 120;
-constexpr std::size_t kWriteBuffer = std::size_t{1} << 20;
-static_assert(kWriteBuffer % kSealedChunkBytes == 0);
 
 struct Header {
   char magic[8];
@@ -52,34 +50,50 @@ std::span<const std::byte> raw(const Header& header, std::size_t bytes) {
   return {reinterpret_cast<const std::byte*>(&header), bytes};
 }
 
+File create_temporary(const std::filesystem::path& folder, const std::string& name) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw_system_error("create the folder", folder, error.value());
+  const std::filesystem::path temporary = folder / ("." + name + ".new");
+  std::filesystem::remove(temporary, error);
+  return File::create(temporary);
+}
+
 }  // namespace
 
 SealedWriter::SealedWriter(const std::filesystem::path& store, std::string_view folder, std::string_view stem,
                            std::string_view extension, std::string_view kind)
-    : store_(store), folder_(folder), stem_(stem), extension_(extension), kind_(kind) {
-  std::error_code error;
-  std::filesystem::create_directories(store_ / folder_, error);
-  if (error) throw_system_error("create the folder", store_ / folder_, error.value());
-  const std::filesystem::path temporary = store_ / folder_ / ("." + stem_ + "." + extension_ + ".new");
-  std::filesystem::remove(temporary, error);
-  file_ = File::create(temporary);
-  buffer_.reserve(kWriteBuffer);
+    : store_(store),
+      folder_(folder),
+      stem_(stem),
+      extension_(extension),
+      kind_(kind),
+      out_(create_temporary(store / folder, stem_ + "." + extension_)) {
+  const Header room{};  // rewritten by finish()
+  out_.append(raw(room, sizeof room));
 }
 
 SealedWriter::~SealedWriter() {
-  if (!file_.is_open()) return;
+  if (!out_.is_open()) return;
   std::error_code ignored;
-  std::filesystem::remove(file_.path(), ignored);
+  std::filesystem::remove(out_.path(), ignored);
 }
 
 void SealedWriter::append(std::span<const std::byte> bytes) {
+  out_.append(bytes);
   size_ += bytes.size();
-  while (!bytes.empty()) {
-    const std::size_t take = std::min(bytes.size(), kWriteBuffer - buffer_.size());
-    buffer_.insert(buffer_.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(take));
+  // Whole chunks are summed where they lie; only the ends of a call that cut a chunk are copied.
+  if (!chunk_.empty()) {
+    const std::size_t take = std::min(bytes.size(), kSealedChunkBytes - chunk_.size());
+    chunk_.insert(chunk_.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(take));
     bytes = bytes.subspan(take);
-    if (buffer_.size() == kWriteBuffer) flush();
+    if (chunk_.size() < kSealedChunkBytes) return;
+    table_.push_back(checksum64(chunk_));
+    chunk_.clear();
   }
+  for (; bytes.size() >= kSealedChunkBytes; bytes = bytes.subspan(kSealedChunkBytes))
+    table_.push_back(checksum64(bytes.first(kSealedChunkBytes)));
+  chunk_.insert(chunk_.end(), bytes.begin(), bytes.end());
 }
 
 void SealedWriter::align(std::size_t alignment) {
@@ -93,16 +107,8 @@ void SealedWriter::align(std::size_t alignment) {
   }
 }
 
-void SealedWriter::flush() {
-  for (std::size_t at = 0; at < buffer_.size(); at += kSealedChunkBytes)
-    table_.push_back(checksum64(std::span(buffer_).subspan(at, std::min(kSealedChunkBytes, buffer_.size() - at))));
-  file_.write_at(kSealedHeaderBytes + flushed_, buffer_);
-  flushed_ += buffer_.size();
-  buffer_.clear();
-}
-
 FileEntry SealedWriter::finish(const SealedParameters& parameters) {
-  flush();
+  if (!chunk_.empty()) table_.push_back(checksum64(chunk_));
   Header header{};
   std::memcpy(header.magic, kMagic, sizeof kMagic);
   set_kind(header.kind, kind_);
@@ -114,15 +120,16 @@ FileEntry SealedWriter::finish(const SealedParameters& parameters) {
   const Checksum128 root = checksum128(raw(header, kRootOffset), table);
   std::memcpy(header.root, root.data(), root.size());
   header.header_sum = checksum64(raw(header, kHeaderSumOffset));
-  file_.write_at(table_offset(size_), table);
-  if (table.empty()) file_.truncate(table_offset(size_));
-  file_.write_at(0, raw(header, sizeof header));
+  static constexpr std::byte kZeros[8]{};
+  out_.append({kZeros, table_offset(size_) - kSealedHeaderBytes - size_});
+  out_.append(table);
+  const File file = out_.finish();
+  file.write_at(0, raw(header, sizeof header));
 
   const std::string hex = to_hex(root);
   const std::string name = stem_ + "-" + hex.substr(0, 16) + "." + extension_;
   const std::filesystem::path final_path = store_ / folder_ / name;
-  if (::rename(file_.path().c_str(), final_path.c_str()) != 0) throw_system_error("rename", file_.path(), errno);
-  file_ = File();
+  if (::rename(file.path().c_str(), final_path.c_str()) != 0) throw_system_error("rename", file.path(), errno);
   return {folder_ + "/" + name, table_offset(size_) + table.size(), hex};
 }
 

@@ -22,6 +22,7 @@
 
 #include "storage/checksum.h"
 #include "storage/file.h"
+#include "storage/stream_writer.h"
 
 namespace unweave {
 
@@ -63,14 +64,12 @@ class SealedWriter {
   FileEntry finish(const SealedParameters& parameters);
 
  private:
-  void flush();
   std::filesystem::path store_;
   std::string folder_, stem_, extension_, kind_;
-  File file_;
-  std::vector<std::byte> buffer_;
+  StreamWriter out_;
+  std::vector<std::byte> chunk_;  ///< the beginning of a chunk that is not complete yet
   std::vector<std::uint64_t> table_;
   std::uint64_t size_ = 0;
-  std::uint64_t flushed_ = 0;
 };
 
 /// Makes finished files durable: each file's data, then the folders that name them.
