@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::size_t kChunkBytes = std::size_t{64} << 20;  // of differences held before rows are settled
 constexpr std::size_t kRowGrain = 64;
+constexpr std::size_t kAhead = 4;  // rows fetched before their turn
 
 bool holds(const std::vector<NodeId>& sorted, NodeId node) {
   return std::binary_search(sorted.begin(), sorted.end(), node);
@@ -327,8 +328,10 @@ void Update::run_level(std::uint32_t level, Sources& sources, const Repair& repa
       deltas.resize((last_level ? 1 : last - first) * columns);
       parallel_ranges(first, last, kRowGrain, [&](std::size_t begin, std::size_t end) {
         Scratch scratch(columns);
-        for (std::size_t i = begin; i < end; ++i)
+        for (std::size_t i = begin; i < end; ++i) {
+          if (i + kAhead < end) embedding_.level(level).prefetch(touched.rows[i + kAhead]);
           sum_row(level, sources, repair, touched, i, scratch, last_level ? nullptr : &deltas[(i - first) * columns]);
+        }
       });
       if (!last_level)
         settle(level, std::span(touched.rows).subspan(first, last - first), deltas, repair, threshold, next);

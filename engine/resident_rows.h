@@ -35,6 +35,10 @@ class ResidentRows {
 
   [[nodiscard]] bool contains(NodeId node) const noexcept { return bit(members_, node); }
   [[nodiscard]] StateRow row(NodeId node) const;
+  void prefetch(NodeId node) const noexcept {
+    constexpr std::uint32_t kLine = 64 / sizeof(std::int32_t);
+    for (std::uint32_t c = 0; c < columns_; c += kLine) __builtin_prefetch(at(node) + c, 1);
+  }
   void store(NodeId node, const std::int64_t* sums);
   void insert(NodeId node);
   void drop(NodeId node);

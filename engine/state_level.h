@@ -35,6 +35,11 @@ class StateLevel {
   /// The row in the form it is kept in; empty when it has none.
   [[nodiscard]] StateRow row(NodeId node) const;
 
+  /// Asks for a row that will be read soon, where it lies in memory.
+  void prefetch(NodeId node) const noexcept {
+    if (resident_) resident_->prefetch(node);
+  }
+
   /// Makes room in the overlay for a row that will be stored.
   void prepare(NodeId node);
   /// Replaces a prepared row.
