@@ -73,7 +73,8 @@ TEST_SUITE("unit") {
         {"a.zst", zstded(bytes)},
         {"stored.npz", read_all(write_zip(dir / "s", {{"x.npy", bytes}}, false))},
         {"deflated.npz", read_all(write_zip(dir / "d", {{"x.npy", bytes}}, true))}};
-    for (const auto& [name, whole] : files) {
+    for (const auto& [file_name, whole] : files) {
+      const std::string name = file_name;  // clang cannot capture a structured binding
       const std::string member = name.ends_with("npz") ? "x" : "";
       CHECK(read_everything({write_file(dir / name, whole), member}) == bytes);
       for (std::size_t length = 0; length < whole.size(); ++length) {
@@ -91,7 +92,8 @@ TEST_SUITE("unit") {
     const std::string bytes = sample(60);
     const std::vector<std::pair<std::string, std::string>> files = {
         {"a.gz", gzipped(bytes)}, {"stored.npz", read_all(write_zip(dir / "s", {{"x.npy", bytes}}, false))}};
-    for (const auto& [name, whole] : files) {
+    for (const auto& [file_name, whole] : files) {
+      const std::string name = file_name;  // clang cannot capture a structured binding
       const std::string member = name.ends_with("npz") ? "x" : "";
       for (std::size_t bit = 0; bit < 8 * whole.size(); ++bit) {
         std::string bad = whole;

@@ -126,7 +126,8 @@ TEST_SUITE("unit") {
     REQUIRE(mkfifo((dir / "pipe").c_str(), 0600) == 0);
     EdgeOptions options;
     options.temp_dir = dir.path();
-    for (const auto& [name, bytes] : arrays) {
+    for (const auto& [array_name, bytes] : arrays) {
+      const std::string name = array_name;  // clang cannot capture a structured binding
       CAPTURE(name);
       CHECK(read_edges({write_file(dir / "e.npy", bytes), ""}, options, 1000) == edges);
       CHECK(read_edges({write_file(dir / "e.npy.gz", gzipped(bytes)), ""}, options, 100'000) == edges);
