@@ -63,6 +63,8 @@ class LiveStore {
   /// Makes a generation of the present moment and empties the journal; nothing when there is nothing new. A writer only.
   void checkpoint();
 
+  /// Frees the memory of the embedding, which commit_propagation() will replace.
+  void forget_embedding() noexcept { embedding_.reset(); }
   /// Replaces the embedding: the writer has built files for `spec` from the present contents.
   void commit_propagation(const PropagationSpec& spec, std::vector<LevelFiles> levels);
 

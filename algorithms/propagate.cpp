@@ -93,6 +93,7 @@ std::vector<RowMask> backward_cone(const LiveStore& store, std::uint32_t levels,
 PropagateReport propagate(LiveStore& store, PropagationSpec spec, MemoryBudget& budget,
                           const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
   check(store, spec);
+  store.forget_embedding();
   const Contents& contents = store.contents();
   const NodeId nodes = contents.num_nodes();
   const std::uint32_t columns = contents.features().columns();

@@ -1,6 +1,8 @@
 // tools/propagate.cpp - `unweave propagate`: the initial embedding of a store.
 #include "algorithms/propagate.h"
 
+#include <algorithm>
+
 #include "algorithms/schemes.h"
 #include "storage/error.h"
 #include "tools/bench_gather.h"
@@ -60,7 +62,9 @@ void run_propagate(CommandLine& line) {
   if (!line.parse()) return;
 
   Measure measure;
-  MemoryBudget budget(line.common().memory_bytes);
+  // What the process itself needs (code, labels, splits, stacks) is not charged piece by piece.
+  const std::uint64_t memory = line.common().memory_bytes;
+  MemoryBudget budget(memory - std::min<std::uint64_t>(memory / 16, std::uint64_t{32} << 20));
   LiveStore store(line.positional(0), Access::write, budget);
   const PropagationSpec spec = read_spec(line, store.contents());
   PropagateReport report;
