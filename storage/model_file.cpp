@@ -110,7 +110,7 @@ ModelFile read_model_file(const std::filesystem::path& path) {
     throw FormatError(path, "byte 32, checksum", "the content does not match it");
   std::size_t at = kHeaderBytes;
   std::vector<std::uint64_t> lengths(header.arrays);
-  std::memcpy(lengths.data(), bytes.data() + at, lengths_bytes);
+  if (lengths_bytes > 0) std::memcpy(lengths.data(), bytes.data() + at, lengths_bytes);
   at += lengths_bytes;
   ModelFile model;
   model.text = bytes.substr(at, header.text_bytes);
@@ -120,7 +120,7 @@ ModelFile read_model_file(const std::filesystem::path& path) {
       throw FormatError(path, "byte " + std::to_string(kHeaderBytes + 8 * i) + ", length of array " + std::to_string(i),
                         "the array does not fit in the file");
     auto& array = model.arrays.emplace_back(lengths[i]);
-    std::memcpy(array.data(), bytes.data() + at, lengths[i] * sizeof(double));
+    if (!array.empty()) std::memcpy(array.data(), bytes.data() + at, lengths[i] * sizeof(double));
     at += lengths[i] * sizeof(double);
     left -= lengths[i] * sizeof(double);
   }
