@@ -128,9 +128,11 @@ bool unpack_lists(const PackedLists& lists, NodeId* targets) {
   if (lists.base >= lists.num_nodes) return false;
   const NodeId first_end = lists.num_nodes - lists.base;
 
-  std::array<NodeId, kMaxPackedLists> firsts;
+  std::array<NodeId, kMaxPackedLists> firsts{};
   for (std::size_t group = 0; group < kMaxPackedLists; group += kPackGroup) {
-    const std::uint8_t* const run = bytes.at(lists.firsts_at + packed_bytes(group, lists.first_width));
+    const std::size_t run_at = lists.firsts_at + packed_bytes(group, lists.first_width);
+    if (run_at >= lists.widths_at) break;  // no lists are left, or all firsts are 0
+    const std::uint8_t* const run = bytes.at(run_at);
     for (std::size_t i = 0; i < kPackGroup; i += lanes)
       hn::StoreU(unpack_vector(d, run, lists.first_width, i), d, firsts.data() + group + i);
   }
