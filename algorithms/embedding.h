@@ -56,7 +56,7 @@ class Embedding {
   DegreePower power_;
   Cone cone_;
   std::deque<StateLevel> sums_;
-  std::vector<StaleRows> stale_;
+  std::deque<StaleRows> stale_;
 };
 
 }  // namespace unweave

@@ -1,12 +1,13 @@
 #include "algorithms/update.h"
 
 #include <algorithm>
-#include <bit>
+#include <cstdlib>
+#include <iterator>
 #include <limits>
-#include <numeric>
 
 #include "algorithms/cone_update.h"
 #include "algorithms/planner.h"
+#include "algorithms/receivers.h"
 #include "algorithms/state_builder.h"
 #include "engine/gather.h"
 #include "engine/parallel.h"
@@ -14,12 +15,28 @@
 namespace unweave {
 namespace {
 
-constexpr std::size_t kChunkBytes = std::size_t{64} << 20;  // of differences held before rows are settled
 constexpr std::size_t kRowGrain = 64;
-constexpr std::size_t kAhead = 4;  // rows fetched before their turn
+constexpr std::size_t kAhead = 6;                  // rows fetched before their turn
+constexpr std::uint64_t kPartArcs = 2048;          // the least work of a task
+constexpr std::uint64_t kPartsPerThread = 16;      // to even out parts of unequal work
+constexpr std::uint64_t kBytesPerArc = 4 + 2 * 8;  // a receiver, and its pair before and after merging
 
 bool holds(const std::vector<NodeId>& sorted, NodeId node) {
   return std::binary_search(sorted.begin(), sorted.end(), node);
+}
+
+/// Adds sorted ids to sorted ids.
+void unite(std::vector<NodeId>& ids, const std::vector<NodeId>& more) {
+  std::vector<NodeId> both;
+  both.reserve(ids.size() + more.size());
+  std::set_union(ids.begin(), ids.end(), more.begin(), more.end(), std::back_inserter(both));
+  ids = std::move(both);
+}
+
+/// A number of nodes rounded up to what tasks may share: whole pages of a NodeMap.
+std::uint64_t whole_pages(std::uint64_t nodes) {
+  constexpr std::uint64_t kPage = NodeMap<NodeId>::kPageNodes;
+  return (nodes + kPage - 1) / kPage * kPage;
 }
 
 }  // namespace
@@ -49,18 +66,24 @@ struct Update::Repair {
   }
 };
 
-/// The rows of one level that a batch writes, with the sources of each.
-struct Update::Touched {
-  std::vector<NodeId> rows;            ///< sorted
-  std::vector<std::size_t> first;      ///< rows + 1 positions in `sources`
-  std::vector<std::uint32_t> sources;  ///< indices of Sources
+/// What one task hands on, and its space for the row at hand.
+struct Update::Part {
+  explicit Part(std::uint32_t columns) : wide(columns), narrow(columns), published(columns), delta(columns) {}
+  Sources next;
+  std::vector<NodeId> changed;
+  std::vector<std::int64_t> wide;
+  std::vector<std::int32_t> narrow, published, delta;
 };
 
-/// Space of one task for the row at hand.
-struct Update::Scratch {
-  explicit Scratch(std::uint32_t columns) : row(columns), published(columns), other(columns) {}
-  std::vector<std::int64_t> row;
-  std::vector<std::int32_t> published, other;
+/// Residues that may stay unpublished.
+struct Update::Limits {
+  explicit Limits(const Threshold& threshold)
+      : columns(threshold),
+        lowest(threshold.empty() ? 0 : *std::min_element(threshold.begin(), threshold.end())),
+        exact(std::all_of(threshold.begin(), threshold.end(), [](std::int64_t t) { return t == 0; })) {}
+  const Threshold& columns;
+  std::int64_t lowest;
+  bool exact;
 };
 
 Update::Update(Contents& contents, Embedding& embedding, MemoryBudget& budget, UpdateOptions options)
@@ -77,9 +100,9 @@ UpdateReport Update::apply(const BatchChanges& changes, const Threshold& thresho
   }
   if (changes.nodes.empty()) return report;
   const std::uint32_t levels = embedding_.levels();
-  const bool exact = std::all_of(threshold.begin(), threshold.end(), [](std::int64_t t) { return t == 0; });
+  const Limits limits(threshold);
   // Nothing needs to be captured when everything is computed anew.
-  const bool anew = exact && levels > 0 && recompute_pays(1, arcs, report);
+  const bool anew = limits.exact && levels > 0 && recompute_pays(1, arcs, report);
   if (!anew) capture(repair);
 
   std::vector<NodeId> lost = lost_targets(contents_, changes);
@@ -99,17 +122,18 @@ UpdateReport Update::apply(const BatchChanges& changes, const Threshold& thresho
   Sources sources;
   if (levels > 0) {
     const std::uint32_t columns = embedding_.columns();
-    std::vector<std::int32_t> deltas(repair.nodes.size() * columns);
-    parallel_ranges(0, repair.nodes.size(), kRowGrain, [&](std::size_t first, std::size_t last) {
-      for (std::size_t i = first; i < last; ++i) {
-        std::int32_t* delta = &deltas[i * columns];
-        embedding_.density(0, repair.nodes[i], delta);
-        for (std::uint32_t c = 0; c < columns; ++c) delta[c] -= repair.captured[0][i * columns + c];
+    std::vector<std::int32_t> delta(columns);
+    for (std::size_t i = 0; i < repair.nodes.size(); ++i) {
+      embedding_.density(0, repair.nodes[i], delta.data());
+      std::uint32_t largest = 0;
+      for (std::uint32_t c = 0; c < columns; ++c) {
+        delta[c] -= repair.captured[0][i * columns + c];
+        largest = std::max(largest, static_cast<std::uint32_t>(std::abs(delta[c])));
       }
-    });
-    settle(0, repair.nodes, deltas, repair, threshold, sources);
+      settle(0, repair.nodes[i], delta.data(), largest, repair, limits, sources);
+    }
   }
-  run_levels(repair, threshold, sources, report);
+  run_levels(repair, limits, sources, report);
   return report;
 }
 
@@ -122,7 +146,7 @@ UpdateReport Update::flush(const Threshold& threshold) {
   repair.cone.left.resize(embedding_.levels() + std::size_t{1});
   repair.cone.entered.resize(embedding_.levels() + std::size_t{1});
   Sources sources;
-  run_levels(repair, threshold, sources, report);
+  run_levels(repair, Limits(threshold), sources, report);
   return report;
 }
 
@@ -188,8 +212,7 @@ void Update::recompute(std::uint32_t level, UpdateReport& report) {
   report.all_rows = true;
 }
 
-void Update::run_levels(Repair& repair, const Threshold& threshold, Sources& sources, UpdateReport& report) {
-  const bool exact = std::all_of(threshold.begin(), threshold.end(), [](std::int64_t t) { return t == 0; });
+void Update::run_levels(Repair& repair, const Limits& limits, Sources& sources, UpdateReport& report) {
   for (std::uint32_t level = 1; level <= embedding_.levels(); ++level) {
     if (repair.nodes.empty()) {
       // A flush: the candidates of the level below are its stale rows, besides those that the level before made hot.
@@ -198,13 +221,15 @@ void Update::run_levels(Repair& repair, const Threshold& threshold, Sources& sou
       for (const NodeId node : stale.nodes()) {
         std::fill(delta.begin(), delta.end(), 0);
         stale.add_to(node, 1, delta.data());
-        settle(level - 1, std::span(&node, 1), delta, repair, threshold, sources);
+        std::uint32_t largest = 0;
+        for (const std::int32_t value : delta) largest = std::max(largest, static_cast<std::uint32_t>(std::abs(value)));
+        settle(level - 1, node, delta.data(), largest, repair, limits, sources);
       }
     }
     std::uint64_t arcs = 0;
     for (const NodeId node : sources.nodes) arcs += contents_.graph().degree(node);
     const bool capture_only = level == 1 && !report.plan.empty();  // decided before the capture
-    if (!capture_only && exact && arcs > 0) {
+    if (!capture_only && limits.exact && arcs > 0) {
       if (recompute_pays(level, arcs, report)) {
         recompute(level, report);
         return;
@@ -215,154 +240,135 @@ void Update::run_levels(Repair& repair, const Threshold& threshold, Sources& sou
       report.plan.emplace_back("push");
     }
     Sources next;
-    run_level(level, sources, repair, threshold, next, report);
+    run_level(level, sources, repair, limits, next, report);
     sources = std::move(next);
   }
-  std::sort(report.changed.begin(), report.changed.end());
-  report.changed.erase(std::unique(report.changed.begin(), report.changed.end()), report.changed.end());
 }
 
-void Update::collect(std::uint32_t level, const Sources& sources, const Repair& repair, NodeRange slice,
-                     Touched& touched) const {
-  const Cone& cone = embedding_.cone();
-  const auto& entered = repair.cone.entered[level];
-  const auto stays = [&](NodeId node) {
-    return cone.all_rows() || (cone.contains(level, node) && !holds(entered, node));
-  };
-  // Receivers and sources as 64-bit keys, sorted by receiver: every row is then written by one task, in node order.
-  std::vector<std::uint64_t> pairs;
-  std::vector<NodeId> list;
-  for (std::size_t i = 0; i < sources.nodes.size(); ++i) {
-    const NodeId node = sources.nodes[i];
-    contents_.graph().neighbours(node, list);
-    list.insert(std::lower_bound(list.begin(), list.end(), node), node);
-    const auto first = std::lower_bound(list.begin(), list.end(), slice.first);
-    const auto last = std::lower_bound(first, list.end(), slice.last);
-    for (auto it = first; it != last; ++it)
-      if (stays(*it)) pairs.push_back((std::uint64_t{*it} << 32U) | i);
-  }
-  parallel_sort(pairs.begin(), pairs.end(), std::less<>());
-
-  touched = Touched();
-  touched.sources.reserve(pairs.size());
-  std::size_t at = 0;
-  auto repaired = std::lower_bound(repair.nodes.begin(), repair.nodes.end(), slice.first);
-  const auto end = std::lower_bound(repair.nodes.begin(), repair.nodes.end(), slice.last);
-  while (at < pairs.size() || repaired != end) {
-    const NodeId next_pair = at < pairs.size() ? static_cast<NodeId>(pairs[at] >> 32U) : kNoNode;
-    const NodeId row = repaired != end ? std::min(next_pair, *repaired) : next_pair;
-    if (repaired != end && *repaired == row) {
-      ++repaired;
-      if (next_pair != row && !stays(row)) continue;
-    }
-    touched.rows.push_back(row);
-    touched.first.push_back(touched.sources.size());
-    for (; at < pairs.size() && static_cast<NodeId>(pairs[at] >> 32U) == row; ++at)
-      touched.sources.push_back(static_cast<std::uint32_t>(pairs[at]));
-  }
-  touched.first.push_back(touched.sources.size());
-}
-
-void Update::sum_row(std::uint32_t level, const Sources& sources, const Repair& repair, const Touched& touched,
-                     std::size_t index, Scratch& scratch, std::int32_t* delta) {
+void Update::update_row(std::uint32_t level, const Sources& sources, const Repair& repair, const TouchedRows& touched,
+                        std::size_t index, const Limits& limits, Part& part) {
   const std::uint32_t columns = embedding_.columns();
   const NodeId node = touched.rows[index];
+  const std::uint32_t degree = contents_.graph().degree(node);
   const std::size_t changed = repair.index(node);
   const bool last_level = level == embedding_.levels();
   StateLevel& sums = embedding_.level(level);
-  auto& [row, published, other] = scratch;
+  const StateRow before = sums.row(node);
   if (!last_level) {
-    if (changed == Repair::kNone)
-      embedding_.published(level, node, published.data());
-    else
-      std::copy_n(&repair.captured[level][changed * columns], columns, published.data());
+    if (changed == Repair::kNone) {
+      density_from_sums(before, columns, degree, part.published.data());
+      embedding_.stale(level).add_to(node, -1, part.published.data());
+    } else {
+      std::copy_n(&repair.captured[level][changed * columns], columns, part.published.data());
+    }
   }
-  sums.load(node, row.data());
   // A difference of two densities needs one bit more than a density.
   const Tile tile{sources.deltas.data(), columns, static_cast<int>(embedding_.spec().scale_bits) + 1};
-  gather_rows(tile, {touched.sources.data() + touched.first[index], touched.first[index + 1] - touched.first[index]},
-              row.data());
-  if (changed != Repair::kNone) {
-    const auto add = [&, &sum = row, &one = other](NodeId neighbour, std::int64_t sign) {
-      const std::size_t at = repair.index(neighbour);
-      if (holds(repair.cone.entered[level - 1], neighbour))
-        embedding_.published(level - 1, neighbour, one.data());
-      else
-        std::copy_n(&repair.captured[level - 1][at * columns], columns, one.data());
-      for (std::uint32_t c = 0; c < columns; ++c) sum[c] += sign * one[c];
-    };
-    for (const NodeId neighbour : repair.changes->nodes[changed].removed) add(neighbour, -1);
-    for (const NodeId neighbour : repair.changes->nodes[changed].inserted) add(neighbour, 1);
+  const std::span list(touched.sources.data() + touched.first[index], touched.first[index + 1] - touched.first[index]);
+  std::uint32_t largest = 0;
+  if (changed == Repair::kNone && before.narrow != nullptr && add_rows(tile, list, before.narrow, part.narrow.data())) {
+    sums.store(node, part.narrow.data());
+    if (!last_level)
+      largest = round_differences(std::span<const std::int32_t>(part.narrow), degree, part.published.data(),
+                                  part.delta.data());
+  } else {
+    sums.load(node, part.wide.data());
+    gather_rows(tile, list, part.wide.data());
+    if (changed != Repair::kNone) repair_sums(level, repair, changed, part.wide.data());
+    sums.store(node, part.wide.data());
+    if (!last_level)
+      largest =
+          round_differences(std::span<const std::int64_t>(part.wide), degree, part.published.data(), part.delta.data());
   }
-  sums.store(node, row.data());
-  if (last_level) return;
-  round_quotients(std::span<const std::int64_t>(row), contents_.graph().degree(node), delta);
-  for (std::uint32_t c = 0; c < columns; ++c) delta[c] -= published[c];
+  if (!last_level) settle(level, node, part.delta.data(), largest, repair, limits, part.next);
 }
 
-void Update::run_level(std::uint32_t level, Sources& sources, const Repair& repair, const Threshold& threshold,
-                       Sources& next, UpdateReport& report) {
+/// Takes from the sums of a changed node what former neighbours had published, adds what new ones had.
+void Update::repair_sums(std::uint32_t level, const Repair& repair, std::size_t changed, std::int64_t* sums) const {
   const std::uint32_t columns = embedding_.columns();
-  const bool last_level = level == embedding_.levels();
+  std::vector<std::int32_t> one(columns);
+  const auto add = [&](NodeId neighbour, std::int64_t sign) {
+    const std::size_t at = repair.index(neighbour);
+    if (holds(repair.cone.entered[level - 1], neighbour))
+      embedding_.published(level - 1, neighbour, one.data());
+    else
+      std::copy_n(&repair.captured[level - 1][at * columns], columns, one.data());
+    for (std::uint32_t c = 0; c < columns; ++c) sums[c] += sign * one[c];
+  };
+  for (const NodeId neighbour : repair.changes->nodes[changed].removed) add(neighbour, -1);
+  for (const NodeId neighbour : repair.changes->nodes[changed].inserted) add(neighbour, 1);
+}
+
+void Update::run_level(std::uint32_t level, Sources& sources, const Repair& repair, const Limits& limits, Sources& next,
+                       UpdateReport& report) {
+  const std::uint32_t columns = embedding_.columns();
   std::uint64_t arcs = 0;
   for (const NodeId node : sources.nodes) arcs += contents_.graph().degree(node);
   report.pushes += sources.nodes.size();
   report.arcs_visited += arcs;
   sources.deltas.resize(sources.nodes.size() * columns + kTilePadding);
 
-  // Pairs of receiver and source take 12 bytes an arc: receivers are cut into slices where that is too much.
+  // Receivers are cut into slices where they would take too much memory, slices into one part a task.
+  const std::uint64_t nodes = contents_.num_nodes();
   const std::uint64_t room = std::max<std::uint64_t>(budget_.available() / 4, std::uint64_t{1} << 20);
-  const std::uint64_t slices = 1 + arcs * 12 / room;
-  const std::uint64_t slice = contents_.num_nodes() / slices + 1;
-  const std::size_t chunk = std::max<std::size_t>(1, kChunkBytes / (columns * sizeof(std::int32_t)));
-  Touched touched;
-  std::vector<std::int32_t> deltas;
-  for (std::uint64_t from = 0; from < contents_.num_nodes(); from += slice) {
-    const std::uint64_t to = std::min<std::uint64_t>(from + slice, contents_.num_nodes());
-    collect(level, sources, repair, {static_cast<NodeId>(from), static_cast<NodeId>(to)}, touched);
-    report.rows_touched += touched.rows.size();
-    report.changed.insert(report.changed.end(), touched.rows.begin(), touched.rows.end());
-    for (const NodeId node : touched.rows) embedding_.level(level).prepare(node);
-    for (std::size_t first = 0; first < touched.rows.size(); first += chunk) {
-      const std::size_t last = std::min(touched.rows.size(), first + chunk);
-      deltas.resize((last_level ? 1 : last - first) * columns);
-      parallel_ranges(first, last, kRowGrain, [&](std::size_t begin, std::size_t end) {
-        Scratch scratch(columns);
-        for (std::size_t i = begin; i < end; ++i) {
-          if (i + kAhead < end) embedding_.level(level).prefetch(touched.rows[i + kAhead]);
-          sum_row(level, sources, repair, touched, i, scratch, last_level ? nullptr : &deltas[(i - first) * columns]);
+  const std::uint64_t slices = 1 + arcs * kBytesPerArc / room;
+  const std::uint64_t slice_nodes = whole_pages(nodes / slices + 1);
+  const std::uint64_t num_parts =
+      std::clamp<std::uint64_t>(arcs / slices / kPartArcs, 1, kPartsPerThread * active_threads());
+  const std::uint64_t part_nodes = whole_pages(slice_nodes / num_parts + 1);
+  const Cone& cone = embedding_.cone();
+  const auto& entered = repair.cone.entered[level];
+  const auto stays = [&](NodeId node) {
+    return cone.all_rows() || (cone.contains(level, node) && !holds(entered, node));
+  };
+  std::vector<NodeId> changed;
+  for (std::uint64_t from = 0; from < nodes; from += slice_nodes) {
+    const NodeRange slice{static_cast<NodeId>(from), static_cast<NodeId>(std::min(nodes, from + slice_nodes))};
+    const auto lists = receivers_of(contents_.graph(), sources.nodes, slice);
+    std::vector<Part> parts((slice.size() + part_nodes - 1) / part_nodes, Part(columns));
+    parallel_ranges(0, parts.size(), 1, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t p = begin; p < end; ++p) {
+        const auto first = static_cast<NodeId>(from + p * part_nodes);
+        const auto last = static_cast<NodeId>(std::min<std::uint64_t>(slice.last, first + part_nodes));
+        TouchedRows touched = touched_rows(lists, repair.nodes, {first, last}, stays);
+        for (std::size_t i = 0; i < touched.rows.size(); ++i) {
+          if (i + kAhead < touched.rows.size()) {
+            embedding_.level(level).prefetch(touched.rows[i + kAhead]);
+            if (level < embedding_.levels()) embedding_.stale(level).prefetch(touched.rows[i + kAhead]);
+          }
+          update_row(level, sources, repair, touched, i, limits, parts[p]);
         }
-      });
-      if (!last_level)
-        settle(level, std::span(touched.rows).subspan(first, last - first), deltas, repair, threshold, next);
+        parts[p].changed = std::move(touched.rows);
+      }
+    });
+    for (const Part& part : parts) {
+      changed.insert(changed.end(), part.changed.begin(), part.changed.end());
+      next.nodes.insert(next.nodes.end(), part.next.nodes.begin(), part.next.nodes.end());
+      next.deltas.insert(next.deltas.end(), part.next.deltas.begin(), part.next.deltas.end());
     }
   }
-  enter_rows(level, repair.cone.entered[level], report);
+  report.rows_touched += changed.size();
+  unite(report.changed, changed);
+  enter_rows(level, entered, report);
 }
 
-void Update::settle(std::uint32_t level, std::span<const NodeId> rows, const std::vector<std::int32_t>& deltas,
-                    const Repair& repair, const Threshold& threshold, Sources& next) {
-  const std::uint32_t columns = embedding_.columns();
+/// Queues a row for its push, keeps it as stale, or neither when there is nothing to tell.
+void Update::settle(std::uint32_t level, NodeId node, const std::int32_t* delta, std::uint32_t largest,
+                    const Repair& repair, const Limits& limits, Sources& next) {
   StaleRows& stale = embedding_.stale(level);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const std::int32_t* delta = &deltas[i * columns];
-    const std::uint32_t degree = contents_.graph().degree(rows[i]);
-    bool zero = true;
-    bool hot = false;
-    for (std::uint32_t c = 0; c < columns; ++c) {
-      zero &= delta[c] == 0;
-      const std::int64_t residue = std::int64_t{degree} * delta[c];
-      hot |= residue > threshold[c] || -residue > threshold[c];
-    }
-    if (!zero && (hot || holds(repair.changes->forced, rows[i]))) {
-      next.add(rows[i], delta, columns);
-      zero = true;
-    }
-    if (zero)
-      stale.erase(rows[i]);
-    else
-      stale.set(rows[i], degree, delta);
+  const std::int64_t degree = contents_.graph().degree(node);
+  bool push = false;
+  if (largest > 0) {
+    push = holds(repair.changes->forced, node);
+    if (!push && degree * largest > limits.lowest)
+      for (std::uint32_t c = 0; c < embedding_.columns(); ++c)
+        push |= degree * std::abs(std::int64_t{delta[c]}) > limits.columns[c];
   }
+  if (largest == 0 || push)
+    stale.erase(node);
+  else
+    stale.set(node, static_cast<std::uint32_t>(degree), delta);
+  if (push) next.add(node, delta, embedding_.columns());
 }
 
 void Update::enter_rows(std::uint32_t level, const std::vector<NodeId>& rows, UpdateReport& report) {
@@ -378,12 +384,11 @@ void Update::enter_rows(std::uint32_t level, const std::vector<NodeId>& rows, Up
       embedding_.published(level - 1, other, one.data());
       for (std::uint32_t c = 0; c < columns; ++c) sum[c] += one[c];
     }
-    embedding_.level(level).prepare(node);
     embedding_.level(level).store(node, sum.data());
     report.arcs_visited += list.size();
-    report.changed.push_back(node);
   }
   report.rows_touched += rows.size();
+  unite(report.changed, rows);
 }
 
 }  // namespace unweave

@@ -23,6 +23,8 @@
 
 namespace unweave {
 
+struct TouchedRows;
+
 /// Largest |residue| that may stay unpublished, per column, in units of 2^-scale_bits.
 using Threshold = std::vector<std::int64_t>;
 
@@ -56,20 +58,19 @@ class Update {
  private:
   struct Sources;
   struct Repair;
-  struct Touched;
-  struct Scratch;
+  struct Part;
+  struct Limits;
   [[nodiscard]] bool recompute_pays(std::uint32_t level, std::uint64_t arcs, UpdateReport& report) const;
   void recompute(std::uint32_t level, UpdateReport& report);
   void capture(Repair& repair) const;
-  void run_levels(Repair& repair, const Threshold& threshold, Sources& sources, UpdateReport& report);
-  void run_level(std::uint32_t level, Sources& sources, const Repair& repair, const Threshold& threshold, Sources& next,
+  void run_levels(Repair& repair, const Limits& limits, Sources& sources, UpdateReport& report);
+  void run_level(std::uint32_t level, Sources& sources, const Repair& repair, const Limits& limits, Sources& next,
                  UpdateReport& report);
-  void collect(std::uint32_t level, const Sources& sources, const Repair& repair, NodeRange slice,
-               Touched& touched) const;
-  void sum_row(std::uint32_t level, const Sources& sources, const Repair& repair, const Touched& touched,
-               std::size_t index, Scratch& scratch, std::int32_t* delta);
-  void settle(std::uint32_t level, std::span<const NodeId> rows, const std::vector<std::int32_t>& deltas,
-              const Repair& repair, const Threshold& threshold, Sources& next);
+  void update_row(std::uint32_t level, const Sources& sources, const Repair& repair, const TouchedRows& touched,
+                  std::size_t index, const Limits& limits, Part& part);
+  void repair_sums(std::uint32_t level, const Repair& repair, std::size_t changed, std::int64_t* sums) const;
+  void settle(std::uint32_t level, NodeId node, const std::int32_t* delta, std::uint32_t largest, const Repair& repair,
+              const Limits& limits, Sources& next);
   void enter_rows(std::uint32_t level, const std::vector<NodeId>& rows, UpdateReport& report);
 
   Contents& contents_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 
@@ -181,6 +182,55 @@ void quotients_of(const Sum* sums, std::size_t width, std::uint32_t degree, std:
   }
 }
 
+/// delta = quotient - published; returns the largest |delta|.
+template <class Sum>
+std::uint32_t differences_of(const Sum* sums, std::size_t width, std::uint32_t degree, const std::int32_t* published,
+                             std::int32_t* delta) {
+  const DHalf d;
+  const auto divisor = hn::Set(D64f(), static_cast<double>(degree));
+  auto most = hn::Zero(d);
+  std::size_t c = 0;
+  for (; c + kHalfLane <= width; c += kHalfLane) {
+    const auto quotient = hn::DemoteTo(d, hn::Round(hn::Div(load_doubles(sums + c), divisor)));
+    const auto difference = hn::Sub(quotient, hn::LoadU(d, published + c));
+    most = hn::Max(most, hn::Abs(difference));
+    hn::StoreU(difference, d, delta + c);
+  }
+  auto largest = static_cast<std::uint32_t>(hn::GetLane(hn::MaxOfLanes(d, most)));
+  for (; c < width; ++c) {
+    delta[c] = static_cast<std::int32_t>(std::nearbyint(static_cast<double>(sums[c]) / degree)) - published[c];
+    largest = std::max(largest, static_cast<std::uint32_t>(std::abs(delta[c])));
+  }
+  return largest;
+}
+
+bool AddRows(const Tile& tile, std::span<const NodeId> neighbours, const std::int32_t* before, std::int32_t* after) {
+  if (neighbours.size() > partial_terms(tile)) return false;
+  const D32 d;
+  const Stream stream{neighbours.data(), neighbours.size(), {}};
+  alignas(64) std::array<std::int32_t, kPanel> part;
+  auto overflow = hn::Zero(d);
+  bool fits = true;
+  for (std::size_t column = 0; column < tile.width; column += kPanel) {
+    const std::size_t columns = std::min(kPanel, tile.width - column);
+    sum_columns(tile, column, columns, nullptr, stream, 0, neighbours.size(), part.data());
+    std::size_t c = 0;
+    for (; c + kLane <= columns; c += kLane) {
+      const auto old = hn::LoadU(d, before + column + c);
+      const auto add = hn::LoadU(d, part.data() + c);
+      const auto sum = hn::Add(old, add);
+      overflow = hn::Or(overflow, hn::And(hn::Xor(old, sum), hn::Xor(add, sum)));  // negative where it wrapped
+      hn::StoreU(sum, d, after + column + c);
+    }
+    for (; c < columns; ++c) {
+      const std::int64_t sum = std::int64_t{before[column + c]} + part[c];
+      after[column + c] = static_cast<std::int32_t>(sum);
+      fits &= after[column + c] == sum;
+    }
+  }
+  return fits && hn::AllFalse(d, hn::Lt(overflow, hn::Zero(d)));
+}
+
 void GatherRows(const Tile& tile, std::span<const NodeId> neighbours, std::int64_t* sums) {
   add_wide(tile, nullptr, Stream{neighbours.data(), neighbours.size(), {}}, 0, neighbours.size(), sums);
 }
@@ -223,6 +273,16 @@ void Quotients64(const std::int64_t* sums, std::size_t width, std::uint32_t degr
   quotients_of(sums, width, degree, quotients);
 }
 
+std::uint32_t Differences32(const std::int32_t* sums, std::size_t width, std::uint32_t degree,
+                            const std::int32_t* published, std::int32_t* delta) {
+  return differences_of(sums, width, degree, published, delta);
+}
+
+std::uint32_t Differences64(const std::int64_t* sums, std::size_t width, std::uint32_t degree,
+                            const std::int32_t* published, std::int32_t* delta) {
+  return differences_of(sums, width, degree, published, delta);
+}
+
 const char* TargetName() {
   return hwy::TargetName(HWY_TARGET);
 }
@@ -233,6 +293,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace unweave {
 
+HWY_EXPORT(AddRows);
+HWY_EXPORT(Differences32);
+HWY_EXPORT(Differences64);
 HWY_EXPORT(GatherRows);
 HWY_EXPORT(GatherBlock);
 HWY_EXPORT(Quotients32);
@@ -253,6 +316,20 @@ void round_quotients(std::span<const std::int32_t> sums, std::uint32_t degree, s
 
 void round_quotients(std::span<const std::int64_t> sums, std::uint32_t degree, std::int32_t* quotients) {
   HWY_DYNAMIC_DISPATCH(Quotients64)(sums.data(), sums.size(), degree, quotients);
+}
+
+bool add_rows(const Tile& tile, std::span<const NodeId> neighbours, const std::int32_t* before, std::int32_t* after) {
+  return HWY_DYNAMIC_DISPATCH(AddRows)(tile, neighbours, before, after);
+}
+
+std::uint32_t round_differences(std::span<const std::int32_t> sums, std::uint32_t degree, const std::int32_t* published,
+                                std::int32_t* delta) {
+  return HWY_DYNAMIC_DISPATCH(Differences32)(sums.data(), sums.size(), degree, published, delta);
+}
+
+std::uint32_t round_differences(std::span<const std::int64_t> sums, std::uint32_t degree, const std::int32_t* published,
+                                std::int32_t* delta) {
+  return HWY_DYNAMIC_DISPATCH(Differences64)(sums.data(), sums.size(), degree, published, delta);
 }
 
 const char* gather_target() {

@@ -49,6 +49,11 @@ struct GatherOutput {
 /// sums[c] += sum over v in `neighbours` of t(v, c), for every column c.
 void gather_rows(const Tile& tile, std::span<const NodeId> neighbours, std::int64_t* sums);
 
+/// after[c] = before[c] + sum over v in `neighbours` of t(v, c). Returns false, and leaves anything in `after`, when a sum
+/// does not fit int32 or there are too many neighbours to know without wider sums. The two rows must not overlap.
+[[nodiscard]] bool add_rows(const Tile& tile, std::span<const NodeId> neighbours, const std::int32_t* before,
+                            std::int32_t* after);
+
 /// Sum of a node's own row and its neighbours' rows, for each node. Every id is below the number of rows and
 /// counts[i] + 1 < kMaxDegree. Returns the number of rows with a sum that int32 cannot hold.
 std::size_t gather_lists(const Tile& tile, const GatherLists& lists, const GatherOutput& out);
@@ -57,6 +62,12 @@ std::size_t gather_lists(const Tile& tile, const GatherLists& lists, const Gathe
 /// int32, the sums 53 bits, and degree in [1, kMaxDegree).
 void round_quotients(std::span<const std::int32_t> sums, std::uint32_t degree, std::int32_t* quotients);
 void round_quotients(std::span<const std::int64_t> sums, std::uint32_t degree, std::int32_t* quotients);
+
+/// delta[c] = round_quotients(sums)[c] - published[c]; returns the largest |delta|. Differences must fit int32.
+std::uint32_t round_differences(std::span<const std::int32_t> sums, std::uint32_t degree, const std::int32_t* published,
+                                std::int32_t* delta);
+std::uint32_t round_differences(std::span<const std::int64_t> sums, std::uint32_t degree, const std::int32_t* published,
+                                std::int32_t* delta);
 
 /// Name of the vector extension in use, as "AVX3".
 [[nodiscard]] const char* gather_target();

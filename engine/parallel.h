@@ -96,11 +96,11 @@ void parallel_sort(Iterator first, Iterator last, const Less& less) {
 }
 
 /// Sum of part(first, last) over consecutive blocks of `block` items of [0, items), added in block order: the result is
-/// the same for any number of threads. T needs +=.
+/// the same for any number of threads. T needs += and a default constructor.
 template <class T, class Part>
 [[nodiscard]] T ordered_sum(std::size_t items, std::size_t block, T zero, const Part& part) {
   const std::size_t blocks = (items + block - 1) / block;
-  std::vector<T> parts(blocks, zero);
+  std::vector<T> parts(blocks);
   parallel_ranges(0, blocks, 1, [&](std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i) parts[i] = part(i * block, std::min(items, (i + 1) * block));
   });

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "engine/narrow_sums.h"
-
 namespace unweave {
 
 std::uint64_t ResidentRows::bytes(NodeId nodes, std::uint32_t columns) noexcept {
@@ -21,10 +19,6 @@ void ResidentRows::clear() {
   std::fill(members_.begin(), members_.end(), 0);
   for (const auto& [node, row] : wide_) is_wide_[node] = 0;
   wide_.clear();
-}
-
-void ResidentRows::insert(NodeId node) {
-  members_[node / 64] |= std::uint64_t{1} << (node % 64);
 }
 
 void ResidentRows::put(NodeId node, std::size_t first, std::size_t width, const std::int32_t* sums) {
@@ -54,18 +48,19 @@ StateRow ResidentRows::row(NodeId node) const {
   return {nullptr, wide_.find(node)->second.data()};
 }
 
-void ResidentRows::store(NodeId node, const std::int64_t* sums) {
-  if (fits_narrow(sums, columns_)) {
-    for (std::uint32_t c = 0; c < columns_; ++c) at(node)[c] = static_cast<std::int32_t>(sums[c]);
-    if (is_wide_[node] == 0) return;
-    const std::scoped_lock lock(wide_mutex_);
-    wide_.erase(node);
-    is_wide_[node] = 0;
-    return;
-  }
+void ResidentRows::store(NodeId node, const std::int32_t* sums) {
+  put(node, 0, columns_, sums);
+  if (is_wide_[node] == 0) return;
+  const std::scoped_lock lock(wide_mutex_);
+  wide_.erase(node);
+  is_wide_[node] = 0;
+}
+
+void ResidentRows::store_wide(NodeId node, const std::int64_t* sums) {
+  insert(node);
+  is_wide_[node] = 1;
   const std::scoped_lock lock(wide_mutex_);
   wide_[node].assign(sums, sums + columns_);
-  is_wide_[node] = 1;
 }
 
 void ResidentRows::drop(NodeId node) {

@@ -1,8 +1,8 @@
 // engine/resident_rows.h - all sums of one level in memory: what a recomputation writes, where the budget allows, in place
 // of new files.
 //
-// Rows are indexed by node; pages of rows that the cone does not keep are never touched. put() may run on any number of
-// threads at once for distinct blocks of 64 nodes; the other members that change need the rows for themselves.
+// Rows are indexed by node; pages of rows that the cone does not keep are never touched. put() and store() may run on any
+// number of threads at once for distinct blocks of 64 nodes; the other members that change need the rows for themselves.
 #pragma once
 
 #include <cstdint>
@@ -35,15 +35,13 @@ class ResidentRows {
 
   [[nodiscard]] bool contains(NodeId node) const noexcept { return bit(members_, node); }
   [[nodiscard]] StateRow row(NodeId node) const;
-  void prefetch(NodeId node) const noexcept {
-    constexpr std::uint32_t kLine = 64 / sizeof(std::int32_t);
-    for (std::uint32_t c = 0; c < columns_; c += kLine) __builtin_prefetch(at(node) + c, 1);
-  }
-  void store(NodeId node, const std::int64_t* sums);
-  void insert(NodeId node);
+  /// A whole row, narrow or (with a sum beyond 32 bits) wide.
+  void store(NodeId node, const std::int32_t* sums);
+  void store_wide(NodeId node, const std::int64_t* sums);
   void drop(NodeId node);
 
  private:
+  void insert(NodeId node) { members_[node / 64] |= std::uint64_t{1} << (node % 64); }
   [[nodiscard]] static bool bit(const std::vector<std::uint64_t>& words, NodeId node) noexcept {
     return ((words[node / 64] >> (node % 64)) & 1U) != 0;
   }

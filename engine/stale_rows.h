@@ -1,16 +1,20 @@
 // engine/stale_rows.h - the rows of one level whose published density lags behind the current one.
 //
 // A stale row stores delta = t - published, packed into the fewest of 1, 2 or 4 bytes a value. Sums of d * delta^2 per
-// column, as exact integers, are the whole error of a lazy embedding.
+// column, as exact integers, are the whole error of a lazy embedding. Tasks may set() and erase() at once, as long as no
+// two of them do so in one aligned block of 64 nodes (NodeMap::kPageNodes).
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "engine/row_table.h"
+#include "engine/node_map.h"
 #include "storage/manifest.h"
 #include "storage/run_file.h"
 #include "storage/types.h"
@@ -25,15 +29,18 @@ class StaleRows {
   void load(const std::filesystem::path& store, const FileEntry& entry, std::uint32_t level, const Degree& degree) {
     std::vector<SealedFile> holder;
     for (const StaleRow& row : read_stale(store, entry, level, columns_, nodes_, holder)) {
-      unpack(row.width, row.values, scratch_.data());
-      for (const std::int32_t delta : scratch_)
+      std::vector<std::int32_t> values(columns_);
+      add_unpacked(row.width, row.values.data(), 1, values.data());
+      for (const std::int32_t delta : values)
         if (delta < -kMaxDelta || delta > kMaxDelta) holder.back().fail(0, "a difference above twice the scale");
-      set(row.node, degree(row.node), scratch_.data());
+      set(row.node, degree(row.node), values.data());
     }
   }
 
-  [[nodiscard]] std::size_t size() const noexcept { return table_.size(); }
-  [[nodiscard]] bool contains(NodeId node) const noexcept { return table_.find(node) != RowTable::kEmpty; }
+  [[nodiscard]] std::size_t size() const noexcept { return rows_.size(); }
+  [[nodiscard]] bool contains(NodeId node) const noexcept { return rows_.find(node) != nullptr; }
+  /// Asks for a row that will be read soon.
+  void prefetch(NodeId node) const noexcept;
   /// Adds sign * delta of the node to out[columns]; nothing when it is not stale.
   void add_to(NodeId node, std::int32_t sign, std::int32_t* out) const;
   /// Replaces the row of a node whose degree is `degree`; an all-zero delta removes it.
@@ -56,21 +63,19 @@ class StaleRows {
  private:
   static constexpr std::int32_t kMaxDelta = std::int32_t{1} << 30;  ///< twice the largest density at 29 scale bits
   struct Row {
+    std::unique_ptr<std::byte[]> values;
     std::uint32_t degree = 0;
-    std::uint8_t width = 1;
-    std::vector<std::byte> values;
+    std::uint8_t width = 0;
   };
-  void unpack(std::uint8_t width, std::span<const std::byte> values, std::int32_t* out) const;
+  void add_unpacked(std::uint8_t width, const std::byte* values, std::int32_t sign, std::int32_t* out) const;
   void account(const Row& row, int sign) const;
 
   NodeId nodes_;
   std::uint32_t columns_;
-  RowTable table_;
-  std::vector<Row> rows_;
-  std::vector<std::uint32_t> free_;
+  NodeMap<Row> rows_;
   mutable std::optional<Totals> totals_;  ///< kept only once somebody asked: streams without a learner need none
-  std::uint64_t bytes_ = 0;
-  mutable std::vector<std::int32_t> scratch_;
+  mutable std::mutex totals_mutex_;       ///< guards the values of totals_
+  std::atomic<std::uint64_t> bytes_ = 0;
 };
 
 }  // namespace unweave

@@ -1,51 +1,54 @@
 #include "engine/state_level.h"
 
 #include <algorithm>
-#include <cassert>
 #include <cstring>
-#include <limits>
 
-#include "engine/narrow_sums.h"
 #include "engine/parallel.h"
 #include "storage/error.h"
 #include "storage/store_layout.h"
 
 namespace unweave {
+namespace {
+
+bool fits_narrow(const std::int64_t* sums, std::uint32_t columns) noexcept {
+  // Branch-free, so that it vectorises: a sum fits iff narrowing and widening again changes nothing.
+  std::int64_t difference = 0;
+  for (std::uint32_t c = 0; c < columns; ++c) difference |= sums[c] ^ static_cast<std::int32_t>(sums[c]);
+  return difference == 0;
+}
+
+}  // namespace
+
 StateLevel::StateLevel(const std::filesystem::path& folder, const Manifest& manifest, std::uint32_t level,
                        const Run& run)
     : level_(level),
       columns_(manifest.features),
       nodes_(manifest.nodes),
       span_(span_nodes(manifest.nodes)),
-      table_(manifest.nodes) {
+      dirty_(manifest.nodes) {
   replace(folder, manifest.levels[level].partitions);
-  for (std::size_t i = 0; i < run.narrow_nodes.size(); ++i) {
-    prepare(run.narrow_nodes[i]);
-    std::memcpy(slot_row(table_.find(run.narrow_nodes[i])), &run.narrow_rows[i * columns_],
-                columns_ * sizeof(std::int32_t));
-  }
-  for (std::size_t i = 0; i < run.wide_nodes.size(); ++i) {
-    prepare(run.wide_nodes[i]);
-    store(run.wide_nodes[i], &run.wide_rows[i * columns_]);
-  }
+  for (std::size_t i = 0; i < run.narrow_nodes.size(); ++i) store(run.narrow_nodes[i], &run.narrow_rows[i * columns_]);
+  for (std::size_t i = 0; i < run.wide_nodes.size(); ++i) store(run.wide_nodes[i], &run.wide_rows[i * columns_]);
   for (const NodeId node : run.dropped) drop(node);
 }
 
 bool StateLevel::contains(NodeId node) const noexcept {
   if (resident_) return resident_->contains(node);
-  const std::uint32_t slot = table_.find(node);
-  if (slot == RowTable::kEmpty) return partitions_[node / span_].contains(node);
-  return slot != kDropped;
+  const DirtyRow* dirty = dirty_.find(node);
+  return dirty == nullptr ? partitions_[node / span_].contains(node) : dirty->narrow || dirty->wide;
 }
 
 StateRow StateLevel::row(NodeId node) const {
   if (resident_) return resident_->row(node);
-  const std::uint32_t slot = table_.find(node);
-  if (slot == RowTable::kEmpty) return partitions_[node / span_].row(node);
-  if (slot == kDropped) return {};
-  if (is_wide_[slot] == 0) return {slot_row(slot), nullptr};
-  const std::scoped_lock lock(wide_mutex_);
-  return {nullptr, wide_.find(node)->second.data()};
+  const DirtyRow* dirty = dirty_.find(node);
+  return dirty == nullptr ? partitions_[node / span_].row(node) : StateRow{dirty->narrow.get(), dirty->wide.get()};
+}
+
+void StateLevel::prefetch(NodeId node) const {
+  constexpr std::uint32_t kLine = 64 / sizeof(std::int32_t);
+  const std::int32_t* at = row(node).narrow;
+  if (at == nullptr) return;
+  for (std::uint32_t c = 0; c < columns_; c += kLine) __builtin_prefetch(at + c, 1);
 }
 
 bool StateLevel::load(NodeId node, std::int64_t* out) const {
@@ -57,70 +60,43 @@ bool StateLevel::load(NodeId node, std::int64_t* out) const {
   return at.exists();
 }
 
-void StateLevel::prepare(NodeId node) {
+void StateLevel::store(NodeId node, const std::int32_t* sums) {
   if (resident_) {
-    resident_->insert(node);
-    if (!recomputed_) table_.set(node, 0);
+    resident_->store(node, sums);
+    if (!recomputed_) dirty_.at(node);
     return;
   }
-  const std::uint32_t present = table_.find(node);
-  if (present != RowTable::kEmpty && present != kDropped) return;
-  std::uint32_t slot = slots_;
-  if (!free_slots_.empty()) {
-    slot = free_slots_.back();
-    free_slots_.pop_back();
-  } else {
-    if (slots_ % kSlabRows == 0) slabs_.push_back(std::make_unique_for_overwrite<std::int32_t[]>(kSlabRows * columns_));
-    ++slots_;
-    is_wide_.push_back(0);
-  }
-  // Until store(), the prepared row shows what was there before.
-  const StateRow before = present == kDropped ? StateRow{} : partitions_[node / span_].row(node);
-  if (before.narrow != nullptr)
-    std::memcpy(slot_row(slot), before.narrow, columns_ * sizeof(std::int32_t));
-  else
-    std::memset(slot_row(slot), 0, columns_ * sizeof(std::int32_t));
-  is_wide_[slot] = before.wide != nullptr ? 1 : 0;
-  if (before.wide != nullptr) wide_[node].assign(before.wide, before.wide + columns_);
-  table_.set(node, slot);
+  DirtyRow& dirty = dirty_.at(node);
+  if (!dirty.narrow) dirty.narrow = std::make_unique_for_overwrite<std::int32_t[]>(columns_);
+  std::memcpy(dirty.narrow.get(), sums, columns_ * sizeof(std::int32_t));
+  dirty.wide.reset();
 }
 
 void StateLevel::store(NodeId node, const std::int64_t* sums) {
-  if (resident_) {
-    resident_->store(node, sums);
-    return;
-  }
-  const std::uint32_t slot = table_.find(node);
-  assert(slot < slots_);
   if (fits_narrow(sums, columns_)) {
-    std::int32_t* out = slot_row(slot);
-    for (std::uint32_t c = 0; c < columns_; ++c) out[c] = static_cast<std::int32_t>(sums[c]);
-    if (is_wide_[slot] != 0) {
-      const std::scoped_lock lock(wide_mutex_);
-      wide_.erase(node);
-      is_wide_[slot] = 0;
-    }
+    std::vector<std::int32_t> narrow(columns_);
+    for (std::uint32_t c = 0; c < columns_; ++c) narrow[c] = static_cast<std::int32_t>(sums[c]);
+    store(node, narrow.data());
     return;
   }
-  const std::scoped_lock lock(wide_mutex_);
-  wide_[node].assign(sums, sums + columns_);
-  is_wide_[slot] = 1;
+  if (resident_) {
+    resident_->store_wide(node, sums);
+    if (!recomputed_) dirty_.at(node);
+    return;
+  }
+  DirtyRow& dirty = dirty_.at(node);
+  if (!dirty.wide) dirty.wide = std::make_unique_for_overwrite<std::int64_t[]>(columns_);
+  std::memcpy(dirty.wide.get(), sums, columns_ * sizeof(std::int64_t));
+  dirty.narrow.reset();
 }
 
 void StateLevel::drop(NodeId node) {
-  const std::uint32_t gone = partitions_[node / span_].contains(node) ? kDropped : RowTable::kEmpty;
-  if (resident_) {
-    resident_->drop(node);
-    if (!recomputed_) table_.set(node, gone);
-    return;
-  }
-  const std::uint32_t slot = table_.find(node);
-  if (slot < slots_) {
-    free_slots_.push_back(slot);
-    if (is_wide_[slot] != 0) wide_.erase(node);
-    is_wide_[slot] = 0;
-  }
-  table_.set(node, gone);
+  if (resident_) resident_->drop(node);
+  if (recomputed_) return;
+  if (partitions_[node / span_].contains(node))
+    dirty_.at(node) = DirtyRow();
+  else
+    dirty_.erase(node);
 }
 
 bool StateLevel::fits_in_memory(const MemoryBudget& budget) const noexcept {
@@ -133,8 +109,7 @@ ResidentRows* StateLevel::recompute_in_memory(MemoryBudget& budget) {
     if (!fits_in_memory(budget)) return nullptr;
     resident_ = std::make_unique<ResidentRows>(nodes_, columns_, budget);
   }
-  forget_overlay();
-  table_.clear();
+  dirty_.clear();
   recomputed_ = true;
   resident_->clear();
   return resident_.get();
@@ -143,7 +118,7 @@ ResidentRows* StateLevel::recompute_in_memory(MemoryBudget& budget) {
 void StateLevel::settle_in_memory(MemoryBudget& budget) {
   std::uint64_t rows = 0;
   for (const StatePartition& partition : partitions_) rows += partition.rows();
-  if (resident_ || table_.size() * 16 < rows || !fits_in_memory(budget)) return;
+  if (resident_ || dirty_.size() * 16 < rows || !fits_in_memory(budget)) return;
   auto all = std::make_unique<ResidentRows>(nodes_, columns_, budget);
   constexpr std::size_t kNodes = 4096;  // whole words of 64 nodes for each task
   parallel_ranges(0, (std::size_t{nodes_} + kNodes - 1) / kNodes, 1, [&](std::size_t first, std::size_t last) {
@@ -155,24 +130,15 @@ void StateLevel::settle_in_memory(MemoryBudget& budget) {
         all->put(node, 0, columns_, at.narrow);
       else if (at.wide != nullptr)
         all->put_wide(node, 0, columns_, at.wide);
+      if (dirty_.find(node) != nullptr) dirty_.at(node) = DirtyRow();  // that it is dirty stays known
     }
   });
   resident_ = std::move(all);
   recomputed_ = false;
-  forget_overlay();
-}
-
-/// The rows of the overlay; which of them are dirty stays known.
-void StateLevel::forget_overlay() {
-  slabs_.clear();
-  free_slots_.clear();
-  is_wide_.clear();
-  wide_.clear();
-  slots_ = 0;
 }
 
 std::uint64_t StateLevel::overlay_bytes() const noexcept {
-  return slabs_.size() * kSlabRows * columns_ * sizeof(std::int32_t) + wide_.size() * columns_ * sizeof(std::int64_t);
+  return resident_ ? 0 : dirty_.size() * (columns_ * sizeof(std::int32_t) + sizeof(DirtyRow));
 }
 
 void StateLevel::replace(const std::filesystem::path& folder, const std::vector<FileEntry>& partitions) {
@@ -183,8 +149,7 @@ void StateLevel::replace(const std::filesystem::path& folder, const std::vector<
   entries_ = partitions;
   resident_.reset();
   recomputed_ = false;
-  forget_overlay();
-  table_.clear();
+  dirty_.clear();
 }
 
 FileEntry StateLevel::rewrite(const std::filesystem::path& folder, const StatePartition& partition) const {
@@ -209,16 +174,16 @@ std::vector<FileEntry> StateLevel::checkpoint(const std::filesystem::path& folde
   for (std::size_t i = 0; i < partitions_.size(); ++i) {
     const StatePartition& partition = partitions_[i];
     std::size_t dirty = recomputed_ ? partition.range().size() : 0;
-    table_.for_each(partition.range(), [&](NodeId, std::uint32_t) { ++dirty; });
+    dirty_.for_each(partition.range(), [&](NodeId, const DirtyRow&) { ++dirty; });
     // Past a quarter, rewriting the partition costs at most four times what the run would, and every later open is
     // cheaper.
     if (dirty * 4 > partition.rows() || (fold && dirty > 0)) {
       files[i] = rewrite(folder, partition);
       continue;
     }
-    table_.for_each(partition.range(), [&](NodeId node, std::uint32_t slot) {
-      const StateRow at = slot == kDropped ? StateRow{} : row(node);
-      if (slot == kDropped) {
+    dirty_.for_each(partition.range(), [&](NodeId node, const DirtyRow&) {
+      const StateRow at = row(node);
+      if (!at.exists()) {
         run.dropped.push_back(node);
       } else if (at.wide != nullptr) {
         run.wide_nodes.push_back(node);

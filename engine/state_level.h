@@ -2,20 +2,18 @@
 // recomputation that fitted the budget, all rows in memory.
 //
 // A row is kept in 32 bits where all its sums fit and in 64 bits else: a function of its present value. Reads may run on
-// any number of threads at once. Writes: prepare() the rows one after the other, then store() distinct prepared rows on
-// any number of threads.
+// any number of threads at once, and so may store(), as long as no two tasks write into one aligned block of 64 nodes
+// (NodeMap::kPageNodes).
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <vector>
 
+#include "engine/node_map.h"
 #include "engine/resident_rows.h"
-#include "engine/row_table.h"
 #include "storage/manifest.h"
 #include "storage/run_file.h"
 #include "storage/state_file.h"
@@ -35,15 +33,12 @@ class StateLevel {
   /// The row in the form it is kept in; empty when it has none.
   [[nodiscard]] StateRow row(NodeId node) const;
 
-  /// Asks for a row that will be read soon, where it lies in memory.
-  void prefetch(NodeId node) const noexcept {
-    if (resident_) resident_->prefetch(node);
-  }
+  /// Asks for a row that will be read soon.
+  void prefetch(NodeId node) const;
 
-  /// Makes room in the overlay for a row that will be stored.
-  void prepare(NodeId node);
-  /// Replaces a prepared row.
+  /// Replaces a row, or adds one.
   void store(NodeId node, const std::int64_t* sums);
+  void store(NodeId node, const std::int32_t* sums);
   /// Removes the row of a node that left the cone.
   void drop(NodeId node);
 
@@ -64,13 +59,12 @@ class StateLevel {
   [[nodiscard]] const std::vector<StatePartition>& partitions() const noexcept { return partitions_; }
 
  private:
-  static constexpr std::size_t kSlabRows = 1024;
-  static constexpr std::uint32_t kDropped = 0xFFFF'FFFEU;  ///< in table_: the row left the cone
-  [[nodiscard]] std::int32_t* slot_row(std::uint32_t slot) const noexcept {
-    return slabs_[slot / kSlabRows].get() + (slot % kSlabRows) * columns_;
-  }
+  /// A dirty row. With neither, the row left the cone, or lies in resident_.
+  struct DirtyRow {
+    std::unique_ptr<std::int32_t[]> narrow;
+    std::unique_ptr<std::int64_t[]> wide;  ///< where it does not fit 32 bits
+  };
   [[nodiscard]] bool fits_in_memory(const MemoryBudget& budget) const noexcept;
-  void forget_overlay();
   FileEntry rewrite(const std::filesystem::path& folder, const StatePartition& partition) const;
 
   std::uint32_t level_;
@@ -81,13 +75,7 @@ class StateLevel {
   std::vector<StatePartition> partitions_;
   std::unique_ptr<ResidentRows> resident_;  ///< holds every row when set
   bool recomputed_ = false;                 ///< resident rows owe nothing to the partitions
-  RowTable table_;                          ///< dirty rows of the partitions
-  std::vector<std::unique_ptr<std::int32_t[]>> slabs_;
-  std::uint32_t slots_ = 0;
-  std::vector<std::uint32_t> free_slots_;
-  std::vector<std::uint8_t> is_wide_;                 ///< one a slot: the row is in wide_ instead
-  std::map<NodeId, std::vector<std::int64_t>> wide_;  ///< dirty rows that do not fit 32 bits
-  mutable std::mutex wide_mutex_;                     ///< guards wide_ against concurrent store()
+  NodeMap<DirtyRow> dirty_;                 ///< rows that differ from the partitions
 };
 
 }  // namespace unweave

@@ -1,0 +1,82 @@
+#include "algorithms/receivers.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/parallel.h"
+
+namespace unweave {
+namespace {
+
+/// Merges sorted runs, which end at the positions `ends`, into one.
+void merge_runs(std::vector<std::uint64_t>& keys, std::vector<std::size_t> ends) {
+  std::vector<std::uint64_t> merged(keys.size());
+  while (ends.size() > 1) {
+    std::vector<std::size_t> longer;
+    std::size_t first = 0;
+    for (std::size_t run = 0; run < ends.size(); run += 2) {
+      const std::size_t last = run + 1 < ends.size() ? ends[run + 1] : ends[run];
+      const auto at = [&](std::size_t i) { return keys.begin() + static_cast<std::ptrdiff_t>(i); };
+      std::merge(at(first), at(ends[run]), at(ends[run]), at(last),
+                 merged.begin() + static_cast<std::ptrdiff_t>(first));
+      longer.push_back(last);
+      first = last;
+    }
+    std::swap(keys, merged);
+    ends = std::move(longer);
+  }
+}
+
+}  // namespace
+
+std::vector<std::vector<NodeId>> receivers_of(const Graph& graph, std::span<const NodeId> sources, NodeRange slice) {
+  std::vector<std::vector<NodeId>> lists(sources.size());
+  parallel_ranges(0, lists.size(), 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      std::vector<NodeId>& list = lists[i];
+      graph.neighbours(sources[i], list);
+      list.insert(std::lower_bound(list.begin(), list.end(), sources[i]), sources[i]);
+      list.erase(std::lower_bound(list.begin(), list.end(), slice.last), list.end());
+      list.erase(list.begin(), std::lower_bound(list.begin(), list.end(), slice.first));
+    }
+  });
+  return lists;
+}
+
+TouchedRows touched_rows(std::span<const std::vector<NodeId>> receivers, std::span<const NodeId> repaired,
+                         NodeRange nodes, const std::function<bool(NodeId)>& stays) {
+  // Receivers and sources as 64-bit keys, ordered by receiver: every row is then written once.
+  std::vector<std::uint64_t> pairs;
+  std::vector<std::size_t> ends;
+  for (std::size_t i = 0; i < receivers.size(); ++i) {
+    const auto first = std::lower_bound(receivers[i].begin(), receivers[i].end(), nodes.first);
+    const auto last = std::lower_bound(first, receivers[i].end(), nodes.last);
+    const std::size_t before = pairs.size();
+    for (auto it = first; it != last; ++it)
+      if (stays(*it)) pairs.push_back((std::uint64_t{*it} << 32U) | i);
+    if (pairs.size() > before) ends.push_back(pairs.size());
+  }
+  merge_runs(pairs, std::move(ends));
+
+  TouchedRows touched;
+  touched.sources.reserve(pairs.size());
+  std::size_t at = 0;
+  auto next_repaired = std::lower_bound(repaired.begin(), repaired.end(), nodes.first);
+  const auto end = std::lower_bound(repaired.begin(), repaired.end(), nodes.last);
+  while (at < pairs.size() || next_repaired != end) {
+    const NodeId next_pair = at < pairs.size() ? static_cast<NodeId>(pairs[at] >> 32U) : kNoNode;
+    const NodeId row = next_repaired != end ? std::min(next_pair, *next_repaired) : next_pair;
+    if (next_repaired != end && *next_repaired == row) {
+      ++next_repaired;
+      if (next_pair != row && !stays(row)) continue;
+    }
+    touched.rows.push_back(row);
+    touched.first.push_back(touched.sources.size());
+    for (; at < pairs.size() && static_cast<NodeId>(pairs[at] >> 32U) == row; ++at)
+      touched.sources.push_back(static_cast<std::uint32_t>(pairs[at]));
+  }
+  touched.first.push_back(touched.sources.size());
+  return touched;
+}
+
+}  // namespace unweave
