@@ -16,7 +16,7 @@ namespace unweave {
 namespace {
 
 constexpr std::size_t kRowGrain = 64;
-constexpr std::size_t kAhead = 6;                  // rows fetched before their turn
+constexpr std::size_t kAhead = 12;                  // rows fetched before their turn
 constexpr std::uint64_t kPartArcs = 2048;          // the least work of a task
 constexpr std::uint64_t kPartsPerThread = 16;      // to even out parts of unequal work
 constexpr std::uint64_t kBytesPerArc = 4 + 2 * 8;  // a receiver, and its pair before and after merging
@@ -249,9 +249,9 @@ void Update::update_row(std::uint32_t level, const Sources& sources, const Repai
                         std::size_t index, const Limits& limits, Part& part) {
   const std::uint32_t columns = embedding_.columns();
   const NodeId node = touched.rows[index];
-  const std::uint32_t degree = contents_.graph().degree(node);
   const std::size_t changed = repair.index(node);
   const bool last_level = level == embedding_.levels();
+  const std::uint32_t degree = last_level ? 0 : contents_.graph().degree(node);  // nobody divides the last level here
   StateLevel& sums = embedding_.level(level);
   const StateRow before = sums.row(node);
   if (!last_level) {

@@ -6,30 +6,30 @@
 namespace unweave {
 
 std::uint64_t ResidentRows::bytes(NodeId nodes, std::uint32_t columns) noexcept {
-  return HugeBuffer::charge(std::uint64_t{nodes} * columns * sizeof(std::int32_t)) + std::uint64_t{nodes} * 5 / 4;
+  return HugeBuffer::charge(std::uint64_t{nodes} * columns * sizeof(std::int32_t)) + std::uint64_t{nodes} / 4;
 }
 
 ResidentRows::ResidentRows(NodeId nodes, std::uint32_t columns, MemoryBudget& budget)
     : columns_(columns),
       rows_(std::uint64_t{nodes} * columns * sizeof(std::int32_t), budget, "sums of one level in memory"),
       members_(std::size_t{nodes} / 64 + 1),
-      is_wide_(nodes) {}
+      is_wide_(std::size_t{nodes} / 64 + 1) {}
 
 void ResidentRows::clear() {
   std::fill(members_.begin(), members_.end(), 0);
-  for (const auto& [node, row] : wide_) is_wide_[node] = 0;
+  std::fill(is_wide_.begin(), is_wide_.end(), 0);
   wide_.clear();
 }
 
 void ResidentRows::put(NodeId node, std::size_t first, std::size_t width, const std::int32_t* sums) {
-  insert(node);
+  set(members_, node);
   std::memcpy(at(node) + first, sums, width * sizeof(std::int32_t));
 }
 
 void ResidentRows::put_wide(NodeId node, std::size_t first, std::size_t width, const std::int64_t* sums) {
-  insert(node);
+  set(members_, node);
   std::fill_n(at(node) + first, width, 0);
-  is_wide_[node] = 1;
+  set(is_wide_, node);
   const std::scoped_lock lock(wide_mutex_);
   auto& row = wide_[node];
   row.resize(columns_);
@@ -43,30 +43,30 @@ void ResidentRows::finish() {
 
 StateRow ResidentRows::row(NodeId node) const {
   if (!contains(node)) return {};
-  if (is_wide_[node] == 0) return {at(node), nullptr};
+  if (!bit(is_wide_, node)) return {at(node), nullptr};
   const std::scoped_lock lock(wide_mutex_);
   return {nullptr, wide_.find(node)->second.data()};
 }
 
 void ResidentRows::store(NodeId node, const std::int32_t* sums) {
   put(node, 0, columns_, sums);
-  if (is_wide_[node] == 0) return;
+  if (!bit(is_wide_, node)) return;
   const std::scoped_lock lock(wide_mutex_);
   wide_.erase(node);
-  is_wide_[node] = 0;
+  unset(is_wide_, node);
 }
 
 void ResidentRows::store_wide(NodeId node, const std::int64_t* sums) {
-  insert(node);
-  is_wide_[node] = 1;
+  set(members_, node);
+  set(is_wide_, node);
   const std::scoped_lock lock(wide_mutex_);
   wide_[node].assign(sums, sums + columns_);
 }
 
 void ResidentRows::drop(NodeId node) {
-  members_[node / 64] &= ~(std::uint64_t{1} << (node % 64));
-  if (is_wide_[node] != 0) wide_.erase(node);
-  is_wide_[node] = 0;
+  unset(members_, node);
+  if (bit(is_wide_, node)) wide_.erase(node);
+  unset(is_wide_, node);
 }
 
 }  // namespace unweave

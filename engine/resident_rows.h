@@ -41,7 +41,10 @@ class ResidentRows {
   void drop(NodeId node);
 
  private:
-  void insert(NodeId node) { members_[node / 64] |= std::uint64_t{1} << (node % 64); }
+  static void set(std::vector<std::uint64_t>& words, NodeId node) { words[node / 64] |= std::uint64_t{1} << (node % 64); }
+  static void unset(std::vector<std::uint64_t>& words, NodeId node) {
+    words[node / 64] &= ~(std::uint64_t{1} << (node % 64));
+  }
   [[nodiscard]] static bool bit(const std::vector<std::uint64_t>& words, NodeId node) noexcept {
     return ((words[node / 64] >> (node % 64)) & 1U) != 0;
   }
@@ -52,7 +55,7 @@ class ResidentRows {
   std::uint32_t columns_;
   HugeBuffer rows_;
   std::vector<std::uint64_t> members_;
-  std::vector<std::uint8_t> is_wide_;  ///< one a node
+  std::vector<std::uint64_t> is_wide_;  ///< one bit a node, as members_
   std::map<NodeId, std::vector<std::int64_t>> wide_;
   mutable std::mutex wide_mutex_;  ///< guards wide_
 };
