@@ -114,17 +114,6 @@ std::uint64_t Graph::max_decoded_bytes() const noexcept {
   return (max_block_arcs_ + changed_arcs_ + kDecodeSlack) * 5 / 4 * sizeof(NodeId);
 }
 
-void Graph::prefetch(std::size_t first_block, std::size_t last_block) const noexcept {
-  const std::size_t per_shard = (std::size_t{span_mask_} + 1) / kBlockNodes;
-  for (std::size_t block = first_block; block < last_block;) {
-    const Shard& shard = shards_[block / per_shard];
-    const std::size_t local = block % per_shard;
-    const std::size_t end = std::min(shard.num_blocks(), local + (last_block - block));
-    shard.prefetch(local, end);
-    block += end - local;
-  }
-}
-
 void Graph::change_arc(NodeId from, NodeId to, bool insert) {
   if (changed_.empty()) changed_.resize(std::size_t{nodes_} / 64 + 1);
   changed_[from / 64] |= std::uint64_t{1} << (from % 64);

@@ -49,7 +49,6 @@ class Graph {
   void decode(std::size_t block, BlockBuffer& buffer, DecodedBlock& out) const;
   /// The most memory that one BlockBuffer comes to hold.
   [[nodiscard]] std::uint64_t max_decoded_bytes() const noexcept;
-  void prefetch(std::size_t first_block, std::size_t last_block) const noexcept;
 
   /// The edge must exist, u != v.
   void remove_edge(NodeId u, NodeId v);
@@ -58,7 +57,6 @@ class Graph {
 
   /// Differences from the shards, sorted, each edge once with u < v.
   void collect_changes(Changes& out) const;
-  [[nodiscard]] std::uint64_t changed_arcs() const noexcept { return changed_arcs_; }
   [[nodiscard]] const std::vector<Shard>& shards() const noexcept { return shards_; }
 
  private:

@@ -231,12 +231,4 @@ void SealedFile::fail(std::uint64_t offset, std::string_view what) const {
   throw FormatError(path_, "byte " + std::to_string(kSealedHeaderBytes + offset), what);
 }
 
-void SealedFile::prefetch(std::uint64_t offset, std::uint64_t length) const noexcept {
-  if (offset >= size_) return;
-  const std::uint64_t page = 4096;
-  const std::uint64_t first = (kSealedHeaderBytes + offset) / page * page;
-  const std::uint64_t last = std::min(map_bytes_, kSealedHeaderBytes + offset + length);
-  ::madvise(const_cast<std::byte*>(map_) + first, last - first, MADV_WILLNEED);
-}
-
 }  // namespace unweave

@@ -104,8 +104,6 @@ class SealedFile {
   void check_all() const;
   /// Throws FormatError at this payload offset.
   [[noreturn]] void fail(std::uint64_t offset, std::string_view what) const;
-  /// Asks the kernel to read a payload range ahead.
-  void prefetch(std::uint64_t offset, std::uint64_t length) const noexcept;
 
  private:
   void check_chunk(std::size_t chunk) const;

@@ -151,8 +151,4 @@ void Shard::verify() const {
   }
 }
 
-void Shard::prefetch(std::size_t first_block, std::size_t last_block) const noexcept {
-  file_.prefetch(blocks_at_ + offsets_[first_block], offsets_[last_block] - offsets_[first_block]);
-}
-
 }  // namespace unweave

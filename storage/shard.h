@@ -70,8 +70,6 @@ class Shard {
   void decode_node(NodeId node, NodeId* targets) const;
   /// Checks checksums and decodes everything; throws FormatError.
   void verify() const;
-  /// Asks the kernel to read a block range ahead.
-  void prefetch(std::size_t first_block, std::size_t last_block) const noexcept;
 
  private:
   [[nodiscard]] std::span<const std::byte> block_bytes(std::size_t block) const;

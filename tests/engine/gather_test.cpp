@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 #include <hwy/targets.h>
 
+#include <cstdlib>
 #include <limits>
 #include <random>
 #include <string>
@@ -170,6 +171,73 @@ TEST_SUITE("unit") {
         round_quotients(std::span<const std::int32_t>(narrow_sums), degree, narrow_got.data());
         CHECK(narrow_got == narrow_expected);
       });
+    }
+  }
+
+  TEST_CASE("round_differences takes what was published from the rounded quotients") {
+    std::mt19937_64 random(10);
+    for (const std::size_t width : {1U, 7U, 8U, 16U, 33U, 128U}) {
+      for (const std::uint32_t degree : {1U, 3U, 1000U}) {
+        CAPTURE(width);
+        CAPTURE(degree);
+        std::vector<std::int64_t> sums(width);
+        std::vector<std::int32_t> narrow(width), published(width), expected(width);
+        std::uint32_t largest = 0;
+        for (std::size_t c = 0; c < width; ++c) {
+          narrow[c] = static_cast<std::int32_t>(random() % 2'000'001) - 1'000'000;
+          sums[c] = narrow[c];
+          published[c] = static_cast<std::int32_t>(random() % 2'000'001) - 1'000'000;
+          expected[c] = static_cast<std::int32_t>(testing::plain_quotient(sums[c], degree)) - published[c];
+          largest = std::max(largest, static_cast<std::uint32_t>(std::abs(expected[c])));
+        }
+        for_each_target([&] {
+          std::vector<std::int32_t> got(width);
+          CHECK(round_differences(std::span<const std::int64_t>(sums), degree, published.data(), got.data()) ==
+                largest);
+          CHECK(got == expected);
+          std::fill(got.begin(), got.end(), 0);
+          CHECK(round_differences(std::span<const std::int32_t>(narrow), degree, published.data(), got.data()) ==
+                largest);
+          CHECK(got == expected);
+        });
+      }
+    }
+  }
+
+  TEST_CASE("add_rows adds in 32 bits, or says that it cannot") {
+    constexpr std::int32_t kMost = std::numeric_limits<std::int32_t>::max();
+    for (const std::size_t width : {1U, 5U, 16U, 40U, 128U, 150U}) {
+      const std::vector<std::int32_t> rows = random_tile(5, width, 1 << 24, 3);
+      const Tile tile{rows.data(), width, 24};
+      for (const std::vector<NodeId>& list : {std::vector<NodeId>{}, {2}, {0, 1, 4}, std::vector<NodeId>(127, 3)}) {
+        CAPTURE(width);
+        CAPTURE(list.size());
+        std::vector<std::int32_t> before(width, 1000);
+        std::vector<std::int64_t> expected(width, 1000);
+        for (const NodeId node : list)
+          for (std::size_t c = 0; c < width; ++c) expected[c] += rows[node * width + c];
+        // The last column is brought to the brink, and then over it.
+        for (const std::int64_t over : {-1, 0, 1}) {
+          for (const int sign : {1, -1}) {
+            const std::int64_t limit = sign > 0 ? kMost : std::int64_t{-1} - kMost;
+            const std::int64_t moved = limit + sign * over - expected[width - 1];
+            if (moved + before[width - 1] != static_cast<std::int32_t>(moved + before[width - 1])) continue;
+            std::vector<std::int32_t> start = before;
+            start[width - 1] += static_cast<std::int32_t>(moved);
+            for_each_target([&] {
+              std::vector<std::int32_t> after(width);
+              const bool fits = add_rows(tile, list, start.data(), after.data());
+              CHECK(fits == (over <= 0));
+              if (!fits) return;
+              for (std::size_t c = 0; c + 1 < width; ++c) CHECK(after[c] == expected[c]);
+              CHECK(after[width - 1] == limit + sign * over);
+            });
+          }
+        }
+      }
+      std::vector<std::int32_t> after(width);
+      const std::vector<std::int32_t> before(width);
+      CHECK_FALSE(add_rows(tile, std::vector<NodeId>(128, 0), before.data(), after.data()));  // too many terms to know
     }
   }
 }
