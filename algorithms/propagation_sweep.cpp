@@ -29,11 +29,13 @@ bool fits(const BlockSource& source, const PropagationOptions& options, const Me
 /// The widest tile that fits; 0 when none does.
 std::size_t widest_tile(const BlockSource& source, const PropagationOptions& options, const MemoryBudget& budget,
                         std::size_t threads) {
-  if (fits(source, options, budget, options.features, threads)) return options.features;
-  for (std::size_t width = (options.features - 1) / kTileStep * kTileStep; width > 0; width -= kTileStep) {
+  const std::size_t most =
+      options.most_columns == 0 ? options.features : std::min(options.features, options.most_columns);
+  if (fits(source, options, budget, most, threads)) return most;
+  for (std::size_t width = (most - 1) / kTileStep * kTileStep; width > 0; width -= kTileStep) {
     if (fits(source, options, budget, width, threads)) return width;
   }
-  for (std::size_t width = std::min(kTileStep, options.features) - 1; width > 0; --width) {
+  for (std::size_t width = std::min(kTileStep, most) - 1; width > 0; --width) {
     if (fits(source, options, budget, width, threads)) return width;
   }
   return 0;

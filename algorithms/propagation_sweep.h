@@ -33,6 +33,7 @@ struct PropagationOptions {
   /// Empty: all rows at every level. Else hops masks: rows wanted at level 1..L. They must be a backward cone: u wanted
   /// at level l + 1 makes u and N(u) wanted at level l. Rows outside are neither computed nor handed over.
   std::span<const RowMask> wanted;
+  std::size_t most_columns = 0;  ///< of a tile; 0: as many as fit
   SweepOptions sweep;
 };
 
@@ -50,7 +51,7 @@ using TileFill = std::function<void(TileColumns columns, NodeRange rows, std::in
 /// come one after the other.
 using LevelSink = std::function<void(int level, TileColumns columns, const SumRows& rows)>;
 
-/// The fewest tiles, of equal width (up to a multiple of 16 where there are several), whose two buffers (one for L = 1)
+/// The fewest tiles of at most `most_columns`, of equal width (up to a multiple of 16 where there are several), whose two buffers (one for L = 1)
 /// and output buffers fit what `budget` has available. Throws ResourceError when a single column does not fit.
 [[nodiscard]] TilePlan plan_tiles(const BlockSource& source, const PropagationOptions& options,
                                   const MemoryBudget& budget);
