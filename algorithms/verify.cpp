@@ -13,12 +13,14 @@ namespace {
 
 using Check = void (*)(const VerifyContext& context);
 
-/// Statements about contents and embedding. Checks of models and certificates belong here too.
+/// Statements about contents and embedding. Those about models and certificates (check_models) stand on these: they
+/// come last, once, and only when these hold.
 constexpr Check kChecks[] = {check_graph, check_splits, check_cone, check_sums, check_stale};
 
 void run_checks(const VerifyContext& context) {
+  const std::size_t known = context.report.findings.size();
   for (const Check check : kChecks) check(context);
-  if (context.options.rebuild && context.report.ok()) check_rebuild(context);
+  if (context.options.rebuild && context.report.findings.size() == known) check_rebuild(context);
 }
 
 void require_rebuildable(const std::filesystem::path& store, const Embedding* embedding) {
@@ -33,8 +35,10 @@ void require_rebuildable(const std::filesystem::path& store, const Embedding* em
 
 /// The generation of the manifest alone, then, if it is sound, the present moment with the journal replayed: replaying
 /// relies on what the first round has shown.
-void check_contents(const std::filesystem::path& store, const Manifest& manifest, const VerifyOptions& options,
-                    MemoryBudget& budget, VerifyReport& report) {
+void check_contents(const std::filesystem::path& store, const Manifest& manifest,
+                    const std::vector<ModelRecord>& models, const VerifyOptions& options, MemoryBudget& budget,
+                    VerifyReport& report) {
+  const std::size_t known = report.findings.size();  // of models and their logs: they say nothing about contents
   {
     const Contents contents(store, manifest);
     std::unique_ptr<Embedding> embedding;
@@ -42,12 +46,14 @@ void check_contents(const std::filesystem::path& store, const Manifest& manifest
     if (options.rebuild) require_rebuildable(store, embedding.get());
     run_checks({contents, embedding.get(), options, budget, report});
   }
-  if (!report.ok() || manifest.journal.empty()) return;
+  if (report.findings.size() > known || (manifest.journal.empty() && models.empty())) return;
   const LiveStore live(store, Access::read, budget);
-  if (live.pending_requests() == 0) return;
-  const Embedding* embedding = live.propagated() ? &live.embedding() : nullptr;
-  if (options.rebuild) require_rebuildable(store, embedding);
-  run_checks({live.contents(), embedding, options, budget, report});
+  if (live.pending_requests() > 0) {
+    const Embedding* embedding = live.propagated() ? &live.embedding() : nullptr;
+    if (options.rebuild) require_rebuildable(store, embedding);
+    run_checks({live.contents(), embedding, options, budget, report});
+  }
+  if (report.findings.size() == known) check_models(models, live, budget, report);
 }
 
 }  // namespace
@@ -80,7 +86,10 @@ VerifyReport verify_store(const std::filesystem::path& store, const VerifyOption
   try {
     const Manifest manifest = read_manifest(store);
     check_files(store, manifest, report);
-    if (report.ok()) check_contents(store, manifest, options, budget, report);
+    const bool readable = report.ok();
+    // Before the present moment is opened: a writer at work may only have added to what a model has absorbed.
+    const std::vector<ModelRecord> models = read_models(store, report);
+    if (readable) check_contents(store, manifest, models, options, budget, report);
   } catch (const DataError& error) {
     report.findings.push_back({true, error.what()});
   }

@@ -7,9 +7,15 @@
 //   cone       each level keeps the rows that the level above reads, and counts them rightly
 //   sums       S^l(u) = sum of published densities of level l - 1 over u and its neighbours, as integers
 //   stale      stale rows belong to the cone, and the sums that bound their error are exact
+//   models     every model and every log of certificates is readable and the two agree; what the newest certificate says
+//              of constants, noise and (epsilon, delta) is what comes out again
+//   releases   the published weights of newton and retrain stand from the minimiser where the noise puts them; those of
+//              scalegun, cgu and ceu leave no larger gradient than the bound says. Needs a model up to date and the
+//              exact embedding; all present rows are read, whatever the sample
 //   rebuild    (on request) all sums equal those of a fresh propagation of the contents
 //
-// Nothing is written. Damaged files end the work after the first group, since nothing can be said about their contents.
+// Nothing is written. Damaged files that the manifest names end the work after the first group, since nothing can be
+// said about their contents; a damaged model or log does not.
 #pragma once
 
 #include <cstdint>
@@ -40,10 +46,11 @@ struct VerifyReport {
   std::uint64_t arcs = 0;    ///< of which the reverse was looked for
   std::uint64_t rows = 0;    ///< of sums, computed again
   std::uint64_t counts = 0;  ///< of readers, counted again
+  std::uint64_t models = 0;  ///< of which the release was computed again
   std::vector<Finding> findings;
   std::vector<std::string> remarks;  ///< unusual, but not wrong
 
-  [[nodiscard]] std::uint64_t checked() const { return files + arcs + rows + counts; }
+  [[nodiscard]] std::uint64_t checked() const { return files + arcs + rows + counts + models; }
   [[nodiscard]] bool ok() const { return findings.empty(); }
   [[nodiscard]] bool unreadable() const;
 };

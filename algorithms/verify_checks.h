@@ -11,6 +11,9 @@
 #include <vector>
 
 #include "algorithms/embedding.h"
+#include "algorithms/live_store.h"
+#include "algorithms/model_record.h"
+#include "algorithms/training_rows.h"
 #include "algorithms/verify.h"
 #include "engine/contents.h"
 #include "engine/memory.h"
@@ -54,6 +57,19 @@ void check_cone(const VerifyContext& context);
 void check_sums(const VerifyContext& context);
 void check_stale(const VerifyContext& context);
 void check_rebuild(const VerifyContext& context);
+
+/// Reads every model file and every log of certificates in full, and reports what is damaged and where the two
+/// contradict each other. Returns the models that can be read.
+[[nodiscard]] std::vector<ModelRecord> read_models(const std::filesystem::path& store, VerifyReport& report);
+/// Certificates and releases of these models against the store's present moment.
+void check_models(const std::vector<ModelRecord>& models, const LiveStore& store, MemoryBudget& budget,
+                  VerifyReport& report);
+
+/// What the certificate of a model's last release says of itself and of the model, from public numbers alone.
+void check_certificate(const ModelRecord& record, const LiveStore& store, VerifyReport& report);
+/// The published weights against the rows that the model stands on: the present ones, exact. The certificate must have
+/// passed check_certificate().
+void check_release(const ModelRecord& record, const TrainingSet& rows, VerifyReport& report);
 
 template <class Keep>
 std::vector<NodeId> sample_nodes(const VerifyContext& context, std::uint64_t kept, const Keep& keep) {

@@ -1,8 +1,7 @@
-// storage/line_log.cpp - finding the last line from the end of a file, and appending after it.
+// storage/line_log.cpp - finding the last line from the end of a file, appending after it, and reading all of them.
 #include "storage/line_log.h"
 
 #include <algorithm>
-#include <cstdint>
 
 #include "storage/error.h"
 #include "storage/file.h"
@@ -42,6 +41,34 @@ Tail read_tail(const File& file) {
 std::optional<std::string> last_line(const std::filesystem::path& path) {
   if (!std::filesystem::exists(path)) return std::nullopt;
   return read_tail(File::open_read(path)).line;
+}
+
+LogEnd read_lines(const std::filesystem::path& path,
+                  const std::function<void(std::string_view, std::uint64_t)>& visit) {
+  LogEnd end;
+  if (!std::filesystem::exists(path)) return end;
+  const File file = File::open_read(path);
+  const std::uint64_t size = file.size();
+  std::string text;  // of the lines from byte end.bytes on
+  std::uint64_t number = 0;
+  for (std::uint64_t at = 0; at < size;) {
+    const std::size_t held = text.size();
+    const std::uint64_t bytes = std::min<std::uint64_t>(size - at, 1 << 20);
+    text.resize(held + bytes);
+    file.read_at(at, std::as_writable_bytes(std::span(text).subspan(held)));
+    at += bytes;
+    std::size_t first = 0;
+    for (std::size_t stop = text.find('\n', held); stop != std::string::npos; stop = text.find('\n', first)) {
+      visit(std::string_view(text).substr(first, stop - first), ++number);
+      first = stop + 1;
+    }
+    text.erase(0, first);
+    end.bytes += first;
+    if (text.size() > kMostLineBytes)
+      throw FormatError(path, "line " + std::to_string(number + 1), "it is longer than 16 MiB");
+  }
+  end.tail = text.size();
+  return end;
 }
 
 void append_line(const std::filesystem::path& path, std::string_view line) {

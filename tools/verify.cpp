@@ -41,7 +41,8 @@ void print_json(const VerifyReport& report, std::ostream& out) {
                         {"bytes", report.bytes},
                         {"arcs", report.arcs},
                         {"rows", report.rows},
-                        {"counts", report.counts}});
+                        {"counts", report.counts},
+                        {"models", report.models}});
 }
 
 void print_text(const VerifyReport& report, std::ostream& out) {
@@ -54,6 +55,7 @@ void print_text(const VerifyReport& report, std::ostream& out) {
   table.add_row({"arcs", count_text(report.arcs)});
   table.add_row({"rows", count_text(report.rows)});
   table.add_row({"reader counts", count_text(report.counts)});
+  table.add_row({"models", count_text(report.models)});
   table.print(out);
   out << (report.ok() ? "all checks hold\n" : "some checks do not hold\n");
 }
@@ -62,8 +64,10 @@ void print_text(const VerifyReport& report, std::ostream& out) {
 
 void run_verify(CommandLine& line) {
   line.describe(
-      "Checks every file of a store against its checksums, and that graph, splits, cone, sums and stale rows agree as\n"
-      "exact integers. Writes nothing. Exit code 2: something is unreadable or damaged; 4: a statement is false.",
+      "Checks every file of a store against its checksums, that graph, splits, cone, sums and stale rows agree as "
+      "exact\n"
+      "integers, and that models up to date are what their certificates say: newton and retrain are minimised again.\n"
+      "Writes nothing. Exit code 2: something is unreadable or damaged; 4: a statement is false.",
       {"STORE"}, "unweave verify demo/debian.store --sample all");
   auto add = line.options().add_options();
   add("sample", po::value<SampleSize>()->value_name("K")->default_value({1000}),

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "algorithms/live_store.h"
+#include "algorithms/model_record.h"
 #include "storage/state_file.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
@@ -161,6 +162,42 @@ TEST_SUITE("unit") {
     const Result damaged = run({"verify", store, "--json"});
     CHECK(damaged.code == 2);
     CHECK(damaged.json()["errors"].size() == 2);
+    CHECK(run({"verify", store}).code == 2);
+  }
+
+  TEST_CASE("verify computes models again and tells damaged ones from false ones by its exit code") {
+    const TempDir folder;
+    const std::string store = make_path_store(folder);
+    CHECK(run({"verify", store, "--json"}).json()["models"] == 0);
+    for (const char* solver : {"newton", "scalegun"}) CHECK(run({"train", store, "--solver", solver}).code == 0);
+    const Result good = run({"verify", store, "--json"});
+    CHECK(good.code == 0);
+    CHECK(good.json()["models"] == 2);
+    CHECK(good.json()["remarks"] == Json::array());
+    const std::string text = run({"verify", store}).out;
+    const std::string row = text.substr(std::min(text.find("\nmodels "), text.size() - 1));
+    CHECK(row.substr(0, row.find('\n', 1)).ends_with(" 2"));
+
+    ModelRecord record = load_model(store, "newton");
+    record.model.published *= -1;
+    save_model(store, record);
+    const Result untrue = run({"verify", store, "--json"});
+    CHECK(untrue.code == 4);
+    REQUIRE(untrue.json()["errors"].size() == 1);
+    CHECK(untrue.json()["errors"][0].get<std::string>().starts_with("models: newton: id is \"newton-1-"));
+    CHECK(untrue.json()["models"] == 1);
+
+    const fs::path file = fs::path(store) / "models" / "newton.model";
+    std::string bytes = read_bytes(file);
+    bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+    std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;
+    const Result damaged = run({"verify", store, "--json"});
+    CHECK(damaged.code == 2);
+    CHECK(damaged.json()["errors"].size() == 1);
+    CHECK(damaged.error.find("or run `unweave train " + store + " --solver newton`") != std::string::npos);
+    std::ofstream(fs::path(store) / "certificates" / "scalegun.jsonl") << "garbage \xff\n";
+    CHECK(run({"verify", store, "--json"}).json()["errors"].size() == 2);
+    CHECK(run({"train", store, "--solver", "newton"}).code == 0);
     CHECK(run({"verify", store}).code == 2);
   }
 

@@ -1,0 +1,239 @@
+// algorithms/verify_release.cpp - the last release of a model against its certificate: public numbers computed again,
+// and the published weights against the objective.
+//
+// Where the noise puts published weights. With W~ the finished iterate, k = round(W~ / g) and X discrete Gaussian noise
+// of variance S in grid steps, P = g (k + X), so that for any other near-minimiser V of the same objective
+//
+//   P - V = g X + b,   |b| <= |W~ - W*| + |V - W*| + |g k - W~| <= (r + r_V) / mu + g sqrt(N) / 2,
+//
+// r and r_V bounds of the two gradients (Lemma 1 of THEOREMS.md; r is the certificate's), N the coordinates. Poisson
+// summation gives X_j^2 / S the moment generating function (1 - 2 s)^(-1/2) of chi-square with one degree of freedom,
+// up to a factor below 1 + 1e-60 as long as the tilted variance S / (1 - 2 s) is far above 1; S >= 2^40. Chernoff's bound
+// needs nothing else: for Q = |X|^2 / S and x on its side of 1, with s = (1 - 1/x) / 2,
+//
+//   P[Q >= x N], P[Q <= x N] <= exp(-(N / 2) (x - 1 - ln x)).
+//
+// With the exponent 21.5 on each side a true release falls outside with probability 2 e^-21.5 < 1e-9, for any N. (The
+// better known N + 2 sqrt(N t) + 2 t of Laurent and Massart follows from it; its lower side says nothing for N < 4 t.)
+// The tilted variance is S x, at least 2^40 e^-22.5 > 100 for N >= 2. For N = 1 the factor from below would not hold, and
+// is not used: x < 1e-19 puts it below the half grid step that is taken off.
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "algorithms/gaussian_mechanism.h"
+#include "algorithms/newton.h"
+#include "algorithms/output_noise.h"
+#include "algorithms/verify_checks.h"
+#include "storage/error.h"
+
+namespace unweave {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr double kSame = 1e-11;     // relative; another machine's exp and log move sigma by less
+constexpr double kExponent = 21.5;  // of the probability of a false alarm on one side
+
+bool has_output_noise(const ModelRecord& record) {
+  return record.model.solver == "newton" || record.model.solver == "retrain";
+}
+
+/// False statements about one model.
+class Statements {
+ public:
+  Statements(std::string check, const ModelRecord& record, VerifyReport& report)
+      : prefix_(std::move(check) + ": " + record.model.solver + ": "), report_(report) {}
+
+  void wrong(const std::string& text) { report_.findings.push_back({false, prefix_ + text}); }
+  void same(const std::string& name, const Json& said, const Json& held) {
+    if (said != held) wrong(name + " is " + said.dump() + " in the certificate and " + held.dump() + " in the model");
+  }
+  void near(const std::string& name, double said, double found, double tolerance = kSame) {
+    if (!(std::abs(said - found) <= tolerance * std::abs(found)))
+      wrong(name + " is " + Json(said).dump() + " in the certificate, computed again it is " + Json(found).dump());
+  }
+  void at_most(const std::string& name, double value, const std::string& limit_name, double limit) {
+    if (!(value <= limit))
+      wrong(name + " is " + Json(value).dump() + ", above " + limit_name + " " + Json(limit).dump());
+  }
+
+ private:
+  std::string prefix_;
+  VerifyReport& report_;
+};
+
+void check_constants(const ModelRecord& record, const Json& certificate, Statements& say) {
+  const Model& model = record.model;
+  const SolverOptions& options = record.options;
+  say.same("id", certificate.at("id"), release_id(model));
+  say.same("solver", certificate.at("solver"), model.solver);
+  say.same("release", certificate.at("release"), model.releases);
+  say.same("sequence", certificate.at("sequence"), model.sequence);
+  say.same("epsilon", certificate.at("epsilon"), options.epsilon);
+  say.same("delta", certificate.at("delta").at("target"), options.delta);
+  const std::pair<const char*, Json> held[] = {{"lambda", options.lambda},
+                                               {"tau", options.tau},
+                                               {"alpha", options.alpha},
+                                               {"bound", options.bound == BoundRule::kPaper ? "paper" : "corrected"},
+                                               {"head", name_of(options.head)},
+                                               {"clip", record.clip},
+                                               {"training_rows", model.trained_rows},
+                                               {"features", model.published.rows()},
+                                               {"classes", model.published.cols()},
+                                               {"levels", record.levels},
+                                               {"weights", record.weights},
+                                               {"rho", record.rho},
+                                               {"scale_bits", record.scale_bits},
+                                               {"all_rows", record.all_rows}};
+  for (const auto& [name, value] : held) say.same(name, certificate.at("constants").at(name).at("value"), value);
+}
+
+double mu_of(const ModelRecord& record) {
+  return record.options.lambda * static_cast<double>(std::max<std::size_t>(1, record.model.trained_rows));
+}
+
+OutputNoise noise_of(const ModelRecord& record) {
+  return plan_output_noise(record.options.tau / mu_of(record), size_of(record.model.published.size()),
+                           record.options.epsilon, record.options.delta);
+}
+
+/// Certificates of T1: everything follows from lambda, tau, n, the shape and (epsilon, delta).
+void check_output_noise(const ModelRecord& record, const Json& certificate, Statements& say) {
+  const Json& terms = certificate.at("terms");
+  const auto term = [&](const char* name) { return terms.at(name).get<double>(); };
+  const SolverOptions& options = record.options;
+  const OutputNoise noise = noise_of(record);
+  say.near("mu", term("mu"), mu_of(record));
+  say.near("distance", term("distance"), noise.distance);
+  say.near("sensitivity", term("sensitivity"), noise.sensitivity);
+  say.near("sigma", term("sigma"), noise.sigma);
+  say.near("grid", term("grid"), noise.grid, 0);
+  say.same("budget", certificate.at("budget"), options.tau);
+  if (certificate.at("certified").get<bool>()) {
+    say.at_most("the residual bound", certificate.at("residual_bound").get<double>(), "the budget", options.tau);
+    const double smoothed = std::sqrt(noise.sigma * noise.sigma - 9 * noise.grid * noise.grid);
+    const double reached = certificate.at("delta").at("reached").get<double>();
+    say.near("the delta reached", reached, delta_of(noise.sensitivity, smoothed, options.epsilon), 1e-8);
+    say.at_most("the delta reached", reached, "the target", options.delta);
+  }
+  const Matrix steps = record.model.published / noise.grid;  // exact: the grid is a power of two
+  for (Eigen::Index i = 0; i < steps.size(); ++i)
+    if (std::nearbyint(steps.data()[i]) != steps.data()[i])
+      return say.wrong("published weight " + std::to_string(i) + " is " +
+                       Json(record.model.published.data()[i]).dump() + ", off the grid of " + Json(noise.grid).dump());
+}
+
+void check_objective_noise(const ModelRecord& record, const Json& certificate, Statements& say, VerifyReport& report) {
+  const SolverOptions& options = record.options;
+  if (certificate.at("certified").get<bool>()) say.wrong("it is certified, and no theorem covers this solver");
+  say.near("budget", certificate.at("budget").get<double>(),
+           objective_noise_budget(options.alpha, options.epsilon, options.delta));
+  const Model& model = record.model;
+  if (model.objective_noise.rows() != model.published.rows() || model.objective_noise.cols() != model.published.cols())
+    say.wrong("the model file holds no noise of the objective in the shape of the weights");
+  if (options.bound == BoundRule::kPaper)
+    report.remarks.push_back(model.solver +
+                             ": bounds as printed (--bound paper) are not checked, the corrected one is");
+  else
+    say.same("residual_bound", certificate.at("residual_bound"), certificate.at("terms").at("corrected_bound"));
+}
+
+/// Factors x on N sigma^2 between which |g X|^2 lies; see the head of this file.
+struct Factors {
+  double low;
+  double high;
+};
+
+Factors noise_factors(double coordinates) {
+  const double wanted = 2 * kExponent / coordinates;
+  // x - 1 - ln x exceeds `wanted` at `out` and falls to 0 at `in`; the answer errs outwards.
+  const auto solve = [&](double out, double in) {
+    for (int i = 0; i < 200; ++i) {
+      const double middle = (out + in) / 2;
+      (middle - 1 - std::log(middle) > wanted ? out : in) = middle;
+    }
+    return out;
+  };
+  return {solve(std::exp(-wanted - 1), 1), solve(2 + 2 * wanted, 1)};
+}
+
+void check_distance(const ModelRecord& record, const TrainingSet& rows, double residual_bound, Statements& say,
+                    VerifyReport& report) {
+  const Matrix& published = record.model.published;
+  const OutputNoise noise = noise_of(record);
+  const double mu = mu_of(record);
+  NewtonOptions newton;
+  newton.tolerance = record.options.tau;
+  newton.best_effort = true;
+  NewtonResult done = minimise({rows.rows(), rows.classes(), record.options.head, mu, nullptr}, published, newton);
+  const double distance = (published - done.weights).norm();
+  const double weights_norm = published.norm() + done.weights.norm();
+  wipe(done.weights.data(), size_of(done.weights.size()) * sizeof(double));
+  if (done.residual > newton.tolerance)
+    report.remarks.push_back(record.model.solver + ": minimised again only to a gradient norm of " +
+                             Json(done.residual).dump() + ", which blunts the comparison");
+
+  const auto coordinates = static_cast<double>(published.size());
+  const Factors factors = noise_factors(coordinates);
+  // The last term covers float64 here and in the publication of grid integers above 2^53.
+  const double shift =
+      (residual_bound + done.residual) / mu + noise.grid * std::sqrt(coordinates) / 2 + 0x1p-49 * weights_norm;
+  const double spread = noise.sigma * std::sqrt(coordinates);
+  const double least = spread * std::sqrt(factors.low) - shift, most = spread * std::sqrt(factors.high) + shift;
+  if (distance >= least && distance <= most) return;
+  say.wrong("the published weights stand " + Json(distance).dump() +
+            " from the minimiser on the present rows; noise of sigma " + Json(noise.sigma).dump() + " on " +
+            std::to_string(published.size()) + " weights puts them between " + Json(std::max(0.0, least)).dump() +
+            " and " + Json(most).dump());
+}
+
+/// A bound on the exact gradient is refuted by what the computed one is at least. Once more the float error is granted:
+/// the account of the steps leaves out what rounding did to the gradients that it compared.
+void check_gradient(const ModelRecord& record, const TrainingSet& rows, double bound, Statements& say) {
+  const Model& model = record.model;
+  const Gradient gradient = gradient_with_error(
+      {rows.rows(), rows.classes(), record.options.head, mu_of(record), &model.objective_noise}, model.published);
+  const double norm = gradient.value.norm();
+  if (norm <= bound * (1 + 1e-9) + 2 * gradient.error) return;
+  say.wrong("the gradient at the published weights has norm " + Json(norm).dump() + " with a float error of at most " +
+            Json(gradient.error).dump() + ", the corrected bound is " + Json(bound).dump());
+}
+
+}  // namespace
+
+void check_certificate(const ModelRecord& record, const LiveStore& store, VerifyReport& report) {
+  Statements say("models", record, report);
+  try {
+    static_cast<void>(make_solver(record.model.solver, record.options));  // options out of range
+    const Model& model = record.model;
+    for (const Matrix* matrix : {&model.published, &model.objective_noise})
+      if (matrix->size() > 0 && !(matrix->cwiseAbs().maxCoeff<Eigen::PropagateNaN>() < 1e100))
+        return say.wrong("weights or noise are not finite numbers of a sensible size");
+    const Json certificate = Json::parse(record.certificate, nullptr, false);
+    check_constants(record, certificate, say);
+    if (certificate.at("certified").get<bool>() && (store.manifest().standardized || record.options.standardized))
+      say.wrong("it is certified, on features that were standardised by statistics of the data");
+    if (has_output_noise(record))
+      check_output_noise(record, certificate, say);
+    else
+      check_objective_noise(record, certificate, say, report);
+  } catch (const Json::exception&) {
+    report.findings.push_back({true, (store.path() / "models" / (record.model.solver + ".model")).string() +
+                                         ": the certificate in it is malformed; run `unweave train " +
+                                         store.path().string() + " --solver " + record.model.solver + "`"});
+  } catch (const UsageError& error) {
+    say.wrong(error.what());
+  }
+}
+
+void check_release(const ModelRecord& record, const TrainingSet& rows, VerifyReport& report) {
+  Statements say("releases", record, report);
+  const Json certificate = Json::parse(record.certificate);
+  if (has_output_noise(record))
+    check_distance(record, rows, certificate.at("residual_bound").get<double>(), say, report);
+  else
+    check_gradient(record, rows, certificate.at("terms").at("corrected_bound").get<double>(), say);
+  ++report.models;
+}
+
+}  // namespace unweave

@@ -1,0 +1,201 @@
+// tests/algorithms/verify_release_test.cpp - published weights that are not what their certificates say.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "algorithms/learner.h"
+#include "algorithms/verify.h"
+#include "support/learner_data.h"
+#include "support/trained_store.h"
+
+namespace unweave {
+namespace {
+
+using testing::check_one;
+using testing::check_remark;
+using testing::Json;
+using testing::seeded;
+using testing::term;
+using testing::text_of;
+using testing::TrainedStore;
+
+Matrix on_grid(const Matrix& weights, double grid) {
+  return (weights / grid).unaryExpr([](double x) { return std::nearbyint(x); }) * grid;
+}
+
+TEST_SUITE("unit") {
+  TEST_CASE("true releases pass for both heads, small and large tau, few and many weights") {
+    for (const std::uint32_t columns : {1U, 2U, 8U}) {
+      CAPTURE(columns);
+      const TrainedStore world(columns);
+      for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+        SolverOptions options = seeded(seed);
+        options.head = seed % 2 == 0 ? Head::kLogistic : Head::kLeastSquares;
+        options.tau = seed % 3 == 0 ? 0.05 : 1e-6;
+        world.train("newton", options);
+        const VerifyReport report = world.verify();
+        CHECK(text_of(report) == "");
+        CHECK(report.models == 1);
+      }
+    }
+  }
+
+  TEST_CASE("too little noise, too much and shifted weights are false, with every certificate and checksum right") {
+    for (const char* solver : {"newton", "retrain"}) {
+      CAPTURE(solver);
+      const TrainedStore world;
+      world.train(solver);
+      const ModelRecord good = load_model(world.store, solver);
+      const double grid = term(good, "grid"), sigma = term(good, "sigma");
+      const Matrix best = test::dense_minimiser(world.rows(), good.options.lambda);
+      const Matrix noise = good.model.published - best;
+      REQUIRE(noise.size() == 128);
+      const auto publish = [&](const Matrix& weights) {
+        world.forge(solver, [&](ModelRecord& record) { record.model.published = on_grid(weights, grid); });
+        return world.verify();
+      };
+      const std::string words = "releases: " + std::string(solver) + ": the published weights stand ";
+      check_one(publish(best), false, words);
+      check_one(publish(best + 0.3 * noise), false, words);
+      check_one(publish(best + 2 * noise), false, words);
+      Matrix shifted = good.model.published;
+      shifted(3, 1) += 40 * sigma;
+      check_one(publish(shifted), false, words);
+      shifted(3, 1) = std::nan("");
+      check_one(publish(shifted), false, "not finite");
+      CHECK(text_of(publish(best - noise)) == "");  // as likely as the release itself
+
+      world.forge(solver, [&](ModelRecord& record) { record.model.published = best; });
+      check_one(world.verify(), false, "off the grid");
+    }
+  }
+
+  TEST_CASE("few coordinates: four times the noise is found") {
+    const TrainedStore world(2);
+    world.train("newton");
+    const ModelRecord good = load_model(world.store, "newton");
+    const Matrix best = test::dense_minimiser(world.rows(), good.options.lambda);
+    const Matrix noise = (good.model.published - best).normalized() * std::sqrt(8.0) * term(good, "sigma");
+    const auto publish = [&](double factor) {
+      world.forge("newton", [&](ModelRecord& record) {
+        record.model.published = on_grid(best + factor * noise, term(good, "grid"));
+      });
+      return world.verify();
+    };
+    CHECK(text_of(publish(1)) == "");
+    check_one(publish(4), false, "stand ");
+  }
+
+  TEST_CASE("a model that did not follow a removal is found; one that says that it is outdated is not false") {
+    const TrainedStore world;
+    for (const char* solver : {"newton", "scalegun"}) world.train(solver);
+    world.stream({world.edge_of_training_node()});
+    const VerifyReport outdated = world.verify();
+    CHECK(text_of(outdated) ==
+          "0 newton: outdated: holds request 0 of 1; the next stream with this solver brings it up\n"
+          "0 scalegun: outdated: holds request 0 of 1; the next stream with this solver brings it up\n");
+    CHECK(outdated.models == 0);
+
+    const auto pretend = [](ModelRecord& record) { record.model.sequence = 1; };
+    world.forge("newton", pretend);
+    check_one(world.verify(), false, "releases: newton: the published weights stand ");
+    world.forge("scalegun", pretend);
+    CHECK(text_of(world.verify()).find("4 releases: scalegun: the gradient at the published weights") !=
+          std::string::npos);
+    for (const char* solver : {"newton", "scalegun"}) world.train(solver);
+    CHECK(world.verify().models == 2);
+    world.forge("newton", [](ModelRecord& record) { record.model.sequence = 2; });
+    CHECK(text_of(world.verify()).find("has absorbed request 2, the store has acknowledged 1") != std::string::npos);
+  }
+
+  TEST_CASE("a model on more rows than there are is found") {
+    const TrainedStore world;
+    world.train("newton");
+    world.train("ceu");
+    const auto rows = world.rows();
+    world.stream({{RequestKind::remove_node, rows.nodes()[0], 0}}, {"ceu"});
+    world.forge("newton", [](ModelRecord& record) { record.model.sequence = 1; });
+    check_one(world.verify(), false,
+              "newton: the model says that it was trained on " + std::to_string(rows.size()) + " rows, there are " +
+                  std::to_string(rows.size() - 1));
+    CHECK(world.verify().models == 1);
+  }
+
+  TEST_CASE("objective noise: the gradient at the published weights stays within the account") {
+    for (const char* solver : {"scalegun", "cgu", "ceu"}) {
+      CAPTURE(solver);
+      const TrainedStore world;
+      world.train(solver, seeded(1, 50));
+      world.stream({world.edge_of_training_node()}, {solver});
+      const ModelRecord good = load_model(world.store, solver);
+      REQUIRE_FALSE(Json::parse(good.certificate)["retrained"].get<bool>());
+      CHECK(text_of(world.verify()) == "");
+      const double bound = term(good, "corrected_bound");
+      REQUIRE(bound > 0);
+      const double mu = good.options.lambda * static_cast<double>(good.model.trained_rows);
+
+      world.forge(solver, [&](ModelRecord& record) {  // strong convexity makes this a gradient above the bound
+        record.model.published(0, 0) += 2.1 * bound / mu;
+      });
+      check_one(world.verify(), false, "releases: " + std::string(solver) + ": the gradient at the published weights");
+      world.forge(solver, [&](ModelRecord& record) {
+        record.model = good.model;
+        record.model.objective_noise.setZero();
+      });
+      check_one(world.verify(), false, "the gradient at the published weights");
+      world.forge(solver, [&](ModelRecord& record) { record.model.objective_noise.resize(0, 0); });
+      check_one(world.verify(), false, "no noise of the objective");
+      const auto restore = [&](ModelRecord& record) { record.model = good.model; };
+      world.forge(solver, restore, [](Json& json) { json["residual_bound"] = json["terms"]["corrected_bound"] = 0.0; });
+      check_one(world.verify(), false, "the corrected bound is 0.0");
+      world.forge(solver, restore, [&](Json& json) { json["terms"]["corrected_bound"] = bound; });
+      check_one(world.verify(), false, "residual_bound is 0.0 in the certificate");
+      world.forge(solver, restore, [&](Json& json) { json["residual_bound"] = bound; });
+      CHECK(text_of(world.verify()) == "");
+      world.forge(solver, restore, [](Json& json) { json["budget"] = 3.0; });
+      check_one(world.verify(), false, "budget is 3.0");
+    }
+  }
+
+  TEST_CASE("printed bounds are not checked, and that is said") {
+    const TrainedStore world;
+    SolverOptions options = seeded();
+    options.bound = BoundRule::kPaper;
+    world.train("scalegun", options);
+    check_remark(world.verify(), "--bound paper");
+    CHECK(world.verify().models == 1);
+  }
+
+  TEST_CASE("what keeps a model from being computed again is remarked on: memory, stale rows, another propagation") {
+    const TrainedStore world;
+    world.train("newton");
+    world.train("scalegun", seeded(1, 1e4));
+    MemoryBudget small(2000);
+    const VerifyReport poor = world.verify(small);
+    CHECK(poor.ok());
+    CHECK(poor.models == 0);
+    REQUIRE(poor.remarks.size() == 2);
+    CHECK(poor.remarks[0].find("newton: not computed again: ") == 0);
+    CHECK(poor.remarks[0].find("training rows") != std::string::npos);
+    CHECK(small.used() == 0);
+
+    world.stream({world.edge_of_training_node(), {RequestKind::remove_edge, 0, 5}}, {"scalegun"}, 0.5);
+    const VerifyReport lazy = world.verify();
+    CHECK(lazy.ok());
+    CHECK(lazy.models == 0);
+    CHECK(text_of(lazy).find("scalegun: not computed again: ") != std::string::npos);
+    CHECK(text_of(lazy).find(" stale rows of a lazy stream") != std::string::npos);
+
+    world.train("newton");
+    testing::propagate_store(world.store, testing::tiny_spec(1, false));
+    const VerifyReport other = world.verify();
+    CHECK(other.ok());
+    CHECK(other.models == 0);
+    CHECK(text_of(other).find("the model of newton stands on another propagation") != std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace unweave

@@ -1,0 +1,137 @@
+// tests/support/trained_store.h - a tiny store with models, and a forger who changes them without a trace in checksums.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "algorithms/learner.h"
+#include "algorithms/verify.h"
+#include "support/input_files.h"
+#include "support/temp_dir.h"
+#include "support/tiny_store.h"
+
+namespace unweave::testing {
+
+using Json = nlohmann::ordered_json;
+
+inline const ReleaseContext kContext{false, "test", {}};
+
+inline SolverOptions seeded(std::uint64_t seed = 1, double alpha = 0.1) {
+  SolverOptions options;
+  options.lambda = 0.01;
+  options.alpha = alpha;
+  options.seed = seed;
+  return options;
+}
+
+/// A propagated store with about 40 training rows, `columns` features and 4 classes.
+struct TrainedStore {
+  TempDir folder;
+  std::filesystem::path store = folder / "s";
+
+  explicit TrainedStore(std::uint32_t columns = 32) {
+    write_store(store, random_store(200, 600, columns, 3));
+    propagate_store(store, tiny_spec(2, false));
+  }
+  [[nodiscard]] std::filesystem::path model(const std::string& solver) const {
+    return store / "models" / (solver + ".model");
+  }
+  [[nodiscard]] std::filesystem::path log(const std::string& solver) const {
+    return store / "certificates" / (solver + ".jsonl");
+  }
+
+  void train(const std::string& solver, const SolverOptions& options = seeded()) const {
+    LiveStore live(store, Access::write, ample_budget());
+    static_cast<void>(Learner::train(live, ample_budget(), solver, options, live.embedding().spec().weights, kContext));
+  }
+  /// Applies requests; the named models follow.
+  void stream(const std::vector<Request>& requests, const std::vector<std::string>& solvers = {},
+              double r_max = 0) const {
+    LiveStore live(store, Access::write, ample_budget());
+    std::vector<Learner> learners;
+    learners.reserve(solvers.size());
+    for (const std::string& solver : solvers)
+      learners.push_back(Learner::open(live, ample_budget(), solver, kContext, 9));
+    const BatchReport batch = live.apply(requests, live.resolve(requests), {r_max, ThresholdScale::absolute});
+    for (Learner& learner : learners) learner.absorb(batch);
+  }
+  [[nodiscard]] TrainingSet rows() const {
+    const LiveStore live(store, Access::read, ample_budget());
+    return TrainingRows(live, live.embedding().spec().weights, 1, ample_budget()).set();
+  }
+  [[nodiscard]] Request edge_of_training_node() const {
+    const LiveStore live(store, Access::read, ample_budget());
+    const TrainingSet set = rows();
+    std::vector<NodeId> neighbours;
+    for (const NodeId node : set.nodes()) {
+      live.contents().graph().neighbours(node, neighbours);
+      if (neighbours.size() == 1) return {RequestKind::remove_edge, node, neighbours[0]};
+    }
+    FAIL("no training node has one edge");
+    return {};
+  }
+
+  /// A forger's work: changes model and certificate, keeps checksums, ids and the log right. `certificate` may still
+  /// change what was set right.
+  void forge(
+      const std::string& solver, const std::function<void(ModelRecord&)>& change,
+      const std::function<void(Json&)>& certificate = [](Json&) {}) const {
+    ModelRecord record = load_model(store, solver);
+    const std::string before = record.certificate;
+    change(record);
+    Json json = Json::parse(record.certificate);
+    json["id"] = release_id(record.model);
+    json["sequence"] = record.model.sequence;
+    certificate(json);
+    record.certificate = json.dump();
+    save_model(store, record);
+    std::string lines = read_all(log(solver));
+    REQUIRE(lines.ends_with(before + "\n"));
+    lines.resize(lines.size() - before.size() - 1);
+    write_file(log(solver), lines + record.certificate + "\n");
+  }
+  void forge_certificate(const std::string& solver, const std::function<void(Json&)>& certificate) const {
+    forge(
+        solver, [](ModelRecord&) {}, certificate);
+  }
+
+  [[nodiscard]] VerifyReport verify(MemoryBudget& budget = ample_budget()) const {
+    return verify_store(store, {}, budget);
+  }
+};
+
+inline std::string text_of(const VerifyReport& report) {
+  std::string text;
+  for (const Finding& finding : report.findings) text += (finding.unreadable ? "2 " : "4 ") + finding.text + "\n";
+  for (const std::string& remark : report.remarks) text += "0 " + remark + "\n";
+  return text;
+}
+
+/// Exactly one finding, false or unreadable, that holds the words.
+inline void check_one(const VerifyReport& report, bool unreadable, const std::string& words) {
+  CAPTURE(words);
+  CAPTURE(text_of(report));
+  REQUIRE(report.findings.size() == 1);
+  CHECK(report.findings[0].unreadable == unreadable);
+  CHECK(report.findings[0].text.find(words) != std::string::npos);
+  CHECK(report.findings[0].text.find('\n') == std::string::npos);
+}
+
+/// No finding, one remark that holds the words.
+inline void check_remark(const VerifyReport& report, const std::string& words) {
+  CAPTURE(words);
+  CAPTURE(text_of(report));
+  CHECK(report.ok());
+  REQUIRE(report.remarks.size() == 1);
+  CHECK(report.remarks[0].find(words) != std::string::npos);
+}
+
+inline double term(const ModelRecord& record, const char* name) {
+  return Json::parse(record.certificate)["terms"][name].get<double>();
+}
+
+}  // namespace unweave::testing
