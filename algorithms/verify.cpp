@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "algorithms/live_store.h"
 #include "algorithms/verify_checks.h"
@@ -56,6 +57,25 @@ void check_contents(const std::filesystem::path& store, const Manifest& manifest
   if (report.findings.size() == known) check_models(models, live, budget, report);
 }
 
+void verify_generation(const std::filesystem::path& store, const Manifest& manifest, const VerifyOptions& options,
+                       MemoryBudget& budget, VerifyReport& report) {
+  check_files(store, manifest, report);
+  const bool readable = report.ok();
+  // Before the present moment is opened: a writer at work may only have added to what a model has absorbed.
+  const std::vector<ModelRecord> models = read_models(store, report);
+  if (readable) check_contents(store, manifest, models, options, budget, report);
+}
+
+/// Whether a writer has replaced the generation meanwhile: what was found may then be files that it removed.
+bool was_replaced(const std::filesystem::path& store, const Manifest& seen) {
+  try {
+    const Manifest now = read_manifest(store);
+    return now.files() != seen.files() || now.journal != seen.journal;
+  } catch (const DataError&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 bool VerifyReport::unreadable() const {
@@ -82,18 +102,18 @@ void FalseStatements::report_to(VerifyReport& report, std::string_view check) co
 }
 
 VerifyReport verify_store(const std::filesystem::path& store, const VerifyOptions& options, MemoryBudget& budget) {
-  VerifyReport report;
-  try {
-    const Manifest manifest = read_manifest(store);
-    check_files(store, manifest, report);
-    const bool readable = report.ok();
-    // Before the present moment is opened: a writer at work may only have added to what a model has absorbed.
-    const std::vector<ModelRecord> models = read_models(store, report);
-    if (readable) check_contents(store, manifest, models, options, budget, report);
-  } catch (const DataError& error) {
-    report.findings.push_back({true, error.what()});
+  constexpr int kAttempts = 5;
+  for (int attempt = 1;; ++attempt) {
+    VerifyReport report;
+    std::optional<Manifest> seen;
+    try {
+      seen = read_manifest(store);
+      verify_generation(store, *seen, options, budget, report);
+    } catch (const DataError& error) {
+      report.findings.push_back({true, error.what()});
+    }
+    if (report.ok() || !seen || attempt == kAttempts || !was_replaced(store, *seen)) return report;
   }
-  return report;
 }
 
 }  // namespace unweave

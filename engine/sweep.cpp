@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kRangeBlocks = 16;  // 512 rows: large against the cost of a task, small against L2 and the budget
 constexpr std::size_t kRangeRows = kRangeBlocks * kBlockNodes;
-constexpr std::size_t kTokensPerThread = 3;
+constexpr std::size_t kTokensPerThread = 8;
 
 /// The results of one range, held from its work until its write.
 struct RangeOutput {

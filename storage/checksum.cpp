@@ -1,7 +1,11 @@
 #include "storage/checksum.h"
 
-#define XXH_INLINE_ALL
+#define XXH_STATIC_LINKING_ONLY  // a streaming state on the stack
+#ifdef __x86_64__
+#include <xxh_x86dispatch.h>  // renames the XXH3 functions to those that choose by processor at run time
+#else
 #include <xxhash.h>
+#endif
 
 #include <cstring>
 
