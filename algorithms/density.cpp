@@ -1,6 +1,5 @@
 #include "algorithms/density.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "engine/gather.h"
@@ -31,10 +30,7 @@ void DegreePower::level0(std::span<const float> x, std::uint32_t degree, std::ui
     divisor = degree;
   else if (rho_ != 1)
     factor = scale * rounded_power(degree, rho_ - 1);
-  for (std::size_t c = 0; c < x.size(); ++c) {
-    const double value = std::nearbyint(factor * static_cast<double>(x[c]) / divisor);
-    out[c] = static_cast<std::int32_t>(std::clamp(value, -scale, scale));
-  }
+  round_scaled(x, factor, divisor, scale, out);
 }
 
 double DegreePower::inverse(std::uint32_t degree) const {

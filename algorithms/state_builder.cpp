@@ -21,9 +21,9 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kAssemblyBytes = std::size_t{8} << 20;  // of one chunk of rows when tiles are put together
 
 // In memory tiles cost nothing to put together, and a decoded graph little. Memory that was never touched before costs
-// more than either: with 2^20 nodes x 128 features the first recomputation took 2.4 to 6.7 s with tiles of 64 columns
-// and 6.8 to 9.0 s with one of 128, later ones the same, on a busy machine that takes unused memory back.
-constexpr std::size_t kMostColumns = 64;
+// more than either: with 2^20 nodes x 128 features the first recomputation took 1.2 to 1.8 sweeps with tiles of 64
+// columns and 0.9 to 1.4 with tiles of 32; later ones, 0.8 to 1.1, did not differ.
+constexpr std::size_t kMostColumns = 32;
 
 /// Wall time in which at least one call was inside, per tile.
 class Stopwatch {

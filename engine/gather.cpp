@@ -283,6 +283,22 @@ std::uint32_t Differences64(const std::int64_t* sums, std::size_t width, std::ui
   return differences_of(sums, width, degree, published, delta);
 }
 
+void Scaled(std::span<const float> x, double factor, double divisor, double limit, std::int32_t* out) {
+  const D64f d;
+  const hn::Rebind<float, D64f> narrow;
+  std::size_t c = 0;
+  for (; c + kHalfLane <= x.size(); c += kHalfLane) {
+    const auto value = hn::Mul(hn::Set(d, factor), hn::PromoteTo(d, hn::LoadU(narrow, x.data() + c)));
+    const auto rounded = hn::Round(hn::Div(value, hn::Set(d, divisor)));
+    const auto clamped = hn::Min(hn::Max(rounded, hn::Set(d, -limit)), hn::Set(d, limit));
+    hn::StoreU(hn::DemoteTo(DHalf(), clamped), DHalf(), out + c);
+  }
+  for (; c < x.size(); ++c) {
+    const double value = std::nearbyint(factor * static_cast<double>(x[c]) / divisor);
+    out[c] = static_cast<std::int32_t>(std::clamp(value, -limit, limit));
+  }
+}
+
 const char* TargetName() {
   return hwy::TargetName(HWY_TARGET);
 }
@@ -300,6 +316,7 @@ HWY_EXPORT(GatherRows);
 HWY_EXPORT(GatherBlock);
 HWY_EXPORT(Quotients32);
 HWY_EXPORT(Quotients64);
+HWY_EXPORT(Scaled);
 HWY_EXPORT(TargetName);
 
 void gather_rows(const Tile& tile, std::span<const NodeId> neighbours, std::int64_t* sums) {
@@ -330,6 +347,10 @@ std::uint32_t round_differences(std::span<const std::int32_t> sums, std::uint32_
 std::uint32_t round_differences(std::span<const std::int64_t> sums, std::uint32_t degree, const std::int32_t* published,
                                 std::int32_t* delta) {
   return HWY_DYNAMIC_DISPATCH(Differences64)(sums.data(), sums.size(), degree, published, delta);
+}
+
+void round_scaled(std::span<const float> x, double factor, double divisor, double limit, std::int32_t* out) {
+  HWY_DYNAMIC_DISPATCH(Scaled)(x, factor, divisor, limit, out);
 }
 
 const char* gather_target() {

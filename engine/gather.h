@@ -1,4 +1,4 @@
-// engine/gather.h - the hot kernels: exact sums of int32 rows, and their quotients rounded to int32.
+// engine/gather.h - the hot kernels: exact sums of int32 rows, and quotients rounded to int32.
 //
 // A tile is a row-major matrix of fixed-point numbers |t| <= 2^scale_bits. Up to floor((2^31 - 1) / 2^scale_bits)
 // terms (127 at 24 bits) add up in int32 without overflow, so sums stay in vector registers of 32-bit lanes and are
@@ -68,6 +68,10 @@ std::uint32_t round_differences(std::span<const std::int32_t> sums, std::uint32_
                                 std::int32_t* delta);
 std::uint32_t round_differences(std::span<const std::int64_t> sums, std::uint32_t degree, const std::int32_t* published,
                                 std::int32_t* delta);
+
+/// out[c] = factor * x[c] / divisor in float64, rounded to the nearest integer with ties to even, kept in +-limit. x is
+/// finite, and limit an integer that int32 holds.
+void round_scaled(std::span<const float> x, double factor, double divisor, double limit, std::int32_t* out);
 
 /// Name of the vector extension in use, as "AVX3".
 [[nodiscard]] const char* gather_target();

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 #include <hwy/targets.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <random>
@@ -171,6 +172,35 @@ TEST_SUITE("unit") {
         round_quotients(std::span<const std::int32_t>(narrow_sums), degree, narrow_got.data());
         CHECK(narrow_got == narrow_expected);
       });
+    }
+  }
+
+  TEST_CASE("round_scaled rounds factor * x / divisor and keeps it in bounds") {
+    std::mt19937 random(12);
+    std::uniform_real_distribution<float> value(-1.5F, 1.5F);
+    for (const std::size_t width : {1U, 3U, 8U, 29U, 128U}) {
+      for (const double divisor : {1.0, std::sqrt(3.0), 12'345.0}) {
+        CAPTURE(width);
+        CAPTURE(divisor);
+        std::vector<float> x(width);
+        for (float& one : x) one = value(random);
+        x[width / 2] = 0.5F + static_cast<float>(width);  // a tie where the divisor is 1 and the factor 1
+        for (const double factor : {1.0, std::ldexp(1.0, 24)}) {
+          std::vector<std::int32_t> expected(width);
+          for (std::size_t c = 0; c < width; ++c) {
+            const double exact = factor * static_cast<double>(x[c]) / divisor;
+            double nearest = std::floor(exact);
+            const double above = exact - nearest;
+            if (above > 0.5 || (above == 0.5 && std::fmod(nearest, 2) != 0)) nearest += 1;
+            expected[c] = static_cast<std::int32_t>(std::max(-factor, std::min(factor, nearest)));
+          }
+          for_each_target([&] {
+            std::vector<std::int32_t> got(width);
+            round_scaled(x, factor, divisor, factor, got.data());
+            CHECK(got == expected);
+          });
+        }
+      }
     }
   }
 
