@@ -16,7 +16,7 @@ namespace unweave {
 namespace {
 
 constexpr std::size_t kRowGrain = 64;
-constexpr std::size_t kAhead = 12;                  // rows fetched before their turn
+constexpr std::size_t kAhead = 12;                 // rows fetched before their turn
 constexpr std::uint64_t kPartArcs = 2048;          // the least work of a task
 constexpr std::uint64_t kPartsPerThread = 16;      // to even out parts of unequal work
 constexpr std::uint64_t kBytesPerArc = 4 + 2 * 8;  // a receiver, and its pair before and after merging

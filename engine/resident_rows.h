@@ -41,7 +41,9 @@ class ResidentRows {
   void drop(NodeId node);
 
  private:
-  static void set(std::vector<std::uint64_t>& words, NodeId node) { words[node / 64] |= std::uint64_t{1} << (node % 64); }
+  static void set(std::vector<std::uint64_t>& words, NodeId node) {
+    words[node / 64] |= std::uint64_t{1} << (node % 64);
+  }
   static void unset(std::vector<std::uint64_t>& words, NodeId node) {
     words[node / 64] &= ~(std::uint64_t{1} << (node % 64));
   }

@@ -118,7 +118,7 @@ ResidentRows* StateLevel::recompute_in_memory(MemoryBudget& budget) {
 void StateLevel::settle_in_memory(MemoryBudget& budget) {
   std::uint64_t rows = 0;
   for (const StatePartition& partition : partitions_) rows += partition.rows();
-  if (resident_ || dirty_.size() * 16 < rows || !fits_in_memory(budget)) return;
+  if (resident_ || dirty_.size() * 2 < rows || !fits_in_memory(budget)) return;
   auto all = std::make_unique<ResidentRows>(nodes_, columns_, budget);
   constexpr std::size_t kNodes = 4096;  // whole words of 64 nodes for each task
   parallel_ranges(0, (std::size_t{nodes_} + kNodes - 1) / kNodes, 1, [&](std::size_t first, std::size_t last) {

@@ -47,7 +47,7 @@ class StateLevel {
   /// Room in memory for all rows, to be filled by a recomputation, if the budget has it to spare; else null. The rows
   /// there were are forgotten.
   ResidentRows* recompute_in_memory(MemoryBudget& budget);
-  /// Takes all rows into memory once many of them are dirty, if the budget has room to spare: later batches then write
+  /// Takes all rows into memory once half of them are dirty, if the budget has room to spare: later batches then write
   /// in place. A copy of n rows, paid for by the dirty rows that led to it.
   void settle_in_memory(MemoryBudget& budget);
   /// Takes new partitions, one a span, written from a sweep; the overlay is forgotten.
