@@ -151,7 +151,6 @@ BatchReport LiveStore::apply(std::span<const Request> requests, BatchChanges cha
 
   std::uint64_t overlay = 0;
   if (embedding_) {
-    for (std::uint32_t l = 1; l <= embedding_->levels(); ++l) embedding_->level(l).settle_in_memory(budget_);
     report.seconds_propagate = seconds_since(applied);
     for (std::uint32_t l = 1; l <= embedding_->levels(); ++l) overlay += embedding_->level(l).overlay_bytes();
     for (std::uint32_t l = 0; l < embedding_->levels(); ++l) overlay += embedding_->stale(l).bytes();

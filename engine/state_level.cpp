@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
-#include "engine/parallel.h"
 #include "storage/error.h"
 #include "storage/store_layout.h"
 
@@ -25,7 +25,8 @@ StateLevel::StateLevel(const std::filesystem::path& folder, const Manifest& mani
       columns_(manifest.features),
       nodes_(manifest.nodes),
       span_(span_nodes(manifest.nodes)),
-      dirty_(manifest.nodes) {
+      dirty_(manifest.nodes),
+      arena_(manifest.features) {
   replace(folder, manifest.levels[level].partitions);
   for (std::size_t i = 0; i < run.narrow_nodes.size(); ++i) store(run.narrow_nodes[i], &run.narrow_rows[i * columns_]);
   for (std::size_t i = 0; i < run.wide_nodes.size(); ++i) store(run.wide_nodes[i], &run.wide_rows[i * columns_]);
@@ -35,13 +36,13 @@ StateLevel::StateLevel(const std::filesystem::path& folder, const Manifest& mani
 bool StateLevel::contains(NodeId node) const noexcept {
   if (resident_) return resident_->contains(node);
   const DirtyRow* dirty = dirty_.find(node);
-  return dirty == nullptr ? partitions_[node / span_].contains(node) : dirty->narrow || dirty->wide;
+  return dirty == nullptr ? partitions_[node / span_].contains(node) : dirty->narrow != nullptr || dirty->wide;
 }
 
 StateRow StateLevel::row(NodeId node) const {
   if (resident_) return resident_->row(node);
   const DirtyRow* dirty = dirty_.find(node);
-  return dirty == nullptr ? partitions_[node / span_].row(node) : StateRow{dirty->narrow.get(), dirty->wide.get()};
+  return dirty == nullptr ? partitions_[node / span_].row(node) : StateRow{dirty->narrow, dirty->wide.get()};
 }
 
 void StateLevel::prefetch(NodeId node) const {
@@ -63,12 +64,11 @@ bool StateLevel::load(NodeId node, std::int64_t* out) const {
 void StateLevel::store(NodeId node, const std::int32_t* sums) {
   if (resident_) {
     resident_->store(node, sums);
-    if (!recomputed_) dirty_.at(node);
     return;
   }
   DirtyRow& dirty = dirty_.at(node);
-  if (!dirty.narrow) dirty.narrow = std::make_unique_for_overwrite<std::int32_t[]>(columns_);
-  std::memcpy(dirty.narrow.get(), sums, columns_ * sizeof(std::int32_t));
+  if (dirty.narrow == nullptr) dirty.narrow = arena_.take();
+  std::memcpy(dirty.narrow, sums, columns_ * sizeof(std::int32_t));
   dirty.wide.reset();
 }
 
@@ -81,60 +81,39 @@ void StateLevel::store(NodeId node, const std::int64_t* sums) {
   }
   if (resident_) {
     resident_->store_wide(node, sums);
-    if (!recomputed_) dirty_.at(node);
     return;
   }
   DirtyRow& dirty = dirty_.at(node);
   if (!dirty.wide) dirty.wide = std::make_unique_for_overwrite<std::int64_t[]>(columns_);
   std::memcpy(dirty.wide.get(), sums, columns_ * sizeof(std::int64_t));
-  dirty.narrow.reset();
+  if (dirty.narrow != nullptr) arena_.give(std::exchange(dirty.narrow, nullptr));
 }
 
 void StateLevel::drop(NodeId node) {
-  if (resident_) resident_->drop(node);
-  if (recomputed_) return;
-  if (partitions_[node / span_].contains(node))
-    dirty_.at(node) = DirtyRow();
-  else
-    dirty_.erase(node);
-}
-
-bool StateLevel::fits_in_memory(const MemoryBudget& budget) const noexcept {
-  // Half of what is free stays free: tiles, pairs and rows of the next batches need it.
-  return ResidentRows::bytes(nodes_, columns_) <= budget.available() / 2;
+  if (resident_) {
+    resident_->drop(node);
+    return;
+  }
+  DirtyRow& dirty = dirty_.at(node);
+  if (dirty.narrow != nullptr) arena_.give(dirty.narrow);
+  dirty = DirtyRow();
+  if (!partitions_[node / span_].contains(node)) dirty_.erase(node);
 }
 
 ResidentRows* StateLevel::recompute_in_memory(MemoryBudget& budget) {
   if (!resident_) {
-    if (!fits_in_memory(budget)) return nullptr;
+    // Half of what is free stays free: tiles, pairs and rows of the next batches need it.
+    if (ResidentRows::bytes(nodes_, columns_) > budget.available() / 2) return nullptr;
     resident_ = std::make_unique<ResidentRows>(nodes_, columns_, budget);
   }
-  dirty_.clear();
-  recomputed_ = true;
+  forget_overlay();
   resident_->clear();
   return resident_.get();
 }
 
-void StateLevel::settle_in_memory(MemoryBudget& budget) {
-  std::uint64_t rows = 0;
-  for (const StatePartition& partition : partitions_) rows += partition.rows();
-  if (resident_ || dirty_.size() * 2 < rows || !fits_in_memory(budget)) return;
-  auto all = std::make_unique<ResidentRows>(nodes_, columns_, budget);
-  constexpr std::size_t kNodes = 4096;  // whole words of 64 nodes for each task
-  parallel_ranges(0, (std::size_t{nodes_} + kNodes - 1) / kNodes, 1, [&](std::size_t first, std::size_t last) {
-    const std::size_t end = std::min<std::size_t>(nodes_, last * kNodes);
-    for (std::size_t i = first * kNodes; i < end; ++i) {
-      const auto node = static_cast<NodeId>(i);
-      const StateRow at = row(node);
-      if (at.narrow != nullptr)
-        all->put(node, 0, columns_, at.narrow);
-      else if (at.wide != nullptr)
-        all->put_wide(node, 0, columns_, at.wide);
-      if (dirty_.find(node) != nullptr) dirty_.at(node) = DirtyRow();  // that it is dirty stays known
-    }
-  });
-  resident_ = std::move(all);
-  recomputed_ = false;
+void StateLevel::forget_overlay() {
+  dirty_.clear();
+  arena_.clear();
 }
 
 std::uint64_t StateLevel::overlay_bytes() const noexcept {
@@ -148,8 +127,7 @@ void StateLevel::replace(const std::filesystem::path& folder, const std::vector<
   std::swap(partitions_, opened);
   entries_ = partitions;
   resident_.reset();
-  recomputed_ = false;
-  dirty_.clear();
+  forget_overlay();
 }
 
 FileEntry StateLevel::rewrite(const std::filesystem::path& folder, const StatePartition& partition) const {
@@ -173,7 +151,7 @@ std::vector<FileEntry> StateLevel::checkpoint(const std::filesystem::path& folde
   std::vector<FileEntry> files = entries_;
   for (std::size_t i = 0; i < partitions_.size(); ++i) {
     const StatePartition& partition = partitions_[i];
-    std::size_t dirty = recomputed_ ? partition.range().size() : 0;
+    std::size_t dirty = resident_ ? partition.range().size() : 0;
     dirty_.for_each(partition.range(), [&](NodeId, const DirtyRow&) { ++dirty; });
     // Past a quarter, rewriting the partition costs at most four times what the run would, and every later open is
     // cheaper.

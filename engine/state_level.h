@@ -14,6 +14,7 @@
 
 #include "engine/node_map.h"
 #include "engine/resident_rows.h"
+#include "engine/row_arena.h"
 #include "storage/manifest.h"
 #include "storage/run_file.h"
 #include "storage/state_file.h"
@@ -47,9 +48,6 @@ class StateLevel {
   /// Room in memory for all rows, to be filled by a recomputation, if the budget has it to spare; else null. The rows
   /// there were are forgotten.
   ResidentRows* recompute_in_memory(MemoryBudget& budget);
-  /// Takes all rows into memory once half of them are dirty, if the budget has room to spare: later batches then write
-  /// in place. A copy of n rows, paid for by the dirty rows that led to it.
-  void settle_in_memory(MemoryBudget& budget);
   /// Takes new partitions, one a span, written from a sweep; the overlay is forgotten.
   void replace(const std::filesystem::path& folder, const std::vector<FileEntry>& partitions);
   /// Makes files of the present contents: partitions with many dirty rows (with any, when `fold` is set) are written
@@ -59,12 +57,12 @@ class StateLevel {
   [[nodiscard]] const std::vector<StatePartition>& partitions() const noexcept { return partitions_; }
 
  private:
-  /// A dirty row. With neither, the row left the cone, or lies in resident_.
+  /// A dirty row; with neither it left the cone.
   struct DirtyRow {
-    std::unique_ptr<std::int32_t[]> narrow;
+    std::int32_t* narrow = nullptr;        ///< in arena_
     std::unique_ptr<std::int64_t[]> wide;  ///< where it does not fit 32 bits
   };
-  [[nodiscard]] bool fits_in_memory(const MemoryBudget& budget) const noexcept;
+  void forget_overlay();
   FileEntry rewrite(const std::filesystem::path& folder, const StatePartition& partition) const;
 
   std::uint32_t level_;
@@ -73,9 +71,9 @@ class StateLevel {
   NodeId span_;
   std::vector<FileEntry> entries_;
   std::vector<StatePartition> partitions_;
-  std::unique_ptr<ResidentRows> resident_;  ///< holds every row when set
-  bool recomputed_ = false;                 ///< resident rows owe nothing to the partitions
+  std::unique_ptr<ResidentRows> resident_;  ///< every row, after a recomputation; then nothing else counts
   NodeMap<DirtyRow> dirty_;                 ///< rows that differ from the partitions
+  RowArena arena_;
 };
 
 }  // namespace unweave
