@@ -14,7 +14,6 @@
 #include "engine/store_builder.h"
 #include "storage/error.h"
 #include "storage/input/edge_reader.h"
-#include "storage/input/label_reader.h"
 #include "storage/node_file.h"
 
 namespace unweave {
@@ -37,15 +36,15 @@ class NodeCount {
 
   void agree(std::uint64_t count, const InputFile& file, const std::string& what) {
     if (count < 1 || count > kMostNodes)
-      throw InputError(file.path, what, std::to_string(count) + " nodes",
+      throw InputError(display_name(file), what, std::to_string(count) + " nodes",
                        "a graph has 1 to " + std::to_string(kMostNodes) + " nodes");
     if (count_ && *count_ != count)
-      throw InputError(file.path, what,
+      throw InputError(display_name(file), what,
                        std::to_string(count) + " nodes, but " + source_ + " says " + std::to_string(*count_),
                        "make them agree");
     if (count_) return;
     count_ = count;
-    source_ = file.path.string() + " (" + what + ")";
+    source_ = display_name(file).string() + " (" + what + ")";
   }
 
   [[nodiscard]] std::optional<std::uint64_t> known() const noexcept { return count_; }
@@ -56,8 +55,9 @@ class NodeCount {
   std::string source_;
 };
 
-std::unique_ptr<FeatureReader> open_matrix(const std::variant<InputFile, CsrInput>& input) {
-  if (const auto* file = std::get_if<InputFile>(&input)) return open_features(*file);
+std::unique_ptr<FeatureReader> open_matrix(const std::variant<InputFile, CsrInput>& input,
+                                           std::optional<std::uint64_t> nodes) {
+  if (const auto* file = std::get_if<InputFile>(&input)) return open_features(*file, nodes);
   const auto& csr = std::get<CsrInput>(input);
   return open_csr_features(csr.files, csr.columns);
 }
@@ -74,9 +74,10 @@ class Import {
 
   /// What tells the number of nodes comes first, so that errors in the edges name their line.
   BuildReport run() {
+    if (const auto& stated = options_.stated_nodes) nodes_.agree(stated->count, stated->file, stated->place);
     std::unique_ptr<FeatureReader> features;
     if (options_.features) {
-      features = open_matrix(*options_.features);
+      features = open_matrix(*options_.features, nodes_.known());
       nodes_.agree(features->rows(), first_file(*options_.features), "rows");
     }
     import_labels();
@@ -109,7 +110,7 @@ class Import {
   }
 
   std::vector<std::int32_t> read_all_labels() {
-    const auto reader = open_labels(*options_.labels, options_.classes);
+    const auto reader = open_labels(*options_.labels, options_.classes, options_.empty_label);
     if (const auto count = reader->count()) nodes_.agree(*count, *options_.labels, "rows");
     meter_.start("labels", nodes_.known().value_or(0), "labels");
     std::vector<std::int32_t> labels;
@@ -178,14 +179,27 @@ class Import {
   }
 
   void read_edges(ArcSorter& sorter) {
-    const auto reader = open_edges(*options_.edges, {nodes_.known(), builder_.path()});
+    const auto reader = open_edges(*options_.edges, {nodes_.known(), builder_.path(), options_.two_row_edges});
+    if (const auto known = reader->count()) require_stated_edges(*known, ".npy header");
     if (const auto declared = reader->declared_nodes()) nodes_.agree(*declared, *options_.edges, "declared size");
-    meter_.start("edges", 0, "edges");
+    meter_.start("edges", options_.stated_edges ? options_.stated_edges->count : 0, "edges");
     std::vector<Edge> edges(kReadEdges);
+    std::uint64_t edges_read = 0;
     while (const std::size_t count = reader->read(edges)) {
       sorter.add(std::span(edges).first(count));
+      edges_read += count;
       meter_.advance(count);
     }
+    require_stated_edges(edges_read, "whole file");
+  }
+
+  void require_stated_edges(std::uint64_t count, const std::string& place) const {
+    const auto& stated = options_.stated_edges;
+    if (!stated || stated->count == count) return;
+    throw InputError(display_name(*options_.edges), place,
+                     std::to_string(count) + " edges, but " + display_name(stated->file).string() + " (" +
+                         stated->place + ") says " + std::to_string(stated->count),
+                     "fetch the files again");
   }
 
   void import_features(std::unique_ptr<FeatureReader> reader) {
@@ -200,7 +214,7 @@ class Import {
       return;
     }
     const auto standardization =
-        measure_standardization([&] { return open_matrix(*options_.features); }, budget_, meter_);
+        measure_standardization([&] { return open_matrix(*options_.features, nodes_.known()); }, budget_, meter_);
     meter_.start("features", reader->rows(), "rows");
     manifest.feature_files = build_standardized_features(builder_.path(), *reader, standardization, budget_, meter_);
   }

@@ -11,6 +11,8 @@
 #include "engine/work_meter.h"
 #include "storage/input/byte_source.h"
 #include "storage/input/feature_reader.h"
+#include "storage/input/label_reader.h"
+#include "storage/input/ogb_folder.h"
 
 namespace unweave {
 
@@ -28,6 +30,9 @@ struct ImportOptions {
   std::optional<std::uint64_t> classes;
   std::optional<InputFile> train, valid, test;  ///< only with labels
   bool standardize = false;
+  std::optional<StatedCount> stated_nodes, stated_edges;  ///< what files beside the data say, which must agree
+  bool two_row_edges = false;                             ///< as EdgeOptions::two_rows
+  EmptyLine empty_label = EmptyLine::kMistake;
 };
 
 /// Builds a store in the folder `store`, which is missing or empty. Nodes: as declared, else rows of the features, else

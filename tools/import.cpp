@@ -26,7 +26,8 @@ constexpr const char* kExample =
     "    --features indptr=tests/data/debian-deps/feat_indptr.npy.zst,"
     "indices=tests/data/debian-deps/feat_indices.npy.zst \\\n"
     "    --columns 2575 --labels tests/data/debian-deps/labels.npy --classes 58 \\\n"
-    "    --split train=tests/data/debian-deps/train_idx.npy,test=tests/data/debian-deps/test_idx.npy";
+    "    --split train=tests/data/debian-deps/train_idx.npy,test=tests/data/debian-deps/test_idx.npy\n"
+    "  unweave import arxiv.store --ogb dataset/ogbn_arxiv  # a folder that the ogb package has fetched";
 
 /// "a=x,b=y" with keys of `allowed`, none twice.
 std::map<std::string, InputFile> parse_files(const std::string& option, const std::string& text,
@@ -91,6 +92,23 @@ void require_one_pipe(const ImportOptions& options) {
   if (pipes > 1) throw UsageError("only one file can be -, standard input");
 }
 
+/// The sources that the folder holds.
+void add_ogb_folder(const CommandLine& line, ImportOptions& options) {
+  for (const std::string other : {"edges", "features", "nodes", "labels", "split"})
+    if (line.has(other)) throw UsageError("--ogb and --" + other + ": give one of them; the folder has its own");
+  const OgbFolder folder = open_ogb_folder(line.get<std::string>("ogb"));
+  options.edges = folder.edges;
+  options.features = folder.features;
+  options.labels = folder.labels;
+  options.train = folder.train;
+  options.valid = folder.valid;
+  options.test = folder.test;
+  options.stated_nodes = folder.num_nodes;
+  options.stated_edges = folder.num_edges;
+  options.two_row_edges = true;
+  options.empty_label = EmptyLine::kUnlabelled;
+}
+
 ImportOptions import_options(const CommandLine& line) {
   const std::string order = line.get<std::string>("order");
   if (order != "none") throw UsageError("--order " + order + ": only none in this version");
@@ -106,6 +124,7 @@ ImportOptions import_options(const CommandLine& line) {
     options.valid = file_at(files, "valid");
     options.test = file_at(files, "test");
   }
+  if (line.has("ogb")) add_ogb_folder(line, options);
   options.standardize = line.get<bool>("standardize");
   require_one_pipe(options);
   return options;
@@ -119,13 +138,17 @@ void run_import(CommandLine& line) {
   const auto file = [] { return po::value<std::string>()->value_name("F"); };
   const auto count = [](const char* name) { return po::value<Count>()->value_name(name); };
   add("edges", file(), "text (two ids a line, # comments), .npy (m x 2 or 2 x m integers) or Matrix Market");
-  add("features", file(), "dense .npy N x F, .npz (CSR), or indptr=F,indices=F[,values=F] with --columns");
+  add("features", file(),
+      "dense .npy N x F, dense text with --nodes, .npz (CSR), or indptr=F,indices=F[,values=F] with --columns");
   add("columns", count("C"), "number of features of a CSR matrix in separate arrays");
   add("nodes", count("N"), "number of nodes; default: rows of the features, else of the labels, else largest id + 1");
   add("labels", file(), "one class a node, .npy or text; -1 or NaN for none");
   add("classes", count("C"), "number of classes; default: largest label + 1");
   add("split", po::value<std::string>()->value_name("train=F,valid=F,test=F"),
       "ids of each split, .npy or text; each may be left out; ids without a label are ignored");
+  add("ogb", po::value<std::string>()->value_name("DIR"),
+      "folder of a node-property data set of OGB as fetched, raw/ and split/ inside, in place of --edges, --features, "
+      "--nodes, --labels and --split");
   add("order", po::value<std::string>()->value_name("ORDER")->default_value("none"), "order of nodes inside the store");
   add("standardize", po::bool_switch(),
       "columns to mean 0 and deviation 1, then the largest row norm to 1; for comparisons: certificates do not hold");

@@ -17,11 +17,6 @@ constexpr std::string_view kZstdMagic = "\x28\xb5\x2f\xfd";
 constexpr std::string_view kZipMagic = "PK\x03\x04";
 constexpr std::string_view kEmptyZipMagic = "PK\x05\x06";
 
-std::filesystem::path display_name(const InputFile& file) {
-  if (!file.member.empty()) return file.path.string() + "[" + file.member + "]";
-  return file.path == "-" ? "standard input" : file.path;
-}
-
 bool is_compressed_suffix(const std::filesystem::path& suffix) {
   return suffix == ".gz" || suffix == ".zst";
 }
@@ -36,6 +31,11 @@ void require_suffix_matches(const InputFile& file, const std::filesystem::path& 
 }
 
 }  // namespace
+
+std::filesystem::path display_name(const InputFile& file) {
+  if (!file.member.empty()) return file.path.string() + "[" + file.member + "]";
+  return file.path == "-" ? "standard input" : file.path;
+}
 
 ByteSource::ByteSource(const InputFile& file) : name_(display_name(file)), buffer_(kBufferBytes) {
   if (!file.member.empty()) {

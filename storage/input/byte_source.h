@@ -19,6 +19,9 @@ struct InputFile {
   std::string member;  ///< empty: the whole file; else the member's name, with or without its ".npy"
 };
 
+/// For messages: the path, "standard input", or "path[member]".
+[[nodiscard]] std::filesystem::path display_name(const InputFile& file);
+
 /// Buffered bytes. Gzip and zstd are recognised by their first bytes and decoded; a file named .gz or .zst that is not
 /// one is an error, since a file cut off in its first bytes looks like that. Not thread-safe.
 ///
@@ -33,7 +36,7 @@ class ByteSource {
   ByteSource(ByteSource&&) noexcept;
   ByteSource& operator=(ByteSource&&) = delete;
 
-  /// For messages: the path, "standard input", or "path[member]".
+  /// What display_name() says.
   [[nodiscard]] const std::filesystem::path& name() const noexcept { return name_; }
   /// Whether constructing another source from the same InputFile gives the same bytes (false for pipes).
   [[nodiscard]] bool reopenable() const noexcept { return reopenable_; }

@@ -239,8 +239,12 @@ std::unique_ptr<FeatureReader> open_csr_archive(const std::filesystem::path& pat
 
 }  // namespace
 
-std::unique_ptr<FeatureReader> open_features(const InputFile& file) {
-  if (!file.member.empty() || !is_zip(file.path)) return open_npy_features(NpyReader(file));
+std::unique_ptr<FeatureReader> open_features(const InputFile& file, std::optional<std::uint64_t> rows) {
+  if (!file.member.empty() || !is_zip(file.path)) {
+    ByteSource source(file);
+    if (rows && !is_npy(file, source)) return open_text_features(std::move(source), *rows);
+    return open_npy_features(NpyReader(std::move(source)));
+  }
   const std::vector<std::string> members = npz_members(file.path);
   const auto has = [&](std::string_view name) {
     return std::find(members.begin(), members.end(), name) != members.end();

@@ -12,6 +12,7 @@ namespace unweave {
 
 namespace {
 
+constexpr double kLargest = std::numeric_limits<float>::max();
 constexpr std::size_t kGrowth = std::size_t{1} << 16;  // values; memory follows what the file really holds
 
 void require_matrix(const NpyReader& array) {
@@ -68,6 +69,7 @@ class TextFeatures final : public FeatureReader {
   /// The next row that is no comment; empty at the end. `expected` columns, 0 for any number.
   static std::vector<double> read_row(LineReader& lines, std::uint64_t expected) {
     std::vector<double> row;
+    row.reserve(static_cast<std::size_t>(expected));
     std::string_view line;
     while (lines.next(line)) {
       Fields fields(line);
@@ -76,15 +78,16 @@ class TextFeatures final : public FeatureReader {
         double value = 0;
         Fields copy = fields;
         const std::errc error = fields.number(value);
-        if (error != std::errc()) {
+        // Also for numbers that only float64 holds, but not for an infinity that the text spells out.
+        if (error != std::errc() || (std::abs(value) > kLargest && std::isfinite(value))) {
           throw InputError(lines.name(), lines.place() + ", column " + std::to_string(row.size()),
-                           quote_for_message(copy.take()) + " is not a number that fits float64",
+                           quote_for_message(copy.take()) + " is not a number that fits float32",
                            "give numbers only; put # before a header line");
         }
         if (!std::isfinite(value)) {
           throw_bad_value(lines.name(), lines.place() + ", column " + std::to_string(row.size()), value);
         }
-        row.push_back(value);
+        row.push_back(static_cast<double>(static_cast<float>(value)));
       }
       if (fields.after_comma() || (expected > 0 && row.size() != expected)) {
         throw InputError(lines.name(), lines.place(),
@@ -158,7 +161,11 @@ std::unique_ptr<FeatureReader> open_npy_features(NpyReader array) {
 }
 
 std::unique_ptr<FeatureReader> open_text_features(const InputFile& file, std::uint64_t rows) {
-  LineReader lines{ByteSource(file)};
+  return open_text_features(ByteSource(file), rows);
+}
+
+std::unique_ptr<FeatureReader> open_text_features(ByteSource source, std::uint64_t rows) {
+  LineReader lines(std::move(source));
   std::vector<double> first = TextFeatures::read_row(lines, 0);
   check_feature_shape(lines.name(), rows, first.size());
   return std::make_unique<TextFeatures>(std::move(lines), rows, std::move(first));

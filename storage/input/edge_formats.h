@@ -7,11 +7,11 @@
 
 namespace unweave {
 
-/// Each takes `source` at byte 0; ids must be below `limit`.
+/// Each takes `source` at byte 0; ids must be below `limit` or, for arrays, as the options say.
 [[nodiscard]] std::unique_ptr<EdgeReader> open_text_edges(ByteSource source, std::uint64_t limit);
 [[nodiscard]] std::unique_ptr<EdgeReader> open_matrix_market_edges(ByteSource source, std::uint64_t limit);
 /// `file` is what `source` was made from.
-[[nodiscard]] std::unique_ptr<EdgeReader> open_npy_edges(ByteSource source, const InputFile& file, std::uint64_t limit,
-                                                         const std::filesystem::path& temp_dir);
+[[nodiscard]] std::unique_ptr<EdgeReader> open_npy_edges(ByteSource source, const InputFile& file,
+                                                         const EdgeOptions& options);
 
 }  // namespace unweave

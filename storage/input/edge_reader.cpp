@@ -9,8 +9,8 @@ namespace unweave {
 
 std::unique_ptr<EdgeReader> open_edges(const InputFile& file, const EdgeOptions& options) {
   ByteSource source(file);
+  if (is_npy(file, source)) return open_npy_edges(std::move(source), file, options);
   const std::uint64_t limit = id_limit(options.num_nodes);
-  if (is_npy(file, source)) return open_npy_edges(std::move(source), file, limit, options.temp_dir);
   constexpr std::string_view kBanner = "%%MatrixMarket";
   const std::string_view head = source.peek(kBanner.size());
   if (head.starts_with(kBanner) || uncompressed_extension(file.path) == ".mtx") {

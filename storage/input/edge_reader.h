@@ -25,6 +25,9 @@ class EdgeReader {
   /// Throws InputError naming line or element, DataError from the bytes below.
   virtual std::size_t read(std::span<Edge> out) = 0;
 
+  /// How many edges read() gives in all, where the file says so at its beginning (arrays do).
+  [[nodiscard]] virtual std::optional<std::uint64_t> count() const { return std::nullopt; }
+
   /// The number of nodes that the file itself declares (Matrix Market does).
   [[nodiscard]] virtual std::optional<std::uint64_t> declared_nodes() const { return std::nullopt; }
 };
@@ -32,6 +35,7 @@ class EdgeReader {
 struct EdgeOptions {
   std::optional<std::uint64_t> num_nodes;                                   ///< ids must be below it
   std::filesystem::path temp_dir = std::filesystem::temp_directory_path();  ///< for a 2 x m array from a pipe
+  bool two_rows = false;  ///< an array is 2 x m: 2 x 2 too, and m x 2 is an error
 };
 
 /// Opens edges, the format recognised by the first bytes (after gzip or zstd) or by the name (.npy, .mtx):

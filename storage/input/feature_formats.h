@@ -10,6 +10,7 @@
 namespace unweave {
 
 [[nodiscard]] std::unique_ptr<FeatureReader> open_npy_features(NpyReader array);
+[[nodiscard]] std::unique_ptr<FeatureReader> open_text_features(ByteSource source, std::uint64_t rows);
 
 /// "row 3, column 5", both from 0.
 [[nodiscard]] std::string feature_place(std::uint64_t row, std::uint64_t column);

@@ -52,8 +52,10 @@ class FeatureReader {
 
 /// One file: a dense `.npy` N x F of any number type in C order; an `.npz` with a CSR matrix under scipy's names (data,
 /// indices, indptr, shape) or Shchur's (attr_data, attr_indices, attr_indptr, attr_shape); an `.npz` with one dense
-/// array, arr_0, or the member that `file` names.
-[[nodiscard]] std::unique_ptr<FeatureReader> open_features(const InputFile& file);
+/// array, arr_0, or the member that `file` names. Any other file is text, as open_text_features() reads it, if `rows`
+/// says how many rows it has.
+[[nodiscard]] std::unique_ptr<FeatureReader> open_features(const InputFile& file,
+                                                           std::optional<std::uint64_t> rows = std::nullopt);
 
 /// A CSR matrix in separate arrays; without `values`, each entry is 1.
 struct CsrFiles {
@@ -63,8 +65,9 @@ struct CsrFiles {
 };
 [[nodiscard]] std::unique_ptr<FeatureReader> open_csr_features(const CsrFiles& files, std::uint64_t columns);
 
-/// Dense text: one row a line, numbers separated by commas, tabs or blanks; `#` starts a comment line. The number of
-/// columns is that of the first row, the number of rows is declared by the caller.
+/// Dense text: one row a line, numbers separated by commas, tabs or blanks, each rounded to float32, as an array of the
+/// same text would hold it; `#` starts a comment line. The number of columns is that of the first row, the number of rows
+/// is declared by the caller.
 [[nodiscard]] std::unique_ptr<FeatureReader> open_text_features(const InputFile& file, std::uint64_t rows);
 
 }  // namespace unweave

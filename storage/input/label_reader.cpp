@@ -88,7 +88,8 @@ class NpyLabels final : public LabelReader {
 
 class TextLabels final : public LabelReader {
  public:
-  TextLabels(ByteSource source, std::uint64_t classes) : lines_(std::move(source)), classes_(classes) {}
+  TextLabels(ByteSource source, std::uint64_t classes, EmptyLine empty_line)
+      : lines_(std::move(source)), classes_(classes), empty_line_(empty_line) {}
 
   std::size_t read(std::span<std::int32_t> out) override {
     std::size_t count = 0;
@@ -96,12 +97,16 @@ class TextLabels final : public LabelReader {
     while (count < out.size() && lines_.next(line)) {
       Fields fields(line);
       if (fields.first() == '#') continue;
-      if (fields.at_end()) {
-        if (empty_line_ == 0) empty_line_ = lines_.number();
+      if (empty_line_ == EmptyLine::kUnlabelled && (fields.at_end() || line == kQuotedNothing)) {
+        out[count++] = kNone;
         continue;
       }
-      if (empty_line_ != 0) {
-        throw InputError(lines_.name(), "line " + std::to_string(empty_line_), "an empty line among the labels",
+      if (fields.at_end()) {
+        if (first_empty_ == 0) first_empty_ = lines_.number();
+        continue;
+      }
+      if (first_empty_ != 0) {
+        throw InputError(lines_.name(), "line " + std::to_string(first_empty_), "an empty line among the labels",
                          "write -1 for a node without a label");
       }
       out[count++] = parse(fields);
@@ -114,17 +119,10 @@ class TextLabels final : public LabelReader {
     const Fields start = fields;
     std::int64_t label = 0;
     const std::errc error = fields.number(label);
-    if (error != std::errc()) {
-      const std::string_view text = fields.take();
-      if (error == std::errc::result_out_of_range) {
-        throw_bad_label(lines_.name(), lines_.place(), std::string(text), classes_);
-      }
-      if (text != "nan" && text != "NaN") {
-        throw InputError(lines_.name(), lines_.place(), quote_for_message(text) + " is not a label",
-                         "labels are classes 0, 1, 2, ...; nan or -1 for none; put # before a header line");
-      }
-      label = kNone;
+    if (error == std::errc::result_out_of_range) {
+      throw_bad_label(lines_.name(), lines_.place(), std::string(fields.take()), classes_);
     }
+    if (error != std::errc()) label = parse_real(fields);
     if (!fields.at_end() || fields.after_comma()) {
       throw InputError(lines_.name(), lines_.place(),
                        "wrong column count: " + std::to_string(Fields(start).count()) + " instead of 1",
@@ -136,9 +134,30 @@ class TextLabels final : public LabelReader {
     return static_cast<std::int32_t>(label);
   }
 
+  /// A label with a decimal point, or none.
+  std::int64_t parse_real(Fields& fields) const {
+    Fields start = fields;
+    double value = 0;
+    const std::errc error = fields.number(value);
+    if (error == std::errc() && std::isnan(value)) return kNone;
+    const std::string_view text = start.take();
+    if (error != std::errc() || value != std::floor(value)) {
+      throw InputError(lines_.name(), lines_.place(), quote_for_message(text) + " is not a label",
+                       "labels are classes 0, 1, 2, ...; nan or -1 for none; put # before a header line");
+    }
+    if (!(value >= kNone && value < static_cast<double>(classes_))) {
+      throw_bad_label(lines_.name(), lines_.place(), std::string(text), classes_);
+    }
+    return static_cast<std::int64_t>(value);
+  }
+
+  // How Python writes a row of one empty column.
+  static constexpr std::string_view kQuotedNothing = "\"\"";
+
   LineReader lines_;
   std::uint64_t classes_;
-  std::uint64_t empty_line_ = 0;  // the first one, allowed only at the end of the file
+  EmptyLine empty_line_;
+  std::uint64_t first_empty_ = 0;  // line of the first empty line where it is a mistake, except at the end of the file
 };
 
 std::vector<NodeId> read_npy_ids(NpyReader array, std::uint64_t limit) {
@@ -178,11 +197,12 @@ std::vector<NodeId> read_text_ids(LineReader lines, std::uint64_t limit) {
 
 }  // namespace
 
-std::unique_ptr<LabelReader> open_labels(const InputFile& file, std::optional<std::uint64_t> classes) {
+std::unique_ptr<LabelReader> open_labels(const InputFile& file, std::optional<std::uint64_t> classes,
+                                         EmptyLine empty_line) {
   ByteSource source(file);
   const std::uint64_t limit = std::min(classes.value_or(kMostClasses), kMostClasses);
   if (is_npy(file, source)) return std::make_unique<NpyLabels>(NpyReader(std::move(source)), limit);
-  return std::make_unique<TextLabels>(std::move(source), limit);
+  return std::make_unique<TextLabels>(std::move(source), limit, empty_line);
 }
 
 std::vector<NodeId> read_node_ids(const InputFile& file, std::optional<std::uint64_t> num_nodes) {

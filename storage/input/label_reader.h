@@ -30,10 +30,14 @@ class LabelReader {
   [[nodiscard]] virtual std::optional<std::uint64_t> count() const { return std::nullopt; }
 };
 
+/// What an empty line among labels means. Where it is a mistake, empty lines may still end the file.
+enum class EmptyLine : std::uint8_t { kMistake, kUnlabelled };
+
 /// Opens labels: `.npy` of any integer type, or floats that are whole numbers or NaN (none), [N] or [N, 1]; else text,
-/// one label a line, `#` comments, "nan" or -1 for none. Without `classes`, labels reach 2^31 - 1.
+/// one label a line ("3" or "3.0"), `#` comments, "nan" or -1 for none. Without `classes`, labels reach 2^31 - 1.
 [[nodiscard]] std::unique_ptr<LabelReader> open_labels(const InputFile& file,
-                                                       std::optional<std::uint64_t> classes = std::nullopt);
+                                                       std::optional<std::uint64_t> classes = std::nullopt,
+                                                       EmptyLine empty_line = EmptyLine::kMistake);
 
 /// Reads a list of node ids (a split) in the file's order, repeats included: `.npy` of integers, [k] or [k, 1]; else
 /// text, one id a line, `#` comments and empty lines skipped. Throws as open_edges() does.

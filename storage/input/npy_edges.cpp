@@ -43,6 +43,8 @@ class PairEdges final : public EdgeReader {
     return count;
   }
 
+  [[nodiscard]] std::optional<std::uint64_t> count() const override { return array_.header().elements / 2; }
+
  private:
   NpyReader array_;
   std::uint64_t limit_;
@@ -72,6 +74,8 @@ class TwoRowEdges final : public EdgeReader {
     }
     return count;
   }
+
+  [[nodiscard]] std::optional<std::uint64_t> count() const override { return first_.header().elements / 2; }
 
  private:
   NpyReader first_;
@@ -104,6 +108,8 @@ class SpooledRowEdges final : public EdgeReader {
     return count;
   }
 
+  [[nodiscard]] std::optional<std::uint64_t> count() const override { return array_.header().elements / 2; }
+
  private:
   NpyReader array_;
   SpoolFile spool_;
@@ -115,20 +121,20 @@ class SpooledRowEdges final : public EdgeReader {
 
 }  // namespace
 
-std::unique_ptr<EdgeReader> open_npy_edges(ByteSource source, const InputFile& file, std::uint64_t limit,
-                                           const std::filesystem::path& temp_dir) {
+std::unique_ptr<EdgeReader> open_npy_edges(ByteSource source, const InputFile& file, const EdgeOptions& options) {
+  const std::uint64_t limit = id_limit(options.num_nodes);
   NpyReader array(std::move(source));
   array.require_integers("node ids");
   const std::vector<std::uint64_t>& shape = array.header().shape;
-  const bool tall = shape.size() == 2 && shape[1] == 2;  // 2 x 2 is read as m x 2
+  const bool tall = shape.size() == 2 && shape[1] == 2 && !options.two_rows;  // 2 x 2 is read as m x 2
   const bool wide = shape.size() == 2 && shape[0] == 2 && !tall;
   if (!tall && !wide) {
     throw InputError(array.name(), ".npy header", "shape " + array.header().shape_text() + " is not a list of edges",
-                     "give an array of shape (m, 2) or (2, m)");
+                     options.two_rows ? "give an array of shape (2, m)" : "give an array of shape (m, 2) or (2, m)");
   }
   if (tall != array.header().fortran_order) return std::make_unique<PairEdges>(std::move(array), limit);
   if (array.reopenable()) return std::make_unique<TwoRowEdges>(std::move(array), file, limit);
-  return std::make_unique<SpooledRowEdges>(std::move(array), limit, temp_dir);
+  return std::make_unique<SpooledRowEdges>(std::move(array), limit, options.temp_dir);
 }
 
 }  // namespace unweave
