@@ -35,8 +35,8 @@ struct ImportOptions {
   EmptyLine empty_label = EmptyLine::kMistake;
 };
 
-/// Builds a store in the folder `store`, which is missing or empty. Nodes: as declared, else rows of the features, else
-/// of the labels, else what a Matrix Market header says, else the largest id + 1. Classes: as declared, else the largest
+/// Builds a store in the folder `store`, which is missing or empty. Nodes: as declared or stated, else rows of the
+/// features, else of the labels, else what a Matrix Market header says, else the largest id + 1. Classes: as declared, else the largest
 /// label + 1. Equal contents give equal files, whatever the order of the edges, the budget and the threads.
 ///
 /// No step holds the edges: they are sorted in a part of the budget and temporary files inside `store`.

@@ -23,6 +23,7 @@ std::vector<Edge> read_edges(const InputFile& file, const EdgeOptions& options =
   while (const std::size_t count = reader->read(buffer)) {
     edges.insert(edges.end(), buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(count));
   }
+  if (reader->count()) CHECK(*reader->count() == edges.size());
   return edges;
 }
 
@@ -145,6 +146,27 @@ TEST_SUITE("unit") {
     for (const std::string shape : {"(0, 2)", "(2, 0)"}) {
       CHECK(read_edges({write_file(dir / "e.npy", npy<std::int64_t>("<i8", shape, {})), ""}).empty());
     }
+  }
+
+  TEST_CASE("npy: arrays know their number of edges; where two rows are asked for, 2 x 2 is two rows, m x 2 an error") {
+    const TempDir dir;
+    const std::vector<std::int64_t> four = {1, 2, 3, 4};
+    EdgeOptions options;
+    options.two_rows = true;
+    for (const bool fortran : {false, true}) {
+      const InputFile file{write_file(dir / "e.npy", npy("<i8", "(2, 2)", four, fortran)), ""};
+      const std::vector<Edge> rows = {{1, 3}, {2, 4}};
+      const std::vector<Edge> pairs = {{1, 2}, {3, 4}};
+      CHECK(read_edges(file, options) == (fortran ? pairs : rows));
+      CHECK(open_edges(file, options)->count() == 2);
+      CHECK(open_edges(file)->count() == 2);
+    }
+    const InputFile zip{write_zip(dir / "e.npz", {{"edge_index.npy", npy("<i8", "(2, 2)", four)}}, true), "edge_index"};
+    CHECK(read_edges(zip, options) == std::vector<Edge>{{1, 3}, {2, 4}});
+    const InputFile tall{write_file(dir / "t.npy", npy("<i8", "(1, 2)", std::vector<std::int64_t>{1, 2})), ""};
+    CHECK(open_edges(tall)->count() == 1);
+    check_message(message_of<InputError>([&] { (void)open_edges(tall, options); }), {"t.npy", "(1, 2)", "(2, m)"});
+    CHECK(!open_edges({write_file(dir / "e.txt", "0 1\n"), ""})->count());
   }
 
   TEST_CASE("npy: what is wrong is named with its element") {

@@ -267,13 +267,19 @@ TEST_SUITE("unit") {
     };
     for (const std::size_t max_values : {1, 4, 100}) {
       write_file(path, gzipped("# head\n1,2.5\n-3e-2, 4\r\n5 6"));
-      CHECK(read_matrix(*open_text_features({path, ""}, 3), max_values) == Matrix{{1, 2.5}, {-0.03, 4}, {5, 6}});
+      CHECK(read_matrix(*open_text_features({path, ""}, 3), max_values) == Matrix{{1, 2.5}, {-0.03F, 4}, {5, 6}});
+      CHECK(read_matrix(*open_features({path, ""}, 3), max_values) == Matrix{{1, 2.5}, {-0.03F, 4}, {5, 6}});
     }
+    check_message(message_of<InputError>([&] { (void)open_features({path, ""}); }), {"x.csv.gz", "not a .npy array"});
+    write_file(path, gzipped("3.4028234e38,1e-60\n"));
+    CHECK(read_matrix(*open_text_features({path, ""}, 1), 4) == Matrix{{std::numeric_limits<float>::max(), 0}});
     check_message(error("1,2\n3\n", 2), {"x.csv.gz", "line 2", "wrong column count: 1 instead of 2"});
     check_message(error("1,2\n3,4,\n", 2), {"line 2", "wrong column count: 3 instead of 2"});
     check_message(error("1,2\n3,nan\n", 2), {"line 2, column 1", "NaN"});
     check_message(error("1,2\n3,inf\n", 2), {"line 2, column 1", "infinite"});
     check_message(error("1,2\n3,1e999\n", 2), {"line 2, column 1", "'1e999'"});
+    check_message(error("1,2\n3,-1e39\n", 2), {"line 2, column 1", "'-1e39'", "float32"});
+    check_message(error("1,2\n3,,4\n", 2), {"line 2, column 1", "''"});
     check_message(error("a,b\n1,2\n", 1), {"line 1, column 0", "'a'"});
     check_message(error("1,2\n", 2), {"after line 1", "1 of 2 rows"});
     check_message(error("1,2\n3,4\n", 1), {"line 2", "more than the 1 rows"});

@@ -48,6 +48,26 @@ TEST_SUITE("unit") {
     CHECK(read_labels({zip, "labels"}) == std::vector<std::int32_t>{7});
   }
 
+  TEST_CASE("labels as text: whole numbers with a point, and empty lines where they are nodes without a label") {
+    const TempDir dir;
+    const auto path = dir / "y";
+    CHECK(read_labels({write_file(path, "3.0\nNaN\n0\n2e0\n2.\n"), ""}, 4) == kLabels);
+    CHECK(read_labels({write_file(path, "3\n-1.0\n0\n2\n2"), ""}) == kLabels);
+    for (const std::string none : {"", "\r", " ", "\"\"", "nan", "-1", "# what\n"}) {
+      CAPTURE(none);
+      write_file(path, "3\n" + none + "\n0\n2\n2\n");
+      const auto reader = open_labels({path, ""}, 4, EmptyLine::kUnlabelled);
+      std::vector<std::int32_t> labels(9);
+      labels.resize(reader->read(labels));
+      CHECK(labels == kLabels);
+    }
+    write_file(path, "\n");
+    std::vector<std::int32_t> one(9);
+    CHECK(open_labels({path, ""}, 4, EmptyLine::kUnlabelled)->read(one) == 1);
+    CHECK(one[0] == LabelReader::kNone);
+    CHECK(open_labels({path, ""}, 4)->read(one) == 0);
+  }
+
   TEST_CASE("labels: what is wrong is named with line or element") {
     const TempDir dir;
     const auto wrong = [&](const std::string& bytes, std::optional<std::uint64_t> classes,
@@ -72,6 +92,12 @@ TEST_SUITE("unit") {
     wrong("0\n1 2\n", {}, {"line 2", "wrong column count: 2"});
     wrong("0\n1,\n", {}, {"line 2", "wrong column count: 2"});
     wrong("label\n1\n", {}, {"line 1", "'label'"});
+    wrong("0\n1.5\n", {}, {"line 2", "'1.5'"});
+    wrong("0\n4.0\n", 4, {"line 2", "label 4.0", "0..3"});
+    wrong("0\n-2.0\n", {}, {"line 2", "label -2.0"});
+    wrong("0\ninf\n", {}, {"line 2", "label inf"});
+    wrong("0\n1.0 2\n", {}, {"line 2", "wrong column count: 2"});
+    wrong("0\n\"\"\n", {}, {"line 2", "not a label"});
   }
 
   TEST_CASE("ids of a split: arrays and text, in the file's order") {
