@@ -36,8 +36,9 @@ struct ImportOptions {
 };
 
 /// Builds a store in the folder `store`, which is missing or empty. Nodes: as declared or stated, else rows of the
-/// features, else of the labels, else what a Matrix Market header says, else the largest id + 1. Classes: as declared, else the largest
-/// label + 1. Equal contents give equal files, whatever the order of the edges, the budget and the threads.
+/// features, else of the labels, else what a Matrix Market header says, else the largest id + 1. Classes: as declared,
+/// else the largest label + 1. Equal contents give equal files, whatever the order of the edges, the budget and the
+/// threads.
 ///
 /// No step holds the edges: they are sorted in a part of the budget and temporary files inside `store`.
 /// On any error nothing is left. Throws UsageError for options that do not fit together, InputError and DataError for
