@@ -258,6 +258,10 @@ void encode_block(Counts counts, std::span<const NodeId> targets, std::vector<st
   out.insert(out.end(), frame.begin(), frame.end());
 }
 
+bool uses_zstd(Bytes bytes) noexcept {
+  return !bytes.empty() && bytes[0] == static_cast<std::byte>(Encoding::kZstd);
+}
+
 void decode_block(Bytes bytes, Counts counts, NodeId num_nodes, NodeId* targets) {
   assert(counts.size() <= kBlockNodes);
   Reader reader(bytes);
