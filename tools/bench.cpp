@@ -127,7 +127,7 @@ Json decode_json(const DecodeBench& result) {
           {"random_lists_per_second", rate_json(result.lists)},
           {"random_list_mean_arcs", result.mean_list_arcs},
           {"random_list_mean_block_bytes", result.mean_list_block_bytes},
-          {"encode_arcs_per_second", result.encode}};
+          {"encode_arcs_per_second", rate_json(result.encode)}};
 }
 
 void print_decode(const DecodeBench& result, std::ostream& out) {
@@ -155,7 +155,7 @@ void print_decode(const DecodeBench& result, std::ostream& out) {
   add("ratio to memory", result.ratio_to(result.memory_sum));
   add("ratio to cache", result.ratio_to(result.cache_sum));
   add("lists of random nodes", result.lists);
-  rates.add_row({"arcs encoded", number_text(result.encode), ""});
+  add("arcs encoded", result.encode);
   rates.print(out);
 }
 

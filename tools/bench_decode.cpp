@@ -4,7 +4,8 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <limits>
+#include <functional>
+#include <span>
 #include <vector>
 
 #include "algorithms/counter_random.h"
@@ -22,7 +23,7 @@ constexpr std::size_t kPlainIds = std::size_t{1} << 26;
 /// 16 KiB of ids; twice that is read, which every first-level data cache holds.
 constexpr std::size_t kCachedIds = std::size_t{1} << 12;
 /// A run goes over small stores several times until it has decoded so many arcs.
-constexpr std::uint64_t kMinRunArcs = std::uint64_t{1} << 23;
+constexpr std::uint64_t kMinRunArcs = std::uint64_t{1} << 25;
 constexpr std::size_t kRandomLists = std::size_t{1} << 18;
 constexpr std::size_t kPieceArcs = std::size_t{1} << 18;  // as `import` hands lists to encode_lists
 
@@ -40,41 +41,38 @@ std::uint32_t sum_of(const NodeId* ids, std::size_t count) {
   return a + b + c + d;
 }
 
-/// Items of work, all of which one run visits `rounds` times, and what a round counts for in the rate.
-struct Run {
+/// One thing to measure: body(first, last) on pieces of [0, items) returns a sum of what it has seen, which keeps
+/// compilers from dropping the work.
+struct Task {
   std::size_t items;
-  std::size_t grain;  ///< most items of a piece
-  std::uint64_t rounds;
-  double work;
+  std::size_t grain;     ///< most items of a piece
+  std::uint64_t rounds;  ///< over all items, in one run
+  double work;           ///< of a round, in the unit of the rate
+  std::function<std::uint32_t(std::size_t first, std::size_t last)> body;
+  BenchRate rate{};       ///< of the best run
+  std::uint32_t sum = 0;  ///< of a round
 };
 
-/// Rate of the best of several runs of body(first, last) -> sum over pieces of the items. `sum` becomes the total of a
-/// round, which keeps compilers from dropping the work.
-template <class Body>
-double best_rate(const Run& run, int repeats, std::uint32_t& sum, const Body& body) {
-  double best = std::numeric_limits<double>::max();
-  for (int repeat = -1; repeat < repeats; ++repeat) {  // the first one warms up
-    const std::uint64_t rounds = repeat < 0 ? 1 : run.rounds;
-    const auto start = std::chrono::steady_clock::now();
-    for (std::uint64_t round = 0; round < rounds; ++round) {
-      std::atomic<std::uint32_t> total = 0;
-      parallel_ranges(0, run.items, run.grain,
-                      [&](std::size_t first, std::size_t last) { total += body(first, last); });
-      sum = total;
-    }
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    if (repeat >= 0) best = std::min(best, seconds / static_cast<double>(rounds));
+double run_rate(Task& task, std::uint64_t rounds) {
+  const auto start = std::chrono::steady_clock::now();
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    std::atomic<std::uint32_t> total = 0;
+    parallel_ranges(0, task.items, task.grain,
+                    [&](std::size_t first, std::size_t last) { total += task.body(first, last); });
+    task.sum = total;
   }
-  return run.work / best;
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  return task.work * static_cast<double>(rounds) / seconds.count();
 }
 
-template <class Body>
-BenchRate rate(const Run& run, int repeats, std::uint32_t& sum, const Body& body) {
-  BenchRate result;
-  result.all = best_rate(run, repeats, sum, body);
-  const ThreadLimit single(1);
-  result.one = best_rate(run, repeats, sum, body);
-  return result;
+/// Runs all tasks in turn, again and again, so that a busy moment of the machine does not hit one of them alone.
+void measure(std::span<Task*> tasks, int repeats) {
+  for (Task* const task : tasks) run_rate(*task, 1);  // warms up
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+    for (Task* const task : tasks) task->rate.all = std::max(task->rate.all, run_rate(*task, task->rounds));
+    const ThreadLimit single(1);
+    for (Task* const task : tasks) task->rate.one = std::max(task->rate.one, run_rate(*task, task->rounds));
+  }
 }
 
 /// The shards of a store as one sequence of blocks.
@@ -130,81 +128,103 @@ class Shards {
   std::vector<Shard> shards_;
 };
 
-/// The store's first lists, uncompressed, and after them the same again until `ids` is full.
+/// Room for one block or list that stays in cache.
+NodeId* buffer_of(std::vector<NodeId>& buffer, std::size_t arcs) {
+  if (buffer.size() < arcs + kDecodeSlack) buffer.resize(arcs + kDecodeSlack);
+  return buffer.data();
+}
+
+/// The store's first lists, uncompressed, and after them the same again until all kPlainIds ids are there.
 struct PlainLists {
   std::vector<std::uint32_t> counts;  ///< whole blocks
-  std::vector<NodeId> ids;
+  HugeBuffer memory;
   std::size_t arcs = 0;  ///< sum of counts
+  [[nodiscard]] const NodeId* ids() const noexcept { return memory.as<NodeId>(); }
 };
 
-PlainLists plain_lists(const Shards& shards) {
+PlainLists plain_lists(const Shards& shards, MemoryBudget& budget) {
   PlainLists lists;
+  lists.memory = HugeBuffer(sizeof(NodeId) * kPlainIds, budget, "lists of the benchmark");
+  auto* const ids = lists.memory.as<NodeId>();
   std::vector<NodeId> buffer;
   for (std::size_t block = 0; block < shards.num_blocks(); ++block) {
     const std::size_t arcs = shards.block_arcs(block);
-    if (lists.ids.size() + arcs > kPlainIds) break;
-    if (buffer.size() < arcs + kDecodeSlack) buffer.resize(arcs + kDecodeSlack);
-    if (lists.ids.empty()) lists.ids.reserve(kPlainIds);
-    shards.decode(block, buffer.data());
-    lists.ids.insert(lists.ids.end(), buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(arcs));
+    if (lists.arcs + arcs > kPlainIds) break;
+    NodeId* const block_ids = buffer_of(buffer, arcs);
+    shards.decode(block, block_ids);
+    std::copy_n(block_ids, arcs, ids + lists.arcs);
+    lists.arcs += arcs;
     const std::size_t first = block * kBlockNodes;
     for (std::size_t node = first; node < std::min<std::size_t>(first + kBlockNodes, shards.nodes()); ++node)
       lists.counts.push_back(shards.count(static_cast<NodeId>(node)));
   }
-  lists.arcs = lists.ids.size();
-  lists.ids.resize(kPlainIds);
   for (std::size_t i = lists.arcs; i < kPlainIds; ++i)
-    lists.ids[i] = lists.arcs > 0 ? lists.ids[i - lists.arcs] : static_cast<NodeId>(i);
+    ids[i] = lists.arcs > 0 ? ids[i - lists.arcs] : static_cast<NodeId>(i);
   return lists;
 }
 
-BenchRate decode_rate(const Shards& shards, const DecodeBenchOptions& options, DecodeBench& out) {
-  const Run run{shards.num_blocks(), 256, 1 + kMinRunArcs / out.arcs, static_cast<double>(out.arcs)};
-  return rate(run, options.repeats, out.id_sum, [&](std::size_t first, std::size_t last) {
-    std::vector<NodeId> buffer;
-    std::uint32_t sum = 0;
-    for (std::size_t block = first; block < last; ++block) {
-      const std::size_t arcs = shards.block_arcs(block);
-      if (buffer.size() < arcs + kDecodeSlack) buffer.resize(arcs + kDecodeSlack);
-      shards.decode(block, buffer.data());
-      sum += sum_of(buffer.data(), arcs);
-    }
-    return sum;
-  });
+Task decode_task(const Shards& shards, ArcIndex all_arcs) {
+  return {shards.num_blocks(), 256, 1 + kMinRunArcs / all_arcs, static_cast<double>(all_arcs),
+          [&shards](std::size_t first, std::size_t last) {
+            std::vector<NodeId> buffer;
+            std::uint32_t sum = 0;
+            for (std::size_t block = first; block < last; ++block) {
+              const std::size_t arcs = shards.block_arcs(block);
+              NodeId* const ids = buffer_of(buffer, arcs);
+              shards.decode(block, ids);
+              sum += sum_of(ids, arcs);
+            }
+            return sum;
+          }};
 }
 
-BenchRate list_rate(const Shards& shards, const DecodeBenchOptions& options, DecodeBench& out) {
+/// Random nodes that have neighbours.
+std::vector<NodeId> random_nodes(const Shards& shards, std::uint64_t seed) {
   std::vector<NodeId> nodes;
-  std::uint64_t arcs = 0, bytes = 0;
   for (std::uint64_t i = 0; nodes.size() < kRandomLists; ++i) {
-    const auto node = static_cast<NodeId>(bits_below(random_bits(options.seed, i), shards.nodes()));
-    if (shards.count(node) == 0) continue;
-    nodes.push_back(node);
-    arcs += shards.count(node);
-    bytes += shards.block_bytes(node / kBlockNodes).size();
+    const auto node = static_cast<NodeId>(bits_below(random_bits(seed, i), shards.nodes()));
+    if (shards.count(node) > 0) nodes.push_back(node);
   }
-  out.mean_list_arcs = static_cast<double>(arcs) / kRandomLists;
-  out.mean_list_block_bytes = static_cast<double>(bytes) / kRandomLists;
-  std::uint32_t sum = 0;
-  return rate({kRandomLists, 1024, 1, kRandomLists}, options.repeats, sum, [&](std::size_t first, std::size_t last) {
-    std::vector<NodeId> buffer;
-    std::uint32_t piece_sum = 0;
-    for (std::size_t i = first; i < last; ++i) {
-      const std::size_t count = shards.count(nodes[i]);
-      if (buffer.size() < count + kDecodeSlack) buffer.resize(count + kDecodeSlack);
-      shards.of_node(nodes[i]).decode_node(nodes[i], buffer.data());
-      piece_sum += sum_of(buffer.data(), count);
-    }
-    return piece_sum;
-  });
+  return nodes;
 }
 
-/// Arcs a second on one thread.
-double encode_rate(const PlainLists& lists, int repeats) {
-  struct Piece {
-    std::span<const std::uint32_t> counts;
-    std::span<const NodeId> targets;
-  };
+Task list_task(const Shards& shards, const std::vector<NodeId>& nodes) {
+  return {nodes.size(), 1024, 1, static_cast<double>(nodes.size()),
+          [&shards, &nodes](std::size_t first, std::size_t last) {
+            std::vector<NodeId> buffer;
+            std::uint32_t sum = 0;
+            for (std::size_t i = first; i < last; ++i) {
+              const std::size_t count = shards.count(nodes[i]);
+              NodeId* const ids = buffer_of(buffer, count);
+              shards.of_node(nodes[i]).decode_node(nodes[i], ids);
+              sum += sum_of(ids, count);
+            }
+            return sum;
+          }};
+}
+
+Task memory_task(const PlainLists& lists) {
+  return {kPlainIds, 1 << 16, 1, static_cast<double>(kPlainIds),
+          [&lists](std::size_t first, std::size_t last) { return sum_of(lists.ids() + first, last - first); }};
+}
+
+Task cache_task(const PlainLists& lists) {
+  return {kPlainIds, 1 << 20, 1, static_cast<double>(kPlainIds), [&lists](std::size_t first, std::size_t last) {
+            std::uint32_t sum = 0;
+            // The place moves, so that a compiler cannot add up once and multiply.
+            for (std::size_t i = 0; first < last; first += kCachedIds, i = (i + 16) % kCachedIds)
+              sum += sum_of(lists.ids() + i, std::min(kCachedIds, last - first));
+            return sum;
+          }};
+}
+
+struct Piece {
+  std::span<const std::uint32_t> counts;
+  std::span<const NodeId> targets;
+};
+
+/// The lists as `import` hands them to encode_lists.
+std::vector<Piece> encoding_pieces(const PlainLists& lists) {
   std::vector<Piece> pieces;
   std::size_t begin = 0, from = 0, to = 0;
   for (std::size_t node = 0; node < lists.counts.size(); ++node) {
@@ -212,22 +232,24 @@ double encode_rate(const PlainLists& lists, int repeats) {
     const bool whole = (node + 1) % kBlockNodes == 0 && to - from >= kPieceArcs;
     if (!whole && node + 1 < lists.counts.size()) continue;
     pieces.push_back(
-        {std::span(lists.counts).subspan(begin, node + 1 - begin), std::span(lists.ids).subspan(from, to - from)});
+        {std::span(lists.counts).subspan(begin, node + 1 - begin), std::span(lists.ids() + from, to - from)});
     begin = node + 1;
     from = to;
   }
-  EncodedLists encoded;
-  std::uint32_t bytes = 0;
-  const ThreadLimit single(1);
-  return best_rate({pieces.size(), 1, 1 + kMinRunArcs / 4 / lists.arcs, static_cast<double>(lists.arcs)}, repeats,
-                   bytes, [&](std::size_t first, std::size_t last) {
-                     std::uint32_t sum = 0;
-                     for (std::size_t i = first; i < last; ++i) {
-                       encode_lists(pieces[i].counts, pieces[i].targets, encoded);
-                       sum += static_cast<std::uint32_t>(encoded.bytes.size());
-                     }
-                     return sum;
-                   });
+  return pieces;
+}
+
+Task encode_task(const PlainLists& lists, const std::vector<Piece>& pieces) {
+  return {pieces.size(), 1, 1 + kMinRunArcs / 8 / std::max<std::size_t>(1, lists.arcs), static_cast<double>(lists.arcs),
+          [&pieces](std::size_t first, std::size_t last) {
+            thread_local EncodedLists encoded;  // keeps its memory, as in a pipeline
+            std::uint32_t bytes = 0;
+            for (std::size_t i = first; i < last; ++i) {
+              encode_lists(pieces[i].counts, pieces[i].targets, encoded);
+              bytes += static_cast<std::uint32_t>(encoded.bytes.size());
+            }
+            return bytes;
+          }};
 }
 
 }  // namespace
@@ -240,25 +262,29 @@ DecodeBench run_bench_decode(const std::filesystem::path& store, const DecodeBen
   if (result.arcs == 0)
     throw UsageError(store.string() + ": has no edges, so there is nothing to decode; name a store that has some");
   result.threads = active_threads();
-  result.decode = decode_rate(shards, options, result);
-  result.lists = list_rate(shards, options, result);
+  const std::vector<NodeId> nodes = random_nodes(shards, options.seed);
+  double list_arcs = 0, block_bytes = 0;
+  for (const NodeId node : nodes) {
+    list_arcs += shards.count(node);
+    block_bytes += static_cast<double>(shards.block_bytes(node / kBlockNodes).size());
+  }
+  result.mean_list_arcs = list_arcs / static_cast<double>(nodes.size());
+  result.mean_list_block_bytes = block_bytes / static_cast<double>(nodes.size());
 
-  const Reservation memory = budget.reserve(
-      sizeof(NodeId) * kPlainIds + sizeof(std::uint32_t) * std::uint64_t{shards.nodes()}, "lists of the benchmark");
-  const PlainLists lists = plain_lists(shards);
-  std::uint32_t sum = 0;
-  result.memory_sum =
-      rate({kPlainIds, 1 << 16, 1, kPlainIds}, options.repeats, sum,
-           [&](std::size_t first, std::size_t last) { return sum_of(&lists.ids[first], last - first); });
-  result.cache_sum =
-      rate({kPlainIds, 1 << 20, 1, kPlainIds}, options.repeats, sum, [&](std::size_t first, std::size_t last) {
-        std::uint32_t piece_sum = 0;
-        // The place moves, so that a compiler cannot add up once and multiply.
-        for (std::size_t i = 0; first < last; first += kCachedIds, i = (i + 16) % kCachedIds)
-          piece_sum += sum_of(&lists.ids[i], std::min(kCachedIds, last - first));
-        return piece_sum;
-      });
-  if (lists.arcs > 0) result.encode = encode_rate(lists, options.repeats);
+  const Reservation counts_memory =
+      budget.reserve(sizeof(std::uint32_t) * std::uint64_t{shards.nodes()}, "degrees of the benchmark");
+  const PlainLists lists = plain_lists(shards, budget);
+  const std::vector<Piece> pieces = encoding_pieces(lists);
+  Task decode = decode_task(shards, result.arcs), memory = memory_task(lists), cache = cache_task(lists),
+       list = list_task(shards, nodes), encode = encode_task(lists, pieces);
+  std::array<Task*, 5> tasks{&decode, &memory, &cache, &list, &encode};
+  measure(tasks, options.repeats);
+  result.decode = decode.rate;
+  result.id_sum = decode.sum;
+  result.memory_sum = memory.rate;
+  result.cache_sum = cache.rate;
+  result.lists = list.rate;
+  result.encode = encode.rate;
   return result;
 }
 

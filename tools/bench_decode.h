@@ -42,7 +42,7 @@ struct DecodeBench {
   BenchRate lists;       ///< lists of random nodes with neighbours, each decoded alone
   double mean_list_arcs = 0;         ///< length of these lists
   double mean_list_block_bytes = 0;  ///< of the block that holds such a list: the most that is read for it
-  double encode = 0;                 ///< arcs, on one thread: encode_lists over the store's first lists
+  BenchRate encode;                  ///< arcs: encode_lists over the store's first lists
   std::uint32_t id_sum = 0;          ///< of all decoded ids, modulo 2^32
   /// decode over a limit.
   [[nodiscard]] BenchRate ratio_to(const BenchRate& limit) const {
@@ -50,9 +50,10 @@ struct DecodeBench {
   }
 };
 
-/// Measures the shards of `store` as its generation has them, without the requests since. Every figure is taken after a
-/// run that is not counted, so files come from the page cache as far as they fit there. Throws UsageError for a store
-/// without edges, ResourceError where 256 MiB and 4 bytes a node do not fit `budget`, DataError, FormatError.
+/// Measures the shards of `store` as its generation has them, without the requests since. What is measured runs in
+/// turn, after a run that is not counted, so files come from the page cache as far as they fit there. Throws UsageError
+/// for a store without edges, ResourceError where 256 MiB and 4 bytes a node do not fit `budget`, DataError,
+/// FormatError.
 [[nodiscard]] DecodeBench run_bench_decode(const std::filesystem::path& store, const DecodeBenchOptions& options,
                                            MemoryBudget& budget);
 
