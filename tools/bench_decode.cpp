@@ -204,12 +204,12 @@ Task list_task(const Shards& shards, const std::vector<NodeId>& nodes) {
 }
 
 Task memory_task(const PlainLists& lists) {
-  return {kPlainIds, 1 << 16, 1, static_cast<double>(kPlainIds),
+  return {kPlainIds, 1 << 16, 2, static_cast<double>(kPlainIds),
           [&lists](std::size_t first, std::size_t last) { return sum_of(lists.ids() + first, last - first); }};
 }
 
 Task cache_task(const PlainLists& lists) {
-  return {kPlainIds, 1 << 20, 1, static_cast<double>(kPlainIds), [&lists](std::size_t first, std::size_t last) {
+  return {kPlainIds, 1 << 20, 8, static_cast<double>(kPlainIds), [&lists](std::size_t first, std::size_t last) {
             std::uint32_t sum = 0;
             // The place moves, so that a compiler cannot add up once and multiply.
             for (std::size_t i = 0; first < last; first += kCachedIds, i = (i + 16) % kCachedIds)
