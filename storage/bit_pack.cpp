@@ -189,14 +189,22 @@ unsigned pack_width(std::span<const std::uint32_t> values) noexcept {
 }
 
 void pack(std::span<const std::uint32_t> values, unsigned width, std::vector<std::byte>& out) {
+  const std::size_t begin = out.size();
+  out.resize(begin + packed_bytes(values.size(), width));
+  std::byte* to = out.data() + begin;
   std::uint64_t pending = 0;
   unsigned pending_bits = 0;
   for (const std::uint32_t value : values) {
     pending |= std::uint64_t{value} << pending_bits;
-    for (pending_bits += width; pending_bits >= 8; pending_bits -= 8, pending >>= 8)
-      out.push_back(static_cast<std::byte>(pending & 0xFF));
+    pending_bits += width;
+    if (pending_bits >= 32) {
+      std::memcpy(to, &pending, sizeof(std::uint32_t));
+      to += sizeof(std::uint32_t);
+      pending >>= 32;
+      pending_bits -= 32;
+    }
   }
-  if (pending_bits > 0) out.push_back(static_cast<std::byte>(pending & 0xFF));
+  std::memcpy(to, &pending, (pending_bits + 7) / 8);
 }
 
 std::uint32_t unpack_one(std::span<const std::byte> run, unsigned width, std::size_t index) noexcept {

@@ -43,4 +43,7 @@ void decode_block(std::span<const std::byte> bytes, std::span<const std::uint32_
 void decode_list(std::span<const std::byte> bytes, std::span<const std::uint32_t> counts, std::size_t index,
                  NodeId num_nodes, NodeId* targets);
 
+/// Whether a block that has bytes is encoded by zstd.
+[[nodiscard]] bool uses_zstd(std::span<const std::byte> bytes) noexcept;
+
 }  // namespace unweave

@@ -64,6 +64,8 @@ class Shard {
   [[nodiscard]] std::size_t num_blocks() const noexcept { return offsets_.size() - 1; }
   /// Arcs of one block: the space that decode() needs besides kDecodeSlack.
   [[nodiscard]] std::uint64_t block_arcs(std::size_t block) const noexcept;
+  /// A block as it is encoded. Throws FormatError.
+  [[nodiscard]] std::span<const std::byte> block_bytes(std::size_t block) const;
   /// Decodes all lists of a block, concatenated. Throws FormatError.
   void decode(std::size_t block, NodeId* targets) const;
   /// Decodes the list of one node, counts()[node - first] ids. Throws FormatError.
@@ -72,7 +74,6 @@ class Shard {
   void verify() const;
 
  private:
-  [[nodiscard]] std::span<const std::byte> block_bytes(std::size_t block) const;
   [[nodiscard]] std::span<const std::uint32_t> block_counts(std::size_t block) const noexcept;
   [[noreturn]] void fail(std::size_t block, const BlockError& error) const;
   SealedFile file_;

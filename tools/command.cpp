@@ -135,7 +135,7 @@ void CommandLine::store_values() {
       positionals_.push_back(word);
     }
   }
-  if (positionals_.size() < positional_names_.size()) {
+  if (positionals_.size() < positional_names_.size() && !positional_names_[positionals_.size()].starts_with('[')) {
     throw UsageError("argument " + positional_names_[positionals_.size()] + " is missing");
   }
   if (positionals_.size() > positional_names_.size()) {

@@ -53,7 +53,8 @@ class CommandLine {
  public:
   CommandLine(std::string_view command, std::vector<std::string> words, Console console);
 
-  /// Texts of the help, and the names of the positional arguments, all of which are required.
+  /// Texts of the help, and the names of the positional arguments. A name in brackets, "[STORE]", may be left out; such
+  /// names come last.
   void describe(std::string description, std::vector<std::string> positionals, std::string example);
 
   /// The command's own options: add to these before parse().
@@ -63,8 +64,10 @@ class CommandLine {
   /// instead. Throws UsageError.
   [[nodiscard]] bool parse();
 
-  /// After parse(): the i-th positional argument; whether an option was given or has a default; its value.
+  /// After parse(): the i-th positional argument; whether there is one; whether an option was given or has a default; its
+  /// value.
   [[nodiscard]] const std::string& positional(std::size_t i) const { return positionals_.at(i); }
+  [[nodiscard]] bool has_positional(std::size_t i) const { return i < positionals_.size(); }
   [[nodiscard]] bool has(const std::string& option) const { return values_.count(option) > 0; }
   template <class T>
   [[nodiscard]] const T& get(const std::string& option) const {
