@@ -251,9 +251,10 @@ TEST_SUITE("unit") {
           for (const int sign : {1, -1}) {
             const std::int64_t limit = sign > 0 ? kMost : std::int64_t{-1} - kMost;
             const std::int64_t moved = limit + sign * over - expected[width - 1];
-            if (moved + before[width - 1] != static_cast<std::int32_t>(moved + before[width - 1])) continue;
+            const std::int64_t brink = before[width - 1] + moved;
+            if (brink != static_cast<std::int32_t>(brink)) continue;
             std::vector<std::int32_t> start = before;
-            start[width - 1] += static_cast<std::int32_t>(moved);
+            start[width - 1] = static_cast<std::int32_t>(brink);
             for_each_target([&] {
               std::vector<std::int32_t> after(width);
               const bool fits = add_rows(tile, list, start.data(), after.data());
