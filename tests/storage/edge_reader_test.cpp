@@ -4,7 +4,9 @@
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <random>
+#include <sstream>
 #include <thread>
 
 #include "storage/error.h"
@@ -74,6 +76,38 @@ TEST_SUITE("unit") {
     std::thread writer([&] { write_file(dir / "pipe", text); });
     CHECK(read_edges({dir / "pipe", ""}, {}, 1000) == edges);
     writer.join();
+  }
+
+  TEST_CASE("text: ids of every length between plain and odd lines, against the standard library; places stay right") {
+    const TempDir dir;
+    std::mt19937_64 random(5);
+    std::string text;
+    std::uint64_t lines = 0;
+    for (; text.size() < 3 * ByteSource::kBufferBytes / 2; ++lines) {
+      const auto id = [&] {
+        return std::to_string(std::min<std::uint64_t>(random() >> (32 + random() % 32), kMaxNodeId));
+      };
+      const std::uint64_t kind = random() % 16;
+      if (kind == 0) text += "# comment 1 2";
+      if (kind == 1) text += "  ";
+      if (kind == 2) text += "0000000000007,3";
+      if (kind > 2) text += id() + (kind == 3 ? ", " : kind % 2 == 0 ? "\t" : " ") + id();
+      text += kind == 4 ? "\r\n" : kind == 5 ? " \n" : "\n";
+    }
+    std::vector<Edge> expected;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) {
+      if (line.starts_with('#')) continue;
+      std::replace(line.begin(), line.end(), ',', ' ');
+      std::istringstream fields(line);
+      Edge edge;
+      if (fields >> edge.u >> edge.v) expected.push_back(edge);
+    }
+    for (const std::size_t piece : {1, 1000, 100'000})
+      CHECK(read_edges({write_file(dir / "e.txt", text), ""}, {}, piece) == expected);
+    const std::string last = "line " + std::to_string(lines + 1) + ":";
+    for (const char* bad : {"12 4294967295", "12 99999999999", "3 -4", "5 6 7", "5", "5 6.", ",5 6"})
+      CHECK(error_in(dir / "e.txt", text + bad + "\n1 2\n").find(last) != std::string::npos);
   }
 
   TEST_CASE("text: what is wrong is named with its line") {
