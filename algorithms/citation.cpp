@@ -5,6 +5,7 @@
 #include <bit>
 #include <numeric>
 #include <string>
+#include <unordered_set>
 
 #include "algorithms/counter_random.h"
 #include "engine/parallel.h"
@@ -265,14 +266,15 @@ std::vector<LabelledPaper> CitationModel::labelled() const {
     // From a topic on that is not much larger than the quota.
     const std::uint64_t starts = std::clamp<std::uint64_t>(topics * quota / CitationLayout::kTopicPapers, 1, topics);
     const std::uint64_t start = bits_below(random_bits(label_key_, s), starts);
-    std::uint64_t found = 0;
+    std::unordered_set<std::uint64_t> found;
     // The second turn takes what the first one passed over, so the quota is met whatever the draws.
-    for (std::uint64_t turn = 0; turn < 2 && found < quota; ++turn) {
-      for (std::uint64_t i = 0; i < topics && found < quota; ++i) {
+    for (const bool all : {false, true}) {
+      for (std::uint64_t i = 0; i < topics && found.size() < quota; ++i) {
         const Paper oldest = layout_.oldest(s, (start + i) % topics);
         // What is missing comes from all ages of the last topic.
-        const double share = std::min(1.0, 1.5 * static_cast<double>(quota - found) / static_cast<double>(oldest.size));
-        for (std::uint64_t slot = 0; slot < oldest.size + kBlock && found < quota; ++slot) {
+        const double share =
+            std::min(1.0, 1.5 * static_cast<double>(quota - found.size()) / static_cast<double>(oldest.size));
+        for (std::uint64_t slot = 0; slot < oldest.size + kBlock && found.size() < quota; ++slot) {
           const std::uint64_t rank = slot % kBlock;
           const std::uint64_t member = ranked(oldest, slot, rank);
           if (member >= oldest.size) continue;
@@ -280,9 +282,8 @@ std::vector<LabelledPaper> CitationModel::labelled() const {
           const double fame = 1 - 0.9 * static_cast<double>(rank) / kBlock;
           const double references = std::min(1.0, 0.2 + 0.08 * static_cast<double>(degree(paper)));
           const double draw = static_cast<double>(random_bits(~label_key_, paper.place) >> 32) * 0x1p-32;
-          if ((draw < share * fame * references) != (turn == 0)) continue;
-          chosen.push_back({paper, node_at(paper.place)});
-          ++found;
+          if (!all && draw >= share * fame * references) continue;
+          if (found.insert(paper.place).second) chosen.push_back({paper, node_at(paper.place)});
         }
       }
     }

@@ -93,7 +93,7 @@ TEST_SUITE("unit") {
   TEST_CASE("a citation store holds the citations of its model, labels few nodes and splits them by age") {
     const testing::TempDir dir;
     GenerateOptions options = citation_options(30'000);
-    CHECK(options.edges == 436'438);
+    CHECK(options.edges == 436'436);
     CHECK(options.classes == 172);
     options.features = 3;
     const BuildReport report = generate_to(dir / "s", options);
