@@ -129,9 +129,8 @@ void check_shape(const Shape& shape) {
   CHECK(shape.in.quantile(0.999) > 1.5 * shape.out.quantile(0.999));
   CHECK(shape.inside > 0.5);
   CHECK(shape.inside < 0.75);
-  CHECK(shape.degree_bias > 1.3);
-  CHECK(shape.degree_bias < 2.2);
-  CHECK(shape.topic_coverage > 0.3);
+  CHECK(shape.degree_bias > 1.1);
+  CHECK(shape.degree_bias < 2.6);
 }
 
 }  // namespace
@@ -233,7 +232,7 @@ TEST_SUITE("unit") {
         repeated += cited.size() - std::set<std::uint64_t>(cited.begin(), cited.end()).size();
       }
       CHECK(sum == citations);
-      if (citations == 436'438) CHECK(repeated < citations / 500);
+      if (citations == 436'438) CHECK(repeated < citations / 200);
       std::vector<Edge> whole, cut;
       model.append_edges(0, papers, whole);
       for (std::uint64_t place = 0; place < papers; place += 37)
@@ -285,6 +284,14 @@ TEST_SUITE("unit") {
 
   TEST_CASE("the graph has the shape of the arXiv's citation graphs, and labels lie where degrees are larger") {
     check_shape(shape_of(CitationModel(200'000, mean_edges(200'000), CitationModel::kSubjects, 1)));
+  }
+
+  TEST_CASE("where a subject's share of the labels is larger than a topic, they cover whole topics") {
+    // 100,000 papers a subject; the smallest one would have about 200,000 at the size of ogbn-papers100M.
+    const Shape shape = shape_of(CitationModel(400'000, mean_edges(400'000), 4, 1));
+    CHECK(shape.degree_bias > 1.2);
+    CHECK(shape.degree_bias < 2.2);
+    CHECK(shape.topic_coverage > 0.3);
   }
 }
 

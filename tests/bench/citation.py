@@ -82,7 +82,7 @@ def generated(unweave, nodes, folder):
     subprocess.run([unweave, "export", store, "--edges", folder / "edges.npy", "--quiet"], check=True)
     matrix = adjacency(np.load(folder / "edges.npy", mmap_mode="r"), nodes)
     # Labels at rest: one i32 a node after the header of 128 bytes (storage/FORMAT.md).
-    file = json.loads((store / "manifest.json").read_text())["labels"]["path"]
+    file = json.loads((store / "manifest.json").read_text())["contents"]["labels"]["path"]
     labels = np.fromfile(store / file, np.int32, nodes, offset=128)
     return row(
         "generated",
