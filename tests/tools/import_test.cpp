@@ -110,7 +110,8 @@ TEST_SUITE("unit") {
     const testing::TempDir dir;
     const std::string store = (dir / "s").string();
     check_refused(1, {"generate", store}, "--model");
-    check_refused(1, {"generate", store, "--model", "citation"}, "not in this version");
+    check_refused(1, {"generate", store, "--model", "citation", "--nodes", "0"}, "1 to 4294967295");
+    check_refused(1, {"generate", store, "--model", "citation", "--nodes", "1"}, "earlier one to cite");
     check_refused(1, {"generate", store, "--model", "tree"}, "tree");
     check_refused(1, {"generate", store, "--model", "rmat", "--nodes", "5"}, "--scale");
     check_refused(1, {"generate", store, "--model", "sbm", "--nodes", "5", "--scale", "3"}, "one of them");
