@@ -41,7 +41,7 @@ GatherBenchOptions bench_options(const CommandLine& line) {
 void bench_gather(const CommandLine& line) {
   if (line.has_positional(1)) throw UsageError("bench gather: makes its graph itself and takes no STORE");
   const GatherBenchOptions options = bench_options(line);
-  MemoryBudget budget(line.common().memory_bytes);
+  MemoryBudget budget(line.budget_bytes());
   const GatherBench result = run_bench_gather(options, budget);
   if (line.common().json)
     return write_json_line(line.out(), {{"bench", "gather"},
@@ -165,7 +165,7 @@ void bench_decode(const CommandLine& line) {
   for (const char* const option : {"scale", "edge-factor"})
     if (line.has_positional(1) && line.given(option))
       throw UsageError(std::string("bench decode: --") + option + " is for the graph made where no STORE is named");
-  MemoryBudget budget(line.common().memory_bytes);
+  MemoryBudget budget(line.budget_bytes());
   const DecodeBench result = decode_bench(line, bench_options(line), budget);
   if (line.common().json)
     write_json_line(line.out(), decode_json(result));

@@ -80,7 +80,7 @@ void run_generate(CommandLine& line) {
   if (!line.parse()) return;
   Measure measure;
   const GenerateOptions options = generate_options(line);
-  MemoryBudget budget(line.common().memory_bytes);
+  MemoryBudget budget(line.budget_bytes());
   StepProgress progress(line.error(), line.shows_progress());
   const BuildReport report = generate_store(line.positional(0), options, budget, progress);
   progress.finish();

@@ -155,7 +155,7 @@ void run_import(CommandLine& line) {
   if (!line.parse()) return;
   Measure measure;
   const ImportOptions options = import_options(line);
-  MemoryBudget budget(line.common().memory_bytes);
+  MemoryBudget budget(line.budget_bytes());
   StepProgress progress(line.error(), line.shows_progress());
   const BuildReport report = import_store(line.positional(0), options, budget, progress);
   progress.finish();

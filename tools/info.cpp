@@ -144,7 +144,7 @@ void run_info(CommandLine& line) {
                 "unweave info demo/debian.store");
   line.options().add_options()("digest", po::bool_switch(), "compute the content digest, which --json always holds");
   if (!line.parse()) return;
-  MemoryBudget budget(line.common().memory_bytes);
+  MemoryBudget budget(line.budget_bytes());
   const LiveStore store(line.positional(0), Access::read, budget);
   Json info = describe_store(store);
   if (line.common().json || line.get<bool>("digest")) info["digest"] = digest_text(content_digest(store));

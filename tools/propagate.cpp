@@ -62,9 +62,7 @@ void run_propagate(CommandLine& line) {
   if (!line.parse()) return;
 
   Measure measure;
-  // What the process itself needs (code, labels, splits, stacks) is not charged piece by piece.
-  const std::uint64_t memory = line.common().memory_bytes;
-  MemoryBudget budget(memory - std::min<std::uint64_t>(memory / 16, std::uint64_t{32} << 20));
+  MemoryBudget budget(line.budget_bytes());
   LiveStore store(line.positional(0), Access::write, budget);
   const PropagationSpec spec = read_spec(line, store.contents());
   PropagateReport report;
