@@ -110,9 +110,8 @@ void add_ogb_folder(const CommandLine& line, ImportOptions& options) {
 }
 
 ImportOptions import_options(const CommandLine& line) {
-  const std::string order = line.get<std::string>("order");
-  if (order != "none") throw UsageError("--order " + order + ": only none in this version");
   ImportOptions options;
+  options.order = line.get<std::string>("order");
   options.edges = file_option(line, "edges");
   options.features = features_option(line);
   options.nodes = count_option(line, "nodes");

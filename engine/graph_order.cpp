@@ -1,0 +1,91 @@
+#include "engine/graph_order.h"
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+
+#include "engine/arc_sort.h"
+#include "engine/order_trials.h"
+#include "engine/parallel.h"
+#include "engine/pipeline.h"
+#include "engine/shard_builder.h"
+#include "storage/error.h"
+
+namespace unweave {
+namespace {
+
+constexpr std::size_t kNodesATask = std::size_t{1} << 14;
+constexpr std::size_t kBlocksAnItem = 256;
+
+/// Descending degree, ties by id.
+std::vector<NodeId> degree_order(const Graph& graph, MemoryBudget& budget) {
+  const NodeId nodes = graph.num_nodes();
+  const Reservation memory = budget.reserve(std::uint64_t{nodes} * sizeof(std::uint64_t), "degrees to sort");
+  std::vector<std::uint64_t> keys(nodes);
+  parallel_ranges(0, nodes, kNodesATask, [&](std::size_t first, std::size_t last) {
+    for (std::size_t node = first; node < last; ++node)
+      keys[node] = std::uint64_t{~graph.degree(static_cast<NodeId>(node))} << 32 | node;
+  });
+  parallel_sort(keys.begin(), keys.end(), std::less<>());
+  std::vector<NodeId> positions(nodes);
+  parallel_ranges(0, nodes, kNodesATask, [&](std::size_t first, std::size_t last) {
+    for (std::size_t at = first; at < last; ++at) positions[static_cast<NodeId>(keys[at])] = static_cast<NodeId>(at);
+  });
+  return positions;
+}
+
+/// Edges of consecutive blocks, each once, by positions.
+struct EdgePiece {
+  std::size_t first_block = 0;
+  std::size_t last_block = 0;
+  Graph::BlockBuffer buffer;
+  std::vector<Edge> edges;
+};
+
+}  // namespace
+
+std::string order_names() {
+  return "degree, " + trial_names();
+}
+
+bool is_order(std::string_view name) {
+  return name == "none" || name == "degree" || is_trial(name);
+}
+
+std::vector<NodeId> compute_order(std::string_view name, const Graph& graph, MemoryBudget& budget, WorkMeter& meter) {
+  if (name == "degree") return degree_order(graph, budget);
+  return trial_order(name, graph, budget, meter);
+}
+
+std::vector<FileEntry> build_reordered_shards(const std::filesystem::path& store, const Graph& graph,
+                                              const std::vector<NodeId>& positions, MemoryBudget& budget,
+                                              WorkMeter& meter) {
+  const Reservation memory = budget.reserve(budget.available() / 5 * 3, "sorting of edges");
+  ArcSorter sorter(store, static_cast<std::size_t>(memory.bytes()));
+  std::size_t next = 0;
+  run_pipeline<EdgePiece>(
+      [&](EdgePiece& piece) {
+        piece.first_block = next;
+        next = piece.last_block = std::min(graph.num_blocks(), next + kBlocksAnItem);
+        return piece.first_block < piece.last_block;
+      },
+      [&](EdgePiece& piece) {
+        piece.edges.clear();
+        DecodedBlock block;
+        for (std::size_t b = piece.first_block; b < piece.last_block; ++b) {
+          graph.decode(b, piece.buffer, block);
+          const NodeId* target = block.targets;
+          for (std::uint32_t i = 0; i < block.nodes; ++i)
+            for (std::uint32_t k = 0; k < block.counts[i]; ++k, ++target)
+              if (*target > block.first + i) piece.edges.push_back({positions[block.first + i], positions[*target]});
+        }
+      },
+      [&](const EdgePiece& piece) {
+        sorter.add(piece.edges);
+        meter.advance((piece.last_block - piece.first_block) * kBlockNodes);
+      });
+  const std::unique_ptr<ArcStream> arcs = sorter.finish();
+  return build_shards(store, graph.num_nodes(), *arcs, meter);
+}
+
+}  // namespace unweave
