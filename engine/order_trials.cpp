@@ -220,11 +220,11 @@ std::vector<NodeId> identity(NodeId nodes) {
 }  // namespace
 
 std::string trial_names() {
-  return "bfs, bfsd, rcm, llp, llpw, llpb";
+  return "bfs, bfsd, rcm, llp, llpw, llpb, llpd, llpbd";
 }
 
 bool is_trial(std::string_view name) {
-  for (const char* one : {"bfs", "bfsd", "rcm", "llp", "llpw", "llpb"})
+  for (const char* one : {"bfs", "bfsd", "rcm", "llp", "llpw", "llpb", "llpd", "llpbd"})
     if (name == one) return true;
   return false;
 }
@@ -233,6 +233,14 @@ std::vector<NodeId> trial_order(std::string_view name, const Graph& graph, Memor
   if (name == "bfs") return bfs_order(graph, 0);
   if (name == "bfsd") return bfs_order(graph, -1);
   if (name == "rcm") return bfs_order(graph, 1);
+  if (name == "llpbd") return label_order(graph, bfs_order(graph, -1), true);
+  if (name == "llpd") {
+    std::vector<NodeId> order(graph.num_nodes());
+    std::iota(order.begin(), order.end(), 0U);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](NodeId a, NodeId b) { return graph.degree(a) > graph.degree(b); });
+    return label_order(graph, inverse(order), true);
+  }
   if (name == "llpb") return label_order(graph, bfs_order(graph, 0), true);
   return label_order(graph, identity(graph.num_nodes()), name == "llpw");
 }

@@ -217,8 +217,8 @@ TEST_SUITE("unit") {
       LiveStore store(dir / order, Access::write, ample_budget());
       SolverOptions options;
       options.seed = 1;
-      options.epsilon = 1e6;  // next to no noise
-      options.tau = 1e-9;
+      options.epsilon = 10;
+      options.tau = 1e-8;  // little noise, and the same where the weights agree
       const std::vector<double> levels = store.embedding().spec().weights;
       Learner learner = Learner::train(store, ample_budget(), "newton", options, levels, {false, "test", {}});
       const std::vector<Request> requests = random_requests(contents, 30, 8);
@@ -228,7 +228,7 @@ TEST_SUITE("unit") {
     }
     for (std::size_t i = 1; i < names.size(); ++i) {
       CAPTURE(names[i]);
-      CHECK((weights[i] - weights[0]).norm() <= 1e-6 * weights[0].norm());
+      CHECK((weights[i] - weights[0]).norm() <= 1e-5 * weights[0].norm());
       CHECK(accuracies[i] == accuracies[0]);
     }
   }
