@@ -5,6 +5,8 @@
 #include <memory>
 
 #include "engine/arc_sort.h"
+#include "engine/bfs_order.h"
+#include "engine/node_ranking.h"
 #include "engine/order_trials.h"
 #include "engine/parallel.h"
 #include "engine/pipeline.h"
@@ -14,24 +16,11 @@
 namespace unweave {
 namespace {
 
-constexpr std::size_t kNodesATask = std::size_t{1} << 14;
 constexpr std::size_t kBlocksAnItem = 256;
 
-/// Descending degree, ties by id.
 std::vector<NodeId> degree_order(const Graph& graph, MemoryBudget& budget) {
-  const NodeId nodes = graph.num_nodes();
-  const Reservation memory = budget.reserve(std::uint64_t{nodes} * sizeof(std::uint64_t), "degrees to sort");
-  std::vector<std::uint64_t> keys(nodes);
-  parallel_ranges(0, nodes, kNodesATask, [&](std::size_t first, std::size_t last) {
-    for (std::size_t node = first; node < last; ++node)
-      keys[node] = std::uint64_t{~graph.degree(static_cast<NodeId>(node))} << 32 | node;
-  });
-  parallel_sort(keys.begin(), keys.end(), std::less<>());
-  std::vector<NodeId> positions(nodes);
-  parallel_ranges(0, nodes, kNodesATask, [&](std::size_t first, std::size_t last) {
-    for (std::size_t at = first; at < last; ++at) positions[static_cast<NodeId>(keys[at])] = static_cast<NodeId>(at);
-  });
-  return positions;
+  const Reservation memory = budget.reserve(std::uint64_t{graph.num_nodes()} * 12, "nodes by degree");
+  return positions_of(nodes_by_degree(graph));
 }
 
 /// Edges of consecutive blocks, each once, by positions.
@@ -45,15 +34,16 @@ struct EdgePiece {
 }  // namespace
 
 std::string order_names() {
-  return "degree, " + trial_names();
+  return "degree, bfs, " + trial_names();
 }
 
 bool is_order(std::string_view name) {
-  return name == "none" || name == "degree" || is_trial(name);
+  return name == "none" || name == "degree" || name == "bfs" || is_trial(name);
 }
 
 std::vector<NodeId> compute_order(std::string_view name, const Graph& graph, MemoryBudget& budget, WorkMeter& meter) {
   if (name == "degree") return degree_order(graph, budget);
+  if (name == "bfs") return bfs_order(graph, budget, meter);
   return trial_order(name, graph, budget, meter);
 }
 

@@ -35,7 +35,7 @@ std::vector<NodeId> inverse(const std::vector<NodeId>& order) {
 }
 
 /// Level-synchronous; children by (parent's position, degree ascending or descending or none, id).
-std::vector<NodeId> bfs_order(const Graph& graph, int by_degree) {
+std::vector<NodeId> trial_bfs(const Graph& graph, int by_degree) {
   const NodeId nodes = graph.num_nodes();
   std::vector<NodeId> order;
   order.reserve(nodes);
@@ -220,28 +220,26 @@ std::vector<NodeId> identity(NodeId nodes) {
 }  // namespace
 
 std::string trial_names() {
-  return "bfs, bfsd, rcm, llp, llpw, llpb, llpd, llpbd";
+  return "bfsd, rcm, llp, llpw, llpb, llpd, llpbd";
 }
 
 bool is_trial(std::string_view name) {
-  for (const char* one : {"bfs", "bfsd", "rcm", "llp", "llpw", "llpb", "llpd", "llpbd"})
+  for (const char* one : {"bfsd", "rcm", "llp", "llpw", "llpb", "llpd", "llpbd"})
     if (name == one) return true;
   return false;
 }
 
 std::vector<NodeId> trial_order(std::string_view name, const Graph& graph, MemoryBudget&, WorkMeter&) {
-  if (name == "bfs") return bfs_order(graph, 0);
-  if (name == "bfsd") return bfs_order(graph, -1);
-  if (name == "rcm") return bfs_order(graph, 1);
-  if (name == "llpbd") return label_order(graph, bfs_order(graph, -1), true);
+  if (name == "bfsd") return trial_bfs(graph, -1);
+  if (name == "rcm") return trial_bfs(graph, 1);
+  if (name == "llpbd") return label_order(graph, trial_bfs(graph, -1), true);
   if (name == "llpd") {
     std::vector<NodeId> order(graph.num_nodes());
     std::iota(order.begin(), order.end(), 0U);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](NodeId a, NodeId b) { return graph.degree(a) > graph.degree(b); });
+    std::stable_sort(order.begin(), order.end(), [&](NodeId a, NodeId b) { return graph.degree(a) > graph.degree(b); });
     return label_order(graph, inverse(order), true);
   }
-  if (name == "llpb") return label_order(graph, bfs_order(graph, 0), true);
+  if (name == "llpb") return label_order(graph, trial_bfs(graph, 0), true);
   return label_order(graph, identity(graph.num_nodes()), name == "llpw");
 }
 
