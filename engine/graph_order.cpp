@@ -1,13 +1,11 @@
 #include "engine/graph_order.h"
 
 #include <algorithm>
-#include <functional>
 #include <memory>
 
 #include "engine/arc_sort.h"
 #include "engine/bfs_order.h"
 #include "engine/node_ranking.h"
-#include "engine/order_trials.h"
 #include "engine/parallel.h"
 #include "engine/pipeline.h"
 #include "engine/shard_builder.h"
@@ -34,17 +32,17 @@ struct EdgePiece {
 }  // namespace
 
 std::string order_names() {
-  return "degree, bfs, " + trial_names();
+  return "degree, bfs";
 }
 
 bool is_order(std::string_view name) {
-  return name == "none" || name == "degree" || name == "bfs" || is_trial(name);
+  return name == "none" || name == "degree" || name == "bfs";
 }
 
 std::vector<NodeId> compute_order(std::string_view name, const Graph& graph, MemoryBudget& budget, WorkMeter& meter) {
   if (name == "degree") return degree_order(graph, budget);
   if (name == "bfs") return bfs_order(graph, budget, meter);
-  return trial_order(name, graph, budget, meter);
+  throw UsageError("there is no order " + std::string(name) + " to compute; take " + order_names());
 }
 
 std::vector<FileEntry> build_reordered_shards(const std::filesystem::path& store, const Graph& graph,

@@ -204,6 +204,20 @@ TEST_SUITE("unit") {
     testing::check_message(message, {"node 3 "});
   }
 
+  TEST_CASE("the journal keeps requests as they were made") {
+    const TempDir dir;
+    const TinyStore contents = scattered(testing::random_graph_with_hub(60, 100, 1), 2);
+    import_ordered(dir, contents, "degree");
+    const std::vector<Request> requests = random_requests(contents, 20, 3);
+    LiveStore store(dir / "degree", Access::write, ample_budget());
+    store.apply(requests, store.resolve(requests), {});
+    std::vector<Request> kept;
+    read_journal(dir / "degree", store.manifest().journal, 0, [&](const JournalBatch& batch) {
+      kept.insert(kept.end(), batch.requests.begin(), batch.requests.end());
+    });
+    CHECK(kept == requests);
+  }
+
   TEST_CASE("training in another order sums in another order and agrees but for rounding") {
     const TempDir dir;
     TinyStore contents = scattered(testing::random_graph_with_hub(400, 1500, 2), 3);

@@ -98,6 +98,37 @@ ImportOptions full_input(const TempDir& dir, const testing::NamedGraph& graph, b
   return options;
 }
 
+/// Breadth-first search with a queue over sets.
+std::vector<NodeId> queue_order(const testing::NamedGraph& graph) {
+  std::vector<std::set<NodeId>> lists(graph.nodes);
+  for (const Edge& edge : graph.edges) {
+    if (edge.u == edge.v) continue;
+    lists[edge.u].insert(edge.v);
+    lists[edge.v].insert(edge.u);
+  }
+  const auto larger = [&](NodeId a, NodeId b) { return lists[a].size() > lists[b].size(); };
+  std::vector<NodeId> roots(graph.nodes), order;
+  std::iota(roots.begin(), roots.end(), 0U);
+  std::stable_sort(roots.begin(), roots.end(), larger);
+  std::vector<bool> seen(graph.nodes);
+  for (const NodeId root : roots) {
+    if (seen[root]) continue;
+    seen[root] = true;
+    std::size_t at = order.size();
+    order.push_back(root);
+    for (; at < order.size(); ++at) {
+      std::vector<NodeId> children;
+      for (const NodeId other : lists[order[at]]) {
+        if (!seen[other]) children.push_back(other);
+        seen[other] = true;
+      }
+      std::stable_sort(children.begin(), children.end(), larger);
+      order.insert(order.end(), children.begin(), children.end());
+    }
+  }
+  return order;
+}
+
 std::set<NodeId> users_of(const NodeOrder& order, const std::vector<NodeId>& positions) {
   std::set<NodeId> users;
   for (const NodeId node : positions) users.insert(order.user(node));
@@ -169,6 +200,24 @@ TEST_SUITE("unit") {
     std::iota(users.begin(), users.end(), 0U);
     std::stable_sort(users.begin(), users.end(), [&](NodeId a, NodeId b) { return degrees[a] > degrees[b]; });
     for (NodeId at = 0; at < graph.nodes; ++at) CHECK(contents.order().user(at) == users[at]);
+  }
+
+  TEST_CASE("breadth-first: as a queue meets the nodes, with few and with many nodes a level") {
+    std::vector<testing::NamedGraph> graphs = testing::graph_family();
+    graphs.push_back(testing::random_graph_with_hub(20'000, 30'000, 8));
+    for (const testing::NamedGraph& graph : graphs) {
+      CAPTURE(graph.name);
+      const TempDir dir;
+      ImportOptions options;
+      options.edges = edge_file(dir / "edges.txt", graph.edges);
+      options.nodes = graph.nodes;
+      options.order = "bfs";
+      import_to(dir / "s", options);
+      const Contents contents(dir / "s", read_manifest(dir / "s"));
+      std::vector<NodeId> found;
+      for (NodeId at = 0; at < graph.nodes; ++at) found.push_back(contents.order().user(at));
+      CHECK(found == queue_order(graph));
+    }
   }
 
   TEST_CASE("order, direction, repetition of edges, budget and threads leave no trace in the files") {
