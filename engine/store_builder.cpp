@@ -31,6 +31,7 @@ BuildReport build_report(const Manifest& manifest, const ArcCounts& counts) {
   report.edges = manifest.edges;
   report.features = manifest.features;
   report.classes = manifest.classes;
+  report.order = manifest.order;
   std::uint64_t bytes = 0;
   for (const FileEntry& shard : manifest.shards) bytes += shard.bytes;
   if (counts.arcs > 0) report.bits_per_arc = 8.0 * static_cast<double>(bytes) / static_cast<double>(counts.arcs);

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
+#include <string>
 
 #include "engine/arc_lists.h"
 #include "engine/store.h"
@@ -45,7 +47,9 @@ struct BuildReport {
   std::uint64_t edges = 0;  ///< undirected, distinct, without loops
   std::uint32_t features = 0;
   std::uint32_t classes = 0;
-  double bits_per_arc = 0;  ///< 8 x bytes of the shards with their index / arcs; 0 without arcs
+  std::string order = "none";
+  double seconds_order = 0;  ///< to compute the order of nodes
+  double bits_per_arc = 0;   ///< 8 x bytes of the shards with their index / arcs; 0 without arcs
 };
 
 /// The report of a store with this manifest, `counts` taken at the end of its arcs.

@@ -145,7 +145,8 @@ void Shard::verify() const {
       const auto* first = targets.data() + at;
       const NodeId self = range_.first + static_cast<NodeId>(block * kBlockNodes + i);
       if (std::binary_search(first, first + counts[i], self))
-        file_.fail(blocks_at_ + offsets_[block], "node " + std::to_string(self) + " is its own neighbour");
+        file_.fail(blocks_at_ + offsets_[block],
+                   "the node at position " + std::to_string(self) + " is its own neighbour");
       at += counts[i];
     }
   }

@@ -110,9 +110,8 @@ void add_ogb_folder(const CommandLine& line, ImportOptions& options) {
 }
 
 ImportOptions import_options(const CommandLine& line) {
-  const std::string order = line.get<std::string>("order");
-  if (order != "none") throw UsageError("--order " + order + ": only none in this version");
   ImportOptions options;
+  options.order = line.get<std::string>("order");
   options.edges = file_option(line, "edges");
   options.features = features_option(line);
   options.nodes = count_option(line, "nodes");
@@ -149,7 +148,8 @@ void run_import(CommandLine& line) {
   add("ogb", po::value<std::string>()->value_name("DIR"),
       "folder of a node-property data set of OGB as fetched, raw/ and split/ inside, in place of --edges, --features, "
       "--nodes, --labels and --split");
-  add("order", po::value<std::string>()->value_name("ORDER")->default_value("none"), "order of nodes inside the store");
+  add("order", po::value<std::string>()->value_name("ORDER")->default_value("none"),
+      "order of nodes inside the store: none, degree (descending) or bfs (breadth-first); ids stay the user's");
   add("standardize", po::bool_switch(),
       "columns to mean 0 and deviation 1, then the largest row norm to 1; for comparisons: certificates do not hold");
   if (!line.parse()) return;
