@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kMaxScale = 31;
 constexpr std::uint64_t kMostEdges = std::uint64_t{1} << 44;
-constexpr std::size_t kEdgesAtOnce = std::size_t{1} << 18;
+constexpr std::uint64_t kEdgesAtOnce = std::uint64_t{1} << 16;
 constexpr std::size_t kGrain = std::size_t{1} << 13;
 
 NodeId node_count(const GenerateOptions& options) {
@@ -109,23 +109,23 @@ class Generator {
 
   ArcCounts make_graph() {
     const Reservation memory = budget_.reserve(budget_.available() / 5 * 3, "sorting of edges");
-    ArcSorter sorter(builder_.path(), static_cast<std::size_t>(memory.bytes()));
+    ArcSorter sorter(builder_.path(), static_cast<std::size_t>(memory.bytes()), nodes_);
     meter_.start("edges", edges_, "edges");
-    std::vector<Edge> edges(kEdgesAtOnce);
-    for (std::uint64_t done = 0; done < edges_; done += edges.size()) {
-      edges.resize(static_cast<std::size_t>(std::min<std::uint64_t>(kEdgesAtOnce, edges_ - done)));
-      parallel_ranges(0, edges.size(), kGrain, [&](std::size_t first, std::size_t last) {
-        for (std::size_t i = first; i < last; ++i) edges[i] = edge(done + i);
-      });
+    const auto batches = static_cast<std::size_t>((edges_ + kEdgesAtOnce - 1) / kEdgesAtOnce);
+    parallel_ranges(0, batches, 1, [&](std::size_t begin, std::size_t end) {
+      std::vector<Edge> edges;
+      for (std::uint64_t i = begin * kEdgesAtOnce; i < std::min(end * kEdgesAtOnce, edges_); ++i)
+        edges.push_back(edge(i));
       sorter.add(edges);
       meter_.advance(edges.size());
-    }
+    });
     const auto arcs = sorter.finish();
     meter_.start("graph", nodes_, "nodes");
     Manifest& manifest = builder_.manifest();
-    manifest.shards = build_shards(builder_.path(), nodes_, *arcs, meter_);
-    manifest.edges = arcs->counts().arcs / 2;
-    return arcs->counts();
+    BuiltShards built = build_shards(builder_.path(), nodes_, *arcs, meter_);
+    manifest.shards = std::move(built.files);
+    manifest.edges = built.arcs / 2;
+    return arcs->counts_with(built.arcs);
   }
 
   void make_features() {

@@ -31,7 +31,7 @@ void require_rebuildable(const std::filesystem::path& store, const Embedding* em
   if (embedding->stale_rows() > 0)
     throw UsageError(store.string() + ": --rebuild compares exact states, and this one has " +
                      std::to_string(embedding->stale_rows()) +
-                     " stale rows of a lazy stream; run a stream without --r-max first");
+                     " stale rows of a lazy stream; stream a batch without --r-max first");
 }
 
 /// The generation of the manifest alone, then, if it is sound, the present moment with the journal replayed: replaying

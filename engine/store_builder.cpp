@@ -6,10 +6,7 @@
 namespace unweave {
 
 StoreBuilder::StoreBuilder(std::filesystem::path store)
-    : store_(std::move(store)), made_folder_(!std::filesystem::exists(store_)) {
-  create_store_folder(store_);
-  lock_.emplace(store_);
-}
+    : store_(std::move(store)), made_folder_(!std::filesystem::exists(store_)), lock_(start_building(store_)) {}
 
 StoreBuilder::~StoreBuilder() {
   if (committed_) return;
@@ -22,6 +19,7 @@ StoreBuilder::~StoreBuilder() {
 void StoreBuilder::commit() {
   commit_generation(store_, Manifest(), manifest_);
   committed_ = true;
+  end_building(store_);
 }
 
 BuildReport build_report(const Manifest& manifest, const ArcCounts& counts) {

@@ -3,9 +3,8 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 
-#include "engine/arc_sort.h"
+#include "engine/arc_lists.h"
 #include "engine/store.h"
 #include "storage/manifest.h"
 #include "storage/types.h"
@@ -16,7 +15,8 @@ namespace unweave {
 /// commit() the destructor removes everything it finds there, and the folder itself if it was made here.
 class StoreBuilder {
  public:
-  /// Throws UsageError when `store` exists and is not an empty folder, ResourceError when somebody else builds it.
+  /// What a killed builder left in `store` is removed. Throws UsageError when the folder holds anything else,
+  /// ResourceError when somebody else builds it.
   explicit StoreBuilder(std::filesystem::path store);
   StoreBuilder(const StoreBuilder&) = delete;
   StoreBuilder& operator=(const StoreBuilder&) = delete;
@@ -30,7 +30,7 @@ class StoreBuilder {
  private:
   std::filesystem::path store_;
   bool made_folder_;
-  std::optional<WriterLock> lock_;
+  WriterLock lock_;
   Manifest manifest_;
   bool committed_ = false;
 };

@@ -9,6 +9,7 @@
 
 #include "engine/arc_sort.h"
 #include "engine/feature_builder.h"
+#include "engine/pipeline.h"
 #include "engine/shard_builder.h"
 #include "engine/standardize.h"
 #include "engine/store_builder.h"
@@ -161,9 +162,7 @@ class Import {
   ArcCounts import_edges() {
     // Sorting comes first in time and gives its memory back as it ends; 40 % stay for readers, encoding and writing.
     const Reservation memory = budget_.reserve(budget_.available() / 5 * 3, "sorting of edges");
-    ArcSorter sorter(builder_.path(), static_cast<std::size_t>(memory.bytes()));
-    if (options_.edges) read_edges(sorter);
-    const std::unique_ptr<ArcStream> arcs = sorter.finish();
+    const std::unique_ptr<SortedArcs> arcs = collect_arcs(static_cast<std::size_t>(memory.bytes()));
     if (!nodes_.known()) {
       const auto largest = arcs->counts().largest_node;
       if (!largest)
@@ -173,24 +172,32 @@ class Import {
     }
     Manifest& manifest = builder_.manifest();
     meter_.start("graph", nodes_.value(), "nodes");
-    manifest.shards = build_shards(builder_.path(), nodes_.value(), *arcs, meter_);
-    manifest.edges = arcs->counts().arcs / 2;
-    return arcs->counts();
+    BuiltShards built = build_shards(builder_.path(), nodes_.value(), *arcs, meter_);
+    manifest.shards = std::move(built.files);
+    manifest.edges = built.arcs / 2;
+    return arcs->counts_with(built.arcs);
   }
 
-  void read_edges(ArcSorter& sorter) {
+  /// Reading and distribution overlap.
+  std::unique_ptr<SortedArcs> collect_arcs(std::size_t memory) {
+    if (!options_.edges) return ArcSorter(builder_.path(), memory, nodes_.known()).finish();
     const auto reader = open_edges(*options_.edges, {nodes_.known(), builder_.path(), options_.two_row_edges});
     if (const auto known = reader->count()) require_stated_edges(*known, ".npy header");
     if (const auto declared = reader->declared_nodes()) nodes_.agree(*declared, *options_.edges, "declared size");
     meter_.start("edges", options_.stated_edges ? options_.stated_edges->count : 0, "edges");
-    std::vector<Edge> edges(kReadEdges);
+    ArcSorter sorter(builder_.path(), memory, nodes_.known());
     std::uint64_t edges_read = 0;
-    while (const std::size_t count = reader->read(edges)) {
-      sorter.add(std::span(edges).first(count));
-      edges_read += count;
-      meter_.advance(count);
-    }
+    run_pipeline<std::vector<Edge>>(
+        [&](std::vector<Edge>& edges) {
+          edges.resize(kReadEdges);
+          edges.resize(reader->read(edges));
+          edges_read += edges.size();
+          return !edges.empty();
+        },
+        [&](const std::vector<Edge>& edges) { sorter.add(edges); },
+        [&](const std::vector<Edge>& edges) { meter_.advance(edges.size()); });
     require_stated_edges(edges_read, "whole file");
+    return sorter.finish();
   }
 
   void require_stated_edges(std::uint64_t count, const std::string& place) const {

@@ -178,6 +178,8 @@ int run_program(std::span<const Command> commands, const std::vector<std::string
     return fail(console, 3, error.what());
   } catch (const CheckError& error) {
     return fail(console, 4, error.what());
+  } catch (const std::filesystem::filesystem_error& error) {
+    return fail(console, 2, error.path1().string() + ": " + error.code().message());
   } catch (const std::bad_alloc&) {
     return fail(console, 3, "out of memory; lower --memory or free some memory");
   } catch (const std::exception& error) {
