@@ -41,7 +41,7 @@ PropagationSpec read_spec(const CommandLine& line, const Contents& contents) {
 /// The gather limit on an R-MAT graph of about this size, measured here and now.
 double measure_limit(NodeId nodes, std::uint32_t features, MemoryBudget& budget) {
   GatherBenchOptions options;
-  options.scale = std::clamp(std::bit_width(nodes) - 1, 16, 22);
+  options.scale = std::clamp(static_cast<int>(std::bit_width(nodes)) - 1, 16, 22);
   options.features = features;
   options.repeats = 2;
   options.limit_only = true;
