@@ -1,6 +1,7 @@
 #include "algorithms/propagate.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <mutex>
 #include <numeric>
@@ -14,6 +15,8 @@
 
 namespace unweave {
 namespace {
+
+constexpr std::uint64_t kReadRows = std::uint64_t{1} << 16;  // of features, asked for at a time
 
 void check(const LiveStore& store, const PropagationSpec& spec) {
   if (store.manifest().features == 0)
@@ -49,13 +52,14 @@ ColumnSums<std::int64_t> measure_rows(const Contents& contents, NodeRange rows) 
   constexpr double kUnits = std::int64_t{1} << kNormBits;
   ColumnSums<std::int64_t> sums(columns);
   std::vector<float> x(columns);
+  contents.features().read_ahead(rows, 0, columns);
   for (NodeId node = rows.first; node < rows.last; ++node) {
     contents.features().read({node, node + 1}, 0, columns, x.data());
     const double root = std::sqrt(static_cast<double>(contents.graph().degree(node)));
     for (std::uint32_t c = 0; c < columns; ++c) {
       const double magnitude = std::fabs(static_cast<double>(x[c])) * kUnits;
-      sums.by_degree[c] += static_cast<std::int64_t>(root * magnitude + 0.5);
-      sums.plain[c] += static_cast<std::int64_t>(magnitude + 0.5);
+      sums.by_degree[c] += std::llround(root * magnitude);
+      sums.plain[c] += std::llround(magnitude);
     }
   }
   return sums;
@@ -122,9 +126,17 @@ PropagateReport propagate(LiveStore& store, PropagationSpec spec, MemoryBudget& 
     for (std::uint32_t l = 0; l < spec.levels; ++l) total += spec.all_rows ? nodes : job.wanted[l].size();
     const DegreePower power(spec.rho);
     job.fill = [&](TileColumns tile, NodeRange rows, std::int32_t* out) {
+      const Features& features = contents.features();
+      // Fills come in ascending order: at the beginning of a piece, the one after the next is asked for.
+      if (rows.first % kReadRows < rows.size()) {
+        const std::uint64_t from = rows.first / kReadRows * kReadRows + (rows.first < kReadRows ? 0 : kReadRows);
+        const std::uint64_t to = (rows.first / kReadRows + 2) * kReadRows;
+        if (from < nodes)
+          features.read_ahead({static_cast<NodeId>(from), static_cast<NodeId>(std::min<std::uint64_t>(to, nodes))},
+                              static_cast<std::uint32_t>(tile.first), static_cast<std::uint32_t>(tile.count));
+      }
       std::vector<float> x(std::size_t{rows.size()} * tile.count);
-      contents.features().read(rows, static_cast<std::uint32_t>(tile.first), static_cast<std::uint32_t>(tile.count),
-                               x.data());
+      features.read(rows, static_cast<std::uint32_t>(tile.first), static_cast<std::uint32_t>(tile.count), x.data());
       for (NodeId node = rows.first; node < rows.last; ++node) {
         const std::size_t at = std::size_t{node - rows.first} * tile.count;
         power.level0({&x[at], tile.count}, contents.graph().degree(node), spec.scale_bits, out + at);
@@ -138,11 +150,14 @@ PropagateReport propagate(LiveStore& store, PropagationSpec spec, MemoryBudget& 
     report.rows = result.rows;
     report.tiles = result.tiles;
     report.sweep_seconds = result.seconds;
+    report.sync_seconds = result.drain_seconds;
     if (result.seconds > 0)
       report.arc_features_per_second =
           static_cast<double>(contents.graph().num_arcs() + nodes) * columns * spec.levels / result.seconds;
   }
+  const auto start = std::chrono::steady_clock::now();
   store.commit_propagation(spec, std::move(files));
+  report.sync_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return report;
 }
 

@@ -10,33 +10,50 @@
 namespace unweave {
 namespace {
 
-constexpr std::size_t kTileStep = 16;  // columns in a cache line
+constexpr std::size_t kCacheLine = 64;  // bytes
 constexpr std::size_t kFillRows = 4096;
+constexpr std::size_t kNarrowRows = 64;  // of level 0, turned into 16 bits at a time
 
-std::uint64_t tile_bytes(NodeId nodes, std::size_t width) {
-  return (static_cast<std::uint64_t>(nodes) * width + kTilePadding) * sizeof(std::int32_t);
+bool is_short(const PropagationOptions& options) {
+  return options.scale_bits <= kMaxShortScaleBits;
 }
 
-/// Whether a tile of `width` columns can be swept with `threads` ranges in flight.
-bool fits(const BlockSource& source, const PropagationOptions& options, const MemoryBudget& budget, std::size_t width,
-          std::size_t threads) {
+std::size_t element_bytes(const PropagationOptions& options) {
+  return is_short(options) ? sizeof(std::int16_t) : sizeof(std::int32_t);
+}
+
+/// Columns in a cache line.
+std::size_t tile_step(const PropagationOptions& options) {
+  return kCacheLine / element_bytes(options);
+}
+
+std::uint64_t tile_bytes(NodeId nodes, std::size_t width, const PropagationOptions& options) {
+  return (static_cast<std::uint64_t>(nodes) * width + kTilePadding) * element_bytes(options);
+}
+
+/// What a tile of `width` columns needs with so many workers.
+std::uint64_t needed_bytes(const BlockSource& source, const PropagationOptions& options, std::size_t width,
+                           std::size_t workers) {
   const std::uint64_t tiles = options.hops == 1 ? 1 : 2;
-  const std::uint64_t needed = tiles * HugeBuffer::charge(tile_bytes(source.num_nodes, width)) +
-                               threads * (sweep_token_bytes(width) + 2 * source.max_decoded_bytes);
-  return needed <= budget.available();
+  return tiles * HugeBuffer::charge(tile_bytes(source.num_nodes, width, options)) +
+         workers * sweep_worker_bytes(source, width);
 }
 
 /// The widest tile that fits; 0 when none does.
 std::size_t widest_tile(const BlockSource& source, const PropagationOptions& options, const MemoryBudget& budget,
                         std::size_t threads) {
+  const auto fits = [&](std::size_t width) {
+    return needed_bytes(source, options, width, threads) <= budget.available();
+  };
+  const std::size_t step = tile_step(options);
   const std::size_t most =
       options.most_columns == 0 ? options.features : std::min(options.features, options.most_columns);
-  if (fits(source, options, budget, most, threads)) return most;
-  for (std::size_t width = (most - 1) / kTileStep * kTileStep; width > 0; width -= kTileStep) {
-    if (fits(source, options, budget, width, threads)) return width;
+  if (fits(most)) return most;
+  for (std::size_t width = (most - 1) / step * step; width > 0; width -= step) {
+    if (fits(width)) return width;
   }
-  for (std::size_t width = std::min(kTileStep, most) - 1; width > 0; --width) {
-    if (fits(source, options, budget, width, threads)) return width;
+  for (std::size_t width = std::min(step, most) - 1; width > 0; --width) {
+    if (fits(width)) return width;
   }
   return 0;
 }
@@ -58,48 +75,80 @@ TilePlan plan_tiles(const BlockSource& source, const PropagationOptions& options
   std::size_t widest = widest_tile(source, options, budget, active_threads());
   if (widest == 0) widest = widest_tile(source, options, budget, 1);
   if (widest == 0) {
-    const std::uint64_t needed = (options.hops == 1 ? 1 : 2) * HugeBuffer::charge(tile_bytes(source.num_nodes, 1)) +
-                                 sweep_token_bytes(1) + 2 * source.max_decoded_bytes;
     throw ResourceError("propagation: one feature column of " + std::to_string(source.num_nodes) + " nodes needs " +
-                        std::to_string(needed) + " bytes of memory, " + std::to_string(budget.available()) +
-                        " available; raise --memory");
+                        std::to_string(needed_bytes(source, options, 1, 1)) + " bytes of memory, " +
+                        std::to_string(budget.available()) + " available; raise --memory");
   }
   // Tiles of equal width: the same passes over the graph with less memory than a narrow last tile would leave unused.
   const std::size_t tiles = (options.features + widest - 1) / widest;
   const std::size_t even = (options.features + tiles - 1) / tiles;
-  const std::size_t width =
-      widest < kTileStep ? even : std::min(widest, (even + kTileStep - 1) / kTileStep * kTileStep);
+  const std::size_t step = tile_step(options);
+  const std::size_t width = widest < step ? even : std::min(widest, (even + step - 1) / step * step);
   return {width, (options.features + width - 1) / width};
 }
+
+namespace {
+
+/// Rows of level 0 as the fill gives them.
+void fill_rows(const TileFill& fill, TileColumns columns, NodeRange rows, std::int32_t* out) {
+  fill(columns, rows, out);
+}
+
+/// Rows of level 0 in 16 bits, which hold what a fill that keeps to the scale gives.
+void fill_rows(const TileFill& fill, TileColumns columns, NodeRange rows, std::int16_t* out) {
+  std::vector<std::int32_t> piece(kNarrowRows * columns.count);
+  for (NodeId first = rows.first; first < rows.last; first += kNarrowRows) {
+    const NodeRange some{first, static_cast<NodeId>(std::min<std::size_t>(rows.last, first + kNarrowRows))};
+    fill(columns, some, piece.data());
+    const std::size_t values = some.size() * columns.count;
+    for (std::size_t i = 0; i < values; ++i) *out++ = static_cast<std::int16_t>(piece[i]);
+  }
+}
+
+template <class T>
+void sweep_tiles(const BlockSource& source, const PropagationOptions& options, MemoryBudget& budget,
+                 const TileFill& fill, const LevelSink& sink) {
+  const TilePlan plan = plan_tiles(source, options, budget);
+  const std::uint64_t bytes = tile_bytes(source.num_nodes, plan.width, options);
+  HugeBuffer current(bytes, budget, "column tile");
+  HugeBuffer next;
+  if (options.hops > 1) next = HugeBuffer(bytes, budget, "column tile");
+
+  for (std::size_t first = 0; first < options.features; first += plan.width) {
+    const TileColumns columns{first, std::min(plan.width, options.features - first)};
+    run_items((source.num_nodes + kFillRows - 1) / kFillRows, active_threads(), [&](std::size_t item, std::size_t) {
+      const std::size_t begin = item * kFillRows;
+      const std::size_t end = std::min<std::size_t>(source.num_nodes, begin + kFillRows);
+      fill_rows(fill, columns, {static_cast<NodeId>(begin), static_cast<NodeId>(end)},
+                current.as<T>() + begin * columns.count);
+      // Committing the pages of both tiles belongs to the filling, not to the first level.
+      if (first == 0 && options.hops > 1)
+        std::fill_n(next.as<T>() + begin * columns.count, (end - begin) * columns.count, T{0});
+    });
+    for (int level = 1; level <= options.hops; ++level) {
+      const bool is_last = level == options.hops && first + columns.count == options.features;
+      if (is_last && options.hops > 1 && options.spare) options.spare(std::move(next));
+      SweepTile<T> tile;
+      tile.input = {current.as<T>(), columns.count, options.scale_bits};
+      // The last level's quotients are read by nobody: whoever wants them derives them from the sums.
+      tile.quotients = level < options.hops ? next.as<T>() : nullptr;
+      const RowMask* wanted = options.wanted.empty() ? nullptr : &options.wanted[static_cast<std::size_t>(level) - 1];
+      sweep_level(source, {tile, wanted}, budget, [&](const SumRows& rows) { sink(level, columns, rows); });
+      if (level < options.hops) std::swap(current, next);
+    }
+  }
+}
+
+}  // namespace
 
 void propagation_sweep(const BlockSource& source, const PropagationOptions& options, MemoryBudget& budget,
                        const TileFill& fill, const LevelSink& sink) {
   check_options(source, options);
   if (options.hops == 0 || options.features == 0 || source.num_nodes == 0) return;
-  const TilePlan plan = plan_tiles(source, options, budget);
-  HugeBuffer current(tile_bytes(source.num_nodes, plan.width), budget, "column tile");
-  HugeBuffer next;
-  if (options.hops > 1) next = HugeBuffer(tile_bytes(source.num_nodes, plan.width), budget, "column tile");
-
-  for (std::size_t first = 0; first < options.features; first += plan.width) {
-    const TileColumns columns{first, std::min(plan.width, options.features - first)};
-    parallel_ranges(0, source.num_nodes, kFillRows, [&](std::size_t begin, std::size_t end) {
-      fill(columns, {static_cast<NodeId>(begin), static_cast<NodeId>(end)},
-           current.as<std::int32_t>() + begin * columns.count);
-      // Committing the pages of both tiles belongs to the filling, not to the first level.
-      if (first == 0 && options.hops > 1)
-        std::fill_n(next.as<std::int32_t>() + begin * columns.count, (end - begin) * columns.count, 0);
-    });
-    for (int level = 1; level <= options.hops; ++level) {
-      SweepLevel one;
-      one.input = {current.as<std::int32_t>(), columns.count, options.scale_bits};
-      // The last level's quotients are read by nobody: whoever wants them derives them from the sums.
-      one.quotients = level < options.hops ? next.as<std::int32_t>() : nullptr;
-      one.wanted = options.wanted.empty() ? nullptr : &options.wanted[static_cast<std::size_t>(level) - 1];
-      sweep_level(source, one, options.sweep, budget, [&](const SumRows& rows) { sink(level, columns, rows); });
-      if (level < options.hops) std::swap(current, next);
-    }
-  }
+  if (is_short(options))
+    sweep_tiles<std::int16_t>(source, options, budget, fill, sink);
+  else
+    sweep_tiles<std::int32_t>(source, options, budget, fill, sink);
 }
 
 }  // namespace unweave

@@ -28,13 +28,16 @@ struct TileColumns {
 
 struct PropagationOptions {
   std::size_t features = 0;
-  int hops = 2;         ///< L >= 0; without hops there is nothing to sum, and neither function is called
-  int scale_bits = 24;  ///< |t^0| <= 2^scale_bits, hence |t^l| too: a mean never exceeds its terms
+  int hops = 2;  ///< L >= 0; without hops there is nothing to sum, and neither function is called
+  /// |t^0| <= 2^scale_bits, hence |t^l| too: a mean never exceeds its terms. Up to kMaxShortScaleBits densities pass
+  /// between levels in 16 bits, else in 32; the sums are the same.
+  int scale_bits = 24;
   /// Empty: all rows at every level. Else hops masks: rows wanted at level 1..L. They must be a backward cone: u wanted
   /// at level l + 1 makes u and N(u) wanted at level l. Rows outside are neither computed nor handed over.
   std::span<const RowMask> wanted;
   std::size_t most_columns = 0;  ///< of a tile; 0: as many as fit
-  SweepOptions sweep;
+  /// Takes the memory that the last level of the last tile does not need, as it begins; may be empty.
+  std::function<void(HugeBuffer)> spare;
 };
 
 /// How the columns are cut: ceil(features / width) tiles of `width` columns, the last perhaps narrower.
@@ -44,21 +47,21 @@ struct TilePlan {
 };
 
 /// Writes t^0 of `rows` and `columns`, row-major without gaps, to `out`. Called on several threads at once, for
-/// disjoint ranges that cover all rows, tile by tile.
+/// disjoint ranges that cover all rows and are begun in ascending order, tile by tile.
 using TileFill = std::function<void(TileColumns columns, NodeRange rows, std::int32_t* out)>;
 
-/// Takes rows of S^level (1..L) for the tile's columns: see SumRows and SweepOptions::in_order. Within a tile, levels
-/// come one after the other.
+/// Takes rows of S^level (1..L) for the tile's columns, on several threads at once: see SumSink. Within a tile, levels come
+/// one after the other.
 using LevelSink = std::function<void(int level, TileColumns columns, const SumRows& rows)>;
 
-/// The fewest tiles of at most `most_columns`, of equal width (up to a multiple of 16 where there are several), whose two buffers (one for L = 1)
-/// and output buffers fit what `budget` has available. Throws ResourceError when a single column does not fit.
+/// The fewest tiles of at most `most_columns`, of equal width (up to a multiple of a cache line where there are several),
+/// whose two buffers (one for L = 1) and workers fit what `budget` has available. Throws ResourceError when a single column does not fit.
 [[nodiscard]] TilePlan plan_tiles(const BlockSource& source, const PropagationOptions& options,
                                   const MemoryBudget& budget);
 
 /// Computes S^1..S^L. The sums do not depend on threads, tiles, tokens or order.
 ///
-/// memory   reserved in `budget`: 4 n width bytes a buffer, and the sweep's own (engine/sweep.h)
+/// memory   reserved in `budget`: 4 (or 2) n width bytes a buffer, and the sweep's own (engine/sweep.h)
 /// throws   ResourceError (budget), UsageError (options), DataError and whatever fill, sink and decode throw
 void propagation_sweep(const BlockSource& source, const PropagationOptions& options, MemoryBudget& budget,
                        const TileFill& fill, const LevelSink& sink);

@@ -23,7 +23,8 @@ struct SweepJob {
   std::uint32_t scale_bits = 24;
   std::vector<RowMask> wanted;  ///< one mask a level first..last, or empty for all rows
   TileFill fill;                ///< densities of level first_level - 1
-  /// Rows summed since the last call, each counted once a tile, and the number of tiles; may be empty.
+  /// Rows summed since the last call, each counted once a tile, and the number of tiles; may be empty. Called from any
+  /// thread, one call at a time.
   std::function<void(std::uint64_t rows, std::uint64_t tiles)> progress;
 };
 
@@ -31,7 +32,8 @@ struct SweepResult {
   std::vector<std::vector<FileEntry>> partitions;  ///< [level - first_level][span]
   std::uint64_t rows = 0;                          ///< rows summed, over all levels
   std::uint64_t tiles = 0;
-  double seconds = 0;  ///< without the reading of the first densities
+  double seconds = 0;        ///< from the first densities to the last sum
+  double drain_seconds = 0;  ///< what was left to write after the last sum
 };
 
 /// Computes the sums of the levels into memory; rows[i] takes level first_level + i. Throws ResourceError, DataError;
@@ -39,8 +41,9 @@ struct SweepResult {
 [[nodiscard]] SweepResult build_state_in_memory(const Contents& contents, const SweepJob& job,
                                                 std::span<ResidentRows* const> rows, MemoryBudget& budget);
 
-/// Computes the sums of the levels and writes them as partitions of `store` (not yet durable). With more than one column
-/// tile, tiles are spooled to an unlinked file in the store and put together partition by partition.
+/// Computes the sums of the levels and writes them as partitions of `store` (not yet durable), while it goes on, through
+/// buffers charged to the budget. With more than one column tile, tiles are spooled to unlinked files in the store and put
+/// together partition by partition.
 /// Throws ResourceError (budget, disk), DataError.
 [[nodiscard]] SweepResult build_state(const std::filesystem::path& store, const Contents& contents, const SweepJob& job,
                                       MemoryBudget& budget);

@@ -21,7 +21,8 @@ struct DecodedBlock {
 
 /// A graph that decodes block b (nodes [32 b, 32 b + 32)) into a buffer that the caller owns and reuses. decode() may
 /// run on several threads at once with different buffers; `out` stays valid until the buffer is used again. A graph
-/// may also have max_decoded_bytes(), the most a buffer comes to hold, which is then charged to the memory budget.
+/// may also have max_decoded_bytes(), the most a buffer comes to hold, which is then charged to the memory budget, and
+/// read_ahead(first, last), which is told of blocks that will be decoded soon.
 template <class G>
 concept BlockGraph = requires(const G& graph, std::size_t block, typename G::BlockBuffer& buffer, DecodedBlock& out) {
   requires std::default_initializable<typename G::BlockBuffer>;

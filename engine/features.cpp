@@ -36,6 +36,16 @@ void Features::read(NodeRange range, std::uint32_t first_column, std::uint32_t w
     if (cleared_.contains(node)) std::fill_n(out + std::size_t{node - range.first} * width, width, 0.0F);
 }
 
+void Features::read_ahead(NodeRange range, std::uint32_t first_column, std::uint32_t width) const noexcept {
+  if (width == 0) return;
+  const std::uint64_t span = span_nodes(nodes_);
+  for (std::uint64_t first = range.first; first < std::min(range.last, nodes_);) {
+    const std::uint64_t last = std::min<std::uint64_t>(std::min(range.last, nodes_), (first / span + 1) * span);
+    files_[first / span].read_ahead({static_cast<NodeId>(first), static_cast<NodeId>(last)}, first_column, width);
+    first = last;
+  }
+}
+
 bool Features::is_zero(NodeId node, std::vector<float>& scratch) const {
   if (columns_ == 0 || cleared_.contains(node)) return true;
   scratch.resize(columns_);

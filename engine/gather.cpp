@@ -10,6 +10,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "engine/gather.cpp"
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>  // must come before highway.h
 #include <hwy/highway.h>
 
@@ -27,7 +28,7 @@ constexpr std::size_t kLane = hn::MaxLanes(D32());
 constexpr std::size_t kHalfLane = hn::MaxLanes(DHalf());
 constexpr std::size_t kMaxVectors = 8;  // accumulators of a panel: 128 columns at 512 bits, half the registers at 256
 constexpr std::size_t kPanel = kMaxVectors * kLane;
-constexpr std::size_t kCacheLine = 64 / sizeof(std::int32_t);
+constexpr std::size_t kCacheLine = 64;  // bytes
 // Rows between prefetch and use, to cover the latency of memory. From 4 to 32, rates of 512-byte rows differ by 2 %.
 constexpr std::size_t kAhead = 12;
 
@@ -45,33 +46,41 @@ struct Stream {
 };
 
 /// Fetches the kVectors vectors at `row`: one touch a cache line, and one for the line an unaligned row ends in.
-template <std::size_t kVectors>
-HWY_INLINE void prefetch_row(const std::int32_t* row, bool unaligned) {
-  for (std::size_t at = 0; at < kVectors * kLane; at += kCacheLine) __builtin_prefetch(row + at);
+template <std::size_t kVectors, class T>
+HWY_INLINE void prefetch_row(const T* row, bool unaligned) {
+  for (std::size_t at = 0; at < kVectors * kLane; at += kCacheLine / sizeof(T)) __builtin_prefetch(row + at);
   if (unaligned) __builtin_prefetch(row + kVectors * kLane - 1);
+}
+
+HWY_INLINE V32 load_terms(const std::int32_t* row) {
+  return hn::LoadU(D32(), row);
+}
+
+HWY_INLINE V32 load_terms(const std::int16_t* row) {
+  return hn::PromoteTo(D32(), hn::LoadU(hn::Rebind<std::int16_t, D32>(), row));
 }
 
 /// out[0, columns) = own row (if any) + rows of stream positions [begin, end), of kVectors vectors from tile.rows +
 /// column on, the last of which may be partial. The caller keeps the number of terms within int32.
-template <std::size_t kVectors>
-HWY_INLINE void sum_panel(const Tile& tile, std::size_t column, std::size_t columns, const std::int32_t* own,
+template <std::size_t kVectors, class T>
+HWY_INLINE void sum_panel(const TileOf<T>& tile, std::size_t column, std::size_t columns, const T* own,
                           const Stream& stream, std::size_t begin, std::size_t end, std::int32_t* HWY_RESTRICT out) {
   const D32 d;
-  const std::int32_t* const base = tile.rows + column;
+  const T* const base = tile.rows + column;
   const std::size_t width = tile.width;
-  const bool unaligned = width % kCacheLine != 0;
+  const bool unaligned = width * sizeof(T) % kCacheLine != 0;
   // Named accumulators, because vectors of scalable extensions cannot form arrays.
   const V32 zero = hn::Zero(d);
   V32 a0 = zero, a1 = zero, a2 = zero, a3 = zero, a4 = zero, a5 = zero, a6 = zero, a7 = zero;
-  const auto add = [&](const std::int32_t* row) HWY_ATTR {
-    a0 = hn::Add(a0, hn::LoadU(d, row));
-    if constexpr (kVectors > 1) a1 = hn::Add(a1, hn::LoadU(d, row + 1 * kLane));
-    if constexpr (kVectors > 2) a2 = hn::Add(a2, hn::LoadU(d, row + 2 * kLane));
-    if constexpr (kVectors > 3) a3 = hn::Add(a3, hn::LoadU(d, row + 3 * kLane));
-    if constexpr (kVectors > 4) a4 = hn::Add(a4, hn::LoadU(d, row + 4 * kLane));
-    if constexpr (kVectors > 5) a5 = hn::Add(a5, hn::LoadU(d, row + 5 * kLane));
-    if constexpr (kVectors > 6) a6 = hn::Add(a6, hn::LoadU(d, row + 6 * kLane));
-    if constexpr (kVectors > 7) a7 = hn::Add(a7, hn::LoadU(d, row + 7 * kLane));
+  const auto add = [&](const T* row) HWY_ATTR {
+    a0 = hn::Add(a0, load_terms(row));
+    if constexpr (kVectors > 1) a1 = hn::Add(a1, load_terms(row + 1 * kLane));
+    if constexpr (kVectors > 2) a2 = hn::Add(a2, load_terms(row + 2 * kLane));
+    if constexpr (kVectors > 3) a3 = hn::Add(a3, load_terms(row + 3 * kLane));
+    if constexpr (kVectors > 4) a4 = hn::Add(a4, load_terms(row + 4 * kLane));
+    if constexpr (kVectors > 5) a5 = hn::Add(a5, load_terms(row + 5 * kLane));
+    if constexpr (kVectors > 6) a6 = hn::Add(a6, load_terms(row + 6 * kLane));
+    if constexpr (kVectors > 7) a7 = hn::Add(a7, load_terms(row + 7 * kLane));
   };
   if (own != nullptr) add(own);
   for (std::size_t i = begin; i < end; ++i) {
@@ -98,26 +107,13 @@ HWY_INLINE void sum_panel(const Tile& tile, std::size_t column, std::size_t colu
 }
 
 /// sum_panel for a panel of any width in [1, kPanel].
-HWY_INLINE void sum_columns(const Tile& tile, std::size_t column, std::size_t columns, const std::int32_t* own,
+template <std::size_t kVectors = kMaxVectors, class T>
+HWY_INLINE void sum_columns(const TileOf<T>& tile, std::size_t column, std::size_t columns, const T* own,
                             const Stream& stream, std::size_t begin, std::size_t end, std::int32_t* out) {
-  switch ((columns + kLane - 1) / kLane) {
-    case 1:
-      return sum_panel<1>(tile, column, columns, own, stream, begin, end, out);
-    case 2:
-      return sum_panel<2>(tile, column, columns, own, stream, begin, end, out);
-    case 3:
-      return sum_panel<3>(tile, column, columns, own, stream, begin, end, out);
-    case 4:
-      return sum_panel<4>(tile, column, columns, own, stream, begin, end, out);
-    case 5:
-      return sum_panel<5>(tile, column, columns, own, stream, begin, end, out);
-    case 6:
-      return sum_panel<6>(tile, column, columns, own, stream, begin, end, out);
-    case 7:
-      return sum_panel<7>(tile, column, columns, own, stream, begin, end, out);
-    default:
-      return sum_panel<8>(tile, column, columns, own, stream, begin, end, out);
-  }
+  if constexpr (kVectors > 1)
+    if (columns <= (kVectors - 1) * kLane)
+      return sum_columns<kVectors - 1>(tile, column, columns, own, stream, begin, end, out);
+  sum_panel<kVectors>(tile, column, columns, own, stream, begin, end, out);
 }
 
 /// sums[0, columns) += part[0, columns).
@@ -131,20 +127,23 @@ HWY_INLINE void add_widened(const std::int32_t* part, std::size_t columns, std::
   for (; c < columns; ++c) sums[c] += part[c];
 }
 
-std::size_t partial_terms(const Tile& tile) {
+template <class T>
+std::size_t partial_terms(const TileOf<T>& tile) {
   return static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max() >> tile.scale_bits);
 }
 
 /// sums[c] += own row (if any) + rows of stream positions [begin, end), however many.
-void add_wide(const Tile& tile, const std::int32_t* own, const Stream& stream, std::size_t begin, std::size_t end,
+template <class T>
+void add_wide(const TileOf<T>& tile, const T* own, const Stream& stream, std::size_t begin, std::size_t end,
               std::int64_t* sums) {
   alignas(64) std::array<std::int32_t, kPanel> part;
   const std::size_t most = partial_terms(tile);
   for (std::size_t column = 0; column < tile.width; column += kPanel) {
     const std::size_t columns = std::min(kPanel, tile.width - column);
-    if (own != nullptr) add_widened(own + column, columns, sums + column);
+    for (std::size_t c = 0; own != nullptr && c < columns; ++c) sums[column + c] += own[column + c];
     for (std::size_t from = begin; from < end; from += most) {
-      sum_columns(tile, column, columns, nullptr, stream, from, std::min(end, from + most), part.data());
+      sum_columns(tile, column, columns, static_cast<const T*>(nullptr), stream, from, std::min(end, from + most),
+                  part.data());
       add_widened(part.data(), columns, sums + column);
     }
   }
@@ -169,16 +168,31 @@ HWY_INLINE hn::Vec<D64f> load_doubles(const std::int64_t* sums) {
   return hn::ConvertTo(D64f(), hn::LoadU(D64(), sums));
 }
 
-template <class Sum>
-void quotients_of(const Sum* sums, std::size_t width, std::uint32_t degree, std::int32_t* quotients) {
+template <class Sum, class T>
+void quotients_of(const Sum* sums, std::size_t width, std::uint32_t degree, T* quotients) {
+  const hn::Rebind<T, D64f> to;
   const auto divisor = hn::Set(D64f(), static_cast<double>(degree));
   std::size_t c = 0;
   for (; c + kHalfLane <= width; c += kHalfLane) {
-    const auto rounded = hn::Round(hn::Div(load_doubles(sums + c), divisor));
-    hn::StoreU(hn::DemoteTo(DHalf(), rounded), DHalf(), quotients + c);
+    const auto whole = hn::DemoteTo(DHalf(), hn::Round(hn::Div(load_doubles(sums + c), divisor)));
+    if constexpr (sizeof(T) < sizeof(std::int32_t))
+      hn::StoreU(hn::DemoteTo(to, whole), to, quotients + c);
+    else
+      hn::StoreU(whole, to, quotients + c);
   }
-  for (; c < width; ++c) {
-    quotients[c] = static_cast<std::int32_t>(std::nearbyint(static_cast<double>(sums[c]) / degree));
+  for (; c < width; ++c) quotients[c] = static_cast<T>(std::nearbyint(static_cast<double>(sums[c]) / degree));
+}
+
+/// The same for a row of whole cache lines, past the caches.
+template <class Sum, class T>
+void stream_quotients(const Sum* sums, std::size_t width, std::uint32_t degree, T* quotients) {
+  const hn::CappedTag<T, kCacheLine / sizeof(T)> d;  // whole vectors: some extensions cannot stream parts of one
+  alignas(64) std::array<T, kPanel> panel;
+  for (std::size_t column = 0; column < width; column += kPanel) {
+    const std::size_t columns = std::min(kPanel, width - column);
+    quotients_of(sums + column, columns, degree, panel.data());
+    for (std::size_t c = 0; c < columns; c += hn::Lanes(d))
+      hn::Stream(hn::Load(d, panel.data() + c), d, quotients + column + c);
   }
 }
 
@@ -208,12 +222,13 @@ bool AddRows(const Tile& tile, std::span<const NodeId> neighbours, const std::in
   if (neighbours.size() > partial_terms(tile)) return false;
   const D32 d;
   const Stream stream{neighbours.data(), neighbours.size(), {}};
+  const std::int32_t* const none = nullptr;
   alignas(64) std::array<std::int32_t, kPanel> part;
   auto overflow = hn::Zero(d);
   bool fits = true;
   for (std::size_t column = 0; column < tile.width; column += kPanel) {
     const std::size_t columns = std::min(kPanel, tile.width - column);
-    sum_columns(tile, column, columns, nullptr, stream, 0, neighbours.size(), part.data());
+    sum_columns(tile, column, columns, none, stream, 0, neighbours.size(), part.data());
     std::size_t c = 0;
     for (; c + kLane <= columns; c += kLane) {
       const auto old = hn::LoadU(d, before + column + c);
@@ -232,37 +247,56 @@ bool AddRows(const Tile& tile, std::span<const NodeId> neighbours, const std::in
 }
 
 void GatherRows(const Tile& tile, std::span<const NodeId> neighbours, std::int64_t* sums) {
-  add_wide(tile, nullptr, Stream{neighbours.data(), neighbours.size(), {}}, 0, neighbours.size(), sums);
+  add_wide<std::int32_t>(tile, nullptr, Stream{neighbours.data(), neighbours.size(), {}}, 0, neighbours.size(), sums);
 }
 
-std::size_t GatherBlock(const Tile& tile, const GatherLists& lists, const GatherOutput& out) {
+/// gather_lists; the quotients, of which nothing is read before the next level, go past the caches where they can.
+template <class T>
+std::size_t gather_block(const TileOf<T>& tile, const GatherLists& lists, const GatherOutputOf<T>& out) {
   const Stream stream{lists.targets, lists.num_targets, lists.lookahead};
   const std::size_t width = tile.width;
   const std::size_t most = partial_terms(tile);
+  const bool past_caches = out.quotients != nullptr && width * sizeof(T) % kCacheLine == 0 &&
+                           reinterpret_cast<std::uintptr_t>(out.quotients) % kCacheLine == 0;
   std::size_t wide_rows = 0;
   std::size_t begin = 0;
   for (std::size_t i = 0; i < lists.nodes.size(); ++i) {
     const NodeId node = lists.nodes[i];
     const std::uint32_t degree = lists.counts[i] + 1;
     const std::size_t end = begin + lists.counts[i];
-    const std::int32_t* const own = tile.rows + node * width;
+    const T* const own = tile.rows + node * width;
     std::int32_t* const sums = out.sums + i * width;
-    std::int32_t* const quotients = out.quotients == nullptr ? nullptr : out.quotients + node * width;
+    T* const quotients = out.quotients == nullptr ? nullptr : out.quotients + node * width;
+    const auto put_quotients = [&](const auto* from) {
+      if (past_caches)
+        stream_quotients(from, width, degree, quotients);
+      else
+        quotients_of(from, width, degree, quotients);
+    };
     if (degree <= most) {
       for (std::size_t column = 0; column < width; column += kPanel) {
         sum_columns(tile, column, std::min(kPanel, width - column), own + column, stream, begin, end, sums + column);
       }
-      if (quotients != nullptr) quotients_of(sums, width, degree, quotients);
+      if (quotients != nullptr) put_quotients(sums);
     } else {
       std::int64_t* const wide = out.wide_sums + wide_rows * width;
       std::fill_n(wide, width, 0);
       add_wide(tile, own, stream, begin, end, wide);
-      if (quotients != nullptr) quotients_of(wide, width, degree, quotients);
+      if (quotients != nullptr) put_quotients(wide);
       if (!narrow(wide, width, sums)) out.wide_nodes[wide_rows++] = static_cast<std::uint32_t>(i);
     }
     begin = end;
   }
+  if (past_caches) hwy::FlushStream();
   return wide_rows;
+}
+
+std::size_t GatherBlock(const Tile& tile, const GatherLists& lists, const GatherOutput& out) {
+  return gather_block(tile, lists, out);
+}
+
+std::size_t GatherShortBlock(const ShortTile& tile, const GatherLists& lists, const ShortGatherOutput& out) {
+  return gather_block(tile, lists, out);
 }
 
 void Quotients32(const std::int32_t* sums, std::size_t width, std::uint32_t degree, std::int32_t* quotients) {
@@ -314,6 +348,7 @@ HWY_EXPORT(Differences32);
 HWY_EXPORT(Differences64);
 HWY_EXPORT(GatherRows);
 HWY_EXPORT(GatherBlock);
+HWY_EXPORT(GatherShortBlock);
 HWY_EXPORT(Quotients32);
 HWY_EXPORT(Quotients64);
 HWY_EXPORT(Scaled);
@@ -325,6 +360,10 @@ void gather_rows(const Tile& tile, std::span<const NodeId> neighbours, std::int6
 
 std::size_t gather_lists(const Tile& tile, const GatherLists& lists, const GatherOutput& out) {
   return HWY_DYNAMIC_DISPATCH(GatherBlock)(tile, lists, out);
+}
+
+std::size_t gather_lists(const ShortTile& tile, const GatherLists& lists, const ShortGatherOutput& out) {
+  return HWY_DYNAMIC_DISPATCH(GatherShortBlock)(tile, lists, out);
 }
 
 void round_quotients(std::span<const std::int32_t> sums, std::uint32_t degree, std::int32_t* quotients) {

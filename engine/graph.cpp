@@ -74,6 +74,16 @@ bool Graph::has_edge(NodeId u, NodeId v) const {
   return std::binary_search(list.begin(), list.end(), v);
 }
 
+void Graph::read_ahead(std::size_t first, std::size_t last) const noexcept {
+  const std::size_t span_blocks = (std::size_t{span_mask_} + 1) / kBlockNodes;
+  for (last = std::min(last, num_blocks()); first < last;) {
+    const std::size_t shard = first / span_blocks;
+    const std::size_t end = std::min(last, (shard + 1) * span_blocks);
+    shards_[shard].read_ahead(first - shard * span_blocks, end - shard * span_blocks);
+    first = end;
+  }
+}
+
 void Graph::decode(std::size_t block, BlockBuffer& buffer, DecodedBlock& out) const {
   const auto first = static_cast<NodeId>(block * kBlockNodes);
   const auto nodes = static_cast<std::uint32_t>(std::min<std::size_t>(kBlockNodes, nodes_ - first));

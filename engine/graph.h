@@ -47,6 +47,8 @@ class Graph {
   [[nodiscard]] bool has_edge(NodeId u, NodeId v) const;
   /// The lists of nodes [32 block, 32 block + 32), changes applied. Throws FormatError.
   void decode(std::size_t block, BlockBuffer& buffer, DecodedBlock& out) const;
+  /// Blocks [first, last) will be decoded soon.
+  void read_ahead(std::size_t first, std::size_t last) const noexcept;
   /// The most memory that one BlockBuffer comes to hold.
   [[nodiscard]] std::uint64_t max_decoded_bytes() const noexcept;
 

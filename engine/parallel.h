@@ -85,6 +85,47 @@ void parallel_ranges(std::size_t begin, std::size_t end, std::size_t grain, cons
 #endif
 }
 
+/// Calls work(item, worker) once for every item below `items`, begun in ascending order, with at most `workers` at once;
+/// no two calls at a time have the same worker, a number below `workers`. Throws the first exception; items that have not
+/// begun by then are dropped.
+template <class Work>
+void run_items(std::size_t items, std::size_t workers, const Work& work) {
+  std::atomic<std::size_t> next = 0;
+  parallel_ranges(0, std::min(items, workers), 1, [&](std::size_t first, std::size_t last) {
+    for (std::size_t worker = first; worker < last; ++worker) {
+      try {
+        for (std::size_t item = next++; item < items; item = next++) work(item, worker);
+      } catch (...) {
+        next = items;
+        throw;
+      }
+    }
+  });
+}
+
+/// The same for work that waits for a disk: `workers` threads of their own, each of which calls work(next_item) once and
+/// there next_item() for one item after another, until it gives `items` or more.
+template <class Work>
+void run_waiting_items(std::size_t items, std::size_t workers, const Work& work) {
+  std::atomic<std::size_t> next = 0;
+  std::exception_ptr failure;
+  std::mutex mutex;
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < std::min(items, workers); ++i)
+      threads.emplace_back([&] {
+        try {
+          work([&] { return next++; });
+        } catch (...) {
+          next = items;
+          const std::scoped_lock lock(mutex);
+          if (!failure) failure = std::current_exception();
+        }
+      });
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
 /// Sorts a random-access range in parallel.
 template <class Iterator, class Less>
 void parallel_sort(Iterator first, Iterator last, const Less& less) {

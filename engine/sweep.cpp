@@ -4,34 +4,18 @@
 #include <array>
 #include <bit>
 #include <cassert>
+#include <cstdlib>
+#include <memory>
+#include <new>
 #include <string>
 
 #include "engine/parallel.h"
-#include "engine/token_graph.h"
 #include "storage/error.h"
 
 namespace unweave {
 namespace {
 
-constexpr std::size_t kRangeBlocks = 16;  // 512 rows: large against the cost of a task, small against L2 and the budget
-constexpr std::size_t kRangeRows = kRangeBlocks * kBlockNodes;
-constexpr std::size_t kTokensPerThread = 8;
-
-/// The results of one range, held from its work until its write.
-struct RangeOutput {
-  explicit RangeOutput(std::size_t width)
-      : nodes(kRangeRows),
-        sums(std::make_unique_for_overwrite<std::int32_t[]>(kRangeRows * width)),
-        wide_sums(std::make_unique_for_overwrite<std::int64_t[]>(kRangeRows * width)),
-        wide_nodes(kRangeRows) {}
-
-  std::vector<NodeId> nodes;
-  std::unique_ptr<std::int32_t[]> sums;
-  std::unique_ptr<std::int64_t[]> wide_sums;  // room for the worst case; pages that are never wide are never touched
-  std::vector<std::uint32_t> wide_nodes;
-  std::size_t num_nodes = 0;
-  std::size_t num_wide = 0;
-};
+constexpr std::size_t kReadRanges = 64;  // 32,768 nodes: some MiB of a graph
 
 /// The wanted nodes of one block with their lists side by side.
 struct BlockLists {
@@ -42,60 +26,92 @@ struct BlockLists {
   std::size_t num_targets = 0;
 };
 
-/// What a worker keeps between ranges: lists of the block being gathered and of the one after it.
+/// An array that begins on a cache line, so that no store of a vector goes to two of them.
+struct Free {
+  void operator()(void* memory) const noexcept { std::free(memory); }
+};
+template <class T>
+using Lines = std::unique_ptr<T, Free>;
+
+template <class T>
+Lines<T> lines(std::size_t count) {
+  constexpr std::size_t kLine = 64;
+  void* const memory = std::aligned_alloc(kLine, (count * sizeof(T) + kLine - 1) / kLine * kLine);
+  if (memory == nullptr) throw std::bad_alloc();
+  return Lines<T>(static_cast<T*>(memory));
+}
+
+/// Blocks whose sums are handed over together: enough for a chunk of a file, few enough to stay in L2.
+std::size_t group_blocks(std::size_t width) {
+  constexpr std::size_t kGroupBytes = std::size_t{64} << 10;
+  const std::size_t block_bytes = kBlockNodes * width * sizeof(std::int32_t);
+  return std::min(kSweepRangeBlocks, std::bit_ceil((kGroupBytes + block_bytes - 1) / block_bytes));
+}
+
+/// What a worker keeps: lists of the block being gathered and of the one after it, and the results of a group.
 struct Worker {
+  Worker(std::size_t rows, std::size_t width)
+      : nodes(rows),
+        sums(lines<std::int32_t>(rows * width)),
+        wide_sums(lines<std::int64_t>(rows * width)),
+        wide_nodes(rows) {}
+
   std::array<BlockLists, 2> lists;
   std::array<std::array<std::uint32_t, kBlockNodes>, 2> counts{};  // of wanted nodes, where not all are
   std::array<std::vector<NodeId>, 2> targets;
+  std::vector<NodeId> nodes;
+  std::size_t num_nodes = 0;
+  Lines<std::int32_t> sums;
+  Lines<std::int64_t> wide_sums;  // room for the worst case; pages that are never wide are never touched
+  std::vector<std::uint32_t> wide_nodes;
+  std::size_t num_wide = 0;
 };
 
+template <class T>
 class LevelSweep {
  public:
-  LevelSweep(const BlockSource& source, const SweepLevel& level, std::size_t workers, std::size_t tokens)
-      : source_(source), level_(level), workers_(workers) {
-    outputs_.reserve(tokens);
-    for (std::size_t i = 0; i < tokens; ++i) outputs_.emplace_back(level.input.width);
+  LevelSweep(const BlockSource& source, const SweepTile<T>& tile, const RowMask* wanted, std::size_t workers,
+             const SumSink& sink)
+      : source_(source), tile_(tile), wanted_(wanted), sink_(sink), group_(group_blocks(tile.input.width)) {
+    for (std::size_t i = 0; i < workers; ++i) workers_.emplace_back(group_ * kBlockNodes, tile.input.width);
     source.make_slots(2 * workers);
   }
 
-  void work(std::size_t item, std::size_t worker, std::size_t token) {
-    RangeOutput& out = outputs_[token];
-    out.num_nodes = 0;
-    out.num_wide = 0;
+  void run() {
+    const std::size_t ranges = (source_.num_blocks + kSweepRangeBlocks - 1) / kSweepRangeBlocks;
+    run_items(ranges, workers_.size(), [&](std::size_t item, std::size_t worker) { work(item, worker); });
+  }
+
+ private:
+  void work(std::size_t item, std::size_t worker) {
+    // Far enough ahead for a disk, near enough that what was read is still there.
+    if (source_.read_ahead && item % kReadRanges == 0) {
+      const std::size_t from = (item + kReadRanges) * kSweepRangeBlocks;
+      source_.read_ahead(item == 0 ? 0 : from, from + kReadRanges * kSweepRangeBlocks);
+    }
     // One block is decoded ahead, so that the gather can fetch its first rows while it sums the last of the block before.
-    std::size_t current = next_wanted(item * kRangeBlocks, last_block(item));
+    std::size_t current = next_wanted(item * kSweepRangeBlocks, last_block(item));
     if (current == last_block(item)) return;
     std::size_t side = 0;
     load(current, worker, side);
     while (current != last_block(item)) {
       const std::size_t next = next_wanted(current + 1, last_block(item));
       if (next != last_block(item)) load(next, worker, 1 - side);
-      gather(workers_[worker].lists[side], next != last_block(item) ? &workers_[worker].lists[1 - side] : nullptr, out);
+      gather(workers_[worker], side, next != last_block(item));
+      if (next == last_block(item) || next / group_ != current / group_) hand_over(current / group_, workers_[worker]);
       current = next;
       side = 1 - side;
     }
   }
 
-  void write(std::size_t item, std::size_t token, const SumSink& sink) const {
-    const RangeOutput& out = outputs_[token];
-    if (out.num_nodes == 0) return;
-    const auto first = static_cast<NodeId>(item * kRangeRows);
-    const auto last = static_cast<NodeId>(std::min<std::size_t>((item + 1) * kRangeRows, source_.num_nodes));
-    sink({{first, last},
-          std::span(out.nodes).first(out.num_nodes),
-          level_.input.width,
-          out.sums.get(),
-          std::span(out.wide_nodes).first(out.num_wide),
-          out.wide_sums.get()});
+  std::size_t last_block(std::size_t item) const {
+    return std::min(source_.num_blocks, (item + 1) * kSweepRangeBlocks);
   }
-
- private:
-  std::size_t last_block(std::size_t item) const { return std::min(source_.num_blocks, (item + 1) * kRangeBlocks); }
 
   /// The first block of [block, last) with a wanted row, or `last`.
   std::size_t next_wanted(std::size_t block, std::size_t last) const {
-    if (level_.wanted == nullptr) return block;
-    while (block < last && level_.wanted->block_bits(block) == 0) ++block;
+    if (wanted_ == nullptr) return block;
+    while (block < last && wanted_->block_bits(block) == 0) ++block;
     return block;
   }
 
@@ -105,7 +121,7 @@ class LevelSweep {
     source_.decode(block, 2 * worker + side, decoded);
     assert(decoded.first == block * kBlockNodes && decoded.nodes <= kBlockNodes);
     const std::uint32_t all = decoded.nodes == kBlockNodes ? ~std::uint32_t{0} : (1U << decoded.nodes) - 1;
-    const std::uint32_t wanted = level_.wanted == nullptr ? all : level_.wanted->block_bits(block) & all;
+    const std::uint32_t wanted = wanted_ == nullptr ? all : wanted_->block_bits(block) & all;
     BlockLists& lists = workers_[worker].lists[side];
     lists.num_nodes = 0;
     lists.num_targets = 0;
@@ -144,64 +160,65 @@ class LevelSweep {
     worker.lists[side].targets = targets.data();
   }
 
-  void gather(const BlockLists& lists, const BlockLists* next, RangeOutput& out) const {
-    const std::size_t width = level_.input.width;
+  void gather(Worker& worker, std::size_t side, bool more) const {
+    const std::size_t width = tile_.input.width;
+    const BlockLists& lists = worker.lists[side];
+    const BlockLists& next = worker.lists[1 - side];
     GatherLists in;
     in.nodes = std::span(lists.nodes).first(lists.num_nodes);
     in.counts = lists.counts;
     in.targets = lists.targets;
     in.num_targets = lists.num_targets;
-    if (next != nullptr) in.lookahead = {next->targets, next->num_targets};
-    std::uint32_t* const wide_nodes = out.wide_nodes.data() + out.num_wide;
-    const std::size_t wide = gather_lists(level_.input, in,
-                                          {out.sums.get() + out.num_nodes * width,
-                                           out.wide_sums.get() + out.num_wide * width, wide_nodes, level_.quotients});
-    for (std::size_t i = 0; i < wide; ++i) wide_nodes[i] += static_cast<std::uint32_t>(out.num_nodes);
-    std::copy_n(lists.nodes.begin(), lists.num_nodes, out.nodes.begin() + static_cast<std::ptrdiff_t>(out.num_nodes));
-    out.num_nodes += lists.num_nodes;
-    out.num_wide += wide;
+    if (more) in.lookahead = {next.targets, next.num_targets};
+    std::uint32_t* const wide_nodes = worker.wide_nodes.data() + worker.num_wide;
+    const GatherOutputOf<T> out{worker.sums.get() + worker.num_nodes * width,
+                                worker.wide_sums.get() + worker.num_wide * width, wide_nodes, tile_.quotients};
+    const std::size_t wide = gather_lists(tile_.input, in, out);
+    for (std::size_t i = 0; i < wide; ++i) wide_nodes[i] += static_cast<std::uint32_t>(worker.num_nodes);
+    std::copy(in.nodes.begin(), in.nodes.end(), worker.nodes.begin() + static_cast<std::ptrdiff_t>(worker.num_nodes));
+    worker.num_nodes += lists.num_nodes;
+    worker.num_wide += wide;
+  }
+
+  void hand_over(std::size_t group, Worker& worker) const {
+    sink_({group * group_, std::span(worker.nodes).first(worker.num_nodes), tile_.input.width, worker.sums.get(),
+           std::span(worker.wide_nodes).first(worker.num_wide), worker.wide_sums.get()});
+    worker.num_nodes = 0;
+    worker.num_wide = 0;
   }
 
   const BlockSource& source_;
-  const SweepLevel& level_;
+  const SweepTile<T>& tile_;
+  const RowMask* wanted_;
+  const SumSink& sink_;
+  std::size_t group_;  ///< blocks
   std::vector<Worker> workers_;
-  std::vector<RangeOutput> outputs_;
 };
+
+template <class T>
+void sweep_tile(const BlockSource& source, const SweepTile<T>& tile, const RowMask* wanted, MemoryBudget& budget,
+                const SumSink& sink) {
+  constexpr int kMost = sizeof(T) == sizeof(std::int16_t) ? kMaxShortScaleBits : kMaxScaleBits;
+  if (tile.input.scale_bits < 0 || tile.input.scale_bits > kMost)
+    throw UsageError("scale bits must lie in 0.." + std::to_string(kMost));
+  if (source.num_nodes == 0 || tile.input.width == 0) return;
+  assert(source.num_blocks == (static_cast<std::size_t>(source.num_nodes) + kBlockNodes - 1) / kBlockNodes);
+  const std::uint64_t worker_bytes = sweep_worker_bytes(source, tile.input.width);
+  const std::size_t workers = std::clamp<std::size_t>(budget.available() / worker_bytes, 1, active_threads());
+  const Reservation reservation = budget.reserve(workers * worker_bytes, "buffers of the sweep");
+  LevelSweep<T>(source, tile, wanted, workers, sink).run();
+}
 
 }  // namespace
 
-std::uint64_t sweep_token_bytes(std::size_t width) {
-  return kRangeRows * (width * (sizeof(std::int32_t) + sizeof(std::int64_t)) + sizeof(NodeId) + sizeof(std::uint32_t));
+std::uint64_t sweep_worker_bytes(const BlockSource& source, std::size_t width) {
+  const std::uint64_t rows = group_blocks(width) * kBlockNodes;
+  return rows * (width * (sizeof(std::int32_t) + sizeof(std::int64_t)) + sizeof(NodeId) + sizeof(std::uint32_t)) +
+         2 * source.max_decoded_bytes;
 }
 
-void sweep_level(const BlockSource& source, const SweepLevel& level, const SweepOptions& options, MemoryBudget& budget,
-                 const SumSink& sink) {
-  if (level.input.scale_bits < 0 || level.input.scale_bits > kMaxScaleBits) {
-    throw UsageError("scale bits must lie in 0.." + std::to_string(kMaxScaleBits));
-  }
-  if (source.num_nodes == 0 || level.input.width == 0) return;
-  assert(source.num_blocks == (static_cast<std::size_t>(source.num_nodes) + kBlockNodes - 1) / kBlockNodes);
-  const std::size_t threads = active_threads();
-  const std::uint64_t token_bytes = sweep_token_bytes(level.input.width);
-  const std::uint64_t worker_bytes = 2 * source.max_decoded_bytes;
-  const std::size_t most = options.max_tokens > 0 ? options.max_tokens : kTokensPerThread * threads;
-  // Fewer tokens and workers where the budget is short, but one of each or none at all.
-  const std::uint64_t available = budget.available();
-  const std::uint64_t for_workers = available / 2 / std::max<std::uint64_t>(1, worker_bytes);
-  const std::size_t workers = std::clamp<std::size_t>(for_workers, 1, std::min(threads, most));
-  const std::uint64_t rest = available - std::min(available, workers * worker_bytes);
-  const std::size_t tokens = std::clamp<std::size_t>(rest / token_bytes, 1, most);
-  const Reservation reservation = budget.reserve(tokens * token_bytes + workers * worker_bytes, "buffers of the sweep");
-
-  LevelSweep sweep(source, level, std::min(workers, tokens), tokens);
-  TokenGraph plan;
-  plan.items = (source.num_blocks + kRangeBlocks - 1) / kRangeBlocks;
-  plan.tokens = tokens;
-  plan.workers = std::min(workers, tokens);
-  plan.in_order = options.in_order;
-  plan.work = [&](std::size_t item, std::size_t worker, std::size_t token) { sweep.work(item, worker, token); };
-  plan.write = [&](std::size_t item, std::size_t token) { sweep.write(item, token, sink); };
-  run_token_graph(plan);
+void sweep_level(const BlockSource& source, const SweepLevel& level, MemoryBudget& budget, const SumSink& sink) {
+  std::visit([&](const auto& tile) { sweep_tile(source, tile, level.wanted, budget, sink); }, level.tile);
 }
 
 }  // namespace unweave

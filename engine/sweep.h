@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <variant>
 #include <vector>
 
 #include "engine/block_graph.h"
@@ -16,28 +17,35 @@
 
 namespace unweave {
 
-/// Exact sums of some rows, valid during the call that hands them over.
+/// Exact sums of all wanted rows of some consecutive blocks, valid during the call that hands them over.
 struct SumRows {
-  NodeRange range;                            ///< the part of the graph these rows lie in; parts never overlap
-  std::span<const NodeId> nodes;              ///< the wanted rows of the range, ascending
+  std::size_t block = 0;                      ///< the first of the blocks
+  std::span<const NodeId> nodes;              ///< the wanted ones, ascending, at least one
   std::size_t width = 0;                      ///< columns of the tile
   const std::int32_t* sums = nullptr;         ///< nodes x width; zeros in rows where a sum does not fit int32
   std::span<const std::uint32_t> wide_nodes;  ///< positions in `nodes` of those rows, ascending
   const std::int64_t* wide_sums = nullptr;    ///< wide_nodes x width
 };
 
+/// Called on several threads at once, each block once. A thread goes through a range of kSweepRangeRows rows in ascending
+/// order, and ranges are begun in ascending order.
 using SumSink = std::function<void(const SumRows&)>;
 
-struct SweepOptions {
-  bool in_order = false;       ///< sink called for ascending ranges, one call at a time; else from any thread at once
-  std::size_t max_tokens = 0;  ///< most ranges in flight; 0: three a thread, or what the budget still allows
+inline constexpr std::size_t kSweepRangeBlocks = 16;  // large against the cost of a task, small against L2
+inline constexpr std::size_t kSweepRangeRows = kSweepRangeBlocks * kBlockNodes;
+
+/// An input tile and where its quotients, the next level's tile, go: null, or num_nodes x width, of which the wanted
+/// rows become round(sum / degree).
+template <class T>
+struct SweepTile {
+  TileOf<T> input;
+  T* quotients = nullptr;
 };
 
-/// One level: input tile, what to do with the sums. The quotients are the next level's tile.
+/// One level over one column tile of either width.
 struct SweepLevel {
-  Tile input;                         ///< num_nodes rows
-  std::int32_t* quotients = nullptr;  ///< null, or num_nodes x width: wanted rows become round(sum / degree)
-  const RowMask* wanted = nullptr;    ///< null: all rows
+  std::variant<SweepTile<std::int32_t>, SweepTile<std::int16_t>> tile;
+  const RowMask* wanted = nullptr;  ///< null: all rows
 };
 
 /// A graph behind plain functions, so that the sweep is compiled once. A sweep makes its slots (decode buffers, two a
@@ -48,19 +56,19 @@ struct BlockSource {
   std::uint64_t max_decoded_bytes = 0;  ///< of one slot
   std::function<void(std::size_t slots)> make_slots;
   std::function<void(std::size_t block, std::size_t slot, DecodedBlock& out)> decode;
+  std::function<void(std::size_t first, std::size_t last)> read_ahead;  ///< of blocks; may be empty
 };
 
-/// For every wanted row u: S(u) = t(u) + sum over neighbours v of t(v), handed to `sink` range by range. Ranges without
-/// wanted rows are neither decoded nor handed over. The results do not depend on threads, tokens or order.
+/// For every wanted row u: S(u) = t(u) + sum over neighbours v of t(v), handed to `sink` block by block. Blocks without
+/// wanted rows are neither decoded nor handed over. The results do not depend on the number of threads.
 ///
-/// memory   tokens times sweep_token_bytes(width), and 2 max_decoded_bytes a worker, reserved in `budget`
-/// throws   ResourceError (budget), DataError (a degree of kMaxDegree or more), whatever decode and sink throw;
-///          quotients are then partly written
-void sweep_level(const BlockSource& source, const SweepLevel& level, const SweepOptions& options, MemoryBudget& budget,
-                 const SumSink& sink);
+/// memory   sweep_worker_bytes a worker, reserved in `budget`: one worker a thread, or as many as the budget allows
+/// throws   UsageError (scale bits), ResourceError (budget), DataError (a degree of kMaxDegree or more), whatever decode
+///          and sink throw; quotients are then partly written
+void sweep_level(const BlockSource& source, const SweepLevel& level, MemoryBudget& budget, const SumSink& sink);
 
-/// Memory that one range in flight needs for a tile of `width` columns.
-[[nodiscard]] std::uint64_t sweep_token_bytes(std::size_t width);
+/// Memory that one worker needs for a tile of `width` columns.
+[[nodiscard]] std::uint64_t sweep_worker_bytes(const BlockSource& source, std::size_t width);
 
 /// A graph as a BlockSource; `graph` must outlive it.
 template <BlockGraph G>
@@ -76,6 +84,8 @@ template <BlockGraph G>
   source.decode = [slots, &graph](std::size_t block, std::size_t slot, DecodedBlock& out) {
     graph.decode(block, (*slots)[slot], out);
   };
+  if constexpr (requires { graph.read_ahead(0, 1); })
+    source.read_ahead = [&graph](std::size_t first, std::size_t last) { graph.read_ahead(first, last); };
   return source;
 }
 

@@ -79,6 +79,23 @@ void FeatureFile::read(NodeRange range, std::uint32_t first_column, std::uint32_
     read_dense(local, first_column, width, out);
 }
 
+void FeatureFile::read_ahead(NodeRange range, std::uint32_t first_column, std::uint32_t width) const noexcept {
+  const NodeRange local{range.first - range_.first, range.last - range_.first};
+  if (sparse_) {
+    const std::uint64_t begin = offsets_[local.first];
+    const std::uint64_t count = offsets_[local.last] - begin;
+    file_.read_ahead(8 * (std::uint64_t{range_.size()} + 1) + 4 * begin, 4 * count);
+    file_.read_ahead(values_at_ + 4 * begin, 4 * count);
+    return;
+  }
+  for (std::uint32_t tile = first_column / kTileColumns * kTileColumns; tile < first_column + width;
+       tile += kTileColumns) {
+    const std::uint32_t tile_width = std::min(kTileColumns, columns_ - tile);
+    file_.read_ahead((std::uint64_t{tile} * range_.size() + std::uint64_t{local.first} * tile_width) * 4,
+                     std::uint64_t{local.size()} * tile_width * 4);
+  }
+}
+
 void FeatureFile::read_dense(NodeRange local, std::uint32_t first_column, std::uint32_t width, float* out) const {
   const std::uint32_t end = first_column + width;
   for (std::uint32_t tile = first_column / kTileColumns * kTileColumns; tile < end; tile += kTileColumns) {

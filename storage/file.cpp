@@ -33,6 +33,13 @@ File File::open_write(const std::filesystem::path& path) {
   return {fd, path};
 }
 
+File File::open_direct(const std::filesystem::path& path) {
+  const int fd = ::open(path.c_str(), O_RDWR | O_DIRECT | O_CLOEXEC);
+  if (fd < 0 && errno == EINVAL) return {};
+  if (fd < 0) throw_system_error("open for writing", path, errno);
+  return {fd, path};
+}
+
 File::File(File&& other) noexcept : fd_(std::exchange(other.fd_, -1)), path_(std::move(other.path_)) {}
 
 File& File::operator=(File&& other) noexcept {
@@ -55,15 +62,18 @@ std::uint64_t File::size() const {
 }
 
 void File::read_at(std::uint64_t offset, std::span<std::byte> out) const {
-  while (!out.empty()) {
-    const ssize_t got = ::pread(fd_, out.data(), out.size(), static_cast<off_t>(offset));
+  read_some_at(offset, out, out.size());
+}
+
+void File::read_some_at(std::uint64_t offset, std::span<std::byte> out, std::size_t least) const {
+  for (std::size_t done = 0; done < least;) {
+    const ssize_t got = ::pread(fd_, out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
     if (got < 0) {
       if (errno == EINTR) continue;
       throw_system_error("read", path_, errno);
     }
-    if (got == 0) throw FormatError(path_, "byte " + std::to_string(offset), "the file ends here, too early");
-    offset += static_cast<std::uint64_t>(got);
-    out = out.subspan(static_cast<std::size_t>(got));
+    if (got == 0) throw FormatError(path_, "byte " + std::to_string(offset + done), "the file ends here, too early");
+    done += static_cast<std::size_t>(got);
   }
 }
 
@@ -81,6 +91,10 @@ void File::write_at(std::uint64_t offset, std::span<const std::byte> bytes) cons
 
 void File::truncate(std::uint64_t bytes) const {
   if (::ftruncate(fd_, static_cast<off_t>(bytes)) != 0) throw_system_error("truncate", path_, errno);
+}
+
+void File::give_back(std::uint64_t offset, std::uint64_t bytes) const noexcept {
+  ::fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset), static_cast<off_t>(bytes));
 }
 
 void File::sync() const {

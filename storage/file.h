@@ -21,6 +21,9 @@ class File {
   static File create(const std::filesystem::path& path);
   /// Opens an existing file for reads and writes.
   static File open_write(const std::filesystem::path& path);
+  /// The same past the page cache: offsets, lengths and memory are multiples of 4,096 then. A file that is not open where
+  /// the file system refuses that.
+  static File open_direct(const std::filesystem::path& path);
   File(File&& other) noexcept;
   File& operator=(File&& other) noexcept;
   File(const File&) = delete;
@@ -34,8 +37,12 @@ class File {
 
   /// Fills `out` from `offset`; throws FormatError when the file ends before.
   void read_at(std::uint64_t offset, std::span<std::byte> out) const;
+  /// The same, but the file may end after the first `least` bytes.
+  void read_some_at(std::uint64_t offset, std::span<std::byte> out, std::size_t least) const;
   void write_at(std::uint64_t offset, std::span<const std::byte> bytes) const;
   void truncate(std::uint64_t bytes) const;
+  /// Gives the disk space of these bytes back, where the file system can; they read as zeros then.
+  void give_back(std::uint64_t offset, std::uint64_t bytes) const noexcept;
   /// Returns when data and length are durable. A failure is final: the caller must not go on with this store.
   void sync() const;
 

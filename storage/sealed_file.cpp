@@ -42,33 +42,52 @@ void set_kind(char (&out)[8], std::string_view kind) {
 std::uint64_t chunks_of(std::uint64_t bytes) {
   return (bytes + kSealedChunkBytes - 1) / kSealedChunkBytes;
 }
-std::uint64_t table_offset(std::uint64_t payload) {
-  return kSealedHeaderBytes + (payload + 7) / 8 * 8;
-}
 
 std::span<const std::byte> raw(const Header& header, std::size_t bytes) {
   return {reinterpret_cast<const std::byte*>(&header), bytes};
 }
 
-File create_temporary(const std::filesystem::path& folder, const std::string& name) {
+}  // namespace
+
+std::filesystem::path SealedName::make_temporary() const {
+  const std::filesystem::path path = store / folder;
   std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) throw_system_error("create the folder", folder, error.value());
-  const std::filesystem::path temporary = folder / ("." + name + ".new");
+  std::filesystem::create_directories(path, error);
+  if (error) throw_system_error("create the folder", path, error.value());
+  std::filesystem::path temporary = path / ("." + stem + "." + extension + ".new");
   std::filesystem::remove(temporary, error);
-  return File::create(temporary);
+  return temporary;
 }
 
-}  // namespace
+SealedHeader seal(const SealedName& name, std::uint64_t payload_bytes, const SealedParameters& parameters,
+                  std::span<const std::uint64_t> table) {
+  Header header{};
+  std::memcpy(header.magic, kMagic, sizeof kMagic);
+  set_kind(header.kind, name.kind);
+  header.version = kVersion;
+  header.chunk_log2 = kChunkLog2;
+  header.payload_bytes = payload_bytes;
+  std::copy(parameters.begin(), parameters.end(), header.parameters);
+  const Checksum128 root = checksum128(raw(header, kRootOffset), std::as_bytes(table));
+  std::memcpy(header.root, root.data(), root.size());
+  header.header_sum = checksum64(raw(header, kHeaderSumOffset));
+  SealedHeader sealed;
+  std::memcpy(sealed.bytes.data(), &header, sizeof header);
+  const std::string hex = to_hex(root);
+  sealed.entry = {name.folder + "/" + name.stem + "-" + hex.substr(0, 16) + "." + name.extension,
+                  sealed_table_offset(payload_bytes) + table.size_bytes(), hex};
+  return sealed;
+}
+
+void publish_sealed(const SealedName& name, const std::filesystem::path& temporary, const FileEntry& entry) {
+  if (::rename(temporary.c_str(), (name.store / entry.path).c_str()) != 0)
+    throw_system_error("rename", temporary, errno);
+}
 
 SealedWriter::SealedWriter(const std::filesystem::path& store, std::string_view folder, std::string_view stem,
                            std::string_view extension, std::string_view kind)
-    : store_(store),
-      folder_(folder),
-      stem_(stem),
-      extension_(extension),
-      kind_(kind),
-      out_(create_temporary(store / folder, stem_ + "." + extension_)) {
+    : name_{store, std::string(folder), std::string(stem), std::string(extension), std::string(kind)},
+      out_(File::create(name_.make_temporary())) {
   const Header room{};  // rewritten by finish()
   out_.append(raw(room, sizeof room));
 }
@@ -109,28 +128,14 @@ void SealedWriter::align(std::size_t alignment) {
 
 FileEntry SealedWriter::finish(const SealedParameters& parameters) {
   if (!chunk_.empty()) table_.push_back(checksum64(chunk_));
-  Header header{};
-  std::memcpy(header.magic, kMagic, sizeof kMagic);
-  set_kind(header.kind, kind_);
-  header.version = kVersion;
-  header.chunk_log2 = kChunkLog2;
-  header.payload_bytes = size_;
-  std::copy(parameters.begin(), parameters.end(), header.parameters);
-  const auto table = std::as_bytes(std::span(table_));
-  const Checksum128 root = checksum128(raw(header, kRootOffset), table);
-  std::memcpy(header.root, root.data(), root.size());
-  header.header_sum = checksum64(raw(header, kHeaderSumOffset));
+  SealedHeader header = seal(name_, size_, parameters, table_);
   static constexpr std::byte kZeros[8]{};
-  out_.append({kZeros, table_offset(size_) - kSealedHeaderBytes - size_});
-  out_.append(table);
+  out_.append({kZeros, sealed_table_offset(size_) - kSealedHeaderBytes - size_});
+  out_.append(std::as_bytes(std::span(table_)));
   const File file = out_.finish();
-  file.write_at(0, raw(header, sizeof header));
-
-  const std::string hex = to_hex(root);
-  const std::string name = stem_ + "-" + hex.substr(0, 16) + "." + extension_;
-  const std::filesystem::path final_path = store_ / folder_ / name;
-  if (::rename(file.path().c_str(), final_path.c_str()) != 0) throw_system_error("rename", file.path(), errno);
-  return {folder_ + "/" + name, table_offset(size_) + table.size(), hex};
+  file.write_at(0, header.bytes);
+  publish_sealed(name_, file.path(), header.entry);
+  return std::move(header.entry);
 }
 
 void sync_files(const std::filesystem::path& store, std::span<const FileEntry> files) {
@@ -164,7 +169,7 @@ SealedFile::SealedFile(const std::filesystem::path& store, const FileEntry& entr
   expect(header.version == kVersion, 16, "version: this program reads version 1");
   expect(header.chunk_log2 == kChunkLog2, 20, "chunk size: expected 64 KiB");
   size_ = header.payload_bytes;
-  expect(size_ <= bytes && table_offset(size_) + 8 * chunks_of(size_) == bytes, 24,
+  expect(size_ <= bytes && sealed_table_offset(size_) + 8 * chunks_of(size_) == bytes, 24,
          "payload length: does not agree with the file's length");
   expect(to_hex(header.root) == entry.root, kRootOffset, "root: not the file that the manifest names");
   std::copy(std::begin(header.parameters), std::end(header.parameters), parameters_.begin());
@@ -173,7 +178,7 @@ SealedFile::SealedFile(const std::filesystem::path& store, const FileEntry& entr
   if (map == MAP_FAILED) throw_system_error("map", path_, errno);
   map_ = static_cast<const std::byte*>(map);
   map_bytes_ = bytes;
-  table_ = map_ + table_offset(size_);
+  table_ = map_ + sealed_table_offset(size_);
   const bool padded =
       std::all_of(data() + size_, table_, [](std::byte byte) { return byte == std::byte{0}; });  // under no checksum
   const Checksum128 root = checksum128(raw(header, kRootOffset), {table_, 8 * chunks_of(size_)});
@@ -200,6 +205,14 @@ SealedFile::~SealedFile() {
 std::span<const std::byte> SealedFile::bytes(std::uint64_t offset, std::uint64_t length) const {
   check(offset, length);
   return {data() + offset, static_cast<std::size_t>(length)};
+}
+
+void SealedFile::read_ahead(std::uint64_t offset, std::uint64_t length) const noexcept {
+  if (offset >= size_ || length == 0) return;
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto at = reinterpret_cast<std::uintptr_t>(data() + offset);
+  const auto begin = at / page * page;
+  ::madvise(reinterpret_cast<void*>(begin), at - begin + std::min(length, size_ - offset), MADV_WILLNEED);
 }
 
 void SealedFile::check(std::uint64_t offset, std::uint64_t length) const {

@@ -40,11 +40,37 @@ using SealedParameters = std::array<std::uint64_t, 6>;
 inline constexpr std::size_t kSealedHeaderBytes = 128;
 inline constexpr std::size_t kSealedChunkBytes = std::size_t{1} << 16;
 
+/// Where a sealed file lies in a store and what it is: it will be `folder`/`stem`-<hash>.`extension`; `kind` has at most
+/// 8 characters.
+struct SealedName {
+  std::filesystem::path store;
+  std::string folder, stem, extension, kind;
+
+  /// The new file under its temporary name; its folder is made, and what a killed writer left there is removed.
+  [[nodiscard]] std::filesystem::path make_temporary() const;
+};
+
+/// The bytes before a payload, and what the manifest will say of the file.
+struct SealedHeader {
+  std::array<std::byte, kSealedHeaderBytes> bytes{};
+  FileEntry entry;
+};
+
+/// The header of a payload of so many bytes with these checksums of its chunks.
+[[nodiscard]] SealedHeader seal(const SealedName& name, std::uint64_t payload_bytes, const SealedParameters& parameters,
+                                std::span<const std::uint64_t> table);
+/// Where the table begins: after header, payload and padding.
+[[nodiscard]] constexpr std::uint64_t sealed_table_offset(std::uint64_t payload_bytes) noexcept {
+  return kSealedHeaderBytes + (payload_bytes + 7) / 8 * 8;
+}
+/// Gives a complete file its final name.
+void publish_sealed(const SealedName& name, const std::filesystem::path& temporary, const FileEntry& entry);
+
 /// Writes one sealed file front to back. Not for concurrent use. A writer that is destroyed before finish() removes its
 /// temporary file.
 class SealedWriter {
  public:
-  /// The file will be `store`/`folder`/`stem`-<hash>.`extension`; `kind` has at most 8 characters.
+  /// The parts of a SealedName.
   SealedWriter(const std::filesystem::path& store, std::string_view folder, std::string_view stem,
                std::string_view extension, std::string_view kind);
   SealedWriter(SealedWriter&&) noexcept = default;
@@ -64,8 +90,7 @@ class SealedWriter {
   FileEntry finish(const SealedParameters& parameters);
 
  private:
-  std::filesystem::path store_;
-  std::string folder_, stem_, extension_, kind_;
+  SealedName name_;
   StreamWriter out_;
   std::vector<std::byte> chunk_;  ///< the beginning of a chunk that is not complete yet
   std::vector<std::uint64_t> table_;
@@ -97,6 +122,8 @@ class SealedFile {
     const auto raw = bytes(offset, count * sizeof(T));
     return {reinterpret_cast<const T*>(raw.data()), static_cast<std::size_t>(count)};
   }
+  /// Lets the system read payload bytes [offset, offset + length) in the background: they will be used soon.
+  void read_ahead(std::uint64_t offset, std::uint64_t length) const noexcept;
   /// Payload bytes without a check, for loops that called check() on the range before.
   [[nodiscard]] const std::byte* data() const noexcept { return map_ + kSealedHeaderBytes; }
   void check(std::uint64_t offset, std::uint64_t length) const;

@@ -109,6 +109,10 @@ std::span<const std::byte> Shard::block_bytes(std::size_t block) const {
   return file_.bytes(blocks_at_ + offsets_[block], offsets_[block + 1] - offsets_[block]);
 }
 
+void Shard::read_ahead(std::size_t first, std::size_t last) const noexcept {
+  file_.read_ahead(blocks_at_ + offsets_[first], offsets_[last] - offsets_[first]);
+}
+
 void Shard::fail(std::size_t block, const BlockError& error) const {
   file_.fail(blocks_at_ + offsets_[block], "block " + std::to_string(block) + ": " + error.what);
 }

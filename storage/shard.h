@@ -66,6 +66,8 @@ class Shard {
   [[nodiscard]] std::uint64_t block_arcs(std::size_t block) const noexcept;
   /// A block as it is encoded. Throws FormatError.
   [[nodiscard]] std::span<const std::byte> block_bytes(std::size_t block) const;
+  /// Blocks [first, last) will be decoded soon.
+  void read_ahead(std::size_t first, std::size_t last) const noexcept;
   /// Decodes all lists of a block, concatenated. Throws FormatError.
   void decode(std::size_t block, NodeId* targets) const;
   /// Decodes the list of one node, counts()[node - first] ids. Throws FormatError.

@@ -16,6 +16,42 @@
 
 namespace unweave {
 
+/// Where the parts of a partition's payload lie.
+struct StateLayout {
+  NodeRange range;
+  std::uint32_t columns = 0;
+  std::uint64_t rows = 0;
+
+  [[nodiscard]] std::uint64_t member_words() const noexcept {
+    return rows == range.size() ? 0 : (std::uint64_t{range.size()} + 63) / 64;
+  }
+  [[nodiscard]] std::uint64_t rows_at() const noexcept { return (8 * member_words() + 63) / 64 * 64; }
+  [[nodiscard]] std::uint64_t wide_nodes_at() const noexcept { return rows_at() + rows * columns * 4; }
+  [[nodiscard]] std::uint64_t wide_rows_at(std::uint64_t wide) const noexcept {
+    return (wide_nodes_at() + 4 * wide + 7) / 8 * 8;
+  }
+  [[nodiscard]] std::uint64_t bytes(std::uint64_t wide) const noexcept {
+    return wide_rows_at(wide) + 8 * wide * columns;
+  }
+};
+
+/// Name and kind of the file of one partition.
+[[nodiscard]] SealedName state_name(const std::filesystem::path& store, std::uint32_t level, NodeId first);
+
+/// Counts of the members before every eighth word, to count those before a node.
+class MemberRanks {
+ public:
+  MemberRanks() = default;
+  explicit MemberRanks(std::span<const std::uint64_t> members);
+  /// Members below bit `position`; `members` as given to the constructor.
+  [[nodiscard]] std::uint64_t before(std::span<const std::uint64_t> members, NodeId position) const noexcept;
+  [[nodiscard]] std::uint64_t total() const noexcept { return total_; }
+
+ private:
+  std::vector<std::uint32_t> ranks_;
+  std::uint64_t total_ = 0;
+};
+
 /// Writes one partition, rows in node order.
 class StatePartitionWriter {
  public:
@@ -52,8 +88,8 @@ class StatePartition {
   /// Throws DataError, FormatError.
   StatePartition(const std::filesystem::path& store, const FileEntry& entry, std::uint32_t level, NodeRange range,
                  std::uint32_t columns);
-  [[nodiscard]] NodeRange range() const noexcept { return range_; }
-  [[nodiscard]] std::uint64_t rows() const noexcept { return rows_; }
+  [[nodiscard]] NodeRange range() const noexcept { return layout_.range; }
+  [[nodiscard]] std::uint64_t rows() const noexcept { return layout_.rows; }
   [[nodiscard]] bool contains(NodeId node) const noexcept;
   /// The row of a node of the range, checked; an empty row when it has none.
   [[nodiscard]] StateRow row(NodeId node) const;
@@ -62,12 +98,9 @@ class StatePartition {
 
  private:
   SealedFile file_;
-  NodeRange range_;
-  std::uint32_t columns_;
-  std::uint64_t rows_ = 0;
-  std::uint64_t rows_at_ = 0;
-  std::span<const std::uint64_t> members_;
-  std::vector<std::uint32_t> ranks_;  ///< rows before each 8 words of members_
+  StateLayout layout_;
+  std::span<const std::uint64_t> members_;  ///< empty when every node has a row
+  MemberRanks ranks_;
   std::span<const NodeId> wide_nodes_;
   std::uint64_t wide_at_ = 0;
 };

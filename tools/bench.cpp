@@ -53,7 +53,8 @@ void bench_gather(const CommandLine& line) {
                                         {"triad_bytes_per_second", result.triad_bytes_per_second},
                                         {"limit_arc_features_per_second", result.limit_per_second},
                                         {"sweep_arc_features_per_second", result.sweep_per_second},
-                                        {"ratio", result.ratio()}});
+                                        {"ratio", result.ratio()},
+                                        {"short_sweep_arc_features_per_second", result.short_sweep_per_second}});
   Table table({"gather", ""});
   table.add_row({"nodes", count_text(result.nodes)});
   table.add_row({"arcs", count_text(result.arcs)});
@@ -63,6 +64,7 @@ void bench_gather(const CommandLine& line) {
   table.add_row({"limit: uncompressed gather, arc features a second", number_text(result.limit_per_second)});
   table.add_row({"sweep in memory, arc features a second", number_text(result.sweep_per_second)});
   table.add_row({"ratio", number_text(result.ratio())});
+  table.add_row({"the same with 16-bit densities", number_text(result.short_sweep_per_second)});
   table.print(line.out());
 }
 

@@ -1,10 +1,11 @@
 #include "tools/bench_gather.h"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <limits>
+#include <mutex>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include "algorithms/propagation_sweep.h"
@@ -31,12 +32,14 @@ CsrGraph make_graph(const GatherBenchOptions& options) {
   return CsrGraph(NodeId{1} << options.scale, edges);
 }
 
-/// Densities of a dense feature matrix: numbers spread over [-2^24, 2^24).
-void fill_rows(TileColumns columns, NodeRange rows, std::int32_t* out) {
+constexpr int kScaleBits = 24;
+
+/// Densities of a dense feature matrix: numbers spread over [-2^scale_bits, 2^scale_bits).
+void fill_rows(TileColumns columns, NodeRange rows, int scale_bits, std::int32_t* out) {
   for (NodeId u = rows.first; u < rows.last; ++u) {
     for (std::size_t c = columns.first; c < columns.first + columns.count; ++c) {
       const auto mixed = static_cast<std::uint32_t>((u * std::size_t{131} + c) * 2'654'435'761U);
-      *out++ = static_cast<std::int32_t>(mixed >> 7) - (1 << 24);
+      *out++ = static_cast<std::int32_t>(mixed >> (31 - scale_bits)) - (1 << scale_bits);
     }
   }
 }
@@ -86,26 +89,37 @@ double gather_once(const CsrGraph& graph, const Tile& tile) {
   return seconds_since(start);
 }
 
-/// Seconds of a propagation from the moment the first tile is filled; its sums go to `kept` (nodes x features).
-double sweep_once(const CsrGraph& graph, const GatherBenchOptions& options, MemoryBudget& budget, std::int32_t* kept) {
+/// Seconds of a propagation without the filling of its tiles; its sums go to `kept` (nodes x features).
+double sweep_once(const CsrGraph& graph, const GatherBenchOptions& options, int scale_bits, MemoryBudget& budget,
+                  std::int32_t* kept) {
   PropagationOptions sweep;
   sweep.features = options.features;
   sweep.hops = options.hops;
+  sweep.scale_bits = scale_bits;
+  std::mutex mutex;
+  std::optional<Clock::time_point> filling_since;
+  double filling = 0;
   const auto start = Clock::now();
-  std::atomic<double> fill_seconds = 0;
   propagation_sweep(
       block_source(graph), sweep, budget,
       [&](TileColumns columns, NodeRange rows, std::int32_t* out) {
-        const auto begin = Clock::now();
-        fill_rows(columns, rows, out);
-        fill_seconds += seconds_since(begin);
+        {
+          const std::scoped_lock lock(mutex);
+          if (!filling_since) filling_since = Clock::now();
+        }
+        fill_rows(columns, rows, scale_bits, out);
       },
       [&](int /*level*/, TileColumns columns, const SumRows& rows) {
+        {
+          const std::scoped_lock lock(mutex);
+          if (filling_since) filling += seconds_since(*filling_since);
+          filling_since.reset();
+        }
         for (std::size_t i = 0; i < rows.nodes.size(); ++i) {
           std::copy_n(rows.sums + i * rows.width, rows.width, kept + rows.nodes[i] * options.features + columns.first);
         }
       });
-  return seconds_since(start) - fill_seconds / static_cast<double>(active_threads());
+  return seconds_since(start) - filling;
 }
 
 }  // namespace
@@ -114,7 +128,7 @@ GatherBench run_bench_gather(const GatherBenchOptions& options, MemoryBudget& bu
   GatherBench result;
   result.threads = active_threads();
   result.vector_target = gather_target();
-  result.triad_bytes_per_second = triad(options, budget);
+  if (!options.limit_only) result.triad_bytes_per_second = triad(options, budget);
 
   const std::uint64_t edges = options.edge_factor << options.scale;
   const Reservation graph_memory =
@@ -126,9 +140,11 @@ GatherBench run_bench_gather(const GatherBenchOptions& options, MemoryBudget& bu
 
   double limit_seconds = std::numeric_limits<double>::max();
   result.sweep_seconds = std::numeric_limits<double>::max();
+  double short_seconds = std::numeric_limits<double>::max();
   const std::uint64_t elements = static_cast<std::uint64_t>(result.nodes) * options.features + kTilePadding;
-  HugeBuffer kept(elements * sizeof(std::int32_t), budget, "sums of the benchmark");
-  {
+  HugeBuffer kept;
+  if (!options.limit_only) {
+    kept = HugeBuffer(elements * sizeof(std::int32_t), budget, "sums of the benchmark");
     PropagationOptions sweep;
     sweep.features = options.features;
     sweep.hops = options.hops;
@@ -138,15 +154,20 @@ GatherBench run_bench_gather(const GatherBenchOptions& options, MemoryBudget& bu
     {
       HugeBuffer input(elements * sizeof(std::int32_t), budget, "tile of the benchmark");
       parallel_ranges(0, result.nodes, 4096, [&](std::size_t begin, std::size_t end) {
-        fill_rows({0, options.features}, {static_cast<NodeId>(begin), static_cast<NodeId>(end)},
+        fill_rows({0, options.features}, {static_cast<NodeId>(begin), static_cast<NodeId>(end)}, kScaleBits,
                   input.as<std::int32_t>() + begin * options.features);
       });
-      limit_seconds = std::min(limit_seconds, gather_once(graph, {input.as<std::int32_t>(), options.features, 24}));
+      limit_seconds =
+          std::min(limit_seconds, gather_once(graph, {input.as<std::int32_t>(), options.features, kScaleBits}));
     }
-    result.sweep_seconds = std::min(result.sweep_seconds, sweep_once(graph, options, budget, kept.as<std::int32_t>()));
+    if (options.limit_only) continue;
+    auto* const sums = kept.as<std::int32_t>();
+    result.sweep_seconds = std::min(result.sweep_seconds, sweep_once(graph, options, kScaleBits, budget, sums));
+    short_seconds = std::min(short_seconds, sweep_once(graph, options, kMaxShortScaleBits, budget, sums));
   }
   result.limit_per_second = work / limit_seconds;
   result.sweep_per_second = work * options.hops / result.sweep_seconds;
+  result.short_sweep_per_second = work * options.hops / short_seconds;
   return result;
 }
 

@@ -15,7 +15,8 @@ struct GatherBenchOptions {
   std::uint64_t edge_factor = 16;
   std::size_t features = 128;
   int hops = 2;
-  int repeats = 3;  ///< the best of so many runs counts
+  int repeats = 3;          ///< the best of so many runs counts
+  bool limit_only = false;  ///< leave out the triad and the sweeps
   std::uint64_t seed = 1;
 };
 
@@ -29,6 +30,7 @@ struct GatherBench {
   double limit_per_second = 0;        ///< the limit: uncompressed lists, exact sums, results dropped
   double sweep_per_second = 0;        ///< propagation_sweep on the same lists, every level's sums kept in memory
   double sweep_seconds = 0;           ///< without the filling of the first tile
+  double short_sweep_per_second = 0;  ///< the same with 16-bit densities between the levels
   std::size_t tile_width = 0;
   [[nodiscard]] double ratio() const { return sweep_per_second / limit_per_second; }
 };

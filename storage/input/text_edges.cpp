@@ -12,7 +12,7 @@ namespace unweave {
 
 namespace {
 
-constexpr std::size_t kMostPlainBytes = 2 * (10 + 1);  // of a line, with both separators
+constexpr std::size_t kMostPlainBytes = std::size_t{2} * (10 + 1);  // of a line, with both separators
 static_assert(std::endian::native == std::endian::little, "parse_digits() takes the first digit from the lowest byte");
 
 /// Reads the decimal number of 1 to 10 digits at `at` and moves on; false where there is none. Bytes up to

@@ -26,7 +26,7 @@ BuildReport generate_to(const std::filesystem::path& store, const GenerateOption
                         std::uint64_t memory = std::uint64_t{128} << 20) {
   MemoryBudget budget(memory);
   WorkMeter nobody;
-  const BuildReport report = generate_store(store, options, budget, nobody);
+  BuildReport report = generate_store(store, options, budget, nobody);
   CHECK(budget.used() == 0);
   return report;
 }

@@ -112,7 +112,6 @@ TEST_SUITE("unit") {
           PropagationOptions options;
           options.features = kFeatures;
           options.hops = hops;
-          options.sweep.in_order = threads == 2;
           MemoryBudget budget(kPlenty);
           CHECK(propagate(graph, t0, options, budget) == expected);
         }
@@ -171,6 +170,30 @@ TEST_SUITE("unit") {
     }
   }
 
+  TEST_CASE("16-bit and 32-bit transport are the same function of the scale's densities") {
+    for (const testing::NamedGraph& sample : testing::graph_family()) {
+      CAPTURE(sample.name);
+      if (sample.nodes > 1000) continue;  // plain sums are quadratic
+      const CsrGraph graph = sample.csr();
+      constexpr std::size_t kFeatures = 35;
+      for (const int scale_bits : {8, 13, 14, 15, 16}) {
+        CAPTURE(scale_bits);
+        Matrix t0 = random_densities(sample.nodes * kFeatures, std::int64_t{1} << scale_bits, 4);
+        std::fill_n(t0.begin(), kFeatures, std::int64_t{1} << scale_bits);  // the bound itself
+        const auto expected = plain_propagation(sample, t0, kFeatures, 3);
+        PropagationOptions options;
+        options.features = kFeatures;
+        options.hops = 3;
+        options.scale_bits = scale_bits;
+        for (const std::size_t most_columns : {0, 32}) {
+          options.most_columns = most_columns;
+          MemoryBudget budget(kPlenty);
+          CHECK(propagate(graph, t0, options, budget) == expected);
+        }
+      }
+    }
+  }
+
   TEST_CASE("a backward cone of masks gives the rows of the full sweep and no others") {
     const testing::NamedGraph sample = testing::random_graph_with_hub(1500, 3000, 8);
     const CsrGraph graph = sample.csr();
@@ -217,7 +240,7 @@ TEST_SUITE("unit") {
 
     const auto needed = [&](std::size_t width, std::uint64_t tiles, std::uint64_t ranges) {
       return tiles * HugeBuffer::charge(sample.nodes * width * 4 + 4 * kTilePadding) +
-             ranges * sweep_token_bytes(width);
+             ranges * sweep_worker_bytes(source, width);
     };
     struct Case {
       std::uint64_t bytes;

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "algorithms/live_store.h"
+#include "engine/parallel.h"
 #include "support/store_fixture.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
@@ -105,8 +106,14 @@ TEST_SUITE("unit") {
             CAPTURE(all_rows);
             const testing::TempDir folder;
             testing::build_store(folder / "s", sample);
-            testing::propagate_store(folder / "s", testing::tiny_spec(levels, all_rows, rho));
-            CHECK(present_sums(folder / "s", sample.nodes) == testing::naive_sums(sample, levels, all_rows, rho));
+            PropagationSpec spec = testing::tiny_spec(levels, all_rows, rho);
+            for (const std::uint32_t scale_bits : {24U, 14U}) {
+              CAPTURE(scale_bits);
+              spec.scale_bits = scale_bits;
+              testing::propagate_store(folder / "s", spec);
+              CHECK(present_sums(folder / "s", sample.nodes) ==
+                    testing::naive_sums(sample, levels, all_rows, rho, scale_bits));
+            }
           }
         }
       }
@@ -121,7 +128,9 @@ TEST_SUITE("unit") {
           Sample after = original;
           std::uint64_t applied = 0;
           for (const Request& request : requests) applied += testing::apply_naively(after, request) ? 1 : 0;
-          const testing::AllSums fresh = testing::naive_sums(after, levels, all_rows);
+          PropagationSpec spec = testing::tiny_spec(levels, all_rows);
+          if (levels == 2) spec.scale_bits = 14;  // 16-bit densities in sweeps, 32-bit ones in updates
+          const testing::AllSums fresh = testing::naive_sums(after, levels, all_rows, 0.5, spec.scale_bits);
           for (const std::size_t batch : {std::size_t{1}, std::size_t{7}, std::size_t{60}}) {
             CAPTURE(original.name);
             CAPTURE(levels);
@@ -129,7 +138,7 @@ TEST_SUITE("unit") {
             CAPTURE(batch);
             const testing::TempDir folder;
             testing::build_store(folder / "s", original);
-            testing::propagate_store(folder / "s", testing::tiny_spec(levels, all_rows));
+            testing::propagate_store(folder / "s", spec);
             stream(folder / "s", requests, batch, batch == 1 ? 11 : 3, {}, batch != 7);
             CHECK(present_sums(folder / "s", original.nodes) == fresh);
           }
@@ -143,17 +152,21 @@ TEST_SUITE("unit") {
       const std::vector<Request> requests = random_requests(original, 30, 3);
       Sample after = original;
       for (const Request& request : requests) testing::apply_naively(after, request);
-      for (const bool all_rows : {true, false}) {
-        const testing::AllSums fresh = testing::naive_sums(after, 3, all_rows);
+      const ThreadLimit limit(2);  // more threads need more memory
+      for (const auto& [all_rows, scale_bits] : {std::pair(true, 24U), std::pair(false, 24U), std::pair(true, 14U)}) {
+        const testing::AllSums fresh = testing::naive_sums(after, 3, all_rows, 0.5, scale_bits);
         const testing::TempDir folder;
         testing::build_store(folder / "s", original);
-        testing::propagate_store(folder / "s", testing::tiny_spec(3, all_rows));
+        PropagationSpec spec = testing::tiny_spec(3, all_rows);
+        spec.scale_bits = scale_bits;
+        testing::propagate_store(folder / "s", spec);
         const Manifest manifest = read_manifest(folder / "s");
         for (const Plan plan : {Plan::push, Plan::recompute, Plan::automatic}) {
           // The small budget has no room for resident rows, and cuts the columns into several tiles.
           for (const std::uint64_t memory : {kMemory, std::uint64_t{6} << 20}) {
             CAPTURE(original.name);
-            CAPTURE(all_rows);
+            CAPTURE(spec.all_rows);
+            CAPTURE(spec.scale_bits);
             CAPTURE(static_cast<int>(plan));
             CAPTURE(memory);
             MemoryBudget budget(memory);

@@ -164,4 +164,5 @@ def main():
                   f"{row['batches']} | {row['certified']} of {row['batches']} | {said} |", flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -46,7 +47,8 @@ struct Gathered {
   std::size_t wide = 0;
 };
 
-Gathered gather(const Tile& tile, std::size_t rows, const std::vector<NodeId>& nodes,
+template <class T>
+Gathered gather(const TileOf<T>& tile, std::size_t rows, const std::vector<NodeId>& nodes,
                 const std::vector<std::vector<NodeId>>& lists) {
   std::vector<std::uint32_t> counts;
   std::vector<NodeId> targets;
@@ -59,9 +61,13 @@ Gathered gather(const Tile& tile, std::size_t rows, const std::vector<NodeId>& n
   std::vector<std::int64_t> wide_sums(size);
   std::vector<std::uint32_t> wide_nodes(nodes.size());
   Gathered out;
-  out.quotients.assign(rows * tile.width, -77);
+  // On a cache line, so that the widths that can pass by the caches do.
+  const std::size_t padded = (rows * tile.width * sizeof(T) + 63) / 64 * 64;
+  const std::unique_ptr<T, decltype(&std::free)> quotients(static_cast<T*>(std::aligned_alloc(64, padded)), &std::free);
+  std::fill_n(quotients.get(), rows * tile.width, T{-77});
   out.wide = gather_lists(tile, {nodes, counts.data(), targets.data(), targets.size(), {}},
-                          {sums.data(), wide_sums.data(), wide_nodes.data(), out.quotients.data()});
+                          GatherOutputOf<T>{sums.data(), wide_sums.data(), wide_nodes.data(), quotients.get()});
+  out.quotients.assign(quotients.get(), quotients.get() + rows * tile.width);
   out.sums.assign(sums.begin(), sums.end());
   for (std::size_t i = 0; i < out.wide; ++i) {
     for (std::size_t c = 0; c < tile.width; ++c) {
@@ -90,6 +96,15 @@ TEST_SUITE("unit") {
         const auto t = random_tile(kRows, width, 1 << 24, static_cast<std::uint32_t>(width));
         const Tile tile{t.data(), width, 24};
         const Gathered got = gather(tile, kRows, nodes, lists);
+        // The same numbers, small enough, in both widths.
+        std::vector<std::int16_t> short_t(t.size());
+        std::vector<std::int32_t> long_t(t.size());
+        for (std::size_t i = 0; i < kRows * width; ++i)
+          long_t[i] = short_t[i] = static_cast<std::int16_t>(t[i] % ((1 << kMaxShortScaleBits) + 1));
+        const Gathered short_got = gather(ShortTile{short_t.data(), width, kMaxShortScaleBits}, kRows, nodes, lists);
+        const Gathered long_got = gather(Tile{long_t.data(), width, kMaxShortScaleBits}, kRows, nodes, lists);
+        CHECK(short_got.sums == long_got.sums);
+        CHECK(short_got.quotients == long_got.quotients);
         std::vector<std::int32_t> quotients(kRows * width, -77);
         std::vector<std::int64_t> expected;
         for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -126,7 +141,7 @@ TEST_SUITE("unit") {
           std::vector<NodeId> list(degree - 1);
           for (std::size_t i = 0; i < list.size(); ++i) list[i] = static_cast<NodeId>((i + 1) % 2);
           for_each_target([&] {
-            const Gathered got = gather({t.data(), 2, scale_bits}, 2, {0}, {list});
+            const Gathered got = gather(Tile{t.data(), 2, scale_bits}, 2, {0}, {list});
             const std::int64_t sum = static_cast<std::int64_t>(degree) * bound;
             CHECK(got.sums == std::vector<std::int64_t>{sum, degree % 2 == 0 ? 0 : bound});
             const bool fits =
@@ -135,6 +150,28 @@ TEST_SUITE("unit") {
             CHECK(got.quotients[0] == bound);
           });
         }
+      }
+    }
+  }
+
+  TEST_CASE("16-bit rows at the bound add up exactly, whatever the number of terms") {
+    constexpr std::int16_t kBound = 1 << kMaxShortScaleBits;
+    for (const std::size_t degree : {1U, 2U, 131'071U, 131'072U, 262'200U}) {
+      for (const int sign : {1, -1}) {
+        CAPTURE(degree);
+        CAPTURE(sign);
+        std::vector<std::int16_t> t(2 * 2 + kTilePadding, 0);
+        t[0] = t[1] = t[2] = static_cast<std::int16_t>(sign * kBound);
+        t[3] = static_cast<std::int16_t>(-sign * kBound);
+        std::vector<NodeId> list(degree - 1);
+        for (std::size_t i = 0; i < list.size(); ++i) list[i] = static_cast<NodeId>((i + 1) % 2);
+        for_each_target([&] {
+          const Gathered got = gather(ShortTile{t.data(), 2, kMaxShortScaleBits}, 2, {0}, {list});
+          const std::int64_t sum = static_cast<std::int64_t>(degree) * sign * kBound;
+          CHECK(got.sums == std::vector<std::int64_t>{sum, degree % 2 == 0 ? 0 : sign * kBound});
+          CHECK(got.wide == (sum == static_cast<std::int32_t>(sum) ? 0 : 1));
+          CHECK(got.quotients[0] == sign * kBound);
+        });
       }
     }
   }

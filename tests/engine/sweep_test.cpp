@@ -1,4 +1,4 @@
-// tests/engine/sweep_test.cpp - one level against plain sums; tokens, masks, order and failures of the flow graph.
+// tests/engine/sweep_test.cpp - one level against plain sums; both widths of a tile, threads, masks and failures.
 #include "engine/sweep.h"
 
 #include <doctest/doctest.h>
@@ -13,7 +13,6 @@
 
 #include "engine/csr_graph.h"
 #include "engine/parallel.h"
-#include "engine/token_graph.h"
 #include "storage/error.h"
 #include "support/graphs.h"
 
@@ -36,27 +35,28 @@ constexpr std::int64_t kAbsent = -1'000'000'000'000'000;
 struct Collected {
   std::vector<std::int64_t> sums;
   std::vector<std::int32_t> quotients;
-  std::vector<NodeRange> ranges;
   std::size_t wide = 0;
 };
 
-Collected sweep(const CsrGraph& graph, const std::vector<std::int32_t>& t, std::size_t width, const RowMask* wanted,
-                const SweepOptions& options) {
+template <class T>
+Collected sweep(const CsrGraph& graph, const std::vector<T>& t, std::size_t width, const RowMask* wanted) {
+  constexpr int kScaleBits = sizeof(T) == 2 ? kMaxShortScaleBits : 24;
   Collected out;
   out.sums.assign(graph.num_nodes() * width, kAbsent);
-  out.quotients.assign(graph.num_nodes() * width, -5);
+  std::vector<T> quotients(graph.num_nodes() * width, -5);
   MemoryBudget budget(kPlenty);
   std::mutex mutex;
-  sweep_level(block_source(graph), {{t.data(), width, 24}, out.quotients.data(), wanted}, options, budget,
+  sweep_level(block_source(graph), {SweepTile<T>{{t.data(), width, kScaleBits}, quotients.data()}, wanted}, budget,
               [&](const SumRows& rows) {
                 const std::lock_guard lock(mutex);
                 CHECK(rows.width == width);
                 CHECK(!rows.nodes.empty());
                 CHECK(std::is_sorted(rows.nodes.begin(), rows.nodes.end()));
-                out.ranges.push_back(rows.range);
                 out.wide += rows.wide_nodes.size();
                 for (std::size_t i = 0; i < rows.nodes.size(); ++i) {
-                  CHECK(rows.range.contains(rows.nodes[i]));
+                  CHECK(rows.nodes[i] / kBlockNodes >= rows.block);
+                  CHECK(rows.nodes[i] / kSweepRangeRows == rows.block / kSweepRangeBlocks);
+                  CHECK(out.sums[rows.nodes[i] * width] == kAbsent);  // each row once
                   std::copy_n(rows.sums + i * width, width, &out.sums[rows.nodes[i] * width]);
                 }
                 for (std::size_t k = 0; k < rows.wide_nodes.size(); ++k) {
@@ -64,6 +64,7 @@ Collected sweep(const CsrGraph& graph, const std::vector<std::int32_t>& t, std::
                 }
               });
   CHECK(budget.used() == 0);
+  out.quotients.assign(quotients.begin(), quotients.end());
   return out;
 }
 
@@ -99,19 +100,32 @@ TEST_SUITE("unit") {
           }
         }
         for (const std::size_t threads : {1, 2, 4}) {
-          for (const std::size_t tokens : {0, 1, 3}) {
-            for (const bool in_order : {false, true}) {
-              const ThreadLimit limit(threads);
-              const Collected got = sweep(graph, t, width, mask, {in_order, tokens});
-              CHECK(got.sums == wanted_sums);
-              CHECK(got.quotients == wanted_quotients);
-              if (mask == nullptr) CHECK(got.wide == wide);
-              if (in_order) {
-                CHECK(std::is_sorted(got.ranges.begin(), got.ranges.end(),
-                                     [](NodeRange a, NodeRange b) { return a.first < b.first; }));
-              }
-            }
-          }
+          const ThreadLimit limit(threads);
+          const Collected got = sweep(graph, t, width, mask);
+          CHECK(got.sums == wanted_sums);
+          CHECK(got.quotients == wanted_quotients);
+          if (mask == nullptr) CHECK(got.wide == wide);
+        }
+      }
+    }
+  }
+
+  TEST_CASE("16-bit tiles give the sums and quotients of the same numbers in 32 bits") {
+    for (const testing::NamedGraph& sample : testing::graph_family()) {
+      CAPTURE(sample.name);
+      const CsrGraph graph = sample.csr();
+      RowMask few(sample.nodes);
+      for (NodeId u = 0; u < sample.nodes; u += 1 + u % 5) few.insert(u);
+      for (const std::size_t width : {1U, 9U, 32U}) {
+        std::mt19937 random(3);
+        std::vector<std::int16_t> t(graph.num_nodes() * width + kTilePadding);
+        for (std::int16_t& one : t) one = static_cast<std::int16_t>(static_cast<int>(random() % 32'769) - 16'384);
+        const std::vector<std::int32_t> same(t.begin(), t.end());
+        for (const RowMask* mask : {static_cast<const RowMask*>(nullptr), static_cast<const RowMask*>(&few)}) {
+          const Collected expected = sweep(graph, same, width, mask);
+          const Collected got = sweep(graph, t, width, mask);
+          CHECK(got.sums == expected.sums);
+          CHECK(got.quotients == expected.quotients);
         }
       }
     }
@@ -133,7 +147,8 @@ TEST_SUITE("unit") {
     CHECK(wanted.size() == 4);
     MemoryBudget budget(kPlenty);
     std::vector<NodeId> nodes;
-    sweep_level(source, {{t.data(), 1, 24}, nullptr, &wanted}, {.in_order = true}, budget,
+    const ThreadLimit limit(1);  // ranges in ascending order
+    sweep_level(source, {SweepTile<std::int32_t>{{t.data(), 1, 24}, nullptr}, &wanted}, budget,
                 [&](const SumRows& rows) { nodes.insert(nodes.end(), rows.nodes.begin(), rows.nodes.end()); });
     CHECK(nodes == std::vector<NodeId>{33, 40, 1000, 1999});
     std::sort(decoded.begin(), decoded.end());
@@ -148,36 +163,34 @@ TEST_SUITE("unit") {
       if (block == 100) throw DataError("block 100 is broken");
       inner(block, slot, out);
     };
-    for (const bool in_order : {false, true}) {
-      for (const std::size_t threads : {1, 4}) {
-        const ThreadLimit limit(threads);
-        MemoryBudget budget(kPlenty);
-        const SweepLevel level{{t.data(), 1, 24}, nullptr, nullptr};
-        CHECK_THROWS_WITH_AS(sweep_level(source, level, {in_order, 0}, budget, [](const SumRows&) {}),
-                             "block 100 is broken", DataError);
-        CHECK_THROWS_WITH_AS(sweep_level(block_source(graph), level, {in_order, 0}, budget,
-                                         [](const SumRows& rows) {
-                                           if (rows.range.contains(5000)) throw ResourceError("disk full");
-                                         }),
-                             "disk full", ResourceError);
-        CHECK(budget.used() == 0);
-      }
+    for (const std::size_t threads : {1, 4}) {
+      const ThreadLimit limit(threads);
+      MemoryBudget budget(kPlenty);
+      const SweepLevel level{SweepTile<std::int32_t>{{t.data(), 1, 24}, nullptr}, nullptr};
+      CHECK_THROWS_WITH_AS(sweep_level(source, level, budget, [](const SumRows&) {}), "block 100 is broken", DataError);
+      CHECK_THROWS_WITH_AS(sweep_level(block_source(graph), level, budget,
+                                       [](const SumRows& rows) {
+                                         if (rows.nodes.front() <= 5000 && rows.nodes.back() >= 5000)
+                                           throw ResourceError("disk full");
+                                       }),
+                           "disk full", ResourceError);
+      CHECK(budget.used() == 0);
     }
   }
 
-  TEST_CASE("a short budget means fewer tokens, and none at all an error") {
+  TEST_CASE("a short budget means fewer workers, and none at all an error") {
     const CsrGraph graph = testing::random_graph_with_hub(20'000, 1000, 1).csr();
+    const BlockSource source = block_source(graph);
     const auto t = random_tile(graph.num_nodes() * 4, 1);
-    const SweepLevel level{{t.data(), 4, 24}, nullptr, nullptr};
+    const SweepLevel level{SweepTile<std::int32_t>{{t.data(), 4, 24}, nullptr}, nullptr};
     const ThreadLimit limit(4);
-    MemoryBudget two(2 * sweep_token_bytes(4) + 5);
+    MemoryBudget two(2 * sweep_worker_bytes(source, 4) + 5);
     std::atomic<NodeId> rows_seen = 0;
-    sweep_level(block_source(graph), level, {}, two,
-                [&](const SumRows& rows) { rows_seen += static_cast<NodeId>(rows.nodes.size()); });
+    sweep_level(source, level, two, [&](const SumRows& rows) { rows_seen += static_cast<NodeId>(rows.nodes.size()); });
     CHECK(rows_seen == graph.num_nodes());
-    CHECK(two.peak() == 2 * sweep_token_bytes(4));
-    MemoryBudget none(sweep_token_bytes(4) - 1);
-    CHECK_THROWS_AS(sweep_level(block_source(graph), level, {}, none, [](const SumRows&) {}), ResourceError);
+    CHECK(two.peak() == 2 * sweep_worker_bytes(source, 4));
+    MemoryBudget none(sweep_worker_bytes(source, 4) - 1);
+    CHECK_THROWS_AS(sweep_level(source, level, none, [](const SumRows&) {}), ResourceError);
   }
 
   TEST_CASE("a degree beyond exact rounding is refused") {
@@ -189,46 +202,48 @@ TEST_SUITE("unit") {
     source.decode = [&](std::size_t, std::size_t, DecodedBlock& out) { out = {0, 1, &count, nullptr}; };
     const auto t = random_tile(1, 1);
     MemoryBudget budget(kPlenty);
-    CHECK_THROWS_AS(sweep_level(source, {{t.data(), 1, 24}, nullptr, nullptr}, {}, budget, [](const SumRows&) {}),
+    const auto nothing = [](const SumRows&) {};
+    const std::int16_t short_t[1 + kTilePadding]{};
+    CHECK_THROWS_AS(sweep_level(source, {SweepTile<std::int32_t>{{t.data(), 1, 24}}, nullptr}, budget, nothing),
                     DataError);
-    CHECK_THROWS_AS(sweep_level(source, {{t.data(), 1, 31}, nullptr, nullptr}, {}, budget, [](const SumRows&) {}),
+    CHECK_THROWS_AS(sweep_level(source, {SweepTile<std::int32_t>{{t.data(), 1, 31}}, nullptr}, budget, nothing),
+                    UsageError);
+    CHECK_THROWS_AS(sweep_level(source, {SweepTile<std::int16_t>{{short_t, 1, 15}}, nullptr}, budget, nothing),
                     UsageError);
   }
 
-  TEST_CASE("never more items in flight than tokens, never more work than workers, indices never shared") {
-    for (const bool in_order : {false, true}) {
-      const ThreadLimit limit(4);
-      TokenGraph plan;
-      plan.items = 3000;
-      plan.tokens = 5;
-      plan.workers = 3;
-      plan.in_order = in_order;
-      std::atomic<int> in_flight = 0;
-      std::atomic<int> most_in_flight = 0;
-      std::atomic<int> working = 0;
+  TEST_CASE("run_items: every item once, begun in ascending order, workers never shared, failures come out") {
+    for (const std::size_t threads : {1, 4}) {
+      const ThreadLimit limit(threads);
+      constexpr std::size_t kItems = 3000, kWorkers = 3;
       std::atomic<bool> fault = false;
-      std::vector<std::atomic<bool>> token_used(plan.tokens);
-      std::vector<std::atomic<bool>> worker_used(plan.workers);
-      std::vector<std::atomic<int>> written(plan.items);
-      std::size_t next = 0;
-      plan.work = [&](std::size_t, std::size_t worker, std::size_t token) {
-        if (++in_flight > 5 || ++working > 3) fault = true;
-        most_in_flight = std::max(most_in_flight.load(), in_flight.load());
-        if (token_used.at(token).exchange(true) || worker_used.at(worker).exchange(true)) fault = true;
-        worker_used[worker] = false;
-        --working;
-      };
-      plan.write = [&](std::size_t item, std::size_t token) {
-        ++written[item];
-        if (in_order && item != next++) fault = true;
-        if (!token_used[token].exchange(false)) fault = true;
-        --in_flight;
-      };
-      run_token_graph(plan);
+      std::vector<std::atomic<bool>> used(kWorkers);
+      std::vector<std::atomic<int>> done(kItems);
+      std::vector<std::size_t> last(kWorkers, 0);
+      run_items(kItems, kWorkers, [&](std::size_t item, std::size_t worker) {
+        if (used.at(worker).exchange(true) || item < last[worker]) fault = true;
+        last[worker] = item;
+        ++done.at(item);
+        used[worker] = false;
+      });
       CHECK(!fault);
-      CHECK(in_flight == 0);
-      CHECK(most_in_flight >= 1);
-      CHECK(std::all_of(written.begin(), written.end(), [](const auto& times) { return times == 1; }));
+      CHECK(std::all_of(done.begin(), done.end(), [](const auto& times) { return times == 1; }));
+      CHECK_THROWS_WITH_AS(run_items(kItems, kWorkers,
+                                     [](std::size_t item, std::size_t) {
+                                       if (item == 700) throw std::runtime_error("item 700");
+                                     }),
+                           "item 700", std::runtime_error);
+      std::atomic<std::size_t> waiting = 0;
+      run_waiting_items(kItems, kWorkers, [&](auto&& next_item) {
+        for (std::size_t item = next_item(); item < kItems; item = next_item()) ++waiting;
+      });
+      CHECK(waiting == kItems);
+      CHECK_THROWS_WITH_AS(run_waiting_items(kItems, kWorkers,
+                                             [](auto&& next_item) {
+                                               for (std::size_t item = next_item(); item < kItems; item = next_item())
+                                                 if (item == 700) throw std::runtime_error("item 700");
+                                             }),
+                           "item 700", std::runtime_error);
     }
   }
 }

@@ -10,12 +10,14 @@
 
 namespace unweave::testing {
 
+enum class Where { memory, disk };
+
 class TempDir {
  public:
-  TempDir() {
+  explicit TempDir(Where where = Where::memory) {
     // A folder in memory, where there is one: tests sync thousands of times, and nobody pulls the plug on them.
     const std::filesystem::path memory = "/dev/shm";
-    const bool usable = access(memory.c_str(), W_OK) == 0;
+    const bool usable = where == Where::memory && access(memory.c_str(), W_OK) == 0;
     std::string name = ((usable ? memory : std::filesystem::temp_directory_path()) / "unweave-test-XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr) throw std::system_error(errno, std::generic_category(), name);
     path_ = name;

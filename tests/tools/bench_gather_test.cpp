@@ -24,6 +24,7 @@ TEST_SUITE("unit") {
     CHECK(bench.triad_bytes_per_second > 1e8);
     CHECK(bench.limit_per_second > 0);
     CHECK(bench.sweep_per_second > 0);
+    CHECK(bench.short_sweep_per_second > 0);
     CHECK(bench.tile_width == 20);
     CHECK(budget.used() == 0);
   }

@@ -1,0 +1,54 @@
+// storage/sealed_image.h - one sealed file written by many threads in any order, byte for byte what a SealedWriter would
+// have written front to back.
+//
+// Bytes gather in buffers of one chunk, which stay in the caches of the thread that fills them; a full chunk is summed
+// there and goes on to the segments of a ScatteredWriter.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "storage/scattered_writer.h"
+#include "storage/sealed_file.h"
+
+namespace unweave {
+
+class SealedImage {
+ public:
+  /// The queue must outlive this object.
+  SealedImage(SealedName name, std::uint64_t expected_bytes, WriteBehind& queue);
+  /// Removes a file that was not published.
+  ~SealedImage();
+  SealedImage(const SealedImage&) = delete;
+  SealedImage& operator=(const SealedImage&) = delete;
+
+  /// Bytes of the payload from `offset` on: each byte of it once, from any thread. Throws what writing threw.
+  void put(std::uint64_t offset, std::span<const std::byte> bytes);
+  /// Hands the rest of the file to the queue, after all puts.
+  void finish(std::uint64_t payload_bytes, const SealedParameters& parameters);
+  /// Gives the file its name, after finish() and after the queue was drained. It is not yet durable: see sync_files().
+  FileEntry publish();
+
+ private:
+  struct Chunk {
+    std::unique_ptr<std::byte[]> bytes;
+    std::size_t filled = 0;
+  };
+  void complete(std::uint64_t index, std::span<const std::byte> bytes);
+
+  SealedName name_;
+  std::filesystem::path temporary_;
+  FileEntry entry_;
+  std::unique_ptr<ScatteredWriter> out_;
+  std::mutex mutex_;  ///< guards all below
+  std::map<std::uint64_t, Chunk> open_;
+  std::vector<std::unique_ptr<std::byte[]>> spare_;
+  std::vector<std::uint64_t> table_;
+};
+
+}  // namespace unweave

@@ -1,0 +1,98 @@
+// tests/algorithms/state_builder_test.cpp - the files of a propagation: equal bytes whatever the memory, tiles and threads;
+// what happens when the disk or the memory is too small.
+#include "algorithms/state_builder.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <random>
+#include <string>
+
+#include "algorithms/live_store.h"
+#include "algorithms/propagate.h"
+#include "engine/parallel.h"
+#include "storage/error.h"
+#include "support/folder_bytes.h"
+#include "support/store_fixture.h"
+#include "support/temp_dir.h"
+#include "support/tiny_store.h"
+
+namespace unweave {
+namespace {
+
+constexpr std::uint64_t kPlenty = std::uint64_t{1} << 30;
+
+/// A store of two spans, the second one not full, with a hub; a fiftieth of the rows is labelled.
+void make_store(const std::filesystem::path& path) {
+  testing::Sample sample;
+  sample.nodes = 70'000;
+  std::mt19937 random(4);
+  for (int i = 0; i < 100'000; ++i) {
+    const auto u = static_cast<NodeId>(random() % sample.nodes);
+    const auto v = i % 100 == 0 ? NodeId{5} : static_cast<NodeId>(random() % sample.nodes);
+    if (u != v) sample.edges.insert({std::min(u, v), std::max(u, v)});
+  }
+  testing::add_features(sample, 40, 3, 0.02);
+  testing::build_store(path, sample);
+}
+
+struct Propagated {
+  std::uint64_t tiles = 0;
+  std::map<std::string, std::string> files;
+};
+
+Propagated propagated(const std::filesystem::path& path, const PropagationSpec& spec, std::uint64_t memory) {
+  Propagated result;
+  MemoryBudget budget(memory);
+  {
+    LiveStore store(path, Access::write, budget);
+    result.tiles = propagate(store, spec, budget, {}).tiles;
+  }
+  CHECK(budget.used() == 0);
+  result.files = testing::folder_bytes(path / "state");
+  return result;
+}
+
+}  // namespace
+
+TEST_SUITE("slow") {
+  TEST_CASE("the same files whatever the memory, the tiles and the threads, for both widths of densities") {
+    const testing::TempDir folder(testing::Where::disk);
+    make_store(folder / "s");
+    for (const std::uint32_t scale_bits : {24U, 14U}) {
+      for (const bool all_rows : {true, false}) {
+        CAPTURE(scale_bits);
+        CAPTURE(all_rows);
+        PropagationSpec spec = testing::tiny_spec(2, all_rows);
+        spec.scale_bits = scale_bits;
+        Propagated expected;
+        {
+          const ThreadLimit limit(1);
+          expected = propagated(folder / "s", spec, kPlenty);
+        }
+        CHECK(expected.tiles == 1);
+        CHECK(expected.files.size() >= 4);
+        for (const std::size_t threads : {1, 3}) {
+          // The small budget cuts the columns into tiles; 16-bit ones take half.
+          for (const std::uint64_t memory : {kPlenty, std::uint64_t{scale_bits == 14 ? 11U : 20U} << 20}) {
+            const ThreadLimit limit(threads);
+            const Propagated got = propagated(folder / "s", spec, memory);
+            CHECK(got.files == expected.files);
+            if (memory < kPlenty) CHECK(got.tiles > 1);
+          }
+        }
+      }
+    }
+  }
+
+  TEST_CASE("too little memory for the buffers of writes is a clear error") {
+    const testing::TempDir folder;
+    make_store(folder / "s");
+    CHECK_THROWS_AS(propagated(folder / "s", testing::tiny_spec(2, true), std::uint64_t{1} << 20), ResourceError);
+    CHECK_FALSE(testing::folder_bytes(folder / "s").contains("state/.level1-0000000000.sums.new"));
+  }
+}
+
+}  // namespace unweave
