@@ -53,6 +53,7 @@ class Learner {
   ReleaseContext context_;
   std::unique_ptr<Solver> solver_;
   TrainingRows rows_;
+  Reservation working_memory_;  // of the solver
   StepReport last_step_;
 };
 

@@ -1,6 +1,7 @@
 // algorithms/newton.cpp - inexact damped Newton with measured residuals.
 #include "algorithms/newton.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <memory>
@@ -15,6 +16,9 @@ namespace {
 
 constexpr int kMostCgPasses = 2000;
 constexpr int kMostHalvings = 40;
+constexpr double kFarForCurvatures = 0.5;            // margins that move so far change curvatures by up to e^0.5
+constexpr double kFirstRough = 5e-4, kLeast = 2e-5;  // of the gradient, to which the first system is solved, and any
+constexpr double kRoughGoal = 10;  // float32 gradients are followed down to so many times their rounding
 
 std::string scientific(double x) {
   char text[32];
@@ -24,12 +28,12 @@ std::string scientific(double x) {
 
 /// Solves each class only as far as the quadratic remainder of the step lets the gradient fall: q_c |g_c|^2, with q_c
 /// learnt from the previous step. Float32 products bound the accuracy of one step below.
-Vector forcing(const Vector& now, const Vector& before, double floor) {
-  constexpr double kFirst = 0.004, kLeast = 2e-5, kMost = 0.1;
+Vector forcing(const Vector& now, const Vector& before, double first, double floor) {
+  constexpr double kMost = 0.1;
   Vector tolerance(now.size());
   for (Eigen::Index c = 0; c < now.size(); ++c) {
     const double rate =
-        before.size() == 0 ? kFirst : std::clamp(0.5 * now[c] * now[c] / (before[c] * before[c]), kLeast, kMost);
+        before.size() == 0 ? first : std::clamp(0.5 * now[c] * now[c] / (before[c] * before[c]), kLeast, kMost);
     tolerance[c] = std::max(rate * now[c], floor);
   }
   return tolerance;
@@ -40,6 +44,145 @@ bool at_noise(const Gradient& gradient) {
   return gradient.norm <= 1e3 * gradient.error;
 }
 
+/// The iterate and what may be kept from step to step.
+class Descent {
+ public:
+  Descent(const Objective& objective, Matrix start, const NewtonOptions& options)
+      : objective_(objective), options_(options), curvatures_(curvatures_within(objective, options.curvature_bytes)) {
+    best_.weights = std::move(start);
+  }
+
+  /// Steps by float32 gradients until their rounding, or a tenth of what is asked for, is in sight: most of the way, at
+  /// less than half the cost. Nothing that it finds is believed.
+  void approach() {
+    evaluate_ = rough_gradient;
+    begin();
+    while (best_.steps < options_.most_steps) {
+      const double goal = std::max(kRoughGoal * best_.gradient.error, 0.1 * options_.tolerance);
+      if (!(best_.gradient.norm > goal)) return;
+      const Matrix direction = solve(goal / 2);
+      if (best_.steps == 0 && is_short(direction)) {
+        best_.weights += direction;
+        ++best_.steps;
+        return;
+      }
+      if (!go(direction, goal / 2)) return;
+    }
+  }
+
+  /// Steps by float64 gradients with their error bound until the tolerance holds; false when it cannot be reached.
+  bool finish() {
+    evaluate_ = gradient_with_error;
+    before_ = Vector();  // what float32 gradients taught near their rounding is nothing to go by
+    begin();
+    int idle = 0;  // steps in a row without gain; slow progress counts as none near the float error alone
+    for (;;) {
+      const Gradient& now = best_.gradient;
+      if (residual() <= options_.tolerance) return true;
+      const bool noise = now.error >= options_.tolerance && now.norm <= now.error;
+      if (noise || idle >= 3 || best_.steps >= options_.most_steps) return false;
+      const double before = residual();
+      const bool near = at_noise(now);
+      const double goal = 0.3 * std::max(options_.tolerance - now.error, 0.1 * now.error);
+      const bool fell = go(solve(goal), goal);
+      idle = !fell || (residual() > 0.9 * before && near) ? idle + 1 : 0;
+    }
+  }
+
+  NewtonResult take() {
+    best_.residual = residual();
+    return std::move(best_);
+  }
+  [[nodiscard]] const NewtonResult& best() const noexcept { return best_; }
+  [[nodiscard]] double residual() const noexcept { return best_.gradient.norm + best_.gradient.error; }
+
+ private:
+  Gradient evaluate(const Matrix& weights) {
+    ++best_.passes;
+    return evaluate_(objective_, weights, &curvatures_);
+  }
+
+  void begin() {
+    best_.gradient = evaluate(best_.weights);
+    curvatures_here_ = true;
+  }
+
+  [[nodiscard]] double floor_of(double goal) const { return goal / std::sqrt(static_cast<double>(objective_.classes)); }
+
+  /// Newton direction, with classes solved to `goal` together at the best.
+  Matrix solve(double goal) {
+    // Where a rejected trial overwrote the curvatures, products form them again.
+    const HessianOperator hessian(objective_, best_.weights, curvatures_here_ ? &curvatures_ : nullptr);
+    if (!preconditioner_) preconditioner_ = make_preconditioner(hessian);
+    if (moved_ > kFarForCurvatures) {
+      preconditioner_->refresh(hessian);
+      moved_ = 0;
+    }
+    const double first = evaluate_ == rough_gradient ? kFirstRough : kLeast;
+    CgResult cg =
+        conjugate_gradient([&](const Matrix& direction,
+                               std::span<const std::size_t> classes) { return hessian.apply(direction, classes); },
+                           *preconditioner_, -best_.gradient.value,
+                           forcing(best_.gradient.class_norm, before_, first, floor_of(goal)), kMostCgPasses);
+    best_.passes += cg.passes;
+    return std::move(cg.solution);
+  }
+
+  /// No margin moves by more than this along `direction`.
+  [[nodiscard]] double reach_of(const Matrix& direction) const {
+    const Rows& rows = objective_.rows;
+    const double longest = rows.count == 0 ? 0 : *std::max_element(rows.norms, rows.norms + rows.count);
+    return longest * direction.colwise().norm().maxCoeff();
+  }
+
+  /// True for a step so short that the next one should end at the tolerance: where margins move by r, a step leaves a
+  /// gradient of about r / 2 of the one before, and the next that part of its square. A row and a step are seldom
+  /// parallel.
+  [[nodiscard]] bool is_short(const Matrix& direction) const {
+    const double reach = reach_of(direction) / std::sqrt(static_cast<double>(objective_.rows.features));
+    return reach * reach * reach * best_.gradient.norm / 8 <= 0.3 * options_.tolerance;
+  }
+
+  /// One Newton step along `direction`, halved class by class until it helps or the class is at its share of `goal`;
+  /// true when the residual fell.
+  bool go(const Matrix& direction, double goal) {
+    const double floor = floor_of(goal);
+    Vector scale = Vector::Ones(index_of(objective_.classes));
+    Matrix trial = best_.weights + direction;
+    Gradient gradient = evaluate(trial);
+    for (int halving = 0; halving < kMostHalvings; ++halving) {
+      bool accepted = true;
+      for (Eigen::Index c = 0; c < scale.size(); ++c) {
+        const double enough = (1 - 1e-4 * scale[c]) * best_.gradient.class_norm[c];
+        if (gradient.class_norm[c] <= std::max({enough, floor, gradient.error})) continue;
+        scale[c] /= 2;
+        accepted = false;
+      }
+      if (accepted) break;
+      trial = best_.weights + direction * scale.asDiagonal();
+      gradient = evaluate(trial);
+    }
+    ++best_.steps;
+    before_ = best_.gradient.class_norm;
+    curvatures_here_ = gradient.norm + gradient.error < residual();
+    if (!curvatures_here_) return false;
+    moved_ += reach_of(trial - best_.weights);
+    best_.weights = std::move(trial);
+    best_.gradient = std::move(gradient);
+    return true;
+  }
+
+  const Objective& objective_;
+  const NewtonOptions& options_;
+  Gradient (*evaluate_)(const Objective&, const Matrix&, Curvatures*) = nullptr;
+  NewtonResult best_;
+  Curvatures curvatures_;
+  bool curvatures_here_ = false;  // they are those at the best weights
+  std::unique_ptr<Preconditioner> preconditioner_;
+  double moved_ = 0;  // margins, at most, since the preconditioner saw the weights
+  Vector before_;     // class norms of the gradient before the last step
+};
+
 }  // namespace
 
 NewtonResult minimise(const Objective& objective, Matrix start, const NewtonOptions& options) {
@@ -47,65 +190,17 @@ NewtonResult minimise(const Objective& objective, Matrix start, const NewtonOpti
   if (!(options.tolerance > 0) || !std::isfinite(options.tolerance))
     throw UsageError("the gradient tolerance must be positive and finite");
 
-  NewtonResult best;
-  best.weights = std::move(start);
-  best.gradient = gradient_with_error(objective, best.weights);
-  best.passes = 1;
-  std::unique_ptr<Preconditioner> preconditioner;
-  const double columns = std::sqrt(static_cast<double>(objective.classes));
-  Vector before;
-  int idle = 0;  // steps in a row without gain; slow progress counts as none near the float error alone
-  for (;;) {
-    best.residual = best.gradient.norm + best.gradient.error;
-    if (best.residual <= options.tolerance) return best;
-    const bool noise = best.gradient.error >= options.tolerance && best.gradient.norm <= best.gradient.error;
-    if (noise || idle >= 3 || best.steps >= options.most_steps) break;
-
-    const HessianOperator hessian(objective, best.weights);
-    if (!preconditioner) preconditioner = make_preconditioner(hessian);
-    const double floor = 0.3 * std::max(options.tolerance - best.gradient.error, 0.1 * best.gradient.error) / columns;
-    const CgResult cg = conjugate_gradient(
-        [&](const Matrix& direction, std::span<const std::size_t> classes) {
-          return hessian.apply(direction, classes);
-        },
-        *preconditioner, -best.gradient.value, forcing(best.gradient.class_norm, before, floor), kMostCgPasses);
-    best.passes += cg.passes;
-
-    Vector scale = Vector::Ones(index_of(objective.classes));
-    Matrix trial = best.weights + cg.solution;
-    Gradient gradient = gradient_with_error(objective, trial);
-    ++best.passes;
-    for (int halving = 0; halving < kMostHalvings; ++halving) {
-      bool accepted = true;
-      for (Eigen::Index c = 0; c < scale.size(); ++c) {
-        const double enough = (1 - 1e-4 * scale[c]) * best.gradient.class_norm[c];
-        if (gradient.class_norm[c] <= std::max({enough, floor, gradient.error})) continue;
-        scale[c] /= 2;
-        accepted = false;
-      }
-      if (accepted) break;
-      trial = best.weights + cg.solution * scale.asDiagonal();
-      gradient = gradient_with_error(objective, trial);
-      ++best.passes;
-    }
-    ++best.steps;
-    before = best.gradient.class_norm;
-    const double reached = gradient.norm + gradient.error;
-    const bool fell = reached < best.residual;
-    idle = !fell || (reached > 0.9 * best.residual && at_noise(best.gradient)) ? idle + 1 : 0;
-    if (scale.minCoeff() < 1) preconditioner.reset();  // a damped step changes the curvatures too much to keep it
-    if (!fell) continue;
-    best.weights = std::move(trial);
-    best.gradient = std::move(gradient);
-  }
-  if (options.best_effort) return best;
+  Descent descent(objective, std::move(start), options);
+  descent.approach();
+  if (descent.finish() || options.best_effort) return descent.take();
+  const NewtonResult& best = descent.best();
   if (!at_noise(best.gradient))
     throw UsageError("the gradient norm fell only to " + scientific(best.gradient.norm) + " in " +
                      std::to_string(best.steps) + " Newton steps; use a larger --lambda or --tau, or train again");
   throw UsageError("a gradient norm of " + scientific(options.tolerance) +
                    " cannot be reached in float64 on these rows (reached " + scientific(best.gradient.norm) +
                    ", rounding error up to " + scientific(best.gradient.error) + "); use --tau " +
-                   scientific(2.5 * best.residual) + " or larger");
+                   scientific(2.5 * descent.residual()) + " or larger");
 }
 
 }  // namespace unweave

@@ -9,6 +9,7 @@ struct NewtonOptions {
   double tolerance = 1e-6;  ///< on |computed gradient|_F + float error
   int most_steps = 100;
   bool best_effort = false;  ///< when the tolerance cannot be reached, return the best iterate instead of throwing
+  std::size_t curvature_bytes = std::size_t{64} << 20;  ///< curvatures are kept for products when they need no more
 };
 
 struct NewtonResult {
@@ -19,7 +20,8 @@ struct NewtonResult {
   int passes = 0;       ///< gradients and Hessian products: readings of all rows
 };
 
-/// Inexact Newton from `start`: per class a step by preconditioned conjugate gradients, halved until the gradient norm
+/// Inexact Newton from `start`, first by float32 gradients as far as these carry, then by float64 gradients with their
+/// error bound, on which alone the result rests. Per class a step by preconditioned conjugate gradients, halved until the gradient norm
 /// of that class falls. The Hessian is at least mu I, so the direction descends on the gradient norm and the iteration
 /// converges from any start. Throws UsageError for a start or tolerance that is not finite and positive, and, naming a
 /// tolerance that can be reached, when float64 cannot reach this one.

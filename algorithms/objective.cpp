@@ -1,6 +1,7 @@
 // algorithms/objective.cpp - passes over the rows: value, gradient with its error, float64 Hessian action.
 #include "algorithms/objective.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "algorithms/blas.h"
@@ -51,38 +52,63 @@ double objective_value(const Objective& objective, const Matrix& weights) {
   return sum;
 }
 
-Gradient gradient_with_error(const Objective& objective, const Matrix& weights) {
-  const Rows& rows = objective.rows;
-  const std::size_t classes = objective.classes, features = rows.features;
-  const Vector weight_norm = weights.colwise().norm();
-  const double margin_gamma = rounding_gamma(static_cast<double>(features));
-  const double steepest = smoothness(objective.head).curvature;
+Curvatures curvatures_within(const Objective& objective, std::size_t bytes) {
+  const std::size_t entries = objective.rows.count * objective.classes;
+  Curvatures curvatures;
+  if (entries <= bytes / sizeof(ShortFloat)) curvatures.values.resize(entries);
+  return curvatures;
+}
 
+namespace {
+
+ShortFloat* curvatures_at(Curvatures* keep, std::size_t entry) {
+  return keep == nullptr || keep->values.empty() ? nullptr : keep->values.data() + entry;
+}
+
+MarginBlock margin_block(const Objective& objective, std::size_t first, std::size_t count) {
+  return {objective.head, objective.rows.labels + first, objective.rows.norms + first, count, objective.classes};
+}
+
+/// Adds mu W and B to the sum over rows; returns the norms of the parts.
+double finish(const Objective& objective, const Matrix& weights, const GradientPart& total, Gradient& gradient) {
+  gradient.value = total.sum + objective.mu * weights;
+  double parts = total.sum.norm() + objective.mu * weights.norm();
+  if (objective.linear != nullptr) {
+    gradient.value += *objective.linear;
+    parts += objective.linear->norm();
+  }
+  gradient.class_norm = gradient.value.colwise().norm();
+  gradient.norm = gradient.value.norm() * kInflate;
+  gradient.class_slope_norm = total.slope_squares.cwiseSqrt().head(index_of(objective.classes));
+  gradient.slope_norm = gradient.class_slope_norm.norm() * kInflate;
+  return parts;
+}
+
+GradientPart zero_part(const Matrix& weights) {
   GradientPart zero;
   zero.sum = Matrix::Zero(weights.rows(), weights.cols());
-  zero.slope_squares = Vector::Zero(weights.cols());
+  zero.slope_squares = Vector::Zero(weights.cols() + index_of(kSlopeSlack));
+  return zero;
+}
+
+}  // namespace
+
+Gradient gradient_with_error(const Objective& objective, const Matrix& weights, Curvatures* keep) {
+  const Rows& rows = objective.rows;
+  const std::size_t classes = objective.classes, features = rows.features;
+  Vector margin_error = Vector::Zero(weights.cols() + index_of(kSlopeSlack));
+  margin_error.head(weights.cols()) =
+      rounding_gamma(static_cast<double>(features)) * kInflate * weights.colwise().norm().transpose();
+
   const GradientPart total = sweep_rows<double>(
-      rows, zero, [&](const double* block, std::size_t first, std::size_t count, GradientPart& part) {
-        std::vector<double> slopes(count * classes);
+      rows, zero_part(weights), [&](const double* block, std::size_t first, std::size_t count, GradientPart& part) {
+        std::vector<double> slopes(count * classes + kSlopeSlack);
         multiply(block, weights.data(), slopes.data(), count, features, classes, false);
-        for (std::size_t i = 0; i < count; ++i) {
-          const double norm = rows.norms[first + i];
-          double squares = 0, moved = 0;
-          for (std::size_t c = 0; c < classes; ++c) {
-            double& entry = slopes[i * classes + c];
-            const Pointwise at = derivatives(objective.head, entry, target(rows, first + i, c));
-            const double margin_error = margin_gamma * norm * weight_norm[index_of(c)];
-            const double slope_error = (margin_error <= 0.009 ? 1.01 * at.curvature : steepest) * margin_error;
-            moved += slope_error * slope_error;
-            squares += at.slope * at.slope;
-            part.slope_squares[index_of(c)] += at.slope * at.slope;
-            entry = at.slope;
-          }
-          const double slope_norm = std::sqrt(squares);
-          part.absolute += norm * slope_norm;
-          part.row_error += norm * (std::sqrt(moved) + kPointwiseUlps * kUnitRoundoff * slope_norm +
-                                    1e-300 * static_cast<double>(classes));
-        }
+        const SlopeSums sums =
+            slopes_in_place(margin_block(objective, first, count), margin_error.data(), slopes.data(),
+                            part.slope_squares.data(), curvatures_at(keep, first * classes));
+        part.absolute += sums.absolute;
+        part.row_error += sums.row_error;
         // Through a temporary, so that the summation tree is the one whose depth is charged whatever the BLAS does.
         Matrix product(weights.rows(), weights.cols());
         multiply_transposed(block, slopes.data(), product.data(), features, count, classes, false);
@@ -90,19 +116,37 @@ Gradient gradient_with_error(const Objective& objective, const Matrix& weights) 
       });
 
   Gradient gradient;
-  gradient.value = total.sum + objective.mu * weights;
-  double rest = total.sum.norm() + objective.mu * weights.norm();
-  if (objective.linear != nullptr) {
-    gradient.value += *objective.linear;
-    rest += objective.linear->norm();
-  }
+  const double parts = finish(objective, weights, total, gradient);
   const double depth = cut_rows(rows.count, features).depth();
   gradient.error =
-      kInflate * (total.row_error + rounding_gamma(depth) * total.absolute + rounding_gamma(3) * rest) + 1e-290;
-  gradient.class_norm = gradient.value.colwise().norm();
-  gradient.norm = gradient.value.norm() * kInflate;
-  gradient.class_slope_norm = total.slope_squares.cwiseSqrt();
-  gradient.slope_norm = gradient.class_slope_norm.norm() * kInflate;
+      kInflate * (total.row_error + rounding_gamma(depth) * total.absolute + rounding_gamma(3) * parts) + 1e-290;
+  return gradient;
+}
+
+Gradient rough_gradient(const Objective& objective, const Matrix& weights, Curvatures* keep) {
+  const Rows& rows = objective.rows;
+  const std::size_t classes = objective.classes, features = rows.features;
+  const FloatMatrix narrow = weights.cast<float>();
+  const GradientPart total = sweep_rows<float>(
+      rows, zero_part(weights), [&](const float* block, std::size_t first, std::size_t count, GradientPart& part) {
+        std::vector<float> slopes(count * classes + kSlopeSlack);
+        multiply(block, narrow.data(), slopes.data(), count, features, classes, false);
+        slopes_in_place(margin_block(objective, first, count), slopes.data(), curvatures_at(keep, first * classes));
+        const Eigen::Map<const Eigen::VectorXf> all(slopes.data(), index_of(count * classes));
+        part.slope_squares[0] += static_cast<double>(all.squaredNorm());
+        FloatMatrix product(weights.rows(), weights.cols());
+        multiply_transposed(block, slopes.data(), product.data(), features, count, classes, false);
+        part.sum += product.cast<double>();
+      });
+  Gradient gradient;
+  finish(objective, weights, total, gradient);
+  gradient.class_slope_norm = Vector();
+  // Rounded products of one block drift like the square root of its length, the blocks independently of each other.
+  const double block_rows = static_cast<double>(cut_rows(rows.count, features).block_rows);
+  double squares = 0;
+  for (std::size_t i = 0; i < rows.count; ++i) squares += rows.norms[i] * rows.norms[i];
+  const double norm = std::sqrt(squares / static_cast<double>(std::max<std::size_t>(1, rows.count)));
+  gradient.error = 0x1p-24 * std::sqrt(block_rows) * norm * gradient.slope_norm;
   return gradient;
 }
 

@@ -11,6 +11,7 @@
 
 #include "algorithms/head.h"
 #include "algorithms/matrix.h"
+#include "algorithms/slopes.h"
 #include "algorithms/training_set.h"
 
 namespace unweave {
@@ -35,6 +36,15 @@ struct Gradient {
   Vector class_slope_norm;  ///< |R column|_2
 };
 
+/// Curvatures of all rows and classes at one W, n x C, kept for Hessian products: 2 bytes each, less than a product with
+/// the rows costs to form them again.
+struct Curvatures {
+  std::vector<ShortFloat> values;  ///< empty: not kept
+};
+
+/// Room for an objective's curvatures when it needs no more than `bytes`, else none.
+[[nodiscard]] Curvatures curvatures_within(const Objective& objective, std::size_t bytes);
+
 /// F(W) in float64 without an error bound.
 [[nodiscard]] double objective_value(const Objective& objective, const Matrix& weights);
 
@@ -46,31 +56,40 @@ struct Gradient {
 ///   sum      |fl(Z^T r) - Z^T r|_F <= gamma_D sum_i |z_i| |r_i|, D the depth of the fixed summation tree (row_sweep.h)
 ///   rest     mu W and B: gamma_3 (|Z^T r| + |mu W| + |B|)
 /// and an error of r_i reaches the gradient times |z_i|. The bound itself is inflated for its own rounding.
-[[nodiscard]] Gradient gradient_with_error(const Objective& objective, const Matrix& weights);
+/// Fills `keep`, where given and not empty, with the curvatures at these weights.
+[[nodiscard]] Gradient gradient_with_error(const Objective& objective, const Matrix& weights,
+                                           Curvatures* keep = nullptr);
+
+/// The same by products in float32 at less than half the cost, to steer by: `error` is what their rounding usually comes
+/// to, no bound, and class_slope_norm is empty.
+[[nodiscard]] Gradient rough_gradient(const Objective& objective, const Matrix& weights, Curvatures* keep = nullptr);
 
 /// Hessian of F at fixed weights, for all classes at once. Products with rows run in float32: they steer conjugate
 /// gradients, whose result is always measured in float64.
 class HessianOperator {
  public:
-  /// Keeps the curvatures (n x C floats) when they fit `cache_bytes`, else computes them again in every product.
-  HessianOperator(const Objective& objective, const Matrix& weights, std::size_t cache_bytes = std::size_t{64} << 20);
+  /// `curvatures` are those at `weights`, and must outlive the operator; when null or empty they are formed again in
+  /// every product, from margins.
+  HessianOperator(const Objective& objective, const Matrix& weights, const Curvatures* curvatures = nullptr);
 
   /// Column j of `direction` belongs to class classes[j]; returns (Z^T S_c Z + mu I) d_c for each.
   [[nodiscard]] Matrix apply(const Matrix& direction, std::span<const std::size_t> classes) const;
   /// Diagonal of every class, F x C.
   [[nodiscard]] Matrix diagonal() const;
-  /// Per class, sum_i s_ic |z_i|^2 / sum_i |z_i|^2; 0 without rows.
-  [[nodiscard]] Vector mean_curvature() const;
+  /// Curvatures of `rows`, any of this many features: count x C and some slack.
+  [[nodiscard]] std::vector<float> curvatures(const Rows& rows) const;
+  /// Per class, sum_i s_ic |z_i|^2 / sum_i |z_i|^2 over `rows`, as above; 0 without rows.
+  [[nodiscard]] Vector mean_curvature(const Rows& rows) const;
   [[nodiscard]] const Objective& objective() const noexcept { return objective_; }
 
  private:
-  void curvature_of_block(const float* block, std::size_t first, std::size_t count,
-                          std::span<const std::size_t> classes, const FloatMatrix& weights, float* out) const;
+  void scale_by_curvatures(const float* block, std::size_t first, std::size_t count,
+                           std::span<const std::size_t> classes, const FloatMatrix& weights, float* values) const;
   [[nodiscard]] FloatMatrix columns(std::span<const std::size_t> classes) const;
 
   Objective objective_;
   FloatMatrix weights_;
-  std::vector<float> cache_;  // n x C, empty when recomputed
+  const Curvatures* curvatures_;
 };
 
 /// Float64 action of the Hessian at `weights` on `step` and what the second-order bounds need of it.

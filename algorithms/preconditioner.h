@@ -13,16 +13,24 @@ class Preconditioner {
   virtual ~Preconditioner() = default;
   /// Column j of `residual` belongs to class classes[j]; returns the approximate inverse times each.
   [[nodiscard]] virtual Matrix apply(const Matrix& residual, std::span<const std::size_t> classes) const = 0;
+  /// Follows the weights of `hessian`, an operator on the same rows; what depends on the rows alone is kept.
+  virtual void refresh(const HessianOperator& hessian) = 0;
 };
 
 /// The diagonal of each class. Costs half a Hessian product.
 [[nodiscard]] std::unique_ptr<Preconditioner> make_diagonal_preconditioner(const HessianOperator& hessian);
 
-/// V (s_c Lambda + mu)^-1 V^T with Z^T Z = V Lambda V^T and s_c the mean curvature of class c: one factorisation serves
-/// all classes and all weights. Costs n F^2 + 10 F^3 multiply-adds and F^2 memory.
+/// V (s_c Lambda + mu)^-1 V^T with Z^T Z = V Lambda V^T and s_c the mean curvature of class c, both from at most 32,768
+/// rows: one factorisation serves all classes and all weights. Costs 2 F^2 a row of these, 20 F^3 and F^2 memory.
 [[nodiscard]] std::unique_ptr<Preconditioner> make_spectral_preconditioner(const HessianOperator& hessian);
 
-/// The spectral one where its cost is below that of the Hessian products that it saves, else the diagonal.
+/// The inverse of each class's own Hessian on at most `picks` of 65,536 rows, drawn evenly along the class's curvature.
+/// Costs 2 F^2 C a pick, and F^2 C float64 of memory.
+[[nodiscard]] std::unique_ptr<Preconditioner> make_sampled_preconditioner(const HessianOperator& hessian,
+                                                                          std::size_t picks);
+
+/// One of these by rows, features and classes: each but the diagonal where it costs less than the Hessian products that
+/// it saves.
 [[nodiscard]] std::unique_ptr<Preconditioner> make_preconditioner(const HessianOperator& hessian);
 
 }  // namespace unweave

@@ -33,6 +33,12 @@ TEST_SUITE("unit") {
           const NewtonResult done =
               minimise(objective, random_matrix(shape.features, shape.classes, 22, scale), {1e-7, 100, false});
           CHECK(done.residual <= 1e-7);
+          double squares = 0;  // of the gradient, by the dense twin
+          for (std::size_t c = 0; c < shape.classes; ++c)
+            squares += dense_gradient(set, objective.mu, done.weights.col(index_of(c)), c, head,
+                                      Eigen::VectorXd::Zero(index_of(shape.features)))
+                           .squaredNorm();
+          CHECK(std::sqrt(squares) <= done.residual + 1e-13 * static_cast<double>(shape.rows));
           const double distance = (done.weights - dense_minimiser(set, lambda, head)).norm();
           CHECK(distance <= done.residual / objective.mu + 1e-10);
           if (head == Head::kLeastSquares) CHECK(done.steps <= 3);
@@ -90,15 +96,19 @@ TEST_SUITE("unit") {
     const HessianOperator hessian(objective, weights);
     const ClassOperator apply = [&](const Matrix& d, std::span<const std::size_t> c) { return hessian.apply(d, c); };
     const Vector tolerance = Vector::Constant(4, 1e-3);
-    int passes[2] = {};
+    std::unique_ptr<Preconditioner> all[] = {make_diagonal_preconditioner(hessian),
+                                             make_spectral_preconditioner(hessian),
+                                             make_sampled_preconditioner(hessian, 20000)};
+    int passes[3] = {};
     int which = 0;
-    for (const auto& preconditioner : {make_diagonal_preconditioner(hessian), make_spectral_preconditioner(hessian)}) {
+    for (const auto& preconditioner : all) {
       const CgResult cg = conjugate_gradient(apply, *preconditioner, right, tolerance, 200);
       const Matrix left = curvature_action(objective, weights, cg.solution).product;
       for (Eigen::Index c = 0; c < 4; ++c) CHECK((right.col(c) - left.col(c)).norm() <= 2e-3);
       passes[which++] = cg.passes;
     }
     CHECK(passes[1] < passes[0]);
+    CHECK(passes[2] <= 2);  // all rows, in nearly their own weights
     CHECK(conjugate_gradient(apply, *make_diagonal_preconditioner(hessian), right, Vector::Constant(4, 1e9), 200)
               .passes == 0);
   }
