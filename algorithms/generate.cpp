@@ -123,7 +123,7 @@ class Generator {
     const auto arcs = sorter.finish();
     meter_.start("graph", nodes_, "nodes");
     Manifest& manifest = builder_.manifest();
-    manifest.shards = build_shards(builder_.path(), nodes_, *arcs, meter_);
+    manifest.shards = build_shards(builder_.path(), nodes_, *arcs, manifest.codec, meter_);
     manifest.edges = arcs->counts().arcs / 2;
     return arcs->counts();
   }

@@ -66,13 +66,13 @@ class PieceReader {
 
 }  // namespace
 
-std::vector<FileEntry> build_shards(const std::filesystem::path& store, NodeId nodes, ArcStream& arcs,
+std::vector<FileEntry> build_shards(const std::filesystem::path& store, NodeId nodes, ArcStream& arcs, Codec codec,
                                     WorkMeter& meter) {
   std::vector<FileEntry> shards;
   PieceReader reader(nodes, arcs);
   std::optional<ShardWriter> writer;
   run_pipeline<Piece>([&](Piece& piece) { return reader.next(piece); },
-                      [](Piece& piece) { encode_lists(piece.counts, piece.targets, piece.encoded); },
+                      [codec](Piece& piece) { encode_lists(piece.counts, piece.targets, codec, piece.encoded); },
                       [&](Piece& piece) {
                         if (!writer) writer.emplace(piece.shard, nodes);
                         writer->append(piece.encoded);

@@ -6,6 +6,7 @@
 
 #include "engine/arc_sort.h"
 #include "engine/work_meter.h"
+#include "storage/gap_block.h"
 #include "storage/sealed_file.h"
 #include "storage/types.h"
 
@@ -15,6 +16,6 @@ namespace unweave {
 /// (on all threads) and writing overlap; the bytes do not depend on the number of threads. Holds the encoded blocks of
 /// one shard and about 2 MiB a thread. Throws what the stream throws, and ResourceError for a full disk.
 [[nodiscard]] std::vector<FileEntry> build_shards(const std::filesystem::path& store, NodeId nodes, ArcStream& arcs,
-                                                  WorkMeter& meter);
+                                                  Codec codec, WorkMeter& meter);
 
 }  // namespace unweave

@@ -173,7 +173,8 @@ class Import {
     }
     Manifest& manifest = builder_.manifest();
     meter_.start("graph", nodes_.value(), "nodes");
-    manifest.shards = build_shards(builder_.path(), nodes_.value(), *arcs, meter_);
+    manifest.codec = options_.codec;
+    manifest.shards = build_shards(builder_.path(), nodes_.value(), *arcs, manifest.codec, meter_);
     manifest.edges = arcs->counts().arcs / 2;
     return arcs->counts();
   }

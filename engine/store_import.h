@@ -30,6 +30,7 @@ struct ImportOptions {
   std::optional<std::uint64_t> classes;
   std::optional<InputFile> train, valid, test;  ///< only with labels
   bool standardize = false;
+  Codec codec = Codec::fast;
   std::optional<StatedCount> stated_nodes, stated_edges;  ///< what files beside the data say, which must agree
   bool two_row_edges = false;                             ///< as EdgeOptions::two_rows
   EmptyLine empty_label = EmptyLine::kMistake;

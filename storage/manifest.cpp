@@ -82,6 +82,7 @@ Json manifest_json(const Manifest& m) {
           {"standardized", m.standardized},
           {"sparse_features", m.sparse_features},
           {"order", m.order},
+          {"codec", codec_name(m.codec)},
           {"edges", m.edges},
           {"shards", to_json(m.shards)},
           {"feature_files", to_json(m.feature_files)},
@@ -104,6 +105,9 @@ Manifest manifest_from(const Json& json) {
   m.standardized = json.at("standardized").get<bool>();
   m.sparse_features = json.at("sparse_features").get<bool>();
   m.order = json.at("order").get<std::string>();
+  const std::optional<Codec> codec = codec_named(json.at("codec").get<std::string>());
+  if (!codec) throw std::runtime_error("codec: neither fast nor dense");
+  m.codec = *codec;
   m.edges = json.at("edges").get<std::uint64_t>();
   m.shards = entry_list(json.at("shards"));
   m.feature_files = entry_list(json.at("feature_files"));
@@ -165,8 +169,8 @@ Manifest read_manifest(const std::filesystem::path& store) {
   const std::string text = read_text_file(path, kManifestLimit);
   try {
     const Json json = Json::parse(text);
-    if (json.at("format").get<std::string>() != "unweave store" || json.at("version").get<int>() != 1)
-      throw std::runtime_error("format: this program reads version 1 of an unweave store");
+    if (json.at("format").get<std::string>() != "unweave store" || json.at("version").get<int>() != 2)
+      throw std::runtime_error("format: this program reads version 2 of an unweave store; import the data anew");
     const std::string body = json.at("contents").dump();
     if (to_hex(checksum128(std::as_bytes(std::span(body)), {})) != json.at("checksum").get<std::string>())
       throw std::runtime_error("checksum: the contents are damaged");
@@ -184,7 +188,7 @@ void write_manifest(const std::filesystem::path& store, const Manifest& manifest
   const Json contents = manifest_json(manifest);
   const std::string body = contents.dump();
   const Json json = {{"format", "unweave store"},
-                     {"version", 1},
+                     {"version", 2},
                      {"checksum", to_hex(checksum128(std::as_bytes(std::span(body)), {}))},
                      {"contents", contents}};
   replace_file(store / kManifestName, json.dump(1) + "\n");

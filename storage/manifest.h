@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "storage/gap_block.h"
 #include "storage/sealed_file.h"
 #include "storage/types.h"
 
@@ -42,6 +43,7 @@ struct Manifest {
   bool standardized = false;
   bool sparse_features = false;
   std::string order = "none";
+  Codec codec = Codec::fast;  ///< of the shards
 
   std::uint64_t edges = 0;  ///< undirected, in this generation
   std::vector<FileEntry> shards;

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "engine/memory.h"
+#include "storage/gap_block.h"
 #include "storage/types.h"
 
 namespace unweave {
@@ -32,6 +33,7 @@ struct ShardBits {
 struct DecodeBench {
   NodeId nodes = 0;
   ArcIndex arcs = 0;
+  Codec codec = Codec::fast;      ///< of the store
   std::uint64_t blocks = 0;       ///< that have a neighbour
   std::uint64_t zstd_blocks = 0;  ///< of them encoded by zstd
   std::size_t threads = 0;
@@ -52,7 +54,7 @@ struct DecodeBench {
 
 /// Measures the shards of `store` as its generation has them, without the requests since. What is measured runs in
 /// turn, after a run that is not counted, so files come from the page cache as far as they fit there. Throws UsageError
-/// for a store without edges, ResourceError where 256 MiB and 4 bytes a node do not fit `budget`, DataError,
+/// for a store without edges, ResourceError where 256 MiB and 8 bytes a node do not fit `budget`, DataError,
 /// FormatError.
 [[nodiscard]] DecodeBench run_bench_decode(const std::filesystem::path& store, const DecodeBenchOptions& options,
                                            MemoryBudget& budget);

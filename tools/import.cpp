@@ -126,6 +126,7 @@ ImportOptions import_options(const CommandLine& line) {
   }
   if (line.has("ogb")) add_ogb_folder(line, options);
   options.standardize = line.get<bool>("standardize");
+  options.codec = line.get<CodecValue>("codec").value;
   require_one_pipe(options);
   return options;
 }
@@ -150,6 +151,8 @@ void run_import(CommandLine& line) {
       "folder of a node-property data set of OGB as fetched, raw/ and split/ inside, in place of --edges, --features, "
       "--nodes, --labels and --split");
   add("order", po::value<std::string>()->value_name("ORDER")->default_value("none"), "order of nodes inside the store");
+  add("codec", po::value<CodecValue>()->value_name("CODEC")->default_value({Codec::fast}),
+      "of the shards: fast, or dense for smaller ones that are read several times as slowly");
   add("standardize", po::bool_switch(),
       "columns to mean 0 and deviation 1, then the largest row norm to 1; for comparisons: certificates do not hold");
   if (!line.parse()) return;

@@ -68,6 +68,22 @@ TEST_SUITE("unit") {
     check_refused(1, {"import", store, "--nodes", "3"}, "not an empty folder");
   }
 
+  TEST_CASE("import --codec dense: a smaller store of the same graph") {
+    const testing::TempDir dir;
+    double bits[2];
+    for (const std::string codec : {"fast", "dense"}) {
+      const std::string store = (dir / codec).string();
+      const Result result = run({"import", store, "--json", "--edges", kData + "edges.tsv.zst", "--codec", codec});
+      REQUIRE(result.code == 0);
+      bits[codec == "dense" ? 1 : 0] = nlohmann::json::parse(result.out).at("bits_per_arc").get<double>();
+      CHECK(run({"verify", store}).code == 0);
+      REQUIRE(run({"export", store, "--edges", (dir / (codec + ".npy")).string()}).code == 0);
+    }
+    CHECK(bits[1] < bits[0]);
+    CHECK(testing::read_all(dir / "fast.npy") == testing::read_all(dir / "dense.npy"));
+    check_refused(1, {"import", (dir / "s").string(), "--nodes", "3", "--codec", "small"}, "fast or dense");
+  }
+
   TEST_CASE("import refuses options that do not fit together, and leaves nothing") {
     const testing::TempDir dir;
     const std::string store = (dir / "s").string();
