@@ -1,13 +1,12 @@
 // algorithms/digest.cpp - one number for what a store holds: equal contents, equal digest, whatever way led to them.
 //
-// A leaf hashes one flat buffer of 32-bit little-endian words, in which every variable part follows its length:
-//   "LEAF", first node, nodes
-//   for each node      neighbours, their ids
-//   for each node      non-zeros k; if 2 k < columns: k column ids, k values; else one value a column (-0 is 0)
-//   for each node      label (-1: none); 1 if in train + 2 if in valid + 4 if in test
-//   for each level 1..L, each node      0: no row; 1: sums of 32 bits; 2: sums of 64 bits, when one needs them
-//   for each level 0..L-1, each node    0: not stale; 1: differences of current and published densities
-// The root hashes "ROOT", a version, the constants and the leaves.
+// A node hashes one flat buffer of 32-bit little-endian words, in which every variable part follows its length:
+//   neighbours, their ids, increasing
+//   non-zeros k; if 2 k < columns: k column ids, k values; else one value a column (-0 is 0)
+//   label (-1: none); 1 if in train + 2 if in valid + 4 if in test
+//   for each level 1..L      0: no row; 1: sums of 32 bits; 2: sums of 64 bits, when one needs them
+//   for each level 0..L-1    0: not stale; 1: differences of current and published densities
+// A leaf hashes "LEAF", first node, nodes and their hashes; the root "ROOT", a version, the constants and the leaves.
 #include "algorithms/digest.h"
 
 #include <sodium.h>
@@ -28,12 +27,12 @@ namespace unweave {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "words are hashed as they lie in memory");
-static_assert(kLeafNodes % kBlockNodes == 0);
 
 constexpr std::uint32_t kLeafTag = 0x4641454C;  // "LEAF"
 constexpr std::uint32_t kRootTag = 0x544F4F52;  // "ROOT"
-constexpr std::uint32_t kVersion = 1;
-constexpr std::size_t kLeavesATask = 16;
+constexpr std::uint32_t kVersion = 2;
+constexpr std::size_t kBlocksATask = 32;
+constexpr std::size_t kLeavesATask = 256;
 
 /// BLAKE2b-256 of `first`, then `second`.
 Digest hash(std::span<const std::byte> first, std::span<const std::byte> second = {}) {
@@ -67,66 +66,74 @@ class Words {
   std::vector<std::uint32_t> words_;
 };
 
-/// Hashes leaves one after the other; one object a thread.
-class LeafHasher {
+/// Hashes nodes block by block; one object a thread.
+class NodeHasher {
  public:
-  LeafHasher(const Contents& contents, const Embedding* embedding) : contents_(contents), embedding_(embedding) {}
+  NodeHasher(const Contents& contents, const Embedding* embedding) : contents_(contents), embedding_(embedding) {}
 
-  Digest leaf(NodeRange nodes) {
-    words_.clear();
-    words_.add(kLeafTag);
-    words_.add(nodes.first);
-    words_.add(nodes.size());
-    add_adjacency(nodes);
-    add_features(nodes);
-    add_labels(nodes);
-    if (embedding_ != nullptr) {
-      for (std::uint32_t level = 1; level <= embedding_->levels(); ++level) add_sums(level, nodes);
-      for (std::uint32_t level = 0; level < embedding_->levels(); ++level) add_stale(level, nodes);
+  /// Puts the hash of each node of a block whose id lies in `users` at its place in `hashes`, which begins at the first
+  /// of them.
+  void block(std::size_t index, NodeRange users, Digest* hashes) {
+    const auto first = static_cast<NodeId>(index * kBlockNodes);
+    const auto nodes = static_cast<std::uint32_t>(std::min<NodeId>(kBlockNodes, contents_.num_nodes() - first));
+    std::array<NodeId, kBlockNodes> ids{};
+    bool any = false;
+    for (std::uint32_t i = 0; i < nodes; ++i) {
+      ids[i] = contents_.order().user(first + i);
+      any |= users.contains(ids[i]);
     }
-    return hash(words_.bytes());
+    if (!any) return;
+    DecodedBlock block;
+    contents_.graph().decode(index, buffer_, block);
+    const std::uint32_t columns = contents_.features().columns();
+    values_.resize(std::size_t{nodes} * columns);
+    contents_.features().read({first, first + nodes}, 0, columns, values_.data());
+    const std::array<std::uint32_t, kBlockNodes> splits = splits_of({first, first + nodes});
+    const NodeId* targets = block.targets;
+    for (std::uint32_t i = 0; i < nodes; targets += block.counts[i++]) {
+      if (!users.contains(ids[i])) continue;
+      words_.clear();
+      add_neighbours({targets, block.counts[i]});
+      add_features({values_.data() + std::size_t{i} * columns, columns});
+      words_.add(static_cast<std::uint32_t>(contents_.label(first + i)));
+      words_.add(splits[i]);
+      if (embedding_ != nullptr) {
+        for (std::uint32_t level = 1; level <= embedding_->levels(); ++level) add_sums(level, first + i);
+        for (std::uint32_t level = 0; level < embedding_->levels(); ++level) add_stale(level, first + i);
+      }
+      hashes[ids[i] - users.first] = hash(words_.bytes());
+    }
   }
 
  private:
-  void add_adjacency(NodeRange nodes) {
-    DecodedBlock block;
-    for (NodeId first = nodes.first; first < nodes.last; first += block.nodes) {
-      contents_.graph().decode(first / kBlockNodes, buffer_, block);
-      const NodeId* targets = block.targets;
-      for (std::uint32_t i = 0; i < block.nodes; ++i) {
-        words_.add(block.counts[i]);
-        words_.add_all(std::span(targets, block.counts[i]));
-        targets += block.counts[i];
-      }
+  void add_neighbours(std::span<const NodeId> positions) {
+    words_.add(static_cast<std::uint32_t>(positions.size()));
+    std::uint32_t* ids = words_.extend(positions.size());
+    std::transform(positions.begin(), positions.end(), ids, [&](NodeId node) { return contents_.order().user(node); });
+    if (!contents_.order().is_identity()) std::sort(ids, ids + positions.size());
+  }
+
+  void add_features(std::span<const float> x) {
+    const auto columns = static_cast<std::uint32_t>(x.size());
+    const std::uint32_t nonzeros = columns - static_cast<std::uint32_t>(std::count(x.begin(), x.end(), 0.0F));
+    words_.add(nonzeros);
+    if (2 * std::uint64_t{nonzeros} >= columns) {
+      std::uint32_t* out = words_.extend(columns);
+      for (const float value : x) *out++ = std::bit_cast<std::uint32_t>(value + 0.0F);
+      return;
+    }
+    std::uint32_t* out = words_.extend(2 * std::size_t{nonzeros});
+    for (std::uint32_t c = 0; c < columns; ++c) {
+      if (x[c] == 0.0F) continue;
+      out[0] = c;
+      out[nonzeros] = std::bit_cast<std::uint32_t>(x[c]);
+      ++out;
     }
   }
 
-  void add_features(NodeRange nodes) {
-    const std::uint32_t columns = contents_.features().columns();
-    values_.resize(std::size_t{nodes.size()} * columns);
-    contents_.features().read(nodes, 0, columns, values_.data());
-    for (std::size_t row = 0; row < nodes.size(); ++row) {
-      const std::span<const float> x(values_.data() + row * columns, columns);
-      const auto nonzeros =
-          static_cast<std::uint32_t>(x.size()) - static_cast<std::uint32_t>(std::count(x.begin(), x.end(), 0.0F));
-      words_.add(nonzeros);
-      if (2 * std::uint64_t{nonzeros} >= columns) {
-        std::uint32_t* out = words_.extend(columns);
-        for (const float value : x) *out++ = std::bit_cast<std::uint32_t>(value + 0.0F);
-        continue;
-      }
-      std::uint32_t* out = words_.extend(2 * std::size_t{nonzeros});
-      for (std::uint32_t c = 0; c < columns; ++c) {
-        if (x[c] == 0.0F) continue;
-        out[0] = c;
-        out[nonzeros] = std::bit_cast<std::uint32_t>(x[c]);
-        ++out;
-      }
-    }
-  }
-
-  void add_labels(NodeRange nodes) {
-    std::array<std::uint32_t, kLeafNodes> splits{};
+  /// 1 for nodes of train, 2 of valid, 4 of test.
+  [[nodiscard]] std::array<std::uint32_t, kBlockNodes> splits_of(NodeRange nodes) const {
+    std::array<std::uint32_t, kBlockNodes> splits{};
     std::uint32_t bit = 1;
     for (const auto* split : {&contents_.train(), &contents_.valid(), &contents_.test()}) {
       for (auto it = std::lower_bound(split->begin(), split->end(), nodes.first);
@@ -134,25 +141,19 @@ class LeafHasher {
         splits[*it - nodes.first] += bit;
       bit *= 2;
     }
-    for (NodeId node = nodes.first; node < nodes.last; ++node) {
-      words_.add(static_cast<std::uint32_t>(contents_.label(node)));
-      words_.add(splits[node - nodes.first]);
-    }
+    return splits;
   }
 
-  void add_sums(std::uint32_t level, NodeRange nodes) {
-    const StateLevel& sums = embedding_->level(level);
+  void add_sums(std::uint32_t level, NodeId node) {
     const std::uint32_t columns = embedding_->columns();
-    for (NodeId node = nodes.first; node < nodes.last; ++node) {
-      const StateRow row = sums.row(node);
-      if (!row.exists()) {
-        words_.add(0);
-      } else if (row.narrow != nullptr) {
-        words_.add(1);
-        words_.add_all(std::span(row.narrow, columns));
-      } else {
-        add_wide({row.wide, columns});
-      }
+    const StateRow row = embedding_->level(level).row(node);
+    if (!row.exists()) {
+      words_.add(0);
+    } else if (row.narrow != nullptr) {
+      words_.add(1);
+      words_.add_all(std::span(row.narrow, columns));
+    } else {
+      add_wide({row.wide, columns});
     }
   }
 
@@ -169,16 +170,14 @@ class LeafHasher {
     }
   }
 
-  void add_stale(std::uint32_t level, NodeRange nodes) {
+  void add_stale(std::uint32_t level, NodeId node) {
     const StaleRows& stale = embedding_->stale(level);
-    for (NodeId node = nodes.first; node < nodes.last; ++node) {
-      const bool is_stale = stale.contains(node);
-      words_.add(is_stale ? 1 : 0);
-      if (!is_stale) continue;
-      delta_.assign(embedding_->columns(), 0);
-      stale.add_to(node, 1, delta_.data());
-      words_.add_all(std::span<const std::int32_t>(delta_));
-    }
+    const bool is_stale = stale.contains(node);
+    words_.add(is_stale ? 1 : 0);
+    if (!is_stale) return;
+    delta_.assign(embedding_->columns(), 0);
+    stale.add_to(node, 1, delta_.data());
+    words_.add_all(std::span<const std::int32_t>(delta_));
   }
 
   const Contents& contents_;
@@ -211,25 +210,37 @@ std::string digest_text(const Digest& digest) {
   return to_hex(digest);
 }
 
-Digest content_digest(const Manifest& manifest, const Contents& contents, const Embedding* embedding) {
-  if (sodium_init() < 0) throw ResourceError("libsodium does not start on this machine");
-  const NodeId nodes = contents.num_nodes();
-  std::vector<Digest> leaves((std::size_t{nodes} + kLeafNodes - 1) / kLeafNodes);
-  parallel_ranges(0, leaves.size(), kLeavesATask, [&](std::size_t first, std::size_t last) {
-    LeafHasher hasher(contents, embedding);
-    for (std::size_t leaf = first; leaf < last; ++leaf) {
-      const std::uint64_t node = std::uint64_t{leaf} * kLeafNodes;
-      leaves[leaf] = hasher.leaf(
-          {static_cast<NodeId>(node), static_cast<NodeId>(std::min<std::uint64_t>(nodes, node + kLeafNodes))});
-    }
-  });
-  Words constants;
-  add_constants(manifest, embedding, constants);
-  return hash(constants.bytes(), std::as_bytes(std::span(leaves)));
-}
-
 Digest content_digest(const LiveStore& store) {
-  return content_digest(store.manifest(), store.contents(), store.propagated() ? &store.embedding() : nullptr);
+  if (sodium_init() < 0) throw ResourceError("libsodium does not start on this machine");
+  const Contents& contents = store.contents();
+  const Embedding* embedding = store.propagated() ? &store.embedding() : nullptr;
+  const NodeId nodes = contents.num_nodes();
+  const std::uint64_t room = store.budget().available() / 2 / sizeof(Digest) / kLeafNodes * kLeafNodes;
+  const std::uint64_t at_once = std::min<std::uint64_t>(nodes, std::max<std::uint64_t>(room, kLeafNodes));
+  const Reservation memory = store.budget().reserve(at_once * sizeof(Digest), "hashes of nodes");
+  std::vector<Digest> hashes(static_cast<std::size_t>(at_once));
+  std::vector<Digest> leaves((std::size_t{nodes} + kLeafNodes - 1) / kLeafNodes);
+  for (std::uint64_t first = 0; first < nodes; first += at_once) {
+    const NodeRange users{static_cast<NodeId>(first),
+                          static_cast<NodeId>(std::min<std::uint64_t>(nodes, first + at_once))};
+    parallel_ranges(0, contents.graph().num_blocks(), kBlocksATask, [&](std::size_t begin, std::size_t end) {
+      NodeHasher hasher(contents, embedding);
+      for (std::size_t block = begin; block < end; ++block) hasher.block(block, users, hashes.data());
+    });
+    parallel_ranges(users.first / kLeafNodes, (std::size_t{users.last} + kLeafNodes - 1) / kLeafNodes, kLeavesATask,
+                    [&](std::size_t begin, std::size_t end) {
+                      for (std::size_t leaf = begin; leaf < end; ++leaf) {
+                        const auto node = static_cast<NodeId>(leaf * kLeafNodes);
+                        const NodeId count = std::min(kLeafNodes, users.last - node);
+                        const std::array<std::uint32_t, 3> head{kLeafTag, node, count};
+                        leaves[leaf] = hash(std::as_bytes(std::span(head)),
+                                            std::as_bytes(std::span(hashes).subspan(node - users.first, count)));
+                      }
+                    });
+  }
+  Words constants;
+  add_constants(store.manifest(), embedding, constants);
+  return hash(constants.bytes(), std::as_bytes(std::span(leaves)));
 }
 
 }  // namespace unweave

@@ -5,19 +5,19 @@
 // once propagated, L, rho, scale, the rows that the cone keeps, their sums and the stale rows. Out: weights, scheme,
 // r_max and norms, which only choose how contents are read or changed.
 //
-//   leaf   BLAKE2b-256 of 64 consecutive nodes (the last leaf may have fewer)
+//   node   BLAKE2b-256 of what one node has, neighbours by the user's ids
+//   leaf   BLAKE2b-256 of 64 consecutive nodes (the last leaf may have fewer), by the user's ids
 //   root   BLAKE2b-256 of the constants and all leaves in order
 //
-// A leaf depends on its own nodes alone, so a change asks for new leaves of the changed nodes and the root.
+// Nodes are read in the order of the store, whatever that is. A leaf depends on its own nodes alone, so a change asks for
+// new leaves of the changed nodes and the root.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <string>
 
-#include "algorithms/embedding.h"
 #include "algorithms/live_store.h"
-#include "engine/contents.h"
 #include "storage/types.h"
 
 namespace unweave {
@@ -29,11 +29,9 @@ using Digest = std::array<std::byte, 32>;
 /// Lower-case hexadecimal digits.
 [[nodiscard]] std::string digest_text(const Digest& digest);
 
-/// The digest of contents with their embedding; a null embedding gives the digest of graph, features, labels and splits
-/// alone. Runs on all threads. Throws FormatError.
-[[nodiscard]] Digest content_digest(const Manifest& manifest, const Contents& contents, const Embedding* embedding);
-
-/// The digest of a store at its present moment.
+/// The digest of a store at its present moment; before `propagate`, of graph, features, labels and splits alone. Runs on
+/// all threads. Takes 32 bytes a node of the store's budget, or half of what it has left and reads the store more than
+/// once. Throws FormatError, ResourceError.
 [[nodiscard]] Digest content_digest(const LiveStore& store);
 
 }  // namespace unweave

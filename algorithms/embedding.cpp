@@ -90,7 +90,7 @@ void Embedding::rows(std::span<const NodeId> nodes, std::span<const double> weig
                      std::to_string(spec_.levels + 1) + " levels");
   for (const NodeId node : nodes)
     if (!is_target(node))
-      throw UsageError("node " + std::to_string(node) +
+      throw UsageError(contents_.order().text(node) +
                        " has no embedding in this store (not a target); run `unweave propagate` with --rows all");
   const double unit = std::ldexp(1.0, -static_cast<int>(spec_.scale_bits));
   parallel_ranges(0, nodes.size(), 256, [&](std::size_t first, std::size_t last) {

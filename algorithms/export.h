@@ -1,6 +1,7 @@
 // algorithms/export.h - contents of a store as NumPy files, in the user's ids.
 //
-// Files are written in one pass, appear whole or not at all, and can be mapped by numpy.load.
+// Files appear whole or not at all, and can be mapped by numpy.load. Where the order of the store is not that of the
+// ids, rows and edges are sorted within the store's budget, with temporary files beside the result.
 #pragma once
 
 #include <filesystem>
@@ -13,7 +14,7 @@
 
 namespace unweave {
 
-/// Rows of Z as float32 [rows, columns]: those of `nodes` in their order, repeats included, or of all nodes. Throws
+/// Rows of Z as float32 [rows, columns]: those of `nodes`, ids of the user, in their order, repeats included, or of all nodes. Throws
 /// UsageError when a node has no embedding or the number of weights is not L + 1, DataError before `propagate`.
 void export_embeddings(const LiveStore& store, const std::optional<std::vector<NodeId>>& nodes,
                        std::span<const double> weights, const std::filesystem::path& file);

@@ -1,9 +1,11 @@
 #include "algorithms/generate.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "algorithms/citation.h"
 #include "algorithms/class_features.h"
 #include "algorithms/counter_random.h"
 #include "algorithms/rmat.h"
@@ -20,7 +22,7 @@ namespace {
 
 constexpr int kMaxScale = 31;
 constexpr std::uint64_t kMostEdges = std::uint64_t{1} << 44;
-constexpr std::size_t kEdgesAtOnce = std::size_t{1} << 18;
+constexpr std::uint64_t kEdgesAtOnce = std::uint64_t{1} << 16;  // about
 constexpr std::size_t kGrain = std::size_t{1} << 13;
 
 NodeId node_count(const GenerateOptions& options) {
@@ -54,7 +56,11 @@ class Generator {
         edges_(edge_count(options, nodes_)),
         blocks_(nodes_, std::max(options.classes, 1U), options.seed),
         label_key_(random_key(options.seed, 5)),
-        builder_(store) {}
+        builder_(store) {
+    if (options.model == GraphModel::kCitation)
+      citations_.emplace(nodes_, edges_, options.classes > 0 ? options.classes : CitationModel::kSubjects,
+                         options.seed);
+  }
 
   BuildReport run() {
     Manifest& manifest = builder_.manifest();
@@ -69,20 +75,23 @@ class Generator {
   }
 
  private:
-  [[nodiscard]] std::int32_t label(NodeId node) const noexcept {
+  /// The class that a node's features carry, and its label if it has one.
+  [[nodiscard]] std::int32_t class_of(NodeId node) const noexcept {
     if (options_.classes == 0) return kNoLabel;
+    if (citations_) return static_cast<std::int32_t>(citations_->paper(node).subject);
     if (options_.model == GraphModel::kSbm) return static_cast<std::int32_t>(blocks_.block(node));
     return static_cast<std::int32_t>(bits_below(random_bits(label_key_, node), options_.classes));
   }
 
   void make_labels() {
-    Manifest& manifest = builder_.manifest();
     meter_.start("labels", nodes_, "nodes");
     const Reservation memory = budget_.reserve(2 * std::uint64_t{nodes_} * sizeof(NodeId), "labels and splits");
+    if (citations_) return make_citation_labels();
+    Manifest& manifest = builder_.manifest();
     {
       std::vector<std::int32_t> labels(nodes_);
       parallel_ranges(0, nodes_, kGrain, [&](std::size_t first, std::size_t last) {
-        for (std::size_t u = first; u < last; ++u) labels[u] = label(static_cast<NodeId>(u));
+        for (std::size_t u = first; u < last; ++u) labels[u] = class_of(static_cast<NodeId>(u));
         meter_.advance(last - first);
       });
       manifest.labels = write_labels(builder_.path(), labels);
@@ -103,29 +112,62 @@ class Generator {
     return write_ids(builder_.path(), name, ids);
   }
 
-  [[nodiscard]] Edge edge(std::uint64_t index) const noexcept {
-    return options_.model == GraphModel::kSbm ? blocks_.edge(index) : rmat_edge(options_.seed, index, options_.scale);
+  void make_citation_labels() {
+    Manifest& manifest = builder_.manifest();
+    const std::vector<LabelledPaper> labelled = citations_->labelled();
+    {
+      std::vector<std::int32_t> labels(nodes_, kNoLabel);
+      for (const LabelledPaper& one : labelled) labels[one.node] = static_cast<std::int32_t>(one.subject);
+      manifest.labels = write_labels(builder_.path(), labels);
+    }
+    meter_.advance(nodes_);
+    const auto part = [&](std::uint64_t papers) {
+      return static_cast<std::size_t>(UInt128{labelled.size()} * papers / CitationModel::kLabelled);
+    };
+    const auto split = [&](const char* name, std::size_t first, std::size_t last) {
+      std::vector<NodeId> ids;
+      for (std::size_t i = first; i < last; ++i) ids.push_back(labelled[i].node);
+      std::sort(ids.begin(), ids.end());
+      return write_ids(builder_.path(), name, ids);
+    };
+    const std::size_t train = part(CitationModel::kTrain);
+    const std::size_t valid = part(CitationModel::kTrain + CitationModel::kValid);
+    manifest.train = split("train", 0, train);
+    manifest.valid = split("valid", train, valid);
+    manifest.test = split("test", valid, labelled.size());
+  }
+
+  /// Appends the edges of items [first, last): citing papers, or edges themselves.
+  void append_edges(std::uint64_t first, std::uint64_t last, std::vector<Edge>& edges) const {
+    if (citations_) return citations_->append_edges(first, last, edges);
+    for (std::uint64_t i = first; i < last; ++i)
+      edges.push_back(options_.model == GraphModel::kSbm ? blocks_.edge(i)
+                                                         : rmat_edge(options_.seed, i, options_.scale));
   }
 
   ArcCounts make_graph() {
     const Reservation memory = budget_.reserve(budget_.available() / 5 * 3, "sorting of edges");
-    ArcSorter sorter(builder_.path(), static_cast<std::size_t>(memory.bytes()));
+    ArcSorter sorter(builder_.path(), static_cast<std::size_t>(memory.bytes()), nodes_);
     meter_.start("edges", edges_, "edges");
-    std::vector<Edge> edges(kEdgesAtOnce);
-    for (std::uint64_t done = 0; done < edges_; done += edges.size()) {
-      edges.resize(static_cast<std::size_t>(std::min<std::uint64_t>(kEdgesAtOnce, edges_ - done)));
-      parallel_ranges(0, edges.size(), kGrain, [&](std::size_t first, std::size_t last) {
-        for (std::size_t i = first; i < last; ++i) edges[i] = edge(done + i);
-      });
-      sorter.add(edges);
-      meter_.advance(edges.size());
-    }
+    const std::uint64_t items = citations_ ? std::uint64_t{nodes_} : edges_;
+    const auto step = static_cast<std::uint64_t>(
+        std::clamp<UInt128>(UInt128{items} * kEdgesAtOnce / std::max<std::uint64_t>(1, edges_), 1, kEdgesAtOnce));
+    parallel_ranges(0, static_cast<std::size_t>((items + step - 1) / step), 1, [&](std::size_t begin, std::size_t end) {
+      std::vector<Edge> edges;
+      for (std::size_t i = begin; i < end; ++i) {
+        edges.clear();
+        append_edges(i * step, std::min((i + 1) * step, items), edges);
+        sorter.add(edges);
+        meter_.advance(edges.size());
+      }
+    });
     const auto arcs = sorter.finish();
     meter_.start("graph", nodes_, "nodes");
     Manifest& manifest = builder_.manifest();
-    manifest.shards = build_shards(builder_.path(), nodes_, *arcs, manifest.codec, meter_);
-    manifest.edges = arcs->counts().arcs / 2;
-    return arcs->counts();
+    BuiltShards built = build_shards(builder_.path(), nodes_, *arcs, meter_);
+    manifest.shards = std::move(built.files);
+    manifest.edges = built.arcs / 2;
+    return arcs->counts_with(built.arcs);
   }
 
   void make_features() {
@@ -135,7 +177,7 @@ class Generator {
     const ClassFeatures features(options_.features, options_.classes, options_.seed);
     builder_.manifest().feature_files = build_computed_features(
         builder_.path(), nodes_, options_.features,
-        [&](NodeId node, std::span<double> row) { features.fill(node, label(node), row); }, budget_, meter_);
+        [&](NodeId node, std::span<double> row) { features.fill(node, class_of(node), row); }, budget_, meter_);
   }
 
   const GenerateOptions& options_;
@@ -146,9 +188,20 @@ class Generator {
   BlockModel blocks_;
   std::uint64_t label_key_;
   StoreBuilder builder_;
+  std::optional<CitationModel> citations_;
 };
 
 }  // namespace
+
+GenerateOptions citation_options(std::optional<std::uint64_t> nodes) {
+  GenerateOptions options;
+  options.model = GraphModel::kCitation;
+  options.nodes = nodes.value_or(CitationModel::kPapers);
+  options.edges =
+      static_cast<std::uint64_t>(UInt128{*options.nodes} * CitationModel::kCitations / CitationModel::kPapers);
+  options.classes = CitationModel::kSubjects;
+  return options;
+}
 
 BuildReport generate_store(const std::filesystem::path& store, const GenerateOptions& options, MemoryBudget& budget,
                            WorkMeter& meter) {

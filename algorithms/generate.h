@@ -12,8 +12,9 @@
 namespace unweave {
 
 enum class GraphModel {
-  kRmat,  ///< rmat.h: 2^scale nodes, skewed degrees; labels say nothing about edges
-  kSbm,   ///< sbm.h: labels are blocks
+  kRmat,      ///< rmat.h: 2^scale nodes, skewed degrees; labels say nothing about edges
+  kSbm,       ///< sbm.h: labels are blocks
+  kCitation,  ///< citation.h: an edge is a citation; 1.4 % of the nodes have a label
 };
 
 struct GenerateOptions {
@@ -26,8 +27,11 @@ struct GenerateOptions {
   std::uint64_t seed = 1;
 };
 
+/// The options of a graph like ogbn-papers100M: its nodes and edges, or as many edges a node; its classes.
+[[nodiscard]] GenerateOptions citation_options(std::optional<std::uint64_t> nodes = std::nullopt);
+
 /// Builds a store in the folder `store`, missing or empty: edges, features, a label for every node, and splits of about
-/// 60, 20 and 20 %. Equal options give equal files, whatever the budget and the threads. On any error nothing is left.
+/// 60, 20 and 20 %. (kCitation: labels as CitationModel::labelled() says, and splits of 78, 8 and 14 % by age.) Equal options give equal files, whatever the budget and the threads. On any error nothing is left.
 /// Throws UsageError for options that do not fit together, ResourceError.
 BuildReport generate_store(const std::filesystem::path& store, const GenerateOptions& options, MemoryBudget& budget,
                            WorkMeter& meter);

@@ -48,4 +48,23 @@ ApproximationError lazy_error(const Embedding& embedding, const Contents& conten
   return error;
 }
 
+double lazy_error_bound(const Embedding& embedding, const Contents& contents) {
+  if (embedding.stale_rows() == 0) return 0;
+  const PropagationSpec& spec = embedding.spec();
+  const double nodes = contents.num_nodes();
+  const double arcs = static_cast<double>(contents.graph().num_arcs()) + nodes;
+  // d^{1/2 - rho} <= max(1, nodes^{1/2 - rho}), and sum d^{2 - 2 rho} <= arcs times its square.
+  const double stretch = std::max(1.0, std::pow(nodes, 0.5 - spec.rho));
+  double roundings = 0, reach = 0;
+  for (std::uint32_t l = 1; l <= spec.levels; ++l) roundings += l * std::abs(spec.weights[l]);
+  std::vector<double> columns(embedding.columns(), roundings * std::sqrt(arcs));
+  for (std::uint32_t t = spec.levels; t-- > 0;) {
+    reach += std::abs(spec.weights[t + 1]);
+    const auto& squares = embedding.stale(t).totals().squares;
+    for (std::size_t c = 0; c < columns.size(); ++c) columns[c] += reach * std::sqrt(static_cast<double>(squares[c]));
+  }
+  const double largest = *std::max_element(columns.begin(), columns.end());
+  return kRoundUp * stretch * std::ldexp(largest, -static_cast<int>(spec.scale_bits));
+}
+
 }  // namespace unweave

@@ -47,6 +47,7 @@ class LiveStore {
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
   [[nodiscard]] const Manifest& manifest() const noexcept { return manifest_; }
   [[nodiscard]] const Contents& contents() const noexcept { return *contents_; }
+  [[nodiscard]] MemoryBudget& budget() const noexcept { return budget_; }
   [[nodiscard]] bool propagated() const noexcept { return embedding_ != nullptr; }
   /// Throws UsageError naming `propagate` when there is none.
   [[nodiscard]] const Embedding& embedding() const;
@@ -54,7 +55,7 @@ class LiveStore {
   /// Requests that no checkpoint holds yet.
   [[nodiscard]] std::uint64_t pending_requests() const noexcept { return sequence_ - manifest_.sequence; }
 
-  /// What a batch would change, deciding each of its requests.
+  /// What a batch would change, deciding each of its requests, which speak of users' ids.
   [[nodiscard]] BatchChanges resolve(std::span<const Request> requests) const;
   /// Makes the requests durable, then applies them. A writer only.
   BatchReport apply(std::span<const Request> requests, BatchChanges changes, const StreamMode& mode);

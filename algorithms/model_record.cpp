@@ -47,8 +47,7 @@ Json to_json(const ModelRecord& record) {
            {{"levels", record.levels},
             {"rho", record.rho},
             {"scale_bits", record.scale_bits},
-            {"all_rows", record.all_rows},
-            {"weights", record.store_weights}}},
+            {"all_rows", record.all_rows}}},
           {"certificate", record.certificate}};
 }
 
@@ -91,7 +90,6 @@ ModelRecord from_json(const Json& json, const ModelFile& file) {
   record.rho = propagation.at("rho").get<double>();
   record.scale_bits = propagation.at("scale_bits").get<std::uint32_t>();
   record.all_rows = propagation.at("all_rows").get<bool>();
-  record.store_weights = propagation.at("weights").get<std::vector<double>>();
   record.certificate = json.at("certificate").get<std::string>();
   return record;
 }
@@ -109,15 +107,13 @@ void stand_on(ModelRecord& record, const PropagationSpec& spec) {
   record.rho = spec.rho;
   record.scale_bits = spec.scale_bits;
   record.all_rows = spec.all_rows;
-  record.store_weights = spec.weights;
 }
 
 void check_propagation(const ModelRecord& record, const Manifest& manifest, const std::filesystem::path& store) {
   if (manifest.propagation) {
     const PropagationSpec& spec = *manifest.propagation;
     if (record.levels == spec.levels && record.rho == spec.rho && record.scale_bits == spec.scale_bits &&
-        record.all_rows == spec.all_rows && record.store_weights == spec.weights &&
-        size_of(record.model.published.rows()) == manifest.features &&
+        record.all_rows == spec.all_rows && size_of(record.model.published.rows()) == manifest.features &&
         size_of(record.model.published.cols()) == manifest.classes)
       return;
   }

@@ -23,7 +23,6 @@ struct ModelRecord {
   double rho = 0;
   std::uint32_t scale_bits = 0;
   bool all_rows = false;
-  std::vector<double> store_weights;
 
   std::string certificate;  ///< of its last release, one line of JSON
 };

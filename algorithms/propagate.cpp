@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
+#include <numeric>
 #include <string>
 
 #include "algorithms/density.h"
@@ -22,11 +24,18 @@ void check(const LiveStore& store, const PropagationSpec& spec) {
     throw UsageError("--rows labelled: this store has no labels; use --rows all");
 }
 
-/// Sums of columns of absolute features, each row weighted by sqrt(d) and by 1.
-struct ColumnSums {
-  std::vector<double> by_degree, plain;
+constexpr std::size_t kNormRows = 4096;
+constexpr int kNormBits = 36;  // |x| sqrt(d) < 2^14.5 (d < 2^29), so that kNormRows terms stay below 2^63
 
-  ColumnSums& operator+=(const ColumnSums& other) {
+/// Sums of columns of absolute features, each row weighted by sqrt(d) and by 1, in units of 2^-kNormBits: thresholds
+/// are contents, which must not depend on the order of the nodes.
+template <class Sum>
+struct ColumnSums {
+  explicit ColumnSums(std::size_t columns = 0) : by_degree(columns), plain(columns) {}
+  std::vector<Sum> by_degree, plain;
+
+  template <class Other>
+  ColumnSums& operator+=(const ColumnSums<Other>& other) {
     for (std::size_t c = 0; c < plain.size(); ++c) {
       by_degree[c] += other.by_degree[c];
       plain[c] += other.plain[c];
@@ -35,36 +44,37 @@ struct ColumnSums {
   }
 };
 
-void measure_columns(const Contents& contents, PropagationSpec& spec) {
-  constexpr std::size_t kRows = 4096;
+ColumnSums<std::int64_t> measure_rows(const Contents& contents, NodeRange rows) {
   const std::uint32_t columns = contents.features().columns();
-  const ColumnSums zero{std::vector<double>(columns), std::vector<double>(columns)};
-  const std::size_t batches = (std::size_t{contents.num_nodes()} + kRows - 1) / kRows;
-  // Partial sums of a bounded number of blocks at a time, always added in order.
-  constexpr std::size_t kGroup = 256;
-  ColumnSums total = zero;
-  for (std::size_t group = 0; group < batches; group += kGroup) {
-    const std::size_t first_row = group * kRows;
-    const std::size_t rows = std::min<std::size_t>(contents.num_nodes() - first_row, kGroup * kRows);
-    total = ordered_sum(rows, kRows, total, [&](std::size_t first, std::size_t last) {
-      ColumnSums part = zero;
-      std::vector<float> x(columns);
-      for (std::size_t row = first_row + first; row < first_row + last; ++row) {
-        const auto node = static_cast<NodeId>(row);
-        contents.features().read({node, node + 1}, 0, columns, x.data());
-        const double root = std::sqrt(static_cast<double>(contents.graph().degree(node)));
-        for (std::uint32_t c = 0; c < columns; ++c) {
-          const double magnitude = std::fabs(static_cast<double>(x[c]));
-          part.by_degree[c] += root * magnitude;
-          part.plain[c] += magnitude;
-        }
-      }
-      return part;
-    });
+  constexpr double kUnits = std::int64_t{1} << kNormBits;
+  ColumnSums<std::int64_t> sums(columns);
+  std::vector<float> x(columns);
+  for (NodeId node = rows.first; node < rows.last; ++node) {
+    contents.features().read({node, node + 1}, 0, columns, x.data());
+    const double root = std::sqrt(static_cast<double>(contents.graph().degree(node)));
+    for (std::uint32_t c = 0; c < columns; ++c) {
+      const double magnitude = std::fabs(static_cast<double>(x[c])) * kUnits;
+      sums.by_degree[c] += static_cast<std::int64_t>(root * magnitude + 0.5);
+      sums.plain[c] += static_cast<std::int64_t>(magnitude + 0.5);
+    }
   }
-  spec.column_norms = total.by_degree;
-  spec.code_norm = 0;
-  for (const double sum : total.plain) spec.code_norm += sum / columns;
+  return sums;
+}
+
+void measure_columns(const Contents& contents, PropagationSpec& spec) {
+  const std::uint32_t columns = contents.features().columns();
+  ColumnSums<Int128> total(columns);
+  std::mutex mutex;
+  parallel_ranges(0, contents.num_nodes(), kNormRows, [&](std::size_t first, std::size_t last) {
+    const ColumnSums<std::int64_t> part =
+        measure_rows(contents, {static_cast<NodeId>(first), static_cast<NodeId>(last)});
+    const std::scoped_lock lock(mutex);
+    total += part;
+  });
+  const auto value = [](Int128 sum) { return std::ldexp(static_cast<double>(sum), -kNormBits); };
+  spec.column_norms.clear();
+  for (const Int128 sum : total.by_degree) spec.column_norms.push_back(value(sum));
+  spec.code_norm = value(std::accumulate(total.plain.begin(), total.plain.end(), Int128{0})) / columns;
 }
 
 /// Rows kept at levels 1..L, as masks [level - 1], and the reference counts of the levels below L.

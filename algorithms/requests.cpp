@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
@@ -14,7 +15,11 @@ class Preview {
  public:
   explicit Preview(const Contents& contents) : contents_(contents) {}
 
-  [[nodiscard]] bool in_range(std::uint64_t node) const { return node < contents_.num_nodes(); }
+  /// Where the node with a user's id stands; none when there is no such node.
+  [[nodiscard]] std::optional<NodeId> position(std::uint64_t user) const {
+    if (user >= contents_.num_nodes()) return std::nullopt;
+    return contents_.order().position(static_cast<NodeId>(user));
+  }
 
   bool has_edge(NodeId u, NodeId v) {
     const auto it = edges_.find(key(u, v));
@@ -76,13 +81,15 @@ class Preview {
 
 /// Applies one request to the preview; false when it changes nothing.
 bool apply(Preview& preview, const Request& request, BatchChanges& changes) {
-  if (!preview.in_range(request.u)) return false;
-  const auto u = static_cast<NodeId>(request.u);
+  const std::optional<NodeId> first = preview.position(request.u);
+  if (!first) return false;
+  const NodeId u = *first;
   switch (request.kind) {
     case RequestKind::remove_edge:
     case RequestKind::insert_edge: {
-      if (!preview.in_range(request.v) || request.u == request.v) return false;
-      const auto v = static_cast<NodeId>(request.v);
+      const std::optional<NodeId> second = preview.position(request.v);
+      if (!second || *second == u) return false;
+      const NodeId v = *second;
       const bool insert = request.kind == RequestKind::insert_edge;
       if (preview.has_edge(u, v) == insert) return false;
       preview.set_edge(u, v, insert);

@@ -12,7 +12,7 @@
 
 namespace unweave {
 
-/// Net change of one node's row inputs.
+/// Net change of one node's row inputs. Nodes are positions, here and below.
 struct NodeChange {
   NodeId node = 0;
   std::vector<NodeId> removed;   ///< former neighbours, sorted
@@ -33,7 +33,7 @@ struct BatchChanges {
   std::uint64_t first_rejected = 0;  ///< position of the first rejected request, meaningful when rejected > 0
 };
 
-/// Decides each request as if those before it had been applied, changing nothing. A request is rejected iff it would
+/// Turns the ids of requests into positions and decides each request as if those before it had been applied, changing nothing. A request is rejected iff it would
 /// change nothing: an absent edge, an edge that is there already, a self loop, a node out of range, a node without
 /// edges, features and label. Throws FormatError.
 [[nodiscard]] BatchChanges resolve_batch(const Contents& contents, std::span<const Request> requests);

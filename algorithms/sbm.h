@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "algorithms/permutation.h"
 #include "storage/types.h"
 
 namespace unweave {
@@ -21,7 +22,7 @@ class BlockModel {
 
   /// Edge `index`. Duplicates and self loops are as they fall; with one block every edge is inside.
   [[nodiscard]] Edge edge(std::uint64_t index) const noexcept;
-  [[nodiscard]] std::uint32_t block(NodeId node) const noexcept { return block_at(place_of(node)); }
+  [[nodiscard]] std::uint32_t block(NodeId node) const noexcept { return block_at(ids_.place_of(node)); }
 
  private:
   [[nodiscard]] std::uint32_t block_at(std::uint64_t place) const noexcept {
@@ -30,14 +31,12 @@ class BlockModel {
   [[nodiscard]] std::uint64_t first_place(std::uint64_t block) const noexcept {
     return (block * nodes_ + blocks_ - 1) / blocks_;
   }
-  [[nodiscard]] NodeId node_at(std::uint64_t place) const noexcept;
-  [[nodiscard]] std::uint64_t place_of(NodeId node) const noexcept;
+  [[nodiscard]] NodeId node_at(std::uint64_t place) const noexcept { return static_cast<NodeId>(ids_.at(place)); }
 
   std::uint64_t nodes_;
   std::uint64_t blocks_;
   std::uint64_t edge_key_;
-  std::uint64_t order_key_;
-  int half_bits_;  // the permutation works on numbers of twice as many bits
+  Permutation ids_;
 };
 
 }  // namespace unweave

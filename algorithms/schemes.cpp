@@ -8,6 +8,9 @@
 namespace unweave {
 namespace {
 
+constexpr double kMostWeight =
+    1e30;  // sums of 1,001 levels times 2^16, the root of the most nodes, stay finite in float32
+
 double parameter_of(const std::string& scheme, std::size_t prefix) {
   const std::string text = scheme.substr(prefix);
   double value = 0;
@@ -29,7 +32,7 @@ std::vector<double> scheme_weights(const std::string& scheme, std::uint32_t leve
       throw UsageError("--weights: " + std::to_string(weights.size()) + " given, --hops " + std::to_string(levels) +
                        " needs " + std::to_string(count));
     for (const double weight : weights)
-      if (!std::isfinite(weight)) throw UsageError("--weights: every weight must be a finite number");
+      if (!(std::abs(weight) <= kMostWeight)) throw UsageError("--weights: every weight must lie within +-1e30");
     return weights;
   }
   std::vector<double> result(count, 0.0);

@@ -20,7 +20,7 @@ double norm_above(std::span<const float> row) {
 }
 
 std::string name_of_row(NodeId node) {
-  return "training row of node " + std::to_string(node);
+  return "the training row at position " + std::to_string(node);
 }
 
 void check_finite(NodeId node, std::span<const float> row) {
@@ -71,7 +71,8 @@ void TrainingSet::apply(const BatchChange& change) {
     throw UsageError("a batch has another number of features than the training set");
   for (const TrainingSet* part : {&change.removed, &to})
     for (const NodeId node : part->nodes_)
-      if (!find(node)) throw UsageError("a batch changes node " + std::to_string(node) + ", which has no training row");
+      if (!find(node))
+        throw UsageError("a batch changes position " + std::to_string(node) + ", which has no training row");
 
   for (std::size_t i = 0; i < to.size(); ++i) {
     const std::size_t at = *find(to.nodes_[i]);

@@ -31,7 +31,7 @@ void require_rebuildable(const std::filesystem::path& store, const Embedding* em
   if (embedding->stale_rows() > 0)
     throw UsageError(store.string() + ": --rebuild compares exact states, and this one has " +
                      std::to_string(embedding->stale_rows()) +
-                     " stale rows of a lazy stream; run a stream without --r-max first");
+                     " stale rows of a lazy stream; stream a batch without --r-max first");
 }
 
 /// The generation of the manifest alone, then, if it is sound, the present moment with the journal replayed: replaying
@@ -41,6 +41,7 @@ void check_contents(const std::filesystem::path& store, const Manifest& manifest
                     VerifyReport& report) {
   const std::size_t known = report.findings.size();  // of models and their logs: they say nothing about contents
   {
+    const Reservation degrees = budget.reserve(sizeof(std::uint32_t) * std::uint64_t{manifest.nodes}, "degrees");
     const Contents contents(store, manifest);
     std::unique_ptr<Embedding> embedding;
     if (manifest.propagation) embedding = std::make_unique<Embedding>(store, manifest, contents);

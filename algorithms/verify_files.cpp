@@ -7,6 +7,7 @@
 #include "storage/feature_file.h"
 #include "storage/journal.h"
 #include "storage/node_file.h"
+#include "storage/order_file.h"
 #include "storage/run_file.h"
 #include "storage/shard.h"
 #include "storage/state_file.h"
@@ -49,7 +50,7 @@ void check_run(const std::filesystem::path& store, const FileEntry& entry, const
   for (const auto* nodes : {&run.narrow_nodes, &run.wide_nodes, &run.dropped})
     for (const NodeId node : *nodes)
       if (!seen.insert(node).second)
-        throw FormatError(store / entry.path, "node " + std::to_string(node), "two states of one row");
+        throw FormatError(store / entry.path, "position " + std::to_string(node), "two states of one row");
 }
 
 void check_journal(const std::filesystem::path& store, const Manifest& manifest, VerifyReport& report) {
@@ -73,6 +74,7 @@ void check_files(const std::filesystem::path& store, const Manifest& m, VerifyRe
   files.each(m.feature_files, [&](const FileEntry& entry, std::size_t span) {
     FeatureFile(store, entry, span_range(m.nodes, span), m.features, m.sparse_features).verify();
   });
+  files.one(m.order_file, [&](const FileEntry& entry) { OrderFile(store, entry, m.nodes).verify(); });
   files.one(m.labels,
             [&](const FileEntry& entry) { static_cast<void>(read_labels(store, entry, m.nodes, m.classes)); });
   for (const auto* split : {&m.train, &m.valid, &m.test})

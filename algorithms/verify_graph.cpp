@@ -55,14 +55,14 @@ void for_arcs(const Graph& graph, std::size_t first, std::size_t last, const Use
   }
 }
 
-std::string arc_text(NodeId u, NodeId v) {
-  return "arc " + std::to_string(u) + " -> " + std::to_string(v);
+std::string arc_text(const NodeOrder& order, NodeId u, NodeId v) {
+  return "arc " + std::to_string(order.user(u)) + " -> " + std::to_string(order.user(v));
 }
 
-void require_reverse(const Graph& graph, NodeId u, NodeId v, std::vector<NodeId>& list, FalseStatements& wrong) {
-  graph.neighbours(v, list);
+void require_reverse(const Contents& contents, NodeId u, NodeId v, std::vector<NodeId>& list, FalseStatements& wrong) {
+  contents.graph().neighbours(v, list);
   if (!std::binary_search(list.begin(), list.end(), u))
-    wrong.add(std::uint64_t{u} << 32 | v, arc_text(u, v) + " has no reverse");
+    wrong.add(std::uint64_t{u} << 32 | v, arc_text(contents.order(), u, v) + " has no reverse");
 }
 
 bool is_symmetric(const Graph& graph, VerifyReport& report) {
@@ -94,7 +94,7 @@ void check_graph(const VerifyContext& context) {
     parallel_ranges(0, graph.num_blocks(), kBlocksATask, [&](std::size_t first, std::size_t last) {
       if (wrong.full()) return;
       std::vector<NodeId> list;
-      for_arcs(graph, first, last, [&](NodeId u, NodeId v) { require_reverse(graph, u, v, list, wrong); });
+      for_arcs(graph, first, last, [&](NodeId u, NodeId v) { require_reverse(context.contents, u, v, list, wrong); });
     });
   } else {
     // Once more without any hash, for some nodes.
@@ -104,8 +104,8 @@ void check_graph(const VerifyContext& context) {
       for (std::size_t i = first; i < last; ++i) {
         graph.neighbours(nodes[i], neighbours);
         for (const NodeId v : neighbours) {
-          if (v == nodes[i]) wrong.add(v, arc_text(v, v) + " is a loop");
-          require_reverse(graph, nodes[i], v, list, wrong);
+          if (v == nodes[i]) wrong.add(v, arc_text(context.contents.order(), v, v) + " is a loop");
+          require_reverse(context.contents, nodes[i], v, list, wrong);
         }
       }
     });
@@ -124,14 +124,14 @@ void check_splits(const VerifyContext& context) {
   for (const Split& split : splits) {
     for (const NodeId node : split.nodes)
       if (contents.label(node) == kNoLabel)
-        wrong.add(node, "node " + std::to_string(node) + " is in " + split.name + " and has no label");
+        wrong.add(node, contents.order().text(node) + " is in " + split.name + " and has no label");
     for (const Split& other : splits) {
       if (&other <= &split) continue;
       std::vector<NodeId> both;
       std::set_intersection(split.nodes.begin(), split.nodes.end(), other.nodes.begin(), other.nodes.end(),
                             std::back_inserter(both));
       for (const NodeId node : both)
-        wrong.add(node, "node " + std::to_string(node) + " is in " + split.name + " and in " + other.name);
+        wrong.add(node, contents.order().text(node) + " is in " + split.name + " and in " + other.name);
     }
   }
   wrong.report_to(context.report, "splits");

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t kNodesATask = 4096;
 
-std::string row_text(std::uint32_t level, NodeId node) {
-  return "level " + std::to_string(level) + ", node " + std::to_string(node);
+std::string row_text(const VerifyContext& context, std::uint32_t level, NodeId node) {
+  return "level " + std::to_string(level) + ", " + context.contents.order().text(node);
 }
 
 /// What the neighbours of a node were told, computed with none of the kernels that propagation uses.
@@ -69,7 +69,7 @@ void check_counts(const VerifyContext& context, std::uint32_t level, FalseStatem
       const auto readers = std::count_if(neighbours.begin(), neighbours.end(),
                                          [&](NodeId reader) { return cone.contains(level + 1, reader); });
       if (cone.count(level, nodes[i]) != static_cast<std::uint64_t>(readers))
-        wrong.add(nodes[i], row_text(level, nodes[i]) + ": " + std::to_string(cone.count(level, nodes[i])) +
+        wrong.add(nodes[i], row_text(context, level, nodes[i]) + ": " + std::to_string(cone.count(level, nodes[i])) +
                                 " readers are counted, there are " + std::to_string(readers));
     }
   });
@@ -117,7 +117,8 @@ void check_cone(const VerifyContext& context) {
         const auto node = static_cast<NodeId>(i);
         const bool wanted = cone.contains(level, node);
         if (context.embedding->level(level).contains(node) != wanted)
-          wrong.add(node, row_text(level, node) + (wanted ? ": the row is missing" : ": the row is not wanted"));
+          wrong.add(node,
+                    row_text(context, level, node) + (wanted ? ": the row is missing" : ": the row is not wanted"));
       }
     });
     if (!cone.all_rows() && level < levels) check_counts(context, level, wrong);
@@ -143,13 +144,14 @@ void check_sums(const VerifyContext& context) {
         std::fill(total.begin(), total.end(), 0);
         for (const NodeId term : terms)
           if (!published.add_to(level - 1, term, total))
-            wrong.add(nodes[i], row_text(level, nodes[i]) + ": its term of node " + std::to_string(term) +
-                                    " is missing or above the scale");
+            wrong.add(nodes[i], row_text(context, level, nodes[i]) + ": its term of " +
+                                    context.contents.order().text(term) + " is missing or above the scale");
         static_cast<void>(kept.load(nodes[i], sums.data()));
         const auto differs = std::mismatch(sums.begin(), sums.end(), total.begin());
         if (differs.first != sums.end())
-          wrong.add(nodes[i], row_text(level, nodes[i]) + ", column " + std::to_string(differs.first - sums.begin()) +
-                                  ": the sum is " + std::to_string(*differs.first) + ", its terms add up to " +
+          wrong.add(nodes[i], row_text(context, level, nodes[i]) + ", column " +
+                                  std::to_string(differs.first - sums.begin()) + ": the sum is " +
+                                  std::to_string(*differs.first) + ", its terms add up to " +
                                   std::to_string(*differs.second));
       }
     });
@@ -170,7 +172,7 @@ void check_stale(const VerifyContext& context) {
     std::vector<Int128> magnitudes(columns, 0), sums(columns, 0);
     for (const NodeId node : stale.nodes()) {
       if (!embedding.cone().contains(level, node))
-        wrong.add(node, row_text(level, node) + ": a stale row outside the cone");
+        wrong.add(node, row_text(context, level, node) + ": a stale row outside the cone");
       std::fill(delta.begin(), delta.end(), 0);
       stale.add_to(node, 1, delta.data());
       const Int128 degree = context.contents.graph().degree(node);
@@ -211,7 +213,7 @@ void check_rebuild(const VerifyContext& context) {
         const auto compare = [&](NodeId node, const auto* sums) {
           const StateRow kept = embedding.level(l).row(node);
           if (!kept.exists() || !equals(sums, kept, columns))
-            wrong.add(node, row_text(l, node) + ": not the row of a fresh propagation");
+            wrong.add(node, row_text(context, l, node) + ": not the row of a fresh propagation");
         };
         std::size_t wide = 0;
         for (std::size_t i = 0; i < fresh.nodes.size(); ++i) {

@@ -19,7 +19,8 @@ Contents::Contents(const std::filesystem::path& store, const Manifest& manifest)
     : Contents(store, manifest, changes_of(store, manifest)) {}
 
 Contents::Contents(const std::filesystem::path& store, const Manifest& manifest, const Changes& changes)
-    : cleared_(manifest.nodes),
+    : order_(store, manifest),
+      cleared_(manifest.nodes),
       graph_(store, manifest, changes),
       features_(store, manifest, cleared_),
       train_(split_of(store, manifest.train, manifest.nodes)),

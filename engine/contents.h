@@ -7,6 +7,7 @@
 
 #include "engine/features.h"
 #include "engine/graph.h"
+#include "engine/node_order.h"
 #include "storage/manifest.h"
 #include "storage/node_file.h"
 #include "storage/types.h"
@@ -20,6 +21,8 @@ class Contents {
   Contents(const Contents&) = delete;
   Contents& operator=(const Contents&) = delete;
 
+  /// Between the user's ids and the positions of which all else here speaks.
+  [[nodiscard]] const NodeOrder& order() const noexcept { return order_; }
   Graph& graph() noexcept { return graph_; }
   [[nodiscard]] const Graph& graph() const noexcept { return graph_; }
   [[nodiscard]] const Features& features() const noexcept { return features_; }
@@ -42,6 +45,7 @@ class Contents {
 
  private:
   Contents(const std::filesystem::path& store, const Manifest& manifest, const Changes& changes);
+  NodeOrder order_;
   NodeSet cleared_;
   Graph graph_;
   Features features_;

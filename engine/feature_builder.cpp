@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <optional>
 
 #include "engine/pipeline.h"
 #include "engine/row_norm.h"
+#include "engine/row_sorter.h"
 #include "storage/feature_writer.h"
 #include "storage/store_layout.h"
 
@@ -62,9 +64,8 @@ class SpanFiles {
   std::vector<FileEntry> files_;
 };
 
-void add_dense(SpanFiles<DenseFeatureWriter>& files, const Batch& batch, std::uint32_t columns) {
-  std::span<const float> values = batch.bounded;
-  NodeId node = batch.first;
+void add_dense(SpanFiles<DenseFeatureWriter>& files, NodeId node, std::span<const float> values,
+               std::uint32_t columns) {
   while (!values.empty()) {
     DenseFeatureWriter& writer = files.writer_of(node);
     const NodeId rows = std::min(files.end() - node, static_cast<NodeId>(values.size() / columns));
@@ -75,22 +76,112 @@ void add_dense(SpanFiles<DenseFeatureWriter>& files, const Batch& batch, std::ui
   }
 }
 
-/// Explicit zeros are left out.
-void add_sparse(SpanFiles<SparseFeatureWriter>& files, const Batch& batch) {
-  std::vector<std::uint32_t> columns;
-  std::vector<float> values;
-  for (NodeId r = 0; r < batch.rows; ++r) {
-    columns.clear();
-    values.clear();
-    for (std::uint64_t i = batch.read.indptr[r]; i < batch.read.indptr[r + 1]; ++i) {
-      if (batch.bounded[i] == 0) continue;
-      columns.push_back(batch.read.indices[i]);
-      values.push_back(batch.bounded[i]);
-    }
-    files.writer_of(batch.first + r).add(columns, values);
-    files.close_before(batch.first + r + 1);
+/// Rows whose place is not the one in which they come.
+class Replacer {
+ public:
+  Replacer(const std::filesystem::path& store, std::span<const NodeId> positions, MemoryBudget& budget)
+      : positions_(positions),
+        memory_(budget.reserve(budget.available() / 2, "feature rows on their way to their positions")),
+        sorter_(store, static_cast<NodeId>(positions.size()), memory_.bytes()) {}
+
+  void add(NodeId row, std::span<const std::uint32_t> columns, std::span<const float> values) {
+    words_.assign(columns.begin(), columns.end());
+    words_.resize(columns.size() + values.size());
+    std::memcpy(words_.data() + columns.size(), values.data(), values.size_bytes());
+    sorter_.add(positions_[row], words_);
   }
-}
+  [[nodiscard]] RowSorter& sorter() noexcept { return sorter_; }
+
+ private:
+  std::span<const NodeId> positions_;
+  Reservation memory_;
+  RowSorter sorter_;
+  std::vector<std::uint32_t> words_;
+};
+
+/// Dense rows in the reader's order, straight to the files or by way of a Replacer.
+class DenseSink {
+ public:
+  DenseSink(const std::filesystem::path& store, NodeId nodes, std::uint32_t columns, std::span<const NodeId> positions,
+            MemoryBudget& budget)
+      : columns_(columns) {
+    if (!positions.empty()) replacer_.emplace(store, positions, budget);
+    files_.emplace(store, nodes, columns, budget);
+  }
+  void add(const Batch& batch) {
+    if (!replacer_) return add_dense(*files_, batch.first, batch.bounded, columns_);
+    for (NodeId r = 0; r < batch.rows; ++r)
+      replacer_->add(batch.first + r, {}, std::span(batch.bounded).subspan(std::size_t{r} * columns_, columns_));
+  }
+  std::vector<FileEntry> finish() {
+    if (replacer_) {
+      std::vector<float> rows;
+      NodeId first = 0;
+      const auto flush = [&](NodeId next) {
+        add_dense(*files_, first, rows, columns_);
+        rows.clear();
+        first = next;
+      };
+      replacer_->sorter().drain([&](NodeId position, std::span<const std::uint32_t> row) {
+        if (rows.size() + row.size() > kBatchValues) flush(position);
+        rows.resize(rows.size() + row.size());
+        std::memcpy(rows.data() + rows.size() - row.size(), row.data(), row.size_bytes());
+      });
+      flush(0);
+    }
+    return files_->take();
+  }
+
+ private:
+  std::uint32_t columns_;
+  std::optional<Replacer> replacer_;
+  std::optional<SpanFiles<DenseFeatureWriter>> files_;
+};
+
+/// The same for sparse rows. Explicit zeros are left out.
+class SparseSink {
+ public:
+  SparseSink(const std::filesystem::path& store, NodeId nodes, std::uint32_t columns, std::span<const NodeId> positions,
+             MemoryBudget& budget) {
+    if (!positions.empty()) replacer_.emplace(store, positions, budget);
+    files_.emplace(store, nodes, columns, budget);
+  }
+  void add(const Batch& batch) {
+    for (NodeId r = 0; r < batch.rows; ++r) {
+      columns_.clear();
+      values_.clear();
+      for (std::uint64_t i = batch.read.indptr[r]; i < batch.read.indptr[r + 1]; ++i) {
+        if (batch.bounded[i] == 0) continue;
+        columns_.push_back(batch.read.indices[i]);
+        values_.push_back(batch.bounded[i]);
+      }
+      if (replacer_)
+        replacer_->add(batch.first + r, columns_, values_);
+      else
+        write(batch.first + r, columns_, values_);
+    }
+  }
+  std::vector<FileEntry> finish() {
+    if (replacer_)
+      replacer_->sorter().drain([&](NodeId position, std::span<const std::uint32_t> row) {
+        values_.resize(row.size() / 2);
+        std::memcpy(values_.data(), row.data() + values_.size(), values_.size() * sizeof(float));
+        write(position, row.first(values_.size()), values_);
+      });
+    return files_->take();
+  }
+
+ private:
+  void write(NodeId node, std::span<const std::uint32_t> columns, std::span<const float> values) {
+    files_->writer_of(node).add(columns, values);
+    files_->close_before(node + 1);
+  }
+
+  std::optional<Replacer> replacer_;
+  std::optional<SpanFiles<SparseFeatureWriter>> files_;
+  std::vector<std::uint32_t> columns_;
+  std::vector<float> values_;
+};
 
 bool read_batch(FeatureReader& reader, std::size_t max_values, Batch& batch) {
   if (!reader.next(batch.read, max_values)) return false;
@@ -123,33 +214,29 @@ void bound_rows(Batch& batch, std::size_t columns, const Make& make) {
 
 }  // namespace
 
-std::vector<FileEntry> build_features(const std::filesystem::path& store, FeatureReader& reader, MemoryBudget& budget,
-                                      WorkMeter& meter) {
+std::vector<FileEntry> build_features(const std::filesystem::path& store, FeatureReader& reader,
+                                      std::span<const NodeId> positions, MemoryBudget& budget, WorkMeter& meter) {
   const auto nodes = static_cast<NodeId>(reader.rows());
   const auto columns = static_cast<std::uint32_t>(reader.columns());
-  const auto read = [&](Batch& batch) { return read_batch(reader, kBatchValues, batch); };
-  const auto bound = [&](Batch& batch) { bound_stored_values(batch, columns); };
-  if (reader.sparse()) {
-    SpanFiles<SparseFeatureWriter> files(store, nodes, columns, budget);
-    run_pipeline<Batch>(read, bound, [&](const Batch& batch) {
-      add_sparse(files, batch);
-      meter.advance(batch.rows);
-    });
-    return files.take();
-  }
-  SpanFiles<DenseFeatureWriter> files(store, nodes, columns, budget);
-  run_pipeline<Batch>(read, bound, [&](const Batch& batch) {
-    add_dense(files, batch, columns);
-    meter.advance(batch.rows);
-  });
-  return files.take();
+  const auto build = [&](auto&& sink) {
+    run_pipeline<Batch>([&](Batch& batch) { return read_batch(reader, kBatchValues, batch); },
+                        [&](Batch& batch) { bound_stored_values(batch, columns); },
+                        [&](const Batch& batch) {
+                          sink.add(batch);
+                          meter.advance(batch.rows);
+                        });
+    return sink.finish();
+  };
+  return reader.sparse() ? build(SparseSink(store, nodes, columns, positions, budget))
+                         : build(DenseSink(store, nodes, columns, positions, budget));
 }
 
 std::vector<FileEntry> build_standardized_features(const std::filesystem::path& store, FeatureReader& reader,
-                                                   const Standardization& standardization, MemoryBudget& budget,
+                                                   const Standardization& standardization,
+                                                   std::span<const NodeId> positions, MemoryBudget& budget,
                                                    WorkMeter& meter) {
   const auto columns = static_cast<std::uint32_t>(reader.columns());
-  SpanFiles<DenseFeatureWriter> files(store, static_cast<NodeId>(reader.rows()), columns, budget);
+  DenseSink sink(store, static_cast<NodeId>(reader.rows()), columns, positions, budget);
   // A sparse row counts as at least one value, so this bounds the rows, which become dense.
   const std::size_t values = reader.sparse() ? std::max<std::size_t>(2, kBatchValues / columns) : kBatchValues;
   run_pipeline<Batch>([&](Batch& batch) { return read_batch(reader, values, batch); },
@@ -160,10 +247,10 @@ std::vector<FileEntry> build_standardized_features(const std::filesystem::path& 
                         });
                       },
                       [&](const Batch& batch) {
-                        add_dense(files, batch, columns);
+                        sink.add(batch);
                         meter.advance(batch.rows);
                       });
-  return files.take();
+  return sink.finish();
 }
 
 std::vector<FileEntry> build_computed_features(const std::filesystem::path& store, NodeId nodes, std::uint32_t columns,
@@ -183,7 +270,7 @@ std::vector<FileEntry> build_computed_features(const std::filesystem::path& stor
                    [&](std::size_t r, std::span<double> row) { make(batch.first + static_cast<NodeId>(r), row); });
       },
       [&](const Batch& batch) {
-        add_dense(files, batch, columns);
+        add_dense(files, batch.first, batch.bounded, columns);
         meter.advance(batch.rows);
       });
   return files.take();

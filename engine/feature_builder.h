@@ -19,15 +19,18 @@
 
 namespace unweave {
 
-/// Writes the matrix that `reader` gives, sparse if it is. Throws what the reader throws, ResourceError where a few
-/// batches do not fit the budget or the disk is full.
+/// Writes the matrix that `reader` gives, sparse if it is. Row i goes to positions[i], a permutation of the rows, or to i
+/// where `positions` is empty; rows that change places pass through a temporary file in `store` where they do not fit
+/// the budget. Throws what the reader throws, ResourceError where a few batches do not fit the budget or the disk is full.
 [[nodiscard]] std::vector<FileEntry> build_features(const std::filesystem::path& store, FeatureReader& reader,
-                                                    MemoryBudget& budget, WorkMeter& meter);
+                                                    std::span<const NodeId> positions, MemoryBudget& budget,
+                                                    WorkMeter& meter);
 
 /// Writes the matrix standardised: always dense.
 [[nodiscard]] std::vector<FileEntry> build_standardized_features(const std::filesystem::path& store,
                                                                  FeatureReader& reader,
                                                                  const Standardization& standardization,
+                                                                 std::span<const NodeId> positions,
                                                                  MemoryBudget& budget, WorkMeter& meter);
 
 /// Fills one row of features before it is scaled down. Called on any threads, in any order.

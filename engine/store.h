@@ -22,6 +22,13 @@ class WriterLock {
 /// Makes an empty folder for a new store. Throws UsageError when `store` exists and is not an empty folder.
 void create_store_folder(const std::filesystem::path& store);
 
+/// The same for a store whose building takes a while: the folder carries a mark until end_building(), so that what a
+/// killed process leaves there is recognised and removed by the next start_building(). Throws UsageError when `store`
+/// exists and holds anything else, ResourceError when another process builds it.
+[[nodiscard]] WriterLock start_building(const std::filesystem::path& store);
+/// Removes the mark of a store whose manifest is durable.
+void end_building(const std::filesystem::path& store);
+
 /// Replaces generation `before` by `after`, whose files are complete: makes the new files durable, swaps the manifest,
 /// then removes what only the old generation named. `before` may be empty.
 void commit_generation(const std::filesystem::path& store, const Manifest& before, const Manifest& after);

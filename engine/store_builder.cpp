@@ -6,10 +6,7 @@
 namespace unweave {
 
 StoreBuilder::StoreBuilder(std::filesystem::path store)
-    : store_(std::move(store)), made_folder_(!std::filesystem::exists(store_)) {
-  create_store_folder(store_);
-  lock_.emplace(store_);
-}
+    : store_(std::move(store)), made_folder_(!std::filesystem::exists(store_)), lock_(start_building(store_)) {}
 
 StoreBuilder::~StoreBuilder() {
   if (committed_) return;
@@ -22,6 +19,7 @@ StoreBuilder::~StoreBuilder() {
 void StoreBuilder::commit() {
   commit_generation(store_, Manifest(), manifest_);
   committed_ = true;
+  end_building(store_);
 }
 
 BuildReport build_report(const Manifest& manifest, const ArcCounts& counts) {
@@ -33,6 +31,7 @@ BuildReport build_report(const Manifest& manifest, const ArcCounts& counts) {
   report.edges = manifest.edges;
   report.features = manifest.features;
   report.classes = manifest.classes;
+  report.order = manifest.order;
   std::uint64_t bytes = 0;
   for (const FileEntry& shard : manifest.shards) bytes += shard.bytes;
   if (counts.arcs > 0) report.bits_per_arc = 8.0 * static_cast<double>(bytes) / static_cast<double>(counts.arcs);

@@ -4,8 +4,9 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 
-#include "engine/arc_sort.h"
+#include "engine/arc_lists.h"
 #include "engine/store.h"
 #include "storage/manifest.h"
 #include "storage/types.h"
@@ -16,7 +17,8 @@ namespace unweave {
 /// commit() the destructor removes everything it finds there, and the folder itself if it was made here.
 class StoreBuilder {
  public:
-  /// Throws UsageError when `store` exists and is not an empty folder, ResourceError when somebody else builds it.
+  /// What a killed builder left in `store` is removed. Throws UsageError when the folder holds anything else,
+  /// ResourceError when somebody else builds it.
   explicit StoreBuilder(std::filesystem::path store);
   StoreBuilder(const StoreBuilder&) = delete;
   StoreBuilder& operator=(const StoreBuilder&) = delete;
@@ -30,7 +32,7 @@ class StoreBuilder {
  private:
   std::filesystem::path store_;
   bool made_folder_;
-  std::optional<WriterLock> lock_;
+  WriterLock lock_;
   Manifest manifest_;
   bool committed_ = false;
 };
@@ -45,7 +47,9 @@ struct BuildReport {
   std::uint64_t edges = 0;  ///< undirected, distinct, without loops
   std::uint32_t features = 0;
   std::uint32_t classes = 0;
-  double bits_per_arc = 0;  ///< 8 x bytes of the shards with their index / arcs; 0 without arcs
+  std::string order = "none";
+  double seconds_order = 0;  ///< to compute the order of nodes
+  double bits_per_arc = 0;   ///< 8 x bytes of the shards with their index / arcs; 0 without arcs
 };
 
 /// The report of a store with this manifest, `counts` taken at the end of its arcs.

@@ -1,6 +1,7 @@
 #include "engine/store_import.h"
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <memory>
 #include <string>
@@ -9,12 +10,15 @@
 
 #include "engine/arc_sort.h"
 #include "engine/feature_builder.h"
+#include "engine/graph_order.h"
+#include "engine/pipeline.h"
 #include "engine/shard_builder.h"
 #include "engine/standardize.h"
 #include "engine/store_builder.h"
 #include "storage/error.h"
 #include "storage/input/edge_reader.h"
 #include "storage/node_file.h"
+#include "storage/order_file.h"
 
 namespace unweave {
 namespace {
@@ -80,19 +84,28 @@ class Import {
       features = open_matrix(*options_.features, nodes_.known());
       nodes_.agree(features->rows(), first_file(*options_.features), "rows");
     }
-    import_labels();
+    read_labels();
     const ArcCounts counts = import_edges();
+    write_labels_and_splits();
     import_features(std::move(features));
     Manifest& manifest = builder_.manifest();
     manifest.nodes = nodes_.value();
     builder_.commit();
     BuildReport report = build_report(manifest, counts);
     report.unlabelled_split_ids = unlabelled_split_ids_;
+    report.seconds_order = seconds_order_;
     return report;
   }
 
  private:
-  void import_labels() {
+  struct Split {
+    const char* name;
+    const std::optional<InputFile>& file;
+    std::optional<FileEntry>& entry;
+    std::vector<NodeId> ids;
+  };
+
+  void read_labels() {
     Manifest& manifest = builder_.manifest();
     if (options_.classes) {
       if (*options_.classes < 1 || *options_.classes > std::uint64_t{std::numeric_limits<std::int32_t>::max()})
@@ -100,13 +113,12 @@ class Import {
       manifest.classes = static_cast<std::uint32_t>(*options_.classes);
     }
     if (!options_.labels) return;
-    const std::vector<std::int32_t> labels = read_all_labels();
-    nodes_.agree(labels.size(), *options_.labels, "rows");
-    const Reservation memory = budget_.reserve(labels.size() * sizeof(std::int32_t), "labels");
+    labels_ = read_all_labels();
+    nodes_.agree(labels_.size(), *options_.labels, "rows");
+    memory_of_labels_ = budget_.reserve(labels_.size() * sizeof(std::int32_t), "labels");
     if (!options_.classes)
-      manifest.classes = static_cast<std::uint32_t>(*std::max_element(labels.begin(), labels.end()) + 1);
-    manifest.labels = write_labels(builder_.path(), labels);
-    import_splits(labels);
+      manifest.classes = static_cast<std::uint32_t>(*std::max_element(labels_.begin(), labels_.end()) + 1);
+    read_splits();
   }
 
   std::vector<std::int32_t> read_all_labels() {
@@ -122,32 +134,37 @@ class Import {
     return labels;
   }
 
-  void import_splits(const std::vector<std::int32_t>& labels) {
-    struct Split {
-      const char* name;
-      const std::optional<InputFile>& file;
-      std::optional<FileEntry>& entry;
-      std::vector<NodeId> ids;
-    };
-    Manifest& manifest = builder_.manifest();
-    Split splits[] = {{"train", options_.train, manifest.train, {}},
-                      {"valid", options_.valid, manifest.valid, {}},
-                      {"test", options_.test, manifest.test, {}}};
-    for (Split& split : splits) {
+  void read_splits() {
+    for (Split& split : splits_) {
       if (!split.file) continue;
-      split.ids = read_node_ids(*split.file, labels.size());
+      split.ids = read_node_ids(*split.file, labels_.size());
       std::sort(split.ids.begin(), split.ids.end());
       split.ids.erase(std::unique(split.ids.begin(), split.ids.end()), split.ids.end());
-      for (const Split* other = splits; other != &split; ++other) require_disjoint(*other, split);
+      for (const Split* other = splits_; other != &split; ++other) require_disjoint(*other, split);
     }
-    for (Split& split : splits) {
-      if (!split.file) continue;
-      unlabelled_split_ids_ += std::erase_if(split.ids, [&](NodeId node) { return labels[node] == kNoLabel; });
-      split.entry = write_ids(builder_.path(), split.name, split.ids);
-    }
+    for (Split& split : splits_)
+      unlabelled_split_ids_ += std::erase_if(split.ids, [&](NodeId node) { return labels_[node] == kNoLabel; });
   }
 
-  template <class Split>
+  void write_labels_and_splits() {
+    if (!options_.labels) return;
+    if (!positions_.empty()) {
+      const Reservation memory = budget_.reserve(labels_.size() * sizeof(std::int32_t), "labels by position");
+      std::vector<std::int32_t> moved(labels_.size());
+      for (std::size_t node = 0; node < labels_.size(); ++node) moved[positions_[node]] = labels_[node];
+      labels_ = std::move(moved);
+      for (Split& split : splits_) {
+        for (NodeId& node : split.ids) node = positions_[node];
+        std::sort(split.ids.begin(), split.ids.end());
+      }
+    }
+    builder_.manifest().labels = write_labels(builder_.path(), labels_);
+    for (const Split& split : splits_)
+      if (split.file) split.entry = write_ids(builder_.path(), split.name, split.ids);
+    std::vector<std::int32_t>().swap(labels_);
+    memory_of_labels_.release();
+  }
+
   static void require_disjoint(const Split& earlier, const Split& later) {
     std::vector<NodeId> common;
     std::set_intersection(earlier.ids.begin(), earlier.ids.end(), later.ids.begin(), later.ids.end(),
@@ -159,11 +176,25 @@ class Import {
   }
 
   ArcCounts import_edges() {
+    Manifest& manifest = builder_.manifest();
+    if (options_.order == "none") return build_graph(builder_.path(), manifest);
+    const std::filesystem::path by_ids = builder_.path() / "graph" / "by-ids";
+    Manifest given;
+    const ArcCounts counts = build_graph(by_ids, given);
+    manifest.edges = given.edges;
+    {
+      const Reservation degrees = budget_.reserve(sizeof(std::uint32_t) * std::uint64_t{given.nodes}, "degrees");
+      reorder(Graph(by_ids, given, Changes()));
+    }
+    std::filesystem::remove_all(by_ids);
+    return counts;
+  }
+
+  /// Shards by the user's ids in a folder, named by a manifest.
+  ArcCounts build_graph(const std::filesystem::path& folder, Manifest& manifest) {
     // Sorting comes first in time and gives its memory back as it ends; 40 % stay for readers, encoding and writing.
     const Reservation memory = budget_.reserve(budget_.available() / 5 * 3, "sorting of edges");
-    ArcSorter sorter(builder_.path(), static_cast<std::size_t>(memory.bytes()));
-    if (options_.edges) read_edges(sorter);
-    const std::unique_ptr<ArcStream> arcs = sorter.finish();
+    const std::unique_ptr<SortedArcs> arcs = collect_arcs(static_cast<std::size_t>(memory.bytes()));
     if (!nodes_.known()) {
       const auto largest = arcs->counts().largest_node;
       if (!largest)
@@ -171,27 +202,50 @@ class Import {
                          "declare it with --nodes");
       nodes_.agree(std::uint64_t{*largest} + 1, *options_.edges, "largest id + 1");
     }
-    Manifest& manifest = builder_.manifest();
+    manifest.nodes = nodes_.value();
     meter_.start("graph", nodes_.value(), "nodes");
-    manifest.codec = options_.codec;
-    manifest.shards = build_shards(builder_.path(), nodes_.value(), *arcs, manifest.codec, meter_);
-    manifest.edges = arcs->counts().arcs / 2;
-    return arcs->counts();
+    BuiltShards built = build_shards(folder, nodes_.value(), *arcs, meter_);
+    manifest.shards = std::move(built.files);
+    manifest.edges = built.arcs / 2;
+    return arcs->counts_with(built.arcs);
   }
 
-  void read_edges(ArcSorter& sorter) {
+  void reorder(const Graph& graph) {
+    Manifest& manifest = builder_.manifest();
+    const std::uint64_t bytes = std::uint64_t{graph.num_nodes()} * sizeof(NodeId);
+    memory_of_positions_ = budget_.reserve(bytes, "positions of nodes");
+    const auto start = std::chrono::steady_clock::now();
+    positions_ = compute_order(options_.order, graph, budget_, meter_);
+    seconds_order_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    manifest.order = options_.order;
+    {
+      const Reservation inverse = budget_.reserve(bytes, "ids of positions");
+      manifest.order_file = write_order(builder_.path(), positions_);
+    }
+    meter_.start("ordered graph", 2 * std::uint64_t{graph.num_nodes()}, "nodes");
+    manifest.shards = build_reordered_shards(builder_.path(), graph, positions_, budget_, meter_);
+  }
+
+  /// Reading and distribution overlap.
+  std::unique_ptr<SortedArcs> collect_arcs(std::size_t memory) {
+    if (!options_.edges) return ArcSorter(builder_.path(), memory, nodes_.known()).finish();
     const auto reader = open_edges(*options_.edges, {nodes_.known(), builder_.path(), options_.two_row_edges});
     if (const auto known = reader->count()) require_stated_edges(*known, ".npy header");
     if (const auto declared = reader->declared_nodes()) nodes_.agree(*declared, *options_.edges, "declared size");
     meter_.start("edges", options_.stated_edges ? options_.stated_edges->count : 0, "edges");
-    std::vector<Edge> edges(kReadEdges);
+    ArcSorter sorter(builder_.path(), memory, nodes_.known());
     std::uint64_t edges_read = 0;
-    while (const std::size_t count = reader->read(edges)) {
-      sorter.add(std::span(edges).first(count));
-      edges_read += count;
-      meter_.advance(count);
-    }
+    run_pipeline<std::vector<Edge>>(
+        [&](std::vector<Edge>& edges) {
+          edges.resize(kReadEdges);
+          edges.resize(reader->read(edges));
+          edges_read += edges.size();
+          return !edges.empty();
+        },
+        [&](const std::vector<Edge>& edges) { sorter.add(edges); },
+        [&](const std::vector<Edge>& edges) { meter_.advance(edges.size()); });
     require_stated_edges(edges_read, "whole file");
+    return sorter.finish();
   }
 
   void require_stated_edges(std::uint64_t count, const std::string& place) const {
@@ -211,13 +265,14 @@ class Import {
     manifest.standardized = options_.standardize;
     if (!options_.standardize) {
       meter_.start("features", reader->rows(), "rows");
-      manifest.feature_files = build_features(builder_.path(), *reader, budget_, meter_);
+      manifest.feature_files = build_features(builder_.path(), *reader, positions_, budget_, meter_);
       return;
     }
     const auto standardization =
         measure_standardization([&] { return open_matrix(*options_.features, nodes_.known()); }, budget_, meter_);
     meter_.start("features", reader->rows(), "rows");
-    manifest.feature_files = build_standardized_features(builder_.path(), *reader, standardization, budget_, meter_);
+    manifest.feature_files =
+        build_standardized_features(builder_.path(), *reader, standardization, positions_, budget_, meter_);
   }
 
   const ImportOptions& options_;
@@ -225,6 +280,13 @@ class Import {
   WorkMeter& meter_;
   NodeCount nodes_;
   StoreBuilder builder_;
+  std::vector<std::int32_t> labels_;
+  Split splits_[3] = {{"train", options_.train, builder_.manifest().train, {}},
+                      {"valid", options_.valid, builder_.manifest().valid, {}},
+                      {"test", options_.test, builder_.manifest().test, {}}};
+  std::vector<NodeId> positions_;  ///< of ids; empty where they are the same
+  Reservation memory_of_labels_, memory_of_positions_;
+  double seconds_order_ = 0;
   std::uint64_t unlabelled_split_ids_ = 0;
 };
 
@@ -236,6 +298,7 @@ BuildReport import_store(const std::filesystem::path& store, const ImportOptions
     throw UsageError("nothing to import: give --edges, --features, --labels or --nodes");
   if ((options.train || options.valid || options.test) && !options.labels)
     throw UsageError("--split needs --labels: a split holds nodes whose class is known");
+  if (!is_order(options.order)) throw UsageError("--order " + options.order + ": there are none, " + order_names());
   if (options.standardize && !options.features) throw UsageError("--standardize needs --features");
   return Import(store, options, budget, meter).run();
 }

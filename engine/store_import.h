@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <variant>
 
 #include "engine/memory.h"
@@ -30,7 +31,7 @@ struct ImportOptions {
   std::optional<std::uint64_t> classes;
   std::optional<InputFile> train, valid, test;  ///< only with labels
   bool standardize = false;
-  Codec codec = Codec::fast;
+  std::string order = "none";                             ///< of nodes inside the store, node_orders.h
   std::optional<StatedCount> stated_nodes, stated_edges;  ///< what files beside the data say, which must agree
   bool two_row_edges = false;                             ///< as EdgeOptions::two_rows
   EmptyLine empty_label = EmptyLine::kMistake;
@@ -41,7 +42,8 @@ struct ImportOptions {
 /// else the largest label + 1. Equal contents give equal files, whatever the order of the edges, the budget and the
 /// threads.
 ///
-/// No step holds the edges: they are sorted in a part of the budget and temporary files inside `store`.
+/// No step holds the edges: they are sorted in a part of the budget and temporary files inside `store`. Under an order
+/// the graph is built twice: by ids, for the order to be computed from it, then by positions.
 /// On any error nothing is left. Throws UsageError for options that do not fit together, InputError and DataError for
 /// files, ResourceError.
 BuildReport import_store(const std::filesystem::path& store, const ImportOptions& options, MemoryBudget& budget,

@@ -112,9 +112,9 @@ class LevelSweep {
     for (std::uint32_t rest = wanted; rest != 0; rest &= rest - 1) {
       const auto i = static_cast<std::uint32_t>(std::countr_zero(rest));
       if (decoded.counts[i] >= kMaxDegree - 1) {
-        throw DataError("node " + std::to_string(decoded.first + i) + ": " + std::to_string(decoded.counts[i]) +
-                        " neighbours, more than the " + std::to_string(kMaxDegree - 2) +
-                        " that rounding allows; remove some of its edges");
+        throw DataError("the node at position " + std::to_string(decoded.first + i) + ": " +
+                        std::to_string(decoded.counts[i]) + " neighbours, more than the " +
+                        std::to_string(kMaxDegree - 2) + " that rounding allows; remove some of its edges");
       }
       lists.nodes[lists.num_nodes++] = decoded.first + i;
       lists.num_targets += decoded.counts[i];

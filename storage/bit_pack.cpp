@@ -115,48 +115,6 @@ class PaddedBytes {
   std::array<std::uint8_t, 2 * kGroupReach> tail_{};
 };
 
-// Where the lists begin, without a branch on any length: lengths of lists are what processors guess wrong, and a wrong
-// guess costs as much as two groups.
-struct ListStarts {
-  std::size_t lists = 0;  // that are not empty
-  std::array<NodeId, kMaxPackedLists + 1> first;
-  std::array<std::size_t, kMaxPackedLists + 1> begin;
-  std::size_t lists_with_gaps = 0;
-  std::array<NodeId, kMaxPackedLists + 1> gaps_from;  // the first id
-  std::array<std::uint32_t, kMaxPackedLists + 1> gaps;
-  std::array<std::size_t, kMaxPackedLists + 1> gaps_begin;
-  std::size_t groups = 0;
-  std::size_t end = 0;
-  bool valid = true;
-};
-
-ListStarts list_starts(const PackedLists& lists, const std::array<NodeId, kMaxPackedLists + 1>& relative) {
-  ListStarts out;
-  const NodeId first_end = lists.num_nodes - lists.base;
-  for (const std::uint32_t count : lists.counts) {
-    const std::size_t some = count > 0 ? 1 : 0, more = count > 1 ? 1 : 0;
-    const NodeId first = relative[out.lists];
-    out.valid &= first < first_end || some == 0;
-    out.first[out.lists] = lists.base + first;
-    out.begin[out.lists] = out.end;
-    out.lists += some;
-    out.gaps_from[out.lists_with_gaps] = lists.base + first;
-    out.gaps[out.lists_with_gaps] = count - 1;
-    out.gaps_begin[out.lists_with_gaps] = out.end + 1;
-    out.lists_with_gaps += more;
-    out.groups += gap_groups(count);
-    out.end += count;
-  }
-  // What follows the last list is read, but not used.
-  out.begin[out.lists] = out.end;
-  out.gaps[out.lists_with_gaps] = 0;
-  out.gaps_from[out.lists_with_gaps] = 0;
-  out.gaps_begin[out.lists_with_gaps] = out.end;
-  return out;
-}
-
-// All groups in one loop, each of them written whole: what it writes past its list is written again by later groups,
-// and the first ids come last.
 bool unpack_lists(const PackedLists& lists, NodeId* targets) {
   const Lanes16 d;
   const std::size_t lanes = hn::Lanes(d);
@@ -164,65 +122,60 @@ bool unpack_lists(const PackedLists& lists, NodeId* targets) {
   const PaddedBytes bytes(lists.bytes);
   const bool wide_graph = lists.num_nodes > kFastNodes;
   if (lists.base >= lists.num_nodes) return false;
+  const NodeId first_end = lists.num_nodes - lists.base;
 
-  std::array<NodeId, kMaxPackedLists + 1> relative{};
+  std::array<NodeId, kMaxPackedLists> firsts{};
   for (std::size_t group = 0; group < kMaxPackedLists; group += kPackGroup) {
     const std::size_t run_at = lists.firsts_at + packed_bytes(group, lists.first_width);
     if (run_at >= lists.shapes_at) break;  // no lists are left, or all firsts are 0
     const std::uint8_t* const run = bytes.at(run_at);
     for (std::size_t i = 0; i < kPackGroup; i += lanes)
-      hn::StoreU(unpack_vector(d, run, lists.first_width, i), d, relative.data() + group + i);
+      hn::StoreU(unpack_vector(d, run, lists.first_width, i), d, firsts.data() + group + i);
   }
-  const ListStarts starts = list_starts(lists, relative);
-  if (!starts.valid) return false;
 
-  const std::byte* const shapes = lists.bytes.data() + lists.shapes_at;
+  const std::byte* shape_at = lists.bytes.data() + lists.shapes_at;
   const std::span<const std::byte> groups = lists.bytes.first(lists.groups_end);
+  const NodeId* first = firsts.data();
   std::size_t at = lists.groups_at;
-  std::size_t list = 0;    // of those with gaps, the next one
-  std::uint32_t left = 0;  // gaps of the present one
-  NodeId* to = targets;
-  Vector carry = hn::Zero(d);
-  Vector highest = hn::Zero(d);  // of the ids that groups build upon
-  for (std::size_t group = 0; group < starts.groups; ++group) {
-    const std::uint32_t next_left = starts.gaps[list];
-    NodeId* const next_to = targets + starts.gaps_begin[list];
-    carry = hn::IfThenElse(hn::Eq(hn::Set(d, left), hn::Zero(d)), hn::Set(d, starts.gaps_from[list]), carry);
-    highest = hn::Max(highest, carry);
-    to = left == 0 ? next_to : to;
-    list += left == 0 ? 1 : 0;
-    left = left == 0 ? next_left : left;
-    const std::uint32_t in_group = std::min<std::uint32_t>(left, kPackGroup);
-    const unsigned shape = std::to_integer<unsigned>(shapes[group]);
-    const unsigned width = shape & ~kPatched;
-    const std::size_t size = packed_bytes(in_group, width);
-    if (width > kMaxPackWidth || size > lists.groups_end - at) return false;
-    const std::uint8_t* const run = bytes.at(at);
-    at += size;
-    if (HWY_UNLIKELY(shape > kFastWidth || wide_graph)) {
-      GroupValues gaps;
-      for (std::size_t i = 0; i < kPackGroup; i += lanes)
-        hn::StoreU(unpack_vector(d, run, width, i), d, gaps.data() + i);
-      if ((shape & kPatched) != 0 && !apply_patch(groups, at, width, gaps)) return false;
-      if (!sum_slowly(gaps, in_group, hn::GetLane(carry), lists.num_nodes, to)) return false;
-      carry = hn::Set(d, to[in_group - 1]);
-    } else {
-      for (std::size_t i = 0; i < kPackGroup; i += lanes) {
-        const Vector ids = hn::Add(prefix_sum(d, unpack_vector(d, run, width, i)), hn::Add(carry, gap_bias));
-        hn::StoreU(ids, d, to + i);
-        carry = broadcast_last(d, ids);
+  Vector highest = hn::Zero(d);  // of the ids that later groups build upon
+  NodeId highest_last = 0;       // of the ids that end a list
+  for (const std::uint32_t count : lists.counts) {
+    if (count == 0) continue;
+    const NodeId relative = *first++;
+    if (relative >= first_end) return false;
+    *targets = lists.base + relative;
+    Vector carry = hn::Set(d, *targets);
+    NodeId* to = targets + 1;
+    for (std::size_t left = count - 1; left > 0;) {
+      const std::size_t in_group = std::min(left, kPackGroup);
+      const unsigned shape = std::to_integer<unsigned>(*shape_at++);
+      const unsigned width = shape & ~kPatched;
+      const std::size_t size = packed_bytes(in_group, width);
+      if (width > kMaxPackWidth || size > lists.groups_end - at) return false;
+      const std::uint8_t* const run = bytes.at(at);
+      at += size;
+      if (HWY_UNLIKELY(shape > kFastWidth || wide_graph)) {
+        GroupValues gaps;
+        for (std::size_t i = 0; i < kPackGroup; i += lanes)
+          hn::StoreU(unpack_vector(d, run, width, i), d, gaps.data() + i);
+        if ((shape & kPatched) != 0 && !apply_patch(groups, at, width, gaps)) return false;
+        if (!sum_slowly(gaps, in_group, hn::GetLane(carry), lists.num_nodes, to)) return false;
+        carry = hn::Set(d, to[in_group - 1]);
+      } else {
+        for (std::size_t i = 0; i < in_group; i += lanes) {
+          const Vector ids = hn::Add(prefix_sum(d, unpack_vector(d, run, width, i)), hn::Add(carry, gap_bias));
+          hn::StoreU(ids, d, to + i);
+          carry = broadcast_last(d, ids);
+        }
       }
+      to += in_group;
+      left -= in_group;
+      if (left > 0) highest = hn::Max(highest, carry);
     }
-    to += in_group;
-    left -= in_group;
+    targets += count;
+    highest_last = std::max(highest_last, targets[-1]);
   }
-  if (at != lists.groups_end) return false;
-  NodeId highest_last = hn::GetLane(highest);
-  for (std::size_t i = 0; i < starts.lists; ++i) {
-    targets[starts.begin[i]] = starts.first[i];
-    highest_last = std::max(highest_last, targets[starts.begin[i + 1] - 1]);
-  }
-  return highest_last < lists.num_nodes;
+  return at == lists.groups_end && std::max(highest_last, hn::GetLane(highest)) < lists.num_nodes;
 }
 
 }  // namespace unweave::HWY_NAMESPACE

@@ -122,7 +122,7 @@ void FeatureFile::verify() const {
     double square = 0;
     for (const float value : values) square += double{value} * double{value};
     if (!(square <= kNormSlack))
-      file_.fail(0, "row of node " + std::to_string(node) + " is not finite or above norm 1");
+      file_.fail(0, "the row at position " + std::to_string(node) + " is not finite or above norm 1");
   }
 }
 

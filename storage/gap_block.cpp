@@ -29,11 +29,8 @@ constexpr std::size_t kHeaderBytes = 5;  // encoding, smallest first id
 constexpr std::size_t kMaxFrameContent = std::size_t{64} << 10;
 constexpr int kZstdLevel = 1;
 
-// zstd is several times slower to decode than packed gaps, so it must at least halve the block, or be worth a tenth of
-// it where density comes first.
-constexpr std::size_t most_zstd_bytes(std::size_t packed, Codec codec) {
-  return codec == Codec::fast ? packed / 2 : packed * 9 / 10;
-}
+// zstd is several times slower to decode than packed gaps, so it must at least halve the block.
+constexpr std::size_t kZstdGain = 2;
 
 // Trying zstd costs several times as much as packing, so it is tried only on content that repeats itself: with at most
 // 3/5 as many new positions (may_halve) as there are packed bytes. What decided that number: growth of the shards
@@ -302,17 +299,7 @@ void skip_byte_coded(Reader& reader, std::uint32_t count) {
 
 }  // namespace
 
-const char* codec_name(Codec codec) noexcept {
-  return codec == Codec::fast ? "fast" : "dense";
-}
-
-std::optional<Codec> codec_named(std::string_view name) noexcept {
-  for (const Codec codec : {Codec::fast, Codec::dense})
-    if (name == codec_name(codec)) return codec;
-  return std::nullopt;
-}
-
-void encode_block(Counts counts, std::span<const NodeId> targets, Codec codec, std::vector<std::byte>& out) {
+void encode_block(Counts counts, std::span<const NodeId> targets, std::vector<std::byte>& out) {
   assert(counts.size() <= kBlockNodes);
   assert(std::reduce(counts.begin(), counts.end(), std::size_t{0}) == targets.size());
   if (targets.empty()) return;
@@ -327,10 +314,10 @@ void encode_block(Counts counts, std::span<const NodeId> targets, Codec codec, s
   for (unsigned shift = 0; shift < 32; shift += 8) out.push_back(static_cast<std::byte>((base >> shift) & 0xFF));
   append_packed(counts, targets, base, out);
 
-  const std::size_t limit = most_zstd_bytes(out.size() - begin, codec);
+  const std::size_t limit = (out.size() - begin) / kZstdGain;
   if (limit <= kHeaderBytes) return;
   const std::vector<std::byte> content = byte_coded(counts, targets, base);
-  if (content.empty() || (codec == Codec::fast && !may_halve(content, out.size() - begin))) return;
+  if (content.empty() || !may_halve(content, out.size() - begin)) return;
   const std::vector<std::byte> frame = zstd_frame(content, limit - kHeaderBytes);
   if (frame.empty()) return;
   out[begin] = static_cast<std::byte>(Encoding::kZstd);

@@ -3,7 +3,7 @@
 // A block holds the lists of up to kBlockNodes consecutive nodes; how many neighbours each node has is stored elsewhere
 // and given to every call. The bytes are normative in storage/FORMAT.md, "Graph blocks". Two encodings exist, chosen
 // per block by a fixed rule of the codec: bit-packed gaps, which SIMD decodes, and zstd over byte-coded gaps where that
-// is far smaller (fast) or smaller at all (dense). The same lists give the same bytes on every machine that has the
+// is far smaller. The same lists give the same bytes on every machine that has the
 // same release of zstd.
 //
 // All functions may run on any number of threads at once; a thread that meets zstd keeps its contexts, below 1 MiB.
@@ -12,9 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "storage/types.h"
@@ -26,12 +24,6 @@ inline constexpr std::size_t kBlockNodes = 32;
 /// Elements past the last target that decoding may overwrite with anything.
 inline constexpr std::size_t kDecodeSlack = 16;
 
-/// When zstd encodes a block. Readers need not know.
-enum class Codec : std::uint8_t { fast, dense };
-
-[[nodiscard]] const char* codec_name(Codec codec) noexcept;
-[[nodiscard]] std::optional<Codec> codec_named(std::string_view name) noexcept;
-
 /// The bytes of a block are wrong. `what` is a string literal; who knows file and offset makes a FormatError of it.
 struct BlockError {
   const char* what;
@@ -39,8 +31,7 @@ struct BlockError {
 
 /// Appends to `out` the block of at most kBlockNodes lists: counts[i] neighbours each, concatenated in `targets`, each
 /// list strictly increasing and at most kMaxNodeId. Nothing is appended when all lists are empty.
-void encode_block(std::span<const std::uint32_t> counts, std::span<const NodeId> targets, Codec codec,
-                  std::vector<std::byte>& out);
+void encode_block(std::span<const std::uint32_t> counts, std::span<const NodeId> targets, std::vector<std::byte>& out);
 
 /// Writes all lists of a block to `targets`, which has room for the sum of counts plus kDecodeSlack. `bytes` is exactly
 /// the block, and nothing outside it is read. Afterwards every list strictly increases and stays below num_nodes.

@@ -69,6 +69,22 @@ PropagationSpec propagation_spec(const Json& json) {
   return spec;
 }
 
+/// The name alone where ids are positions.
+Json order_json(const Manifest& m) {
+  if (!m.order_file) return m.order;
+  return {{"name", m.order}, {"file", to_json(*m.order_file)}};
+}
+
+void read_order(const Json& json, Manifest& m) {
+  if (json.is_object()) {
+    m.order = json.at("name").get<std::string>();
+    m.order_file = file_entry(json.at("file"));
+  } else {
+    m.order = json.get<std::string>();
+  }
+  if ((m.order == "none") == m.order_file.has_value()) throw std::runtime_error("order: name and file disagree");
+}
+
 Json manifest_json(const Manifest& m) {
   Json levels = Json::array();
   for (const LevelFiles& level : m.levels)
@@ -81,8 +97,7 @@ Json manifest_json(const Manifest& m) {
           {"classes", m.classes},
           {"standardized", m.standardized},
           {"sparse_features", m.sparse_features},
-          {"order", m.order},
-          {"codec", codec_name(m.codec)},
+          {"order", order_json(m)},
           {"edges", m.edges},
           {"shards", to_json(m.shards)},
           {"feature_files", to_json(m.feature_files)},
@@ -104,10 +119,7 @@ Manifest manifest_from(const Json& json) {
   m.classes = json.at("classes").get<std::uint32_t>();
   m.standardized = json.at("standardized").get<bool>();
   m.sparse_features = json.at("sparse_features").get<bool>();
-  m.order = json.at("order").get<std::string>();
-  const std::optional<Codec> codec = codec_named(json.at("codec").get<std::string>());
-  if (!codec) throw std::runtime_error("codec: neither fast nor dense");
-  m.codec = *codec;
+  read_order(json.at("order"), m);
   m.edges = json.at("edges").get<std::uint64_t>();
   m.shards = entry_list(json.at("shards"));
   m.feature_files = entry_list(json.at("feature_files"));
@@ -152,7 +164,7 @@ std::vector<FileEntry> Manifest::files() const {
     if (entry) all.push_back(*entry);
   };
   all.insert(all.end(), feature_files.begin(), feature_files.end());
-  for (const auto* entry : {&labels, &train, &valid, &test, &changes}) add(*entry);
+  for (const auto* entry : {&order_file, &labels, &train, &valid, &test, &changes}) add(*entry);
   for (const LevelFiles& level : levels) {
     all.insert(all.end(), level.partitions.begin(), level.partitions.end());
     for (const auto* entry : {&level.run, &level.counts, &level.stale}) add(*entry);
@@ -170,7 +182,7 @@ Manifest read_manifest(const std::filesystem::path& store) {
   try {
     const Json json = Json::parse(text);
     if (json.at("format").get<std::string>() != "unweave store" || json.at("version").get<int>() != 2)
-      throw std::runtime_error("format: this program reads version 2 of an unweave store; import the data anew");
+      throw std::runtime_error("format: this program reads version 2 of an unweave store");
     const std::string body = json.at("contents").dump();
     if (to_hex(checksum128(std::as_bytes(std::span(body)), {})) != json.at("checksum").get<std::string>())
       throw std::runtime_error("checksum: the contents are damaged");

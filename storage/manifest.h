@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "storage/gap_block.h"
 #include "storage/sealed_file.h"
 #include "storage/types.h"
 
@@ -42,8 +41,8 @@ struct Manifest {
   std::uint32_t classes = 0;
   bool standardized = false;
   bool sparse_features = false;
-  std::string order = "none";
-  Codec codec = Codec::fast;  ///< of the shards
+  std::string order = "none";           ///< how the positions of nodes were chosen
+  std::optional<FileEntry> order_file;  ///< the permutation; none under "none", where ids are positions
 
   std::uint64_t edges = 0;  ///< undirected, in this generation
   std::vector<FileEntry> shards;

@@ -17,7 +17,7 @@ std::vector<std::int32_t> read_labels(const std::filesystem::path& store, const 
   const auto labels = file.values<std::int32_t>(0, nodes);
   for (std::size_t node = 0; node < labels.size(); ++node)
     if (labels[node] < kNoLabel || (labels[node] >= 0 && static_cast<std::uint32_t>(labels[node]) >= classes))
-      file.fail(4 * node, "label of node " + std::to_string(node) + " is out of range");
+      file.fail(4 * node, "the label at position " + std::to_string(node) + " is out of range");
   return {labels.begin(), labels.end()};
 }
 

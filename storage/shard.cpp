@@ -33,8 +33,7 @@ std::vector<std::byte> pack_counts(std::span<const std::uint32_t> counts) {
 
 }  // namespace
 
-void encode_lists(std::span<const std::uint32_t> counts, std::span<const NodeId> targets, Codec codec,
-                  EncodedLists& out) {
+void encode_lists(std::span<const std::uint32_t> counts, std::span<const NodeId> targets, EncodedLists& out) {
   out.counts.assign(counts.begin(), counts.end());
   out.block_bytes.clear();
   out.bytes.clear();
@@ -42,7 +41,7 @@ void encode_lists(std::span<const std::uint32_t> counts, std::span<const NodeId>
     const auto block = counts.subspan(first, std::min(kBlockNodes, counts.size() - first));
     const auto arcs = std::accumulate(block.begin(), block.end(), std::size_t{0});
     const std::size_t before = out.bytes.size();
-    encode_block(block, targets.first(arcs), codec, out.bytes);
+    encode_block(block, targets.first(arcs), out.bytes);
     out.block_bytes.push_back(static_cast<std::uint32_t>(out.bytes.size() - before));
     targets = targets.subspan(arcs);
   }
@@ -61,7 +60,7 @@ void ShardWriter::add(std::span<const NodeId> neighbours) {
 
 void ShardWriter::close_block() {
   const std::size_t first = (counts_.size() - 1) / kBlockNodes * kBlockNodes;
-  encode_block(std::span(counts_).subspan(first), pending_, Codec::fast, blocks_);
+  encode_block(std::span(counts_).subspan(first), pending_, blocks_);
   pending_.clear();
   check_size();
   offsets_.push_back(static_cast<std::uint32_t>(blocks_.size()));
@@ -175,7 +174,8 @@ void Shard::verify() const {
       const auto* first = targets.data() + at;
       const NodeId self = range_.first + static_cast<NodeId>(block * kBlockNodes + i);
       if (std::binary_search(first, first + counts[i], self))
-        file_.fail(blocks_at_ + offsets_[block], "node " + std::to_string(self) + " is its own neighbour");
+        file_.fail(blocks_at_ + offsets_[block],
+                   "the node at position " + std::to_string(self) + " is its own neighbour");
       at += counts[i];
     }
   }

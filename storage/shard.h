@@ -25,11 +25,10 @@ struct EncodedLists {
 
 /// Replaces `out` by the encoding of lists that begin at a block: counts[i] sorted neighbours each, concatenated in
 /// `targets`. Any thread.
-void encode_lists(std::span<const std::uint32_t> counts, std::span<const NodeId> targets, Codec codec,
-                  EncodedLists& out);
+void encode_lists(std::span<const std::uint32_t> counts, std::span<const NodeId> targets, EncodedLists& out);
 
-/// Encodes one shard. Lists arrive in node order: one add() a node of the range, encoded fast, or whole blocks by
-/// append(); then finish().
+/// Encodes one shard. Lists arrive in node order: one add() a node of the range, or whole blocks by append(); then
+/// finish().
 class ShardWriter {
  public:
   ShardWriter(NodeRange range, NodeId graph_nodes);

@@ -31,24 +31,30 @@ SpoolFile::~SpoolFile() {
 SpoolFile::SpoolFile(SpoolFile&& other) noexcept
     : name_(std::move(other.name_)),
       descriptor_(std::exchange(other.descriptor_, -1)),
-      size_(std::exchange(other.size_, 0)) {}
+      size_(other.size_.exchange(0)) {}
 
 SpoolFile& SpoolFile::operator=(SpoolFile&& other) noexcept {
   std::swap(name_, other.name_);
   std::swap(descriptor_, other.descriptor_);
-  std::swap(size_, other.size_);
+  size_ = other.size_.exchange(size_);
   return *this;
 }
 
-void SpoolFile::append(std::span<const char> bytes) {
-  while (!bytes.empty()) {
+std::uint64_t SpoolFile::append(std::span<const char> bytes) {
+  const std::uint64_t begin = size_.fetch_add(bytes.size());
+  for (std::uint64_t offset = begin; !bytes.empty();) {
     const std::size_t count = std::min(bytes.size(), kMostBytesACall);
-    const ssize_t done = ::pwrite(descriptor_, bytes.data(), count, static_cast<off_t>(size_));
+    const ssize_t done = ::pwrite(descriptor_, bytes.data(), count, static_cast<off_t>(offset));
     if (done < 0 && errno == EINTR) continue;
     if (done < 0) throw_system_error("write", name_, errno);
-    size_ += static_cast<std::uint64_t>(done);
+    offset += static_cast<std::uint64_t>(done);
     bytes = bytes.subspan(static_cast<std::size_t>(done));
   }
+  return begin;
+}
+
+void SpoolFile::will_need(std::uint64_t offset, std::uint64_t bytes) const noexcept {
+  (void)::posix_fadvise(descriptor_, static_cast<off_t>(offset), static_cast<off_t>(bytes), POSIX_FADV_WILLNEED);
 }
 
 void SpoolFile::read(std::uint64_t offset, std::span<char> out) const {

@@ -1,13 +1,14 @@
 // storage/spool_file.h - a temporary file without a name: append, then read anywhere; gone when closed or killed.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <span>
 
 namespace unweave {
 
-/// Move-only owner of the file. Reads may run on several threads at once, appends on one.
+/// Move-only owner of the file. Appends and reads may run on several threads at once.
 /// Errors: ResourceError (full disk), DataError (folder missing or not writable), naming the folder.
 class SpoolFile {
  public:
@@ -17,15 +18,18 @@ class SpoolFile {
   SpoolFile(SpoolFile&& other) noexcept;
   SpoolFile& operator=(SpoolFile&& other) noexcept;
 
-  void append(std::span<const char> bytes);
-  /// Fills `out` from byte `offset`; the caller stays within size().
+  /// Returns the offset at which the bytes lie.
+  std::uint64_t append(std::span<const char> bytes);
+  /// Fills `out` from byte `offset`; the caller stays within what append() calls have written.
   void read(std::uint64_t offset, std::span<char> out) const;
-  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+  /// Lets the kernel read these bytes into its cache ahead of read(), without waiting.
+  void will_need(std::uint64_t offset, std::uint64_t bytes) const noexcept;
+  [[nodiscard]] std::uint64_t size() const noexcept { return size_.load(); }
 
  private:
   std::filesystem::path name_;
   int descriptor_ = -1;
-  std::uint64_t size_ = 0;
+  std::atomic<std::uint64_t> size_ = 0;
 };
 
 }  // namespace unweave

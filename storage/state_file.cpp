@@ -116,7 +116,7 @@ void StatePartition::verify() const {
     const bool wide = std::any_of(sums, sums + columns_, [](std::int64_t sum) {
       return sum < std::numeric_limits<std::int32_t>::min() || sum > std::numeric_limits<std::int32_t>::max();
     });
-    if (!wide) file_.fail(wide_at_, "the row of node " + std::to_string(node) + " is kept wide but fits 32 bits");
+    if (!wide) file_.fail(wide_at_, "the row at position " + std::to_string(node) + " is kept wide but fits 32 bits");
   }
 }
 

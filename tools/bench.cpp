@@ -41,10 +41,9 @@ GatherBenchOptions bench_options(const CommandLine& line) {
 
 void bench_gather(const CommandLine& line) {
   if (line.has_positional(1)) throw UsageError("bench gather: makes its graph itself and takes no STORE");
-  for (const char* const option : {"directed", "codec"})
-    if (line.given(option)) throw UsageError(std::string("bench gather: --") + option + " belongs to bench decode");
+  if (line.given("directed")) throw UsageError("bench gather: --directed belongs to bench decode");
   const GatherBenchOptions options = bench_options(line);
-  MemoryBudget budget(line.common().memory_bytes);
+  MemoryBudget budget(line.budget_bytes());
   const GatherBench result = run_bench_gather(options, budget);
   if (line.common().json)
     return write_json_line(line.out(), {{"bench", "gather"},
@@ -95,8 +94,7 @@ DecodeBench decode_bench(const CommandLine& line, const GatherBenchOptions& grap
   if (line.has_positional(1)) return run_bench_decode(line.positional(1), options, budget);
   const TemporaryFolder folder;
   if (line.has("directed")) {
-    write_directed_store(folder.path(), {line.get<std::string>("directed"), {}}, line.get<CodecValue>("codec").value,
-                         budget);
+    write_directed_store(folder.path(), {line.get<std::string>("directed"), {}}, budget);
     return run_bench_decode(folder.path(), options, budget);
   }
   GenerateOptions rmat;
@@ -120,7 +118,6 @@ Json decode_json(const DecodeBench& result) {
           {"nodes", result.nodes},
           {"arcs", result.arcs},
           {"blocks", result.blocks},
-          {"codec", codec_name(result.codec)},
           {"zstd_blocks", result.zstd_blocks},
           {"threads", result.threads},
           {"bits_per_arc", result.bits_per_arc.total()},
@@ -143,7 +140,6 @@ void print_decode(const DecodeBench& result, std::ostream& out) {
   Table sizes({"store", ""});
   sizes.add_row({"nodes", count_text(result.nodes)});
   sizes.add_row({"arcs", count_text(result.arcs)});
-  sizes.add_row({"codec", codec_name(result.codec)});
   sizes.add_row({"blocks with arcs", count_text(result.blocks)});
   sizes.add_row({"of them by zstd", count_text(result.zstd_blocks)});
   sizes.add_row({"bits per arc", number_text(result.bits_per_arc.total())});
@@ -174,12 +170,11 @@ void bench_decode(const CommandLine& line) {
     if (line.given(option)) throw UsageError(std::string("bench decode: --") + option + " belongs to bench gather");
   if (line.has_positional(1) && line.has("directed"))
     throw UsageError("bench decode: a STORE and --directed: give one of them");
-  if (line.given("codec") && !line.has("directed")) throw UsageError("bench decode: --codec goes with --directed");
   for (const char* const option : {"scale", "edge-factor"})
     if ((line.has_positional(1) || line.has("directed")) && line.given(option))
       throw UsageError(std::string("bench decode: --") + option +
                        " is for the graph made where neither STORE nor --directed is named");
-  MemoryBudget budget(line.common().memory_bytes);
+  MemoryBudget budget(line.budget_bytes());
   const DecodeBench result = decode_bench(line, bench_options(line), budget);
   if (line.common().json)
     write_json_line(line.out(), decode_json(result));
@@ -193,11 +188,9 @@ void run_bench(CommandLine& line) {
   line.describe(
       "Measures one part of the engine beside the machine's limit in the same run.\n"
       "gather: a sweep in memory over an R-MAT graph, against sums over uncompressed lists.\n"
-      "decode: the graph's shards, as STORE's last generation or a temporary R-MAT store has them: bits an arc, rates "
-      "of\n"
-      "decoding blocks and single lists and of encoding, against adding up uncompressed ids; with --directed, those of "
-      "a\n"
-      "file's arcs, which are not made undirected.",
+      "decode: the graph's shards, as STORE's last generation or a temporary R-MAT store has them: bits an arc, rates\n"
+      "of decoding blocks and single lists and of encoding, against adding up uncompressed ids; with --directed,\n"
+      "those of a file's arcs, which are not made undirected.",
       {"NAME", "[STORE]"}, "unweave bench decode --scale 18");
   auto add = line.options().add_options();
   add("scale", po::value<Count>()->value_name("S")->default_value({20}), "R-MAT graph of 2^S nodes, 1 to 31");
@@ -206,8 +199,6 @@ void run_bench(CommandLine& line) {
   add("hops", po::value<Count>()->value_name("L")->default_value({2}), "levels, for gather");
   add("directed", po::value<std::string>()->value_name("F"),
       "arcs to encode as they stand, for decode; as --edges of import");
-  add("codec", po::value<CodecValue>()->value_name("CODEC")->default_value({Codec::fast}),
-      "fast or dense, for --directed");
   add("repeats", po::value<Count>()->value_name("R")->default_value({3}), "runs; the best one counts");
   if (!line.parse()) return;
   const std::string& name = line.positional(0);

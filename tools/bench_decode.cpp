@@ -84,7 +84,6 @@ class Shards {
   }
 
   [[nodiscard]] NodeId nodes() const noexcept { return manifest_.nodes; }
-  [[nodiscard]] Codec codec() const noexcept { return manifest_.codec; }
   [[nodiscard]] std::size_t num_blocks() const noexcept {
     return (std::size_t{nodes()} + kBlockNodes - 1) / kBlockNodes;
   }
@@ -117,7 +116,6 @@ class Shards {
       out.zstd_blocks += uses_zstd(bytes) ? 1 : 0;
     }
     out.nodes = nodes();
-    out.codec = codec();
     const double bits = 8 / static_cast<double>(std::max<ArcIndex>(1, out.arcs));
     out.bits_per_arc = {bits * static_cast<double>(degrees), bits * static_cast<double>(offsets),
                         bits * static_cast<double>(blocks),
@@ -241,13 +239,13 @@ std::vector<Piece> encoding_pieces(const PlainLists& lists) {
   return pieces;
 }
 
-Task encode_task(const PlainLists& lists, const std::vector<Piece>& pieces, Codec codec) {
+Task encode_task(const PlainLists& lists, const std::vector<Piece>& pieces) {
   return {pieces.size(), 1, 1 + kMinRunArcs / 8 / std::max<std::size_t>(1, lists.arcs), static_cast<double>(lists.arcs),
-          [&pieces, codec](std::size_t first, std::size_t last) {
+          [&pieces](std::size_t first, std::size_t last) {
             thread_local EncodedLists encoded;  // keeps its memory, as in a pipeline
             std::uint32_t bytes = 0;
             for (std::size_t i = first; i < last; ++i) {
-              encode_lists(pieces[i].counts, pieces[i].targets, codec, encoded);
+              encode_lists(pieces[i].counts, pieces[i].targets, encoded);
               bytes += static_cast<std::uint32_t>(encoded.bytes.size());
             }
             return bytes;
@@ -280,7 +278,7 @@ DecodeBench run_bench_decode(const std::filesystem::path& store, const DecodeBen
   const PlainLists lists = plain_lists(shards, budget);
   const std::vector<Piece> pieces = encoding_pieces(lists);
   Task decode = decode_task(shards, result.arcs), memory = memory_task(lists), cache = cache_task(lists),
-       list = list_task(shards, nodes), encode = encode_task(lists, pieces, shards.codec());
+       list = list_task(shards, nodes), encode = encode_task(lists, pieces);
   std::array<Task*, 5> tasks{&decode, &memory, &cache, &list, &encode};
   measure(tasks, options.repeats);
   result.decode = decode.rate;

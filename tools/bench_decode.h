@@ -5,7 +5,6 @@
 #include <filesystem>
 
 #include "engine/memory.h"
-#include "storage/gap_block.h"
 #include "storage/types.h"
 
 namespace unweave {
@@ -33,7 +32,6 @@ struct ShardBits {
 struct DecodeBench {
   NodeId nodes = 0;
   ArcIndex arcs = 0;
-  Codec codec = Codec::fast;      ///< of the store
   std::uint64_t blocks = 0;       ///< that have a neighbour
   std::uint64_t zstd_blocks = 0;  ///< of them encoded by zstd
   std::size_t threads = 0;

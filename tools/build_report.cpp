@@ -20,6 +20,8 @@ void print_build_report(const CommandLine& line, const BuildReport& report, Meas
     object["self_loops"] = report.self_loops;
     object["unlabelled_split_ids"] = report.unlabelled_split_ids;
     object["bits_per_arc"] = report.edges > 0 ? nlohmann::ordered_json(report.bits_per_arc) : nullptr;
+    object["order"] = report.order;
+    object["seconds_order"] = report.seconds_order;
     measure.report(object);
     write_json_line(line.out(), object);
     return;
@@ -34,6 +36,7 @@ void print_build_report(const CommandLine& line, const BuildReport& report, Meas
   if (report.unlabelled_split_ids > 0)
     table.add_row({"unlabelled split ids ignored", count_text(report.unlabelled_split_ids)});
   if (report.edges > 0) table.add_row({"bits per arc", number_text(report.bits_per_arc)});
+  if (report.order != "none") table.add_row({"order", report.order + ", " + seconds_text(report.seconds_order)});
   table.add_row({"time", seconds_text(measure.seconds())});
   table.add_row({"peak memory", bytes_text(measure.process().peak_anonymous_bytes())});
   table.print(line.out());

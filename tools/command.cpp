@@ -41,6 +41,9 @@ std::string one_line(std::string text) {
   return text;
 }
 
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+constexpr std::uint64_t kLeastMemory = 16 * kMiB;
+
 int fail(const Console& console, int code, const std::string& message) {
   console.error << "unweave: " << one_line(message) << '\n' << std::flush;
   return code;
@@ -148,10 +151,16 @@ void CommandLine::store_values() {
 void CommandLine::take_common_options() {
   common_.threads = get<Count>("threads").value;
   common_.memory_bytes = has("memory") ? get<Bytes>("memory").value : default_memory_limit();
+  if (common_.memory_bytes < kLeastMemory) throw UsageError("--memory: at least 16M, which the program takes anyway");
   common_.json = get<bool>("json");
   common_.quiet = get<bool>("quiet");
   if (has("seed")) common_.seed = get<Count>("seed").value;
   thread_limit_.emplace(common_.threads);
+}
+
+std::uint64_t CommandLine::budget_bytes() const noexcept {
+  const std::uint64_t memory = common_.memory_bytes;
+  return memory - std::min(memory / 2, std::clamp(memory / 16, 12 * kMiB, 32 * kMiB));
 }
 
 void CommandLine::print_help() const {
@@ -178,6 +187,8 @@ int run_program(std::span<const Command> commands, const std::vector<std::string
     return fail(console, 3, error.what());
   } catch (const CheckError& error) {
     return fail(console, 4, error.what());
+  } catch (const std::filesystem::filesystem_error& error) {
+    return fail(console, 2, error.path1().string() + ": " + error.code().message());
   } catch (const std::bad_alloc&) {
     return fail(console, 3, "out of memory; lower --memory or free some memory");
   } catch (const std::exception& error) {

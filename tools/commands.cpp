@@ -8,7 +8,7 @@ namespace unweave {
 std::span<const Command> all_commands() {
   static const std::vector<Command> table = {
       {"import", "build a store from files of edges, features, labels and splits", run_import},
-      {"generate", "build a synthetic store: R-MAT or a stochastic block model", run_generate},
+      {"generate", "build a synthetic store: R-MAT, a stochastic block model or citations", run_generate},
       {"info", "say what a store holds", run_info},
       {"propagate", "compute the embedding of every level anew", run_propagate},
       {"train", "learn a model on the training rows, to be unlearned from later", run_train},

@@ -44,12 +44,10 @@ Arcs read_arcs(const InputFile& file, MemoryBudget& budget) {
 
 }  // namespace
 
-void write_directed_store(const std::filesystem::path& store, const InputFile& file, Codec codec,
-                          MemoryBudget& budget) {
+void write_directed_store(const std::filesystem::path& store, const InputFile& file, MemoryBudget& budget) {
   const Arcs arcs = read_arcs(file, budget);
   create_store_folder(store);
   Manifest manifest;
-  manifest.codec = codec;
   for (const Edge& arc : arcs.list) manifest.nodes = std::max({manifest.nodes, arc.u + 1, arc.v + 1});
   std::vector<std::uint32_t> counts;
   std::vector<NodeId> targets;
@@ -63,7 +61,7 @@ void write_directed_store(const std::filesystem::path& store, const InputFile& f
       ++counts[next->u - range.first];
       targets.push_back(next->v);
     }
-    encode_lists(counts, targets, codec, encoded);
+    encode_lists(counts, targets, encoded);
     ShardWriter shard(range, manifest.nodes);
     shard.append(encoded);
     manifest.shards.push_back(shard.finish(store));

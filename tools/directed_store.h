@@ -4,7 +4,6 @@
 #include <filesystem>
 
 #include "engine/memory.h"
-#include "storage/gap_block.h"
 #include "storage/input/byte_source.h"
 
 namespace unweave {
@@ -12,6 +11,6 @@ namespace unweave {
 /// Writes the arcs as they stand, self loops included, repeated ones once, into the folder `store`, missing or empty.
 /// Unlike an imported one the graph is directed: nothing but the shards' lists can be read. Nodes: largest id + 1.
 /// Throws InputError, DataError, ResourceError where 8 bytes an arc do not fit `budget`.
-void write_directed_store(const std::filesystem::path& store, const InputFile& arcs, Codec codec, MemoryBudget& budget);
+void write_directed_store(const std::filesystem::path& store, const InputFile& arcs, MemoryBudget& budget);
 
 }  // namespace unweave

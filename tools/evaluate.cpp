@@ -51,7 +51,7 @@ void run_evaluate(CommandLine& line) {
   if (!line.parse()) return;
 
   if (line.has("solver")) static_cast<void>(make_solver(line.get<std::string>("solver"), {}));
-  MemoryBudget budget(line.common().memory_bytes);
+  MemoryBudget budget(line.budget_bytes());
   const LiveStore store(line.positional(0), Access::read, budget);
   Table table({"solver", "training", "validation", "test", "requests absorbed", "state"});
   for (const std::string& solver : chosen_solvers(line, store)) {

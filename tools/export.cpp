@@ -28,7 +28,7 @@ void run_export(CommandLine& line) {
     if (line.has(option) && !line.has("embeddings"))
       throw UsageError(std::string("--") + option + " needs --embeddings");
 
-  MemoryBudget budget(line.common().memory_bytes);
+  MemoryBudget budget(line.budget_bytes());
   const LiveStore store(line.positional(0), Access::read, budget);
   if (line.has("embeddings")) {
     std::vector<double> weights = store.embedding().spec().weights;

@@ -110,9 +110,8 @@ void add_ogb_folder(const CommandLine& line, ImportOptions& options) {
 }
 
 ImportOptions import_options(const CommandLine& line) {
-  const std::string order = line.get<std::string>("order");
-  if (order != "none") throw UsageError("--order " + order + ": only none in this version");
   ImportOptions options;
+  options.order = line.get<std::string>("order");
   options.edges = file_option(line, "edges");
   options.features = features_option(line);
   options.nodes = count_option(line, "nodes");
@@ -126,7 +125,6 @@ ImportOptions import_options(const CommandLine& line) {
   }
   if (line.has("ogb")) add_ogb_folder(line, options);
   options.standardize = line.get<bool>("standardize");
-  options.codec = line.get<CodecValue>("codec").value;
   require_one_pipe(options);
   return options;
 }
@@ -150,15 +148,14 @@ void run_import(CommandLine& line) {
   add("ogb", po::value<std::string>()->value_name("DIR"),
       "folder of a node-property data set of OGB as fetched, raw/ and split/ inside, in place of --edges, --features, "
       "--nodes, --labels and --split");
-  add("order", po::value<std::string>()->value_name("ORDER")->default_value("none"), "order of nodes inside the store");
-  add("codec", po::value<CodecValue>()->value_name("CODEC")->default_value({Codec::fast}),
-      "of the shards: fast, or dense for smaller ones that are read several times as slowly");
+  add("order", po::value<std::string>()->value_name("ORDER")->default_value("none"),
+      "order of nodes inside the store: none, degree (descending) or bfs (breadth-first); ids stay the user's");
   add("standardize", po::bool_switch(),
       "columns to mean 0 and deviation 1, then the largest row norm to 1; for comparisons: certificates do not hold");
   if (!line.parse()) return;
   Measure measure;
   const ImportOptions options = import_options(line);
-  MemoryBudget budget(line.common().memory_bytes);
+  MemoryBudget budget(line.budget_bytes());
   StepProgress progress(line.error(), line.shows_progress());
   const BuildReport report = import_store(line.positional(0), options, budget, progress);
   progress.finish();

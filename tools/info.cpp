@@ -4,6 +4,7 @@
 #include <string>
 
 #include "algorithms/digest.h"
+#include "algorithms/lazy_error.h"
 #include "algorithms/live_store.h"
 #include "algorithms/model_record.h"
 #include "engine/memory.h"
@@ -75,6 +76,7 @@ Json describe_store(const LiveStore& store) {
                {"order", manifest.order},
                {"hops", nullptr},
                {"stale_rows", embedding != nullptr ? embedding->stale_rows() : 0},
+               {"lazy_error_bound", embedding != nullptr ? lazy_error_bound(*embedding, store.contents()) : 0},
                {"pending_requests", store.pending_requests()},
                {"acknowledged", store.sequence()},
                {"labelled", contents.num_labelled()},
@@ -142,7 +144,7 @@ void run_info(CommandLine& line) {
                 "unweave info demo/debian.store");
   line.options().add_options()("digest", po::bool_switch(), "compute the content digest, which --json always holds");
   if (!line.parse()) return;
-  MemoryBudget budget(line.common().memory_bytes);
+  MemoryBudget budget(line.budget_bytes());
   const LiveStore store(line.positional(0), Access::read, budget);
   Json info = describe_store(store);
   if (line.common().json || line.get<bool>("digest")) info["digest"] = digest_text(content_digest(store));

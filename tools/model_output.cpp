@@ -13,6 +13,7 @@ void add_step(nlohmann::ordered_json& json, const StepReport& report, bool is_pu
   json["budget"] = report.budget;
   json["certified"] = report.certified;
   json["claim"] = report.claim ? nlohmann::ordered_json(*report.claim) : nlohmann::ordered_json();
+  json["for_tests"] = report.for_tests;
   if (is_public) return;
   json["passes"] = report.passes;
   json["terms"] = report.terms;
@@ -32,7 +33,7 @@ std::string accuracy_text(const std::optional<double>& accuracy) {
 }
 
 std::string certified_text(const StepReport& report) {
-  if (report.certified) return "yes, by " + *report.claim;
+  if (report.certified) return "yes, by " + *report.claim + (report.for_tests ? " (noise from a seed: for tests)" : "");
   return report.claim ? "no (" + *report.claim + ")" : "no";
 }
 

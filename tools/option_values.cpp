@@ -101,13 +101,4 @@ std::ostream& operator<<(std::ostream& out, const RealList& list) {
   return out;
 }
 
-std::optional<CodecValue> CodecValue::read(std::string_view text) {
-  const std::optional<Codec> codec = codec_named(text);
-  return codec ? std::optional(CodecValue{*codec}) : std::nullopt;
-}
-
-std::ostream& operator<<(std::ostream& out, const CodecValue& codec) {
-  return out << codec_name(codec.value);
-}
-
 }  // namespace unweave

@@ -14,8 +14,6 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/gap_block.h"
-
 namespace unweave {
 
 /// A whole number from 0 to 2^64 - 1.
@@ -46,18 +44,10 @@ struct Bytes {
   static std::optional<Bytes> read(std::string_view text);
 };
 
-/// A codec of shards by its name.
-struct CodecValue {
-  static constexpr const char* kWanted = "fast or dense";
-  Codec value = Codec::fast;
-  static std::optional<CodecValue> read(std::string_view text);
-};
-
 /// As help texts print defaults: shortest digits that read back the same.
 std::ostream& operator<<(std::ostream& out, const Count& count);
 std::ostream& operator<<(std::ostream& out, const Real& real);
 std::ostream& operator<<(std::ostream& out, const RealList& list);
-std::ostream& operator<<(std::ostream& out, const CodecValue& codec);
 
 template <class T>
 concept OptionValue = requires(std::string_view text) {

@@ -17,7 +17,7 @@ namespace {
 PropagationSpec read_spec(const CommandLine& line, const Contents& contents) {
   PropagationSpec spec;
   const std::uint64_t hops = line.get<Count>("hops").value;
-  if (hops > 64) throw UsageError("--hops: at most 64");
+  if (hops > 1000) throw UsageError("--hops: at most 1000");
   spec.levels = static_cast<std::uint32_t>(hops);
   const std::vector<double> weights =
       line.has("weights") ? line.get<RealList>("weights").values : std::vector<double>();
@@ -51,7 +51,7 @@ void run_propagate(CommandLine& line) {
   line.describe("Computes the embedding of every level anew from the store's present contents.", {"STORE"},
                 "unweave propagate demo/debian.store --hops 2 --weights 0,0,1");
   auto add = line.options().add_options();
-  add("hops", po::value<Count>()->value_name("L")->default_value({2}), "levels");
+  add("hops", po::value<Count>()->value_name("L")->default_value({2}), "levels, 0 to 1000");
   add("weights", po::value<RealList>()->value_name("W"), "L + 1 numbers, such as 0,0,1; readers may use others");
   add("scheme", po::value<std::string>()->value_name("S"), "sgc (default), ppr:A, heat:T, or gpr with --weights");
   add("rho", po::value<Real>()->value_name("R")->default_value({0.5}), "exponent of the normalisation, 0 to 1");
@@ -62,9 +62,7 @@ void run_propagate(CommandLine& line) {
   if (!line.parse()) return;
 
   Measure measure;
-  // What the process itself needs (code, labels, splits, stacks) is not charged piece by piece.
-  const std::uint64_t memory = line.common().memory_bytes;
-  MemoryBudget budget(memory - std::min<std::uint64_t>(memory / 16, std::uint64_t{32} << 20));
+  MemoryBudget budget(line.budget_bytes());
   LiveStore store(line.positional(0), Access::write, budget);
   const PropagationSpec spec = read_spec(line, store.contents());
   PropagateReport report;

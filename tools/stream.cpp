@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "algorithms/lazy_error.h"
 #include "algorithms/learner.h"
 #include "storage/error.h"
 #include "storage/input/request_reader.h"
@@ -46,18 +47,18 @@ void refuse_if_strict(const CommandLine& line, const std::vector<Request>& reque
                   ": mend the file or leave out --strict");
 }
 
-nlohmann::ordered_json line_of(std::uint64_t batch, const BatchReport& report, bool is_public) {
+nlohmann::ordered_json line_of(std::uint64_t batch, const BatchReport& report, std::optional<double> lazy_error,
+                               bool is_public) {
   const BatchChanges& changes = report.changes;
-  nlohmann::ordered_json json = {{"batch", batch},
-                                 {"requests", changes.requests},
-                                 {"last_request", report.last_request},
-                                 {"applied", changes.applied},
-                                 {"rejected", changes.rejected},
-                                 {"edges_removed", changes.edges_removed},
-                                 {"nodes_removed", changes.nodes_removed},
-                                 {"features_removed", changes.features_removed},
-                                 {"edges_inserted", changes.edges_inserted}};
-  if (is_public) return json;
+  nlohmann::ordered_json json = {
+      {"batch", batch}, {"requests", changes.requests}, {"last_request", report.last_request}};
+  if (is_public) return json;  // whether a request changed anything, and how much, tells of removed data
+  json["applied"] = changes.applied;
+  json["rejected"] = changes.rejected;
+  json["edges_removed"] = changes.edges_removed;
+  json["nodes_removed"] = changes.nodes_removed;
+  json["features_removed"] = changes.features_removed;
+  json["edges_inserted"] = changes.edges_inserted;
   json["seconds_journal"] = report.seconds_journal;
   json["seconds_propagate"] = report.seconds_propagate;
   json["rows_touched"] = report.update.rows_touched;
@@ -65,6 +66,7 @@ nlohmann::ordered_json line_of(std::uint64_t batch, const BatchReport& report, b
   json["pushes"] = report.update.pushes;
   json["plan"] = report.update.plan;
   json["seconds_predicted"] = report.update.seconds_predicted;
+  json["lazy_error_bound"] = lazy_error ? nlohmann::ordered_json(*lazy_error) : nlohmann::ordered_json();
   return json;
 }
 
@@ -153,7 +155,7 @@ void run_stream(CommandLine& line) {
   const std::uint64_t batch_size = line.get<Count>("batch").value;
   if (batch_size == 0) throw UsageError("--batch must be at least 1");
   const StreamMode mode = read_mode(line);
-  MemoryBudget budget(line.common().memory_bytes);
+  MemoryBudget budget(line.budget_bytes());
   LiveStore store(line.positional(0), Access::write, budget);
   if (mode.r_max > 0) static_cast<void>(store.threshold(mode));
   std::optional<Follower> follower;
@@ -171,18 +173,24 @@ void run_stream(CommandLine& line) {
     ++batch;
     if (follower) follower->absorb(report);
     if (line.common().json) {
-      nlohmann::ordered_json json = line_of(batch, report, line.get<bool>("public"));
+      std::optional<double> lazy_error;
+      if (store.propagated()) lazy_error = lazy_error_bound(store.embedding(), store.contents());
+      nlohmann::ordered_json json = line_of(batch, report, lazy_error, line.get<bool>("public"));
       if (follower) follower->add_to(json);
       write_json_line(line.out(), json);
     } else {
-      line.out() << "batch " << batch << ": applied " << report.changes.applied << ", rejected "
-                 << report.changes.rejected << ", last request " << report.last_request;
+      line.out() << "batch " << batch << ": last request " << report.last_request;
       if (!line.get<bool>("public"))
-        line.out() << ", propagation " << seconds_text(report.seconds_propagate) << ", rows "
+        line.out() << ", applied " << report.changes.applied << ", rejected " << report.changes.rejected
+                   << ", propagation " << seconds_text(report.seconds_propagate) << ", rows "
                    << count_text(report.update.rows_touched) << ", arcs " << count_text(report.update.arcs_visited);
       if (follower) follower->print(line.out());
       line.out() << std::endl;
     }
+    // Nothing is applied that could not be acknowledged.
+    if (!line.out())
+      throw ResourceError("cannot write to standard output after batch " + std::to_string(batch) +
+                          ", which is durable; is the disk full?");
   };
   Request request;
   try {
@@ -191,8 +199,8 @@ void run_stream(CommandLine& line) {
       if (requests.size() == batch_size) send();
     }
   } catch (const InputError&) {
-    // What came before the bad line was asked for in good order.
-    send();
+    // What came before the bad line was asked for in good order; --strict rejects it with its batch.
+    if (!line.get<bool>("strict")) send();
     store.checkpoint();
     throw;
   }

@@ -58,7 +58,7 @@ void run_train(CommandLine& line) {
   const SolverOptions options = read_options(line);
   const std::string& solver = line.get<std::string>("solver");
   static_cast<void>(make_solver(solver, options));  // wrong usage is told before the store is read
-  MemoryBudget budget(line.common().memory_bytes);
+  MemoryBudget budget(line.budget_bytes());
   LiveStore store(line.positional(0), Access::write, budget);
   const std::vector<double> weights =
       line.has("weights") ? line.get<RealList>("weights").values : store.embedding().spec().weights;

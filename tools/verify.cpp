@@ -78,7 +78,7 @@ void run_verify(CommandLine& line) {
   options.sample = line.get<SampleSize>("sample").nodes;
   options.rebuild = line.get<bool>("rebuild");
   options.seed = line.common().seed.value_or(options.seed);
-  MemoryBudget budget(line.common().memory_bytes);
+  MemoryBudget budget(line.budget_bytes());
   const VerifyReport report = verify_store(line.positional(0), options, budget);
   if (line.common().json)
     print_json(report, line.out());

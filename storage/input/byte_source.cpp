@@ -52,7 +52,9 @@ ByteSource::ByteSource(const InputFile& file) : name_(display_name(file)), buffe
   } else {
     require_suffix_matches(file, name_);
     raw_ = std::move(opened.bytes);
+    return;
   }
+  if (reopenable_) raw_ = read_ahead(std::move(raw_));
 }
 
 ByteSource::~ByteSource() = default;

@@ -30,6 +30,17 @@ bool LineReader::next(std::string_view& line) {
   return true;
 }
 
+std::string_view LineReader::window() {
+  source_.consume(shown_);
+  shown_ = 0;
+  return source_.peek(1);
+}
+
+void LineReader::skip(std::size_t bytes, std::uint64_t lines) noexcept {
+  source_.consume(bytes);
+  number_ += lines;
+}
+
 std::string quote_for_message(std::string_view text) {
   constexpr std::size_t kMost = 40;
   std::string quoted = "'";

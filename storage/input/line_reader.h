@@ -19,6 +19,11 @@ class LineReader {
   /// line above ByteSource::kBufferBytes, DataError from the source.
   bool next(std::string_view& line);
 
+  /// For parsers that know most lines at a glance: all bytes in memory from the next line on, valid until the next call
+  /// that is not const. Such a parser takes whole lines off their front by skip(), and leaves the others to next().
+  std::string_view window();
+  void skip(std::size_t bytes, std::uint64_t lines) noexcept;
+
   [[nodiscard]] const std::filesystem::path& name() const noexcept { return source_.name(); }
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }  ///< of the line last given, from 1
   [[nodiscard]] std::string place() const { return "line " + std::to_string(number_); }

@@ -14,7 +14,7 @@ void throw_bad_id(const std::filesystem::path& file, std::string_view place, std
   if (limit > kMaxNodeId) {
     throw InputError(file, place, what + " is above 4294967294, the largest", "number the nodes from 0");
   }
-  throw InputError(file, place, what + " is outside the declared " + std::to_string(limit) + " nodes",
+  throw InputError(file, place, what + " is outside the graph of " + std::to_string(limit) + " nodes",
                    "node ids count from 0; correct the id or the number of nodes");
 }
 

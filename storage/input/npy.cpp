@@ -240,6 +240,7 @@ NpyHeader read_npy_header(ByteSource& source) {
   };
   constexpr std::size_t kPreamble = 12;  // magic, version, length of 4 bytes
   const std::string_view start = source.peek(kPreamble);
+  if (start.starts_with("PK")) throw bad("a zip archive, not a .npy array; an .npz is read from a plain file only");
   if (!start.starts_with(kMagic)) throw bad("not a .npy array");
   if (start.size() < kPreamble) throw bad("the file ends in the header");
   const auto byte = [&](std::size_t i) { return static_cast<std::size_t>(static_cast<unsigned char>(start[i])); };

@@ -8,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include "algorithms/citation.h"
 #include "algorithms/class_features.h"
 #include "algorithms/counter_random.h"
 #include "algorithms/rmat.h"
@@ -44,7 +45,7 @@ GenerateOptions small(GraphModel model) {
 
 TEST_SUITE("unit") {
   TEST_CASE("stores are equal for any number of threads and any budget, and differ by seed") {
-    for (const GraphModel model : {GraphModel::kRmat, GraphModel::kSbm}) {
+    for (const GraphModel model : {GraphModel::kRmat, GraphModel::kSbm, GraphModel::kCitation}) {
       const testing::TempDir dir;
       GenerateOptions options = small(model);
       options.scale = 17;
@@ -87,6 +88,41 @@ TEST_SUITE("unit") {
     CHECK(std::abs(static_cast<double>(contents.train().size()) / 2048 - 0.6) < 0.05);
     CHECK(std::abs(static_cast<double>(contents.test().size()) / 2048 - 0.2) < 0.05);
     for (const FeatureFile& file : contents.features().files()) file.verify();
+  }
+
+  TEST_CASE("a citation store holds the citations of its model, labels few nodes and splits them by age") {
+    const testing::TempDir dir;
+    GenerateOptions options = citation_options(30'000);
+    CHECK(options.edges == 436'436);
+    CHECK(options.classes == 172);
+    options.features = 3;
+    const BuildReport report = generate_to(dir / "s", options);
+    const CitationModel model(30'000, *options.edges, 172, 1);
+    std::set<std::pair<NodeId, NodeId>> edges;
+    std::vector<std::uint64_t> cited;
+    for (std::uint64_t place = 0; place < 30'000; ++place) {
+      model.cite(model.layout().at(place), cited);
+      const NodeId node = model.node_at(place);
+      for (const std::uint64_t one : cited) edges.insert(std::minmax(node, model.node_at(one)));
+    }
+    CHECK(report.edges_read == *options.edges);
+    CHECK(report.edges == edges.size());
+    CHECK(report.duplicates + edges.size() == *options.edges);
+    CHECK(report.self_loops == 0);
+    const Contents contents(dir / "s", read_manifest(dir / "s"));
+    CHECK(std::all_of(edges.begin(), edges.end(),
+                      [&](const auto& edge) { return contents.graph().has_edge(edge.first, edge.second); }));
+    const std::vector<LabelledPaper> labelled = model.labelled();
+    CHECK(contents.num_labelled() == labelled.size());
+    for (std::size_t i = 0; i < labelled.size(); ++i) {
+      const NodeId node = labelled[i].node;
+      CHECK(contents.label(node) == static_cast<std::int32_t>(labelled[i].subject));
+      const double age = (static_cast<double>(i) + 0.5) / static_cast<double>(labelled.size());
+      if (age < 0.77) CHECK(std::binary_search(contents.train().begin(), contents.train().end(), node));
+      if (age > 0.79 && age < 0.85) CHECK(std::binary_search(contents.valid().begin(), contents.valid().end(), node));
+      if (age > 0.87) CHECK(std::binary_search(contents.test().begin(), contents.test().end(), node));
+    }
+    CHECK(contents.train().size() + contents.valid().size() + contents.test().size() == labelled.size());
   }
 
   TEST_CASE("the block model: equal blocks under permuted ids, 80 % of the edges inside, no node left out") {
@@ -170,6 +206,12 @@ TEST_SUITE("unit") {
     CHECK(!manifest.labels);
     CHECK(manifest.feature_files.empty());
     options.nodes = 100;
+    CHECK_THROWS_AS(generate_to(dir / "t", options), UsageError);
+    options = small(GraphModel::kCitation);
+    options.classes = 70'000;
+    CHECK_THROWS_AS(generate_to(dir / "t", options), UsageError);
+    options.nodes = 1;
+    options.classes = 1;
     CHECK_THROWS_AS(generate_to(dir / "t", options), UsageError);
     options = small(GraphModel::kSbm);
     options.nodes = 0;

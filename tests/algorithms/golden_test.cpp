@@ -19,6 +19,7 @@
 #include "algorithms/verify.h"
 #include "storage/feature_file.h"
 #include "storage/journal.h"
+#include "storage/order_file.h"
 #include "storage/run_file.h"
 #include "storage/state_file.h"
 #include "support/temp_dir.h"
@@ -121,7 +122,7 @@ TEST_SUITE("golden") {
         CHECK(sum == sums[level - 1][node]);
       }
     }
-    CHECK(digest_text(content_digest(store)) == "fad72d9d9598c09b18fa5c0cedf68631f81df5da5cffeffb97fcc5480b77f0f1");
+    CHECK(digest_text(content_digest(store)) == "9c40cfab28e0b7f8419255d66513cdeca748f09efce5fd2a5838ef1fda441e71");
   }
 
   TEST_CASE("files that only larger or streamed stores have, written and read") {
@@ -133,6 +134,7 @@ TEST_SUITE("golden") {
     sparse.values = {0.5F, -0.25F, 1.0F};
     const FileEntry features = write_sparse_features(store, {0, 3}, 4, sparse);
     const FileEntry state = write_example_state(store);
+    const FileEntry order = write_order(store, std::vector<NodeId>{2, 0, 1});
     const FileEntry changes = write_changes(store, example_changes());
     const FileEntry run = write_run(store, 1, 2, example_run());
     const FileEntry counts = write_counts(store, 1, std::vector<std::uint32_t>{2, 0, 1});
@@ -148,6 +150,10 @@ TEST_SUITE("golden") {
 
     const fs::path golden = kGolden / "formats";
     FeatureFile(golden, features, {0, 3}, 4, true).verify();
+    const OrderFile order_file(golden, order, 3);
+    order_file.verify();
+    CHECK(order_file.position(0) == 2);
+    CHECK(order_file.user(0) == 1);
     const StatePartition partition(golden, state, 2, {0, 10}, 2);
     partition.verify();
     CHECK(partition.row(4).wide[0] == kWide);
@@ -203,7 +209,7 @@ TEST_SUITE("golden") {
       }
     }
     finish();
-    CHECK(dumps == 12);
+    CHECK(dumps == 13);
   }
 }
 

@@ -178,6 +178,8 @@ TEST_SUITE("unit") {
           CHECK(away.col(j).norm() <= bound.euclidean[j] + slack);
           CHECK(away.col(j).lpNorm<1>() <= bound.absolute[j] + 10 * slack);
         }
+        const double every_row = lazy_error_bound(store.embedding(), store.contents());
+        for (Eigen::Index j = 0; j < away.cols(); ++j) CHECK(away.col(j).norm() <= every_row + slack);
         moved |= away.norm() > 1e-4;
       }
       CHECK(moved);

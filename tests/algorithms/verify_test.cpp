@@ -14,6 +14,7 @@
 #include "engine/store.h"
 #include "storage/error.h"
 #include "storage/node_file.h"
+#include "storage/order_file.h"
 #include "storage/run_file.h"
 #include "storage/shard.h"
 #include "storage/state_file.h"
@@ -61,6 +62,16 @@ void stream(const fs::path& path, const std::vector<Request>& requests, double r
   if (checkpoint) store.checkpoint();
 }
 
+/// Declares that user u stands at position (u + by) mod N of what is there.
+void rotate_order(const fs::path& store, NodeId by) {
+  Manifest manifest = read_manifest(store);
+  std::vector<NodeId> positions(manifest.nodes);
+  for (NodeId user = 0; user < manifest.nodes; ++user) positions[user] = (user + by) % manifest.nodes;
+  manifest.order = "rotated";
+  manifest.order_file = write_order(store, positions);
+  write_manifest(store, manifest);
+}
+
 TinyStore small_contents() {
   TinyStore ring = testing::random_store(40, 0, 2, 5);
   ring.edges.clear();
@@ -68,9 +79,10 @@ TinyStore small_contents() {
   return ring;
 }
 
-/// A store that has a file of every kind: changes, runs, counts, stale rows, and a journal with two records.
+/// A store that has a file of every kind: an order, changes, runs, counts, stale rows, and a journal with two records.
 void write_full_store(const fs::path& path) {
   testing::write_store(path, small_contents());
+  rotate_order(path, 3);
   testing::propagate_store(path, tiny_spec(3, false));
   stream(path, {{RequestKind::remove_edge, 0, 1}, {RequestKind::remove_node, 7, 0}, {RequestKind::insert_edge, 20, 39}},
          0.5, true);
@@ -255,6 +267,53 @@ TEST_SUITE("unit") {
       CHECK_FALSE(report.unreadable());
       CHECK(text_of(report) == "4 graph: arc 0 -> 2 has no reverse\n4 graph: arc 2 -> 3 has no reverse\n");
     }
+  }
+
+  TEST_CASE("false statements name nodes by the user's ids") {
+    const TempDir folder;
+    TinyStore contents = testing::path_of_three();
+    contents.train = {0, 1};
+    contents.valid = {0};
+    testing::write_store(folder / "splits", contents);
+    rotate_order(folder / "splits", 2);  // position 0 is user 1, position 1 is user 2
+    CHECK(mentions(verify(folder / "splits"), "4 splits: node 1 is in train and in valid"));
+    CHECK(mentions(verify(folder / "splits"), "4 splits: node 2 is in train and has no label"));
+
+    create_store_folder(folder / "arcs");
+    Manifest manifest;
+    manifest.nodes = 3;
+    manifest.edges = 1;
+    ShardWriter shard({0, 3}, 3);
+    for (const std::vector<NodeId>& list : {std::vector<NodeId>{1}, {2}, {}}) shard.add(list);
+    manifest.shards.push_back(shard.finish(folder / "arcs"));
+    write_manifest(folder / "arcs", manifest);
+    rotate_order(folder / "arcs", 1);  // position p is user p - 1
+    CHECK(mentions(verify(folder / "arcs"), "4 graph: arc 2 -> 0 has no reverse"));
+    CHECK(mentions(verify(folder / "arcs"), "4 graph: arc 0 -> 1 has no reverse"));
+
+    testing::write_store(folder / "sums", testing::path_of_three());
+    rotate_order(folder / "sums", 1);  // position 1 is user 0
+    testing::propagate_store(folder / "sums", tiny_spec(1));
+    StatePartitionWriter writer(folder / "sums", 1, {0, 3}, 1, {});
+    writer.add(std::vector<std::int32_t>{16706448, 13740628, 1877344});
+    const FileEntry entry = writer.finish();
+    edit_manifest(folder / "sums", [&](Manifest& m) { m.levels[1].partitions[0] = entry; });
+    CHECK(mentions(verify(folder / "sums"), "4 sums: level 1, node 0, column 0: the sum is 13740628"));
+  }
+
+  TEST_CASE("an order that is no permutation is refused") {
+    const TempDir folder;
+    testing::write_store(folder / "s", testing::path_of_three());
+    SealedWriter writer(folder / "s", "graph", "order", "order", "order");
+    writer.append_values(std::span<const NodeId>(std::vector<NodeId>{1, 1, 0, 2, 0, 1}));
+    const FileEntry entry = writer.finish({3});
+    edit_manifest(folder / "s", [&](Manifest& manifest) {
+      manifest.order = "degree";
+      manifest.order_file = entry;
+    });
+    CHECK(verify(folder / "s").unreadable());
+    edit_manifest(folder / "s", [&](Manifest& manifest) { manifest.order = "none"; });
+    CHECK(mentions(verify(folder / "s"), "order"));
   }
 
   TEST_CASE("splits that overlap or lack labels are false") {

@@ -106,8 +106,6 @@ def job(args, name, kind, count, paper_lambda, alpha, r_max, own_lambda, publish
             ("sound", [], "retrain", own_lambda, [])):
         if args.solvers and solver not in args.solvers.split(","):
             continue
-        if name == "debian" and standard:
-            continue  # dense standardised columns say nothing here, and nothing is published to compare with
         store = work / "store"
         shutil.rmtree(store, ignore_errors=True)
         run("import", store, "--edges", find(folder, "edges.tsv"), "--features", features, "--columns", columns,

@@ -179,7 +179,7 @@ TEST_SUITE("unit") {
     const Bytes expected =
         bytes_of({0x00, 0x05, 0x00, 0x00, 0x00, 0x00, 0x81, 0x04, 0x01, 0x09, 0x80, 0x00, 0xf4, 0x01});
     Bytes bytes;
-    encode_block(counts, list, Codec::fast, bytes);
+    encode_block(counts, list, bytes);
     CHECK(bytes == expected);
     CHECK(decoded(expected, 17, 1024) == list);
   }

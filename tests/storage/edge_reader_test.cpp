@@ -4,7 +4,9 @@
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <random>
+#include <sstream>
 #include <thread>
 
 #include "storage/error.h"
@@ -76,6 +78,38 @@ TEST_SUITE("unit") {
     writer.join();
   }
 
+  TEST_CASE("text: ids of every length between plain and odd lines, against the standard library; places stay right") {
+    const TempDir dir;
+    std::mt19937_64 random(5);
+    std::string text;
+    std::uint64_t lines = 0;
+    for (; text.size() < 3 * ByteSource::kBufferBytes / 2; ++lines) {
+      const auto id = [&] {
+        return std::to_string(std::min<std::uint64_t>(random() >> (32 + random() % 32), kMaxNodeId));
+      };
+      const std::uint64_t kind = random() % 16;
+      if (kind == 0) text += "# comment 1 2";
+      if (kind == 1) text += "  ";
+      if (kind == 2) text += "0000000000007,3";
+      if (kind > 2) text += id() + (kind == 3 ? ", " : kind % 2 == 0 ? "\t" : " ") + id();
+      text += kind == 4 ? "\r\n" : kind == 5 ? " \n" : "\n";
+    }
+    std::vector<Edge> expected;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) {
+      if (line.starts_with('#')) continue;
+      std::replace(line.begin(), line.end(), ',', ' ');
+      std::istringstream fields(line);
+      Edge edge;
+      if (fields >> edge.u >> edge.v) expected.push_back(edge);
+    }
+    for (const std::size_t piece : {1, 1000, 100'000})
+      CHECK(read_edges({write_file(dir / "e.txt", text), ""}, {}, piece) == expected);
+    const std::string last = "line " + std::to_string(lines + 1) + ":";
+    for (const char* bad : {"12 4294967295", "12 99999999999", "3 -4", "5 6 7", "5", "5 6.", ",5 6"})
+      CHECK(error_in(dir / "e.txt", text + bad + "\n1 2\n").find(last) != std::string::npos);
+  }
+
   TEST_CASE("text: what is wrong is named with its line") {
     const TempDir dir;
     const auto path = dir / "e.tsv";
@@ -93,7 +127,7 @@ TEST_SUITE("unit") {
     wrong("-5 6", {"-5", "negative"});
     wrong("5 -6", {"-6", "negative"});
     wrong("5 -99999999999999999999999", {"-99999999999999999999999", "negative"});
-    wrong("5 100", {"node id 100", "outside the declared 100 nodes"});
+    wrong("5 100", {"node id 100", "100 nodes"});
     wrong("4294967295 1", {"4294967295"});
     wrong("99999999999999999999999 1", {"99999999999999999999999"});
     wrong("source target", {"'source'", "not a node id"});
@@ -178,7 +212,7 @@ TEST_SUITE("unit") {
     check_message(error_in(path, npy<std::int64_t>("<i8", "(2, 3)", Ids{0, 1, 2, 3, 4, -5})),
                   {"e.npy", "element [1, 2]", "-5", "negative"});
     check_message(error_in(path, npy<std::int64_t>("<i8", "(3, 2)", Ids{0, 1, 2, 3, 4, 5}, true), 5),
-                  {"e.npy", "element [2, 1]", "node id 5", "declared 5 nodes"});
+                  {"e.npy", "element [2, 1]", "node id 5", "5 nodes"});
     check_message(error_in(path, npy<std::int64_t>("<i8", "(1, 2)", Ids{4294967295, 1})),
                   {"element [0, 0]", "above 4294967294"});
     check_message(error_in(path, npy<std::int64_t>("<i8", "(3, 3)", Ids(9))), {"(3, 3)", "(m, 2) or (2, m)"});

@@ -14,7 +14,6 @@
 #include <vector>
 
 using unweave::BlockError;
-using unweave::Codec;
 using unweave::NodeId;
 
 namespace {
@@ -38,9 +37,9 @@ struct Block {
     for (const Ids& list : lists) result.insert(result.end(), list.begin(), list.end());
     return result;
   }
-  [[nodiscard]] Bytes encoded(Codec codec = Codec::fast) const {
+  [[nodiscard]] Bytes encoded() const {
     Bytes bytes;
-    unweave::encode_block(counts(), targets(), codec, bytes);
+    unweave::encode_block(counts(), targets(), bytes);
     return bytes;
   }
 };
@@ -253,15 +252,13 @@ TEST_SUITE("unit") {
   TEST_CASE("a block decodes to its lists, on every instruction set and in the reference") {
     for (const Block& block : families()) {
       CAPTURE(block.name);
-      for (const Codec codec : {Codec::fast, Codec::dense}) {
-        const Bytes bytes = block.encoded(codec);
-        CHECK(reference_decode(bytes, block.counts()) == block.lists);
-        for_each_target([&] {
-          CHECK(decode(bytes, block.counts(), block.num_nodes) == block.targets());
-          for (std::size_t i = 0; i < block.lists.size(); ++i)
-            CHECK(decode_one(bytes, block.counts(), i, block.num_nodes) == block.lists[i]);
-        });
-      }
+      const Bytes bytes = block.encoded();
+      CHECK(reference_decode(bytes, block.counts()) == block.lists);
+      for_each_target([&] {
+        CHECK(decode(bytes, block.counts(), block.num_nodes) == block.targets());
+        for (std::size_t i = 0; i < block.lists.size(); ++i)
+          CHECK(decode_one(bytes, block.counts(), i, block.num_nodes) == block.lists[i]);
+      });
     }
   }
 
@@ -289,7 +286,7 @@ TEST_SUITE("unit") {
     for (const Block& block : families()) {
       const Bytes once = block.encoded();
       Bytes twice = once;
-      unweave::encode_block(block.counts(), block.targets(), Codec::fast, twice);
+      unweave::encode_block(block.counts(), block.targets(), twice);
       CHECK(twice.size() == 2 * once.size());
       CHECK(std::equal(once.begin(), once.end(), twice.begin() + static_cast<std::ptrdiff_t>(once.size())));
     }

@@ -113,7 +113,7 @@ TEST_SUITE("unit") {
       write_file(path, bytes);
       check_message(message_of<InputError>([&] { (void)read_node_ids({path, ""}, 10); }), parts);
     };
-    wrong(npy<std::int64_t>("<i8", "(2,)", {1, 10}), {"element [1]", "node id 10", "declared 10 nodes"});
+    wrong(npy<std::int64_t>("<i8", "(2,)", {1, 10}), {"element [1]", "node id 10", "10 nodes"});
     wrong(npy<std::int64_t>("<i8", "(2,)", {1, -1}), {"element [1]", "-1", "negative"});
     wrong(npy<std::uint8_t>("|b1", "(2,)", {1, 0}), {"mask", "flatnonzero"});
     wrong(npy<float>("<f4", "(2,)", {1, 0}), {"integers"});

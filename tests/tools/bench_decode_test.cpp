@@ -134,25 +134,18 @@ TEST_SUITE("unit") {
     }
   }
 
-  TEST_CASE("bench decode --directed: arcs as they stand, with both codecs") {
+  TEST_CASE("bench decode --directed: arcs as they stand") {
     const TempDir folder;
     std::string text = "2\t2\n65600\t1\n";  // a self loop, and a second span
     for (int u = 0; u < 200; ++u)
       for (int k = 1; k < 30; ++k) text += std::to_string(u) + "\t" + std::to_string(u % 7 + 40 * k + k * k) + "\n";
     std::ofstream(folder / "arcs.tsv") << text << "65600\t1\n";  // repeated
-    double bits[2];
-    for (const std::string codec : {"fast", "dense"}) {
-      CAPTURE(codec);
-      const Result result = run({"bench", "decode", "--directed", (folder / "arcs.tsv").string(), "--codec", codec,
-                                 "--repeats", "1", "--json"});
-      REQUIRE(result.code == 0);
-      const auto json = nlohmann::json::parse(result.out);
-      CHECK(json.at("nodes") == 65'601);
-      CHECK(json.at("arcs") == 200 * 29 + 2);
-      CHECK(json.at("codec") == codec);
-      bits[codec == "dense" ? 1 : 0] = json.at("block_bits_per_arc").get<double>();
-    }
-    CHECK(bits[1] < bits[0]);
+    const Result result =
+        run({"bench", "decode", "--directed", (folder / "arcs.tsv").string(), "--repeats", "1", "--json"});
+    REQUIRE(result.code == 0);
+    const auto json = nlohmann::json::parse(result.out);
+    CHECK(json.at("nodes") == 65'601);
+    CHECK(json.at("arcs") == 200 * 29 + 2);
   }
 
   TEST_CASE("bench refuses what does not belong together") {
@@ -171,8 +164,6 @@ TEST_SUITE("unit") {
     check_usage({"bench", "decode", "--hops", "2"}, "belongs to bench gather");
     check_usage({"bench", "decode", "s", "--directed", "a"}, "give one of them");
     check_usage({"bench", "decode", "--directed", "a", "--scale", "8"}, "--scale");
-    check_usage({"bench", "decode", "--codec", "dense"}, "goes with --directed");
-    check_usage({"bench", "decode", "--directed", "a", "--codec", "small"}, "fast or dense");
     check_usage({"bench", "gather", "--directed", "a"}, "belongs to bench decode");
     check_usage({"bench", "decode", "--scale", "32"}, "from 1 to 31");
     CHECK(run({"bench", "decode", "no-such-store"}).code == 2);

@@ -154,6 +154,7 @@ TEST_SUITE("unit") {
     check_failure({"echo", "s", "--batch="}, 1, "--batch");
     check_failure({"echo", "s", "--lambda", "nan"}, 1, "'--lambda' needs a finite number");
     check_failure({"echo", "s", "--weights", "1,,2"}, 1, "'--weights' needs numbers with commas");
+    check_failure({"echo", "s", "--memory", "15M"}, 1, "at least 16M");
     check_failure({"echo", "s", "--memory", "8X"}, 1, "'--memory' needs a size above 0");
   }
 

@@ -216,6 +216,29 @@ TEST_SUITE("unit") {
     CHECK(model["outdated"] == false);
   }
 
+  TEST_CASE("a malformed line ends the stream: with --strict its batch is rejected, else what came before is applied") {
+    const World world;
+    const Result strict = world.stream(world.edges(0, 3) + "remove 1 2\n", {"--batch", "2", "--strict"});
+    CHECK(strict.code == 2);
+    CHECK(strict.lines().size() == 1);
+    CHECK(run({"info", world.store, "--json"}).lines()[0]["acknowledged"] == 2);
+    const Result loose = world.stream(world.edges(2, 1) + "remove 1 2\n", {"--batch", "2"});
+    CHECK(loose.code == 2);
+    CHECK(loose.lines().size() == 1);
+    CHECK(run({"info", world.store, "--json"}).lines()[0]["acknowledged"] == 3);
+  }
+
+  TEST_CASE("a batch that cannot be acknowledged is the last one") {
+    const World world;
+    std::ostringstream out, error;
+    out.setstate(std::ios::badbit);
+    const std::vector<std::string> words = {"stream",  world.store, "--requests", world.file(world.edges(0, 3)),
+                                            "--batch", "1",         "--json"};
+    CHECK(run_program(all_commands(), words, {out, error, false}) == 3);
+    CHECK(error.str().find("batch 1") != std::string::npos);
+    CHECK(run({"info", world.store, "--json"}).lines()[0]["acknowledged"] == 1);
+  }
+
   TEST_CASE("requests from a pipe are adaptive unless declared otherwise, those of a file are not") {
     const World world;
     REQUIRE(world.train("newton").code == 0);
