@@ -35,9 +35,10 @@ constexpr std::size_t kZstdGain = 2;
 // Trying zstd costs several times as much as packing, so it is tried only on content that repeats itself: with at most
 // 3/5 as many new positions (may_halve) as there are packed bytes. What decided that number: growth of the shards
 // against trying every block, the percentage of the content that is tried and that zstd then halves, and M arcs/s
-// encoded on one core before and now, with 3/5 (the gain counts faster packing too).
+// encoded on one core before the test and with it (the gain counts faster packing too). All of it was measured when
+// groups had no patches; those make packed blocks smaller where gaps are skewed, so fewer are tried and halved.
 //
-//                       at 11/20    3/5     13/20    tried  halved    before  now
+//                       at 11/20    3/5     13/20    tried  halved    before  with
 //   R-MAT 2^18 x 16     0           0       0           0       0       47    120
 //   soc-slashdot0902    0           0       0         0.1       0       31    112
 //   debian-deps         0           0       0           6       1       24     79
