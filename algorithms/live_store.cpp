@@ -50,6 +50,9 @@ LiveStore::LiveStore(std::filesystem::path store, Access access, MemoryBudget& b
 
 void LiveStore::open_generation() {
   embedding_.reset();
+  contents_.reset();
+  degrees_.release();
+  degrees_ = budget_.reserve(sizeof(std::uint32_t) * std::uint64_t{manifest_.nodes}, "degrees");
   contents_ = std::make_unique<Contents>(path_, manifest_);
   if (manifest_.propagation) embedding_ = std::make_unique<Embedding>(path_, manifest_, *contents_);
   sequence_ = manifest_.sequence;

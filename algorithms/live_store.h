@@ -87,6 +87,7 @@ class LiveStore {
   MemoryBudget& budget_;
   std::optional<WriterLock> lock_;
   Manifest manifest_;
+  Reservation degrees_;  ///< of the graph in contents_
   std::unique_ptr<Contents> contents_;
   std::unique_ptr<Embedding> embedding_;
   std::optional<Journal> journal_;

@@ -41,6 +41,7 @@ void check_contents(const std::filesystem::path& store, const Manifest& manifest
                     VerifyReport& report) {
   const std::size_t known = report.findings.size();  // of models and their logs: they say nothing about contents
   {
+    const Reservation degrees = budget.reserve(sizeof(std::uint32_t) * std::uint64_t{manifest.nodes}, "degrees");
     const Contents contents(store, manifest);
     std::unique_ptr<Embedding> embedding;
     if (manifest.propagation) embedding = std::make_unique<Embedding>(store, manifest, contents);

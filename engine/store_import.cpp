@@ -182,7 +182,10 @@ class Import {
     Manifest given;
     const ArcCounts counts = build_graph(by_ids, given);
     manifest.edges = given.edges;
-    reorder(Graph(by_ids, given, Changes()));
+    {
+      const Reservation degrees = budget_.reserve(sizeof(std::uint32_t) * std::uint64_t{given.nodes}, "degrees");
+      reorder(Graph(by_ids, given, Changes()));
+    }
     std::filesystem::remove_all(by_ids);
     return counts;
   }

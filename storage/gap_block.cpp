@@ -35,9 +35,10 @@ constexpr std::size_t kZstdGain = 2;
 // Trying zstd costs several times as much as packing, so it is tried only on content that repeats itself: with at most
 // 3/5 as many new positions (may_halve) as there are packed bytes. What decided that number: growth of the shards
 // against trying every block, the percentage of the content that is tried and that zstd then halves, and M arcs/s
-// encoded on one core before and now, with 3/5 (the gain counts faster packing too).
+// encoded on one core before the test and with it (the gain counts faster packing too). All of it was measured when
+// groups had no patches; those make packed blocks smaller where gaps are skewed, so fewer are tried and halved.
 //
-//                       at 11/20    3/5     13/20    tried  halved    before  now
+//                       at 11/20    3/5     13/20    tried  halved    before  with
 //   R-MAT 2^18 x 16     0           0       0           0       0       47    120
 //   soc-slashdot0902    0           0       0         0.1       0       31    112
 //   debian-deps         0           0       0           6       1       24     79
@@ -123,17 +124,15 @@ void append_packed(Counts counts, std::span<const NodeId> targets, NodeId base, 
   const unsigned first_width = pack_width(all_firsts);
   out.push_back(static_cast<std::byte>(first_width));
   pack(all_firsts, first_width, out);
-  std::size_t width_at = out.size();
+  std::size_t shape_at = out.size();
   out.resize(out.size() + groups);
   for_each_list(counts, targets, [&](auto list) {
-    std::array<std::uint32_t, kPackGroup> gaps;
     for (std::size_t at = 1; at < list.size(); at += kPackGroup) {
+      GroupValues gaps{};
       const std::size_t size = std::min(kPackGroup, list.size() - at);
       for (std::size_t i = 0; i < size; ++i) gaps[i] = list[at + i] - list[at + i - 1] - 1;
-      const std::span<const std::uint32_t> group(gaps.data(), size);
-      const unsigned width = pack_width(group);
-      out[width_at++] = static_cast<std::byte>(width);
-      pack(group, width, out);
+      const std::byte shape = pack_group(gaps, size, out);
+      out[shape_at++] = shape;
     }
   });
 }
@@ -217,49 +216,51 @@ PackedLists packed_lists(Bytes body, Counts counts, NodeId base, NodeId num_node
     groups += gap_groups(count);
     lists += count > 0 ? 1 : 0;
   }
-  const std::size_t widths_at = 1 + packed_bytes(lists, first_width);
-  const std::size_t runs_at = widths_at + groups;
-  if (runs_at > body.size()) throw BlockError{"the block ends too early"};
-  return {counts, num_nodes, base, first_width, body, 1, widths_at, runs_at, body.size()};
+  const std::size_t shapes_at = 1 + packed_bytes(lists, first_width);
+  const std::size_t groups_at = shapes_at + groups;
+  if (groups_at > body.size()) throw BlockError{"the block ends too early"};
+  return {counts, num_nodes, base, first_width, body, 1, shapes_at, groups_at, body.size()};
 }
 
 void unpack_checked(const PackedLists& lists, NodeId* targets) {
   if (!unpack_lists(lists, targets)) throw BlockError{"the gaps do not make lists of nodes that fill the block"};
 }
 
-// Bytes of the runs of one list of `count` ids, whose groups have `widths`.
-std::size_t runs_size(std::uint32_t count, Bytes widths) {
-  if (widths.empty()) return 0;
+// Moves `at` over the groups of a list of `count` ids, which have `shapes`.
+void skip_list(Bytes body, std::size_t& at, std::uint32_t count, Bytes shapes) {
+  if (shapes.empty()) return;
   std::size_t sum = 0;
-  unsigned widest = 0;
-  for (const std::byte width : widths) {
-    sum += std::to_integer<unsigned>(width);
-    widest = std::max(widest, std::to_integer<unsigned>(width));
+  unsigned all = 0;
+  for (const std::byte shape : shapes.first(shapes.size() - 1)) {
+    sum += std::to_integer<unsigned>(shape);
+    all |= std::to_integer<unsigned>(shape);
   }
-  if (widest > kMaxPackWidth) throw BlockError{"a group is wider than 32 bits"};
-  const unsigned last = std::to_integer<unsigned>(widths.back());
-  return packed_bytes(kPackGroup, 1) * (sum - last) + packed_bytes(count - 1 - (widths.size() - 1) * kPackGroup, last);
+  bool valid = true;
+  if ((all & kPatched) == 0) {
+    const std::size_t size = packed_bytes(kPackGroup, 1) * sum;
+    valid = size <= body.size() - at;
+    at += size;
+  } else {
+    for (const std::byte shape : shapes.first(shapes.size() - 1))
+      valid = valid && skip_group(body, at, kPackGroup, std::to_integer<unsigned>(shape));
+  }
+  const std::size_t in_last = count - 1 - (shapes.size() - 1) * kPackGroup;
+  if (!valid || !skip_group(body, at, in_last, std::to_integer<unsigned>(shapes.back())))
+    throw BlockError{"the gaps do not fill the block"};
 }
 
 void decode_packed_list(Bytes body, Counts counts, std::size_t index, NodeId base, NodeId num_nodes, NodeId* targets) {
-  const PackedLists all = packed_lists(body, counts, base, num_nodes);
-  PackedLists one = all;
-  std::size_t widths_at = all.widths_at;
-  std::size_t runs_at = all.runs_at;
-  for (std::size_t i = 0; i < counts.size(); ++i) {
+  PackedLists one = packed_lists(body, counts, base, num_nodes);
+  const Bytes firsts = body.subspan(one.firsts_at, one.shapes_at - one.firsts_at);
+  for (std::size_t i = 0; i <= index; ++i) {
     const std::size_t groups = gap_groups(counts[i]);
-    const std::size_t size = runs_size(counts[i], body.subspan(widths_at, groups));
-    if (i == index) {
-      one.widths_at = widths_at;
-      one.runs_at = runs_at;
-      one.runs_end = runs_at + size;
-    }
-    widths_at += groups;
-    runs_at += size;
+    one.groups_end = one.groups_at;
+    skip_list(body, one.groups_end, counts[i], body.subspan(one.shapes_at, groups));
+    if (i == index) break;
+    one.shapes_at += groups;
+    one.groups_at = one.groups_end;
   }
-  if (runs_at != body.size()) throw BlockError{"the gaps do not fill the block"};
-  const Bytes firsts = body.subspan(all.firsts_at, all.widths_at - all.firsts_at);
-  one.base = checked_first(base, unpack_one(firsts, all.first_width, non_empty(counts.first(index))), num_nodes);
+  one.base = checked_first(base, unpack_one(firsts, one.first_width, non_empty(counts.first(index))), num_nodes);
   one.first_width = 0;
   one.counts = counts.subspan(index, 1);
   unpack_checked(one, targets);

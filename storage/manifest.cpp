@@ -181,8 +181,8 @@ Manifest read_manifest(const std::filesystem::path& store) {
   const std::string text = read_text_file(path, kManifestLimit);
   try {
     const Json json = Json::parse(text);
-    if (json.at("format").get<std::string>() != "unweave store" || json.at("version").get<int>() != 1)
-      throw std::runtime_error("format: this program reads version 1 of an unweave store");
+    if (json.at("format").get<std::string>() != "unweave store" || json.at("version").get<int>() != 2)
+      throw std::runtime_error("format: this program reads version 2 of an unweave store");
     const std::string body = json.at("contents").dump();
     if (to_hex(checksum128(std::as_bytes(std::span(body)), {})) != json.at("checksum").get<std::string>())
       throw std::runtime_error("checksum: the contents are damaged");
@@ -200,7 +200,7 @@ void write_manifest(const std::filesystem::path& store, const Manifest& manifest
   const Json contents = manifest_json(manifest);
   const std::string body = contents.dump();
   const Json json = {{"format", "unweave store"},
-                     {"version", 1},
+                     {"version", 2},
                      {"checksum", to_hex(checksum128(std::as_bytes(std::span(body)), {}))},
                      {"contents", contents}};
   replace_file(store / kManifestName, json.dump(1) + "\n");

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "storage/bit_pack.h"
 #include "storage/error.h"
 
 namespace unweave {
@@ -14,6 +15,20 @@ namespace {
 std::string stem_of(NodeId first) {
   std::string digits = std::to_string(first);
   return std::string(10 - digits.size(), '0') + digits;
+}
+
+std::vector<std::byte> pack_counts(std::span<const std::uint32_t> counts) {
+  std::vector<std::byte> packed;
+  for (std::size_t first = 0; first < counts.size(); first += kPackGroup) {
+    const auto group = counts.subspan(first, std::min(kPackGroup, counts.size() - first));
+    GroupValues values{};
+    std::copy(group.begin(), group.end(), values.begin());
+    const std::size_t shape_at = packed.size();
+    packed.emplace_back();
+    const std::byte shape = pack_group(values, group.size(), packed);
+    packed[shape_at] = shape;
+  }
+  return packed;
 }
 
 }  // namespace
@@ -68,10 +83,11 @@ void ShardWriter::check_size() const {
 FileEntry ShardWriter::finish(const std::filesystem::path& store) {
   if (offsets_.size() - 1 < (counts_.size() + kBlockNodes - 1) / kBlockNodes) close_block();
   SealedWriter writer(store, "graph", stem_of(range_.first), "shard", "shard");
-  writer.append_values(std::span<const std::uint32_t>(counts_));
+  const std::vector<std::byte> packed_counts = pack_counts(counts_);
   writer.append_values(std::span<const std::uint32_t>(offsets_));
+  writer.append(packed_counts);
   writer.append(blocks_);
-  return writer.finish({range_.first, range_.size(), arcs_, graph_nodes_});
+  return writer.finish({range_.first, range_.size(), arcs_, graph_nodes_, packed_counts.size()});
 }
 
 Shard::Shard(const std::filesystem::path& store, const FileEntry& entry, NodeRange range, NodeId graph_nodes)
@@ -81,22 +97,35 @@ Shard::Shard(const std::filesystem::path& store, const FileEntry& entry, NodeRan
     file_.fail(0, "the shard belongs to another range of nodes or another graph");
   const std::uint64_t nodes = range.size();
   const std::uint64_t blocks = (nodes + kBlockNodes - 1) / kBlockNodes;
-  counts_ = file_.values<std::uint32_t>(0, nodes);
-  offsets_ = file_.values<std::uint32_t>(4 * nodes, blocks + 1);
-  blocks_at_ = 4 * (nodes + blocks + 1);
-  for (const std::uint32_t count : counts_) {
-    if (count >= graph_nodes) file_.fail(0, "a node has more neighbours than the graph has nodes");
-    arcs_ += count;
-  }
-  if (arcs_ != p[2]) file_.fail(0, "counts do not add up to the number of arcs");
+  const std::uint64_t counts_at = sizeof(std::uint32_t) * (blocks + 1);
+  if (counts_at > file_.size() || p[4] > file_.size() - counts_at)
+    file_.fail(0, "offsets and counts do not fit into the file");
+  offsets_ = file_.values<std::uint32_t>(0, blocks + 1);
+  blocks_at_ = counts_at + p[4];
   if (offsets_.front() != 0 || blocks_at_ + offsets_.back() != file_.size() ||
       !std::is_sorted(offsets_.begin(), offsets_.end()))
-    file_.fail(4 * nodes, "block offsets are not increasing or do not fill the file");
+    file_.fail(0, "block offsets are not increasing or do not fill the file");
+  read_counts(counts_at, p[4]);
+  for (const std::uint32_t count : counts_) {
+    if (count >= graph_nodes) file_.fail(counts_at, "a node has more neighbours than the graph has nodes");
+    arcs_ += count;
+  }
+  if (arcs_ != p[2]) file_.fail(counts_at, "counts do not add up to the number of arcs");
+}
+
+void Shard::read_counts(std::uint64_t at, std::uint64_t size) {
+  const std::span<const std::byte> packed = file_.bytes(at, size);
+  counts_.resize(range_.size());
+  std::size_t read = 0;
+  for (std::size_t first = 0; first < counts_.size(); first += kPackGroup)
+    if (!unpack_group(packed, read, std::min(kPackGroup, counts_.size() - first), &counts_[first]))
+      file_.fail(at + read, "the counts from node " + std::to_string(range_.first + first) + " on are damaged");
+  if (read != size) file_.fail(at + read, "bytes follow the last count");
 }
 
 std::span<const std::uint32_t> Shard::block_counts(std::size_t block) const noexcept {
   const std::size_t first = block * kBlockNodes;
-  return counts_.subspan(first, std::min<std::size_t>(kBlockNodes, counts_.size() - first));
+  return std::span(counts_).subspan(first, std::min<std::size_t>(kBlockNodes, counts_.size() - first));
 }
 
 std::uint64_t Shard::block_arcs(std::size_t block) const noexcept {

@@ -1,8 +1,8 @@
 // storage/shard.h - one compressed CSR shard: the adjacency of an aligned range of nodes (FORMAT.md, "Shards").
 //
-// Sealed file of kind "shard"; parameters: first node, nodes in the shard, arcs, nodes of the graph.
-//   counts    u32 for each node: neighbours without the self loop
-//   offsets   u32 for each block and one more: where its bytes begin, relative to the end of this table
+// Sealed file of kind "shard"; parameters: first node, nodes in the shard, arcs, nodes of the graph, bytes of counts.
+//   offsets   u32 for each block and one more: where its bytes begin, relative to the first one
+//   counts    neighbours of each node without the self loop, in packed groups (bit_pack.h)
 //   blocks    gap_block.h, each decodable alone
 #pragma once
 
@@ -51,7 +51,8 @@ class ShardWriter {
   std::vector<std::byte> blocks_;
 };
 
-/// Read-only view of a shard. Const members may run on any number of threads at once.
+/// Read-only view of a shard, and its counts in memory: 4 bytes a node, to be charged by who opens it. Const members may
+/// run on any number of threads at once.
 class Shard {
  public:
   /// Throws DataError, FormatError.
@@ -61,6 +62,8 @@ class Shard {
   [[nodiscard]] std::uint64_t arcs() const noexcept { return arcs_; }
   /// Neighbours of each node of the range, without the self loop.
   [[nodiscard]] std::span<const std::uint32_t> counts() const noexcept { return counts_; }
+  /// Bytes of the counts in the file.
+  [[nodiscard]] std::uint64_t packed_count_bytes() const noexcept { return file_.parameters()[4]; }
   [[nodiscard]] std::size_t num_blocks() const noexcept { return offsets_.size() - 1; }
   /// Arcs of one block: the space that decode() needs besides kDecodeSlack.
   [[nodiscard]] std::uint64_t block_arcs(std::size_t block) const noexcept;
@@ -76,6 +79,7 @@ class Shard {
   void verify() const;
 
  private:
+  void read_counts(std::uint64_t at, std::uint64_t size);
   [[nodiscard]] std::span<const std::uint32_t> block_counts(std::size_t block) const noexcept;
   [[noreturn]] void fail(std::size_t block, const BlockError& error) const;
   SealedFile file_;
@@ -83,7 +87,7 @@ class Shard {
   NodeId graph_nodes_;
   std::uint64_t arcs_ = 0;
   std::uint64_t blocks_at_ = 0;
-  std::span<const std::uint32_t> counts_;
+  std::vector<std::uint32_t> counts_;
   std::span<const std::uint32_t> offsets_;
 };
 

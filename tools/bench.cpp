@@ -9,6 +9,7 @@
 #include "tools/bench_decode.h"
 #include "tools/bench_gather.h"
 #include "tools/commands.h"
+#include "tools/directed_store.h"
 #include "tools/output.h"
 #include "tools/step_progress.h"
 
@@ -40,6 +41,7 @@ GatherBenchOptions bench_options(const CommandLine& line) {
 
 void bench_gather(const CommandLine& line) {
   if (line.has_positional(1)) throw UsageError("bench gather: makes its graph itself and takes no STORE");
+  if (line.given("directed")) throw UsageError("bench gather: --directed belongs to bench decode");
   const GatherBenchOptions options = bench_options(line);
   MemoryBudget budget(line.budget_bytes());
   const GatherBench result = run_bench_gather(options, budget);
@@ -93,6 +95,10 @@ DecodeBench decode_bench(const CommandLine& line, const GatherBenchOptions& grap
   const DecodeBenchOptions options{graph.repeats, graph.seed};
   if (line.has_positional(1)) return run_bench_decode(line.positional(1), options, budget);
   const TemporaryFolder folder;
+  if (line.has("directed")) {
+    write_directed_store(folder.path(), {line.get<std::string>("directed"), {}}, budget);
+    return run_bench_decode(folder.path(), options, budget);
+  }
   GenerateOptions rmat;
   rmat.scale = graph.scale;
   rmat.edge_factor = graph.edge_factor;
@@ -164,9 +170,12 @@ void print_decode(const DecodeBench& result, std::ostream& out) {
 void bench_decode(const CommandLine& line) {
   for (const char* const option : {"features", "hops"})
     if (line.given(option)) throw UsageError(std::string("bench decode: --") + option + " belongs to bench gather");
+  if (line.has_positional(1) && line.has("directed"))
+    throw UsageError("bench decode: a STORE and --directed: give one of them");
   for (const char* const option : {"scale", "edge-factor"})
-    if (line.has_positional(1) && line.given(option))
-      throw UsageError(std::string("bench decode: --") + option + " is for the graph made where no STORE is named");
+    if ((line.has_positional(1) || line.has("directed")) && line.given(option))
+      throw UsageError(std::string("bench decode: --") + option +
+                       " is for the graph made where neither STORE nor --directed is named");
   MemoryBudget budget(line.budget_bytes());
   const DecodeBench result = decode_bench(line, bench_options(line), budget);
   if (line.common().json)
@@ -181,15 +190,17 @@ void run_bench(CommandLine& line) {
   line.describe(
       "Measures one part of the engine beside the machine's limit in the same run.\n"
       "gather: a sweep in memory over an R-MAT graph, against sums over uncompressed lists.\n"
-      "decode: the graph's shards, as STORE's last generation or a temporary R-MAT store has them: bits an arc, rates "
-      "of\n"
-      "decoding blocks and single lists and of encoding, against adding up uncompressed ids.",
+      "decode: the graph's shards, as STORE's last generation or a temporary R-MAT store has them: bits an arc, rates\n"
+      "of decoding blocks and single lists and of encoding, against adding up uncompressed ids; with --directed,\n"
+      "those of a file's arcs, which are not made undirected.",
       {"NAME", "[STORE]"}, "unweave bench decode --scale 18");
   auto add = line.options().add_options();
   add("scale", po::value<Count>()->value_name("S")->default_value({20}), "R-MAT graph of 2^S nodes, 1 to 31");
   add("edge-factor", po::value<Count>()->value_name("E")->default_value({16}), "edges a node, before duplicates drop");
   add("features", po::value<Count>()->value_name("F")->default_value({128}), "columns, for gather");
   add("hops", po::value<Count>()->value_name("L")->default_value({2}), "levels, for gather");
+  add("directed", po::value<std::string>()->value_name("F"),
+      "arcs to encode as they stand, for decode; as --edges of import");
   add("repeats", po::value<Count>()->value_name("R")->default_value({3}), "runs; the best one counts");
   if (!line.parse()) return;
   const std::string& name = line.positional(0);

@@ -106,7 +106,7 @@ class Shards {
     for (std::size_t i = 0; i < shards_.size(); ++i) {
       out.arcs += shards_[i].arcs();
       files += manifest_.shards[i].bytes;
-      degrees += sizeof(std::uint32_t) * shards_[i].counts().size();
+      degrees += shards_[i].packed_count_bytes();
       offsets += sizeof(std::uint32_t) * (shards_[i].num_blocks() + 1);
     }
     for (std::size_t block = 0; block < num_blocks(); ++block) {
@@ -256,6 +256,8 @@ Task encode_task(const PlainLists& lists, const std::vector<Piece>& pieces) {
 
 DecodeBench run_bench_decode(const std::filesystem::path& store, const DecodeBenchOptions& options,
                              MemoryBudget& budget) {
+  const Reservation degrees =
+      budget.reserve(sizeof(std::uint32_t) * std::uint64_t{read_manifest(store).nodes}, "degrees of the store");
   const Shards shards(store);
   DecodeBench result;
   shards.describe(result);

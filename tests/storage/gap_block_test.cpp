@@ -94,6 +94,17 @@ std::vector<Block> families() {
   for (int list = 0; list < 32; ++list)
     skewed.lists.push_back(skewed_list(random, random() % 300 * (random() % 8 == 0)));
   blocks.push_back(skewed);
+  for (unsigned large = 1; large <= 24; ++large) {
+    // Small gaps with larger ones among them, which go into patches.
+    Block block{"outliers of " + std::to_string(large) + " bits", kMost, {}};
+    for (int list = 0; list < 32; ++list) {
+      Ids ids(1, static_cast<NodeId>(random() % 5000));
+      while (ids.size() % 45 != 0)
+        ids.push_back(ids.back() + 1 + static_cast<NodeId>(random() % (random() % 6 == 0 ? 2ULL << large : 3)));
+      block.lists.push_back(ids);
+    }
+    blocks.push_back(block);
+  }
   return blocks;
 }
 
@@ -123,10 +134,18 @@ std::vector<Ids> reference_decode(const Bytes& bytes, const Counts& counts) {
     std::size_t group = 0;
     for (std::size_t i = 0; i < counts.size(); ++i) {
       while (lists[i].size() < counts[i]) {
-        const std::uint64_t width = widths.at(group++);
-        for (int k = 0; k < 16 && lists[i].size() < counts[i]; ++k)
-          lists[i].push_back(static_cast<NodeId>(lists[i].back() + 1 + read_bits(width)));
+        const std::uint64_t shape = widths.at(group++);
+        const std::size_t size = std::min<std::size_t>(16, counts[i] - lists[i].size());
+        std::vector<std::uint64_t> gaps;
+        while (gaps.size() < size) gaps.push_back(read_bits(shape % 128));
         to_byte();
+        if (shape >= 128) {
+          const std::uint64_t high_width = read_bits(8), patched = read_bits(16);
+          for (std::size_t k = 0; k < size; ++k)
+            if ((patched >> k & 1) != 0) gaps[k] += read_bits(high_width) << (shape % 128);
+          to_byte();
+        }
+        for (const std::uint64_t gap : gaps) lists[i].push_back(static_cast<NodeId>(lists[i].back() + 1 + gap));
       }
     }
     CHECK(bit == 8 * bytes.size());
@@ -252,6 +271,15 @@ TEST_SUITE("unit") {
     }
     CHECK(zstd >= 2);
     CHECK(packed >= 50);
+    int patched = 0;
+    for (const Block& block : families()) {
+      if (!block.name.starts_with("outliers")) continue;
+      const Bytes bytes = block.encoded();
+      if (is_zstd(bytes)) continue;
+      const std::size_t shapes_at = 6 + (32 * std::to_integer<std::size_t>(bytes.at(5)) + 7) / 8;
+      for (std::size_t group = 0; group < 3UL * 32; ++group) patched += bytes.at(shapes_at + group) >= std::byte{128};
+    }
+    CHECK(patched >= 200);
   }
 
   TEST_CASE("encoding appends and is repeatable") {
@@ -300,7 +328,7 @@ TEST_SUITE("unit") {
       for (std::uint32_t& count : counts) count = static_cast<std::uint32_t>(random() % 40);
       const NodeId num_nodes = static_cast<NodeId>(random() >> (32 + random() % 32));
       Bytes bytes(random() % 2000);
-      for (std::byte& byte : bytes) byte = static_cast<std::byte>(random() % 33);
+      for (std::byte& byte : bytes) byte = static_cast<std::byte>(random() % 33 + (random() % 4 == 0 ? 128 : 0));
       if (!bytes.empty()) bytes[0] = static_cast<std::byte>(random() % 3);
       check_hostile(bytes, counts, num_nodes);
     }
