@@ -127,7 +127,7 @@ void sweep_tiles(const BlockSource& source, const PropagationOptions& options, M
     });
     for (int level = 1; level <= options.hops; ++level) {
       const bool is_last = level == options.hops && first + columns.count == options.features;
-      if (is_last && options.hops > 1 && options.spare) options.spare(std::move(next));
+      if (is_last && options.hops > 1 && options.spare) options.spare(std::exchange(next, {}));
       SweepTile<T> tile;
       tile.input = {current.as<T>(), columns.count, options.scale_bits};
       // The last level's quotients are read by nobody: whoever wants them derives them from the sums.

@@ -25,7 +25,7 @@ constexpr std::int64_t kAbsent = -1'000'000'000'000'000;
 using Matrix = std::vector<std::int64_t>;  // nodes x features
 
 /// S^1..S^L as propagation_sweep hands them over; rows that it does not hand over hold kAbsent.
-std::vector<Matrix> propagate(const CsrGraph& graph, const Matrix& t0, PropagationOptions options,
+std::vector<Matrix> propagate(const CsrGraph& graph, const Matrix& t0, const PropagationOptions& options,
                               MemoryBudget& budget) {
   std::vector<Matrix> sums(static_cast<std::size_t>(options.hops), Matrix(t0.size(), kAbsent));
   std::mutex mutex;
