@@ -87,7 +87,7 @@ class Replacer {
   void add(NodeId row, std::span<const std::uint32_t> columns, std::span<const float> values) {
     words_.assign(columns.begin(), columns.end());
     words_.resize(columns.size() + values.size());
-    std::memcpy(words_.data() + columns.size(), values.data(), values.size_bytes());
+    if (!values.empty()) std::memcpy(words_.data() + columns.size(), values.data(), values.size_bytes());
     sorter_.add(positions_[row], words_);
   }
   [[nodiscard]] RowSorter& sorter() noexcept { return sorter_; }
@@ -165,7 +165,7 @@ class SparseSink {
     if (replacer_)
       replacer_->sorter().drain([&](NodeId position, std::span<const std::uint32_t> row) {
         values_.resize(row.size() / 2);
-        std::memcpy(values_.data(), row.data() + values_.size(), values_.size() * sizeof(float));
+        if (!values_.empty()) std::memcpy(values_.data(), row.data() + values_.size(), values_.size() * sizeof(float));
         write(position, row.first(values_.size()), values_);
       });
     return files_->take();

@@ -207,7 +207,7 @@ void pack(std::span<const std::uint32_t> values, unsigned width, std::vector<std
       pending_bits -= 32;
     }
   }
-  std::memcpy(to, &pending, (pending_bits + 7) / 8);
+  if (pending_bits > 0) std::memcpy(to, &pending, (pending_bits + 7) / 8);
 }
 
 std::uint32_t unpack_one(std::span<const std::byte> bytes, unsigned width, std::size_t index) noexcept {
