@@ -12,12 +12,13 @@
 import argparse
 import json
 import pathlib
-import subprocess
 import sys
 import tempfile
 import time
 
 import numpy as np
+
+import real_graphs
 
 
 def adjacency(edges, nodes):
@@ -116,12 +117,7 @@ def main():
     work = tempfile.TemporaryDirectory(prefix="peers-", dir=args.work)
     folder = pathlib.Path(work.name)
 
-    def run(*words):
-        done = subprocess.run([args.unweave, *map(str, words)], capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            sys.exit(f"{' '.join(map(str, words))}: {done.stderr.strip()}")
-        return done.stdout
-
+    run = real_graphs.runner(args.unweave)
     store = folder / "store"
     run("generate", store, "--model", "rmat", "--scale", args.scale, "--edge-factor", args.edge_factor, "--features",
         args.features, "--quiet")

@@ -15,13 +15,13 @@ import argparse
 import json
 import pathlib
 import shutil
-import subprocess
 import sys
 import tempfile
 
 import numpy as np
 
-PROJECT = pathlib.Path(__file__).resolve().parents[2]
+import real_graphs
+
 SINGLE = 100
 
 # Published: Table 8 (edges) and Table 7 (features, nodes): accuracy of retrain and of ScaleGUN before and after, total
@@ -37,38 +37,6 @@ JOBS = [
 ]
 
 
-def find(folder, name):
-    for path in (folder / name, folder / (name + ".zst")):
-        if path.exists():
-            return path
-    return None
-
-
-def load(path):
-    if path.suffix != ".zst":
-        return np.load(path)
-    with tempfile.TemporaryFile() as plain:
-        subprocess.run(["zstd", "-dcq", str(path)], stdout=plain, check=True)
-        plain.seek(0)
-        return np.load(plain)
-
-
-def splits(name, folder, work):
-    """Writes the split files; returns the --split argument and the training nodes."""
-    labels = load(find(folder, "labels.npy")).ravel()
-    if name == "photo":
-        order = np.random.default_rng(0).permutation(len(labels))
-        valid, test = np.sort(order[:500]), np.sort(order[500:1500])
-    else:
-        valid, test = load(find(folder, "val_idx.npy")), load(find(folder, "test_idx.npy"))
-    train = np.setdiff1d(np.flatnonzero(labels >= 0), np.concatenate([valid, test]))
-    if name == "debian":
-        train = load(find(folder, "train_idx.npy"))
-    for part, ids in (("train", train), ("valid", valid), ("test", test)):
-        np.save(work / f"{part}.npy", ids.astype(np.int64))
-    return ",".join(f"{p}={work / p}.npy" for p in ("train", "valid", "test")), train
-
-
 def requests(kind, count, store, run, train, work):
     rng = np.random.default_rng(0)
     if kind == "edge":
@@ -79,23 +47,11 @@ def requests(kind, count, store, run, train, work):
 
 
 def job(args, name, kind, count, paper_lambda, alpha, r_max, own_lambda, published):
-    folder = {"photo": args.data / "amazon-photo" if args.data else None,
-              "debian": PROJECT / "tests/data/debian-deps"}.get(name, args.data / name if args.data else None)
+    folder = real_graphs.folder_of(name, args.data)
     work = pathlib.Path(tempfile.mkdtemp(prefix="removals-", dir=args.work))
-
-    def run(*words):
-        done = subprocess.run([args.unweave, *map(str, words)], capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            sys.exit(f"{' '.join(map(str, words))}: {done.stderr.strip()}")
-        return done.stdout
-
-    split, train = splits(name, folder, work)
-    indices = load(find(folder, "feat_indices.npy"))
-    meta = json.loads((folder / "meta.json").read_text()) if (folder / "meta.json").exists() else {}
-    columns = meta.get("features", {"debian": 2575}.get(name, int(indices.max()) + 1))
-    values = find(folder, "feat_values.npy")
-    features = f"indptr={find(folder, 'feat_indptr.npy')},indices={find(folder, 'feat_indices.npy')}" + (
-        f",values={values}" if values else "")
+    run = real_graphs.runner(args.unweave)
+    split, train = real_graphs.splits(name, folder, work)
+    sources = real_graphs.import_arguments(name, folder, split)
 
     rows = []
     for form, standard, solver, lam, lazy in (
@@ -108,8 +64,7 @@ def job(args, name, kind, count, paper_lambda, alpha, r_max, own_lambda, publish
             continue
         store = work / "store"
         shutil.rmtree(store, ignore_errors=True)
-        run("import", store, "--edges", find(folder, "edges.tsv"), "--features", features, "--columns", columns,
-            "--labels", find(folder, "labels.npy"), "--split", split, *standard)
+        run("import", store, *sources, *standard)
         run("propagate", store, "--hops", 2, "--weights", "0,0,1", "--rows", "labelled")
         lines = requests(kind, count, store, run, train, work)
         before = json.loads(run("train", store, "--solver", solver, "--lambda", lam, "--alpha", alpha, "--json"))

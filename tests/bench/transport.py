@@ -10,13 +10,11 @@ import argparse
 import json
 import pathlib
 import shutil
-import subprocess
-import sys
 import tempfile
 
 import numpy as np
 
-import removals
+import real_graphs
 
 LAMBDA = {"cora": 1e-4, "citeseer": 1e-4, "photo": 1e-5, "debian": 1e-5}
 
@@ -30,32 +28,19 @@ def embedding(run, store, work, bits):
 
 
 def rows_of(args, name):
-    folder = {"photo": args.data / "amazon-photo" if args.data else None,
-              "debian": removals.PROJECT / "tests/data/debian-deps"}.get(name, args.data / name if args.data else None)
+    folder = real_graphs.folder_of(name, args.data)
     work = pathlib.Path(tempfile.mkdtemp(prefix="transport-", dir=args.work))
-
-    def run(*words):
-        done = subprocess.run([args.unweave, *map(str, words)], capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            sys.exit(f"{' '.join(map(str, words))}: {done.stderr.strip()}")
-        return done.stdout
-
-    split, _ = removals.splits(name, folder, work)
-    np.save(work / "labels.npy", removals.load(removals.find(folder, "labels.npy")))
-    indices = removals.load(removals.find(folder, "feat_indices.npy"))
-    meta = json.loads((folder / "meta.json").read_text()) if (folder / "meta.json").exists() else {}
-    columns = meta.get("features", {"debian": 2575}.get(name, int(indices.max()) + 1))
-    values = removals.find(folder, "feat_values.npy")
-    features = (f"indptr={removals.find(folder, 'feat_indptr.npy')},"
-                f"indices={removals.find(folder, 'feat_indices.npy')}" + (f",values={values}" if values else ""))
+    run = real_graphs.runner(args.unweave)
+    split, _ = real_graphs.splits(name, folder, work)
+    sources = real_graphs.import_arguments(name, folder, split)
+    np.save(work / "labels.npy", real_graphs.load(real_graphs.find(folder, "labels.npy")))
     lines = []
     for form, options in (("by row", []), ("standardised", ["--standardize"])):
         if name == "debian" and options:
             continue  # dense standardised columns say nothing here
         store = work / "store"
         shutil.rmtree(store, ignore_errors=True)
-        run("import", store, "--edges", removals.find(folder, "edges.tsv"), "--features", features, "--columns", columns,
-            "--labels", work / "labels.npy", "--split", split, *options)
+        run("import", store, *sources, *options)
         exact = embedding(run, store, work, 29)
         norms = np.linalg.norm(exact, axis=1)
         figures = {}
