@@ -28,7 +28,7 @@ BuildReport import_to(const std::filesystem::path& store, const ImportOptions& o
                       std::uint64_t memory = std::uint64_t{64} << 20) {
   MemoryBudget budget(memory);
   WorkMeter nobody;
-  const BuildReport report = import_store(store, options, budget, nobody);
+  BuildReport report = import_store(store, options, budget, nobody);
   CHECK(budget.used() == 0);
   return report;
 }
