@@ -97,8 +97,9 @@ void fill_rows(const TileFill& fill, TileColumns columns, NodeRange rows, std::i
 /// Rows of level 0 in 16 bits, which hold what a fill that keeps to the scale gives.
 void fill_rows(const TileFill& fill, TileColumns columns, NodeRange rows, std::int16_t* out) {
   std::vector<std::int32_t> piece(kNarrowRows * columns.count);
-  for (NodeId first = rows.first; first < rows.last; first += kNarrowRows) {
-    const NodeRange some{first, static_cast<NodeId>(std::min<std::size_t>(rows.last, first + kNarrowRows))};
+  for (std::size_t first = rows.first; first < rows.last; first += kNarrowRows) {
+    const NodeRange some{static_cast<NodeId>(first),
+                         static_cast<NodeId>(std::min<std::size_t>(rows.last, first + kNarrowRows))};
     fill(columns, some, piece.data());
     const std::size_t values = some.size() * columns.count;
     for (std::size_t i = 0; i < values; ++i) *out++ = static_cast<std::int16_t>(piece[i]);

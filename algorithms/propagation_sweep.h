@@ -59,7 +59,7 @@ using LevelSink = std::function<void(int level, TileColumns columns, const SumRo
 [[nodiscard]] TilePlan plan_tiles(const BlockSource& source, const PropagationOptions& options,
                                   const MemoryBudget& budget);
 
-/// Computes S^1..S^L. The sums do not depend on threads, tiles, tokens or order.
+/// Computes S^1..S^L. The sums do not depend on threads or tiles.
 ///
 /// memory   reserved in `budget`: 4 (or 2) n width bytes a buffer, and the sweep's own (engine/sweep.h)
 /// throws   ResourceError (budget), UsageError (options), DataError and whatever fill, sink and decode throw

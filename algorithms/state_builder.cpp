@@ -131,9 +131,10 @@ SweepResult build_state(const std::filesystem::path& store, const Contents& cont
   PropagationOptions options = options_of(job);
   const std::size_t levels = job.last_level - job.first_level + std::size_t{1};
   const auto mask = [&](std::size_t index) { return job.wanted.empty() ? nullptr : &job.wanted[index]; };
-  std::uint64_t bytes = 0;
-  for (std::size_t index = 0; index < levels; ++index)
-    bytes += std::uint64_t{mask(index) != nullptr ? mask(index)->size() : nodes} * job.columns * sizeof(std::int32_t);
+  const auto rows_of = [&](std::size_t index) { return mask(index) != nullptr ? mask(index)->size() : nodes; };
+  SpoolShare share;
+  for (std::size_t index = 0; index < levels; ++index) share.all_rows += rows_of(index);
+  const std::uint64_t bytes = share.all_rows * job.columns * sizeof(std::int32_t);
   WriteBuffers buffers(bytes, budget);
   const TilePlan plan = plan_tiles(block_source(contents.graph()), options, budget);
   std::optional<ScatteredWriter> spool;
@@ -142,13 +143,12 @@ SweepResult build_state(const std::filesystem::path& store, const Contents& cont
   if (!spool) options.spare = [&](HugeBuffer memory) { buffers.add(std::move(memory)); };
   std::vector<std::unique_ptr<LevelImage>> images;
   std::vector<std::unique_ptr<TileSpool>> tiles;
-  std::uint64_t spooled = 0;
   for (std::size_t index = 0; index < levels; ++index) {
     const auto level = static_cast<std::uint32_t>(job.first_level + index);
     images.push_back(std::make_unique<LevelImage>(store, level, job.columns, nodes, mask(index), buffers.queue()));
     if (!spool) continue;
-    tiles.push_back(std::make_unique<TileSpool>(*spool, spooled, job.columns, plan.width, nodes, mask(index)));
-    spooled += tiles.back()->bytes();
+    tiles.push_back(std::make_unique<TileSpool>(*spool, share, job.columns, plan.width, nodes, mask(index)));
+    share.rows_before += rows_of(index);
   }
   const LevelSink sink = [&](int level, TileColumns columns, const SumRows& rows) {
     const auto index = static_cast<std::size_t>(level - 1);

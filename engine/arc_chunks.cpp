@@ -11,8 +11,6 @@ constexpr std::size_t kKeyBytes = sizeof(std::uint64_t);
 // Chunks lie a cache line more than their length apart: open chunks fill at about the same pace, and their ends would
 // otherwise compete for the same sets of the caches.
 constexpr std::size_t kStaggerKeys = 64 / kKeyBytes;
-// Smallest width of buckets: an open chunk for fewer nodes would cost a small graph more memory than its arcs.
-constexpr std::uint8_t kMinLog2Width = 13;
 }  // namespace
 
 ChunkStore::ChunkStore(std::filesystem::path temp_dir, std::size_t bytes, std::size_t chunk_arcs,
@@ -70,7 +68,7 @@ void ChunkStore::will_need(const ArcChunk& chunk) const noexcept {
 }
 
 ArcDistributor::ArcDistributor(ChunkStore& store, std::size_t most_buckets, std::uint64_t nodes)
-    : store_(store), log2_width_(kMinLog2Width), tails_(most_buckets) {
+    : store_(store), log2_width_(kMinBucketLog2), tails_(most_buckets) {
   if (nodes > 0) widen_for(static_cast<NodeId>(nodes - 1));
 }
 

@@ -20,6 +20,9 @@
 
 namespace unweave {
 
+/// Logarithm of the fewest nodes a bucket has: an open chunk for less would cost a small graph more memory than its arcs.
+inline constexpr std::uint8_t kMinBucketLog2 = 13;
+
 [[nodiscard]] constexpr std::uint64_t arc_key(std::uint64_t u, NodeId v) noexcept {
   return u << 32 | v;
 }

@@ -53,6 +53,7 @@ SortedArcs::SortedArcs(std::unique_ptr<ChunkStore> store, std::vector<ArcChunk> 
     : store_(std::move(store)),
       chunks_(std::move(chunks)),
       counts_(counts),
+      log2_width_(kMinBucketLog2),
       capacity_(std::max<std::uint64_t>(sort_bytes / bytes_per_arc(), store_->chunk_arcs())),
       budget_(std::numeric_limits<std::uint64_t>::max()) {
   for (const ArcChunk& chunk : chunks_) log2_width_ = std::max(log2_width_, chunk.log2_width);

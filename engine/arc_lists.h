@@ -74,8 +74,8 @@ class SortedArcs {
   std::unique_ptr<ChunkStore> store_;
   std::vector<ArcChunk> chunks_;  // by bucket
   ArcCounts counts_;
-  std::uint8_t log2_width_ = 0;  // of the widest bucket; all others nest
-  std::uint64_t capacity_;       // arcs that a range may have, unless one block has more
+  std::uint8_t log2_width_;  // of the widest bucket; all others nest
+  std::uint64_t capacity_;   // arcs that a range may have, unless one block has more
 
   NodeId nodes_ = 0;
   std::uint64_t planned_to_ = 0;  // node

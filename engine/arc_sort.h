@@ -2,7 +2,8 @@
 //
 // Arcs are not sorted as they come but distributed to buckets of consecutive sources (arc_chunks.h), in memory as far as
 // it goes and then in a nameless temporary file; afterwards bucket after bucket is sorted alone, on all threads, into
-// adjacency lists (arc_lists.h). So each arc is written and read at most once.
+// adjacency lists (arc_lists.h). So each arc is written at most once, and read once unless its bucket holds more arcs than
+// fit in memory.
 #pragma once
 
 #include <condition_variable>

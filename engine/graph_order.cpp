@@ -15,6 +15,7 @@ namespace unweave {
 namespace {
 
 constexpr std::size_t kBlocksAnItem = 256;
+constexpr std::size_t kEdgesAtATime = std::size_t{1} << 16;
 
 std::vector<NodeId> degree_order(const Graph& graph, MemoryBudget& budget) {
   const Reservation memory = budget.reserve(std::uint64_t{graph.num_nodes()} * 12, "nodes by degree");
@@ -66,12 +67,15 @@ std::vector<FileEntry> build_reordered_shards(const std::filesystem::path& store
           for (std::uint32_t i = 0; i < block.nodes; ++i)
             for (std::uint32_t k = 0; k < block.counts[i]; ++k, ++target)
               if (*target > block.first + i) piece.edges.push_back({positions[block.first + i], positions[*target]});
+          // Where hubs come first, a piece would hold a good part of the graph.
+          if (piece.edges.size() < kEdgesAtATime && b + 1 < piece.last_block) continue;
+          sorter.add(piece.edges);
+          piece.edges.clear();
         }
-        sorter.add(piece.edges);
       },
       [&](const EdgePiece& piece) { meter.advance((piece.last_block - piece.first_block) * kBlockNodes); });
   const std::unique_ptr<SortedArcs> arcs = sorter.finish();
-  return build_shards(store, graph.num_nodes(), *arcs, meter).files;
+  return build_shards(store, graph.num_nodes(), *arcs, budget, meter).files;
 }
 
 }  // namespace unweave

@@ -61,9 +61,8 @@ PartitionImage& LevelImage::at(std::size_t span) {
   std::vector<std::uint64_t> members;
   if (wanted_ != nullptr) {
     members.resize((std::size_t{range.size()} + 63) / 64);
-    for (NodeId node = range.first; node < range.last; node += kBlockNodes)
-      members[(node - range.first) / 64] |= std::uint64_t{wanted_->block_bits(node / kBlockNodes)}
-                                            << ((node - range.first) % 64);
+    for (std::size_t local = 0; local < range.size(); local += kBlockNodes)
+      members[local / 64] |= std::uint64_t{wanted_->block_bits((range.first + local) / kBlockNodes)} << (local % 64);
   }
   partitions_[span] = std::make_unique<PartitionImage>(store_, level_, range, columns_, std::move(members), queue_);
   return *partitions_[span];

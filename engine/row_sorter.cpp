@@ -27,6 +27,12 @@ RowSorter::RowSorter(std::filesystem::path temp_dir, NodeId keys, std::uint64_t 
 void RowSorter::add(NodeId key, Words row) {
   Bucket& bucket = buckets_[key / bucket_keys_];
   const std::size_t words = kHeadWords + row.size();
+  if (words > buffer_words_) {  // a buffer that grew for it would keep the room
+    std::vector<std::uint32_t> alone{key, static_cast<std::uint32_t>(row.size())};
+    alone.insert(alone.end(), row.begin(), row.end());
+    spill(bucket, alone);
+    return;
+  }
   if (bucket.buffer.size() + words > buffer_words_ && !bucket.buffer.empty()) {
     spill(bucket, bucket.buffer);
     bucket.buffer.clear();

@@ -18,8 +18,8 @@ struct BuiltShards {
 
 /// Writes the shards of a graph of `nodes` nodes from its arcs, all of whose ids are below `nodes`. Reading, sorting and
 /// encoding run on all threads, only shards are put together in order; the bytes do not depend on the number of threads.
-/// Holds the encoded blocks of one shard besides what `arcs` holds. Throws DataError, ResourceError.
+/// Charges what it holds besides `arcs` to the budget. Throws DataError, ResourceError.
 [[nodiscard]] BuiltShards build_shards(const std::filesystem::path& store, NodeId nodes, SortedArcs& arcs,
-                                       WorkMeter& meter);
+                                       MemoryBudget& budget, WorkMeter& meter);
 
 }  // namespace unweave

@@ -2,21 +2,31 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <fstream>
+#include <iterator>
 #include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "storage/error.h"
 #include "storage/file.h"
+#include "storage/spool_file.h"
 
 namespace unweave {
 namespace {
 
 constexpr const char* kLockName = "lock";
 constexpr const char* kUnfinishedName = "unfinished";
+/// What that file says, so that a user's own of this name is not taken for ours.
+constexpr std::string_view kMark = "A store of unweave is being built here.\n";
 /// Folders whose files a manifest names one by one.
 constexpr const char* kFolders[] = {"graph", "features", "labels", "splits", "state", "journal"};
 
@@ -31,26 +41,65 @@ std::set<std::string> named_files(const Manifest& manifest) {
   throw UsageError(store.string() + ": exists and is not an empty folder; name a new folder");
 }
 
-bool is_empty_but_for_lock(const std::filesystem::path& store) {
+std::string new_manifest_name() {
+  return std::string(kManifestName) + ".new";
+}
+
+/// Whether a store in the making has an entry of this name in its folder, besides its mark and its lock.
+bool is_of_building(const std::string& name) {
+  return name == new_manifest_name() || name.starts_with(SpoolFile::kPrefix) ||
+         std::find(std::begin(kFolders), std::end(kFolders), name) != std::end(kFolders);
+}
+
+/// Nothing, or what a process leaves that is killed before it has marked the folder as its own.
+bool holds_nothing(const std::filesystem::path& store) {
   std::error_code error;
-  for (const auto& item : std::filesystem::directory_iterator(store, error))
-    if (item.path().filename() != kLockName || !std::filesystem::is_empty(item.path(), error)) return false;
+  for (const auto& item : std::filesystem::directory_iterator(store, error)) {
+    const std::filesystem::path name = item.path().filename();
+    if (name != kLockName && name != kUnfinishedName) return false;
+    if (!item.is_regular_file(error) || item.file_size(error) != 0) return false;
+  }
   return !error;
 }
 
-/// Whether a process that was building a store here was killed, or is at work.
+/// Whether a process that was building a store here was killed, or is at work: its mark is there, and nothing else that
+/// a user might miss.
 bool is_unfinished(const std::filesystem::path& store) {
-  std::error_code ignored;
-  return std::filesystem::exists(store / kUnfinishedName, ignored) &&
-         !std::filesystem::exists(store / kManifestName, ignored);
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(store / kUnfinishedName, error)) return false;
+  std::string mark(kMark.size() + 1, ' ');
+  std::ifstream in(store / kUnfinishedName);
+  in.read(mark.data(), static_cast<std::streamsize>(mark.size()));
+  mark.resize(static_cast<std::size_t>(in.gcount()));
+  if (mark != kMark) return false;
+  for (const auto& item : std::filesystem::directory_iterator(store, error)) {
+    const std::string name = item.path().filename().string();
+    if (name != kLockName && name != kUnfinishedName && !is_of_building(name)) return false;
+  }
+  return !error;
 }
 
-/// Removes what building puts into a store, and nothing else.
-void remove_unfinished(const std::filesystem::path& store) {
+void remove_mark(const std::filesystem::path& store) {
   std::error_code ignored;
-  for (const char* folder : kFolders) std::filesystem::remove_all(store / folder, ignored);
-  std::filesystem::remove(store / (std::string(kManifestName) + ".new"), ignored);
   std::filesystem::remove(store / kUnfinishedName, ignored);
+}
+
+/// Removes what building puts into a store.
+void remove_building(const std::filesystem::path& store) {
+  std::error_code ignored;
+  std::vector<std::filesystem::path> entries;
+  for (const auto& item : std::filesystem::directory_iterator(store, ignored))
+    if (is_of_building(item.path().filename().string())) entries.push_back(item.path());
+  for (const auto& entry : entries) std::filesystem::remove_all(entry, ignored);
+  remove_mark(store);  // last: what a kill leaves until then is known as ours
+}
+
+/// Whether the lock is still the file of its name: whoever gives up a folder removes it.
+bool is_current(int lock, const std::filesystem::path& path) {
+  struct stat held {};
+  struct stat named {};
+  return ::fstat(lock, &held) == 0 && ::stat(path.c_str(), &named) == 0 && held.st_ino == named.st_ino &&
+         held.st_dev == named.st_dev;
 }
 
 }  // namespace
@@ -58,12 +107,11 @@ void remove_unfinished(const std::filesystem::path& store) {
 WriterLock::WriterLock(const std::filesystem::path& store)
     : descriptor_(::open((store / kLockName).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
   if (descriptor_ < 0) throw_system_error("open", store / kLockName, errno);
-  if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
-    const int error = errno;
-    ::close(descriptor_);
-    if (error != EWOULDBLOCK) throw_system_error("lock", store / kLockName, error);
-    throw ResourceError(store.string() + ": another process is writing this store; wait until it ends");
-  }
+  const int error = ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 ? errno : 0;
+  if (error == 0 && is_current(descriptor_, store / kLockName)) return;
+  ::close(descriptor_);
+  if (error != 0 && error != EWOULDBLOCK) throw_system_error("lock", store / kLockName, error);
+  throw ResourceError(store.string() + ": another process is writing this store; wait until it ends");
 }
 
 WriterLock::WriterLock(WriterLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
@@ -83,19 +131,27 @@ void create_store_folder(const std::filesystem::path& store) {
 }
 
 WriterLock start_building(const std::filesystem::path& store) {
-  if (!is_unfinished(store) && !is_empty_but_for_lock(store)) create_store_folder(store);
+  if (!is_unfinished(store) && !holds_nothing(store)) create_store_folder(store);
   WriterLock lock(store);
-  if (is_unfinished(store)) remove_unfinished(store);
+  if (is_unfinished(store)) remove_building(store);
   // Somebody may have finished since, and a user's own files are not ours to remove.
-  if (!is_empty_but_for_lock(store)) refuse_folder(store);
-  (void)File::create(store / kUnfinishedName);
+  if (!holds_nothing(store)) refuse_folder(store);
+  remove_mark(store);
+  const File mark = File::create(store / kUnfinishedName);
+  mark.write_at(0, std::as_bytes(std::span(kMark)));
+  mark.sync();
   sync_directory(store);
   return lock;
 }
 
-void end_building(const std::filesystem::path& store) {
+void abandon_building(const std::filesystem::path& store) {
+  remove_building(store);
   std::error_code ignored;
-  std::filesystem::remove(store / kUnfinishedName, ignored);
+  std::filesystem::remove(store / kLockName, ignored);
+}
+
+void end_building(const std::filesystem::path& store) {
+  remove_mark(store);
 }
 
 void commit_generation(const std::filesystem::path& store, const Manifest& before, const Manifest& after) {
@@ -114,7 +170,7 @@ void commit_generation(const std::filesystem::path& store, const Manifest& befor
 void remove_strays(const std::filesystem::path& store, const Manifest& manifest) {
   const std::set<std::string> names = named_files(manifest);
   std::error_code ignored;
-  std::filesystem::remove(store / (std::string(kManifestName) + ".new"), ignored);
+  std::filesystem::remove(store / new_manifest_name(), ignored);
   end_building(store);
   for (const char* folder : kFolders) {
     std::error_code missing;

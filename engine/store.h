@@ -26,6 +26,8 @@ void create_store_folder(const std::filesystem::path& store);
 /// killed process leaves there is recognised and removed by the next start_building(). Throws UsageError when `store`
 /// exists and holds anything else, ResourceError when another process builds it.
 [[nodiscard]] WriterLock start_building(const std::filesystem::path& store);
+/// Removes what was built so far; the caller still holds the lock, which nobody can take from now on.
+void abandon_building(const std::filesystem::path& store);
 /// Removes the mark of a store whose manifest is durable.
 void end_building(const std::filesystem::path& store);
 

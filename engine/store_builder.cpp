@@ -10,9 +10,8 @@ StoreBuilder::StoreBuilder(std::filesystem::path store)
 
 StoreBuilder::~StoreBuilder() {
   if (committed_) return;
+  abandon_building(store_);
   std::error_code ignored;
-  for (const auto& item : std::filesystem::directory_iterator(store_, ignored))
-    std::filesystem::remove_all(item.path(), ignored);
   if (made_folder_) std::filesystem::remove(store_, ignored);
 }
 

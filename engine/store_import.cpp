@@ -204,7 +204,7 @@ class Import {
     }
     manifest.nodes = nodes_.value();
     meter_.start("graph", nodes_.value(), "nodes");
-    BuiltShards built = build_shards(folder, nodes_.value(), *arcs, meter_);
+    BuiltShards built = build_shards(folder, nodes_.value(), *arcs, budget_, meter_);
     manifest.shards = std::move(built.files);
     manifest.edges = built.arcs / 2;
     return arcs->counts_with(built.arcs);

@@ -31,16 +31,16 @@ struct ImportOptions {
   std::optional<std::uint64_t> classes;
   std::optional<InputFile> train, valid, test;  ///< only with labels
   bool standardize = false;
-  std::string order = "none";                             ///< of nodes inside the store, node_orders.h
+  std::string order = "none";                             ///< of nodes inside the store, graph_order.h
   std::optional<StatedCount> stated_nodes, stated_edges;  ///< what files beside the data say, which must agree
   bool two_row_edges = false;                             ///< as EdgeOptions::two_rows
   EmptyLine empty_label = EmptyLine::kMistake;
 };
 
-/// Builds a store in the folder `store`, which is missing or empty. Nodes: as declared or stated, else rows of the
-/// features, else of the labels, else what a Matrix Market header says, else the largest id + 1. Classes: as declared,
-/// else the largest label + 1. Equal contents give equal files, whatever the order of the edges, the budget and the
-/// threads.
+/// Builds a store in the folder `store`, which is missing, empty or what a killed import left. Nodes: as declared or
+/// stated, else rows of the features, else of the labels, else what a Matrix Market header says, else the largest id + 1.
+/// Classes: as declared, else the largest label + 1. Equal contents give equal files, whatever the order of the edges, the
+/// budget and the threads.
 ///
 /// No step holds the edges: they are sorted in a part of the budget and temporary files inside `store`. Under an order
 /// the graph is built twice: by ids, for the order to be computed from it, then by positions.

@@ -87,7 +87,9 @@ class LevelSweep {
     // Far enough ahead for a disk, near enough that what was read is still there.
     if (source_.read_ahead && item % kReadRanges == 0) {
       const std::size_t from = (item + kReadRanges) * kSweepRangeBlocks;
-      source_.read_ahead(item == 0 ? 0 : from, from + kReadRanges * kSweepRangeBlocks);
+      const std::size_t to = std::min(source_.num_blocks, from + kReadRanges * kSweepRangeBlocks);
+      const std::size_t first = next_wanted(item == 0 ? 0 : from, to);
+      if (first < to) source_.read_ahead(first, to);
     }
     // One block is decoded ahead, so that the gather can fetch its first rows while it sums the last of the block before.
     std::size_t current = next_wanted(item * kSweepRangeBlocks, last_block(item));
@@ -214,7 +216,7 @@ void sweep_tile(const BlockSource& source, const SweepTile<T>& tile, const RowMa
 std::uint64_t sweep_worker_bytes(const BlockSource& source, std::size_t width) {
   const std::uint64_t rows = group_blocks(width) * kBlockNodes;
   return rows * (width * (sizeof(std::int32_t) + sizeof(std::int64_t)) + sizeof(NodeId) + sizeof(std::uint32_t)) +
-         2 * source.max_decoded_bytes;
+         4 * source.max_decoded_bytes;  // two blocks, and the lists of their wanted nodes side by side
 }
 
 void sweep_level(const BlockSource& source, const SweepLevel& level, MemoryBudget& budget, const SumSink& sink) {

@@ -55,10 +55,10 @@ ScatteredWriter make_spool(const std::filesystem::path& store, std::uint64_t byt
   return spool;
 }
 
-TileSpool::TileSpool(ScatteredWriter& spool, std::uint64_t begin, std::size_t columns, std::size_t tile_width,
+TileSpool::TileSpool(ScatteredWriter& spool, SpoolShare share, std::size_t columns, std::size_t tile_width,
                      NodeId nodes, const RowMask* wanted)
     : spool_(spool),
-      begin_(begin),
+      share_(share),
       columns_(columns),
       tile_width_(tile_width),
       nodes_(nodes),
@@ -82,8 +82,7 @@ std::uint64_t TileSpool::rank_of_block(std::size_t block) const {
 }
 
 void TileSpool::put(std::size_t first_column, const SumRows& rows) {
-  const std::uint64_t values = rows_ * first_column + rank_of_block(rows.block) * rows.width;
-  spool_.put(begin_ + values * sizeof(std::int32_t),
+  spool_.put(tile_begin(first_column) + rank_of_block(rows.block) * rows.width * sizeof(std::int32_t),
              std::as_bytes(std::span(rows.sums, rows.nodes.size() * rows.width)));
   if (rows.wide_nodes.empty()) return;
   const std::scoped_lock lock(mutex_);
@@ -107,7 +106,8 @@ void TileSpool::assemble(LevelImage& image, MemoryBudget& budget) const {
       assemble_range(range, buffers, image);
     }
   });
-  spool_.file().give_back(begin_, bytes());
+  for (std::size_t column = 0; column < columns_; column += tile_width_)
+    spool_.file().give_back(tile_begin(column), rows_ * width_of(column) * sizeof(std::int32_t));
 }
 
 void TileSpool::assemble_range(NodeRange range, Buffers& buffers, LevelImage& image) const {
@@ -119,8 +119,8 @@ void TileSpool::assemble_range(NodeRange range, Buffers& buffers, LevelImage& im
   if (count == 0) return;
   const std::span<const NodeId> ids(buffers.ids.data(), count);
   for (std::size_t column = 0; column < columns_; column += tile_width_) {
-    const std::size_t width = std::min(tile_width_, columns_ - column);
-    const std::uint64_t begin = begin_ + (rows_ * column + first * width) * sizeof(std::int32_t);
+    const std::size_t width = width_of(column);
+    const std::uint64_t begin = tile_begin(column) + first * width * sizeof(std::int32_t);
     const std::uint64_t end = begin + count * width * sizeof(std::int32_t);
     const std::uint64_t from = begin / kBlock * kBlock;
     // Past the page cache whole blocks are read; the file may end within the last one.

@@ -1,6 +1,7 @@
 // engine/tile_spool.h - the sums of one level, column tile after column tile, on disk until the rows can be put together.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -19,14 +20,19 @@ namespace unweave {
 /// A file in the store without a name: a crash leaves nothing behind.
 [[nodiscard]] ScatteredWriter make_spool(const std::filesystem::path& store, std::uint64_t bytes, WriteBehind& queue);
 
+/// Which of the rows of all levels are those of one. Tiles lie one after the other, in each the levels one after the other:
+/// in the order in which a sweep makes them, so that what it has begun to write is soon complete.
+struct SpoolShare {
+  std::uint64_t all_rows = 0;     ///< of all levels
+  std::uint64_t rows_before = 0;  ///< of the levels before
+};
+
 class TileSpool {
  public:
-  /// The part of a spool from byte `begin` on for a level with `columns` columns, cut into tiles of `tile_width` (the last
-  /// one perhaps narrower). The spool and `wanted` (null: all rows) must outlive this object.
-  TileSpool(ScatteredWriter& spool, std::uint64_t begin, std::size_t columns, std::size_t tile_width, NodeId nodes,
+  /// One level's share of a spool for `columns` columns, cut into tiles of `tile_width` (the last one perhaps narrower).
+  /// The spool and `wanted` (null: all rows) must outlive this object.
+  TileSpool(ScatteredWriter& spool, SpoolShare share, std::size_t columns, std::size_t tile_width, NodeId nodes,
             const RowMask* wanted);
-  /// Bytes of the spool that this level takes.
-  [[nodiscard]] std::uint64_t bytes() const noexcept { return rows_ * columns_ * sizeof(std::int32_t); }
 
   /// The columns from `first_column` on of rows, as a sweep hands them over: from any thread.
   void put(std::size_t first_column, const SumRows& rows);
@@ -36,12 +42,19 @@ class TileSpool {
 
  private:
   struct Buffers;
+  [[nodiscard]] std::size_t width_of(std::size_t first_column) const {
+    return std::min(tile_width_, columns_ - first_column);
+  }
+  /// The byte of the spool where a tile of this level begins.
+  [[nodiscard]] std::uint64_t tile_begin(std::size_t first_column) const {
+    return (share_.all_rows * first_column + share_.rows_before * width_of(first_column)) * sizeof(std::int32_t);
+  }
   /// Rows of the level before a block of 32 nodes.
   [[nodiscard]] std::uint64_t rank_of_block(std::size_t block) const;
   void assemble_range(NodeRange range, Buffers& buffers, LevelImage& image) const;
 
   ScatteredWriter& spool_;
-  std::uint64_t begin_;
+  SpoolShare share_;
   std::size_t columns_;
   std::size_t tile_width_;
   NodeId nodes_;

@@ -328,12 +328,11 @@ bool unpack_group(std::span<const std::byte> bytes, std::size_t& at, std::size_t
   if (at >= bytes.size()) return false;
   const unsigned shape = std::to_integer<unsigned>(bytes[at++]);
   const std::span<const std::byte> run = bytes.subspan(at);
-  if (!skip_group(bytes, at, size, shape)) return false;
   const unsigned low = shape & ~kPatched;
+  if (!skip_group(bytes, at, size, low)) return false;
   GroupValues group{};
   for (std::size_t i = 0; i < size; ++i) group[i] = unpack_one(run, low, i);
-  std::size_t patch_at = packed_bytes(size, low);
-  if ((shape & kPatched) != 0 && !apply_patch(run, patch_at, low, group)) return false;
+  if ((shape & kPatched) != 0 && !apply_patch(bytes, at, low, group)) return false;
   std::copy_n(group.begin(), size, values);
   return true;
 }

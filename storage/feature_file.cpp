@@ -4,17 +4,12 @@
 #include <cmath>
 #include <cstring>
 #include <string>
-#include <string_view>
 
 #include "storage/error.h"
+#include "storage/store_layout.h"
 
 namespace unweave {
 namespace {
-
-std::string stem_of(NodeId first) {
-  const std::string digits = std::to_string(first);
-  return std::string(10 - digits.size(), '0') + digits;
-}
 
 /// Rows may exceed norm 1 by the rounding of the sum alone.
 constexpr double kNormSlack = 1 + 1e-9;
@@ -22,8 +17,8 @@ constexpr double kNormSlack = 1 + 1e-9;
 }  // namespace
 
 SealedWriter start_feature_file(const std::filesystem::path& store, NodeRange range, bool sparse) {
-  const std::string_view kind = sparse ? "sparse" : "dense";
-  return {store, "features", stem_of(range.first), kind, kind};
+  const std::string kind = sparse ? "sparse" : "dense";
+  return SealedWriter({store, "features", span_stem(range.first), kind, kind});
 }
 
 FileEntry write_dense_features(const std::filesystem::path& store, NodeRange range, std::uint32_t columns,
@@ -119,10 +114,17 @@ void FeatureFile::read_sparse(NodeRange local, std::uint32_t first_column, std::
   for (NodeId row = local.first; row < local.last; ++row) {
     const auto* first = column_ids_.data() + offsets_[row];
     const auto* last = column_ids_.data() + offsets_[row + 1];
-    for (const auto* it = std::lower_bound(first, last, first_column); it != last && *it < first_column + width; ++it)
+    for (const auto* it = std::lower_bound(first, last, first_column); it != last && *it < first_column + width; ++it) {
+      // Not so only where the columns of a row are out of order.
+      if (*it < first_column) fail_column(static_cast<std::uint64_t>(it - column_ids_.data()));
       out[std::size_t{row - local.first} * width + (*it - first_column)] =
           values[static_cast<std::size_t>(it - column_ids_.data()) - begin];
+    }
   }
+}
+
+void FeatureFile::fail_column(std::uint64_t index) const {
+  file_.fail(8 * (std::uint64_t{range_.size()} + 1) + 4 * index, "column out of range or out of order");
 }
 
 void FeatureFile::verify() const {
@@ -130,8 +132,7 @@ void FeatureFile::verify() const {
   if (sparse_) {
     for (NodeId row = 0; row < range_.size(); ++row)
       for (std::uint64_t i = offsets_[row]; i < offsets_[row + 1]; ++i)
-        if (column_ids_[i] >= columns_ || (i > offsets_[row] && column_ids_[i] <= column_ids_[i - 1]))
-          file_.fail(8 * (std::uint64_t{range_.size()} + 1) + 4 * i, "column out of range or out of order");
+        if (column_ids_[i] >= columns_ || (i > offsets_[row] && column_ids_[i] <= column_ids_[i - 1])) fail_column(i);
   }
   std::vector<float> values(columns_);
   for (NodeId node = range_.first; node < range_.last; ++node) {

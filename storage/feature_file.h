@@ -50,6 +50,8 @@ class FeatureFile {
  private:
   void read_dense(NodeRange local, std::uint32_t first_column, std::uint32_t width, float* out) const;
   void read_sparse(NodeRange local, std::uint32_t first_column, std::uint32_t width, float* out) const;
+  [[noreturn]] void fail_column(std::uint64_t index) const;
+
   SealedFile file_;
   NodeRange range_;
   std::uint32_t columns_;

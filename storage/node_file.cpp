@@ -5,7 +5,7 @@
 namespace unweave {
 
 FileEntry write_labels(const std::filesystem::path& store, std::span<const std::int32_t> labels) {
-  SealedWriter writer(store, "labels", "labels", "labels", "labels");
+  SealedWriter writer({store, "labels", "labels", "labels", "labels"});
   writer.append_values(labels);
   return writer.finish({labels.size()});
 }
@@ -22,7 +22,7 @@ std::vector<std::int32_t> read_labels(const std::filesystem::path& store, const 
 }
 
 FileEntry write_ids(const std::filesystem::path& store, std::string_view name, std::span<const NodeId> ids) {
-  SealedWriter writer(store, "splits", name, "ids", "ids");
+  SealedWriter writer({store, "splits", std::string(name), "ids", "ids"});
   writer.append_values(ids);
   return writer.finish({ids.size()});
 }

@@ -9,7 +9,7 @@ namespace unweave {
 FileEntry write_order(const std::filesystem::path& store, std::span<const NodeId> positions) {
   std::vector<NodeId> users(positions.size());
   for (std::size_t user = 0; user < positions.size(); ++user) users[positions[user]] = static_cast<NodeId>(user);
-  SealedWriter writer(store, "graph", "order", "order", "order");
+  SealedWriter writer({store, "graph", "order", "order", "order"});
   writer.append_values(positions);
   writer.append_values(std::span<const NodeId>(users));
   return writer.finish({positions.size()});

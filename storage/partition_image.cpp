@@ -55,6 +55,9 @@ void PartitionImage::finish() {
   image_.put(nodes_end + zeros.size(), std::as_bytes(std::span(rows)));
   image_.finish(layout_.bytes(nodes.size()),
                 {level_, layout_.range.first, layout_.range.size(), layout_.rows, layout_.columns, nodes.size()});
+  // All images of a level wait for publish().
+  std::vector<std::uint64_t>().swap(members_);
+  ranks_ = MemberRanks();
 }
 
 }  // namespace unweave

@@ -48,7 +48,7 @@ void check_edges(const SealedFile& file, std::span<const Edge> edges, NodeId nod
 }  // namespace
 
 FileEntry write_changes(const std::filesystem::path& store, const Changes& changes) {
-  SealedWriter writer(store, "graph", "changes", "changes", "changes");
+  SealedWriter writer({store, "graph", "changes", "changes", "changes"});
   writer.append_values(std::span<const Edge>(changes.removed));
   writer.append_values(std::span<const Edge>(changes.inserted));
   writer.append_values(std::span<const NodeId>(changes.cleared));
@@ -71,7 +71,7 @@ Changes read_changes(const std::filesystem::path& store, const FileEntry& entry,
 }
 
 FileEntry write_run(const std::filesystem::path& store, std::uint32_t level, std::uint32_t columns, const Run& run) {
-  SealedWriter writer(store, "state", level_stem("run", level), "run", "run");
+  SealedWriter writer({store, "state", level_stem("run", level), "run", "run"});
   writer.append_values(std::span<const NodeId>(run.narrow_nodes));
   writer.append_values(std::span<const NodeId>(run.wide_nodes));
   writer.append_values(std::span<const NodeId>(run.dropped));
@@ -108,14 +108,14 @@ Run read_run(const std::filesystem::path& store, const FileEntry& entry, std::ui
 }
 
 FileEntry write_counts(const std::filesystem::path& store, std::uint32_t level, std::span<const std::uint32_t> counts) {
-  SealedWriter writer(store, "state", level_stem("counts", level), "counts", "counts");
+  SealedWriter writer({store, "state", level_stem("counts", level), "counts", "counts"});
   writer.append_values(counts);
   return writer.finish({level, counts.size()});
 }
 
 FileEntry write_stale(const std::filesystem::path& store, std::uint32_t level, std::uint32_t columns,
                       std::span<const StaleRow> rows) {
-  SealedWriter writer(store, "state", level_stem("stale", level), "stale", "stale");
+  SealedWriter writer({store, "state", level_stem("stale", level), "stale", "stale"});
   for (const StaleRow& row : rows) writer.append_values(std::span(&row.node, 1));
   for (const StaleRow& row : rows) writer.append_values(std::span(&row.width, 1));
   for (const StaleRow& row : rows) writer.append(row.values);

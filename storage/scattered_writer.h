@@ -28,9 +28,9 @@ class ScatteredWriter {
   void put(std::uint64_t offset, std::span<const std::byte> bytes);
   /// Hands what is left to the queue, after all puts. The file is complete when the queue is drained.
   void finish();
-  /// For reading, after the queue was drained: past the page cache (whole blocks of kAlignment) if is_direct().
+  /// For reading, after the queue was drained: whole blocks of WriteBehind::kAlignment, as it may be opened past the page
+  /// cache.
   [[nodiscard]] const File& file() const noexcept { return direct_ ? *direct_ : *buffered_; }
-  [[nodiscard]] bool is_direct() const noexcept { return direct_ != nullptr; }
 
  private:
   struct Segment {

@@ -80,14 +80,13 @@ SealedHeader seal(const SealedName& name, std::uint64_t payload_bytes, const Sea
 }
 
 void publish_sealed(const SealedName& name, const std::filesystem::path& temporary, const FileEntry& entry) {
-  if (::rename(temporary.c_str(), (name.store / entry.path).c_str()) != 0)
-    throw_system_error("rename", temporary, errno);
+  const std::filesystem::path target = name.store / entry.path;
+  std::error_code ignored;
+  if (std::filesystem::exists(target, ignored)) File::open_read(temporary).sync();
+  if (::rename(temporary.c_str(), target.c_str()) != 0) throw_system_error("rename", temporary, errno);
 }
 
-SealedWriter::SealedWriter(const std::filesystem::path& store, std::string_view folder, std::string_view stem,
-                           std::string_view extension, std::string_view kind)
-    : name_{store, std::string(folder), std::string(stem), std::string(extension), std::string(kind)},
-      out_(File::create(name_.make_temporary())) {
+SealedWriter::SealedWriter(SealedName name) : name_(std::move(name)), out_(File::create(name_.make_temporary())) {
   const Header room{};  // rewritten by finish()
   out_.append(raw(room, sizeof room));
 }

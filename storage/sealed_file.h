@@ -63,16 +63,15 @@ struct SealedHeader {
 [[nodiscard]] constexpr std::uint64_t sealed_table_offset(std::uint64_t payload_bytes) noexcept {
   return kSealedHeaderBytes + (payload_bytes + 7) / 8 * 8;
 }
-/// Gives a complete file its final name.
+/// Gives a complete file its final name. A file of that name has the same content and may be what a manifest counts on:
+/// it is replaced only by one that is as durable.
 void publish_sealed(const SealedName& name, const std::filesystem::path& temporary, const FileEntry& entry);
 
 /// Writes one sealed file front to back. Not for concurrent use. A writer that is destroyed before finish() removes its
 /// temporary file.
 class SealedWriter {
  public:
-  /// The parts of a SealedName.
-  SealedWriter(const std::filesystem::path& store, std::string_view folder, std::string_view stem,
-               std::string_view extension, std::string_view kind);
+  explicit SealedWriter(SealedName name);
   SealedWriter(SealedWriter&&) noexcept = default;
   SealedWriter& operator=(SealedWriter&&) noexcept = default;
   ~SealedWriter();

@@ -1,6 +1,7 @@
 #include "storage/shard.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <numeric>
 #include <string>
@@ -8,14 +9,10 @@
 
 #include "storage/bit_pack.h"
 #include "storage/error.h"
+#include "storage/store_layout.h"
 
 namespace unweave {
 namespace {
-
-std::string stem_of(NodeId first) {
-  std::string digits = std::to_string(first);
-  return std::string(10 - digits.size(), '0') + digits;
-}
 
 std::vector<std::byte> pack_counts(std::span<const std::uint32_t> counts) {
   std::vector<std::byte> packed;
@@ -47,7 +44,9 @@ void encode_lists(std::span<const std::uint32_t> counts, std::span<const NodeId>
   }
 }
 
-ShardWriter::ShardWriter(NodeRange range, NodeId graph_nodes) : range_(range), graph_nodes_(graph_nodes) {
+ShardWriter::ShardWriter(const std::filesystem::path& store, NodeRange range, NodeId graph_nodes,
+                         std::uint64_t memory_limit)
+    : store_(store), range_(range), graph_nodes_(graph_nodes), blocks_(store, memory_limit) {
   counts_.reserve(range.size());
 }
 
@@ -60,33 +59,33 @@ void ShardWriter::add(std::span<const NodeId> neighbours) {
 
 void ShardWriter::close_block() {
   const std::size_t first = (counts_.size() - 1) / kBlockNodes * kBlockNodes;
-  encode_block(std::span(counts_).subspan(first), pending_, blocks_);
+  block_.clear();
+  encode_block(std::span(counts_).subspan(first), pending_, block_);
   pending_.clear();
-  check_size();
-  offsets_.push_back(static_cast<std::uint32_t>(blocks_.size()));
+  append_blocks(block_, std::array{static_cast<std::uint32_t>(block_.size())});
 }
 
 void ShardWriter::append(const EncodedLists& lists) {
   counts_.insert(counts_.end(), lists.counts.begin(), lists.counts.end());
   for (const std::uint32_t count : lists.counts) arcs_ += count;
-  blocks_.insert(blocks_.end(), lists.bytes.begin(), lists.bytes.end());
-  check_size();
-  for (const std::uint32_t bytes : lists.block_bytes) offsets_.push_back(offsets_.back() + bytes);
+  append_blocks(lists.bytes, lists.block_bytes);
 }
 
-void ShardWriter::check_size() const {
+void ShardWriter::append_blocks(std::span<const std::byte> bytes, std::span<const std::uint32_t> sizes) {
+  blocks_.append(bytes);
   if (blocks_.size() > std::numeric_limits<std::uint32_t>::max())
     throw ResourceError("the shard of nodes " + std::to_string(range_.first) + " to " + std::to_string(range_.last) +
                         " exceeds 4 GiB of encoded arcs; this graph is too dense for the format");
+  for (const std::uint32_t size : sizes) offsets_.push_back(offsets_.back() + size);
 }
 
-FileEntry ShardWriter::finish(const std::filesystem::path& store) {
+FileEntry ShardWriter::finish() {
   if (offsets_.size() - 1 < (counts_.size() + kBlockNodes - 1) / kBlockNodes) close_block();
-  SealedWriter writer(store, "graph", stem_of(range_.first), "shard", "shard");
+  SealedWriter writer({store_, "graph", span_stem(range_.first), "shard", "shard"});
   const std::vector<std::byte> packed_counts = pack_counts(counts_);
   writer.append_values(std::span<const std::uint32_t>(offsets_));
   writer.append(packed_counts);
-  writer.append(blocks_);
+  blocks_.copy_to(writer, 0, blocks_.size());
   return writer.finish({range_.first, range_.size(), arcs_, graph_nodes_, packed_counts.size()});
 }
 

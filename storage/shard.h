@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "storage/gap_block.h"
+#include "storage/overflow_buffer.h"
 #include "storage/sealed_file.h"
 #include "storage/types.h"
 
@@ -31,24 +32,27 @@ void encode_lists(std::span<const std::uint32_t> counts, std::span<const NodeId>
 /// finish().
 class ShardWriter {
  public:
-  ShardWriter(NodeRange range, NodeId graph_nodes);
+  /// Holds at most `memory_limit` bytes of encoded lists in memory, the rest in a temporary file of the store.
+  ShardWriter(const std::filesystem::path& store, NodeRange range, NodeId graph_nodes, std::uint64_t memory_limit);
   /// The sorted neighbours of the next node, without itself.
   void add(std::span<const NodeId> neighbours);
   /// The lists of the next nodes. What came before, and all but the last of such pieces, fills whole blocks.
   void append(const EncodedLists& lists);
-  FileEntry finish(const std::filesystem::path& store);
+  FileEntry finish();
   [[nodiscard]] std::uint64_t arcs() const noexcept { return arcs_; }
 
  private:
   void close_block();
-  void check_size() const;
+  void append_blocks(std::span<const std::byte> bytes, std::span<const std::uint32_t> sizes);
+  std::filesystem::path store_;
   NodeRange range_;
   NodeId graph_nodes_;
   std::uint64_t arcs_ = 0;
   std::vector<std::uint32_t> counts_;
   std::vector<NodeId> pending_;
   std::vector<std::uint32_t> offsets_{0};
-  std::vector<std::byte> blocks_;
+  std::vector<std::byte> block_;  ///< the one being encoded
+  OverflowBuffer blocks_;
 };
 
 /// Read-only view of a shard, and its counts in memory: 4 bytes a node, to be charged by who opens it. Const members may

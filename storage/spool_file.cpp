@@ -17,10 +17,11 @@ namespace {
 constexpr std::size_t kMostBytesACall = std::size_t{1} << 30;  // Linux stops at 2 GiB
 }
 
-SpoolFile::SpoolFile(const std::filesystem::path& directory) : name_(directory / "unweave-spool-XXXXXX") {
+SpoolFile::SpoolFile(const std::filesystem::path& directory) : name_(directory / (std::string(kPrefix) + "XXXXXX")) {
   std::string pattern = name_.string();
   descriptor_ = ::mkostemp(pattern.data(), O_CLOEXEC);
   if (descriptor_ < 0) throw_system_error("create a temporary file", name_, errno);
+  name_ = pattern;
   ::unlink(pattern.c_str());
 }
 

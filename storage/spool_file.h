@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <string_view>
 
 namespace unweave {
 
@@ -12,7 +13,9 @@ namespace unweave {
 /// Errors: ResourceError (full disk), DataError (folder missing or not writable), naming the folder.
 class SpoolFile {
  public:
-  /// Creates the file in the folder `directory` and unlinks it at once, so that a crash leaves nothing behind.
+  static constexpr std::string_view kPrefix = "unweave-spool-";  ///< of its name
+
+  /// Creates the file in the folder `directory` and unlinks it at once, so that hardly a crash leaves anything behind.
   explicit SpoolFile(const std::filesystem::path& directory);
   ~SpoolFile();
   SpoolFile(SpoolFile&& other) noexcept;

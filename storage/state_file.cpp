@@ -6,21 +6,17 @@
 #include <string>
 
 #include "storage/error.h"
+#include "storage/store_layout.h"
 
 namespace unweave {
 namespace {
 
 constexpr std::size_t kRankWords = 8;
 
-std::string stem_of(std::uint32_t level, NodeId first) {
-  const std::string digits = std::to_string(first);
-  return "level" + std::to_string(level) + "-" + std::string(10 - digits.size(), '0') + digits;
-}
-
 }  // namespace
 
 SealedName state_name(const std::filesystem::path& store, std::uint32_t level, NodeId first) {
-  return {store, "state", stem_of(level, first), "sums", "state"};
+  return {store, "state", "level" + std::to_string(level) + "-" + span_stem(first), "sums", "state"};
 }
 
 MemberRanks::MemberRanks(std::span<const std::uint64_t> members) {
@@ -40,10 +36,7 @@ std::uint64_t MemberRanks::before(std::span<const std::uint64_t> members, NodeId
 
 StatePartitionWriter::StatePartitionWriter(const std::filesystem::path& store, std::uint32_t level, NodeRange range,
                                            std::uint32_t columns, std::span<const std::uint64_t> members)
-    : writer_(store, "state", stem_of(level, range.first), "sums", "state"),
-      level_(level),
-      range_(range),
-      columns_(columns) {
+    : writer_(state_name(store, level, range.first)), level_(level), range_(range), columns_(columns) {
   NodeId stored = 0;
   for (const std::uint64_t word : members) stored += static_cast<NodeId>(std::popcount(word));
   if (stored < range.size() && !members.empty()) writer_.append_values(members);

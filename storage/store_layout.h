@@ -2,6 +2,8 @@
 // equal contents give equal files whatever their history.
 #pragma once
 
+#include <string>
+
 #include "storage/types.h"
 
 namespace unweave {
@@ -26,6 +28,12 @@ inline constexpr NodeId kMaxSpans = 1024;
   const std::uint64_t first = index * span;
   const std::uint64_t last = first + span < nodes ? first + span : nodes;
   return {static_cast<NodeId>(first), static_cast<NodeId>(last)};
+}
+
+/// What the name of a span's file begins with: its first node in ten digits, so that names sort as nodes do.
+[[nodiscard]] inline std::string span_stem(NodeId first) {
+  const std::string digits = std::to_string(first);
+  return std::string(10 - digits.size(), '0') + digits;
 }
 
 }  // namespace unweave

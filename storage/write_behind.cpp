@@ -1,14 +1,21 @@
 #include "storage/write_behind.h"
 
 #include <cassert>
+#include <system_error>
 #include <utility>
+
+#include "storage/error.h"
 
 namespace unweave {
 
 WriteBehind::WriteBehind(std::span<std::byte> memory, std::size_t segment_bytes) : segment_bytes_(segment_bytes) {
   assert(segment_bytes % kAlignment == 0 && memory.size() >= segment_bytes);
   add(memory);
-  for (std::size_t i = 0; i < kThreads; ++i) threads_.emplace_back([this] { run(); });
+  try {
+    for (std::size_t i = 0; i < kThreads; ++i) threads_.emplace_back([this] { run(); });
+  } catch (const std::system_error&) {
+    if (threads_.empty()) throw ResourceError("the system gives no thread for writing files; end other programs");
+  }
 }
 
 WriteBehind::~WriteBehind() {

@@ -62,9 +62,9 @@ void write_directed_store(const std::filesystem::path& store, const InputFile& f
       targets.push_back(next->v);
     }
     encode_lists(counts, targets, encoded);
-    ShardWriter shard(range, manifest.nodes);
+    ShardWriter shard(store, range, manifest.nodes, encoded.bytes.size());
     shard.append(encoded);
-    manifest.shards.push_back(shard.finish(store));
+    manifest.shards.push_back(shard.finish());
   }
   write_manifest(store, manifest);
 }

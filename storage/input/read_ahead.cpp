@@ -6,9 +6,11 @@
 #include <cstring>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 
+#include "storage/error.h"
 #include "storage/input/raw_bytes.h"
 
 namespace unweave {
@@ -20,8 +22,13 @@ constexpr std::size_t kBufferBytes = std::size_t{512} << 10;
 /// Two buffers: the thread fills one while the other is emptied.
 class ReadAheadBytes final : public RawBytes {
  public:
-  explicit ReadAheadBytes(std::unique_ptr<RawBytes> source)
-      : source_(std::move(source)), thread_([this] { fill_buffers(); }) {}
+  explicit ReadAheadBytes(std::unique_ptr<RawBytes> source) : source_(std::move(source)) {
+    try {
+      thread_ = std::thread([this] { fill_buffers(); });
+    } catch (const std::system_error&) {
+      throw ResourceError("the system gives no thread for reading ahead; end other programs");
+    }
+  }
   ~ReadAheadBytes() override {
     {
       const std::scoped_lock lock(mutex_);

@@ -25,7 +25,7 @@ namespace {
 constexpr std::uint64_t kPlenty = std::uint64_t{1} << 30;
 
 /// A store of two spans, the second one not full, with a hub; a fiftieth of the rows is labelled.
-void make_store(const std::filesystem::path& path) {
+void make_store(const std::filesystem::path& path, std::uint32_t columns = 40) {
   testing::Sample sample;
   sample.nodes = 70'000;
   std::mt19937 random(4);
@@ -34,7 +34,7 @@ void make_store(const std::filesystem::path& path) {
     const auto v = i % 100 == 0 ? NodeId{5} : static_cast<NodeId>(random() % sample.nodes);
     if (u != v) sample.edges.insert({std::min(u, v), std::max(u, v)});
   }
-  testing::add_features(sample, 40, 3, 0.02);
+  testing::add_features(sample, columns, 3, 0.02);
   testing::build_store(path, sample);
 }
 
@@ -85,6 +85,16 @@ TEST_SUITE("slow") {
         }
       }
     }
+  }
+
+  TEST_CASE("many levels and tiles: what waits to be complete does not use up the buffers of writes") {
+    const testing::TempDir folder(testing::Where::disk);
+    make_store(folder / "s", 8);
+    const ThreadLimit limit(1);  // the fewest buffers
+    const PropagationSpec spec = testing::tiny_spec(60, true);
+    const Propagated got = propagated(folder / "s", spec, std::uint64_t{6} << 20);
+    CHECK(got.tiles > 1);
+    CHECK(got.files == propagated(folder / "s", spec, kPlenty).files);
   }
 
   TEST_CASE("too little memory for the buffers of writes is a clear error") {

@@ -257,10 +257,10 @@ TEST_SUITE("unit") {
     const std::vector<std::vector<NodeId>> lists{{1, 2}, {0, 3}, {3}, {1}};  // 0 -> 2 and 2 -> 3 have no reverse
     Manifest manifest;
     manifest.nodes = 4;
-    ShardWriter shard({0, 4}, 4);
+    ShardWriter shard(folder / "s", {0, 4}, 4, 1 << 20);
     for (const auto& list : lists) shard.add(list);
     manifest.edges = 3;
-    manifest.shards.push_back(shard.finish(folder / "s"));
+    manifest.shards.push_back(shard.finish());
     write_manifest(folder / "s", manifest);
     for (const auto sample : {std::optional<std::uint64_t>(0), std::optional<std::uint64_t>()}) {
       const VerifyReport report = verify(folder / "s", sample);
@@ -283,9 +283,9 @@ TEST_SUITE("unit") {
     Manifest manifest;
     manifest.nodes = 3;
     manifest.edges = 1;
-    ShardWriter shard({0, 3}, 3);
+    ShardWriter shard(folder / "arcs", {0, 3}, 3, 1 << 20);
     for (const std::vector<NodeId>& list : {std::vector<NodeId>{1}, {2}, {}}) shard.add(list);
-    manifest.shards.push_back(shard.finish(folder / "arcs"));
+    manifest.shards.push_back(shard.finish());
     write_manifest(folder / "arcs", manifest);
     rotate_order(folder / "arcs", 1);  // position p is user p - 1
     CHECK(mentions(verify(folder / "arcs"), "4 graph: arc 2 -> 0 has no reverse"));
@@ -304,7 +304,7 @@ TEST_SUITE("unit") {
   TEST_CASE("an order that is no permutation is refused") {
     const TempDir folder;
     testing::write_store(folder / "s", testing::path_of_three());
-    SealedWriter writer(folder / "s", "graph", "order", "order", "order");
+    SealedWriter writer({folder / "s", "graph", "order", "order", "order"});
     writer.append_values(std::span<const NodeId>(std::vector<NodeId>{1, 1, 0, 2, 0, 1}));
     const FileEntry entry = writer.finish({3});
     edit_manifest(folder / "s", [&](Manifest& manifest) {

@@ -56,6 +56,20 @@ InputFile edge_file(const std::filesystem::path& path, const std::vector<Edge>& 
   return {testing::write_file(path, text), {}};
 }
 
+/// The user's id at each position of a store of the graph.
+std::vector<NodeId> users_by_position(const testing::NamedGraph& graph, const std::string& order) {
+  const TempDir dir;
+  ImportOptions options;
+  options.edges = edge_file(dir / "edges.txt", graph.edges);
+  options.nodes = graph.nodes;
+  options.order = order;
+  import_to(dir / "s", options);
+  const Contents contents(dir / "s", read_manifest(dir / "s"));
+  std::vector<NodeId> users;
+  for (NodeId at = 0; at < graph.nodes; ++at) users.push_back(contents.order().user(at));
+  return users;
+}
+
 /// Edges, dense features, labels and two splits for a graph.
 ImportOptions full_input(const TempDir& dir, const testing::NamedGraph& graph, bool sparse) {
   ImportOptions options;
@@ -188,18 +202,11 @@ TEST_SUITE("unit") {
 
   TEST_CASE("by degree: descending, ties by id") {
     const testing::NamedGraph graph = testing::random_graph_with_hub(3000, 9000, 4);
-    const TempDir dir;
-    ImportOptions options;
-    options.edges = edge_file(dir / "edges.txt", graph.edges);
-    options.nodes = graph.nodes;
-    options.order = "degree";
-    import_to(dir / "s", options);
-    const Contents contents(dir / "s", read_manifest(dir / "s"));
     const std::vector<std::int64_t> degrees = testing::plain_degrees(graph);
     std::vector<NodeId> users(graph.nodes);
     std::iota(users.begin(), users.end(), 0U);
     std::stable_sort(users.begin(), users.end(), [&](NodeId a, NodeId b) { return degrees[a] > degrees[b]; });
-    for (NodeId at = 0; at < graph.nodes; ++at) CHECK(contents.order().user(at) == users[at]);
+    CHECK(users_by_position(graph, "degree") == users);
   }
 
   TEST_CASE("breadth-first: as a queue meets the nodes, with few and with many nodes a level") {
@@ -207,16 +214,7 @@ TEST_SUITE("unit") {
     graphs.push_back(testing::random_graph_with_hub(20'000, 30'000, 8));
     for (const testing::NamedGraph& graph : graphs) {
       CAPTURE(graph.name);
-      const TempDir dir;
-      ImportOptions options;
-      options.edges = edge_file(dir / "edges.txt", graph.edges);
-      options.nodes = graph.nodes;
-      options.order = "bfs";
-      import_to(dir / "s", options);
-      const Contents contents(dir / "s", read_manifest(dir / "s"));
-      std::vector<NodeId> found;
-      for (NodeId at = 0; at < graph.nodes; ++at) found.push_back(contents.order().user(at));
-      CHECK(found == queue_order(graph));
+      CHECK(users_by_position(graph, "bfs") == queue_order(graph));
     }
   }
 

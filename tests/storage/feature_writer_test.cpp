@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "storage/error.h"
 #include "support/input_files.h"
 #include "support/temp_dir.h"
 
@@ -67,6 +68,19 @@ TEST_SUITE("unit") {
       }
       CHECK(writer.finish() == expected);
     }
+  }
+
+  TEST_CASE("columns out of order, under checksums that agree, are refused where they are read") {
+    const testing::TempDir store;
+    SparseRows rows;
+    rows.offsets = {0, 3};
+    rows.columns = {20, 21, 3};
+    rows.values = {0.1F, 0.2F, 0.3F};
+    const FileEntry entry = write_sparse_features(store.path(), {0, 1}, 40, rows);
+    const FeatureFile file(store.path(), entry, {0, 1}, 40, true);
+    std::vector<float> out(16);
+    CHECK_THROWS_AS(file.read({0, 1}, 16, 16, out.data()), FormatError);
+    CHECK_THROWS_AS(file.verify(), FormatError);
   }
 }
 

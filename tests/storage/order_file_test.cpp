@@ -17,7 +17,7 @@ namespace {
 using testing::TempDir;
 
 FileEntry write_words(const std::filesystem::path& store, const std::vector<NodeId>& words, std::uint64_t nodes) {
-  SealedWriter writer(store, "graph", "order", "order", "order");
+  SealedWriter writer({store, "graph", "order", "order", "order"});
   writer.append_values(std::span<const NodeId>(words));
   return writer.finish({nodes});
 }

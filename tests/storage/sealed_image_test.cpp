@@ -68,7 +68,7 @@ TEST_SUITE("unit") {
         CAPTURE(longest);
         const auto bytes = random_bytes(size, 7);
         const testing::TempDir front, scattered(testing::Where::disk);  // where O_DIRECT is more likely to be taken
-        SealedWriter writer(front.path(), "f", "stem", "ext", "kind");
+        SealedWriter writer({front.path(), "f", "stem", "ext", "kind"});
         writer.append(bytes);
         const FileEntry expected = writer.finish(kParameters);
         // Room for every segment at once, so that even a random order cannot wait for itself.
@@ -98,7 +98,7 @@ TEST_SUITE("unit") {
     const std::size_t size = 3'000'000;
     const auto bytes = random_bytes(size, 8);
     const testing::TempDir front, scattered;
-    SealedWriter writer(front.path(), "f", "stem", "ext", "kind");
+    SealedWriter writer({front.path(), "f", "stem", "ext", "kind"});
     writer.append(bytes);
     const FileEntry expected = writer.finish(kParameters);
     const Memory memory(6);  // the first stays open for the header, a chunk takes four, its neighbours share one

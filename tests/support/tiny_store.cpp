@@ -52,11 +52,11 @@ Manifest write_store(const std::filesystem::path& path, const TinyStore& content
   manifest.sparse_features = contents.sparse;
   for (std::size_t span = 0; span < num_spans(contents.nodes); ++span) {
     const NodeRange range = span_range(contents.nodes, span);
-    ShardWriter shard(range, contents.nodes);
+    ShardWriter shard(path, range, contents.nodes, std::uint64_t{1} << 20);
     for (NodeId node = range.first; node < range.last; ++node)
       shard.add(std::vector<NodeId>(lists[node].begin(), lists[node].end()));
     manifest.edges += shard.arcs();
-    manifest.shards.push_back(shard.finish(path));
+    manifest.shards.push_back(shard.finish());
     if (contents.columns > 0) manifest.feature_files.push_back(write_features(path, contents, range));
   }
   manifest.edges /= 2;

@@ -48,15 +48,31 @@ TEST_SUITE("unit") {
     const std::filesystem::path mixed = dir / "mixed";
     leave_unfinished(mixed);
     testing::write_file(mixed / "thesis.txt", "mine");
+    const auto mixed_before = folder_bytes(mixed);
     const auto refused = run_process({"import", mixed.string(), "--edges", edges});
     CHECK(refused.code == 1);
     CHECK(refused.error.find("not an empty folder") != std::string::npos);
-    CHECK(std::filesystem::exists(mixed / "thesis.txt"));
+    CHECK(folder_bytes(mixed) == mixed_before);
+
+    const std::filesystem::path own = dir / "own";  // a user's project, which happens to have these names
+    std::filesystem::create_directories(own / "labels");
+    testing::write_file(own / "labels" / "mine.txt", "mine");
+    testing::write_file(own / "unfinished", "chapters 3 and 4\n");
+    const auto before = folder_bytes(own);
+    CHECK(run_process({"import", own.string(), "--edges", edges}).code == 1);
+    CHECK(folder_bytes(own) == before);
+
+    const std::filesystem::path spooled = dir / "spooled";  // killed between the making of a spool and its unlinking
+    leave_unfinished(spooled);
+    testing::write_file(spooled / "unweave-spool-a1b2c3", "arcs");
+    REQUIRE(run_process({"import", spooled.string(), "--edges", edges}).code == 0);
+    CHECK(folder_bytes(spooled) == expected);
 
     const std::filesystem::path locked = dir / "locked";  // killed between the lock and the mark
     {
       std::filesystem::create_directory(locked);
       testing::write_file(locked / "lock", "");
+      testing::write_file(locked / "unfinished", "");
     }
     REQUIRE(run_process({"import", locked.string(), "--edges", edges}).code == 0);
     CHECK(folder_bytes(locked) == expected);
