@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 #include <string>
 
 #include "engine/parallel.h"
@@ -28,7 +29,11 @@ Embedding::Embedding(const std::filesystem::path& store, const Manifest& manifes
 
 Embedding::Embedding(const std::filesystem::path& store, const Manifest& manifest, const Contents& contents,
                      const std::vector<Run>& runs)
-    : spec_(*manifest.propagation), contents_(contents), power_(spec_.rho), cone_(store, manifest, contents, runs) {
+    : spec_(*manifest.propagation),
+      contents_(contents),
+      power_(spec_.rho),
+      cone_(store, manifest, contents, runs),
+      deferred_{StaleRows(manifest.nodes, manifest.features), false} {
   for (std::uint32_t l = 1; l <= spec_.levels; ++l) sums_.emplace_back(store, manifest, l, runs[l]);
   for (std::uint32_t l = 0; l < spec_.levels; ++l) {
     stale_.emplace_back(manifest.nodes, manifest.features);
@@ -88,6 +93,7 @@ void Embedding::rows(std::span<const NodeId> nodes, std::span<const double> weig
   if (weights.size() != spec_.levels + std::size_t{1})
     throw UsageError("weights: " + std::to_string(weights.size()) + " given, the store has " +
                      std::to_string(spec_.levels + 1) + " levels");
+  if (!deferred_.empty()) throw std::logic_error("rows of an embedding whose last level is behind");
   for (const NodeId node : nodes)
     if (!is_target(node))
       throw UsageError(contents_.order().text(node) +

@@ -36,16 +36,26 @@ class Embedding {
   [[nodiscard]] const Cone& cone() const noexcept { return cone_; }
   [[nodiscard]] std::uint64_t stale_rows() const;
 
+  /// What the sums of the last level lack while a stream puts its work on it off: differences that rows of level L-1 have
+  /// published but level L has not been told, or, when is_void, everything.
+  struct Deferred {
+    StaleRows rows;
+    bool is_void = false;
+    [[nodiscard]] bool empty() const noexcept { return !is_void && rows.size() == 0; }
+  };
+  Deferred& deferred() noexcept { return deferred_; }
+  [[nodiscard]] const Deferred& deferred() const noexcept { return deferred_; }
+
   /// Current density t^l of a node of the cone into out[columns].
   void density(std::uint32_t level, NodeId node, std::int32_t* out) const;
-  /// Published density: what the neighbours have been told.
+  /// Published density: what the neighbours have been told, or will be once nothing is deferred.
   void published(std::uint32_t level, NodeId node, std::int32_t* out) const;
-  /// Current densities of a column tile, zeros outside the cone; the input of a sweep of level + 1.
+  /// Current densities of a column tile, zeros outside the cone.
   void density_tile(std::uint32_t level, TileColumns columns, NodeRange rows, std::int32_t* out) const;
 
   [[nodiscard]] bool is_target(NodeId node) const { return cone_.contains(levels(), node); }
   /// Rows of Z for `nodes`, row-major nodes x columns. `weights` has L + 1 values. Throws UsageError for a node that is
-  /// no target.
+  /// no target, std::logic_error while the last level is behind.
   void rows(std::span<const NodeId> nodes, std::span<const double> weights, float* out) const;
 
  private:
@@ -57,6 +67,7 @@ class Embedding {
   Cone cone_;
   std::deque<StateLevel> sums_;
   std::deque<StaleRows> stale_;
+  Deferred deferred_;
 };
 
 }  // namespace unweave

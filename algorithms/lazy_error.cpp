@@ -60,7 +60,7 @@ double lazy_error_bound(const Embedding& embedding, const Contents& contents) {
   std::vector<double> columns(embedding.columns(), roundings * std::sqrt(arcs));
   for (std::uint32_t t = spec.levels; t-- > 0;) {
     reach += std::abs(spec.weights[t + 1]);
-    const auto& squares = embedding.stale(t).totals().squares;
+    const auto& squares = embedding.stale(t).squares();
     for (std::size_t c = 0; c < columns.size(); ++c) columns[c] += reach * std::sqrt(static_cast<double>(squares[c]));
   }
   const double largest = *std::max_element(columns.begin(), columns.end());

@@ -22,6 +22,18 @@ std::string journal_name(std::uint64_t sequence) {
   return "after-" + std::string(20 - digits.size(), '0') + digits + ".log";
 }
 
+/// Adds to a report what was done besides; the plan stays.
+void merge(const UpdateReport& more, UpdateReport& report) {
+  report.rows_touched += more.rows_touched;
+  report.arcs_visited += more.arcs_visited;
+  report.pushes += more.pushes;
+  report.all_rows |= more.all_rows;
+  if (more.changed.empty()) return;
+  report.changed.insert(report.changed.end(), more.changed.begin(), more.changed.end());
+  std::sort(report.changed.begin(), report.changed.end());
+  report.changed.erase(std::unique(report.changed.begin(), report.changed.end()), report.changed.end());
+}
+
 }  // namespace
 
 LiveStore::LiveStore(std::filesystem::path store, Access access, MemoryBudget& budget)
@@ -68,9 +80,10 @@ const Embedding& LiveStore::embedding() const {
 void LiveStore::replay() {
   if (manifest_.journal.empty()) return;
   read_journal(path_, manifest_.journal, manifest_.sequence, [&](const JournalBatch& batch) {
-    propagate_batch(resolve(batch.requests), {batch.r_max, batch.scale});
+    propagate_batch(resolve(batch.requests), {batch.r_max, batch.scale}, LastLevel::deferred);
     sequence_ += batch.requests.size();
   });
+  static_cast<void>(deliver());
   if (access_ == Access::write) journal_ = Journal::open(path_, manifest_.journal, manifest_.sequence);
 }
 
@@ -102,28 +115,33 @@ Threshold LiveStore::threshold(const StreamMode& mode) const {
   return limits;
 }
 
-UpdateReport LiveStore::propagate_batch(const BatchChanges& changes, const StreamMode& mode) {
+UpdateOptions LiveStore::update_options(LastLevel last) const {
+  return {path_, access_ == Access::write ? Plan::automatic : Plan::push, last == LastLevel::deferred};
+}
+
+UpdateReport LiveStore::propagate_batch(const BatchChanges& changes, const StreamMode& mode, LastLevel last) {
   if (!embedding_) {
     apply_changes(*contents_, changes);
     return {};
   }
   const Threshold limits = threshold(mode);
-  Update update(*contents_, *embedding_, budget_, {path_, access_ == Access::write ? Plan::automatic : Plan::push});
-  UpdateReport flushed;
+  UpdateReport before;
+  if (last == LastLevel::at_once) before = deliver();
+  Update update(*contents_, *embedding_, budget_, update_options(last));
   // A smaller threshold than before finds stale rows above it; with the same one there are none.
-  if (last_mode_ != mode && embedding_->stale_rows() > 0) flushed = update.flush(limits);
+  if (last_mode_ != mode && embedding_->stale_rows() > 0) merge(update.flush(limits), before);
   last_mode_ = mode;
   UpdateReport report = update.apply(changes, limits);
-  if (access_ == Access::write && (report.all_rows || flushed.all_rows)) drop_superseded();
-  report.rows_touched += flushed.rows_touched;
-  report.arcs_visited += flushed.arcs_visited;
-  report.pushes += flushed.pushes;
-  report.all_rows |= flushed.all_rows;
-  if (!flushed.changed.empty()) {
-    report.changed.insert(report.changed.end(), flushed.changed.begin(), flushed.changed.end());
-    std::sort(report.changed.begin(), report.changed.end());
-    report.changed.erase(std::unique(report.changed.begin(), report.changed.end()), report.changed.end());
-  }
+  merge(before, report);
+  if (access_ == Access::write && report.all_rows) drop_superseded();
+  return report;
+}
+
+UpdateReport LiveStore::deliver() {
+  if (!embedding_ || embedding_->deferred().empty()) return {};
+  Update update(*contents_, *embedding_, budget_, update_options(LastLevel::at_once));
+  UpdateReport report = update.deliver();
+  if (access_ == Access::write && report.all_rows) drop_superseded();
   return report;
 }
 
@@ -139,7 +157,8 @@ void LiveStore::drop_superseded() {
   unsaved_.assign(present.begin(), present.end());
 }
 
-BatchReport LiveStore::apply(std::span<const Request> requests, BatchChanges changes, const StreamMode& mode) {
+BatchReport LiveStore::apply(std::span<const Request> requests, BatchChanges changes, const StreamMode& mode,
+                             LastLevel last) {
   if (embedding_) static_cast<void>(threshold(mode));  // a bad threshold must fail before anything is acknowledged
   BatchReport report;
   const Clock::time_point start = Clock::now();
@@ -148,7 +167,7 @@ BatchReport LiveStore::apply(std::span<const Request> requests, BatchChanges cha
   sequence_ = journal_->sequence();
   report.seconds_journal = seconds_since(start);
   const Clock::time_point applied = Clock::now();
-  report.update = propagate_batch(changes, mode);
+  report.update = propagate_batch(changes, mode, last);
   report.changes = std::move(changes);
   report.last_request = sequence_;
 
@@ -157,16 +176,18 @@ BatchReport LiveStore::apply(std::span<const Request> requests, BatchChanges cha
     report.seconds_propagate = seconds_since(applied);
     for (std::uint32_t l = 1; l <= embedding_->levels(); ++l) overlay += embedding_->level(l).overlay_bytes();
     for (std::uint32_t l = 0; l < embedding_->levels(); ++l) overlay += embedding_->stale(l).bytes();
+    overlay += embedding_->deferred().rows.bytes();
   }
   if (overlay > budget_.limit() / 3) save(true);
   return report;
 }
 
 UpdateReport LiveStore::flush() {
-  if (!embedding_ || embedding_->stale_rows() == 0) return {};
-  Update update(*contents_, *embedding_, budget_, {path_});
+  UpdateReport report = deliver();
+  if (!embedding_ || embedding_->stale_rows() == 0) return report;
+  Update update(*contents_, *embedding_, budget_, update_options(LastLevel::at_once));
   flushed_ = true;
-  UpdateReport report = update.flush(Threshold(embedding_->columns(), 0));
+  merge(update.flush(Threshold(embedding_->columns(), 0)), report);
   if (report.all_rows) drop_superseded();
   return report;
 }
@@ -198,6 +219,7 @@ void LiveStore::swap_manifest(Manifest next) {
 }
 
 void LiveStore::save(bool fold) {
+  static_cast<void>(deliver());
   Manifest next = present_manifest();
   if (embedding_) {
     std::vector<Run> runs(next.levels.size());

@@ -31,6 +31,9 @@ struct StreamMode {
   friend bool operator==(const StreamMode&, const StreamMode&) = default;
 };
 
+/// When a batch brings the last level up to date: with the others, or when somebody reads it.
+enum class LastLevel { at_once, deferred };
+
 struct BatchReport {
   BatchChanges changes;
   UpdateReport update;
@@ -57,8 +60,12 @@ class LiveStore {
 
   /// What a batch would change, deciding each of its requests, which speak of users' ids.
   [[nodiscard]] BatchChanges resolve(std::span<const Request> requests) const;
-  /// Makes the requests durable, then applies them. A writer only.
-  BatchReport apply(std::span<const Request> requests, BatchChanges changes, const StreamMode& mode);
+  /// Makes the requests durable, then applies them. A writer only. While nobody reads rows between batches, `last` may put
+  /// the work on the last level off.
+  BatchReport apply(std::span<const Request> requests, BatchChanges changes, const StreamMode& mode,
+                    LastLevel last = LastLevel::at_once);
+  /// Does the work that was put off, as apply() at once and save() do too.
+  UpdateReport deliver();
   /// Publishes every stale row. A writer only.
   UpdateReport flush();
   /// Makes a generation of the present moment and empties the journal; nothing when there is nothing new. A writer only.
@@ -73,7 +80,8 @@ class LiveStore {
   [[nodiscard]] Threshold threshold(const StreamMode& mode) const;
 
  private:
-  UpdateReport propagate_batch(const BatchChanges& changes, const StreamMode& mode);
+  UpdateReport propagate_batch(const BatchChanges& changes, const StreamMode& mode, LastLevel last);
+  [[nodiscard]] UpdateOptions update_options(LastLevel last) const;
   void drop_superseded();
   void open_journal();
   void open_generation();

@@ -3,21 +3,20 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
-#include <limits>
 
 #include "algorithms/cone_update.h"
 #include "algorithms/planner.h"
 #include "algorithms/receivers.h"
-#include "algorithms/state_builder.h"
+#include "algorithms/recompute.h"
+#include "algorithms/repair.h"
 #include "engine/gather.h"
 #include "engine/parallel.h"
 
 namespace unweave {
 namespace {
 
-constexpr std::size_t kRowGrain = 64;
 constexpr std::size_t kAhead = 12;                 // rows fetched before their turn
-constexpr std::uint64_t kPartArcs = 2048;          // the least work of a task
+constexpr std::uint64_t kPartArcs = 256;           // the least work of a task
 constexpr std::uint64_t kPartsPerThread = 16;      // to even out parts of unequal work
 constexpr std::uint64_t kBytesPerArc = 4 + 2 * 8;  // a receiver, and its pair before and after merging
 
@@ -52,20 +51,6 @@ struct Update::Sources {
   }
 };
 
-/// The changed nodes of a batch and what they had published before it.
-struct Update::Repair {
-  const BatchChanges* changes = nullptr;
-  std::vector<NodeId> nodes;                        ///< of changes->nodes
-  std::vector<std::vector<std::int32_t>> captured;  ///< [level 0..L-1], nodes x columns
-  ConeChange cone;
-
-  static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
-  [[nodiscard]] std::size_t index(NodeId node) const {
-    const auto it = std::lower_bound(nodes.begin(), nodes.end(), node);
-    return it != nodes.end() && *it == node ? static_cast<std::size_t>(it - nodes.begin()) : kNone;
-  }
-};
-
 /// What one task hands on, and its space for the row at hand.
 struct Update::Part {
   explicit Part(std::uint32_t columns) : wide(columns), narrow(columns), published(columns), delta(columns) {}
@@ -91,19 +76,15 @@ Update::Update(Contents& contents, Embedding& embedding, MemoryBudget& budget, U
 
 UpdateReport Update::apply(const BatchChanges& changes, const Threshold& threshold) {
   UpdateReport report;
-  Repair repair;
-  repair.changes = &changes;
-  std::uint64_t arcs = 0;
-  for (const NodeChange& change : changes.nodes) {
-    repair.nodes.push_back(change.node);
-    arcs += contents_.graph().degree(change.node);
-  }
   if (changes.nodes.empty()) return report;
   const std::uint32_t levels = embedding_.levels();
+  Repair repair(changes, levels);
+  std::uint64_t arcs = 0;
+  for (const NodeId node : repair.nodes()) arcs += contents_.graph().degree(node);
   const Limits limits(threshold);
   // Nothing needs to be captured when everything is computed anew.
-  const bool anew = limits.exact && levels > 0 && recompute_pays(1, arcs, report);
-  if (!anew) capture(repair);
+  const bool anew = limits.exact && levels > (options_.defer ? 1 : 0) && recompute_pays(1, arcs, report);
+  if (!anew) repair.capture(embedding_);
 
   std::vector<NodeId> lost = lost_targets(contents_, changes);
   apply_changes(contents_, changes);
@@ -116,21 +97,23 @@ UpdateReport Update::apply(const BatchChanges& changes, const Threshold& thresho
     for (const NodeId node : repair.cone.left[level]) {
       embedding_.level(level).drop(node);
       if (level < levels) embedding_.stale(level).erase(node);
+      if (level + 1 == levels) embedding_.deferred().rows.erase(node);
     }
   }
-  report.changed = repair.nodes;
+  report.changed = repair.nodes();
   Sources sources;
   if (levels > 0) {
     const std::uint32_t columns = embedding_.columns();
     std::vector<std::int32_t> delta(columns);
-    for (std::size_t i = 0; i < repair.nodes.size(); ++i) {
-      embedding_.density(0, repair.nodes[i], delta.data());
+    for (std::size_t i = 0; i < repair.nodes().size(); ++i) {
+      const NodeId node = repair.nodes()[i];
+      embedding_.density(0, node, delta.data());
       std::uint32_t largest = 0;
       for (std::uint32_t c = 0; c < columns; ++c) {
-        delta[c] -= repair.captured[0][i * columns + c];
+        delta[c] -= repair.captured(0, i)[c];
         largest = std::max(largest, static_cast<std::uint32_t>(std::abs(delta[c])));
       }
-      settle(0, repair.nodes[i], delta.data(), largest, repair, limits, sources);
+      settle(0, node, delta.data(), largest, repair, limits, sources);
     }
   }
   run_levels(repair, limits, sources, report);
@@ -140,26 +123,10 @@ UpdateReport Update::apply(const BatchChanges& changes, const Threshold& thresho
 UpdateReport Update::flush(const Threshold& threshold) {
   UpdateReport report;
   const BatchChanges nothing;
-  Repair repair;
-  repair.changes = &nothing;
-  repair.captured.resize(embedding_.levels());
-  repair.cone.left.resize(embedding_.levels() + std::size_t{1});
-  repair.cone.entered.resize(embedding_.levels() + std::size_t{1});
+  Repair repair(nothing, embedding_.levels());
   Sources sources;
   run_levels(repair, Limits(threshold), sources, report);
   return report;
-}
-
-void Update::capture(Repair& repair) const {
-  const std::uint32_t columns = embedding_.columns();
-  for (std::uint32_t level = 0; level < embedding_.levels(); ++level) {
-    auto& rows = repair.captured.emplace_back(repair.nodes.size() * columns);
-    parallel_ranges(0, repair.nodes.size(), kRowGrain, [&](std::size_t first, std::size_t last) {
-      for (std::size_t i = first; i < last; ++i)
-        if (embedding_.cone().contains(level, repair.nodes[i]))
-          embedding_.published(level, repair.nodes[i], &rows[i * columns]);
-    });
-  }
 }
 
 bool Update::recompute_pays(std::uint32_t level, std::uint64_t arcs, UpdateReport& report) const {
@@ -169,52 +136,66 @@ bool Update::recompute_pays(std::uint32_t level, std::uint64_t arcs, UpdateRepor
   const bool pays = options_.plan == Plan::recompute ||
                     (options_.plan == Plan::automatic && cost.recompute_seconds < cost.push_seconds);
   if (pays)
-    report.seconds_predicted += cost.recompute_seconds * (embedding_.levels() - level + 1);
+    report.seconds_predicted += cost.recompute_seconds * (embedding_.levels() - level + (options_.defer ? 0 : 1));
   else
     report.seconds_predicted += cost.push_seconds;
   report.plan.emplace_back(pays ? "recompute" : "push");
   return pays;
 }
 
+/// Levels from `level` on, from everything that the level below has to tell.
 void Update::recompute(std::uint32_t level, UpdateReport& report) {
   const std::uint32_t levels = embedding_.levels();
-  SweepJob job;
-  job.first_level = level;
-  job.last_level = levels;
-  job.columns = embedding_.columns();
-  job.scale_bits = embedding_.spec().scale_bits;
-  job.fill = [&](TileColumns columns, NodeRange rows, std::int32_t* out) {
-    embedding_.density_tile(level - 1, columns, rows, out);
-  };
-  if (!embedding_.cone().all_rows()) {
-    for (std::uint32_t l = level; l <= levels; ++l) {
-      RowMask& mask = job.wanted.emplace_back(contents_.num_nodes());
-      for (NodeId node = 0; node < contents_.num_nodes(); ++node)
-        if (embedding_.cone().contains(l, node)) mask.insert(node);
-    }
-  }
-  std::vector<ResidentRows*> rows;
-  for (std::uint32_t l = level; l <= levels; ++l)
-    if (ResidentRows* one = embedding_.level(l).recompute_in_memory(budget_)) rows.push_back(one);
-  std::uint64_t summed = 0;
-  if (rows.size() == job.last_level - job.first_level + 1) {
-    summed = build_state_in_memory(contents_, job, rows, budget_).rows;
-  } else {
-    const SweepResult result = build_state(options_.store, contents_, job, budget_);
-    for (std::uint32_t l = level; l <= levels; ++l)
-      embedding_.level(l).replace(options_.store, result.partitions[l - level]);
-    summed = result.rows;
-  }
-  for (std::uint32_t l = level - 1; l < levels; ++l) embedding_.stale(l).clear();
-  report.rows_touched += summed;
-  report.arcs_visited += (contents_.graph().num_arcs() + contents_.num_nodes()) * (levels - level + 1);
-  report.plan.resize(levels, "recompute");
+  const std::uint32_t last = options_.defer ? levels - 1 : levels;
+  embedding_.stale(level - 1).clear();
+  sweep_levels(level, last, report);
+  report.plan.resize(last, "recompute");
+  if (!options_.defer) return;
+  embedding_.stale(last).clear();
+  embedding_.deferred().rows.clear();
+  embedding_.deferred().is_void = true;
+  report.plan.emplace_back("defer");
+}
+
+void Update::sweep_levels(std::uint32_t first, std::uint32_t last, UpdateReport& report) {
+  report.rows_touched += recompute_levels(contents_, embedding_, budget_, options_.store, first, last);
+  report.arcs_visited += (contents_.graph().num_arcs() + contents_.num_nodes()) * (last - first + 1);
   report.all_rows = true;
+}
+
+bool Update::defers(std::uint32_t level) const noexcept {
+  return options_.defer && level == embedding_.levels();
+}
+
+UpdateReport Update::deliver() {
+  UpdateReport report;
+  Embedding::Deferred& deferred = embedding_.deferred();
+  const std::uint32_t level = embedding_.levels();
+  if (deferred.empty()) return report;
+  Sources sources;
+  std::uint64_t arcs = 0;
+  sources.nodes = deferred.rows.nodes();
+  for (const NodeId node : sources.nodes) arcs += contents_.graph().degree(node);
+  if (deferred.is_void || recompute_pays(level, arcs, report)) {
+    sweep_levels(level, level, report);
+  } else {
+    const std::uint32_t columns = embedding_.columns();
+    sources.deltas.resize(sources.nodes.size() * columns);
+    for (std::size_t i = 0; i < sources.nodes.size(); ++i)
+      deferred.rows.add_to(sources.nodes[i], 1, &sources.deltas[i * columns]);
+    const BatchChanges nothing;
+    const Threshold zero(columns, 0);
+    Sources none;
+    run_level(level, sources, Repair(nothing, level), Limits(zero), none, report);
+  }
+  deferred.rows.clear();
+  deferred.is_void = false;
+  return report;
 }
 
 void Update::run_levels(Repair& repair, const Limits& limits, Sources& sources, UpdateReport& report) {
   for (std::uint32_t level = 1; level <= embedding_.levels(); ++level) {
-    if (repair.nodes.empty()) {
+    if (repair.nodes().empty()) {
       // A flush: the candidates of the level below are its stale rows, besides those that the level before made hot.
       StaleRows& stale = embedding_.stale(level - 1);
       std::vector<std::int32_t> delta(embedding_.columns());
@@ -229,7 +210,10 @@ void Update::run_levels(Repair& repair, const Limits& limits, Sources& sources, 
     std::uint64_t arcs = 0;
     for (const NodeId node : sources.nodes) arcs += contents_.graph().degree(node);
     const bool capture_only = level == 1 && !report.plan.empty();  // decided before the capture
-    if (!capture_only && limits.exact && arcs > 0) {
+    if (defers(level)) {
+      report.plan.emplace_back("defer");
+      if (embedding_.deferred().is_void) return;
+    } else if (!capture_only && limits.exact && arcs > 0) {
       if (recompute_pays(level, arcs, report)) {
         recompute(level, report);
         return;
@@ -259,7 +243,7 @@ void Update::update_row(std::uint32_t level, const Sources& sources, const Repai
       density_from_sums(before, columns, degree, part.published.data());
       embedding_.stale(level).add_to(node, -1, part.published.data());
     } else {
-      std::copy_n(&repair.captured[level][changed * columns], columns, part.published.data());
+      std::copy_n(repair.captured(level, changed), columns, part.published.data());
     }
   }
   // A difference of two densities needs one bit more than a density.
@@ -274,29 +258,13 @@ void Update::update_row(std::uint32_t level, const Sources& sources, const Repai
   } else {
     sums.load(node, part.wide.data());
     gather_rows(tile, list, part.wide.data());
-    if (changed != Repair::kNone) repair_sums(level, repair, changed, part.wide.data());
+    if (changed != Repair::kNone) repair.mend(level, embedding_, changed, part.wide.data());
     sums.store(node, part.wide.data());
     if (!last_level)
       largest =
           round_differences(std::span<const std::int64_t>(part.wide), degree, part.published.data(), part.delta.data());
   }
   if (!last_level) settle(level, node, part.delta.data(), largest, repair, limits, part.next);
-}
-
-/// Takes from the sums of a changed node what former neighbours had published, adds what new ones had.
-void Update::repair_sums(std::uint32_t level, const Repair& repair, std::size_t changed, std::int64_t* sums) const {
-  const std::uint32_t columns = embedding_.columns();
-  std::vector<std::int32_t> one(columns);
-  const auto add = [&](NodeId neighbour, std::int64_t sign) {
-    const std::size_t at = repair.index(neighbour);
-    if (holds(repair.cone.entered[level - 1], neighbour))
-      embedding_.published(level - 1, neighbour, one.data());
-    else
-      std::copy_n(&repair.captured[level - 1][at * columns], columns, one.data());
-    for (std::uint32_t c = 0; c < columns; ++c) sums[c] += sign * one[c];
-  };
-  for (const NodeId neighbour : repair.changes->nodes[changed].removed) add(neighbour, -1);
-  for (const NodeId neighbour : repair.changes->nodes[changed].inserted) add(neighbour, 1);
 }
 
 void Update::run_level(std::uint32_t level, Sources& sources, const Repair& repair, const Limits& limits, Sources& next,
@@ -330,7 +298,7 @@ void Update::run_level(std::uint32_t level, Sources& sources, const Repair& repa
       for (std::size_t p = begin; p < end; ++p) {
         const auto first = static_cast<NodeId>(from + p * part_nodes);
         const auto last = static_cast<NodeId>(std::min<std::uint64_t>(slice.last, first + part_nodes));
-        TouchedRows touched = touched_rows(lists, repair.nodes, {first, last}, stays);
+        TouchedRows touched = touched_rows(lists, repair.nodes(), {first, last}, stays);
         for (std::size_t i = 0; i < touched.rows.size(); ++i) {
           if (i + kAhead < touched.rows.size()) {
             embedding_.level(level).prefetch(touched.rows[i + kAhead]);
@@ -359,7 +327,7 @@ void Update::settle(std::uint32_t level, NodeId node, const std::int32_t* delta,
   const std::int64_t degree = contents_.graph().degree(node);
   bool push = false;
   if (largest > 0) {
-    push = holds(repair.changes->forced, node);
+    push = holds(repair.changes().forced, node);
     if (!push && degree * largest > limits.lowest)
       for (std::uint32_t c = 0; c < embedding_.columns(); ++c)
         push |= degree * std::abs(std::int64_t{delta[c]}) > limits.columns[c];
@@ -368,9 +336,14 @@ void Update::settle(std::uint32_t level, NodeId node, const std::int32_t* delta,
     stale.erase(node);
   else
     stale.set(node, static_cast<std::uint32_t>(degree), delta);
-  if (push) next.add(node, delta, embedding_.columns());
+  if (!push) return;
+  if (!defers(level + 1))
+    next.add(node, delta, embedding_.columns());
+  else if (!embedding_.deferred().is_void)
+    embedding_.deferred().rows.add(node, static_cast<std::uint32_t>(degree), delta);
 }
 
+/// Rows that the cone takes in; none at the last level, whose targets only become fewer.
 void Update::enter_rows(std::uint32_t level, const std::vector<NodeId>& rows, UpdateReport& report) {
   const std::uint32_t columns = embedding_.columns();
   std::vector<NodeId> list;

@@ -8,6 +8,10 @@
 //
 // With threshold 0 the state afterwards is a pure function of the contents. Where pushing would touch more than a sweep
 // does, the remaining levels are computed anew.
+//
+// The last level is most of the work, and nothing of the next batch depends on it. While nobody reads it, it can be put
+// off: what its rows would be told is added up by the node that tells it, and delivered once for many batches. The state
+// after the delivery is the same, bit for bit, whenever it comes.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +27,7 @@
 
 namespace unweave {
 
+class Repair;
 struct TouchedRows;
 
 /// Largest |residue| that may stay unpublished, per column, in units of 2^-scale_bits.
@@ -32,7 +37,7 @@ struct UpdateReport {
   std::uint64_t rows_touched = 0;  ///< rows of sums written, over all levels
   std::uint64_t arcs_visited = 0;  ///< self loops included
   std::uint64_t pushes = 0;        ///< rows pushed, over all levels
-  std::vector<std::string> plan;   ///< push or recompute, one a level 1..L
+  std::vector<std::string> plan;   ///< push, recompute or (the last one) defer, one a level 1..L
   double seconds_predicted = 0;    ///< of the plan that was chosen
   bool all_rows = false;           ///< every embedding row may have changed
   std::vector<NodeId> changed;     ///< else the nodes whose embedding may have changed, sorted
@@ -44,31 +49,33 @@ enum class Plan { automatic, push, recompute };
 struct UpdateOptions {
   std::filesystem::path store;  ///< where a recomputation that does not fit in memory writes partitions
   Plan plan = Plan::automatic;  ///< push for readers, which must not write
+  bool defer = false;           ///< put the last level off until deliver()
 };
 
 class Update {
  public:
   Update(Contents& contents, Embedding& embedding, MemoryBudget& budget, UpdateOptions options);
 
-  /// Applies the changes to contents and embedding.
+  /// Applies the changes to contents and embedding. Without `defer` the last level must not be behind.
   UpdateReport apply(const BatchChanges& changes, const Threshold& threshold);
   /// Pushes every stale row whose residue exceeds the threshold; all of them when it is zero.
   UpdateReport flush(const Threshold& threshold);
+  /// Brings a last level that is behind up to date.
+  UpdateReport deliver();
 
  private:
   struct Sources;
-  struct Repair;
   struct Part;
   struct Limits;
+  [[nodiscard]] bool defers(std::uint32_t level) const noexcept;
   [[nodiscard]] bool recompute_pays(std::uint32_t level, std::uint64_t arcs, UpdateReport& report) const;
   void recompute(std::uint32_t level, UpdateReport& report);
-  void capture(Repair& repair) const;
+  void sweep_levels(std::uint32_t first, std::uint32_t last, UpdateReport& report);
   void run_levels(Repair& repair, const Limits& limits, Sources& sources, UpdateReport& report);
   void run_level(std::uint32_t level, Sources& sources, const Repair& repair, const Limits& limits, Sources& next,
                  UpdateReport& report);
   void update_row(std::uint32_t level, const Sources& sources, const Repair& repair, const TouchedRows& touched,
                   std::size_t index, const Limits& limits, Part& part);
-  void repair_sums(std::uint32_t level, const Repair& repair, std::size_t changed, std::int64_t* sums) const;
   void settle(std::uint32_t level, NodeId node, const std::int32_t* delta, std::uint32_t largest, const Repair& repair,
               const Limits& limits, Sources& next);
   void enter_rows(std::uint32_t level, const std::vector<NodeId>& rows, UpdateReport& report);

@@ -1,6 +1,7 @@
 #include "engine/stale_rows.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 
@@ -29,11 +30,41 @@ void narrow(const std::int32_t* delta, std::uint32_t columns, std::byte* out) {
 StaleRows::StaleRows(NodeId nodes, std::uint32_t columns) : nodes_(nodes), columns_(columns), rows_(nodes) {}
 
 const StaleRows::Totals& StaleRows::totals() const {
-  if (!totals_) {
-    totals_ = Totals{std::vector<UInt128>(columns_), std::vector<Int128>(columns_), std::vector<Int128>(columns_)};
-    rows_.for_each({0, nodes_}, [&](NodeId, const Row& row) { account(row, 1); });
+  track(Tracked::all);
+  return totals_;
+}
+
+const std::vector<UInt128>& StaleRows::squares() const {
+  track(std::max(tracked_, Tracked::squares));
+  return totals_.squares;
+}
+
+void StaleRows::track(Tracked what) const {
+  if (tracked_ != what) {
+    tracked_ = what;
+    totals_ = {std::vector<UInt128>(columns_), std::vector<Int128>(columns_), std::vector<Int128>(columns_)};
+    for (Recent& recent : recents_) {
+      recent.squares.assign(columns_, 0);
+      recent.magnitudes.assign(columns_, 0);
+      recent.sums.assign(columns_, 0);
+    }
+    rows_.for_each({0, nodes_}, [&](NodeId node, const Row& row) { account(node, row, 1); });
   }
-  return *totals_;
+  for (Recent& recent : recents_) fold(recent);
+}
+
+/// Its mutex is held, or nobody changes rows.
+void StaleRows::fold(Recent& recent) const {
+  const std::scoped_lock lock(totals_mutex_);
+  for (std::uint32_t c = 0; c < columns_; ++c) {
+    totals_.squares[c] += static_cast<UInt128>(Int128{recent.squares[c]});  // modulo 2^128, where it comes out right
+    totals_.magnitudes[c] += recent.magnitudes[c];
+    totals_.sums[c] += recent.sums[c];
+  }
+  std::fill(recent.squares.begin(), recent.squares.end(), 0);
+  std::fill(recent.magnitudes.begin(), recent.magnitudes.end(), 0);
+  std::fill(recent.sums.begin(), recent.sums.end(), 0);
+  recent.room = kRecentRoom;
 }
 
 void StaleRows::add_unpacked(std::uint8_t width, const std::byte* values, std::int32_t sign, std::int32_t* out) const {
@@ -56,22 +87,33 @@ void StaleRows::prefetch(NodeId node) const noexcept {
   for (std::uint32_t at = 0; at < row->width * columns_; at += 64) __builtin_prefetch(row->values.get() + at, 1);
 }
 
-void StaleRows::account(const Row& row, int sign) const {
-  if (!totals_) return;
+void StaleRows::account(NodeId node, const Row& row, int sign) const {
+  if (tracked_ == Tracked::nothing) return;
   std::vector<std::int32_t> values(columns_);
   add_unpacked(row.width, row.values.get(), 1, values.data());
-  const std::scoped_lock lock(totals_mutex_);
+  std::int64_t largest = 0;
+  for (const std::int32_t value : values) largest = std::max(largest, std::abs(std::int64_t{value}));
+  const Int128 most = Int128{largest * largest} * row.degree;
+  if (most > kRecentRoom) {
+    const std::scoped_lock lock(totals_mutex_);
+    for (std::uint32_t c = 0; c < columns_; ++c) {
+      const Int128 weighted = Int128{sign} * values[c] * row.degree;
+      totals_.squares[c] += static_cast<UInt128>(weighted * values[c]);
+      totals_.magnitudes[c] += values[c] < 0 ? -weighted : weighted;
+      totals_.sums[c] += weighted;
+    }
+    return;
+  }
+  Recent& recent = recents_[node / NodeMap<Row>::kPageNodes % kRecents];
+  const std::scoped_lock lock(recent.mutex);
+  if (most > recent.room) fold(recent);
+  recent.room -= static_cast<std::int64_t>(most);
+  const std::int64_t weight = std::int64_t{row.degree} * sign;
+  for (std::uint32_t c = 0; c < columns_; ++c) recent.squares[c] += weight * values[c] * values[c];
+  if (tracked_ != Tracked::all) return;
   for (std::uint32_t c = 0; c < columns_; ++c) {
-    const std::int64_t delta = values[c];
-    const Int128 weighted = Int128{delta} * row.degree;
-    const auto square = static_cast<UInt128>(static_cast<std::uint64_t>(delta * delta)) * row.degree;
-    if (sign > 0)
-      totals_->squares[c] += square;
-    else
-      totals_->squares[c] -= square;
-    const Int128 magnitude = weighted < 0 ? -weighted : weighted;
-    totals_->magnitudes[c] += sign > 0 ? magnitude : -magnitude;
-    totals_->sums[c] += sign > 0 ? weighted : -weighted;
+    recent.magnitudes[c] += weight * std::abs(std::int64_t{values[c]});
+    recent.sums[c] += weight * values[c];
   }
 }
 
@@ -86,7 +128,7 @@ void StaleRows::set(NodeId node, std::uint32_t degree, const std::int32_t* delta
                              : largest <= std::numeric_limits<std::int16_t>::max() ? 2
                                                                                    : 4;
   Row& row = rows_.at(node);
-  if (row.width != 0) account(row, -1);
+  if (row.width != 0) account(node, row, -1);
   if (row.width != width) {
     bytes_ +=
         std::uint64_t{width} * columns_ + (row.width == 0 ? sizeof(Row) : 0) - std::uint64_t{row.width} * columns_;
@@ -100,20 +142,30 @@ void StaleRows::set(NodeId node, std::uint32_t degree, const std::int32_t* delta
     narrow<std::int16_t>(delta, columns_, row.values.get());
   else
     narrow<std::int32_t>(delta, columns_, row.values.get());
-  account(row, 1);
+  account(node, row, 1);
+}
+
+void StaleRows::add(NodeId node, std::uint32_t degree, const std::int32_t* delta) {
+  if (!contains(node)) {
+    set(node, degree, delta);
+    return;
+  }
+  std::vector<std::int32_t> sum(delta, delta + columns_);
+  add_to(node, 1, sum.data());
+  set(node, degree, sum.data());
 }
 
 void StaleRows::erase(NodeId node) {
   const Row* row = rows_.find(node);
   if (row == nullptr) return;
-  account(*row, -1);
+  account(node, *row, -1);
   bytes_ -= std::uint64_t{row->width} * columns_ + sizeof(Row);
   rows_.erase(node);
 }
 
 void StaleRows::clear() {
   rows_.clear();
-  totals_.reset();
+  tracked_ = Tracked::nothing;
   bytes_ = 0;
 }
 

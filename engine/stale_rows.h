@@ -5,6 +5,7 @@
 // two of them do so in one aligned block of 64 nodes (NodeMap::kPageNodes).
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
@@ -45,6 +46,8 @@ class StaleRows {
   void add_to(NodeId node, std::int32_t sign, std::int32_t* out) const;
   /// Replaces the row of a node whose degree is `degree`; an all-zero delta removes it.
   void set(NodeId node, std::uint32_t degree, const std::int32_t* delta);
+  /// Adds a delta to what the row has.
+  void add(NodeId node, std::uint32_t degree, const std::int32_t* delta);
   void erase(NodeId node);
   void clear();
   /// The stale nodes, sorted.
@@ -55,8 +58,10 @@ class StaleRows {
     std::vector<Int128> magnitudes;  ///< d * |delta|
     std::vector<Int128> sums;        ///< d * delta
   };
-  /// The first call passes over all stale rows; from then on the totals follow every change. Not thread-safe.
+  /// The first call of either passes over all stale rows; from then on what was asked for follows every change. Not
+  /// thread-safe.
   [[nodiscard]] const Totals& totals() const;
+  [[nodiscard]] const std::vector<UInt128>& squares() const;
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
   [[nodiscard]] std::optional<FileEntry> checkpoint(const std::filesystem::path& store, std::uint32_t level) const;
 
@@ -67,14 +72,27 @@ class StaleRows {
     std::uint32_t degree = 0;
     std::uint8_t width = 0;
   };
+  static constexpr std::int64_t kRecentRoom = std::int64_t{1} << 62;
+  /// Changes that totals_ lacks, of some pages of nodes: 64 bits hold those of most rows, and of many of them.
+  struct Recent {
+    std::mutex mutex;
+    std::vector<std::int64_t> squares, magnitudes, sums;
+    std::int64_t room = kRecentRoom;  ///< what the largest of them may still grow by
+  };
+  static constexpr std::size_t kRecents = 4;  ///< more than tasks are likely to want at a time
+  enum class Tracked { nothing, squares, all };
   void add_unpacked(std::uint8_t width, const std::byte* values, std::int32_t sign, std::int32_t* out) const;
-  void account(const Row& row, int sign) const;
+  void track(Tracked what) const;
+  void account(NodeId node, const Row& row, int sign) const;
+  void fold(Recent& recent) const;
 
   NodeId nodes_;
   std::uint32_t columns_;
   NodeMap<Row> rows_;
-  mutable std::optional<Totals> totals_;  ///< kept only once somebody asked: streams without a learner need none
-  mutable std::mutex totals_mutex_;       ///< guards the values of totals_
+  mutable Tracked tracked_ = Tracked::nothing;  ///< streams without a learner need no totals
+  mutable std::mutex totals_mutex_;             ///< guards totals_ while rows change
+  mutable Totals totals_;
+  mutable std::array<Recent, kRecents> recents_;
   std::atomic<std::uint64_t> bytes_ = 0;
 };
 

@@ -132,6 +132,17 @@ class Follower {
   Accuracies accuracies_;
 };
 
+/// Does what the batches have put off, and makes a generation of it.
+void finish(const CommandLine& line, LiveStore& store) {
+  const auto start = std::chrono::steady_clock::now();
+  const UpdateReport report = store.deliver();
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (report.rows_touched > 0 && !line.common().quiet)
+    line.error() << "unweave: the last level brought up to date: " << count_text(report.rows_touched) << " rows in "
+                 << seconds_text(seconds) << '\n';
+  store.checkpoint();
+}
+
 }  // namespace
 
 void run_stream(CommandLine& line) {
@@ -168,7 +179,8 @@ void run_stream(CommandLine& line) {
     if (requests.empty()) return;
     BatchChanges changes = store.resolve(requests);
     refuse_if_strict(line, requests, changes);
-    const BatchReport report = store.apply(requests, std::move(changes), mode);
+    const BatchReport report =
+        store.apply(requests, std::move(changes), mode, follower ? LastLevel::at_once : LastLevel::deferred);
     requests.clear();
     ++batch;
     if (follower) follower->absorb(report);
@@ -201,11 +213,11 @@ void run_stream(CommandLine& line) {
   } catch (const InputError&) {
     // What came before the bad line was asked for in good order; --strict rejects it with its batch.
     if (!line.get<bool>("strict")) send();
-    store.checkpoint();
+    finish(line, store);
     throw;
   }
   send();
-  store.checkpoint();
+  finish(line, store);
 }
 
 }  // namespace unweave

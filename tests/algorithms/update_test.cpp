@@ -41,15 +41,17 @@ std::vector<Request> random_requests(const Sample& sample, std::size_t count, st
   return requests;
 }
 
-/// Sends the requests in batches of `batch`, closing and opening the store after every `reopen` batches.
+/// Sends the requests in batches of `batch`, closing and opening the store after every `reopen` batches. Work on the last
+/// level is done at once in every `at_once`-th batch.
 void stream(const std::filesystem::path& path, std::span<const Request> requests, std::size_t batch, std::size_t reopen,
-            const StreamMode& mode, bool checkpoint = true) {
+            const StreamMode& mode, bool checkpoint = true, std::size_t at_once = 1) {
+  std::size_t batches = 0;
   for (std::size_t at = 0; at < requests.size();) {
     MemoryBudget budget(kMemory);
     LiveStore store(path, Access::write, budget);
     for (std::size_t i = 0; i < reopen && at < requests.size(); ++i) {
       const auto part = requests.subspan(at, std::min(batch, requests.size() - at));
-      store.apply(part, store.resolve(part), mode);
+      store.apply(part, store.resolve(part), mode, ++batches % at_once == 0 ? LastLevel::at_once : LastLevel::deferred);
       at += part.size();
     }
     if (checkpoint) store.checkpoint();
@@ -141,6 +143,13 @@ TEST_SUITE("unit") {
             testing::propagate_store(folder / "s", spec);
             stream(folder / "s", requests, batch, batch == 1 ? 11 : 3, {}, batch != 7);
             CHECK(present_sums(folder / "s", original.nodes) == fresh);
+            if (batch == 60) continue;
+            // The last level put off for some batches, or for as long as the store is open.
+            const testing::TempDir later;
+            testing::build_store(later / "s", original);
+            testing::propagate_store(later / "s", spec);
+            stream(later / "s", requests, batch, batch == 1 ? 23 : 4, {}, batch != 7, batch == 1 ? 1000 : 3);
+            CHECK(present_sums(later / "s", original.nodes) == fresh);
           }
         }
       }
@@ -163,21 +172,27 @@ TEST_SUITE("unit") {
         const Manifest manifest = read_manifest(folder / "s");
         for (const Plan plan : {Plan::push, Plan::recompute, Plan::automatic}) {
           // The small budget has no room for resident rows, and cuts the columns into several tiles.
-          for (const std::uint64_t memory : {kMemory, std::uint64_t{6} << 20}) {
-            CAPTURE(original.name);
-            CAPTURE(spec.all_rows);
-            CAPTURE(spec.scale_bits);
-            CAPTURE(static_cast<int>(plan));
-            CAPTURE(memory);
-            MemoryBudget budget(memory);
-            Contents contents(folder / "s", manifest);
-            Embedding embedding(folder / "s", manifest, contents);
-            Update update(contents, embedding, budget, {folder / "s", plan});
-            for (std::size_t at = 0; at < requests.size(); at += 10) {
-              const BatchChanges changes = resolve_batch(contents, std::span(requests).subspan(at, 10));
-              update.apply(changes, Threshold(original.columns, 0));
+          for (const bool small : {false, true}) {
+            for (const bool defer : {false, true}) {
+              const std::uint64_t memory = small ? std::uint64_t{6} << 20 : kMemory;
+              CAPTURE(defer);
+              CAPTURE(original.name);
+              CAPTURE(spec.all_rows);
+              CAPTURE(spec.scale_bits);
+              CAPTURE(static_cast<int>(plan));
+              CAPTURE(memory);
+              MemoryBudget budget(memory);
+              Contents contents(folder / "s", manifest);
+              Embedding embedding(folder / "s", manifest, contents);
+              Update update(contents, embedding, budget, {folder / "s", plan, defer});
+              for (std::size_t at = 0; at < requests.size(); at += 10) {
+                const BatchChanges changes = resolve_batch(contents, std::span(requests).subspan(at, 10));
+                update.apply(changes, Threshold(original.columns, 0));
+              }
+              update.deliver();
+              CHECK(embedding.deferred().empty());
+              CHECK(testing::sums_of(embedding, original.nodes) == fresh);
             }
-            CHECK(testing::sums_of(embedding, original.nodes) == fresh);
           }
         }
       }
@@ -265,15 +280,36 @@ TEST_SUITE("unit") {
     const std::vector<Request> requests = random_requests(original, 60, 13);
     const StreamMode mode{0.02, ThresholdScale::absolute};
     std::vector<testing::AllSums> results;
-    for (const auto& [reopen, checkpoint] : {std::pair{100, true}, std::pair{1, true}, std::pair{2, false}}) {
+    struct Way {
+      std::size_t reopen;
+      bool checkpoint;
+      std::size_t at_once;
+    };
+    for (const Way& way : {Way{100, true, 1}, Way{1, true, 1}, Way{2, false, 1}, Way{100, true, 1000},
+                           Way{3, false, 1000}, Way{100, true, 4}}) {
       const testing::TempDir folder;
       testing::build_store(folder / "s", original);
       testing::propagate_store(folder / "s", testing::tiny_spec(2, true));
-      stream(folder / "s", requests, 6, static_cast<std::size_t>(reopen), mode, checkpoint);
+      stream(folder / "s", requests, 6, way.reopen, mode, way.checkpoint, way.at_once);
       results.push_back(present_sums(folder / "s", original.nodes));
     }
-    CHECK(results[0] == results[1]);
-    CHECK(results[0] == results[2]);
+    for (const testing::AllSums& one : results) CHECK(one == results[0]);
+  }
+
+  TEST_CASE("rows are not given out while the last level is behind") {
+    const testing::TempDir folder;
+    testing::build_store(folder / "s", testing::random_sample(30, 0.2, 3, 5));
+    testing::propagate_store(folder / "s", testing::tiny_spec(2, true));
+    MemoryBudget budget(kMemory);
+    LiveStore store(folder / "s", Access::write, budget);
+    const Request request{RequestKind::remove_node, 4, 0};
+    store.apply({&request, 1}, store.resolve({&request, 1}), {}, LastLevel::deferred);
+    const NodeId node = 3;
+    const std::vector<double> weights{0, 0, 1};
+    std::vector<float> row(3);
+    CHECK_THROWS_AS(store.embedding().rows({&node, 1}, weights, row.data()), std::logic_error);
+    CHECK(store.deliver().rows_touched > 0);
+    store.embedding().rows({&node, 1}, weights, row.data());
   }
 }
 

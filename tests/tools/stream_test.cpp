@@ -139,6 +139,13 @@ TEST_SUITE("unit") {
     const Result without = world.stream(world.edges(10, 2), {});
     REQUIRE(without.code == 0);
     for (const std::string& field : kModelFields) CHECK_FALSE(without.lines()[0].contains(field));
+    // A solver reads the last level after every batch; else it waits for the end of the stream.
+    CHECK(lines[0]["plan"].size() == without.lines()[0]["plan"].size());
+    CHECK(lines[0]["plan"].back() != "defer");
+    CHECK(without.lines()[0]["plan"].back() == "defer");
+    CHECK(without.error.find("the last level brought up to date") != std::string::npos);
+    CHECK(world.stream(world.edges(12, 2), {"--quiet"}).error.empty());
+    CHECK(run({"verify", world.store, "--rebuild"}).code == 0);
   }
 
   TEST_CASE("an untrained solver is wrong usage and applies nothing") {

@@ -1,0 +1,61 @@
+#include "algorithms/recompute.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "algorithms/state_builder.h"
+#include "engine/resident_rows.h"
+
+namespace unweave {
+namespace {
+
+/// From current densities to published ones.
+void take_stale(const StaleRows& stale, std::uint32_t all_columns, TileColumns tile, NodeRange rows,
+                std::int32_t* out) {
+  if (stale.size() == 0) return;
+  std::vector<std::int32_t> row(all_columns);
+  for (NodeId node = rows.first; node < rows.last; ++node, out += tile.count) {
+    if (!stale.contains(node)) continue;
+    std::fill(row.begin(), row.end(), 0);
+    stale.add_to(node, 1, row.data());
+    for (std::size_t c = 0; c < tile.count; ++c) out[c] -= row[tile.first + c];
+  }
+}
+
+}  // namespace
+
+std::uint64_t recompute_levels(const Contents& contents, Embedding& embedding, MemoryBudget& budget,
+                               const std::filesystem::path& store, std::uint32_t first, std::uint32_t last) {
+  SweepJob job;
+  job.first_level = first;
+  job.last_level = last;
+  job.columns = embedding.columns();
+  job.scale_bits = embedding.spec().scale_bits;
+  job.fill = [&](TileColumns columns, NodeRange rows, std::int32_t* out) {
+    embedding.density_tile(first - 1, columns, rows, out);
+    take_stale(embedding.stale(first - 1), embedding.columns(), columns, rows, out);
+  };
+  if (!embedding.cone().all_rows()) {
+    for (std::uint32_t l = first; l <= last; ++l) {
+      RowMask& mask = job.wanted.emplace_back(contents.num_nodes());
+      for (NodeId node = 0; node < contents.num_nodes(); ++node)
+        if (embedding.cone().contains(l, node)) mask.insert(node);
+    }
+  }
+  std::vector<ResidentRows*> rows;
+  for (std::uint32_t l = first; l <= last; ++l)
+    if (ResidentRows* one = embedding.level(l).recompute_in_memory(budget)) rows.push_back(one);
+  std::uint64_t summed = 0;
+  if (rows.size() == last - first + std::size_t{1}) {
+    summed = build_state_in_memory(contents, job, rows, budget).rows;
+  } else {
+    const SweepResult result = build_state(store, contents, job, budget);
+    for (std::uint32_t l = first; l <= last; ++l) embedding.level(l).replace(store, result.partitions[l - first]);
+    summed = result.rows;
+  }
+  for (std::uint32_t l = first; l < last; ++l) embedding.stale(l).clear();
+  return summed;
+}
+
+}  // namespace unweave

@@ -1,0 +1,19 @@
+// algorithms/recompute.h - levels of an embedding computed anew by a sweep.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include "algorithms/embedding.h"
+#include "engine/contents.h"
+#include "engine/memory.h"
+
+namespace unweave {
+
+/// Sums levels [first, last] from what level first - 1 publishes, as deltas of its stale rows say; the levels between
+/// publish everything. In memory where the budget has room, else into new partitions of the folder `store`. Returns the
+/// rows that were summed. Throws ResourceError, DataError.
+std::uint64_t recompute_levels(const Contents& contents, Embedding& embedding, MemoryBudget& budget,
+                               const std::filesystem::path& store, std::uint32_t first, std::uint32_t last);
+
+}  // namespace unweave

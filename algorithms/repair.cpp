@@ -1,0 +1,50 @@
+#include "algorithms/repair.h"
+
+#include "engine/parallel.h"
+
+namespace unweave {
+namespace {
+
+constexpr std::size_t kRowGrain = 64;
+
+}  // namespace
+
+Repair::Repair(const BatchChanges& changes, std::uint32_t levels) : changes_(&changes), levels_(levels) {
+  for (const NodeChange& change : changes.nodes) nodes_.push_back(change.node);
+  cone.left.resize(levels + std::size_t{1});
+  cone.entered.resize(levels + std::size_t{1});
+}
+
+void Repair::capture(const Embedding& embedding) {
+  columns_ = embedding.columns();
+  for (std::uint32_t level = 0; level < levels_; ++level) {
+    auto& rows = captured_.emplace_back(nodes_.size() * columns_);
+    parallel_ranges(0, nodes_.size(), kRowGrain, [&](std::size_t first, std::size_t last) {
+      for (std::size_t i = first; i < last; ++i)
+        if (embedding.cone().contains(level, nodes_[i])) embedding.published(level, nodes_[i], &rows[i * columns_]);
+    });
+  }
+  deferred_.resize(nodes_.size() * columns_);
+  for (std::size_t i = 0; i < nodes_.size(); ++i)
+    embedding.deferred().rows.add_to(nodes_[i], 1, &deferred_[i * columns_]);
+}
+
+void Repair::mend(std::uint32_t level, const Embedding& embedding, std::size_t changed, std::int64_t* sums) const {
+  std::vector<std::int32_t> one(columns_);
+  const auto add = [&](NodeId neighbour, std::int64_t sign) {
+    const std::size_t at = index(neighbour);
+    const auto& entered = cone.entered[level - 1];
+    if (std::binary_search(entered.begin(), entered.end(), neighbour)) {
+      embedding.published(level - 1, neighbour, one.data());  // what is new has deferred nothing
+    } else {
+      std::copy_n(captured(level - 1, at), columns_, one.data());
+      if (level == levels_)
+        for (std::uint32_t c = 0; c < columns_; ++c) one[c] -= deferred_[at * columns_ + c];
+    }
+    for (std::uint32_t c = 0; c < columns_; ++c) sums[c] += sign * one[c];
+  };
+  for (const NodeId neighbour : changes_->nodes[changed].removed) add(neighbour, -1);
+  for (const NodeId neighbour : changes_->nodes[changed].inserted) add(neighbour, 1);
+}
+
+}  // namespace unweave

@@ -1,0 +1,50 @@
+// algorithms/repair.h - the changed nodes of a batch: what they had published before it, and mending their sums.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "algorithms/cone_update.h"
+#include "algorithms/embedding.h"
+#include "algorithms/requests.h"
+
+namespace unweave {
+
+class Repair {
+ public:
+  static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+
+  /// `changes` must outlive this object.
+  explicit Repair(const BatchChanges& changes, std::uint32_t levels);
+  /// Keeps what the changed nodes have published at levels 0 .. L-1. Before the changes are applied.
+  void capture(const Embedding& embedding);
+  /// Takes from the sums of the changed node at `changed` what former neighbours had told it, adds what new ones had told
+  /// theirs. `sums` are those of `level` (1 .. L), one a column.
+  void mend(std::uint32_t level, const Embedding& embedding, std::size_t changed, std::int64_t* sums) const;
+
+  [[nodiscard]] const BatchChanges& changes() const noexcept { return *changes_; }
+  [[nodiscard]] const std::vector<NodeId>& nodes() const noexcept { return nodes_; }  ///< changed, sorted
+  /// Where a node lies in nodes(); kNone if it did not change.
+  [[nodiscard]] std::size_t index(NodeId node) const {
+    const auto it = std::lower_bound(nodes_.begin(), nodes_.end(), node);
+    return it != nodes_.end() && *it == node ? static_cast<std::size_t>(it - nodes_.begin()) : kNone;
+  }
+  /// What the changed node at `index` had published: one value a column.
+  [[nodiscard]] const std::int32_t* captured(std::uint32_t level, std::size_t index) const {
+    return &captured_[level][index * columns_];
+  }
+
+  ConeChange cone;
+
+ private:
+  const BatchChanges* changes_;
+  std::uint32_t levels_;
+  std::uint32_t columns_ = 0;
+  std::vector<NodeId> nodes_;
+  std::vector<std::vector<std::int32_t>> captured_;  ///< [level 0..L-1], nodes x columns
+  std::vector<std::int32_t> deferred_;               ///< of that at level L-1, what level L had not been told
+};
+
+}  // namespace unweave
