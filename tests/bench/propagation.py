@@ -10,6 +10,7 @@
 import argparse
 import json
 import pathlib
+import re
 import shutil
 import tempfile
 
@@ -18,7 +19,7 @@ import numpy as np
 import random_edges
 import real_graphs
 
-BATCHES = ((5000, 3, []), (100, 5, []), (1, 3, []), (1, 300, ["--r-max", "1e-3"]))  # size, batches, options
+BATCHES = ((5000, 3, []), (100, 5, []), (1, 300, []), (1, 300, ["--r-max", "1e-3"]))  # size, batches, options
 
 
 def repeat(run, args, store, work, lines):
@@ -38,8 +39,11 @@ def repeat(run, args, store, work, lines):
     for size, count, options in BATCHES:
         fresh()
         (work / "requests.txt").write_text("\n".join(lines[: size * count]) + "\n")
-        out = run("stream", copy, "--requests", work / "requests.txt", "--batch", size, "--json", *options)
-        figures["lazy" if options else size] = [json.loads(line) for line in out.splitlines()]
+        remarks = []
+        out = run("stream", copy, "--requests", work / "requests.txt", "--batch", size, "--json", *options, remarks=remarks)
+        key = "lazy" if options else size
+        figures[key] = [json.loads(line) for line in out.splitlines()]
+        figures[key, "end"] = re.search(r"rows in (.+)", remarks[0]).group(1)
     return figures
 
 
@@ -90,11 +94,18 @@ def main():
           + each(lambda f: format(f["propagate"]["sweep_seconds"] / f["short"]["sweep_seconds"], ".2f"))
           + " times the 32-bit rate |")
     for size, _, options in BATCHES[:-1]:
-        what = f"{size:,} edges" if size > 1 else "1 edge"
-        print(f"| {what}, exact | {each(lambda f: seconds(f[size]))} s | {each(lambda f: sweeps(f, size))} sweeps |")
+        if size == 1:
+            exact = each(lambda f: format(1e3 * np.median([b["seconds_propagate"] for b in f[1]]), ".1f"))
+            print(f"| 1 edge, exact | {exact} ms median of {len(repeats[0][1])}; at the end "
+                  f"{each(lambda f: f[1, 'end'])} | {int(np.median([b['rows_touched'] for b in repeats[0][1]])):,} rows |")
+            continue
+        what = f"{size:,} edges"
+        print(f"| {what}, exact | {each(lambda f: seconds(f[size]))} s; at the end {each(lambda f: f[size, 'end'])} | "
+              f"{each(lambda f: sweeps(f, size))} sweeps |")
     median = each(lambda f: format(1e3 * np.median([b["seconds_propagate"] for b in f["lazy"]]), ".1f"))
     rows = int(np.median([batch["rows_touched"] for batch in repeats[0]["lazy"]]))
-    print(f"| 1 edge, lazy, `--r-max 1e-3` | {median} ms median of {len(repeats[0]['lazy'])} | {rows:,} rows |")
+    print(f"| 1 edge, lazy, `--r-max 1e-3` | {median} ms median of {len(repeats[0]['lazy'])}; at the end "
+          f"{each(lambda f: f['lazy', 'end'])} | {rows:,} rows |")
     print(f"| graph at rest | {plain['bits_per_arc']:.2f} bits an arc, {degree['bits_per_arc']:.2f} by degree | |")
     print(f"| decoding, one thread | {decode['decode_arcs_per_second']['one_thread'] / 1e9:.2f} G arcs/s, encoding "
           f"{decode['encode_arcs_per_second']['one_thread'] / 1e6:.0f} M | {decode['ratio']['one_thread']:.2f} of "

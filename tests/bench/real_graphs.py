@@ -11,12 +11,15 @@ PROJECT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def runner(unweave):
-    """A function that runs one command of unweave and returns what it prints; its failure ends this program."""
+    """A function that runs one command of unweave and returns what it prints; its failure ends this program. What it
+    remarks on standard error is added to the list `remarks`."""
 
-    def run(*words):
+    def run(*words, remarks=None):
         done = subprocess.run([unweave, *map(str, words)], capture_output=True, text=True, check=False)
         if done.returncode != 0:
             sys.exit(f"{' '.join(map(str, words))}: {done.stderr.strip() or done.returncode}")
+        if remarks is not None:
+            remarks.append(done.stderr)
         return done.stdout
 
     return run
