@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <map>
 #include <random>
@@ -87,11 +88,51 @@ TEST_SUITE("slow") {
     }
   }
 
+  TEST_CASE("the masks of a deep cone are charged before they are made") {
+    const testing::TempDir folder;
+    make_store(folder / "s");
+    std::string message;
+    try {
+      static_cast<void>(propagated(folder / "s", testing::tiny_spec(1000, false), std::uint64_t{8} << 20));
+    } catch (const ResourceError& error) {
+      message = error.what();
+    }
+    CAPTURE(message);
+    CHECK(message.find("masks of the rows") != std::string::npos);
+  }
+
   TEST_CASE("too little memory for the buffers of writes is a clear error") {
     const testing::TempDir folder;
     make_store(folder / "s");
     CHECK_THROWS_AS(propagated(folder / "s", testing::tiny_spec(2, true), std::uint64_t{1} << 20), ResourceError);
-    CHECK_FALSE(testing::folder_bytes(folder / "s").contains("state/.level1-0000000000.sums.new"));
+    CHECK(testing::folder_bytes(folder / "s" / "state").empty());
+  }
+
+  TEST_CASE("a propagation that fails half way leaves no file behind") {
+    const testing::TempDir folder(testing::Where::disk);
+    make_store(folder / "s");
+    for (const std::uint64_t memory : {kPlenty, std::uint64_t{20} << 20}) {  // in one tile, and with a spool
+      MemoryBudget budget(memory);
+      {
+        const LiveStore store(folder / "s", Access::write, budget);
+        SweepJob job;
+        job.first_level = 1;
+        job.last_level = 2;
+        job.columns = store.contents().features().columns();
+        job.scale_bits = 24;
+        std::atomic<bool> begun = false;
+        job.fill = [&](TileColumns columns, NodeRange rows, std::int32_t* out) {
+          for (const auto& [name, bytes] : testing::folder_bytes(folder / "s" / "state"))
+            if (name.find(".new") != std::string::npos) begun = true;
+          if (rows.last > 60'000) throw ResourceError("no more");
+          std::fill_n(out, columns.count * rows.size(), 1);
+        };
+        CHECK_THROWS_AS(static_cast<void>(build_state(folder / "s", store.contents(), job, budget)), ResourceError);
+        CHECK(begun);
+      }
+      CHECK(testing::folder_bytes(folder / "s" / "state").empty());
+      CHECK(budget.used() == 0);
+    }
   }
 }
 
