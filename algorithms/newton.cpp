@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "algorithms/conjugate_gradient.h"
+#include "algorithms/working_memory.h"
 #include "storage/error.h"
 
 namespace unweave {
@@ -48,7 +49,10 @@ bool at_noise(const Gradient& gradient) {
 class Descent {
  public:
   Descent(const Objective& objective, Matrix start, const NewtonOptions& options)
-      : objective_(objective), options_(options), curvatures_(curvatures_within(objective, options.curvature_bytes)) {
+      : objective_(objective),
+        options_(options),
+        memory_(working_memory_within(objective.rows, objective.classes, options.memory)),
+        curvatures_(curvatures_within(objective, memory_.curvatures)) {
     best_.weights = std::move(start);
   }
 
@@ -113,7 +117,7 @@ class Descent {
   Matrix solve(double goal) {
     // Where a rejected trial overwrote the curvatures, products form them again.
     const HessianOperator hessian(objective_, best_.weights, curvatures_here_ ? &curvatures_ : nullptr);
-    if (!preconditioner_) preconditioner_ = make_preconditioner(hessian);
+    if (!preconditioner_) preconditioner_ = make_preconditioner(hessian, memory_.preconditioner);
     if (moved_ > kFarForCurvatures) {
       preconditioner_->refresh(hessian);
       moved_ = 0;
@@ -174,6 +178,7 @@ class Descent {
 
   const Objective& objective_;
   const NewtonOptions& options_;
+  const WorkingMemory memory_;
   Gradient (*evaluate_)(const Objective&, const Matrix&, Curvatures*) = nullptr;
   NewtonResult best_;
   Curvatures curvatures_;

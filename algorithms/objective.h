@@ -76,10 +76,9 @@ class HessianOperator {
   [[nodiscard]] Matrix apply(const Matrix& direction, std::span<const std::size_t> classes) const;
   /// Diagonal of every class, F x C.
   [[nodiscard]] Matrix diagonal() const;
-  /// Curvatures of `rows`, any of this many features: count x C and some slack.
-  [[nodiscard]] std::vector<float> curvatures(const Rows& rows) const;
-  /// Per class, sum_i s_ic |z_i|^2 / sum_i |z_i|^2 over `rows`, as above; 0 without rows.
-  [[nodiscard]] Vector mean_curvature(const Rows& rows) const;
+  /// Curvatures of `count` rows, any of this many features, in `classes`: `out` has room for count x classes and
+  /// kSlopeSlack more.
+  void curvatures(const float* rows, std::size_t count, std::span<const std::size_t> classes, float* out) const;
   [[nodiscard]] const Objective& objective() const noexcept { return objective_; }
 
  private:
