@@ -98,15 +98,13 @@ TEST_SUITE("unit") {
       const TrainingSet set = nearly_parallel_rows(shape.rows, shape.features, shape.classes, 31);
       const Objective objective = objective_of(set, 1e-9);
       const Matrix zero = Matrix::Zero(index_of(shape.features), index_of(shape.classes));
-      const NewtonResult done = minimise(objective, zero, {1e-7, 100, false, kMemory});
+      const NewtonResult done = minimise(objective, zero, {1e-5, 100, false, kMemory});
       CHECK(done.weights.norm() > 50);
       const Gradient rough = rough_gradient(objective, done.weights);
       const double away = (rough.value - done.gradient.value).norm();
       CAPTURE(shape.rows);
       CHECK(away <= 10 * rough.error);
       CHECK(away >= 0.01 * rough.error);
-      std::printf("ROUGH %g away %g steps %d passes %d W %g\n", away / rough.error, away, done.steps, done.passes,
-                  done.weights.norm());
     }
   }
 
