@@ -205,14 +205,15 @@ class SampledPreconditioner final : public Preconditioner {
     return gram.cast<double>();
   }
 
-  /// Factorises gram + mu I, or what is near to it and positive definite: the gram matrix was summed in float32, and may
-  /// have eigenvalues below 0 by more than a small mu.
+  /// Factorises gram + mu I, or what is near to it and positive definite: the gram matrix was summed in float32, whose
+  /// rounding may leave eigenvalues around 0 where mu is small. Pivots of that size say nothing.
   static void factorise(Eigen::MatrixXd gram, double mu, Eigen::LLT<Eigen::MatrixXd>& factor) {
+    const double least = 0x1p-23 * gram.trace();
     gram.diagonal().array() += mu;
-    double shift = 0x1p-22 * gram.trace();
+    double shift = 32 * least;
     for (int attempt = 0; attempt < 4; ++attempt, shift *= 16) {
       factor.compute(gram);
-      if (factor.info() == Eigen::Success) return;
+      if (factor.info() == Eigen::Success && factor.matrixLLT().diagonal().cwiseAbs2().minCoeff() >= least) return;
       gram.diagonal().array() += shift;
     }
     factor.compute(Eigen::MatrixXd(gram.diagonal().asDiagonal()));

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kReadArcs = std::size_t{1} << 16;
 /// Of a span while it is written, an arc: the target; its encoding, at most 5 bytes, twice, in vectors that grow.
-constexpr std::size_t kSpanArcBytes = sizeof(NodeId) + 2 * 2 * 5;
+constexpr std::size_t kSpanArcBytes = sizeof(NodeId) + std::size_t{2} * 2 * 5;
 /// A node: its count, encoded and in the writer.
 constexpr std::size_t kSpanNodeBytes = 3 * sizeof(std::uint32_t);
 
