@@ -19,11 +19,6 @@ namespace {
 
 constexpr std::size_t kChunkRows = 8192;
 
-/// Where temporary files of an export go: beside its result, since a store is never written to by readers.
-std::filesystem::path folder_of(const std::filesystem::path& file) {
-  return file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
-}
-
 /// Calls use(nodes, rows of Z) for all positions, a chunk at a time.
 template <class Use>
 void for_all_rows(const Embedding& embedding, NodeId nodes, std::span<const double> weights, const Use& use) {
@@ -49,7 +44,8 @@ void write_all_rows(const LiveStore& store, std::span<const double> weights, con
   }
   const Reservation memory = store.budget().reserve(store.budget().available() / 2, "rows on their way to their ids");
   const std::size_t columns = embedding.columns();
-  RowSorter sorter(folder_of(file), nodes, memory.bytes());
+  // Temporary files lie beside the result, since a store is never written to by readers.
+  RowSorter sorter(std::filesystem::absolute(file).parent_path(), nodes, memory.bytes());
   std::vector<std::uint32_t> words(columns);
   for_all_rows(embedding, nodes, weights, [&](std::span<const NodeId> chunk, std::span<const float> z) {
     for (std::size_t i = 0; i < chunk.size(); ++i) {
@@ -97,7 +93,7 @@ void write_sorted_edges(const LiveStore& store, const std::filesystem::path& fil
   const NodeOrder& order = store.contents().order();
   const Reservation memory = store.budget().reserve(store.budget().available() / 2, "sorting of edges");
   const NodeId nodes = store.contents().num_nodes();
-  ArcSorter sorter(folder_of(file), static_cast<std::size_t>(memory.bytes()), nodes);
+  ArcSorter sorter(std::filesystem::absolute(file).parent_path(), static_cast<std::size_t>(memory.bytes()), nodes);
   std::vector<Edge> edges;
   for_edges(store.contents().graph(), [&](NodeId u, NodeId v) {
     edges.push_back({order.user(u), order.user(v)});

@@ -1,5 +1,4 @@
 // algorithms/hessian_operator.cpp - float32 Hessian products for the iterations of conjugate gradients.
-#include <algorithm>
 #include <numeric>
 
 #include "algorithms/blas.h"
@@ -8,12 +7,6 @@
 
 namespace unweave {
 namespace {
-
-std::vector<std::size_t> all_classes(std::size_t classes) {
-  std::vector<std::size_t> all(classes);
-  std::iota(all.begin(), all.end(), std::size_t{0});
-  return all;
-}
 
 FloatMatrix float_zero(std::size_t rows, std::size_t columns) {
   return FloatMatrix::Zero(index_of(rows), index_of(columns));
@@ -68,7 +61,8 @@ Matrix HessianOperator::apply(const Matrix& direction, std::span<const std::size
 
 Matrix HessianOperator::diagonal() const {
   const std::size_t features = objective_.rows.features, width = objective_.classes;
-  const std::vector<std::size_t> all = all_classes(width);
+  std::vector<std::size_t> all(width);
+  std::iota(all.begin(), all.end(), std::size_t{0});
   const FloatMatrix sum = sweep_rows<float>(
       objective_.rows, float_zero(features, width),
       [&](const float* block, std::size_t first, std::size_t count, FloatMatrix& part) {
@@ -80,29 +74,10 @@ Matrix HessianOperator::diagonal() const {
   return (sum.cast<double>().array() + objective_.mu).matrix();
 }
 
-std::vector<float> HessianOperator::curvatures(const Rows& rows) const {
-  const std::size_t width = objective_.classes;
-  std::vector<float> out(rows.count * width + kSlopeSlack);
-  static_cast<void>(sweep_rows<float>(rows, 0, [&](const float* block, std::size_t first, std::size_t count, int&) {
-    std::vector<float> curvatures(count * width + kSlopeSlack);
-    multiply(block, weights_.data(), curvatures.data(), count, rows.features, width, false);
-    curvatures_in_place(objective_.head, curvatures.data(), count * width);
-    std::copy_n(curvatures.data(), count * width, out.data() + first * width);
-  }));
-  return out;
-}
-
-Vector HessianOperator::mean_curvature(const Rows& rows) const {
-  const std::size_t width = objective_.classes;
-  const std::vector<float> all = curvatures(rows);
-  Vector sum = Vector::Zero(index_of(width));
-  double weight = 0;
-  for (std::size_t i = 0; i < rows.count; ++i) {
-    const double square = rows.norms[i] * rows.norms[i];
-    for (std::size_t c = 0; c < width; ++c) sum[index_of(c)] += square * static_cast<double>(all[i * width + c]);
-    weight += square;
-  }
-  return weight > 0 ? Vector(sum / weight) : sum;
+void HessianOperator::curvatures(const float* rows, std::size_t count, std::span<const std::size_t> classes,
+                                 float* out) const {
+  multiply(rows, columns(classes).data(), out, count, objective_.rows.features, classes.size(), false);
+  curvatures_in_place(objective_.head, out, count * classes.size());
 }
 
 }  // namespace unweave

@@ -1,11 +1,10 @@
 // algorithms/learner.cpp - the steps of a model, each made durable before it is reported.
 #include "algorithms/learner.h"
 
-#include <algorithm>
 #include <string>
 
 #include "algorithms/lazy_error.h"
-#include "algorithms/slopes.h"
+#include "algorithms/working_memory.h"
 #include "storage/error.h"
 
 namespace unweave {
@@ -18,9 +17,7 @@ Learner::Learner(LiveStore& store, MemoryBudget& budget, ModelRecord record, Rel
       rows_(store, record_.weights, record_.clip, budget) {
   for (const ModelSummary& present : list_models(store.path()))
     if (present.damage.empty()) context_.withdraw.push_back(present.id);
-  // Curvatures of every row and class, where they leave half of what is left to the store's updates.
-  const std::uint64_t wanted = std::uint64_t{rows().size()} * rows().classes() * sizeof(ShortFloat);
-  if (wanted <= budget.available() / 2) working_memory_ = budget.reserve(wanted, "curvatures of the training rows");
+  working_memory_ = reserve_working_memory(rows().rows(), rows().classes(), budget);
   solver_->set_working_memory(static_cast<std::size_t>(working_memory_.bytes()));
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "algorithms/conjugate_gradient.h"
+#include "algorithms/working_memory.h"
 #include "storage/error.h"
 
 namespace unweave {
@@ -16,7 +17,8 @@ namespace {
 
 constexpr int kMostCgPasses = 2000;
 constexpr int kMostHalvings = 40;
-constexpr double kFarForCurvatures = 0.5;            // margins that move so far change curvatures by up to e^0.5
+constexpr int kRoughHalvings = 3;          // more would chase the rounding of float32, or are better spent on float64
+constexpr double kFarForCurvatures = 0.5;  // margins that move so far change curvatures by up to e^0.5
 constexpr double kFirstRough = 5e-4, kLeast = 2e-5;  // of the gradient, to which the first system is solved, and any
 constexpr double kRoughGoal = 10;  // float32 gradients are followed down to so many times their rounding
 
@@ -48,7 +50,10 @@ bool at_noise(const Gradient& gradient) {
 class Descent {
  public:
   Descent(const Objective& objective, Matrix start, const NewtonOptions& options)
-      : objective_(objective), options_(options), curvatures_(curvatures_within(objective, options.curvature_bytes)) {
+      : objective_(objective),
+        options_(options),
+        memory_(working_memory_within(objective.rows, objective.classes, options.memory)),
+        curvatures_(curvatures_within(objective, memory_.curvatures)) {
     best_.weights = std::move(start);
   }
 
@@ -66,7 +71,7 @@ class Descent {
         ++best_.steps;
         return;
       }
-      if (!go(direction, goal / 2)) return;
+      if (!go(direction, goal / 2, kRoughHalvings)) return;
     }
   }
 
@@ -75,16 +80,17 @@ class Descent {
     evaluate_ = gradient_with_error;
     before_ = Vector();  // what float32 gradients taught near their rounding is nothing to go by
     begin();
+    const int last = best_.steps + options_.most_steps;
     int idle = 0;  // steps in a row without gain; slow progress counts as none near the float error alone
     for (;;) {
       const Gradient& now = best_.gradient;
       if (residual() <= options_.tolerance) return true;
       const bool noise = now.error >= options_.tolerance && now.norm <= now.error;
-      if (noise || idle >= 3 || best_.steps >= options_.most_steps) return false;
+      if (noise || idle >= 3 || best_.steps >= last) return false;
       const double before = residual();
       const bool near = at_noise(now);
       const double goal = 0.3 * std::max(options_.tolerance - now.error, 0.1 * now.error);
-      const bool fell = go(solve(goal), goal);
+      const bool fell = go(solve(goal), goal, kMostHalvings);
       idle = !fell || (residual() > 0.9 * before && near) ? idle + 1 : 0;
     }
   }
@@ -113,7 +119,7 @@ class Descent {
   Matrix solve(double goal) {
     // Where a rejected trial overwrote the curvatures, products form them again.
     const HessianOperator hessian(objective_, best_.weights, curvatures_here_ ? &curvatures_ : nullptr);
-    if (!preconditioner_) preconditioner_ = make_preconditioner(hessian);
+    if (!preconditioner_) preconditioner_ = make_preconditioner(hessian, memory_.preconditioner);
     if (moved_ > kFarForCurvatures) {
       preconditioner_->refresh(hessian);
       moved_ = 0;
@@ -143,14 +149,14 @@ class Descent {
     return reach * reach * reach * best_.gradient.norm / 8 <= 0.3 * options_.tolerance;
   }
 
-  /// One Newton step along `direction`, halved class by class until it helps or the class is at its share of `goal`;
-  /// true when the residual fell.
-  bool go(const Matrix& direction, double goal) {
+  /// One Newton step along `direction`, halved class by class until it helps or the class is at its share of `goal`, at
+  /// most so many times; true when the residual fell.
+  bool go(const Matrix& direction, double goal, int most_halvings) {
     const double floor = floor_of(goal);
     Vector scale = Vector::Ones(index_of(objective_.classes));
     Matrix trial = best_.weights + direction;
     Gradient gradient = evaluate(trial);
-    for (int halving = 0; halving < kMostHalvings; ++halving) {
+    for (int halving = 0; halving < most_halvings; ++halving) {
       bool accepted = true;
       for (Eigen::Index c = 0; c < scale.size(); ++c) {
         const double enough = (1 - 1e-4 * scale[c]) * best_.gradient.class_norm[c];
@@ -174,6 +180,7 @@ class Descent {
 
   const Objective& objective_;
   const NewtonOptions& options_;
+  const WorkingMemory memory_;
   Gradient (*evaluate_)(const Objective&, const Matrix&, Curvatures*) = nullptr;
   NewtonResult best_;
   Curvatures curvatures_;

@@ -6,10 +6,10 @@
 namespace unweave {
 
 struct NewtonOptions {
-  double tolerance = 1e-6;  ///< on |computed gradient|_F + float error
-  int most_steps = 100;
+  double tolerance = 1e-6;   ///< on |computed gradient|_F + float error
+  int most_steps = 100;      ///< by float64 gradients, and as many before them by float32 gradients
   bool best_effort = false;  ///< when the tolerance cannot be reached, return the best iterate instead of throwing
-  std::size_t curvature_bytes = std::size_t{64} << 20;  ///< curvatures are kept for products when they need no more
+  std::size_t memory = 0;    ///< bytes for working_memory.h, which the caller has set aside
 };
 
 struct NewtonResult {

@@ -74,7 +74,7 @@ class OutputPerturbation final : public Solver {
     }
     NewtonOptions newton;
     newton.tolerance = lazy.exact() ? options_.tau : options_.tau / 2;
-    newton.curvature_bytes = working_memory();
+    newton.memory = working_memory();
     NewtonResult done = minimise(objective, std::move(start), newton);
     report.passes += done.passes;
     report.steps = done.steps;

@@ -60,12 +60,12 @@ struct Curvatures {
 [[nodiscard]] Gradient gradient_with_error(const Objective& objective, const Matrix& weights,
                                            Curvatures* keep = nullptr);
 
-/// The same by products in float32 at less than half the cost, to steer by: `error` is what their rounding usually comes
-/// to, no bound, and class_slope_norm is empty.
+/// The same by products in float32 at less than half the cost, to steer by: `error` is what their rounding, and that of W
+/// to float32, usually comes to, no bound, and class_slope_norm is empty.
 [[nodiscard]] Gradient rough_gradient(const Objective& objective, const Matrix& weights, Curvatures* keep = nullptr);
 
 /// Hessian of F at fixed weights, for all classes at once. Products with rows run in float32: they steer conjugate
-/// gradients, whose result is always measured in float64.
+/// gradients. What a step found is measured by a gradient, in the end always in float64.
 class HessianOperator {
  public:
   /// `curvatures` are those at `weights`, and must outlive the operator; when null or empty they are formed again in
@@ -76,10 +76,9 @@ class HessianOperator {
   [[nodiscard]] Matrix apply(const Matrix& direction, std::span<const std::size_t> classes) const;
   /// Diagonal of every class, F x C.
   [[nodiscard]] Matrix diagonal() const;
-  /// Curvatures of `rows`, any of this many features: count x C and some slack.
-  [[nodiscard]] std::vector<float> curvatures(const Rows& rows) const;
-  /// Per class, sum_i s_ic |z_i|^2 / sum_i |z_i|^2 over `rows`, as above; 0 without rows.
-  [[nodiscard]] Vector mean_curvature(const Rows& rows) const;
+  /// Curvatures of `count` rows, any of this many features, in `classes`: `out` has room for count x classes and
+  /// kSlopeSlack more.
+  void curvatures(const float* rows, std::size_t count, std::span<const std::size_t> classes, float* out) const;
   [[nodiscard]] const Objective& objective() const noexcept { return objective_; }
 
  private:

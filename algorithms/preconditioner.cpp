@@ -3,7 +3,9 @@
 
 #include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "algorithms/blas.h"
 #include "algorithms/row_sweep.h"
@@ -13,6 +15,8 @@ namespace {
 
 constexpr std::size_t kSampledRows = 32768;  // of which a matrix for all classes is made
 constexpr std::size_t kPickedFrom = 65536;   // of which each class picks its own
+constexpr std::size_t kClassesAtOnce = 32;   // whose curvatures on these are held
+constexpr std::size_t kPicksAtOnce = 256;    // copied for one product
 
 class DiagonalPreconditioner final : public Preconditioner {
  public:
@@ -32,50 +36,78 @@ class DiagonalPreconditioner final : public Preconditioner {
   Matrix inverse_;
 };
 
-/// Evenly spread rows, copied where they are not all. A preconditioner needs a few hundred rows a feature, no more.
+/// Evenly spread rows, read where they lie. A preconditioner needs a few hundred rows a feature, no more.
 class RowSample {
  public:
-  RowSample(const Rows& all, std::size_t most) : rows_(all) {
-    if (all.count <= most) return;
-    values_.reserve(most * all.features);
-    for (std::size_t k = 0; k < most; ++k) {
-      const std::size_t i = k * all.count / most;
-      values_.insert(values_.end(), all.values + i * all.features, all.values + (i + 1) * all.features);
-      labels_.push_back(all.labels[i]);
-      norms_.push_back(all.norms[i]);
-    }
-    rows_ = {values_.data(), labels_.data(), norms_.data(), most, all.features};
+  RowSample(const Rows& all, std::size_t most) : all_(all), count_(std::min(all.count, most)) {}
+
+  [[nodiscard]] std::size_t size() const noexcept { return count_; }
+  [[nodiscard]] std::size_t features() const noexcept { return all_.features; }
+  [[nodiscard]] const float* row(std::size_t k) const noexcept { return all_.values + place(k) * all_.features; }
+  [[nodiscard]] double norm(std::size_t k) const noexcept { return all_.norms[place(k)]; }
+  /// Rows for each one of the sample.
+  [[nodiscard]] double spread() const noexcept {
+    return count_ == 0 ? 1 : static_cast<double>(all_.count) / static_cast<double>(count_);
   }
 
-  [[nodiscard]] const Rows& rows() const noexcept { return rows_; }
+  /// As sweep_rows(), over the sample.
+  template <class Part, class Body>
+  [[nodiscard]] Part sweep(const Part& zero, const Body& body) const {
+    if (count_ == all_.count) return sweep_rows<float>(all_, zero, body);
+    const auto load = [&](std::size_t first, std::size_t count, std::vector<float>& copy) -> const float* {
+      copy.resize(count * all_.features);
+      for (std::size_t k = 0; k < count; ++k)
+        std::copy_n(row(first + k), all_.features, copy.data() + k * all_.features);
+      return copy.data();
+    };
+    return sweep_blocks<float>(count_, all_.features, zero, load, body);
+  }
 
  private:
-  std::vector<float> values_;
-  std::vector<ClassId> labels_;
-  std::vector<double> norms_;
-  Rows rows_;
+  [[nodiscard]] std::size_t place(std::size_t k) const noexcept { return k * all_.count / count_; }
+
+  Rows all_;
+  std::size_t count_;
 };
+
+/// Per class, sum_i s_ic |z_i|^2 / sum_i |z_i|^2 over the sample; 0 without rows.
+Vector mean_curvature(const HessianOperator& hessian, const RowSample& sample) {
+  const std::size_t width = hessian.objective().classes;
+  std::vector<std::size_t> classes(width);
+  std::iota(classes.begin(), classes.end(), std::size_t{0});
+  const Vector sum = sample.sweep(Vector(Vector::Zero(index_of(width + 1))),  // the weight of the rows comes last
+                                  [&](const float* block, std::size_t first, std::size_t count, Vector& part) {
+                                    std::vector<float> curvatures(count * width + kSlopeSlack);
+                                    hessian.curvatures(block, count, classes, curvatures.data());
+                                    for (std::size_t i = 0; i < count; ++i) {
+                                      const double square = sample.norm(first + i) * sample.norm(first + i);
+                                      for (std::size_t c = 0; c < width; ++c)
+                                        part[index_of(c)] += square * static_cast<double>(curvatures[i * width + c]);
+                                      part[index_of(width)] += square;
+                                    }
+                                  });
+  const double weight = sum[index_of(width)];
+  return sum.head(index_of(width)) / (weight > 0 ? weight : 1);
+}
 
 class SpectralPreconditioner final : public Preconditioner {
  public:
   explicit SpectralPreconditioner(const HessianOperator& hessian) : mu_(hessian.objective().mu) {
-    const Rows& all = hessian.objective().rows;
-    const RowSample sample(all, kSampledRows);
-    const Rows& rows = sample.rows();
-    const FloatMatrix zero = FloatMatrix::Zero(index_of(rows.features), index_of(rows.features));
+    const RowSample sample(hessian.objective().rows, kSampledRows);
+    const std::size_t features = sample.features();
+    const FloatMatrix zero = FloatMatrix::Zero(index_of(features), index_of(features));
     const FloatMatrix gram =
-        sweep_rows<float>(rows, zero, [&](const float* block, std::size_t, std::size_t count, FloatMatrix& part) {
-          multiply_transposed(block, block, part.data(), rows.features, count, rows.features, true);
+        sample.sweep(zero, [&](const float* block, std::size_t, std::size_t count, FloatMatrix& part) {
+          multiply_transposed(block, block, part.data(), features, count, features, true);
         });
-    const double spread = rows.count == 0 ? 1 : static_cast<double>(all.count) / static_cast<double>(rows.count);
-    const Eigen::SelfAdjointEigenSolver<Matrix> eigen(spread * gram.cast<double>());
+    const Eigen::SelfAdjointEigenSolver<Matrix> eigen(sample.spread() * gram.cast<double>());
     basis_ = eigen.eigenvectors();
     values_ = eigen.eigenvalues().cwiseMax(0.0);
-    curvature_ = hessian.mean_curvature(rows);
+    curvature_ = mean_curvature(hessian, sample);
   }
 
   void refresh(const HessianOperator& hessian) override {
-    curvature_ = hessian.mean_curvature(RowSample(hessian.objective().rows, kSampledRows).rows());
+    curvature_ = mean_curvature(hessian, RowSample(hessian.objective().rows, kSampledRows));
   }
 
   Matrix apply(const Matrix& residual, std::span<const std::size_t> classes) const override {
@@ -105,15 +137,18 @@ class SampledPreconditioner final : public Preconditioner {
   }
 
   void refresh(const HessianOperator& hessian) override {
-    const Rows& all = hessian.objective().rows;
-    const RowSample sample(all, kPickedFrom);
-    const Rows& rows = sample.rows();
-    const double spread = rows.count == 0 ? 1 : static_cast<double>(all.count) / static_cast<double>(rows.count);
-    const std::vector<float> curvatures = hessian.curvatures(rows);
-    parallel_ranges(0, factors_.size(), 1, [&](std::size_t first, std::size_t last) {
-      for (std::size_t c = first; c < last; ++c)
-        factors_[c].compute(hessian_of(hessian.objective(), rows, curvatures, c, picks_, spread));
-    });
+    const RowSample sample(hessian.objective().rows, kPickedFrom);
+    std::vector<float> curvatures;
+    for (std::size_t first = 0; first < factors_.size(); first += kClassesAtOnce) {
+      std::vector<std::size_t> classes(std::min(kClassesAtOnce, factors_.size() - first));
+      std::iota(classes.begin(), classes.end(), first);
+      fill_curvatures(hessian, sample, classes, curvatures);
+      parallel_ranges(0, classes.size(), 1, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t j = begin; j < end; ++j)
+          factorise(hessian_of(sample, curvatures.data() + j, classes.size()), hessian.objective().mu,
+                    factors_[first + j]);
+      });
+    }
   }
 
   Matrix apply(const Matrix& residual, std::span<const std::size_t> classes) const override {
@@ -126,34 +161,62 @@ class SampledPreconditioner final : public Preconditioner {
   }
 
  private:
-  static Eigen::MatrixXd hessian_of(const Objective& objective, const Rows& rows, const std::vector<float>& curvatures,
-                                    std::size_t c, std::size_t picks, double spread) {
-    const std::size_t features = rows.features;
-    std::vector<double> share(rows.count);
+  static void fill_curvatures(const HessianOperator& hessian, const RowSample& sample,
+                              std::span<const std::size_t> classes, std::vector<float>& out) {
+    const std::size_t width = classes.size();
+    out.resize(sample.size() * width);
+    static_cast<void>(sample.sweep(0, [&](const float* block, std::size_t first, std::size_t count, int&) {
+      std::vector<float> curvatures(count * width + kSlopeSlack);
+      hessian.curvatures(block, count, classes, curvatures.data());
+      std::copy_n(curvatures.data(), count * width, out.data() + first * width);
+    }));
+  }
+
+  /// Z^T S Z of one class, whose curvatures lie `stride` apart, from its picks.
+  [[nodiscard]] Eigen::MatrixXd hessian_of(const RowSample& sample, const float* curvatures, std::size_t stride) const {
+    const std::size_t features = sample.features();
+    std::vector<double> share(sample.size());
     double total = 0;
-    for (std::size_t i = 0; i < rows.count; ++i) {
-      share[i] = static_cast<double>(curvatures[i * objective.classes + c]) * rows.norms[i] * rows.norms[i];
+    for (std::size_t i = 0; i < share.size(); ++i) {
+      share[i] = static_cast<double>(curvatures[i * stride]) * sample.norm(i) * sample.norm(i);
       total += share[i];
     }
-    const double step = total / static_cast<double>(picks);
+    const double step = total / static_cast<double>(picks_);
+    FloatMatrix gram = FloatMatrix::Zero(index_of(features), index_of(features));
     std::vector<float> picked;
+    const auto add_picked = [&] {
+      if (!picked.empty())
+        multiply_transposed(picked.data(), picked.data(), gram.data(), features, picked.size() / features, features,
+                            true);
+      picked.clear();
+    };
     double sum = 0, next = step / 2;
-    for (std::size_t i = 0; i < rows.count; ++i) {
+    for (std::size_t i = 0; i < share.size(); ++i) {
       sum += share[i];
-      if (!(sum > next)) continue;
+      if (!(sum > next) || !(share[i] > 0)) continue;  // `next` may round to below a sum that no longer grows
       const double times = std::ceil((sum - next) / step);
       next += times * step;
-      const auto scale = static_cast<float>(std::sqrt(times * step * spread) / rows.norms[i]);
-      const float* row = rows.values + i * features;
+      const auto scale = static_cast<float>(std::sqrt(times * step * sample.spread()) / sample.norm(i));
+      const float* row = sample.row(i);
       for (std::size_t f = 0; f < features; ++f) picked.push_back(scale * row[f]);
+      if (picked.size() >= kPicksAtOnce * features) add_picked();
     }
-    FloatMatrix gram = FloatMatrix::Zero(index_of(features), index_of(features));
-    if (!picked.empty())
-      multiply_transposed(picked.data(), picked.data(), gram.data(), features, picked.size() / features, features,
-                          false);
-    Eigen::MatrixXd out = gram.cast<double>();
-    out.diagonal().array() += objective.mu;
-    return out;
+    add_picked();
+    return gram.cast<double>();
+  }
+
+  /// Factorises gram + mu I, or what is near to it and positive definite: the gram matrix was summed in float32, whose
+  /// rounding may leave eigenvalues around 0 where mu is small. Pivots of that size say nothing.
+  static void factorise(Eigen::MatrixXd gram, double mu, Eigen::LLT<Eigen::MatrixXd>& factor) {
+    const double least = 0x1p-23 * gram.trace();
+    gram.diagonal().array() += mu;
+    double shift = 32 * least;
+    for (int attempt = 0; attempt < 4; ++attempt, shift *= 16) {
+      factor.compute(gram);
+      if (factor.info() == Eigen::Success && factor.matrixLLT().diagonal().cwiseAbs2().minCoeff() >= least) return;
+      gram.diagonal().array() += shift;
+    }
+    factor.compute(Eigen::MatrixXd(gram.diagonal().asDiagonal()));
   }
 
   std::size_t picks_;
@@ -174,19 +237,34 @@ std::unique_ptr<Preconditioner> make_sampled_preconditioner(const HessianOperato
   return std::make_unique<SampledPreconditioner>(hessian, picks);
 }
 
-std::unique_ptr<Preconditioner> make_preconditioner(const HessianOperator& hessian) {
-  constexpr double kSavedPasses = 10, kMostBytes = 64 << 20;
-  constexpr std::size_t kMostFeatures = 512;  // past it F x F problems and their memory dominate
+namespace {
+
+constexpr std::size_t kMostFeatures = 512;  // past it F x F problems and their memory dominate
+
+/// n / F picks a class cost half a Hessian product.
+std::size_t picks_of(const Rows& rows) {
+  return std::min(16 * rows.features, rows.count / rows.features);
+}
+
+}  // namespace
+
+std::size_t preconditioner_bytes(const Rows& rows, std::size_t classes) {
+  constexpr std::size_t kMostFactors = std::size_t{64} << 20;
+  if (rows.features > kMostFeatures) return 0;
+  const std::size_t factors = classes * rows.features * rows.features * sizeof(double);
+  // Fewer than a few picks a feature say nothing.
+  if (picks_of(rows) < 4 * rows.features || factors > kMostFactors) return 0;
+  return factors + std::min(rows.count, kPickedFrom) * std::min(classes, kClassesAtOnce) * sizeof(float);
+}
+
+std::unique_ptr<Preconditioner> make_preconditioner(const HessianOperator& hessian, std::size_t bytes) {
+  constexpr double kSavedPasses = 10;
   const Rows& rows = hessian.objective().rows;
-  const std::size_t width = rows.features;
-  if (width > kMostFeatures) return make_diagonal_preconditioner(hessian);
-  const double n = static_cast<double>(rows.count), features = static_cast<double>(width);
-  const double classes = static_cast<double>(hessian.objective().classes);
-  const double pass = 4 * n * features * classes;
-  // n / F picks a class cost half a Hessian product; fewer than a few a feature say nothing.
-  const std::size_t picks = std::min(16 * width, rows.count / width);
-  if (picks >= 4 * width && classes * features * features * sizeof(double) <= kMostBytes)
-    return make_sampled_preconditioner(hessian, picks);
+  if (rows.features > kMostFeatures) return make_diagonal_preconditioner(hessian);
+  const std::size_t needed = preconditioner_bytes(rows, hessian.objective().classes);
+  if (needed > 0 && needed <= bytes) return make_sampled_preconditioner(hessian, picks_of(rows));
+  const double n = static_cast<double>(rows.count), features = static_cast<double>(rows.features);
+  const double pass = 4 * n * features * static_cast<double>(hessian.objective().classes);
   const double sampled = static_cast<double>(std::min(rows.count, kSampledRows));
   const double factorisation = 2 * sampled * features * features + 20 * features * features * features;
   if (factorisation <= kSavedPasses * pass) return make_spectral_preconditioner(hessian);

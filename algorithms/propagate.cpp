@@ -81,7 +81,8 @@ void measure_columns(const Contents& contents, PropagationSpec& spec) {
   spec.code_norm = value(std::accumulate(total.plain.begin(), total.plain.end(), Int128{0})) / columns;
 }
 
-/// Rows kept at levels 1..L, as masks [level - 1], and the reference counts of the levels below L.
+/// Rows kept at levels 1..L, as masks [level - 1], and the reference counts of the levels below L. Takes a bit a node
+/// for each mask, charged by the caller, and one more.
 std::vector<RowMask> backward_cone(const LiveStore& store, std::uint32_t levels, std::vector<LevelFiles>& files) {
   const Contents& contents = store.contents();
   const NodeId nodes = contents.num_nodes();
@@ -121,7 +122,11 @@ PropagateReport propagate(LiveStore& store, PropagationSpec spec, MemoryBudget& 
     job.last_level = spec.levels;
     job.columns = columns;
     job.scale_bits = spec.scale_bits;
-    if (!spec.all_rows) job.wanted = backward_cone(store, spec.levels, files);
+    Reservation masks;
+    if (!spec.all_rows) {
+      masks = budget.reserve((std::uint64_t{spec.levels} + 1) * (nodes / 8 + 1), "masks of the rows to keep");
+      job.wanted = backward_cone(store, spec.levels, files);
+    }
     std::uint64_t total = 0;
     for (std::uint32_t l = 0; l < spec.levels; ++l) total += spec.all_rows ? nodes : job.wanted[l].size();
     const DegreePower power(spec.rho);

@@ -6,6 +6,7 @@
 #include "algorithms/conjugate_gradient.h"
 #include "algorithms/newton.h"
 #include "algorithms/spectral_norm.h"
+#include "algorithms/working_memory.h"
 
 namespace unweave {
 namespace {
@@ -185,6 +186,7 @@ class ObjectivePerturbation final : public Solver {
     NewtonOptions newton;
     newton.tolerance = options_.tau;
     newton.best_effort = true;
+    newton.memory = working_memory();
     NewtonResult done = minimise(objective_on(rows, &model.objective_noise),
                                  Matrix::Zero(model.objective_noise.rows(), model.objective_noise.cols()), newton);
     model.published = std::move(done.weights);
@@ -217,6 +219,8 @@ class ObjectivePerturbation final : public Solver {
     Matrix delta = mu_lost * weights;
     for (const SignedObjective& part : parts) delta += part.sign * gradient_with_error(part.objective, weights).value;
 
+    const WorkingMemory memory = working_memory_within(now.rows, now.classes, working_memory());
+    // No kept curvatures: their 8 bits cost another round, with its float64 pass, and a round has few products to spare.
     const HessianOperator hessian(now, weights);
     std::vector<HessianOperator> corrections;
     if (policy_.hessian_before)
@@ -236,7 +240,7 @@ class ObjectivePerturbation final : public Solver {
     const Vector tolerance = (1e-6 * delta.colwise().norm().transpose().array())
                                  .max(1e-4 * allowed / std::sqrt(static_cast<double>(after.classes())))
                                  .matrix();
-    const std::unique_ptr<Preconditioner> preconditioner = make_preconditioner(hessian);
+    const std::unique_ptr<Preconditioner> preconditioner = make_preconditioner(hessian, memory.preconditioner);
     Step step;
     Matrix moved = Matrix::Zero(weights.rows(), weights.cols());
     Matrix missing = delta;  // right-hand side minus the operator times `moved`, measured

@@ -44,12 +44,14 @@ HWY_INLINE hn::Vec<hn::Rebind<ShortFloat, D>> shortened(D d, hn::Vec<D> value) {
   return hn::DemoteTo(hn::Rebind<ShortFloat, D>(), hn::BitCast(hn::RebindToSigned<D>(), hn::ShiftRight<16>(rounded)));
 }
 
+/// Writes `count` elements and no more: a blended store would, on some processors, also write back what lies after them,
+/// which another thread may be writing.
 template <class D>
 HWY_INLINE void store_first(D d, hn::Vec<D> value, std::size_t count, hn::TFromD<D>* to) {
-  if (count >= hn::Lanes(d))
-    hn::StoreU(value, d, to);
-  else
-    hn::BlendedStore(value, hn::FirstN(d, count), d, to);
+  if (count >= hn::Lanes(d)) return hn::StoreU(value, d, to);
+  HWY_ALIGN hn::TFromD<D> lanes[hn::MaxLanes(D())];
+  hn::Store(value, d, lanes);
+  std::copy_n(lanes, count, to);
 }
 
 template <Head kHead>

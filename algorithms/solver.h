@@ -97,12 +97,12 @@ class Solver {
   /// Whether absorb() reads moved_from and moved_to of a change; else a caller may leave them empty.
   [[nodiscard]] virtual bool reads_moved_rows() const noexcept = 0;
 
-  /// Bytes beside the rows that a step may keep to spare readings of the rows; the caller has set them aside.
+  /// Bytes for working_memory.h, none before the first call; the caller has set them aside.
   void set_working_memory(std::size_t bytes) noexcept { working_memory_ = bytes; }
   [[nodiscard]] std::size_t working_memory() const noexcept { return working_memory_; }
 
  private:
-  std::size_t working_memory_ = std::size_t{64} << 20;
+  std::size_t working_memory_ = 0;
 };
 
 /// newton, retrain, scalegun, cgu, ceu. Throws UsageError for other names and for options out of range.

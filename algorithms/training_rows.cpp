@@ -2,6 +2,7 @@
 #include "algorithms/training_rows.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <string>
 
@@ -46,7 +47,7 @@ TrainingRows::TrainingRows(const LiveStore& store, std::vector<double> weights, 
   std::vector<float> rows(std::min(block, nodes.size()) * features);
   for (std::size_t first = 0; first < nodes.size(); first += block) {
     const std::size_t count = std::min(block, nodes.size() - first);
-    store.embedding().rows(std::span(nodes).subspan(first, count), weights_, rows.data());
+    read(std::span(nodes).subspan(first, count), rows.data());
     for (std::size_t i = 0; i < count; ++i)
       set_.append(nodes[first + i], std::span(rows).subspan(i * features, features),
                   static_cast<ClassId>(store.contents().label(nodes[first + i])));
@@ -57,17 +58,33 @@ std::uint64_t TrainingRows::bytes_of(std::size_t rows) const {
   return std::uint64_t{rows} * (set_.features() * sizeof(float) + sizeof(NodeId) + sizeof(ClassId) + sizeof(double));
 }
 
+void TrainingRows::read(std::span<const NodeId> nodes, float* out) const {
+  store_.embedding().rows(nodes, weights_, out);
+  const std::size_t features = set_.features();
+  parallel_ranges(0, nodes.size(), 64, [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i)
+      if (!std::all_of(out + i * features, out + (i + 1) * features, [](float x) { return std::isfinite(x); }))
+        throw DataError(store_.path().string() + ": the embedding of " + store_.contents().order().text(nodes[i]) +
+                        " holds a value that is not finite; run `unweave verify " + store_.path().string() + "`");
+  });
+}
+
 /// Rows whose node has left the training split.
 void TrainingRows::drop_departed(BatchChange& change) {
   const std::vector<NodeId> present = training_nodes(store_.contents());
+  std::vector<std::size_t> departed;
   std::size_t at = 0;
   for (std::size_t i = 0; i < set_.size(); ++i) {
     if (at < present.size() && present[at] == set_.nodes()[i])
       ++at;
     else
-      change.removed.append(set_.nodes()[i], set_.row(i), set_.labels()[i]);
+      departed.push_back(i);
   }
-  if (change.removed.size() > 0) set_.apply(change);
+  if (departed.empty()) return;
+  change.memory.push_back(budget_.reserve(bytes_of(departed.size()), "training rows that left"));
+  change.removed.reserve(departed.size());
+  for (const std::size_t i : departed) change.removed.append(set_.nodes()[i], set_.row(i), set_.labels()[i]);
+  set_.apply(change);
 }
 
 /// Positions of the held rows that an update may have changed.
@@ -90,9 +107,8 @@ BatchChange TrainingRows::follow(const UpdateReport& update, bool keep_moved) {
   drop_departed(change);
   const std::vector<std::size_t> places = places_of(update);
   const std::size_t features = set_.features(), block = block_rows(features);
-  Reservation kept;
   if (keep_moved) {
-    kept = budget_.reserve(2 * bytes_of(places.size()), "moved training rows");
+    change.memory.push_back(budget_.reserve(2 * bytes_of(places.size()), "moved training rows"));
     change.moved_from.reserve(places.size());
     change.moved_to.reserve(places.size());
   }
@@ -102,7 +118,7 @@ BatchChange TrainingRows::follow(const UpdateReport& update, bool keep_moved) {
     const std::size_t count = std::min(block, places.size() - first);
     nodes.clear();
     for (std::size_t i = first; i < first + count; ++i) nodes.push_back(set_.nodes()[places[i]]);
-    store_.embedding().rows(nodes, weights_, rows.data());
+    read(nodes, rows.data());
     const auto row = [&](std::size_t i) { return std::span(rows).subspan(i * features, features); };
     if (!keep_moved) {
       parallel_ranges(0, count, 64, [&](std::size_t begin, std::size_t end) {
@@ -122,7 +138,7 @@ BatchChange TrainingRows::follow(const UpdateReport& update, bool keep_moved) {
   return change;
 }
 
-void append_change(BatchChange& first, const BatchChange& later) {
+void append_change(BatchChange& first, BatchChange later) {
   const TrainingSet& shape = first.moved_from;
   TrainingSet from(shape.features(), shape.classes(), shape.clip()), to = from;
   std::size_t a = 0, b = 0;
@@ -142,6 +158,7 @@ void append_change(BatchChange& first, const BatchChange& later) {
   }
   first.moved_from = std::move(from);
   first.moved_to = std::move(to);
+  for (Reservation& part : later.memory) first.memory.push_back(std::move(part));
 }
 
 }  // namespace unweave

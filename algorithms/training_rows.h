@@ -14,15 +14,18 @@ namespace unweave {
 class TrainingRows {
  public:
   /// Throws DataError naming the command to run when the store has no embedding, no labels or no training split;
-  /// UsageError for a wrong number of weights; ResourceError when the rows do not fit the budget.
+  /// or for a value that is not finite; UsageError for a wrong number of weights; ResourceError when the rows do not fit the budget.
   TrainingRows(const LiveStore& store, std::vector<double> weights, double clip, MemoryBudget& budget);
 
   [[nodiscard]] const TrainingSet& set() const noexcept { return set_; }
   /// Follows the store: `update` names the embedding rows that may have changed since the last call. Returns what did,
-  /// comparing bits; without `keep_moved` its moved rows stay empty, which spares two copies of them.
+  /// comparing bits; without `keep_moved` its moved rows stay empty, which spares two copies of them. Throws DataError
+  /// for a value that is not finite, ResourceError where the rows of the change do not fit the budget.
   BatchChange follow(const UpdateReport& update, bool keep_moved);
 
  private:
+  /// Embedding rows of `nodes` as the store has them now. Throws DataError for a value that is not finite.
+  void read(std::span<const NodeId> nodes, float* out) const;
   void drop_departed(BatchChange& change);
   [[nodiscard]] std::vector<std::size_t> places_of(const UpdateReport& update) const;
   [[nodiscard]] std::uint64_t bytes_of(std::size_t rows) const;
@@ -35,6 +38,6 @@ class TrainingRows {
 };
 
 /// Two changes, one after the other, as one. The later one removes no rows.
-void append_change(BatchChange& first, const BatchChange& later);
+void append_change(BatchChange& first, BatchChange later);
 
 }  // namespace unweave

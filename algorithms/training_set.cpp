@@ -23,9 +23,9 @@ std::string name_of_row(NodeId node) {
   return "the training row at position " + std::to_string(node);
 }
 
-void check_finite(NodeId node, std::span<const float> row) {
-  if (!std::all_of(row.begin(), row.end(), [](float x) { return std::isfinite(x); }))
-    throw DataError(name_of_row(node) + " holds a value that is not finite; verify the store");
+/// Of a row that clip_row() gave this norm. Who reads rows of a store names the store and the node before.
+void check_finite(NodeId node, double norm) {
+  if (!std::isfinite(norm)) throw DataError(name_of_row(node) + " holds a value that is not finite");
 }
 
 }  // namespace
@@ -58,9 +58,11 @@ void TrainingSet::append(NodeId node, std::span<const float> row, ClassId label)
   if (row.size() != features_) throw UsageError(name_of_row(node) + " has a wrong number of features");
   if (label >= classes_) throw UsageError(name_of_row(node) + " has a label outside the declared classes");
   if (!nodes_.empty() && node <= nodes_.back()) throw UsageError(name_of_row(node) + " is out of order");
-  check_finite(node, row);
   values_.insert(values_.end(), row.begin(), row.end());
-  norms_.push_back(clip_row({values_.data() + nodes_.size() * features_, features_}, clip_));
+  const double norm = clip_row({values_.data() + nodes_.size() * features_, features_}, clip_);
+  if (!std::isfinite(norm)) values_.resize(nodes_.size() * features_);
+  check_finite(node, norm);
+  norms_.push_back(norm);
   nodes_.push_back(node);
   labels_.push_back(label);
 }
@@ -97,8 +99,8 @@ void TrainingSet::apply(const BatchChange& change) {
 }
 
 bool TrainingSet::replace(std::size_t i, std::span<float> row) {
-  check_finite(nodes_[i], row);
   const double norm = clip_row(row, clip_);
+  check_finite(nodes_[i], norm);
   float* held = values_.data() + i * features_;
   if (std::memcmp(held, row.data(), features_ * sizeof(float)) == 0) return false;
   std::copy_n(row.data(), features_, held);

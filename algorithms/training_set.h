@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/memory.h"
 #include "storage/types.h"
 
 namespace unweave {
@@ -74,9 +75,10 @@ struct BatchChange {
   BatchChange(std::size_t features, std::size_t classes, double clip = 1.0)
       : removed(features, classes, clip), moved_from(features, classes, clip), moved_to(features, classes, clip) {}
 
-  TrainingSet removed;     ///< rows that left, with their last values
-  TrainingSet moved_from;  ///< rows whose embedding moved, before
-  TrainingSet moved_to;    ///< the same nodes and labels, after
+  TrainingSet removed;              ///< rows that left, with their last values
+  TrainingSet moved_from;           ///< rows whose embedding moved, before
+  TrainingSet moved_to;             ///< the same nodes and labels, after
+  std::vector<Reservation> memory;  ///< for these rows, where a budget is charged with them
   bool only_edges = true;  ///< no node or feature request in the batch: some published methods know edges alone
 };
 

@@ -200,7 +200,7 @@ void check_models(const std::vector<ModelRecord>& models, const LiveStore& store
     const TrainingSet* rows = rows_of.of(record, report);
     if (rows == nullptr) continue;
     if (rows->size() == record.model.trained_rows)
-      check_release(record, *rows, report);
+      check_release(record, *rows, budget, report);
     else
       report.findings.push_back(
           {false, "releases: " + record.model.solver + ": the model says that it was trained on " +

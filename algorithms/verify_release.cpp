@@ -24,6 +24,7 @@
 #include "algorithms/newton.h"
 #include "algorithms/output_noise.h"
 #include "algorithms/verify_checks.h"
+#include "algorithms/working_memory.h"
 #include "storage/error.h"
 
 namespace unweave {
@@ -157,14 +158,16 @@ Factors noise_factors(double coordinates) {
   return {solve(std::exp(-wanted - 1), 1), solve(2 + 2 * wanted, 1)};
 }
 
-void check_distance(const ModelRecord& record, const TrainingSet& rows, double residual_bound, Statements& say,
-                    VerifyReport& report) {
+void check_distance(const ModelRecord& record, const TrainingSet& rows, double residual_bound, MemoryBudget& budget,
+                    Statements& say, VerifyReport& report) {
   const Matrix& published = record.model.published;
   const OutputNoise noise = noise_of(record);
   const double mu = mu_of(record);
   NewtonOptions newton;
   newton.tolerance = record.options.tau;
   newton.best_effort = true;
+  const Reservation memory = reserve_working_memory(rows.rows(), rows.classes(), budget);
+  newton.memory = static_cast<std::size_t>(memory.bytes());
   NewtonResult done = minimise({rows.rows(), rows.classes(), record.options.head, mu, nullptr}, published, newton);
   const double distance = (published - done.weights).norm();
   const double weights_norm = published.norm() + done.weights.norm();
@@ -226,11 +229,11 @@ void check_certificate(const ModelRecord& record, const LiveStore& store, Verify
   }
 }
 
-void check_release(const ModelRecord& record, const TrainingSet& rows, VerifyReport& report) {
+void check_release(const ModelRecord& record, const TrainingSet& rows, MemoryBudget& budget, VerifyReport& report) {
   Statements say("releases", record, report);
   const Json certificate = Json::parse(record.certificate);
   if (has_output_noise(record))
-    check_distance(record, rows, certificate.at("residual_bound").get<double>(), say, report);
+    check_distance(record, rows, certificate.at("residual_bound").get<double>(), budget, say, report);
   else
     check_gradient(record, rows, certificate.at("terms").at("corrected_bound").get<double>(), say);
   ++report.models;

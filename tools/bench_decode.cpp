@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t kPlainIds = std::size_t{1} << 26;
 /// 16 KiB of ids; twice that is read, which every first-level data cache holds.
 constexpr std::size_t kCachedIds = std::size_t{1} << 12;
-/// A run goes over small stores several times until it has decoded so many arcs.
+/// A run goes over small stores several times until it has met so many arcs, or nodes where there are more of these.
 constexpr std::uint64_t kMinRunArcs = std::uint64_t{1} << 25;
 constexpr std::size_t kRandomLists = std::size_t{1} << 18;
 constexpr std::size_t kPieceArcs = std::size_t{1} << 18;  // as `import` hands lists to encode_lists
@@ -164,8 +164,8 @@ PlainLists plain_lists(const Shards& shards, MemoryBudget& budget) {
 }
 
 Task decode_task(const Shards& shards, ArcIndex all_arcs) {
-  return {shards.num_blocks(), 256, 1 + kMinRunArcs / all_arcs, static_cast<double>(all_arcs),
-          [&shards](std::size_t first, std::size_t last) {
+  return {shards.num_blocks(), 256, 1 + kMinRunArcs / std::max<ArcIndex>(all_arcs, shards.nodes()),
+          static_cast<double>(all_arcs), [&shards](std::size_t first, std::size_t last) {
             std::vector<NodeId> buffer;
             std::uint32_t sum = 0;
             for (std::size_t block = first; block < last; ++block) {
@@ -178,12 +178,25 @@ Task decode_task(const Shards& shards, ArcIndex all_arcs) {
           }};
 }
 
-/// Random nodes that have neighbours.
+/// Nodes drawn at random among those that have neighbours, of which there must be one. They are drawn as ranks, which
+/// two walks over the counts turn into nodes: however few nodes have neighbours, it takes no longer.
 std::vector<NodeId> random_nodes(const Shards& shards, std::uint64_t seed) {
-  std::vector<NodeId> nodes;
-  for (std::uint64_t i = 0; nodes.size() < kRandomLists; ++i) {
-    const auto node = static_cast<NodeId>(bits_below(random_bits(seed, i), shards.nodes()));
-    if (shards.count(node) > 0) nodes.push_back(node);
+  std::uint64_t linked = 0;
+  for (NodeId node = 0; node < shards.nodes(); ++node) linked += shards.count(node) > 0 ? 1 : 0;
+  struct Draw {
+    std::uint64_t rank;
+    std::size_t place;
+  };
+  std::vector<Draw> draws(kRandomLists);
+  for (std::size_t i = 0; i < draws.size(); ++i) draws[i] = {bits_below(random_bits(seed, i), linked), i};
+  std::sort(draws.begin(), draws.end(), [](const Draw& a, const Draw& b) { return a.rank < b.rank; });
+  std::vector<NodeId> nodes(kRandomLists);
+  std::uint64_t rank = 0;
+  std::size_t next = 0;
+  for (NodeId node = 0; next < draws.size(); ++node) {
+    if (shards.count(node) == 0) continue;
+    for (; next < draws.size() && draws[next].rank == rank; ++next) nodes[draws[next].place] = node;
+    ++rank;
   }
   return nodes;
 }
@@ -240,8 +253,8 @@ std::vector<Piece> encoding_pieces(const PlainLists& lists) {
 }
 
 Task encode_task(const PlainLists& lists, const std::vector<Piece>& pieces) {
-  return {pieces.size(), 1, 1 + kMinRunArcs / 8 / std::max<std::size_t>(1, lists.arcs), static_cast<double>(lists.arcs),
-          [&pieces](std::size_t first, std::size_t last) {
+  return {pieces.size(), 1, 1 + kMinRunArcs / 8 / std::max({std::size_t{1}, lists.arcs, lists.counts.size()}),
+          static_cast<double>(lists.arcs), [&pieces](std::size_t first, std::size_t last) {
             thread_local EncodedLists encoded;  // keeps its memory, as in a pipeline
             std::uint32_t bytes = 0;
             for (std::size_t i = first; i < last; ++i) {

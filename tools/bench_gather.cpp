@@ -34,6 +34,15 @@ CsrGraph make_graph(const GatherBenchOptions& options) {
 
 constexpr int kScaleBits = 24;
 
+/// While the graph is made: edges, and arcs as they are sorted and as they stay.
+std::uint64_t graph_bytes(const GatherBenchOptions& options) {
+  return (options.edge_factor << options.scale) * (sizeof(Edge) + 2 * (sizeof(std::uint64_t) + sizeof(NodeId)));
+}
+
+std::uint64_t tile_bytes(const GatherBenchOptions& options) {
+  return ((std::uint64_t{options.features} << options.scale) + kTilePadding) * sizeof(std::int32_t);
+}
+
 /// Densities of a dense feature matrix: numbers spread over [-2^scale_bits, 2^scale_bits).
 void fill_rows(TileColumns columns, NodeRange rows, int scale_bits, std::int32_t* out) {
   for (NodeId u = rows.first; u < rows.last; ++u) {
@@ -124,15 +133,17 @@ double sweep_once(const CsrGraph& graph, const GatherBenchOptions& options, int 
 
 }  // namespace
 
+std::uint64_t gather_limit_bytes(const GatherBenchOptions& options) {
+  return graph_bytes(options) + HugeBuffer::charge(tile_bytes(options));
+}
+
 GatherBench run_bench_gather(const GatherBenchOptions& options, MemoryBudget& budget) {
   GatherBench result;
   result.threads = active_threads();
   result.vector_target = gather_target();
   if (!options.limit_only) result.triad_bytes_per_second = triad(options, budget);
 
-  const std::uint64_t edges = options.edge_factor << options.scale;
-  const Reservation graph_memory =
-      budget.reserve(edges * (sizeof(Edge) + 2 * (sizeof(std::uint64_t) + sizeof(NodeId))), "graph of the benchmark");
+  const Reservation graph_memory = budget.reserve(graph_bytes(options), "graph of the benchmark");
   const CsrGraph graph = make_graph(options);
   result.nodes = graph.num_nodes();
   result.arcs = graph.num_arcs();
@@ -141,10 +152,9 @@ GatherBench run_bench_gather(const GatherBenchOptions& options, MemoryBudget& bu
   double limit_seconds = std::numeric_limits<double>::max();
   result.sweep_seconds = std::numeric_limits<double>::max();
   double short_seconds = std::numeric_limits<double>::max();
-  const std::uint64_t elements = static_cast<std::uint64_t>(result.nodes) * options.features + kTilePadding;
   HugeBuffer kept;
   if (!options.limit_only) {
-    kept = HugeBuffer(elements * sizeof(std::int32_t), budget, "sums of the benchmark");
+    kept = HugeBuffer(tile_bytes(options), budget, "sums of the benchmark");
     PropagationOptions sweep;
     sweep.features = options.features;
     sweep.hops = options.hops;
@@ -152,7 +162,7 @@ GatherBench run_bench_gather(const GatherBenchOptions& options, MemoryBudget& bu
   }
   for (int run = 0; run < options.repeats; ++run) {
     {
-      HugeBuffer input(elements * sizeof(std::int32_t), budget, "tile of the benchmark");
+      HugeBuffer input(tile_bytes(options), budget, "tile of the benchmark");
       parallel_ranges(0, result.nodes, 4096, [&](std::size_t begin, std::size_t end) {
         fill_rows({0, options.features}, {static_cast<NodeId>(begin), static_cast<NodeId>(end)}, kScaleBits,
                   input.as<std::int32_t>() + begin * options.features);

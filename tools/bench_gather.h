@@ -35,6 +35,9 @@ struct GatherBench {
   [[nodiscard]] double ratio() const { return sweep_per_second / limit_per_second; }
 };
 
+/// What the graph and one tile take of a budget: all that a run with limit_only asks for.
+[[nodiscard]] std::uint64_t gather_limit_bytes(const GatherBenchOptions& options);
+
 /// Runs on the threads that the process has now. Throws ResourceError where the graph (16 bytes an edge while it is
 /// made), two tiles and the sums do not fit `budget`.
 [[nodiscard]] GatherBench run_bench_gather(const GatherBenchOptions& options, MemoryBudget& budget);

@@ -2,10 +2,12 @@
 #include "tools/command.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <exception>
 #include <new>
 #include <ostream>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "engine/memory.h"
@@ -43,6 +45,14 @@ std::string one_line(std::string text) {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 constexpr std::uint64_t kLeastMemory = 16 * kMiB;
+
+/// Exit code of what the standard library reports of a file: 3 where the machine has run out of something.
+int code_of(const std::error_code& error) {
+  if (error.category() != std::system_category() && error.category() != std::generic_category()) return 2;
+  for (const int exhausted : {ENOSPC, EDQUOT, EMFILE, ENFILE, ENOMEM})
+    if (error.value() == exhausted) return 3;
+  return 2;
+}
 
 int fail(const Console& console, int code, const std::string& message) {
   console.error << "unweave: " << one_line(message) << '\n' << std::flush;
@@ -188,7 +198,7 @@ int run_program(std::span<const Command> commands, const std::vector<std::string
   } catch (const CheckError& error) {
     return fail(console, 4, error.what());
   } catch (const std::filesystem::filesystem_error& error) {
-    return fail(console, 2, error.path1().string() + ": " + error.code().message());
+    return fail(console, code_of(error.code()), error.path1().string() + ": " + error.code().message());
   } catch (const std::bad_alloc&) {
     return fail(console, 3, "out of memory; lower --memory or free some memory");
   } catch (const std::exception& error) {

@@ -10,7 +10,8 @@ namespace unweave {
 
 /// Writes the arcs as they stand, self loops included, repeated ones once, into the folder `store`, missing or empty.
 /// Unlike an imported one the graph is directed: nothing but the shards' lists can be read. Nodes: largest id + 1.
-/// Throws InputError, DataError, ResourceError where 8 bytes an arc do not fit `budget`.
+/// Throws InputError, DataError, and ResourceError where `budget` does not hold 8 bytes an arc, up to 24 while a file is
+/// read that does not tell how many it has (text), and 24 an arc of the largest shard.
 void write_directed_store(const std::filesystem::path& store, const InputFile& arcs, MemoryBudget& budget);
 
 }  // namespace unweave

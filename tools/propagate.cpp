@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 
 #include "algorithms/schemes.h"
 #include "storage/error.h"
@@ -38,14 +39,25 @@ PropagationSpec read_spec(const CommandLine& line, const Contents& contents) {
   return spec;
 }
 
-/// The gather limit on an R-MAT graph of about this size, measured here and now.
-double measure_limit(NodeId nodes, std::uint32_t features, MemoryBudget& budget) {
+constexpr int kLeastScale = 16, kMostScale = 22;  // of the graph on which the limit is measured
+
+/// The gather limit on an R-MAT graph of about this size, or of the largest that fits, measured here and now; none where
+/// not even the smallest fits: the embedding is there by then, and its figures must not be lost.
+std::optional<GatherBench> measure_limit(const CommandLine& line, NodeId nodes, std::uint32_t features,
+                                         MemoryBudget& budget) {
   GatherBenchOptions options;
-  options.scale = std::clamp(static_cast<int>(std::bit_width(nodes)) - 1, 16, 22);
+  const int wanted = std::clamp(static_cast<int>(std::bit_width(nodes)) - 1, kLeastScale, kMostScale);
+  options.scale = wanted;
   options.features = features;
   options.repeats = 2;
   options.limit_only = true;
-  return run_bench_gather(options, budget).limit_per_second;
+  while (options.scale > kLeastScale && gather_limit_bytes(options) > budget.available()) --options.scale;
+  const bool fits = gather_limit_bytes(options) <= budget.available();
+  if (!line.common().quiet && (!fits || options.scale < wanted))
+    line.error() << "note: the gather limit is " << (fits ? "measured on a smaller graph" : "not measured") << ", 2^"
+                 << wanted << " nodes do not fit --memory\n";
+  if (!fits) return std::nullopt;
+  return run_bench_gather(options, budget);
 }
 
 }  // namespace
@@ -62,7 +74,9 @@ void run_propagate(CommandLine& line) {
       "fixed point: integers over 2^B, 8 to 29; up to 14, levels pass on 16-bit numbers");
   add("rows", po::value<std::string>()->value_name("WHICH"), "all or labelled (default when there are labels)");
   add("measure-limit", po::bool_switch(),
-      "also measure the machine's gather limit on an R-MAT graph of this size (2^16 to 2^22 nodes)");
+      "also measure the machine's gather limit on an R-MAT graph of this size (2^16 to 2^22 nodes, or fewer where "
+      "these "
+      "do not fit the memory)");
   if (!line.parse()) return;
 
   Measure measure;
@@ -87,9 +101,12 @@ void run_propagate(CommandLine& line) {
   json["sync_seconds"] = report.sync_seconds;
   json["arc_features_per_second"] = report.arc_features_per_second;
   json["limit_ratio"] = nullptr;
+  json["limit_nodes"] = nullptr;
   if (line.get<bool>("measure-limit"))
-    json["limit_ratio"] =
-        report.arc_features_per_second / measure_limit(store.manifest().nodes, store.manifest().features, budget);
+    if (const auto limit = measure_limit(line, store.manifest().nodes, store.manifest().features, budget)) {
+      json["limit_ratio"] = report.arc_features_per_second / limit->limit_per_second;
+      json["limit_nodes"] = limit->nodes;
+    }
   if (line.common().json) return write_json_line(line.out(), json);
 
   Table table({"propagated", ""});

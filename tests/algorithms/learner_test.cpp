@@ -7,12 +7,14 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "algorithms/evaluation.h"
 #include "algorithms/lazy_error.h"
 #include "algorithms/propagate.h"
+#include "algorithms/working_memory.h"
 #include "storage/error.h"
 #include "storage/line_log.h"
 #include "support/learner_data.h"
@@ -180,13 +182,69 @@ TEST_SUITE("unit") {
         }
         const double every_row = lazy_error_bound(store.embedding(), store.contents());
         for (Eigen::Index j = 0; j < away.cols(); ++j) CHECK(away.col(j).norm() <= every_row + slack);
+        // Degrees bounded by the number of nodes, and all rows in place of the training rows, cost so much and no more.
+        const double stretch = std::pow(world.sample.nodes, std::max(0.0, 0.5 - rho));
+        CHECK(every_row <= 2 * stretch * bound.euclidean.maxCoeff());
+        CHECK(bound.euclidean.maxCoeff() <= 10 * away.colwise().norm().maxCoeff());
         moved |= away.norm() > 1e-4;
       }
       CHECK(moved);
       static_cast<void>(rows.follow(store.flush(), true));
       CHECK(equal_rows(rows.set(), world.fresh_rows(rho)));
       CHECK(lazy_error(store.embedding(), store.contents(), kWeights, rows.set().nodes()).exact());
+      CHECK(lazy_error_bound(store.embedding(), store.contents()) == 0);
     }
+  }
+
+  TEST_CASE("rows that are not finite name the store and the user's node") {
+    World world;
+    LiveStore store(world.path(), Access::write, world.budget);
+    std::string message;
+    try {
+      TrainingRows(store, {0, std::numeric_limits<double>::quiet_NaN(), 1}, 1, world.budget);
+    } catch (const DataError& error) {
+      message = error.what();
+    }
+    CHECK(message.starts_with(world.path().string() + ": the embedding of node "));
+    CHECK(message.find("run `unweave verify " + world.path().string() + "`") != std::string::npos);
+  }
+
+  TEST_CASE("the rows of a change are charged as long as it lives") {
+    World world;
+    LiveStore store(world.path(), Access::write, world.budget);
+    TrainingRows rows(store, kWeights, 1, world.budget);
+    const std::uint64_t row_bytes = world.sample.columns * sizeof(float) + 16;
+    {
+      const BatchReport batch = world.apply(store, world.requests(0));
+      const std::uint64_t before = world.budget.used();
+      const BatchChange change = rows.follow(batch.update, true);
+      CHECK(change.removed.size() == 2);
+      CHECK(change.moved_to.size() > 0);
+      CHECK(world.budget.used() >= before + (2 + 2 * change.moved_to.size()) * row_bytes);
+    }
+    const BatchReport batch = world.apply(store, world.requests(1));
+    const std::uint64_t before = world.budget.used();
+    {
+      const BatchChange change = rows.follow(batch.update, false);
+      CHECK(world.budget.used() == before + 2 * row_bytes);
+      CHECK(change.removed.size() == 2);
+    }
+    CHECK(world.budget.used() == before);
+    const BatchReport last = world.apply(store, world.requests(2));
+    const Reservation rest = world.budget.reserve(world.budget.available() - 1, "the rest");
+    CHECK_THROWS_AS(static_cast<void>(rows.follow(last.update, false)), ResourceError);
+  }
+
+  TEST_CASE("a learner sets aside what its steps keep") {
+    World world(0.5, 1600);
+    LiveStore store(world.path(), Access::write, world.budget);
+    const std::uint64_t before = world.budget.used();
+    const Learner learner = Learner::train(store, world.budget, "scalegun", {}, kWeights, kContext);
+    const TrainingSet& rows = learner.rows();
+    const WorkingMemory memory = working_memory_within(rows.rows(), rows.classes(), kMemory);
+    CHECK(memory.preconditioner > 0);
+    CHECK(memory.curvatures == rows.size() * rows.classes() * 2);
+    CHECK(world.budget.used() == before + memory.total() + rows.size() * (rows.features() * sizeof(float) + 16));
   }
 
   TEST_CASE("cgu asks for a flush after every lazy batch and absorbs exactly the rows that moved") {
@@ -204,8 +262,9 @@ TEST_SUITE("unit") {
       const TrainingSet after = world.fresh_rows();
       CHECK(equal_rows(learner.rows(), after));
       CHECK_FALSE(report.retrained);
-      const StepReport expected =
-          make_solver("cgu", options)->absorb(twin, after, naive_change(before, after, false), {});
+      const auto solver = make_solver("cgu", options);
+      solver->set_working_memory(kMemory);
+      const StepReport expected = solver->absorb(twin, after, naive_change(before, after, false), {});
       CHECK(learner.model().published == twin.published);
       CHECK(report.residual_bound == expected.residual_bound);
       CHECK(store.pending_requests() == 0);  // a flush is checkpointed before the model stands on it

@@ -7,11 +7,36 @@
 #include <numeric>
 
 #include "algorithms/conjugate_gradient.h"
+#include "algorithms/working_memory.h"
 #include "storage/error.h"
 #include "support/learner_data.h"
 
 using namespace unweave;
 using namespace unweave::test;
+
+namespace {
+
+constexpr std::size_t kMemory = std::size_t{64} << 20;  // for all that these tests can use
+
+/// Rows that have nearly one direction, as embeddings do, and labels that hang on the little by which they differ: the
+/// weights that part them are large.
+TrainingSet nearly_parallel_rows(std::size_t rows, std::size_t features, std::size_t classes, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<double> normal;
+  const Matrix common = random_matrix(1, features, seed + 1), centres = random_matrix(classes, features, seed + 2);
+  TrainingSet set(features, classes);
+  std::vector<float> row(features);
+  for (std::size_t i = 0; i < rows; ++i) {
+    const auto label = static_cast<ClassId>(random() % classes);
+    for (std::size_t f = 0; f < features; ++f)
+      row[f] = static_cast<float>(0.95 * common(0, index_of(f)) / common.norm() +
+                                  2e-3 * (0.1 * centres(label, index_of(f)) + normal(random)));
+    set.append(static_cast<NodeId>(i), row, label);
+  }
+  return set;
+}
+
+}  // namespace
 
 TEST_SUITE("unit") {
   TEST_CASE("minimise agrees with dense Newton within residual over mu, from zero and from far away") {
@@ -27,11 +52,12 @@ TEST_SUITE("unit") {
                                {900, 12, 4, 0}})
       for (const Head head : {Head::kLogistic, Head::kLeastSquares})
         for (const double scale : {0.0, 1.0, 50.0}) {
+          const std::size_t memory = scale == 1 ? 0 : std::size_t{64} << 20;
           const TrainingSet set = random_rows(shape.rows, shape.features, shape.classes, 21, shape.used);
           const double lambda = 1e-2;
           const Objective objective = objective_of(set, lambda, head);
           const NewtonResult done =
-              minimise(objective, random_matrix(shape.features, shape.classes, 22, scale), {1e-7, 100, false});
+              minimise(objective, random_matrix(shape.features, shape.classes, 22, scale), {1e-7, 100, false, memory});
           CHECK(done.residual <= 1e-7);
           double squares = 0;  // of the gradient, by the dense twin
           for (std::size_t c = 0; c < shape.classes; ++c)
@@ -50,7 +76,7 @@ TEST_SUITE("unit") {
     const Matrix noise = random_matrix(5, 3, 24, 0.5);
     Objective objective = objective_of(set, 1e-2);
     objective.linear = &noise;
-    const NewtonResult done = minimise(objective, Matrix::Zero(5, 3), {1e-8, 100, false});
+    const NewtonResult done = minimise(objective, Matrix::Zero(5, 3), {1e-8, 100, false, kMemory});
     CHECK((done.weights - dense_minimiser(set, 1e-2, Head::kLogistic, &noise)).norm() <= 1e-8 / objective.mu + 1e-10);
   }
 
@@ -58,10 +84,106 @@ TEST_SUITE("unit") {
     TrainingSet set(1, 2);
     for (NodeId node = 0; node < 40; ++node) set.append(node, std::vector<float>{1.0F}, node % 4 == 0 ? 1 : 0);
     const Objective objective = objective_of(set, 1e-7);
-    const NewtonResult done = minimise(objective, Matrix::Constant(1, 2, 18), {1e-9, 100, false});
+    const NewtonResult done = minimise(objective, Matrix::Constant(1, 2, 18), {1e-9, 100, false, kMemory});
     CHECK(done.weights(0, 0) == doctest::Approx(std::log(3.0)).epsilon(1e-5));
     CHECK(done.weights(0, 1) == doctest::Approx(-std::log(3.0)).epsilon(1e-5));
     CHECK(done.steps < 60);
+  }
+
+  TEST_CASE("the error of float32 gradients is told near the minimiser too, where large weights are rounded") {
+    struct Shape {
+      std::size_t rows, features, classes;
+    };
+    for (const Shape& shape : {Shape{20000, 20, 3}, {3000, 64, 2}, {300, 12, 4}}) {
+      const TrainingSet set = nearly_parallel_rows(shape.rows, shape.features, shape.classes, 31);
+      const Objective objective = objective_of(set, 1e-9);
+      const Matrix zero = Matrix::Zero(index_of(shape.features), index_of(shape.classes));
+      const NewtonResult done = minimise(objective, zero, {1e-5, 100, false, kMemory});
+      CHECK(done.weights.norm() > 50);
+      const Gradient rough = rough_gradient(objective, done.weights);
+      const double away = (rough.value - done.gradient.value).norm();
+      CAPTURE(shape.rows);
+      CHECK(away <= 10 * rough.error);
+      CHECK(away >= 0.01 * rough.error);
+    }
+  }
+
+  TEST_CASE("steps by float32 gradients leave the float64 ones their own number") {
+    const TrainingSet set = random_rows(2000, 9, 4, 33);
+    const Objective objective = objective_of(set, 1e-2, Head::kLeastSquares);
+    const NewtonResult done = minimise(objective, random_matrix(9, 4, 34), {1e-5, 1, false, kMemory});
+    CHECK(done.residual <= 1e-5);
+    CHECK(done.steps == 2);
+  }
+
+  TEST_CASE("a sampled preconditioner is near the inverse where float32 sums are not positive definite") {
+    constexpr std::size_t kFeatures = 24;
+    for (unsigned seed = 0; seed < 4; ++seed) {
+      const Matrix direction = random_matrix(kFeatures, 1, seed).normalized();
+      TrainingSet set(kFeatures, 1);
+      std::vector<float> row(kFeatures);
+      for (NodeId node = 0; node < 3000; ++node) {  // of one direction, and several lengths
+        for (std::size_t f = 0; f < kFeatures; ++f)
+          row[f] = static_cast<float>((0.3 + 2e-4 * (node * 7919 % 3001)) * direction(index_of(f), 0));
+        set.append(node, row, 0);
+      }
+      for (const double mu : {1e-12, 1e-30}) {
+        Objective objective = objective_of(set, 1);
+        objective.mu = mu;
+        const Matrix weights = Matrix::Zero(kFeatures, 1);
+        const HessianOperator hessian(objective, weights);
+        const std::vector<std::size_t> classes{0};
+        const auto preconditioner = make_sampled_preconditioner(hessian, 3000);
+        const Matrix image = curvature_action(objective, weights, direction).product;
+        CHECK((preconditioner->apply(image, classes) - direction).norm() < 0.5);
+        for (unsigned other = 0; other < 20; ++other) {  // positive definite
+          const Matrix residual = random_matrix(kFeatures, 1, 100 + other);
+          CHECK(residual.col(0).dot(preconditioner->apply(residual, classes).col(0)) > 0);
+        }
+      }
+    }
+  }
+
+  TEST_CASE("rows of norm 0 among the picked from do no harm") {
+    TrainingSet set(3, 2);
+    for (NodeId node = 0; node < 500; ++node) {
+      const auto x = node % 3 == 0 ? 0.0F : 0.1F * static_cast<float>(node % 7);
+      set.append(node, std::vector<float>{x, -x / 2, x * x}, node % 2);
+    }
+    const Objective objective = objective_of(set, 1e-2);
+    const HessianOperator hessian(objective, Matrix::Zero(3, 2));
+    for (const std::size_t picks : {std::size_t{1}, std::size_t{49}, std::size_t{1000}}) {
+      const auto preconditioner = make_sampled_preconditioner(hessian, picks);
+      CHECK(preconditioner->apply(random_matrix(3, 2, 3), std::vector<std::size_t>{0, 1}).allFinite());
+    }
+  }
+
+  TEST_CASE("the memory that was granted decides the preconditioner, and is what the sampled one needs") {
+    const TrainingSet set = random_rows(900, 6, 40, 36);
+    const Objective objective = objective_of(set, 1e-3);
+    const HessianOperator hessian(objective, random_matrix(6, 40, 37));
+    const std::size_t bytes = preconditioner_bytes(set.rows(), 40);
+    CHECK(bytes == 40 * 36 * sizeof(double) + 900 * 32 * sizeof(float));
+    std::vector<std::size_t> classes(40);
+    std::iota(classes.begin(), classes.end(), std::size_t{0});
+    const Matrix right = random_matrix(6, 40, 38);
+    const Matrix sampled = make_sampled_preconditioner(hessian, 96)->apply(right, classes);
+    CHECK(make_preconditioner(hessian, bytes)->apply(right, classes) == sampled);
+    const Matrix spectral = make_spectral_preconditioner(hessian)->apply(right, classes);
+    CHECK(make_preconditioner(hessian, bytes - 1)->apply(right, classes) == spectral);
+    CHECK(preconditioner_bytes(random_rows(20, 6, 40, 36).rows(), 40) == 0);  // too few rows to pick from
+
+    const std::size_t curvatures = 900 * 40 * sizeof(ShortFloat);
+    const WorkingMemory all = working_memory_within(set.rows(), 40, bytes + curvatures);
+    CHECK(all.preconditioner == bytes);
+    CHECK(all.curvatures == curvatures);
+    CHECK(working_memory_within(set.rows(), 40, bytes + curvatures - 1).total() == bytes);
+    CHECK(working_memory_within(set.rows(), 40, bytes - 1).total() == curvatures);
+    CHECK(working_memory_within(set.rows(), 40, curvatures - 1).total() == 0);
+    MemoryBudget budget(2 * (bytes + curvatures)), less(2 * bytes);
+    CHECK(reserve_working_memory(set.rows(), 40, budget).bytes() == bytes + curvatures);
+    CHECK(reserve_working_memory(set.rows(), 40, less).bytes() == bytes);
+    CHECK(budget.used() == 0);
   }
 
   TEST_CASE("a tolerance below the float error is refused with one that can be reached") {
@@ -69,24 +191,24 @@ TEST_SUITE("unit") {
     const Objective objective = objective_of(set, 1e-3);
     std::string message;
     try {
-      static_cast<void>(minimise(objective, Matrix::Zero(8, 3), {1e-14, 100, false}));
+      static_cast<void>(minimise(objective, Matrix::Zero(8, 3), {1e-14, 100, false, kMemory}));
     } catch (const UsageError& error) {
       message = error.what();
     }
     const auto at = message.find("use --tau ");
     REQUIRE(at != std::string::npos);
     const double reachable = std::stod(message.substr(at + 10));
-    CHECK(minimise(objective, Matrix::Zero(8, 3), {reachable, 100, false}).residual <= reachable);
-    CHECK(minimise(objective, Matrix::Zero(8, 3), {1e-14, 100, true}).residual < 1e-9);
+    CHECK(minimise(objective, Matrix::Zero(8, 3), {reachable, 100, false, kMemory}).residual <= reachable);
+    CHECK(minimise(objective, Matrix::Zero(8, 3), {1e-14, 100, true, kMemory}).residual < 1e-9);
   }
 
   TEST_CASE("starts and tolerances that are not finite are refused") {
     const TrainingSet set = random_rows(10, 2, 2, 26);
     const Objective objective = objective_of(set, 1e-3);
     Matrix start = Matrix::Zero(2, 2);
-    CHECK_THROWS_AS(static_cast<void>(minimise(objective, start, {0, 100, false})), UsageError);
+    CHECK_THROWS_AS(static_cast<void>(minimise(objective, start, {0, 100, false, kMemory})), UsageError);
     start(0, 0) = std::numeric_limits<double>::quiet_NaN();
-    CHECK_THROWS_AS(static_cast<void>(minimise(objective, start, {1e-6, 100, false})), UsageError);
+    CHECK_THROWS_AS(static_cast<void>(minimise(objective, start, {1e-6, 100, false, kMemory})), UsageError);
   }
 
   TEST_CASE("conjugate gradients meet each class's tolerance under every preconditioner") {

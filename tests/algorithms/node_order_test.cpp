@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <random>
 #include <sstream>
@@ -202,6 +203,23 @@ TEST_SUITE("unit") {
       export_embeddings(store, std::vector<NodeId>{4, 3}, weights, dir / "z.npy");
     });
     testing::check_message(message, {"node 3 "});
+  }
+
+  TEST_CASE("a training row that is not finite is named by the user's id") {
+    const TempDir dir;
+    TinyStore contents = testing::random_store(20, 1, 3, 4);
+    contents.edges = {{7, 8}, {7, 9}, {7, 10}};
+    contents.labels[7] = 1;
+    contents.train = {7};
+    std::erase(contents.test, NodeId{7});
+    import_ordered(dir, contents, "degree");
+    testing::propagate_store(dir / "degree", testing::tiny_spec(1));
+    const LiveStore store(dir / "degree", Access::read, ample_budget());
+    CHECK(store.contents().order().position(7) == 0);
+    const std::string message = testing::message_of<DataError>([&] {
+      const TrainingRows rows(store, {std::numeric_limits<double>::quiet_NaN(), 1}, 1, ample_budget());
+    });
+    testing::check_message(message, {(dir / "degree").string() + ": ", "node 7 ", "unweave verify"});
   }
 
   TEST_CASE("the journal keeps requests as they were made") {

@@ -54,10 +54,12 @@ Matrix dense_step(const Model& model, const TrainingSet& before, const TrainingS
 
 TEST_SUITE("unit") {
   TEST_CASE("one batch is the dense Newton step, with the right Hessian and the right n before and after") {
-    for (const char* name : {"scalegun", "cgu", "ceu"}) {
+    for (const char* name : {"scalegun", "cgu", "ceu", "scalegun with memory", "cgu with memory", "ceu with memory"}) {
       const SolverOptions options = seeded(10);
-      const auto solver = make_solver(name, options);
-      const bool edges = std::string_view(name) == "ceu";
+      const std::string_view method = std::string_view(name).substr(0, std::string_view(name).find(' '));
+      const auto solver = make_solver(method, options);
+      if (method != name) solver->set_working_memory(std::size_t{1} << 20);
+      const bool edges = method == "ceu";
       const TrainingSet before = random_rows(150, 6, 3, 51);
       const BatchChange change = random_change(before, 0, 30, edges ? 0 : 4, 40, 0.05, 3);
       TrainingSet after = before;

@@ -2,6 +2,9 @@
 #include "algorithms/slopes.h"
 
 #include <doctest/doctest.h>
+#include <hwy/targets.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <limits>
@@ -20,6 +23,47 @@ constexpr double kUntouched = -77;
 bool near(double found, double expected, double relative) {
   return std::abs(found - expected) <= relative * std::abs(expected) + 1e-37;
 }
+
+/// Runs `body` once for every vector extension that this machine and this build have.
+template <class Body>
+void for_each_target(const Body& body) {
+  for (std::int64_t rest = hwy::SupportedTargets(); rest != 0; rest &= rest - 1) {
+    const std::int64_t target = rest & -rest;
+    hwy::SetSupportedTargetsForTest(target);
+    hwy::GetChosenTarget().Update(target);
+    const std::string name = hwy::TargetName(target);
+    CAPTURE(name);
+    body();
+  }
+  hwy::SetSupportedTargetsForTest(0);
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+}
+
+/// `size` elements that end where a page begins that can be read at most: a write after the end kills the test.
+template <class T>
+class FencedArray {
+ public:
+  FencedArray(std::size_t size, bool readable_after, T value)
+      : page_(static_cast<std::size_t>(::sysconf(_SC_PAGESIZE))),
+        bytes_((size * sizeof(T) + page_ - 1) / page_ * page_ + page_),
+        memory_(::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
+    REQUIRE(memory_ != MAP_FAILED);
+    std::byte* const end = static_cast<std::byte*>(memory_) + bytes_ - page_;
+    REQUIRE(::mprotect(end, page_, readable_after ? PROT_READ : PROT_NONE) == 0);
+    data_ = reinterpret_cast<T*>(end) - size;
+    std::fill_n(data_, size, value);
+  }
+  FencedArray(const FencedArray&) = delete;
+  FencedArray& operator=(const FencedArray&) = delete;
+  ~FencedArray() { ::munmap(memory_, bytes_); }
+
+  [[nodiscard]] T* data() const noexcept { return data_; }
+
+ private:
+  std::size_t page_, bytes_;
+  void* memory_;
+  T* data_ = nullptr;
+};
 
 /// Margins of every size that float64 knows, and the rest of a block.
 struct Sample {
@@ -126,16 +170,70 @@ TEST_SUITE("unit") {
       }
   }
 
+  TEST_CASE("no vector extension writes past the last margin, sum or curvature") {
+    for_each_target([] {
+      for (const Head head : kHeads)
+        for (std::size_t classes = 1; classes <= 35; ++classes) {
+          const Sample sample(head, 2, classes, static_cast<unsigned>(classes), 3);
+          const std::size_t size = 2 * classes;
+          const FencedArray<double> slopes(size, true, 0.5), squares(classes, true, 0);
+          const FencedArray<float> rough(size, true, 0.5F), alone(size, true, 0.5F), scaled(size, false, 2.0F);
+          const FencedArray<ShortFloat> kept(size, false, 0), rough_kept(size, false, 0);
+          const std::vector<double> margin_error(classes + kSlopeSlack);
+          static_cast<void>(
+              slopes_in_place(sample.block, margin_error.data(), slopes.data(), squares.data(), kept.data()));
+          slopes_in_place(sample.block, rough.data(), rough_kept.data());
+          curvatures_in_place(head, alone.data(), size);
+          scale_by(kept.data(), scaled.data(), size);
+          const double curvature = derivatives(head, 0.5, 1).curvature;
+          for (std::size_t k = 0; k < size; ++k) {
+            const double slope = derivatives(head, 0.5, sample.target(k / classes, k % classes)).slope;
+            CHECK(near(slopes.data()[k], slope, 1e-14));
+            CHECK(near(static_cast<double>(rough.data()[k]), slope, 1e-5));
+            CHECK(near(static_cast<double>(to_float(kept.data()[k])), curvature, 0.004));
+            CHECK(rough_kept.data()[k] == kept.data()[k]);
+            CHECK(near(static_cast<double>(alone.data()[k]), curvature, 1e-5));
+            CHECK(scaled.data()[k] == 2.0F * to_float(kept.data()[k]));
+          }
+        }
+    });
+  }
+
   TEST_CASE("margins beyond every exponent give slopes of 0 and 1, no numbers outside") {
-    for (const double margin : {-1e308, -1e300, -746.0, 746.0, 1e308}) {
-      const ClassId labels[] = {0};
-      const double norms[] = {1}, errors[2 + kSlopeSlack] = {};
-      std::vector<double> slopes(2 + kSlopeSlack, margin), squares(2 + kSlopeSlack);
-      const SlopeSums sums =
-          slopes_in_place({Head::kLogistic, labels, norms, 1, 2}, errors, slopes.data(), squares.data(), nullptr);
-      CHECK(slopes[0] == doctest::Approx(margin > 0 ? 0 : -1));
-      CHECK(slopes[1] == doctest::Approx(margin > 0 ? 1 : 0));
-      CHECK(sums.absolute == doctest::Approx(1));
-    }
+    for_each_target([] {
+      for (const double margin : {-1e308, -1e300, -746.0, 746.0, 1e300, 1e308}) {
+        const ClassId labels[] = {0};
+        const double norms[] = {1}, errors[2 + kSlopeSlack] = {};
+        std::vector<double> slopes(2 + kSlopeSlack, margin), squares(2 + kSlopeSlack);
+        const SlopeSums sums =
+            slopes_in_place({Head::kLogistic, labels, norms, 1, 2}, errors, slopes.data(), squares.data(), nullptr);
+        CHECK(std::abs(slopes[0] - (margin > 0 ? 0.0 : -1.0)) <= 1e-300);
+        CHECK(std::abs(slopes[1] - (margin > 0 ? 1.0 : 0.0)) <= 1e-300);
+        CHECK(sums.absolute == doctest::Approx(1).epsilon(1e-14));
+      }
+    });
+  }
+
+  TEST_CASE("where slopes leave the normal numbers they keep their relative error or one of 1e-300") {
+    for_each_target([] {
+      for (double size = 680; size < 760; size += 0.37)
+        for (const double margin : {-size, size}) {
+          const ClassId labels[] = {0};
+          const double norms[] = {1}, errors[2 + kSlopeSlack] = {};
+          std::vector<double> slopes(2 + kSlopeSlack, margin), squares(2 + kSlopeSlack);
+          static_cast<void>(
+              slopes_in_place({Head::kLogistic, labels, norms, 1, 2}, errors, slopes.data(), squares.data(), nullptr));
+          // In extended precision, whose exponents reach further.
+          const long double e = std::exp(-static_cast<long double>(size)), small = e / (1 + e);
+          const long double own = margin > 0 ? -small : -1 / (1 + e), other = margin > 0 ? 1 / (1 + e) : small;
+          CAPTURE(margin);
+          const auto within = [](double found, long double expected) {
+            return std::abs(static_cast<long double>(found) - expected) <=
+                   static_cast<long double>(kPointwiseUlps * kUnitRoundoff) * std::abs(expected) + 1e-300L;
+          };
+          CHECK(within(slopes[0], own));
+          CHECK(within(slopes[1], other));
+        }
+    });
   }
 }

@@ -9,6 +9,7 @@
 #include <map>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "algorithms/live_store.h"
 #include "algorithms/propagate.h"
@@ -55,6 +56,14 @@ Propagated propagated(const std::filesystem::path& path, const PropagationSpec& 
   return result;
 }
 
+std::vector<std::string> state_files(const std::filesystem::path& store) {
+  std::vector<std::string> names;
+  if (std::filesystem::exists(store / "state"))
+    for (const auto& file : std::filesystem::directory_iterator(store / "state"))
+      names.push_back(file.path().filename().string());
+  return names;
+}
+
 }  // namespace
 
 TEST_SUITE("slow") {
@@ -97,11 +106,48 @@ TEST_SUITE("slow") {
     CHECK(got.files == propagated(folder / "s", spec, kPlenty).files);
   }
 
+  TEST_CASE("the masks of a deep cone are charged before they are made") {
+    const testing::TempDir folder;
+    make_store(folder / "s");
+    std::string message;
+    try {
+      static_cast<void>(propagated(folder / "s", testing::tiny_spec(1000, false), std::uint64_t{8} << 20));
+    } catch (const ResourceError& error) {
+      message = error.what();
+    }
+    CAPTURE(message);
+    CHECK(message.find("masks of the rows") != std::string::npos);
+  }
+
   TEST_CASE("too little memory for the buffers of writes is a clear error") {
     const testing::TempDir folder;
     make_store(folder / "s");
     CHECK_THROWS_AS(propagated(folder / "s", testing::tiny_spec(2, true), std::uint64_t{1} << 20), ResourceError);
-    CHECK_FALSE(testing::folder_bytes(folder / "s").contains("state/.level1-0000000000.sums.new"));
+    CHECK(state_files(folder / "s").empty());
+  }
+
+  TEST_CASE("a propagation that fails half way leaves no file behind") {
+    const testing::TempDir folder(testing::Where::disk);
+    make_store(folder / "s");
+    MemoryBudget budget(kPlenty);
+    {
+      const LiveStore store(folder / "s", Access::write, budget);
+      SweepJob job;
+      job.columns = store.contents().features().columns();
+      job.fill = [](TileColumns columns, NodeRange rows, std::int32_t* out) {
+        std::fill_n(out, columns.count * rows.size(), 1);
+      };
+      std::vector<std::string> half_way;
+      job.progress = [&](std::uint64_t, std::uint64_t) {
+        if (!half_way.empty()) return;
+        half_way = state_files(folder / "s");
+        if (!half_way.empty()) throw ResourceError("no more");
+      };
+      CHECK_THROWS_AS(static_cast<void>(build_state(folder / "s", store.contents(), job, budget)), ResourceError);
+      CHECK_FALSE(half_way.empty());
+    }
+    CHECK(state_files(folder / "s").empty());
+    CHECK(budget.used() == 0);
   }
 }
 

@@ -13,9 +13,11 @@
 
 #include "engine/parallel.h"
 #include "storage/error.h"
+#include "support/input_files.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
 #include "tools/commands.h"
+#include "tools/directed_store.h"
 
 namespace unweave {
 namespace {
@@ -101,6 +103,19 @@ TEST_SUITE("unit") {
     CHECK(budget.used() == 0);
   }
 
+  TEST_CASE("run_bench_decode draws its lists among millions of nodes of which two have neighbours") {
+    const TempDir folder;
+    TinyStore contents;
+    contents.nodes = 3'000'000;
+    contents.edges = {{17, 2'999'999}};
+    testing::write_store(folder / "s", contents);
+    MemoryBudget budget(std::uint64_t{1} << 30);
+    const DecodeBench bench = run_bench_decode(folder / "s", {1, 3}, budget);
+    CHECK(bench.arcs == 2);
+    CHECK(bench.mean_list_arcs == 1);
+    check_rate(bench.lists);
+  }
+
   TEST_CASE("run_bench_decode refuses a store without edges and a budget that is too small") {
     const TempDir folder;
     TinyStore empty;
@@ -146,6 +161,26 @@ TEST_SUITE("unit") {
     const auto json = nlohmann::json::parse(result.out);
     CHECK(json.at("nodes") == 65'601);
     CHECK(json.at("arcs") == 200 * 29 + 2);
+  }
+
+  TEST_CASE("a directed store takes of the budget what its header says") {
+    const TempDir folder;
+    constexpr std::size_t kArcs = std::size_t{1} << 19;
+    std::vector<std::int32_t> arcs;  // over 16 spans
+    for (std::size_t i = 0; i < kArcs; ++i) {
+      arcs.push_back(static_cast<std::int32_t>(2 * i));
+      arcs.push_back(static_cast<std::int32_t>(i * 7919 % (2 * kArcs)));
+    }
+    const std::string shape = "(" + std::to_string(kArcs) + ", 2)";
+    const InputFile file{testing::write_file(folder / "arcs.npy", testing::npy("<i4", shape, arcs)), {}};
+    constexpr std::uint64_t kBytes = 8 * kArcs + 24 * kArcs / 16 + 12 * 65'536;
+    MemoryBudget enough(kBytes), little(kBytes - 1);
+    write_directed_store(folder / "s", file, enough);
+    CHECK(enough.peak() == kBytes);
+    CHECK(enough.used() == 0);
+    CHECK_THROWS_AS(write_directed_store(folder / "t", file, little), ResourceError);
+    MemoryBudget ample(std::uint64_t{1} << 30);
+    CHECK(run_bench_decode(folder / "s", {1, 3}, ample).arcs == kArcs);
   }
 
   TEST_CASE("bench refuses what does not belong together") {

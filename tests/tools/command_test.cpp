@@ -5,10 +5,13 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <new>
 #include <sstream>
 #include <stdexcept>
+#include <system_error>
 
 #include "engine/memory.h"
 #include "engine/parallel.h"
@@ -48,6 +51,9 @@ void run_fail(CommandLine& line) {
   if (how == "resource") throw ResourceError("resource");
   if (how == "check") throw CheckError("check");
   if (how == "memory") throw std::bad_alloc();
+  for (const int code : {ENOSPC, EDQUOT, EMFILE, ENOENT})
+    if (how == "file " + std::to_string(code))
+      throw std::filesystem::filesystem_error("open", "s/shard", std::error_code(code, std::system_category()));
   if (how == "logic") throw std::logic_error("logic");
   if (how == "integer") throw 7;
   if (how == "output") line.out().setstate(std::ios::badbit);
@@ -96,6 +102,10 @@ TEST_SUITE("unit") {
     check_failure({"fail", "integer"}, 3, "internal error");
     check_failure({"fail", "output"}, 3, "standard output");
     check_failure({"fail", "check"}, 4, "check");
+    check_failure({"fail", "file " + std::to_string(ENOENT)}, 2, "s/shard: No such file");
+    check_failure({"fail", "file " + std::to_string(ENOSPC)}, 3, "s/shard: No space left");
+    check_failure({"fail", "file " + std::to_string(EDQUOT)}, 3, "s/shard: Disk quota");
+    check_failure({"fail", "file " + std::to_string(EMFILE)}, 3, "s/shard: Too many open files");
   }
 
   TEST_CASE("a command is named in full and first") {

@@ -148,6 +148,24 @@ TEST_SUITE("unit") {
     CHECK(run({"verify", world.store, "--rebuild"}).code == 0);
   }
 
+  TEST_CASE("lazy_error_bound is 0 in exact streams and after a flush, and the same in stream and info") {
+    const World world;
+    const auto told_by_info = [&] {
+      return run({"info", world.store, "--json"}).lines().at(0).at("lazy_error_bound").get<double>();
+    };
+    CHECK(told_by_info() == 0);
+    const Result lazy = world.stream(world.edges(0, 6), {"--r-max", "0.05"});
+    REQUIRE(lazy.code == 0);
+    const double bound = lazy.lines().back().at("lazy_error_bound").get<double>();
+    CHECK(bound > 0);
+    CHECK(bound < 10);  // 120 rows of norm 1 at most
+    CHECK(told_by_info() == bound);
+    const Result exact = world.stream(world.edges(10, 1), {});
+    REQUIRE(exact.code == 0);
+    CHECK(exact.lines().back().at("lazy_error_bound") == 0);
+    CHECK(told_by_info() == 0);
+  }
+
   TEST_CASE("an untrained solver is wrong usage and applies nothing") {
     const World world;
     const Result result = world.stream(world.edges(0, 2), {"--solver", "newton"});
