@@ -1,6 +1,8 @@
 #include "algorithms/receivers.h"
 
 #include <algorithm>
+#include <iterator>
+#include <mutex>
 #include <utility>
 
 #include "engine/parallel.h"
@@ -41,6 +43,28 @@ std::vector<std::vector<NodeId>> receivers_of(const Graph& graph, std::span<cons
     }
   });
   return lists;
+}
+
+std::uint64_t estimate_receivers(const Graph& graph, std::span<const NodeId> sources, std::uint64_t arcs) {
+  constexpr std::uint64_t kExactArcs = std::uint64_t{1} << 14;
+  const bool is_exact = arcs <= kExactArcs;
+  // Multiplying by an odd number spreads ids that lie at regular distances.
+  const auto counts = [&](NodeId node) { return is_exact || (node * 0x9E3779B1U) >> 28 == 0; };
+  std::vector<NodeId> found;
+  std::mutex mutex;
+  parallel_ranges(0, sources.size(), 16, [&](std::size_t begin, std::size_t end) {
+    std::vector<NodeId> list, some;
+    for (std::size_t i = begin; i < end; ++i) {
+      graph.neighbours(sources[i], list);
+      list.push_back(sources[i]);
+      std::copy_if(list.begin(), list.end(), std::back_inserter(some), counts);
+    }
+    const std::scoped_lock lock(mutex);
+    found.insert(found.end(), some.begin(), some.end());
+  });
+  std::sort(found.begin(), found.end());
+  const auto distinct = static_cast<std::uint64_t>(std::unique(found.begin(), found.end()) - found.begin());
+  return is_exact ? distinct : 16 * distinct;
 }
 
 TouchedRows touched_rows(std::span<const std::vector<NodeId>> receivers, std::span<const NodeId> repaired,

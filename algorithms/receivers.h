@@ -22,6 +22,10 @@ struct TouchedRows {
 [[nodiscard]] std::vector<std::vector<NodeId>> receivers_of(const Graph& graph, std::span<const NodeId> sources,
                                                             NodeRange slice);
 
+/// How many distinct nodes receive something from the sources, which have `arcs` arcs in sum: exact for few arcs, else from
+/// a fixed sixteenth of the nodes.
+[[nodiscard]] std::uint64_t estimate_receivers(const Graph& graph, std::span<const NodeId> sources, std::uint64_t arcs);
+
 /// The rows among `nodes` that receive something or are in `repaired` (sorted), as far as they `stay`.
 [[nodiscard]] TouchedRows touched_rows(std::span<const std::vector<NodeId>> receivers, std::span<const NodeId> repaired,
                                        NodeRange nodes, const std::function<bool(NodeId)>& stays);

@@ -79,11 +79,9 @@ UpdateReport Update::apply(const BatchChanges& changes, const Threshold& thresho
   if (changes.nodes.empty()) return report;
   const std::uint32_t levels = embedding_.levels();
   Repair repair(changes, levels);
-  std::uint64_t arcs = 0;
-  for (const NodeId node : repair.nodes()) arcs += contents_.graph().degree(node);
   const Limits limits(threshold);
   // Nothing needs to be captured when everything is computed anew.
-  const bool anew = limits.exact && levels > (options_.defer ? 1 : 0) && recompute_pays(1, arcs, report);
+  const bool anew = limits.exact && levels > (options_.defer ? 1 : 0) && recompute_pays(1, repair.nodes(), report);
   if (!anew) repair.capture(embedding_);
 
   std::vector<NodeId> lost = lost_targets(contents_, changes);
@@ -129,18 +127,31 @@ UpdateReport Update::flush(const Threshold& threshold) {
   return report;
 }
 
-bool Update::recompute_pays(std::uint32_t level, std::uint64_t arcs, UpdateReport& report) const {
-  const LevelCost cost =
-      predict_level(contents_.graph().num_arcs() + contents_.num_nodes(), embedding_.cone().rows(level),
-                    contents_.num_nodes(), arcs, embedding_.columns(), active_threads());
-  const bool pays = options_.plan == Plan::recompute ||
-                    (options_.plan == Plan::automatic && cost.recompute_seconds < cost.push_seconds);
+bool Update::recompute_pays(std::uint32_t level, const std::vector<NodeId>& sources, UpdateReport& report) const {
+  const std::uint64_t rows = embedding_.cone().rows(level);
+  const double push = push_seconds(level, sources);
+  const double recompute = predict_recompute(contents_.graph().num_arcs() + contents_.num_nodes(), rows,
+                                             contents_.num_nodes(), embedding_.columns(), active_threads());
+  const bool pays = options_.plan == Plan::recompute || (options_.plan == Plan::automatic && recompute < push);
   if (pays)
-    report.seconds_predicted += cost.recompute_seconds * (embedding_.levels() - level + (options_.defer ? 0 : 1));
+    report.seconds_predicted += recompute * (embedding_.levels() - level + (options_.defer ? 0 : 1));
   else
-    report.seconds_predicted += cost.push_seconds;
+    report.seconds_predicted += push;
   report.plan.emplace_back(pays ? "recompute" : "push");
   return pays;
+}
+
+double Update::push_seconds(std::uint32_t level, const std::vector<NodeId>& sources) const {
+  const std::uint64_t arcs = arcs_of(sources);
+  const std::uint64_t receivers =
+      std::min(estimate_receivers(contents_.graph(), sources, arcs), embedding_.cone().rows(level));
+  return predict_push(arcs, receivers, embedding_.columns(), active_threads());
+}
+
+std::uint64_t Update::arcs_of(const std::vector<NodeId>& sources) const {
+  std::uint64_t arcs = 0;
+  for (const NodeId node : sources) arcs += contents_.graph().degree(node);
+  return arcs;
 }
 
 /// Levels from `level` on, from everything that the level below has to tell.
@@ -173,10 +184,8 @@ UpdateReport Update::deliver() {
   const std::uint32_t level = embedding_.levels();
   if (deferred.empty()) return report;
   Sources sources;
-  std::uint64_t arcs = 0;
   sources.nodes = deferred.rows.nodes();
-  for (const NodeId node : sources.nodes) arcs += contents_.graph().degree(node);
-  if (deferred.is_void || recompute_pays(level, arcs, report)) {
+  if (deferred.is_void || recompute_pays(level, sources.nodes, report)) {
     sweep_levels(level, level, report);
   } else {
     const std::uint32_t columns = embedding_.columns();
@@ -207,20 +216,17 @@ void Update::run_levels(Repair& repair, const Limits& limits, Sources& sources, 
         settle(level - 1, node, delta.data(), largest, repair, limits, sources);
       }
     }
-    std::uint64_t arcs = 0;
-    for (const NodeId node : sources.nodes) arcs += contents_.graph().degree(node);
     const bool capture_only = level == 1 && !report.plan.empty();  // decided before the capture
     if (defers(level)) {
       report.plan.emplace_back("defer");
       if (embedding_.deferred().is_void) return;
-    } else if (!capture_only && limits.exact && arcs > 0) {
-      if (recompute_pays(level, arcs, report)) {
+    } else if (!capture_only && limits.exact && !sources.nodes.empty()) {
+      if (recompute_pays(level, sources.nodes, report)) {
         recompute(level, report);
         return;
       }
     } else if (!capture_only) {
-      report.seconds_predicted +=
-          predict_push(arcs, embedding_.cone().rows(level), embedding_.columns(), active_threads());
+      report.seconds_predicted += push_seconds(level, sources.nodes);
       report.plan.emplace_back("push");
     }
     Sources next;
@@ -270,8 +276,7 @@ void Update::update_row(std::uint32_t level, const Sources& sources, const Repai
 void Update::run_level(std::uint32_t level, Sources& sources, const Repair& repair, const Limits& limits, Sources& next,
                        UpdateReport& report) {
   const std::uint32_t columns = embedding_.columns();
-  std::uint64_t arcs = 0;
-  for (const NodeId node : sources.nodes) arcs += contents_.graph().degree(node);
+  const std::uint64_t arcs = arcs_of(sources.nodes);
   report.pushes += sources.nodes.size();
   report.arcs_visited += arcs;
   sources.deltas.resize(sources.nodes.size() * columns + kTilePadding);

@@ -68,7 +68,10 @@ class Update {
   struct Part;
   struct Limits;
   [[nodiscard]] bool defers(std::uint32_t level) const noexcept;
-  [[nodiscard]] bool recompute_pays(std::uint32_t level, std::uint64_t arcs, UpdateReport& report) const;
+  [[nodiscard]] bool recompute_pays(std::uint32_t level, const std::vector<NodeId>& sources,
+                                    UpdateReport& report) const;
+  [[nodiscard]] double push_seconds(std::uint32_t level, const std::vector<NodeId>& sources) const;
+  [[nodiscard]] std::uint64_t arcs_of(const std::vector<NodeId>& sources) const;  ///< self loops included
   void recompute(std::uint32_t level, UpdateReport& report);
   void sweep_levels(std::uint32_t first, std::uint32_t last, UpdateReport& report);
   void run_levels(Repair& repair, const Limits& limits, Sources& sources, UpdateReport& report);
