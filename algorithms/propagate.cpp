@@ -8,6 +8,7 @@
 #include <string>
 
 #include "algorithms/density.h"
+#include "algorithms/propagation_plan.h"
 #include "algorithms/state_builder.h"
 #include "engine/parallel.h"
 #include "storage/error.h"
@@ -81,28 +82,6 @@ void measure_columns(const Contents& contents, PropagationSpec& spec) {
   spec.code_norm = value(std::accumulate(total.plain.begin(), total.plain.end(), Int128{0})) / columns;
 }
 
-/// Rows kept at levels 1..L, as masks [level - 1], and the reference counts of the levels below L. Takes a bit a node
-/// for each mask, charged by the caller, and one more.
-std::vector<RowMask> backward_cone(const LiveStore& store, std::uint32_t levels, std::vector<LevelFiles>& files) {
-  const Contents& contents = store.contents();
-  const NodeId nodes = contents.num_nodes();
-  std::vector<RowMask> masks(levels, RowMask(nodes));
-  std::vector<bool> readers(nodes);
-  for (NodeId node = 0; node < nodes; ++node) {
-    readers[node] = contents.label(node) != kNoLabel;
-    if (readers[node]) masks[levels - 1].insert(node);
-  }
-  for (std::uint32_t level = levels - 1; level >= 1; --level) {
-    const std::vector<std::uint32_t> counts = count_readers(contents, readers);
-    files[level].counts = write_counts(store.path(), level, counts);
-    for (NodeId node = 0; node < nodes; ++node) {
-      readers[node] = counts[node] > 0;
-      if (readers[node]) masks[level - 1].insert(node);
-    }
-  }
-  return masks;
-}
-
 }  // namespace
 
 PropagateReport propagate(LiveStore& store, PropagationSpec spec, MemoryBudget& budget,
@@ -125,7 +104,10 @@ PropagateReport propagate(LiveStore& store, PropagationSpec spec, MemoryBudget& 
     Reservation masks;
     if (!spec.all_rows) {
       masks = budget.reserve((std::uint64_t{spec.levels} + 1) * (nodes / 8 + 1), "masks of the rows to keep");
-      job.wanted = backward_cone(store, spec.levels, files);
+      job.wanted =
+          backward_cone(contents, spec.levels, [&](std::uint32_t level, std::span<const std::uint32_t> counts) {
+            files[level].counts = write_counts(store.path(), level, counts);
+          });
     }
     std::uint64_t total = 0;
     for (std::uint32_t l = 0; l < spec.levels; ++l) total += spec.all_rows ? nodes : job.wanted[l].size();

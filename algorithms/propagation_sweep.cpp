@@ -72,8 +72,9 @@ void check_options(const BlockSource& source, const PropagationOptions& options)
 
 TilePlan plan_tiles(const BlockSource& source, const PropagationOptions& options, const MemoryBudget& budget) {
   if (options.features == 0) return {};
-  std::size_t widest = widest_tile(source, options, budget, active_threads());
-  if (widest == 0) widest = widest_tile(source, options, budget, 1);
+  std::size_t workers = active_threads();
+  std::size_t widest = widest_tile(source, options, budget, workers);
+  if (widest == 0) widest = widest_tile(source, options, budget, workers = 1);
   if (widest == 0) {
     throw ResourceError("propagation: one feature column of " + std::to_string(source.num_nodes) + " nodes needs " +
                         std::to_string(needed_bytes(source, options, 1, 1)) + " bytes of memory, " +
@@ -84,7 +85,7 @@ TilePlan plan_tiles(const BlockSource& source, const PropagationOptions& options
   const std::size_t even = (options.features + tiles - 1) / tiles;
   const std::size_t step = tile_step(options);
   const std::size_t width = widest < step ? even : std::min(widest, (even + step - 1) / step * step);
-  return {width, (options.features + width - 1) / width};
+  return {width, (options.features + width - 1) / width, needed_bytes(source, options, width, workers)};
 }
 
 namespace {

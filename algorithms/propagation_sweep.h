@@ -44,6 +44,7 @@ struct PropagationOptions {
 struct TilePlan {
   std::size_t width = 0;
   std::size_t tiles = 0;
+  std::uint64_t memory_bytes = 0;  ///< of tiles and workers
 };
 
 /// Writes t^0 of `rows` and `columns`, row-major without gaps, to `out`. Called on several threads at once, for
@@ -55,7 +56,8 @@ using TileFill = std::function<void(TileColumns columns, NodeRange rows, std::in
 using LevelSink = std::function<void(int level, TileColumns columns, const SumRows& rows)>;
 
 /// The fewest tiles of at most `most_columns`, of equal width (up to a multiple of a cache line where there are several),
-/// whose two buffers (one for L = 1) and workers fit what `budget` has available. Throws ResourceError when a single column does not fit.
+/// whose two buffers (one for L = 1) and workers fit what `budget` has available. Throws ResourceError when a single column
+/// does not fit.
 [[nodiscard]] TilePlan plan_tiles(const BlockSource& source, const PropagationOptions& options,
                                   const MemoryBudget& budget);
 

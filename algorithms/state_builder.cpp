@@ -6,10 +6,13 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "engine/level_image.h"
 #include "engine/tile_spool.h"
+#include "storage/error.h"
+#include "storage/store_layout.h"
 
 namespace unweave {
 namespace {
@@ -74,6 +77,20 @@ PropagationOptions options_of(const SweepJob& job) {
   return options;
 }
 
+/// Rows kept at level first_level + index.
+std::uint64_t rows_of(const Contents& contents, const SweepJob& job, std::size_t index) {
+  return job.wanted.empty() ? contents.num_nodes() : job.wanted[index].size();
+}
+
+/// Better now than after half of the work.
+void check_room(const std::filesystem::path& store, std::uint64_t bytes) {
+  std::error_code error;
+  const std::filesystem::space_info space = std::filesystem::space(store, error);
+  if (error || bytes <= space.available) return;
+  throw ResourceError(store.string() + ": the sums need " + std::to_string(bytes) + " bytes of disk, " +
+                      std::to_string(space.available) + " are free; free some, or keep fewer rows (--rows labelled)");
+}
+
 /// Runs the sweep and times it without the filling of the first densities.
 SweepResult run_sweep(const Contents& contents, const SweepJob& job, const PropagationOptions& options,
                       MemoryBudget& budget, const LevelSink& sink, const std::function<void()>& finish) {
@@ -125,18 +142,36 @@ SweepResult build_state_in_memory(const Contents& contents, const SweepJob& job,
   });
 }
 
+StatePlan plan_state(const Contents& contents, const SweepJob& job, const MemoryBudget& budget) {
+  const TilePlan tiles = plan_tiles(block_source(contents.graph()), options_of(job), budget);
+  StatePlan plan;
+  plan.tiles = tiles.tiles;
+  plan.memory_bytes = tiles.memory_bytes;
+  std::uint64_t largest = 0;
+  for (std::size_t index = 0; index <= job.last_level - job.first_level; ++index) {
+    const std::uint64_t bytes = rows_of(contents, job, index) * job.columns * sizeof(std::int32_t);
+    const std::uint64_t members = job.wanted.empty() ? 0 : contents.num_nodes() / 8;
+    const std::uint64_t sums = bytes / kSealedChunkBytes * sizeof(std::uint64_t);  // one a chunk
+    plan.state_bytes += bytes + members + sums + num_spans(contents.num_nodes()) * kSealedHeaderBytes;
+    largest = std::max(largest, bytes);
+  }
+  // The spool of a level is given back when its rows have been put together.
+  plan.disk_bytes = tiles.tiles > 1 ? plan.state_bytes + largest : plan.state_bytes;
+  return plan;
+}
+
 SweepResult build_state(const std::filesystem::path& store, const Contents& contents, const SweepJob& job,
                         MemoryBudget& budget) {
   const NodeId nodes = contents.num_nodes();
   PropagationOptions options = options_of(job);
   const std::size_t levels = job.last_level - job.first_level + std::size_t{1};
   const auto mask = [&](std::size_t index) { return job.wanted.empty() ? nullptr : &job.wanted[index]; };
-  const auto rows_of = [&](std::size_t index) { return mask(index) != nullptr ? mask(index)->size() : nodes; };
   SpoolShare share;
-  for (std::size_t index = 0; index < levels; ++index) share.all_rows += rows_of(index);
+  for (std::size_t index = 0; index < levels; ++index) share.all_rows += rows_of(contents, job, index);
   const std::uint64_t bytes = share.all_rows * job.columns * sizeof(std::int32_t);
   WriteBuffers buffers(bytes, budget);
   const TilePlan plan = plan_tiles(block_source(contents.graph()), options, budget);
+  check_room(store, plan_state(contents, job, budget).disk_bytes);
   std::optional<ScatteredWriter> spool;
   if (plan.tiles > 1) spool.emplace(make_spool(store, bytes, buffers.queue()));
   // Between the tiles of a spool and the rows put together the queue is empty anyway.
@@ -148,7 +183,7 @@ SweepResult build_state(const std::filesystem::path& store, const Contents& cont
     images.push_back(std::make_unique<LevelImage>(store, level, job.columns, nodes, mask(index), buffers.queue()));
     if (!spool) continue;
     tiles.push_back(std::make_unique<TileSpool>(*spool, share, job.columns, plan.width, nodes, mask(index)));
-    share.rows_before += rows_of(index);
+    share.rows_before += rows_of(contents, job, index);
   }
   const LevelSink sink = [&](int level, TileColumns columns, const SumRows& rows) {
     const auto index = static_cast<std::size_t>(level - 1);

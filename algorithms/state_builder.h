@@ -41,10 +41,22 @@ struct SweepResult {
 [[nodiscard]] SweepResult build_state_in_memory(const Contents& contents, const SweepJob& job,
                                                 std::span<ResidentRows* const> rows, MemoryBudget& budget);
 
+/// What build_state() is going to take.
+struct StatePlan {
+  std::size_t tiles = 0;
+  std::uint64_t memory_bytes =
+      0;                          ///< of tiles and of the threads that sum; buffers of writes take up to an eighth more
+  std::uint64_t state_bytes = 0;  ///< of the new partitions; rows beyond 32 bits come on top
+  std::uint64_t disk_bytes = 0;   ///< at a time, with spooled tiles
+};
+
+/// Throws ResourceError when a single column does not fit `budget`. `job.fill` may be empty.
+[[nodiscard]] StatePlan plan_state(const Contents& contents, const SweepJob& job, const MemoryBudget& budget);
+
 /// Computes the sums of the levels and writes them as partitions of `store` (not yet durable), while it goes on, through
 /// buffers charged to the budget. With more than one column tile, tiles are spooled to unlinked files in the store and put
 /// together partition by partition.
-/// Throws ResourceError (budget, disk), DataError.
+/// Throws ResourceError (budget; a disk that has not the room, before anything is computed), DataError.
 [[nodiscard]] SweepResult build_state(const std::filesystem::path& store, const Contents& contents, const SweepJob& job,
                                       MemoryBudget& budget);
 

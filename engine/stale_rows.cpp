@@ -93,7 +93,7 @@ void StaleRows::account(NodeId node, const Row& row, int sign) const {
   add_unpacked(row.width, row.values.get(), 1, values.data());
   std::int64_t largest = 0;
   for (const std::int32_t value : values) largest = std::max(largest, std::abs(std::int64_t{value}));
-  const Int128 most = Int128{largest * largest} * row.degree;
+  const Int128 most = Int128{largest} * largest * row.degree;
   if (most > kRecentRoom) {
     const std::scoped_lock lock(totals_mutex_);
     for (std::uint32_t c = 0; c < columns_; ++c) {

@@ -16,6 +16,7 @@ void run_export(CommandLine& line);
 void run_generate(CommandLine& line);
 void run_import(CommandLine& line);
 void run_info(CommandLine& line);
+void run_plan(CommandLine& line);
 void run_propagate(CommandLine& line);
 void run_stream(CommandLine& line);
 void run_train(CommandLine& line);

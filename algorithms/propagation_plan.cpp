@@ -1,0 +1,54 @@
+#include "algorithms/propagation_plan.h"
+
+#include "engine/cone.h"
+
+namespace unweave {
+
+std::vector<RowMask> backward_cone(
+    const Contents& contents, std::uint32_t levels,
+    const std::function<void(std::uint32_t level, std::span<const std::uint32_t> counts)>& counted) {
+  const NodeId nodes = contents.num_nodes();
+  std::vector<RowMask> masks(levels, RowMask(nodes));
+  std::vector<bool> readers(nodes);
+  for (NodeId node = 0; node < nodes; ++node) {
+    readers[node] = contents.label(node) != kNoLabel;
+    if (readers[node]) masks[levels - 1].insert(node);
+  }
+  for (std::uint32_t level = levels - 1; level >= 1; --level) {
+    const std::vector<std::uint32_t> counts = count_readers(contents, readers);
+    if (counted) counted(level, counts);
+    for (NodeId node = 0; node < nodes; ++node) {
+      readers[node] = counts[node] > 0;
+      if (readers[node]) masks[level - 1].insert(node);
+    }
+  }
+  return masks;
+}
+
+PropagationPlan plan_propagation(const Contents& contents, const PropagationSpec& spec, MemoryBudget& budget) {
+  PropagationPlan plan;
+  if (spec.levels == 0) return plan;
+  const NodeId nodes = contents.num_nodes();
+  SweepJob job;
+  job.last_level = spec.levels;
+  job.columns = contents.features().columns();
+  job.scale_bits = spec.scale_bits;
+  Reservation masks;
+  if (!spec.all_rows) {
+    masks = budget.reserve((std::uint64_t{spec.levels} + 1) * (nodes / 8 + 1), "masks of the rows to keep");
+    job.wanted = backward_cone(contents, spec.levels, {});
+  }
+  for (std::uint32_t l = 0; l < spec.levels; ++l) {
+    plan.rows.push_back(spec.all_rows ? nodes : job.wanted[l].size());
+    if (spec.all_rows) {
+      plan.arcs += contents.graph().num_arcs() + nodes;
+      continue;
+    }
+    for (NodeId node = 0; node < nodes; ++node)
+      if (job.wanted[l].contains(node)) plan.arcs += contents.graph().degree(node);
+  }
+  plan.state = plan_state(contents, job, budget);
+  return plan;
+}
+
+}  // namespace unweave

@@ -1,0 +1,88 @@
+// tests/tools/plan_test.cpp - what `plan` foresees is what `propagate` then does.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "support/folder_bytes.h"
+#include "support/temp_dir.h"
+#include "tools/commands.h"
+
+namespace unweave {
+namespace {
+
+using Json = nlohmann::json;
+
+struct Result {
+  int code = -1;
+  std::string out, error;
+};
+
+Result run(const std::vector<std::string>& words) {
+  std::ostringstream out, error;
+  const int code = run_program(all_commands(), words, {out, error, false});
+  return {code, out.str(), error.str()};
+}
+
+std::uint64_t bytes_of(const std::filesystem::path& folder) {
+  std::uint64_t bytes = 0;
+  for (const auto& [name, content] : testing::folder_bytes(folder))
+    if (name.ends_with(".sums")) bytes += content.size();
+  return bytes;
+}
+
+}  // namespace
+
+TEST_SUITE("unit") {
+  TEST_CASE("rows, tiles and bytes of a plan are those of the propagation, and planning leaves the store alone") {
+    const testing::TempDir dir(testing::Where::disk);
+    const std::string store = (dir / "s").string();
+    REQUIRE(run({"generate", store, "--model", "sbm", "--nodes", "70000", "--edges", "150000", "--features", "24",
+                 "--classes", "5"})
+                .code == 0);
+    for (const std::string rows : {"all", "labelled"}) {
+      for (const std::string memory : {"2G", "24M"}) {
+        CAPTURE(rows);
+        CAPTURE(memory);
+        const std::vector<std::string> options{store, "--hops", "3", "--rows", rows, "--memory", memory, "--json"};
+        const auto with = [&](const std::string& command) {
+          std::vector<std::string> words{command};
+          words.insert(words.end(), options.begin(), options.end());
+          const Result result = run(words);
+          CAPTURE(result.error);
+          REQUIRE(result.code == 0);
+          return Json::parse(result.out);
+        };
+        const Json plan = with("plan");
+        const Json done = with("propagate");
+        const auto kept = plan["rows"].get<std::vector<std::uint64_t>>();
+        CHECK(kept.size() == 3);
+        CHECK(std::accumulate(kept.begin(), kept.end(), std::uint64_t{0}) == done["rows"]);
+        CHECK(plan["tiles"] == done["tiles"]);
+        CHECK(plan["fits"] == true);
+        const double written = static_cast<double>(bytes_of(dir / "s" / "state"));
+        CHECK(plan["state_bytes"].get<double>() == doctest::Approx(written).epsilon(0.01));
+        CHECK(plan["disk_bytes"].get<double>() >= plan["state_bytes"].get<double>());
+        CHECK((plan["disk_bytes"] > plan["state_bytes"]) == (plan["tiles"] > 1));
+      }
+    }
+    const auto propagated = testing::folder_bytes(dir / "s");
+    CHECK(run({"plan", store, "--hops", "2", "--rows", "all"}).code == 0);
+    CHECK(testing::folder_bytes(dir / "s") == propagated);
+  }
+
+  TEST_CASE("without a store or features there is nothing to plan") {
+    const testing::TempDir dir(testing::Where::disk);
+    const std::string store = (dir / "s").string();
+    REQUIRE(run({"generate", store, "--model", "rmat", "--scale", "6", "--features", "0"}).code == 0);
+    const Result none = run({"plan", store});
+    CHECK(none.code == 2);
+    CHECK(none.error.find("has no features") != std::string::npos);
+    CHECK(run({"plan", (dir / "missing").string()}).code == 2);
+  }
+}
+
+}  // namespace unweave

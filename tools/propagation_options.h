@@ -1,0 +1,25 @@
+// tools/propagation_options.h - what `propagate` computes and `plan` foresees: the options that say it, and the limit of the
+// machine that both are held against.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "engine/contents.h"
+#include "engine/memory.h"
+#include "storage/manifest.h"
+#include "tools/bench_gather.h"
+#include "tools/command.h"
+
+namespace unweave {
+
+void add_propagation_options(CommandLine& line);
+/// Throws UsageError.
+[[nodiscard]] PropagationSpec read_propagation_spec(const CommandLine& line, const Contents& contents);
+
+/// The gather limit on an R-MAT graph of about this size (2^16 to 2^22 nodes), or of the largest that fits, measured here
+/// and now; none where not even the smallest fits. A remark on standard error says so.
+[[nodiscard]] std::optional<GatherBench> measure_gather_limit(const CommandLine& line, NodeId nodes,
+                                                              std::uint32_t features, MemoryBudget& budget);
+
+}  // namespace unweave
