@@ -1,6 +1,7 @@
 #include "engine/stale_rows.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -57,9 +58,10 @@ void StaleRows::track(Tracked what) const {
 void StaleRows::fold(Recent& recent) const {
   const std::scoped_lock lock(totals_mutex_);
   for (std::uint32_t c = 0; c < columns_; ++c) {
-    totals_.squares[c] += static_cast<UInt128>(Int128{recent.squares[c]});  // modulo 2^128, where it comes out right
-    totals_.magnitudes[c] += recent.magnitudes[c];
-    totals_.sums[c] += recent.sums[c];
+    // Modulo 2^128, where a difference comes out right.
+    totals_.squares[c] += static_cast<UInt128>(static_cast<Int128>(recent.squares[c]));
+    totals_.magnitudes[c] += static_cast<Int128>(recent.magnitudes[c]);
+    totals_.sums[c] += static_cast<Int128>(recent.sums[c]);
   }
   std::fill(recent.squares.begin(), recent.squares.end(), 0);
   std::fill(recent.magnitudes.begin(), recent.magnitudes.end(), 0);
@@ -91,10 +93,10 @@ void StaleRows::account(NodeId node, const Row& row, int sign) const {
   if (tracked_ == Tracked::nothing) return;
   std::vector<std::int32_t> values(columns_);
   add_unpacked(row.width, row.values.get(), 1, values.data());
-  std::int64_t largest = 0;
-  for (const std::int32_t value : values) largest = std::max(largest, std::abs(std::int64_t{value}));
-  const Int128 most = Int128{largest} * largest * row.degree;
-  if (most > kRecentRoom) {
+  std::int32_t largest = 0;
+  for (const std::int32_t value : values) largest = std::max(largest, std::abs(value));
+  const double most = static_cast<double>(largest) * largest * row.degree;
+  if (most > kRecentRoom / 2) {  // rounded at this size, but not below it
     const std::scoped_lock lock(totals_mutex_);
     for (std::uint32_t c = 0; c < columns_; ++c) {
       const Int128 weighted = Int128{sign} * values[c] * row.degree;
@@ -107,13 +109,17 @@ void StaleRows::account(NodeId node, const Row& row, int sign) const {
   Recent& recent = recents_[node / NodeMap<Row>::kPageNodes % kRecents];
   const std::scoped_lock lock(recent.mutex);
   if (most > recent.room) fold(recent);
-  recent.room -= static_cast<std::int64_t>(most);
-  const std::int64_t weight = std::int64_t{row.degree} * sign;
-  for (std::uint32_t c = 0; c < columns_; ++c) recent.squares[c] += weight * values[c] * values[c];
+  recent.room -= most;
+  const double weight = static_cast<double>(row.degree) * sign;
+  for (std::uint32_t c = 0; c < columns_; ++c) {
+    const double value = values[c];
+    recent.squares[c] += weight * value * value;
+  }
   if (tracked_ != Tracked::all) return;
   for (std::uint32_t c = 0; c < columns_; ++c) {
-    recent.magnitudes[c] += weight * std::abs(std::int64_t{values[c]});
-    recent.sums[c] += weight * values[c];
+    const double value = values[c];
+    recent.magnitudes[c] += weight * std::abs(value);
+    recent.sums[c] += weight * value;
   }
 }
 

@@ -72,12 +72,13 @@ class StaleRows {
     std::uint32_t degree = 0;
     std::uint8_t width = 0;
   };
-  static constexpr std::int64_t kRecentRoom = std::int64_t{1} << 62;
-  /// Changes that totals_ lacks, of some pages of nodes: 64 bits hold those of most rows, and of many of them.
+  static constexpr double kRecentRoom = 0x1p53;
+  /// Changes that totals_ lacks, of some pages of nodes. Integers that float64 holds exactly: those of most rows, and of many
+  /// of them.
   struct Recent {
     std::mutex mutex;
-    std::vector<std::int64_t> squares, magnitudes, sums;
-    std::int64_t room = kRecentRoom;  ///< what the largest of them may still grow by
+    std::vector<double> squares, magnitudes, sums;
+    double room = kRecentRoom;  ///< what the largest of them may still grow by
   };
   static constexpr std::size_t kRecents = 4;  ///< more than tasks are likely to want at a time
   enum class Tracked { nothing, squares, all };
