@@ -2,7 +2,6 @@
 #include "algorithms/slopes.h"
 
 #include <doctest/doctest.h>
-#include <hwy/targets.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -10,11 +9,14 @@
 #include <limits>
 
 #include "support/learner_data.h"
+#include "support/vector_targets.h"
 
 using namespace unweave;
 using namespace unweave::test;
 
 namespace {
+
+using testing::for_each_target;
 
 constexpr Head kHeads[] = {Head::kLogistic, Head::kLeastSquares};
 constexpr double kUntouched = -77;
@@ -22,21 +24,6 @@ constexpr double kUntouched = -77;
 /// Relative to the expected value alone.
 bool near(double found, double expected, double relative) {
   return std::abs(found - expected) <= relative * std::abs(expected) + 1e-37;
-}
-
-/// Runs `body` once for every vector extension that this machine and this build have.
-template <class Body>
-void for_each_target(const Body& body) {
-  for (std::int64_t rest = hwy::SupportedTargets(); rest != 0; rest &= rest - 1) {
-    const std::int64_t target = rest & -rest;
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(target);
-    const std::string name = hwy::TargetName(target);
-    CAPTURE(name);
-    body();
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }
 
 /// `size` elements that end where a page begins that can be read at most: a write after the end kills the test.

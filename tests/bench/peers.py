@@ -19,6 +19,7 @@ import time
 import numpy as np
 
 import real_graphs
+import rmat
 
 
 def adjacency(edges, nodes):
@@ -102,15 +103,9 @@ def graphblas_peer(indptr, indices, values, x, hops, threads):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--unweave", required=True)
-    parser.add_argument("--scale", type=int, default=20)
-    parser.add_argument("--edge-factor", type=int, default=16)
-    parser.add_argument("--features", type=int, default=128)
-    parser.add_argument("--hops", type=int, default=2)
+    rmat.add_arguments(parser, "runs of unweave; the median counts")
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--repeat", type=int, default=3, help="runs of unweave; the median counts")
     parser.add_argument("--peers", default="scipy,torch,graphblas")
-    parser.add_argument("--work", help="folder for the store")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
 
@@ -119,8 +114,7 @@ def main():
 
     run = real_graphs.runner(args.unweave)
     store = folder / "store"
-    run("generate", store, "--model", "rmat", "--scale", args.scale, "--edge-factor", args.edge_factor, "--features",
-        args.features, "--quiet")
+    rmat.generate(run, args, store)
     weights = ",".join(["0"] * args.hops + ["1"])
     propagated = [json.loads(run("propagate", store, "--hops", args.hops, "--weights", weights, "--rows", "all",
                                  "--threads", args.threads, "--json")) for _ in range(args.repeat)]

@@ -18,6 +18,7 @@ import numpy as np
 
 import random_edges
 import real_graphs
+import rmat
 
 BATCHES = ((5000, 3, []), (100, 5, []), (1, 300, []), (1, 300, ["--r-max", "1e-3"]))  # size, batches, options
 
@@ -53,20 +54,13 @@ def seconds(batches):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--unweave", required=True)
-    parser.add_argument("--scale", type=int, default=20)
-    parser.add_argument("--edge-factor", type=int, default=16)
-    parser.add_argument("--features", type=int, default=128)
-    parser.add_argument("--hops", type=int, default=2)
-    parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--work", help="folder for the stores")
+    rmat.add_arguments(parser, "runs of everything")
     args = parser.parse_args()
     run = real_graphs.runner(args.unweave)
     with tempfile.TemporaryDirectory(prefix="propagation-", dir=args.work) as name:
         work = pathlib.Path(name)
         store = work / "store"
-        run("generate", store, "--model", "rmat", "--scale", args.scale, "--edge-factor", args.edge_factor, "--features",
-            args.features, "--quiet")
+        rmat.generate(run, args, store)
         run("propagate", store, "--hops", args.hops, "--rows", "all", "--quiet")
         gather = json.loads(run("bench", "gather", "--scale", args.scale, "--features", args.features, "--json"))
         lines = random_edges.removals(run, store, max(size * count for size, count, _ in BATCHES))

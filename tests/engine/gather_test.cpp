@@ -2,7 +2,6 @@
 #include "engine/gather.h"
 
 #include <doctest/doctest.h>
-#include <hwy/targets.h>
 
 #include <cmath>
 #include <cstdlib>
@@ -13,24 +12,12 @@
 #include <vector>
 
 #include "support/graphs.h"
+#include "support/vector_targets.h"
 
 namespace unweave {
 namespace {
 
-/// Runs `body` once for every vector extension that this machine and this build have.
-template <class Body>
-void for_each_target(const Body& body) {
-  for (std::int64_t rest = hwy::SupportedTargets(); rest != 0; rest &= rest - 1) {
-    const std::int64_t target = rest & -rest;
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(target);
-    const std::string name = gather_target();
-    CAPTURE(name);
-    body();
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-}
+using testing::for_each_target;
 
 /// A tile with the padding that kernels may read, filled with a value that would show.
 std::vector<std::int32_t> random_tile(std::size_t rows, std::size_t width, std::int32_t bound, std::uint32_t seed) {

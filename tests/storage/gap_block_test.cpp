@@ -2,7 +2,6 @@
 #include "storage/gap_block.h"
 
 #include <doctest/doctest.h>
-#include <hwy/highway.h>
 #include <zstd.h>
 
 #include <algorithm>
@@ -13,10 +12,14 @@
 #include <string>
 #include <vector>
 
+#include "support/vector_targets.h"
+
 using unweave::BlockError;
 using unweave::NodeId;
 
 namespace {
+
+using unweave::testing::for_each_target;
 
 using Ids = std::vector<NodeId>;
 using Counts = std::vector<std::uint32_t>;
@@ -227,19 +230,6 @@ void check_hostile(const Bytes& bytes, const Counts& counts, NodeId num_nodes) {
     if (one) CHECK(std::equal(one->begin(), one->end(), list.begin(), list.end()));
     at += counts[i];
   }
-}
-
-// Runs `body` once for each instruction set that this machine has.
-template <class Body>
-void for_each_target(const Body& body) {
-  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    CAPTURE(hwy::TargetName(target));
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    body();
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }
 
 bool is_zstd(const Bytes& bytes) {

@@ -14,27 +14,18 @@
 #include "engine/parallel.h"
 #include "storage/error.h"
 #include "support/input_files.h"
+#include "support/program.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
-#include "tools/commands.h"
 #include "tools/directed_store.h"
 
 namespace unweave {
 namespace {
 
+using testing::Result;
+using testing::run;
 using testing::TempDir;
 using testing::TinyStore;
-
-struct Result {
-  int code = -1;
-  std::string out, error;
-};
-
-Result run(const std::vector<std::string>& words) {
-  std::ostringstream out, error;
-  const int code = run_program(all_commands(), words, {out, error, false});
-  return {code, out.str(), error.str()};
-}
 
 /// The edges of random_store as a set, so that nothing is shared with the writer of shards.
 std::set<std::pair<NodeId, NodeId>> arcs_of(const TinyStore& contents) {

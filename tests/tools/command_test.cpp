@@ -16,9 +16,12 @@
 #include "engine/memory.h"
 #include "engine/parallel.h"
 #include "storage/error.h"
+#include "support/program.h"
 
 namespace unweave {
 namespace {
+
+using testing::Result;
 
 /// Prints what it was given, so that tests see what arrived.
 void run_echo(CommandLine& line) {
@@ -61,15 +64,8 @@ void run_fail(CommandLine& line) {
 
 constexpr Command kCommands[] = {{"echo", "repeats its arguments", run_echo}, {"fail", "fails as told", run_fail}};
 
-struct Result {
-  int code = -1;
-  std::string out, error;
-};
-
 Result run(const std::vector<std::string>& words) {
-  std::ostringstream out, error;
-  const int code = run_program(kCommands, words, {out, error, false});
-  return {code, out.str(), error.str()};
+  return testing::run(words, kCommands);
 }
 
 bool contains(const std::string& text, const std::string& part) {

@@ -14,8 +14,8 @@
 #include "support/input_files.h"
 #include "support/ogb_sample.h"
 #include "support/process.h"
+#include "support/program.h"
 #include "support/temp_dir.h"
-#include "tools/commands.h"
 
 namespace unweave {
 namespace {
@@ -24,23 +24,11 @@ namespace fs = std::filesystem;
 using testing::gzipped;
 using testing::npy;
 using testing::OgbSample;
+using testing::Result;
+using testing::run;
 using testing::TempDir;
 using testing::write_file;
 using Words = std::vector<std::string>;
-
-struct Result {
-  int code = -1;
-  std::string out, error;
-};
-
-Result run(const Words& words) {
-  std::ostringstream out, error;
-  Result result;
-  result.code = run_program(all_commands(), words, {out, error, false});
-  result.out = out.str();
-  result.error = error.str();
-  return result;
-}
 
 nlohmann::json must(const Words& words) {
   const Result result = run(words);

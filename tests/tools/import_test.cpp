@@ -10,25 +10,14 @@
 
 #include "support/folder_bytes.h"
 #include "support/input_files.h"
+#include "support/program.h"
 #include "support/temp_dir.h"
-#include "tools/commands.h"
 
 namespace unweave {
 namespace {
 
-struct Result {
-  int code = -1;
-  std::string out, error;
-};
-
-Result run(const std::vector<std::string>& words) {
-  std::ostringstream out, error;
-  Result result;
-  result.code = run_program(all_commands(), words, {out, error, false});
-  result.out = out.str();
-  result.error = error.str();
-  return result;
-}
+using testing::Result;
+using testing::run;
 
 void check_refused(int code, const std::vector<std::string>& words, const std::string& part) {
   const Result result = run(words);

@@ -13,33 +13,19 @@
 #include "algorithms/live_store.h"
 #include "algorithms/model_record.h"
 #include "storage/state_file.h"
+#include "support/program.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
-#include "tools/commands.h"
 
 namespace unweave {
 namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
+using testing::Result;
+using testing::run;
 using testing::TempDir;
 using testing::tiny_spec;
-
-struct Result {
-  int code = -1;
-  std::string out, error;
-
-  [[nodiscard]] Json json() const {
-    REQUIRE(std::count(out.begin(), out.end(), '\n') == 1);
-    return Json::parse(out);
-  }
-};
-
-Result run(const std::vector<std::string>& words) {
-  std::ostringstream out, error;
-  const int code = run_program(all_commands(), words, {out, error, false});
-  return {code, out.str(), error.str()};
-}
 
 std::string read_bytes(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);

@@ -3,29 +3,20 @@
 
 #include <nlohmann/json.hpp>
 #include <numeric>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "support/folder_bytes.h"
+#include "support/program.h"
 #include "support/temp_dir.h"
-#include "tools/commands.h"
 
 namespace unweave {
 namespace {
 
+using testing::Result;
+using testing::run;
+
 using Json = nlohmann::json;
-
-struct Result {
-  int code = -1;
-  std::string out, error;
-};
-
-Result run(const std::vector<std::string>& words) {
-  std::ostringstream out, error;
-  const int code = run_program(all_commands(), words, {out, error, false});
-  return {code, out.str(), error.str()};
-}
 
 std::uint64_t bytes_of(const std::filesystem::path& folder) {
   std::uint64_t bytes = 0;

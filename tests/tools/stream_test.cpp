@@ -11,33 +11,17 @@
 #include <vector>
 
 #include "storage/manifest.h"
+#include "support/program.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
-#include "tools/commands.h"
 
 namespace unweave {
 namespace {
 
 using Json = nlohmann::json;
+using testing::Result;
+using testing::run;
 using testing::TempDir;
-
-struct Result {
-  int code = -1;
-  std::string out, error;
-
-  [[nodiscard]] std::vector<Json> lines() const {
-    std::vector<Json> all;
-    std::istringstream in(out);
-    for (std::string line; std::getline(in, line);) all.push_back(Json::parse(line));
-    return all;
-  }
-};
-
-Result run(const std::vector<std::string>& words) {
-  std::ostringstream out, error;
-  const int code = run_program(all_commands(), words, {out, error, false});
-  return {code, out.str(), error.str()};
-}
 
 struct World {
   TempDir dir;
