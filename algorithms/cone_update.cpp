@@ -4,6 +4,8 @@
 #include <iterator>
 #include <map>
 
+#include "engine/look_ahead.h"
+
 namespace unweave {
 namespace {
 
@@ -41,7 +43,11 @@ ConeChange update_cone(Cone& cone, const Contents& contents, const BatchChanges&
   for (std::uint32_t level = levels; level > 1; --level) {
     // Readers of level - 1 are the rows of this level; only rows that changed or whose lists changed move a count.
     std::map<NodeId, std::int64_t> steps;
-    for (const NodeId u : merged(changed_nodes, merged(result.left[level], result.entered[level]))) {
+    const std::vector<NodeId> moved = merged(result.left[level], result.entered[level]);
+    LookAhead ahead(0, moved.size(), [&](std::size_t i) { contents.graph().read_ahead(moved[i]); });
+    std::size_t turn = 0;
+    for (const NodeId u : merged(changed_nodes, moved)) {
+      if (turn < moved.size() && moved[turn] == u) ahead.at(turn++);
       const auto at = std::lower_bound(changed_nodes.begin(), changed_nodes.end(), u);
       const bool changed = at != changed_nodes.end() && *at == u;
       const NodeChange& change = changed ? changes.nodes[static_cast<std::size_t>(at - changed_nodes.begin())] : none;

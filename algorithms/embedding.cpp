@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "engine/look_ahead.h"
 #include "engine/parallel.h"
 #include "storage/error.h"
 
@@ -48,6 +49,13 @@ std::uint64_t Embedding::stale_rows() const {
   return rows;
 }
 
+void Embedding::read_ahead(std::uint32_t level, NodeRange nodes) const noexcept {
+  if (level == 0)
+    contents_.features().read_ahead(nodes, 0, columns());
+  else
+    sums_[level - 1].read_ahead(nodes);
+}
+
 void Embedding::density(std::uint32_t level, NodeId node, std::int32_t* out) const {
   const std::uint32_t degree = contents_.graph().degree(node);
   if (level > 0) {
@@ -65,6 +73,7 @@ void Embedding::published(std::uint32_t level, NodeId node, std::int32_t* out) c
 }
 
 void Embedding::density_tile(std::uint32_t level, TileColumns tile, NodeRange rows, std::int32_t* out) const {
+  if (level > 0) sums_[level - 1].read_ahead(rows);
   const auto width = static_cast<std::uint32_t>(tile.count);
   const auto first = static_cast<std::uint32_t>(tile.first);
   if (level == 0) {
@@ -102,7 +111,12 @@ void Embedding::rows(std::span<const NodeId> nodes, std::span<const double> weig
   parallel_ranges(0, nodes.size(), 256, [&](std::size_t first, std::size_t last) {
     std::vector<std::int32_t> t(columns());
     std::vector<double> sum(columns());
+    LookAhead ahead(first, last, [&](std::size_t i) {
+      for (std::uint32_t l = 0; l <= spec_.levels; ++l)
+        if (weights[l] != 0) read_ahead(l, {nodes[i], nodes[i] + 1});
+    });
     for (std::size_t i = first; i < last; ++i) {
+      ahead.at(i);
       std::fill(sum.begin(), sum.end(), 0.0);
       for (std::uint32_t l = 0; l <= spec_.levels; ++l) {
         if (weights[l] == 0) continue;

@@ -46,6 +46,8 @@ class Embedding {
   Deferred& deferred() noexcept { return deferred_; }
   [[nodiscard]] const Deferred& deferred() const noexcept { return deferred_; }
 
+  /// What densities of these nodes at this level derive from will be read soon.
+  void read_ahead(std::uint32_t level, NodeRange nodes) const noexcept;
   /// Current density t^l of a node of the cone into out[columns].
   void density(std::uint32_t level, NodeId node, std::int32_t* out) const;
   /// Published density: what the neighbours have been told, or will be once nothing is deferred.

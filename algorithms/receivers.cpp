@@ -5,10 +5,16 @@
 #include <mutex>
 #include <utility>
 
+#include "engine/look_ahead.h"
 #include "engine/parallel.h"
 
 namespace unweave {
 namespace {
+
+/// Lists a task takes: many to read ahead, few where there are few, since some are long.
+std::size_t list_grain(std::size_t lists) {
+  return std::clamp<std::size_t>(lists / (16 * active_threads()), 1, 256);
+}
 
 /// Merges sorted runs, which end at the positions `ends`, into one.
 void merge_runs(std::vector<std::uint64_t>& keys, std::vector<std::size_t> ends) {
@@ -33,8 +39,10 @@ void merge_runs(std::vector<std::uint64_t>& keys, std::vector<std::size_t> ends)
 
 std::vector<std::vector<NodeId>> receivers_of(const Graph& graph, std::span<const NodeId> sources, NodeRange slice) {
   std::vector<std::vector<NodeId>> lists(sources.size());
-  parallel_ranges(0, lists.size(), 1, [&](std::size_t begin, std::size_t end) {
+  parallel_ranges(0, lists.size(), list_grain(lists.size()), [&](std::size_t begin, std::size_t end) {
+    LookAhead ahead(begin, end, [&](std::size_t i) { graph.read_ahead(sources[i]); });
     for (std::size_t i = begin; i < end; ++i) {
+      ahead.at(i);
       std::vector<NodeId>& list = lists[i];
       graph.neighbours(sources[i], list);
       list.insert(std::lower_bound(list.begin(), list.end(), sources[i]), sources[i]);
@@ -52,9 +60,11 @@ std::uint64_t estimate_receivers(const Graph& graph, std::span<const NodeId> sou
   const auto counts = [&](NodeId node) { return is_exact || (node * 0x9E3779B1U) >> 28 == 0; };
   std::vector<NodeId> found;
   std::mutex mutex;
-  parallel_ranges(0, sources.size(), 16, [&](std::size_t begin, std::size_t end) {
+  parallel_ranges(0, sources.size(), list_grain(sources.size()), [&](std::size_t begin, std::size_t end) {
     std::vector<NodeId> list, some;
+    LookAhead ahead(begin, end, [&](std::size_t i) { graph.read_ahead(sources[i]); });
     for (std::size_t i = begin; i < end; ++i) {
+      ahead.at(i);
       graph.neighbours(sources[i], list);
       list.push_back(sources[i]);
       std::copy_if(list.begin(), list.end(), std::back_inserter(some), counts);

@@ -1,5 +1,6 @@
 #include "algorithms/repair.h"
 
+#include "engine/look_ahead.h"
 #include "engine/parallel.h"
 
 namespace unweave {
@@ -20,8 +21,13 @@ void Repair::capture(const Embedding& embedding) {
   for (std::uint32_t level = 0; level < levels_; ++level) {
     auto& rows = captured_.emplace_back(nodes_.size() * columns_);
     parallel_ranges(0, nodes_.size(), kRowGrain, [&](std::size_t first, std::size_t last) {
-      for (std::size_t i = first; i < last; ++i)
+      LookAhead ahead(first, last, [&](std::size_t i) {
+        if (embedding.cone().contains(level, nodes_[i])) embedding.read_ahead(level, {nodes_[i], nodes_[i] + 1});
+      });
+      for (std::size_t i = first; i < last; ++i) {
+        ahead.at(i);
         if (embedding.cone().contains(level, nodes_[i])) embedding.published(level, nodes_[i], &rows[i * columns_]);
+      }
     });
   }
   deferred_.resize(nodes_.size() * columns_);

@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "engine/look_ahead.h"
+
 namespace unweave {
 namespace {
 
@@ -121,7 +123,12 @@ bool apply(Preview& preview, const Request& request, BatchChanges& changes) {
 BatchChanges resolve_batch(const Contents& contents, std::span<const Request> requests) {
   BatchChanges changes;
   Preview preview(contents);
+  LookAhead ahead(0, requests.size(), [&](std::size_t i) {
+    for (const std::uint64_t user : {requests[i].u, requests[i].v})
+      if (const auto node = preview.position(user)) contents.graph().read_ahead(*node);
+  });
   for (const Request& request : requests) {
+    ahead.at(changes.requests);
     if (apply(preview, request, changes)) {
       ++changes.applied;
     } else {

@@ -10,6 +10,7 @@
 #include "algorithms/recompute.h"
 #include "algorithms/repair.h"
 #include "engine/gather.h"
+#include "engine/look_ahead.h"
 #include "engine/parallel.h"
 
 namespace unweave {
@@ -304,7 +305,11 @@ void Update::run_level(std::uint32_t level, Sources& sources, const Repair& repa
         const auto first = static_cast<NodeId>(from + p * part_nodes);
         const auto last = static_cast<NodeId>(std::min<std::uint64_t>(slice.last, first + part_nodes));
         TouchedRows touched = touched_rows(lists, repair.nodes(), {first, last}, stays);
+        LookAhead ahead(0, touched.rows.size(), [&](std::size_t i) {
+          embedding_.level(level).read_ahead({touched.rows[i], touched.rows[i] + 1});
+        });
         for (std::size_t i = 0; i < touched.rows.size(); ++i) {
+          ahead.at(i);
           if (i + kAhead < touched.rows.size()) {
             embedding_.level(level).prefetch(touched.rows[i + kAhead]);
             if (level < embedding_.levels()) embedding_.stale(level).prefetch(touched.rows[i + kAhead]);
@@ -354,12 +359,19 @@ void Update::enter_rows(std::uint32_t level, const std::vector<NodeId>& rows, Up
   std::vector<NodeId> list;
   std::vector<std::int32_t> one(columns);
   std::vector<std::int64_t> sum(columns);
-  for (const NodeId node : rows) {
+  LookAhead lists(0, rows.size(), [&](std::size_t i) { contents_.graph().read_ahead(rows[i]); });
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    lists.at(i);
+    const NodeId node = rows[i];
     contents_.graph().neighbours(node, list);
     list.push_back(node);
     std::fill(sum.begin(), sum.end(), 0);
-    for (const NodeId other : list) {
-      embedding_.published(level - 1, other, one.data());
+    LookAhead neighbours(0, list.size(), [&](std::size_t j) {
+      embedding_.read_ahead(level - 1, {list[j], list[j] + 1});
+    });
+    for (std::size_t j = 0; j < list.size(); ++j) {
+      neighbours.at(j);
+      embedding_.published(level - 1, list[j], one.data());
       for (std::uint32_t c = 0; c < columns; ++c) sum[c] += one[c];
     }
     embedding_.level(level).store(node, sum.data());

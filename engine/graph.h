@@ -49,6 +49,8 @@ class Graph {
   void decode(std::size_t block, BlockBuffer& buffer, DecodedBlock& out) const;
   /// Blocks [first, last) will be decoded soon.
   void read_ahead(std::size_t first, std::size_t last) const noexcept;
+  /// The list of `node` will be read soon.
+  void read_ahead(NodeId node) const noexcept { read_ahead(node / kBlockNodes, node / kBlockNodes + 1); }
   /// The most memory that one BlockBuffer comes to hold.
   [[nodiscard]] std::uint64_t max_decoded_bytes() const noexcept;
 

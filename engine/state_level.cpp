@@ -10,6 +10,8 @@
 namespace unweave {
 namespace {
 
+constexpr NodeId kReadNodes = 4096;  // read at a time when a partition is written anew
+
 bool fits_narrow(const std::int64_t* sums, std::uint32_t columns) noexcept {
   // Branch-free, so that it vectorises: a sum fits iff narrowing and widening again changes nothing.
   std::int64_t difference = 0;
@@ -43,6 +45,16 @@ StateRow StateLevel::row(NodeId node) const {
   if (resident_) return resident_->row(node);
   const DirtyRow* dirty = dirty_.find(node);
   return dirty == nullptr ? partitions_[node / span_].row(node) : StateRow{dirty->narrow, dirty->wide.get()};
+}
+
+void StateLevel::read_ahead(NodeRange nodes) const noexcept {
+  if (resident_) return;
+  for (NodeId first = nodes.first; first < nodes.last;) {
+    const StatePartition& partition = partitions_[first / span_];
+    const NodeId last = std::min(nodes.last, partition.range().last);
+    partition.read_ahead({first, last});
+    first = last;
+  }
 }
 
 void StateLevel::prefetch(NodeId node) const {
@@ -138,6 +150,7 @@ FileEntry StateLevel::rewrite(const std::filesystem::path& folder, const StatePa
   members.resize((std::size_t{range.size()} + 63) / 64);
   StatePartitionWriter writer(folder, level_, range, columns_, members);
   for (NodeId node = range.first; node < range.last; ++node) {
+    if ((node - range.first) % kReadNodes == 0) partition.read_ahead({node, std::min(range.last, node + kReadNodes)});
     const StateRow at = row(node);
     if (at.narrow != nullptr)
       writer.add({at.narrow, columns_});

@@ -34,7 +34,9 @@ class StateLevel {
   /// The row in the form it is kept in; empty when it has none.
   [[nodiscard]] StateRow row(NodeId node) const;
 
-  /// Asks for a row that will be read soon.
+  /// The rows of these nodes will be read soon: asks the disk for them.
+  void read_ahead(NodeRange nodes) const noexcept;
+  /// The row will be read next: asks memory for it.
   void prefetch(NodeId node) const;
 
   /// Replaces a row, or adds one.

@@ -17,7 +17,7 @@ namespace {
 
 constexpr char kMagic[8] = {'U', 'N', 'W', 'E', 'A', 'V', 'E', '\0'};
 constexpr std::uint32_t kVersion = 1;
-constexpr std::uint32_t kChunkLog2 = 16;
+constexpr std::uint32_t kChunkLog2 = 12;
 constexpr std::size_t kRootOffset = 104;
 constexpr std::size_t kHeaderSumOffset = 120;
 
@@ -40,7 +40,7 @@ void set_kind(char (&out)[8], std::string_view kind) {
 }
 
 std::uint64_t chunks_of(std::uint64_t bytes) {
-  return (bytes + kSealedChunkBytes - 1) / kSealedChunkBytes;
+  return bytes == 0 ? 0 : sealed_chunk(bytes - 1) + 1;
 }
 
 std::span<const std::byte> raw(const Header& header, std::size_t bytes) {
@@ -101,11 +101,12 @@ void SealedWriter::append(std::span<const std::byte> bytes) {
   out_.append(bytes);
   size_ += bytes.size();
   // Whole chunks are summed where they lie; only the ends of a call that cut a chunk are copied.
-  if (!chunk_.empty()) {
-    const std::size_t take = std::min(bytes.size(), kSealedChunkBytes - chunk_.size());
+  if (!chunk_.empty() || table_.empty()) {
+    const std::size_t room = table_.empty() ? kSealedChunkBytes - kSealedHeaderBytes : kSealedChunkBytes;
+    const std::size_t take = std::min(bytes.size(), room - chunk_.size());
     chunk_.insert(chunk_.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(take));
     bytes = bytes.subspan(take);
-    if (chunk_.size() < kSealedChunkBytes) return;
+    if (chunk_.size() < room) return;
     table_.push_back(checksum64(chunk_));
     chunk_.clear();
   }
@@ -166,7 +167,7 @@ SealedFile::SealedFile(const std::filesystem::path& store, const FileEntry& entr
   expect(header.header_sum == checksum64(raw(header, kHeaderSumOffset)), kHeaderSumOffset, "the header is damaged");
   expect(std::memcmp(header.kind, wanted, sizeof wanted) == 0, 8, "kind: expected '" + std::string(kind) + "'");
   expect(header.version == kVersion, 16, "version: this program reads version 1");
-  expect(header.chunk_log2 == kChunkLog2, 20, "chunk size: expected 64 KiB");
+  expect(header.chunk_log2 == kChunkLog2, 20, "chunk size: expected 4 KiB");
   size_ = header.payload_bytes;
   expect(size_ <= bytes && sealed_table_offset(size_) + 8 * chunks_of(size_) == bytes, 24,
          "payload length: does not agree with the file's length");
@@ -208,31 +209,35 @@ std::span<const std::byte> SealedFile::bytes(std::uint64_t offset, std::uint64_t
 
 void SealedFile::read_ahead(std::uint64_t offset, std::uint64_t length) const noexcept {
   if (offset >= size_ || length == 0) return;
-  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const auto at = reinterpret_cast<std::uintptr_t>(data() + offset);
-  const auto begin = at / page * page;
-  ::madvise(reinterpret_cast<void*>(begin), at - begin + std::min(length, size_ - offset), MADV_WILLNEED);
+  const std::uint64_t first = sealed_chunk(offset) * kSealedChunkBytes;
+  const std::uint64_t last = kSealedHeaderBytes + std::min(size_, offset + length);
+  ::madvise(const_cast<std::byte*>(map_ + first), last - first, MADV_WILLNEED);
 }
 
 void SealedFile::check(std::uint64_t offset, std::uint64_t length) const {
   if (offset > size_ || length > size_ - offset) fail(offset, "the range ends outside the file");
   if (length == 0) return;
-  for (std::uint64_t chunk = offset / kSealedChunkBytes; chunk <= (offset + length - 1) / kSealedChunkBytes; ++chunk) {
+  const std::uint64_t last = sealed_chunk(offset + length - 1);
+  for (std::uint64_t chunk = sealed_chunk(offset); chunk <= last; ++chunk) {
     std::atomic<std::uint64_t>& word = checked_[chunk / 64];
     const std::uint64_t bit = std::uint64_t{1} << (chunk % 64);
     if ((word.load(std::memory_order_acquire) & bit) != 0) continue;
-    check_chunk(static_cast<std::size_t>(chunk));
+    check_chunk(chunk);
     word.fetch_or(bit, std::memory_order_release);
   }
 }
 
 void SealedFile::check_all() const {
-  for (std::uint64_t chunk = 0; chunk < chunks_of(size_); ++chunk) check_chunk(static_cast<std::size_t>(chunk));
+  constexpr std::uint64_t kAskedChunks = 1024;
+  for (std::uint64_t chunk = 0; chunk < chunks_of(size_); ++chunk) {
+    if (chunk % kAskedChunks == 0) read_ahead(sealed_chunk_begin(chunk), 2 * kAskedChunks * kSealedChunkBytes);
+    check_chunk(chunk);
+  }
 }
 
-void SealedFile::check_chunk(std::size_t chunk) const {
-  const std::uint64_t first = chunk * kSealedChunkBytes;
-  const std::uint64_t length = std::min<std::uint64_t>(kSealedChunkBytes, size_ - first);
+void SealedFile::check_chunk(std::uint64_t chunk) const {
+  const std::uint64_t first = sealed_chunk_begin(chunk);
+  const std::uint64_t length = std::min(size_, sealed_chunk_begin(chunk + 1)) - first;
   std::uint64_t wanted = 0;
   std::memcpy(&wanted, table_ + 8 * chunk, sizeof wanted);
   if (checksum64({data() + first, static_cast<std::size_t>(length)}) != wanted)

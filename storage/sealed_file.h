@@ -2,8 +2,9 @@
 //
 //   [0, 128)   header: magic, kind, version, chunk size, payload length, six parameters, root, checksum of the header
 //   payload    any bytes, from offset 128
-//   table      one XXH3-64 for each 64 KiB chunk of the payload, after padding to 8 bytes
+//   table      one XXH3-64 for each chunk of the payload, after padding to 8 bytes
 //
+// A chunk is what lies on one page of 4 KiB of the file: whoever reads one row from a disk reads its page and no more.
 // The root is an XXH3-128 over header and table; the file's name and the manifest carry it. Opening checks header, length,
 // table and root; a payload chunk is checked when it is first used. Files are written under a temporary name, never
 // changed after, and mapped read-only.
@@ -38,7 +39,17 @@ struct FileEntry {
 using SealedParameters = std::array<std::uint64_t, 6>;
 
 inline constexpr std::size_t kSealedHeaderBytes = 128;
-inline constexpr std::size_t kSealedChunkBytes = std::size_t{1} << 16;
+inline constexpr std::size_t kSealedChunkBytes = std::size_t{1}
+                                                 << 12;  ///< of the file; the first is shorter in the payload
+
+/// The chunk that holds a byte of the payload.
+[[nodiscard]] constexpr std::uint64_t sealed_chunk(std::uint64_t offset) noexcept {
+  return (kSealedHeaderBytes + offset) / kSealedChunkBytes;
+}
+/// Where in the payload a chunk begins.
+[[nodiscard]] constexpr std::uint64_t sealed_chunk_begin(std::uint64_t chunk) noexcept {
+  return chunk == 0 ? 0 : chunk * kSealedChunkBytes - kSealedHeaderBytes;
+}
 
 /// Where a sealed file lies in a store and what it is: it will be `folder`/`stem`-<hash>.`extension`; `kind` has at most
 /// 8 characters.
@@ -121,7 +132,9 @@ class SealedFile {
     const auto raw = bytes(offset, count * sizeof(T));
     return {reinterpret_cast<const T*>(raw.data()), static_cast<std::size_t>(count)};
   }
-  /// Lets the system read payload bytes [offset, offset + length) in the background: they will be used soon.
+  /// Lets the system read payload bytes [offset, offset + length) in the background, side by side with others that were
+  /// asked for: they will be used soon. A page that was not asked for is a wait for the disk, one after the other, and the
+  /// system reads around it, up to megabytes for one row.
   void read_ahead(std::uint64_t offset, std::uint64_t length) const noexcept;
   /// Payload bytes without a check, for loops that called check() on the range before.
   [[nodiscard]] const std::byte* data() const noexcept { return map_ + kSealedHeaderBytes; }
@@ -132,7 +145,7 @@ class SealedFile {
   [[noreturn]] void fail(std::uint64_t offset, std::string_view what) const;
 
  private:
-  void check_chunk(std::size_t chunk) const;
+  void check_chunk(std::uint64_t chunk) const;
   std::filesystem::path path_;
   const std::byte* map_ = nullptr;
   std::uint64_t map_bytes_ = 0;

@@ -22,16 +22,21 @@ SealedImage::~SealedImage() {
 
 void SealedImage::put(std::uint64_t offset, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    const std::uint64_t index = offset / kSealedChunkBytes;
-    const std::size_t at = offset % kSealedChunkBytes;
-    const std::size_t take = std::min(bytes.size(), kSealedChunkBytes - at);
+    const std::uint64_t index = sealed_chunk(offset);
+    const std::uint64_t begin = sealed_chunk_begin(index);
+    const std::size_t whole = sealed_chunk_begin(index + 1) - begin;
+    if (offset == begin && bytes.size() >= whole) {
+      const std::uint64_t end = sealed_chunk_begin(sealed_chunk(offset + bytes.size()));
+      complete(index, bytes.first(end - begin));
+      bytes = bytes.subspan(end - begin);
+      offset = end;
+      continue;
+    }
+    const std::size_t at = offset - begin;
+    const std::size_t take = std::min(bytes.size(), whole - at);
     const auto part = bytes.first(take);
     offset += take;
     bytes = bytes.subspan(take);
-    if (take == kSealedChunkBytes) {
-      complete(index, part);
-      continue;
-    }
     std::unique_lock lock(mutex_);
     Chunk& chunk = open_[index];
     if (!chunk.bytes && !spare_.empty()) {
@@ -44,26 +49,33 @@ void SealedImage::put(std::uint64_t offset, std::span<const std::byte> bytes) {
     std::memcpy(to, part.data(), take);
     lock.lock();
     chunk.filled += take;
-    if (chunk.filled < kSealedChunkBytes) continue;
+    if (chunk.filled < whole) continue;
     auto full = open_.extract(index);
     lock.unlock();
-    complete(index, {full.mapped().bytes.get(), kSealedChunkBytes});
+    complete(index, {full.mapped().bytes.get(), whole});
     lock.lock();
     spare_.push_back(std::move(full.mapped().bytes));
   }
 }
 
 void SealedImage::complete(std::uint64_t index, std::span<const std::byte> bytes) {
-  const std::uint64_t sum = checksum64(bytes);
-  out_->put(kSealedHeaderBytes + index * kSealedChunkBytes, bytes);
+  std::vector<std::uint64_t> sums;
+  const std::uint64_t begin = sealed_chunk_begin(index);
+  for (std::uint64_t at = 0; at < bytes.size();) {
+    const std::uint64_t end =
+        std::min<std::uint64_t>(bytes.size(), sealed_chunk_begin(index + sums.size() + 1) - begin);
+    sums.push_back(checksum64(bytes.subspan(at, end - at)));
+    at = end;
+  }
+  out_->put(kSealedHeaderBytes + begin, bytes);
   const std::scoped_lock lock(mutex_);
-  if (table_.size() <= index) table_.resize(index + 1);
-  table_[index] = sum;
+  if (table_.size() < index + sums.size()) table_.resize(index + sums.size());
+  std::copy(sums.begin(), sums.end(), table_.begin() + static_cast<std::ptrdiff_t>(index));
 }
 
 void SealedImage::finish(std::uint64_t payload_bytes, const SealedParameters& parameters) {
-  const std::uint64_t last = payload_bytes / kSealedChunkBytes;
-  if (const std::size_t rest = payload_bytes % kSealedChunkBytes; rest > 0) {
+  const std::uint64_t last = sealed_chunk(payload_bytes);
+  if (const std::size_t rest = payload_bytes - sealed_chunk_begin(last); rest > 0) {
     assert(open_.size() == 1 && open_.begin()->first == last && open_.begin()->second.filled == rest);
     complete(last, {open_[last].bytes.get(), rest});
   } else {

@@ -1,8 +1,8 @@
 // storage/sealed_image.h - one sealed file written by many threads in any order, byte for byte what a SealedWriter would
 // have written front to back.
 //
-// Bytes gather in buffers of one chunk, which stay in the caches of the thread that fills them; a full chunk is summed
-// there and goes on to the segments of a ScatteredWriter.
+// Whole chunks are summed in the caches of the thread that brings them and go on to the segments of a ScatteredWriter; what
+// cuts a chunk waits in a buffer for its other parts.
 #pragma once
 
 #include <cstdint>
@@ -39,6 +39,7 @@ class SealedImage {
     std::unique_ptr<std::byte[]> bytes;
     std::size_t filled = 0;
   };
+  /// Whole chunks (at the end of the payload a part of one) from the chunk `index` on.
   void complete(std::uint64_t index, std::span<const std::byte> bytes);
 
   SealedName name_;

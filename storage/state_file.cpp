@@ -37,10 +37,10 @@ std::uint64_t MemberRanks::before(std::span<const std::uint64_t> members, NodeId
 StatePartitionWriter::StatePartitionWriter(const std::filesystem::path& store, std::uint32_t level, NodeRange range,
                                            std::uint32_t columns, std::span<const std::uint64_t> members)
     : writer_(state_name(store, level, range.first)), level_(level), range_(range), columns_(columns) {
-  NodeId stored = 0;
-  for (const std::uint64_t word : members) stored += static_cast<NodeId>(std::popcount(word));
-  if (stored < range.size() && !members.empty()) writer_.append_values(members);
-  writer_.align(64);
+  StateLayout layout{range, columns, members.empty() ? range.size() : 0};
+  for (const std::uint64_t word : members) layout.rows += static_cast<std::uint64_t>(std::popcount(word));
+  if (layout.member_words() > 0) writer_.append_values(members);
+  writer_.append(std::vector<std::byte>(layout.rows_at() - writer_.size()));
 }
 
 void StatePartitionWriter::add(std::span<const std::int32_t> rows) {
@@ -101,9 +101,19 @@ StateRow StatePartition::row(NodeId node) const {
       return {nullptr, file_.values<std::int64_t>(wide_at_ + 8 * index * columns, columns).data()};
     }
   }
-  std::uint64_t index = node - layout_.range.first;
-  if (!members_.empty()) index = ranks_.before(members_, static_cast<NodeId>(index));
-  return {file_.values<std::int32_t>(layout_.rows_at() + index * columns * 4, columns).data(), nullptr};
+  return {file_.values<std::int32_t>(layout_.rows_at() + index(node) * columns * 4, columns).data(), nullptr};
+}
+
+std::uint64_t StatePartition::index(NodeId node) const noexcept {
+  const NodeId local = node - layout_.range.first;
+  if (members_.empty()) return layout_.rows == 0 ? 0 : local;
+  return local == layout_.range.size() ? layout_.rows : ranks_.before(members_, local);
+}
+
+void StatePartition::read_ahead(NodeRange nodes) const noexcept {
+  const std::uint64_t first = index(nodes.first);
+  const std::uint64_t row_bytes = std::uint64_t{layout_.columns} * sizeof(std::int32_t);
+  file_.read_ahead(layout_.rows_at() + first * row_bytes, (index(nodes.last) - first) * row_bytes);
 }
 
 void StatePartition::verify() const {

@@ -6,6 +6,8 @@
 //   wide      u32 node of each wide row (a row with a sum outside 32 bits), padding to 8, then i64 rows
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -25,7 +27,12 @@ struct StateLayout {
   [[nodiscard]] std::uint64_t member_words() const noexcept {
     return rows == range.size() ? 0 : (std::uint64_t{range.size()} + 63) / 64;
   }
-  [[nodiscard]] std::uint64_t rows_at() const noexcept { return (8 * member_words() + 63) / 64 * 64; }
+  /// Where rows begin: those of 2^k bytes, up to a chunk, do not cross from one chunk to the next.
+  [[nodiscard]] std::uint64_t rows_at() const noexcept {
+    const std::uint64_t unit =
+        std::clamp<std::uint64_t>(std::bit_ceil(4 * std::uint64_t{columns}), 64, kSealedChunkBytes);
+    return (kSealedHeaderBytes + 8 * member_words() + unit - 1) / unit * unit - kSealedHeaderBytes;
+  }
   [[nodiscard]] std::uint64_t wide_nodes_at() const noexcept { return rows_at() + rows * columns * 4; }
   [[nodiscard]] std::uint64_t wide_rows_at(std::uint64_t wide) const noexcept {
     return (wide_nodes_at() + 4 * wide + 7) / 8 * 8;
@@ -91,12 +98,15 @@ class StatePartition {
   [[nodiscard]] NodeRange range() const noexcept { return layout_.range; }
   [[nodiscard]] std::uint64_t rows() const noexcept { return layout_.rows; }
   [[nodiscard]] bool contains(NodeId node) const noexcept;
+  /// The rows of nodes of the range will be read soon.
+  void read_ahead(NodeRange nodes) const noexcept;
   /// The row of a node of the range, checked; an empty row when it has none.
   [[nodiscard]] StateRow row(NodeId node) const;
   /// Checks checksums, that wide rows are wide and ordered; throws FormatError.
   void verify() const;
 
  private:
+  [[nodiscard]] std::uint64_t index(NodeId node) const noexcept;  ///< of its row: stored rows of lower nodes
   SealedFile file_;
   StateLayout layout_;
   std::span<const std::uint64_t> members_;  ///< empty when every node has a row
