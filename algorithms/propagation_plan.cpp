@@ -1,5 +1,7 @@
 #include "algorithms/propagation_plan.h"
 
+#include <utility>
+
 #include "engine/cone.h"
 
 namespace unweave {
@@ -33,21 +35,19 @@ PropagationPlan plan_propagation(const Contents& contents, const PropagationSpec
   job.last_level = spec.levels;
   job.columns = contents.features().columns();
   job.scale_bits = spec.scale_bits;
-  Reservation masks;
   if (!spec.all_rows) {
-    masks = budget.reserve((std::uint64_t{spec.levels} + 1) * (nodes / 8 + 1), "masks of the rows to keep");
+    plan.masks = budget.reserve((std::uint64_t{spec.levels} + 1) * (nodes / 8 + 1), "masks of the rows to keep");
     job.wanted = backward_cone(contents, spec.levels, {});
   }
   for (std::uint32_t l = 0; l < spec.levels; ++l) {
     plan.rows.push_back(spec.all_rows ? nodes : job.wanted[l].size());
-    if (spec.all_rows) {
-      plan.arcs += contents.graph().num_arcs() + nodes;
-      continue;
-    }
+    plan.arcs.push_back(spec.all_rows ? contents.graph().num_arcs() + nodes : 0);
+    if (spec.all_rows) continue;
     for (NodeId node = 0; node < nodes; ++node)
-      if (job.wanted[l].contains(node)) plan.arcs += contents.graph().degree(node);
+      if (job.wanted[l].contains(node)) plan.arcs[l] += contents.graph().degree(node);
   }
   plan.state = plan_state(contents, job, budget);
+  plan.wanted = std::move(job.wanted);
   return plan;
 }
 

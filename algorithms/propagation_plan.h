@@ -23,8 +23,10 @@ namespace unweave {
 
 struct PropagationPlan {
   std::vector<std::uint64_t> rows;  ///< kept at levels 1 .. L
-  std::uint64_t arcs = 0;           ///< summed over all levels, self loops included
+  std::vector<std::uint64_t> arcs;  ///< summed at levels 1 .. L, self loops included
   StatePlan state;
+  std::vector<RowMask> wanted;  ///< rows of levels 1 .. L; empty where all are kept
+  Reservation masks;            ///< of `wanted`
 };
 
 /// Throws ResourceError where it cannot fit `budget`.

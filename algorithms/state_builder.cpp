@@ -146,6 +146,7 @@ StatePlan plan_state(const Contents& contents, const SweepJob& job, const Memory
   const TilePlan tiles = plan_tiles(block_source(contents.graph()), options_of(job), budget);
   StatePlan plan;
   plan.tiles = tiles.tiles;
+  plan.tile_columns = tiles.width;
   plan.memory_bytes = tiles.memory_bytes;
   std::uint64_t largest = 0;
   for (std::size_t index = 0; index <= job.last_level - job.first_level; ++index) {

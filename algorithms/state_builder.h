@@ -44,6 +44,7 @@ struct SweepResult {
 /// What build_state() is going to take.
 struct StatePlan {
   std::size_t tiles = 0;
+  std::size_t tile_columns = 0;
   std::uint64_t memory_bytes =
       0;                          ///< of tiles and of the threads that sum; buffers of writes take up to an eighth more
   std::uint64_t state_bytes = 0;  ///< of the new partitions; rows beyond 32 bits come on top

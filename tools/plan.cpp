@@ -6,6 +6,7 @@
 
 #include "algorithms/live_store.h"
 #include "algorithms/propagation_plan.h"
+#include "algorithms/propagation_trial.h"
 #include "engine/level_image.h"
 #include "engine/parallel.h"
 #include "engine/tile_spool.h"
@@ -19,10 +20,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Sweeps that write their sums reach this share of the gather limit of the same run (README, "Measured").
-constexpr double kSweepShare = 0.75;
-// Reading, scaling and rounding one feature value, and the norms of columns before: seconds on one thread.
-constexpr double kFillSeconds = 2.5e-8;
+// Checksum and copy of one byte of sums on its way to a file, on one thread.
+constexpr double kPutSeconds = 1.2e-9;
 constexpr std::uint64_t kTrialBytes = std::uint64_t{128} << 20;
 constexpr std::size_t kTrialWrite = std::size_t{1} << 20;
 
@@ -43,9 +42,9 @@ double measure_disk(const std::filesystem::path& store, MemoryBudget& budget) {
 
 void run_plan(CommandLine& line) {
   line.describe(
-      "Foresees a propagation: rows, memory, disk and seconds, beside what this machine has. Measures the gather limit "
-      "and "
-      "the disk for some seconds; changes nothing.",
+      "Foresees a propagation: rows, memory, disk and seconds, beside what this machine has. For the seconds it sums a "
+      "sample of the rows in tiles of the true size and writes 128 MiB to a nameless file; it changes nothing.\n"
+      "limit: what the sweep reaches when nothing is written.",
       {"STORE"}, "unweave plan demo/debian.store --hops 2 --rows all");
   add_propagation_options(line);
   if (!line.parse()) return;
@@ -56,13 +55,18 @@ void run_plan(CommandLine& line) {
   if (contents.features().columns() == 0)
     throw DataError(store.path().string() + ": has no features to propagate; import it with --features");
   const PropagationSpec spec = read_propagation_spec(line, contents);
+  const Clock::time_point start = Clock::now();
   const PropagationPlan plan = plan_propagation(contents, spec, budget);
+  double seconds = std::chrono::duration<double>(Clock::now() - start).count();  // a propagation begins with it too
+  const auto total = [](const std::vector<std::uint64_t>& counts) {
+    return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+  };
   const std::uint64_t free_disk = std::filesystem::space(store.path()).available;
   const double columns = contents.features().columns();
 
   nlohmann::ordered_json json;
   json["rows"] = plan.rows;
-  json["arcs"] = plan.arcs;
+  json["arcs"] = total(plan.arcs);
   json["tiles"] = plan.state.tiles;
   json["memory_bytes"] = plan.state.memory_bytes;
   json["memory_available_bytes"] = budget.available();
@@ -70,34 +74,33 @@ void run_plan(CommandLine& line) {
   json["disk_bytes"] = plan.state.disk_bytes;
   json["disk_free_bytes"] = free_disk;
   json["fits"] = plan.state.disk_bytes <= free_disk;
-  double seconds = contents.num_nodes() * columns * kFillSeconds / static_cast<double>(active_threads());
   json["limit_arc_features_per_second"] = nullptr;
   json["disk_bytes_per_second"] = nullptr;
   json["seconds_predicted"] = nullptr;
-  if (plan.state.disk_bytes <= free_disk && !plan.rows.empty()) {
-    const auto limit = measure_gather_limit(line, contents.num_nodes(), contents.features().columns(), budget);
+  if (json["fits"].get<bool>() && !plan.rows.empty()) {
     const double disk = measure_disk(store.path(), budget);
+    const PropagationTrial trial = try_propagation(contents, spec, plan, budget);
+    // A spool is written while the sweep runs, then read and written again in order.
+    const auto threads = static_cast<double>(active_threads());
+    const double write = static_cast<double>(plan.state.state_bytes) / disk;
+    const double sum = trial.sweep_seconds + static_cast<double>(plan.state.state_bytes) * kPutSeconds / threads;
+    seconds += trial.read_seconds + std::max(sum, write) + (plan.state.tiles > 1 ? 2 * write : 0);
+    if (trial.sweep_seconds > 0)
+      json["limit_arc_features_per_second"] = static_cast<double>(total(plan.arcs)) * columns / trial.sweep_seconds;
     json["disk_bytes_per_second"] = disk;
-    if (limit) {
-      const double gather = static_cast<double>(plan.arcs) * columns / (limit->limit_per_second * kSweepShare);
-      // A spool is written while the sweep runs, then read and written again in order.
-      const double write = static_cast<double>(plan.state.state_bytes) / disk;
-      seconds += std::max(gather, write) + (plan.state.tiles > 1 ? 2 * write : 0);
-      json["limit_arc_features_per_second"] = limit->limit_per_second;
-      json["seconds_predicted"] = seconds;
-    }
+    json["seconds_predicted"] = seconds;
   }
   if (line.common().json) {
     write_json_line(line.out(), json);
   } else {
     Table table({"to propagate", "needed", "there is"});
-    table.add_row({"rows kept", count_text(std::accumulate(plan.rows.begin(), plan.rows.end(), std::uint64_t{0})), ""});
-    table.add_row({"arcs to sum", count_text(plan.arcs), ""});
+    table.add_row({"rows kept", count_text(total(plan.rows)), ""});
+    table.add_row({"arcs to sum", count_text(total(plan.arcs)), ""});
     table.add_row({"column tiles", count_text(plan.state.tiles), ""});
     table.add_row({"memory", bytes_text(plan.state.memory_bytes), bytes_text(budget.available())});
     table.add_row({"disk for the sums", bytes_text(plan.state.state_bytes), ""});
     table.add_row({"disk at a time", bytes_text(plan.state.disk_bytes), bytes_text(free_disk)});
-    if (!json["seconds_predicted"].is_null()) table.add_row({"time", seconds_text(seconds), ""});
+    if (!json["seconds_predicted"].is_null()) table.add_row({"time, about", seconds_text(seconds), ""});
     table.print(line.out());
   }
   if (!json["fits"].get<bool>())

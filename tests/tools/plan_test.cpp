@@ -57,6 +57,8 @@ TEST_SUITE("unit") {
         const double written = static_cast<double>(bytes_of(dir / "s" / "state"));
         CHECK(plan["state_bytes"].get<double>() == doctest::Approx(written).epsilon(0.01));
         CHECK(plan["disk_bytes"].get<double>() >= plan["state_bytes"].get<double>());
+        CHECK(plan["seconds_predicted"].get<double>() > 0);
+        CHECK(plan["limit_arc_features_per_second"].get<double>() > 0);
         CHECK((plan["disk_bytes"] > plan["state_bytes"]) == (plan["tiles"] > 1));
       }
     }

@@ -1,0 +1,27 @@
+// algorithms/propagation_trial.h - how long a propagation will take, from a sample of its own work on this machine.
+//
+// The rate of a sweep depends on the graph, the width of a tile and its size against caches and page tables by a factor
+// of ten, so that no figure of another graph tells it. A sample decodes, gathers and rounds as the whole will.
+#pragma once
+
+#include <cstdint>
+
+#include "algorithms/propagation_plan.h"
+#include "engine/contents.h"
+#include "engine/memory.h"
+#include "storage/manifest.h"
+
+namespace unweave {
+
+/// Seconds foreseen for all of it.
+struct PropagationTrial {
+  double read_seconds = 0;   ///< making room for tiles; reading and scaling features: norms of columns, then level 0
+  double sweep_seconds = 0;  ///< decoding, summing and rounding; nothing is written
+};
+
+/// Does a part of the propagation of `plan`, of some seconds, and forgets what comes out. Takes the memory of the plan.
+/// Throws ResourceError, DataError.
+[[nodiscard]] PropagationTrial try_propagation(const Contents& contents, const PropagationSpec& spec,
+                                               const PropagationPlan& plan, MemoryBudget& budget);
+
+}  // namespace unweave
