@@ -31,12 +31,19 @@ std::uint64_t tile_bytes(NodeId nodes, std::size_t width, const PropagationOptio
   return (static_cast<std::uint64_t>(nodes) * width + kTilePadding) * element_bytes(options);
 }
 
+/// Rows of the tile that levels 1, 3, .. leave to the next: no level above the first wants more.
+NodeId next_rows(const BlockSource& source, const PropagationOptions& options) {
+  if (options.hops == 1) return 0;
+  return options.wanted.empty() ? source.num_nodes : options.wanted.front().size();
+}
+
 /// What a tile of `width` columns needs with so many workers.
 std::uint64_t needed_bytes(const BlockSource& source, const PropagationOptions& options, std::size_t width,
                            std::size_t workers) {
-  const std::uint64_t tiles = options.hops == 1 ? 1 : 2;
-  return tiles * HugeBuffer::charge(tile_bytes(source.num_nodes, width, options)) +
-         workers * sweep_worker_bytes(source, width);
+  std::uint64_t bytes = HugeBuffer::charge(tile_bytes(source.num_nodes, width, options));
+  if (options.hops > 1) bytes += HugeBuffer::charge(tile_bytes(next_rows(source, options), width, options));
+  if (!options.wanted.empty()) bytes += (options.wanted.size() - 1) * RowRanks::bytes(source.num_nodes);
+  return bytes + workers * sweep_worker_bytes(source, width);
 }
 
 /// The widest tile that fits; 0 when none does.
@@ -111,10 +118,21 @@ template <class T>
 void sweep_tiles(const BlockSource& source, const PropagationOptions& options, MemoryBudget& budget,
                  const TileFill& fill, const LevelSink& sink) {
   const TilePlan plan = plan_tiles(source, options, budget);
-  const std::uint64_t bytes = tile_bytes(source.num_nodes, plan.width, options);
-  HugeBuffer current(bytes, budget, "column tile");
+  HugeBuffer current(tile_bytes(source.num_nodes, plan.width, options), budget, "column tile");
   HugeBuffer next;
-  if (options.hops > 1) next = HugeBuffer(bytes, budget, "column tile");
+  const NodeId rows_between = next_rows(source, options);
+  if (options.hops > 1) next = HugeBuffer(tile_bytes(rows_between, plan.width, options), budget, "column tile");
+  // A level leaves to the next the rows that it was wanted for, one after another.
+  Reservation ranks_memory;
+  std::vector<RowRanks> ranks;
+  if (!options.wanted.empty()) {
+    ranks_memory = budget.reserve((options.wanted.size() - 1) * RowRanks::bytes(source.num_nodes), "ranks of the rows");
+    for (std::size_t l = 0; l + 1 < options.wanted.size(); ++l) ranks.emplace_back(options.wanted[l]);
+  }
+  const auto ranks_of = [&](int level) {
+    return level < 1 || static_cast<std::size_t>(level) > ranks.size() ? nullptr
+                                                                       : &ranks[static_cast<std::size_t>(level) - 1];
+  };
 
   for (std::size_t first = 0; first < options.features; first += plan.width) {
     const TileColumns columns{first, std::min(plan.width, options.features - first)};
@@ -124,8 +142,9 @@ void sweep_tiles(const BlockSource& source, const PropagationOptions& options, M
       fill_rows(fill, columns, {static_cast<NodeId>(begin), static_cast<NodeId>(end)},
                 current.as<T>() + begin * columns.count);
       // Committing the pages of both tiles belongs to the filling, not to the first level.
-      if (first == 0 && options.hops > 1)
-        std::fill_n(next.as<T>() + begin * columns.count, (end - begin) * columns.count, T{0});
+      if (first == 0 && begin < rows_between)
+        std::fill_n(next.as<T>() + begin * columns.count,
+                    (std::min<std::size_t>(end, rows_between) - begin) * columns.count, T{0});
     });
     for (int level = 1; level <= options.hops; ++level) {
       const bool is_last = level == options.hops && first + columns.count == options.features;
@@ -135,7 +154,8 @@ void sweep_tiles(const BlockSource& source, const PropagationOptions& options, M
       // The last level's quotients are read by nobody: whoever wants them derives them from the sums.
       tile.quotients = level < options.hops ? next.as<T>() : nullptr;
       const RowMask* wanted = options.wanted.empty() ? nullptr : &options.wanted[static_cast<std::size_t>(level) - 1];
-      sweep_level(source, {tile, wanted}, budget, [&](const SumRows& rows) { sink(level, columns, rows); });
+      sweep_level(source, {tile, wanted, ranks_of(level - 1), ranks_of(level)}, budget,
+                  [&](const SumRows& rows) { sink(level, columns, rows); });
       if (level < options.hops) std::swap(current, next);
     }
   }

@@ -56,14 +56,14 @@ using TileFill = std::function<void(TileColumns columns, NodeRange rows, std::in
 using LevelSink = std::function<void(int level, TileColumns columns, const SumRows& rows)>;
 
 /// The fewest tiles of at most `most_columns`, of equal width (up to a multiple of a cache line where there are several),
-/// whose two buffers (one for L = 1) and workers fit what `budget` has available. Throws ResourceError when a single column
+/// whose buffers (one of all rows, for L > 1 one of those that level 1 wants) and workers fit what `budget` has available. Throws ResourceError when a single column
 /// does not fit.
 [[nodiscard]] TilePlan plan_tiles(const BlockSource& source, const PropagationOptions& options,
                                   const MemoryBudget& budget);
 
 /// Computes S^1..S^L. The sums do not depend on threads or tiles.
 ///
-/// memory   reserved in `budget`: 4 (or 2) n width bytes a buffer, and the sweep's own (engine/sweep.h)
+/// memory   reserved in `budget`: 4 (or 2) bytes a value of a buffer, and the sweep's own (engine/sweep.h)
 /// throws   ResourceError (budget), UsageError (options), DataError and whatever fill, sink and decode throw
 void propagation_sweep(const BlockSource& source, const PropagationOptions& options, MemoryBudget& budget,
                        const TileFill& fill, const LevelSink& sink);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "algorithms/level0.h"
@@ -58,8 +59,8 @@ double try_reading(const Contents& contents, const PropagationSpec& spec) {
 
 /// Seconds of one column tile of one level.
 template <class T>
-double try_level(const Contents& contents, const RowMask* wanted, std::uint64_t arcs, const SweepTile<T>& tile,
-                 MemoryBudget& budget) {
+double try_level(const Contents& contents, const RowMask* wanted, const RowMask* below, std::uint64_t arcs,
+                 const SweepTile<T>& tile, MemoryBudget& budget) {
   const NodeId nodes = contents.num_nodes();
   RowMask some(nodes);
   std::uint64_t tried = 0;
@@ -70,8 +71,12 @@ double try_level(const Contents& contents, const RowMask* wanted, std::uint64_t 
       tried += contents.graph().degree(node);
     }
   if (tried == 0) return 0;
+  const RowRanks ranks(some);
+  std::optional<RowRanks> ranks_below;
+  if (below != nullptr) ranks_below.emplace(*below);
+  const SweepLevel level{tile, &some, ranks_below ? &*ranks_below : nullptr, &ranks};
   const Clock::time_point start = Clock::now();
-  sweep_level(block_source(contents.graph()), {tile, &some}, budget, [](const SumRows&) {});
+  sweep_level(block_source(contents.graph()), level, budget, [](const SumRows&) {});
   return seconds_since(start) * static_cast<double>(arcs) / static_cast<double>(tried);
 }
 
@@ -82,11 +87,13 @@ PropagationTrial try_levels(const Contents& contents, const PropagationSpec& spe
   const std::size_t values = std::size_t{contents.num_nodes()} * width;
   HugeBuffer current((values + kTilePadding) * sizeof(T), budget, "column tile");
   HugeBuffer next;
-  if (spec.levels > 1) next = HugeBuffer((values + kTilePadding) * sizeof(T), budget, "column tile");
+  const std::size_t rows_between = spec.levels < 2 ? 0 : plan.rows.front();
+  if (spec.levels > 1) next = HugeBuffer((rows_between * width + kTilePadding) * sizeof(T), budget, "column tile");
   const Clock::time_point start = Clock::now();
   parallel_ranges(0, values, std::size_t{1} << 20, [&](std::size_t first, std::size_t last) {
     std::fill_n(current.as<T>() + first, last - first, T{1});  // rates do not depend on the numbers
-    if (spec.levels > 1) std::fill_n(next.as<T>() + first, last - first, T{1});
+    if (first < rows_between * width)
+      std::fill_n(next.as<T>() + first, std::min(last, rows_between * width) - first, T{1});
   });
   PropagationTrial trial;
   trial.read_seconds = seconds_since(start);  // memory that was never touched takes its time
@@ -94,8 +101,9 @@ PropagationTrial try_levels(const Contents& contents, const PropagationSpec& spe
     SweepTile<T> tile;
     tile.input = {current.as<T>(), width, static_cast<int>(spec.scale_bits)};
     tile.quotients = l + 1 < spec.levels ? next.as<T>() : nullptr;
-    trial.sweep_seconds +=
-        try_level(contents, plan.wanted.empty() ? nullptr : &plan.wanted[l], plan.arcs[l], tile, budget);
+    const RowMask* const wanted = plan.wanted.empty() ? nullptr : &plan.wanted[l];
+    const RowMask* const below = plan.wanted.empty() || l == 0 ? nullptr : &plan.wanted[l - 1];
+    trial.sweep_seconds += try_level(contents, wanted, below, plan.arcs[l], tile, budget);
   }
   trial.sweep_seconds *= contents.features().columns() / static_cast<double>(width);
   return trial;

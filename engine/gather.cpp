@@ -265,12 +265,11 @@ std::size_t gather_block(const TileOf<T>& tile, const GatherLists& lists, const 
   std::size_t wide_rows = 0;
   std::size_t begin = 0;
   for (std::size_t i = 0; i < lists.nodes.size(); ++i) {
-    const NodeId node = lists.nodes[i];
     const std::uint32_t degree = lists.counts[i] + 1;
     const std::size_t end = begin + lists.counts[i];
-    const T* const own = tile.rows + node * width;
+    const T* const own = tile.rows + lists.nodes[i] * width;
     std::int32_t* const sums = out.sums + i * width;
-    T* const quotients = out.quotients == nullptr ? nullptr : out.quotients + node * width;
+    T* const quotients = out.quotients == nullptr ? nullptr : out.quotients + i * width;
     const auto put_quotients = [&](const auto* from) {
       if (past_caches)
         stream_quotients(from, width, degree, quotients);

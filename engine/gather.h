@@ -34,7 +34,7 @@ struct TileOf {
 using Tile = TileOf<std::int32_t>;
 using ShortTile = TileOf<std::int16_t>;
 
-/// The nodes whose rows gather_lists computes, with their neighbour lists one after the other.
+/// The nodes whose sums gather_lists computes, as rows of the tile, with their neighbour lists one after the other.
 struct GatherLists {
   std::span<const NodeId> nodes;
   const std::uint32_t* counts = nullptr;  ///< neighbours of each node
@@ -49,7 +49,7 @@ struct GatherOutputOf {
   std::int32_t* sums = nullptr;         ///< nodes x width; a row with a sum beyond int32 is zero here
   std::int64_t* wide_sums = nullptr;    ///< rows with a sum beyond int32, in order of the nodes
   std::uint32_t* wide_nodes = nullptr;  ///< their positions in `nodes`
-  T* quotients = nullptr;               ///< null, or n x width: row u becomes round(sum / (neighbours + 1))
+  T* quotients = nullptr;               ///< null, or nodes x width: round(sum / (neighbours + 1))
 };
 using GatherOutput = GatherOutputOf<std::int32_t>;
 using ShortGatherOutput = GatherOutputOf<std::int16_t>;

@@ -1,4 +1,4 @@
-// engine/row_mask.h - a set of rows as a bitmap, read a block at a time.
+// engine/row_mask.h - a set of rows as a bitmap, read a block at a time, and the positions of its rows.
 #pragma once
 
 #include <bit>
@@ -36,6 +36,39 @@ class RowMask {
   static_assert(kBlockNodes == 32, "one word of the bitmap is one block");
   NodeId rows_;
   std::vector<std::uint32_t> blocks_;
+};
+
+/// Positions of the rows of a set among themselves. A block's bits and rank lie side by side: a look-up touches one cache
+/// line. Reading is safe on any number of threads.
+class RowRanks {
+ public:
+  explicit RowRanks(const RowMask& rows) : blocks_(std::size_t{rows.rows()} / kBlockNodes + 1) {
+    for (std::size_t block = 0; block < blocks_.size(); ++block) {
+      const bool is_past = block * kBlockNodes >= rows.rows();
+      blocks_[block] = {is_past ? 0 : rows.block_bits(block), size_};
+      size_ += static_cast<NodeId>(std::popcount(blocks_[block].bits));
+    }
+  }
+  /// Memory for a set among so many rows.
+  [[nodiscard]] static std::uint64_t bytes(NodeId rows) noexcept {
+    return (std::uint64_t{rows} / kBlockNodes + 1) * sizeof(Block);
+  }
+
+  [[nodiscard]] NodeId size() const noexcept { return size_; }
+  /// Rows of the set below `row` <= n: where `row` stands if it is one of them.
+  [[nodiscard]] NodeId before(NodeId row) const noexcept {
+    const Block& block = blocks_[row / kBlockNodes];
+    const std::uint32_t below = block.bits & ((std::uint32_t{1} << row % kBlockNodes) - 1);
+    return block.rank + static_cast<NodeId>(std::popcount(below));
+  }
+
+ private:
+  struct Block {
+    std::uint32_t bits = 0;
+    NodeId rank = 0;
+  };
+  std::vector<Block> blocks_;
+  NodeId size_ = 0;
 };
 
 }  // namespace unweave

@@ -20,6 +20,7 @@ constexpr std::size_t kReadRanges = 64;  // 32,768 nodes: some MiB of a graph
 /// The wanted nodes of one block with their lists side by side.
 struct BlockLists {
   std::array<NodeId, kBlockNodes> nodes{};
+  std::array<NodeId, kBlockNodes> rows{};  ///< of the input tile
   std::size_t num_nodes = 0;
   const std::uint32_t* counts = nullptr;
   const NodeId* targets = nullptr;
@@ -70,9 +71,16 @@ struct Worker {
 template <class T>
 class LevelSweep {
  public:
-  LevelSweep(const BlockSource& source, const SweepTile<T>& tile, const RowMask* wanted, std::size_t workers,
+  LevelSweep(const BlockSource& source, const SweepTile<T>& tile, const SweepLevel& level, std::size_t workers,
              const SumSink& sink)
-      : source_(source), tile_(tile), wanted_(wanted), sink_(sink), group_(group_blocks(tile.input.width)) {
+      : source_(source),
+        tile_(tile),
+        wanted_(level.wanted),
+        input_rows_(level.input_rows),
+        quotient_rows_(level.quotient_rows),
+        sink_(sink),
+        group_(group_blocks(tile.input.width)) {
+    assert(tile.quotients == nullptr || (wanted_ == nullptr) == (quotient_rows_ == nullptr));
     for (std::size_t i = 0; i < workers; ++i) workers_.emplace_back(group_ * kBlockNodes, tile.input.width);
     source.make_slots(2 * workers);
   }
@@ -134,10 +142,12 @@ class LevelSweep {
                         std::to_string(decoded.counts[i]) + " neighbours, more than the " +
                         std::to_string(kMaxDegree - 2) + " that rounding allows; remove some of its edges");
       }
-      lists.nodes[lists.num_nodes++] = decoded.first + i;
+      const NodeId node = decoded.first + i;
+      lists.rows[lists.num_nodes] = input_rows_ == nullptr ? node : input_rows_->before(node);
+      lists.nodes[lists.num_nodes++] = node;
       lists.num_targets += decoded.counts[i];
     }
-    if (wanted == all) {
+    if (wanted == all && input_rows_ == nullptr) {
       lists.counts = decoded.counts;
       lists.targets = decoded.targets;
     } else {
@@ -145,8 +155,9 @@ class LevelSweep {
     }
   }
 
-  /// Copies the lists of some of a block's nodes next to each other: ids are few bytes against the rows they name.
-  static void compact(const DecodedBlock& decoded, std::uint32_t wanted, Worker& worker, std::size_t side) {
+  /// Copies the lists of some of a block's nodes next to each other, as rows of the input tile: ids are few bytes against
+  /// the rows they name.
+  void compact(const DecodedBlock& decoded, std::uint32_t wanted, Worker& worker, std::size_t side) const {
     std::vector<NodeId>& targets = worker.targets[side];
     targets.clear();
     std::size_t kept = 0;
@@ -158,6 +169,8 @@ class LevelSweep {
       }
       list += decoded.counts[i];
     }
+    if (input_rows_ != nullptr)
+      for (NodeId& target : targets) target = input_rows_->before(target);
     worker.lists[side].counts = worker.counts[side].data();
     worker.lists[side].targets = targets.data();
   }
@@ -167,19 +180,28 @@ class LevelSweep {
     const BlockLists& lists = worker.lists[side];
     const BlockLists& next = worker.lists[1 - side];
     GatherLists in;
-    in.nodes = std::span(lists.nodes).first(lists.num_nodes);
+    in.nodes = std::span(lists.rows).first(lists.num_nodes);
     in.counts = lists.counts;
     in.targets = lists.targets;
     in.num_targets = lists.num_targets;
     if (more) in.lookahead = {next.targets, next.num_targets};
     std::uint32_t* const wide_nodes = worker.wide_nodes.data() + worker.num_wide;
     const GatherOutputOf<T> out{worker.sums.get() + worker.num_nodes * width,
-                                worker.wide_sums.get() + worker.num_wide * width, wide_nodes, tile_.quotients};
+                                worker.wide_sums.get() + worker.num_wide * width, wide_nodes,
+                                quotients_from(lists.nodes.front())};
     const std::size_t wide = gather_lists(tile_.input, in, out);
     for (std::size_t i = 0; i < wide; ++i) wide_nodes[i] += static_cast<std::uint32_t>(worker.num_nodes);
-    std::copy(in.nodes.begin(), in.nodes.end(), worker.nodes.begin() + static_cast<std::ptrdiff_t>(worker.num_nodes));
+    std::copy_n(lists.nodes.begin(), lists.num_nodes,
+                worker.nodes.begin() + static_cast<std::ptrdiff_t>(worker.num_nodes));
     worker.num_nodes += lists.num_nodes;
     worker.num_wide += wide;
+  }
+
+  /// Where the quotients of a wanted node go, and after them those of the wanted nodes that follow.
+  T* quotients_from(NodeId node) const {
+    if (tile_.quotients == nullptr) return nullptr;
+    return tile_.quotients +
+           std::size_t{quotient_rows_ == nullptr ? node : quotient_rows_->before(node)} * tile_.input.width;
   }
 
   void hand_over(std::size_t group, Worker& worker) const {
@@ -192,13 +214,15 @@ class LevelSweep {
   const BlockSource& source_;
   const SweepTile<T>& tile_;
   const RowMask* wanted_;
+  const RowRanks* input_rows_;
+  const RowRanks* quotient_rows_;
   const SumSink& sink_;
   std::size_t group_;  ///< blocks
   std::vector<Worker> workers_;
 };
 
 template <class T>
-void sweep_tile(const BlockSource& source, const SweepTile<T>& tile, const RowMask* wanted, MemoryBudget& budget,
+void sweep_tile(const BlockSource& source, const SweepTile<T>& tile, const SweepLevel& level, MemoryBudget& budget,
                 const SumSink& sink) {
   constexpr int kMost = sizeof(T) == sizeof(std::int16_t) ? kMaxShortScaleBits : kMaxScaleBits;
   if (tile.input.scale_bits < 0 || tile.input.scale_bits > kMost)
@@ -208,7 +232,7 @@ void sweep_tile(const BlockSource& source, const SweepTile<T>& tile, const RowMa
   const std::uint64_t worker_bytes = sweep_worker_bytes(source, tile.input.width);
   const std::size_t workers = std::clamp<std::size_t>(budget.available() / worker_bytes, 1, active_threads());
   const Reservation reservation = budget.reserve(workers * worker_bytes, "buffers of the sweep");
-  LevelSweep<T>(source, tile, wanted, workers, sink).run();
+  LevelSweep<T>(source, tile, level, workers, sink).run();
 }
 
 }  // namespace
@@ -220,7 +244,7 @@ std::uint64_t sweep_worker_bytes(const BlockSource& source, std::size_t width) {
 }
 
 void sweep_level(const BlockSource& source, const SweepLevel& level, MemoryBudget& budget, const SumSink& sink) {
-  std::visit([&](const auto& tile) { sweep_tile(source, tile, level.wanted, budget, sink); }, level.tile);
+  std::visit([&](const auto& tile) { sweep_tile(source, tile, level, budget, sink); }, level.tile);
 }
 
 }  // namespace unweave

@@ -34,8 +34,7 @@ using SumSink = std::function<void(const SumRows&)>;
 inline constexpr std::size_t kSweepRangeBlocks = 16;  // large against the cost of a task, small against L2
 inline constexpr std::size_t kSweepRangeRows = kSweepRangeBlocks * kBlockNodes;
 
-/// An input tile and where its quotients, the next level's tile, go: null, or num_nodes x width, of which the wanted
-/// rows become round(sum / degree).
+/// An input tile and where its quotients round(sum / degree), the next level's tile, go: null, or wanted rows x width.
 template <class T>
 struct SweepTile {
   TileOf<T> input;
@@ -46,6 +45,9 @@ struct SweepTile {
 struct SweepLevel {
   std::variant<SweepTile<std::int32_t>, SweepTile<std::int16_t>> tile;
   const RowMask* wanted = nullptr;  ///< null: all rows
+  /// Whose rows the input tile holds: at least the wanted nodes and their neighbours. Null: those of all nodes.
+  const RowRanks* input_rows = nullptr;
+  const RowRanks* quotient_rows = nullptr;  ///< of `wanted`, where it is given and there are quotients
 };
 
 /// A graph behind plain functions, so that the sweep is compiled once. A sweep makes its slots (decode buffers, two a

@@ -39,30 +39,33 @@ struct Collected {
 };
 
 template <class T>
-Collected sweep(const CsrGraph& graph, const std::vector<T>& t, std::size_t width, const RowMask* wanted) {
+Collected sweep(const CsrGraph& graph, const std::vector<T>& t, std::size_t width, const RowMask* wanted,
+                const RowRanks* input_rows = nullptr) {
   constexpr int kScaleBits = sizeof(T) == 2 ? kMaxShortScaleBits : 24;
   Collected out;
   out.sums.assign(graph.num_nodes() * width, kAbsent);
-  std::vector<T> quotients(graph.num_nodes() * width, -5);
+  const RowRanks ranks(wanted == nullptr ? RowMask(0) : *wanted);
+  std::vector<T> quotients((wanted == nullptr ? graph.num_nodes() : ranks.size()) * width, -5);
+  const SweepLevel level{SweepTile<T>{{t.data(), width, kScaleBits}, quotients.data()}, wanted, input_rows,
+                         wanted == nullptr ? nullptr : &ranks};
   MemoryBudget budget(kPlenty);
   std::mutex mutex;
-  sweep_level(block_source(graph), {SweepTile<T>{{t.data(), width, kScaleBits}, quotients.data()}, wanted}, budget,
-              [&](const SumRows& rows) {
-                const std::lock_guard lock(mutex);
-                CHECK(rows.width == width);
-                CHECK(!rows.nodes.empty());
-                CHECK(std::is_sorted(rows.nodes.begin(), rows.nodes.end()));
-                out.wide += rows.wide_nodes.size();
-                for (std::size_t i = 0; i < rows.nodes.size(); ++i) {
-                  CHECK(rows.nodes[i] / kBlockNodes >= rows.block);
-                  CHECK(rows.nodes[i] / kSweepRangeRows == rows.block / kSweepRangeBlocks);
-                  CHECK(out.sums[rows.nodes[i] * width] == kAbsent);  // each row once
-                  std::copy_n(rows.sums + i * width, width, &out.sums[rows.nodes[i] * width]);
-                }
-                for (std::size_t k = 0; k < rows.wide_nodes.size(); ++k) {
-                  std::copy_n(rows.wide_sums + k * width, width, &out.sums[rows.nodes[rows.wide_nodes[k]] * width]);
-                }
-              });
+  sweep_level(block_source(graph), level, budget, [&](const SumRows& rows) {
+    const std::lock_guard lock(mutex);
+    CHECK(rows.width == width);
+    CHECK(!rows.nodes.empty());
+    CHECK(std::is_sorted(rows.nodes.begin(), rows.nodes.end()));
+    out.wide += rows.wide_nodes.size();
+    for (std::size_t i = 0; i < rows.nodes.size(); ++i) {
+      CHECK(rows.nodes[i] / kBlockNodes >= rows.block);
+      CHECK(rows.nodes[i] / kSweepRangeRows == rows.block / kSweepRangeBlocks);
+      CHECK(out.sums[rows.nodes[i] * width] == kAbsent);  // each row once
+      std::copy_n(rows.sums + i * width, width, &out.sums[rows.nodes[i] * width]);
+    }
+    for (std::size_t k = 0; k < rows.wide_nodes.size(); ++k) {
+      std::copy_n(rows.wide_sums + k * width, width, &out.sums[rows.nodes[rows.wide_nodes[k]] * width]);
+    }
+  });
   CHECK(budget.used() == 0);
   out.quotients.assign(quotients.begin(), quotients.end());
   return out;
@@ -90,13 +93,13 @@ TEST_SUITE("unit") {
       for (NodeId u = 0; u < sample.nodes; u += u < 600 ? 1 + u % 7 : 90) few.insert(u);
       for (const RowMask* mask : {static_cast<const RowMask*>(nullptr), static_cast<const RowMask*>(&few)}) {
         auto wanted_sums = sums;
-        std::vector<std::int32_t> wanted_quotients(sums.size(), -5);
+        std::vector<std::int32_t> wanted_quotients;
         for (std::size_t i = 0; i < sums.size(); ++i) {
           const auto u = static_cast<NodeId>(i / width);
           if (mask != nullptr && !mask->contains(u)) {
             wanted_sums[i] = kAbsent;
           } else {
-            wanted_quotients[i] = static_cast<std::int32_t>(testing::plain_quotient(sums[i], degrees[u]));
+            wanted_quotients.push_back(static_cast<std::int32_t>(testing::plain_quotient(sums[i], degrees[u])));
           }
         }
         for (const std::size_t threads : {1, 2, 4}) {
@@ -107,6 +110,33 @@ TEST_SUITE("unit") {
           if (mask == nullptr) CHECK(got.wide == wide);
         }
       }
+    }
+  }
+
+  TEST_CASE("a tile of some rows gives the sums that a tile of all rows gives") {
+    for (const testing::NamedGraph& sample : testing::graph_family()) {
+      CAPTURE(sample.name);
+      const CsrGraph graph = sample.csr();
+      constexpr std::size_t kWidth = 16;
+      const auto t = random_tile(graph.num_nodes() * kWidth, 5);
+      RowMask wanted(sample.nodes), read(sample.nodes);
+      for (NodeId u = 0; u < sample.nodes; u += 1 + u % 9) {
+        wanted.insert(u);
+        read.insert(u);
+        for (ArcIndex arc = graph.offsets()[u]; arc < graph.offsets()[u + 1]; ++arc) read.insert(graph.targets()[arc]);
+      }
+      const RowRanks ranks(read);
+      std::vector<std::int32_t> some;
+      for (NodeId u = 0; u < sample.nodes; ++u) {
+        CHECK(ranks.before(u) * kWidth == some.size());
+        if (read.contains(u)) some.insert(some.end(), &t[u * kWidth], &t[u * kWidth] + kWidth);
+      }
+      CHECK(ranks.before(sample.nodes) == ranks.size());
+      some.resize(some.size() + kTilePadding);
+      const Collected expected = sweep(graph, t, kWidth, &wanted);
+      const Collected got = sweep(graph, some, kWidth, &wanted, &ranks);
+      CHECK(got.sums == expected.sums);
+      CHECK(got.quotients == expected.quotients);
     }
   }
 
