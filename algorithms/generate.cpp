@@ -66,6 +66,7 @@ class Generator {
     Manifest& manifest = builder_.manifest();
     manifest.nodes = nodes_;
     manifest.features = options_.features;
+    if (options_.features > 0) manifest.feature_layout.type = options_.feature_type;
     manifest.classes = options_.classes;
     if (options_.classes > 0) make_labels();
     const ArcCounts counts = make_graph();
@@ -176,7 +177,7 @@ class Generator {
         budget_.reserve(sizeof(double) * std::uint64_t{options_.features} * options_.classes, "class centroids");
     const ClassFeatures features(options_.features, options_.classes, options_.seed);
     builder_.manifest().feature_files = build_computed_features(
-        builder_.path(), nodes_, options_.features,
+        builder_.path(), nodes_, options_.features, options_.feature_type,
         [&](NodeId node, std::span<double> row) { features.fill(node, class_of(node), row); }, budget_, meter_);
   }
 

@@ -23,7 +23,8 @@ struct GenerateOptions {
   std::uint64_t edge_factor = 16;             ///< edges a node, before repeated ones and loops are dropped
   std::optional<std::uint64_t> nodes, edges;  ///< in place of scale (not for R-MAT) and of edge_factor
   std::uint32_t features = 128;               ///< class_features.h; 0 for none
-  std::uint32_t classes = 8;                  ///< 0: no labels and splits
+  FeatureType feature_type = FeatureType::f32;
+  std::uint32_t classes = 8;  ///< 0: no labels and splits
   std::uint64_t seed = 1;
 };
 

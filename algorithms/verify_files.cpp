@@ -72,7 +72,7 @@ void check_files(const std::filesystem::path& store, const Manifest& m, VerifyRe
     Shard(store, entry, span_range(m.nodes, span), m.nodes).verify();
   });
   files.each(m.feature_files, [&](const FileEntry& entry, std::size_t span) {
-    FeatureFile(store, entry, span_range(m.nodes, span), m.features, m.sparse_features).verify();
+    FeatureFile(store, entry, span_range(m.nodes, span), m.features, m.feature_layout).verify();
   });
   files.one(m.order_file, [&](const FileEntry& entry) { OrderFile(store, entry, m.nodes).verify(); });
   files.one(m.labels,

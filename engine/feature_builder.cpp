@@ -9,6 +9,7 @@
 #include "engine/row_norm.h"
 #include "engine/row_sorter.h"
 #include "storage/feature_writer.h"
+#include "storage/half.h"
 #include "storage/store_layout.h"
 
 namespace unweave {
@@ -25,22 +26,28 @@ struct Batch {
   std::vector<float> bounded;  // what is written: all values of dense rows, the non-zeros of sparse ones
 };
 
+/// The matrix to write.
+struct Shape {
+  NodeId nodes;
+  std::uint32_t columns;
+  FeatureType type;
+};
+
 /// What all builders share: budget, spans, and the change from one span's file to the next.
 template <class Writer>
 class SpanFiles {
  public:
-  SpanFiles(const std::filesystem::path& store, NodeId nodes, std::uint32_t columns, MemoryBudget& budget)
+  SpanFiles(const std::filesystem::path& store, const Shape& shape, MemoryBudget& budget)
       : store_(store),
-        nodes_(nodes),
-        columns_(columns),
-        batches_(budget.reserve(std::max<std::uint64_t>(kBatchValues, columns) * kBytesInBatch * pipeline_items(),
+        shape_(shape),
+        batches_(budget.reserve(std::max<std::uint64_t>(kBatchValues, shape.columns) * kBytesInBatch * pipeline_items(),
                                 "batches of feature rows")),
         span_(budget.reserve(budget.available() / 2, "features of one span")) {}
 
   /// The file that takes row `node`, and the row after its last one.
   Writer& writer_of(NodeId node) {
-    const NodeRange range = span_range(nodes_, node / span_nodes(nodes_));
-    if (!writer_) writer_.emplace(store_, range, columns_, span_.bytes());
+    const NodeRange range = span_range(shape_.nodes, node / span_nodes(shape_.nodes));
+    if (!writer_) writer_.emplace(store_, range, shape_.columns, shape_.type, span_.bytes());
     end_ = range.last;
     return *writer_;
   }
@@ -55,8 +62,7 @@ class SpanFiles {
 
  private:
   const std::filesystem::path& store_;
-  NodeId nodes_;
-  std::uint32_t columns_;
+  Shape shape_;
   Reservation batches_;
   Reservation span_;
   std::optional<Writer> writer_;
@@ -102,11 +108,11 @@ class Replacer {
 /// Dense rows in the reader's order, straight to the files or by way of a Replacer.
 class DenseSink {
  public:
-  DenseSink(const std::filesystem::path& store, NodeId nodes, std::uint32_t columns, std::span<const NodeId> positions,
+  DenseSink(const std::filesystem::path& store, const Shape& shape, std::span<const NodeId> positions,
             MemoryBudget& budget)
-      : columns_(columns) {
+      : columns_(shape.columns) {
     if (!positions.empty()) replacer_.emplace(store, positions, budget);
-    files_.emplace(store, nodes, columns, budget);
+    files_.emplace(store, shape, budget);
   }
   void add(const Batch& batch) {
     if (!replacer_) return add_dense(*files_, batch.first, batch.bounded, columns_);
@@ -141,10 +147,10 @@ class DenseSink {
 /// The same for sparse rows. Explicit zeros are left out.
 class SparseSink {
  public:
-  SparseSink(const std::filesystem::path& store, NodeId nodes, std::uint32_t columns, std::span<const NodeId> positions,
+  SparseSink(const std::filesystem::path& store, const Shape& shape, std::span<const NodeId> positions,
              MemoryBudget& budget) {
     if (!positions.empty()) replacer_.emplace(store, positions, budget);
-    files_.emplace(store, nodes, columns, budget);
+    files_.emplace(store, shape, budget);
   }
   void add(const Batch& batch) {
     for (NodeId r = 0; r < batch.rows; ++r) {
@@ -190,7 +196,12 @@ bool read_batch(FeatureReader& reader, std::size_t max_values, Batch& batch) {
   return true;
 }
 
-void bound_stored_values(Batch& batch, std::size_t columns) {
+/// Rounding toward zero lowers every magnitude or leaves it, so that a norm of at most 1 stays so.
+void round_to_type(Batch& batch, FeatureType type) {
+  if (type == FeatureType::f16) truncate_to_halves(batch.bounded);
+}
+
+void bound_stored_values(Batch& batch, std::size_t columns, FeatureType type) {
   const bool sparse = batch.read.sparse;
   batch.bounded.resize(batch.read.values.size());
   for (std::size_t r = 0; r < batch.rows; ++r) {
@@ -199,49 +210,50 @@ void bound_stored_values(Batch& batch, std::size_t columns) {
     bound_row(std::span(batch.read.values).subspan(begin, end - begin),
               std::span(batch.bounded).subspan(begin, end - begin));
   }
+  round_to_type(batch, type);
 }
 
 /// Bounds the dense rows that `make(index in batch, row)` gives.
 template <class Make>
-void bound_rows(Batch& batch, std::size_t columns, const Make& make) {
+void bound_rows(Batch& batch, std::size_t columns, FeatureType type, const Make& make) {
   batch.row.resize(columns);
   batch.bounded.resize(std::size_t{batch.rows} * columns);
   for (std::size_t r = 0; r < batch.rows; ++r) {
     make(r, std::span(batch.row));
     bound_row(batch.row, std::span(batch.bounded).subspan(r * columns, columns));
   }
+  round_to_type(batch, type);
 }
 
 }  // namespace
 
-std::vector<FileEntry> build_features(const std::filesystem::path& store, FeatureReader& reader,
+std::vector<FileEntry> build_features(const std::filesystem::path& store, FeatureReader& reader, FeatureType type,
                                       std::span<const NodeId> positions, MemoryBudget& budget, WorkMeter& meter) {
-  const auto nodes = static_cast<NodeId>(reader.rows());
-  const auto columns = static_cast<std::uint32_t>(reader.columns());
+  const Shape shape{static_cast<NodeId>(reader.rows()), static_cast<std::uint32_t>(reader.columns()), type};
   const auto build = [&](auto&& sink) {
     run_pipeline<Batch>([&](Batch& batch) { return read_batch(reader, kBatchValues, batch); },
-                        [&](Batch& batch) { bound_stored_values(batch, columns); },
+                        [&](Batch& batch) { bound_stored_values(batch, shape.columns, type); },
                         [&](const Batch& batch) {
                           sink.add(batch);
                           meter.advance(batch.rows);
                         });
     return sink.finish();
   };
-  return reader.sparse() ? build(SparseSink(store, nodes, columns, positions, budget))
-                         : build(DenseSink(store, nodes, columns, positions, budget));
+  return reader.sparse() ? build(SparseSink(store, shape, positions, budget))
+                         : build(DenseSink(store, shape, positions, budget));
 }
 
 std::vector<FileEntry> build_standardized_features(const std::filesystem::path& store, FeatureReader& reader,
-                                                   const Standardization& standardization,
+                                                   const Standardization& standardization, FeatureType type,
                                                    std::span<const NodeId> positions, MemoryBudget& budget,
                                                    WorkMeter& meter) {
   const auto columns = static_cast<std::uint32_t>(reader.columns());
-  DenseSink sink(store, static_cast<NodeId>(reader.rows()), columns, positions, budget);
+  DenseSink sink(store, {static_cast<NodeId>(reader.rows()), columns, type}, positions, budget);
   // A sparse row counts as at least one value, so this bounds the rows, which become dense.
   const std::size_t values = reader.sparse() ? std::max<std::size_t>(2, kBatchValues / columns) : kBatchValues;
   run_pipeline<Batch>([&](Batch& batch) { return read_batch(reader, values, batch); },
                       [&](Batch& batch) {
-                        bound_rows(batch, columns, [&](std::size_t r, std::span<double> row) {
+                        bound_rows(batch, columns, type, [&](std::size_t r, std::span<double> row) {
                           expand_row(batch.read, r, row);
                           standardization.apply(row);
                         });
@@ -254,8 +266,9 @@ std::vector<FileEntry> build_standardized_features(const std::filesystem::path& 
 }
 
 std::vector<FileEntry> build_computed_features(const std::filesystem::path& store, NodeId nodes, std::uint32_t columns,
-                                               const MakeRow& make, MemoryBudget& budget, WorkMeter& meter) {
-  SpanFiles<DenseFeatureWriter> files(store, nodes, columns, budget);
+                                               FeatureType type, const MakeRow& make, MemoryBudget& budget,
+                                               WorkMeter& meter) {
+  SpanFiles<DenseFeatureWriter> files(store, {nodes, columns, type}, budget);
   const auto batch_rows = static_cast<NodeId>(std::max<std::size_t>(1, kBatchValues / columns));
   NodeId next = 0;
   run_pipeline<Batch>(
@@ -266,7 +279,7 @@ std::vector<FileEntry> build_computed_features(const std::filesystem::path& stor
         return batch.rows > 0;
       },
       [&](Batch& batch) {
-        bound_rows(batch, columns,
+        bound_rows(batch, columns, type,
                    [&](std::size_t r, std::span<double> row) { make(batch.first + static_cast<NodeId>(r), row); });
       },
       [&](const Batch& batch) {

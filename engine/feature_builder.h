@@ -1,7 +1,8 @@
 // engine/feature_builder.h - from rows of features to the feature files of a store, span by span.
 //
 // The work is a pipeline of batches of rows; the bytes do not depend on the number of threads. Every row obeys the bound
-// of row_norm.h.
+// of row_norm.h; then, under FeatureType::f16, each value is rounded toward zero, which cannot make a norm grow, and what
+// that leaves is the feature: all readers see it, as float32.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include "engine/memory.h"
 #include "engine/standardize.h"
 #include "engine/work_meter.h"
+#include "storage/feature_layout.h"
 #include "storage/input/feature_reader.h"
 #include "storage/sealed_file.h"
 #include "storage/types.h"
@@ -23,14 +25,14 @@ namespace unweave {
 /// where `positions` is empty; rows that change places pass through a temporary file in `store` where they do not fit
 /// the budget. Throws what the reader throws, ResourceError where a few batches do not fit the budget or the disk is full.
 [[nodiscard]] std::vector<FileEntry> build_features(const std::filesystem::path& store, FeatureReader& reader,
-                                                    std::span<const NodeId> positions, MemoryBudget& budget,
-                                                    WorkMeter& meter);
+                                                    FeatureType type, std::span<const NodeId> positions,
+                                                    MemoryBudget& budget, WorkMeter& meter);
 
 /// Writes the matrix standardised: always dense.
 [[nodiscard]] std::vector<FileEntry> build_standardized_features(const std::filesystem::path& store,
                                                                  FeatureReader& reader,
                                                                  const Standardization& standardization,
-                                                                 std::span<const NodeId> positions,
+                                                                 FeatureType type, std::span<const NodeId> positions,
                                                                  MemoryBudget& budget, WorkMeter& meter);
 
 /// Fills one row of features before it is scaled down. Called on any threads, in any order.
@@ -38,7 +40,8 @@ using MakeRow = std::function<void(NodeId node, std::span<double> row)>;
 
 /// Writes a dense matrix of `nodes` rows that are computed.
 [[nodiscard]] std::vector<FileEntry> build_computed_features(const std::filesystem::path& store, NodeId nodes,
-                                                             std::uint32_t columns, const MakeRow& make,
-                                                             MemoryBudget& budget, WorkMeter& meter);
+                                                             std::uint32_t columns, FeatureType type,
+                                                             const MakeRow& make, MemoryBudget& budget,
+                                                             WorkMeter& meter);
 
 }  // namespace unweave

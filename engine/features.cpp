@@ -19,7 +19,7 @@ std::vector<NodeId> NodeSet::sorted() const {
 Features::Features(const std::filesystem::path& store, const Manifest& manifest, const NodeSet& cleared)
     : nodes_(manifest.nodes), columns_(manifest.features), cleared_(cleared) {
   for (std::size_t i = 0; i < manifest.feature_files.size(); ++i)
-    files_.emplace_back(store, manifest.feature_files[i], span_range(nodes_, i), columns_, manifest.sparse_features);
+    files_.emplace_back(store, manifest.feature_files[i], span_range(nodes_, i), columns_, manifest.feature_layout);
 }
 
 void Features::read(NodeRange range, std::uint32_t first_column, std::uint32_t width, float* out) const {

@@ -261,18 +261,19 @@ class Import {
     if (!reader) return;
     Manifest& manifest = builder_.manifest();
     manifest.features = static_cast<std::uint32_t>(reader->columns());
-    manifest.sparse_features = reader->sparse() && !options_.standardize;
+    manifest.feature_layout = {reader->sparse() && !options_.standardize, options_.feature_type};
     manifest.standardized = options_.standardize;
     if (!options_.standardize) {
       meter_.start("features", reader->rows(), "rows");
-      manifest.feature_files = build_features(builder_.path(), *reader, positions_, budget_, meter_);
+      manifest.feature_files =
+          build_features(builder_.path(), *reader, options_.feature_type, positions_, budget_, meter_);
       return;
     }
     const auto standardization =
         measure_standardization([&] { return open_matrix(*options_.features, nodes_.known()); }, budget_, meter_);
     meter_.start("features", reader->rows(), "rows");
-    manifest.feature_files =
-        build_standardized_features(builder_.path(), *reader, standardization, positions_, budget_, meter_);
+    manifest.feature_files = build_standardized_features(builder_.path(), *reader, standardization,
+                                                         options_.feature_type, positions_, budget_, meter_);
   }
 
   const ImportOptions& options_;
@@ -300,6 +301,8 @@ BuildReport import_store(const std::filesystem::path& store, const ImportOptions
     throw UsageError("--split needs --labels: a split holds nodes whose class is known");
   if (!is_order(options.order)) throw UsageError("--order " + options.order + ": there are none, " + order_names());
   if (options.standardize && !options.features) throw UsageError("--standardize needs --features");
+  if (options.feature_type != FeatureType::f32 && !options.features)
+    throw UsageError("--feature-type needs --features");
   return Import(store, options, budget, meter).run();
 }
 

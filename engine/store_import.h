@@ -31,6 +31,7 @@ struct ImportOptions {
   std::optional<std::uint64_t> classes;
   std::optional<InputFile> train, valid, test;  ///< only with labels
   bool standardize = false;
+  FeatureType feature_type = FeatureType::f32;
   std::string order = "none";                             ///< of nodes inside the store, graph_order.h
   std::optional<StatedCount> stated_nodes, stated_edges;  ///< what files beside the data say, which must agree
   bool two_row_edges = false;                             ///< as EdgeOptions::two_rows

@@ -14,49 +14,58 @@ namespace {
 /// Rows may exceed norm 1 by the rounding of the sum alone.
 constexpr double kNormSlack = 1 + 1e-9;
 
+void copy_values(std::span<const float> values, float* out) noexcept {
+  std::memcpy(out, values.data(), values.size_bytes());
+}
+
+void copy_values(std::span<const Half> values, float* out) noexcept {
+  widen_halves(values, out);
+}
+
 }  // namespace
 
-SealedWriter start_feature_file(const std::filesystem::path& store, NodeRange range, bool sparse) {
-  const std::string kind = sparse ? "sparse" : "dense";
+SealedWriter start_feature_file(const std::filesystem::path& store, NodeRange range, FeatureLayout layout) {
+  const std::string kind(layout.kind());
   return SealedWriter({store, "features", span_stem(range.first), kind, kind});
 }
 
 FileEntry write_dense_features(const std::filesystem::path& store, NodeRange range, std::uint32_t columns,
-                               std::span<const float> rows) {
-  SealedWriter writer = start_feature_file(store, range, false);
+                               std::span<const float> rows, FeatureType type) {
+  SealedWriter writer = start_feature_file(store, range, {false, type});
   std::vector<float> tile;
   for (std::uint32_t first = 0; first < columns; first += kTileColumns) {
     const std::uint32_t width = std::min(kTileColumns, columns - first);
     tile.resize(std::size_t{range.size()} * width);
     for (std::size_t row = 0; row < range.size(); ++row)
       std::memcpy(&tile[row * width], &rows[row * columns + first], width * sizeof(float));
-    writer.append_values(std::span<const float>(tile));
+    append_features(tile, type, writer);
   }
   return writer.finish({range.first, range.size(), columns, 0});
 }
 
 FileEntry write_sparse_features(const std::filesystem::path& store, NodeRange range, std::uint32_t columns,
-                                const SparseRows& rows) {
-  SealedWriter writer = start_feature_file(store, range, true);
+                                const SparseRows& rows, FeatureType type) {
+  SealedWriter writer = start_feature_file(store, range, {true, type});
   writer.append_values(std::span<const std::uint64_t>(rows.offsets));
   writer.append_values(std::span<const std::uint32_t>(rows.columns));
-  writer.append_values(std::span<const float>(rows.values));
+  append_features(rows.values, type, writer);
   return writer.finish({range.first, range.size(), columns, rows.columns.size()});
 }
 
 FeatureFile::FeatureFile(const std::filesystem::path& store, const FileEntry& entry, NodeRange range,
-                         std::uint32_t columns, bool sparse)
-    : file_(store, entry, sparse ? "sparse" : "dense"), range_(range), columns_(columns), sparse_(sparse) {
+                         std::uint32_t columns, FeatureLayout layout)
+    : file_(store, entry, layout.kind()), range_(range), columns_(columns), layout_(layout) {
   const SealedParameters& p = file_.parameters();
   if (p[0] != range.first || p[1] != range.size() || p[2] != columns)
     file_.fail(0, "the features belong to another range of nodes or have another number of columns");
   const std::uint64_t rows = range.size();
-  if (!sparse) {
-    if (file_.size() != rows * columns * sizeof(float)) file_.fail(0, "length: not rows x columns values");
+  const std::uint64_t bytes = value_bytes(layout.type);
+  if (!layout.sparse) {
+    if (file_.size() != rows * columns * bytes) file_.fail(0, "length: not rows x columns values");
     return;
   }
   const std::uint64_t nonzeros = p[3];
-  if (nonzeros > rows * columns || file_.size() != 8 * (rows + 1) + 8 * nonzeros)
+  if (nonzeros > rows * columns || file_.size() != 8 * (rows + 1) + (4 + bytes) * nonzeros)
     file_.fail(0, "length: does not agree with the number of non-zeros");
   offsets_ = file_.values<std::uint64_t>(0, rows + 1);
   if (offsets_.front() != 0 || offsets_.back() != nonzeros || !std::is_sorted(offsets_.begin(), offsets_.end()))
@@ -68,40 +77,43 @@ FeatureFile::FeatureFile(const std::filesystem::path& store, const FileEntry& en
 
 void FeatureFile::read(NodeRange range, std::uint32_t first_column, std::uint32_t width, float* out) const {
   const NodeRange local{range.first - range_.first, range.last - range_.first};
-  if (sparse_)
+  if (layout_.sparse)
     read_sparse(local, first_column, width, out);
+  else if (layout_.type == FeatureType::f16)
+    read_dense<Half>(local, first_column, width, out);
   else
-    read_dense(local, first_column, width, out);
+    read_dense<float>(local, first_column, width, out);
 }
 
 void FeatureFile::read_ahead(NodeRange range, std::uint32_t first_column, std::uint32_t width) const noexcept {
   const NodeRange local{range.first - range_.first, range.last - range_.first};
-  if (sparse_) {
+  const std::uint64_t bytes = value_bytes(layout_.type);
+  if (layout_.sparse) {
     const std::uint64_t begin = offsets_[local.first];
     const std::uint64_t count = offsets_[local.last] - begin;
     file_.read_ahead(8 * (std::uint64_t{range_.size()} + 1) + 4 * begin, 4 * count);
-    file_.read_ahead(values_at_ + 4 * begin, 4 * count);
+    file_.read_ahead(values_at_ + bytes * begin, bytes * count);
     return;
   }
   for (std::uint32_t tile = first_column / kTileColumns * kTileColumns; tile < first_column + width;
        tile += kTileColumns) {
     const std::uint32_t tile_width = std::min(kTileColumns, columns_ - tile);
-    file_.read_ahead((std::uint64_t{tile} * range_.size() + std::uint64_t{local.first} * tile_width) * 4,
-                     std::uint64_t{local.size()} * tile_width * 4);
+    file_.read_ahead((std::uint64_t{tile} * range_.size() + std::uint64_t{local.first} * tile_width) * bytes,
+                     std::uint64_t{local.size()} * tile_width * bytes);
   }
 }
 
+template <class Value>
 void FeatureFile::read_dense(NodeRange local, std::uint32_t first_column, std::uint32_t width, float* out) const {
   const std::uint32_t end = first_column + width;
   for (std::uint32_t tile = first_column / kTileColumns * kTileColumns; tile < end; tile += kTileColumns) {
     const std::uint32_t tile_width = std::min(kTileColumns, columns_ - tile);
     const std::uint32_t from = std::max(tile, first_column);
     const std::uint32_t to = std::min(tile + tile_width, end);
-    const std::uint64_t at = (std::uint64_t{tile} * range_.size() + std::uint64_t{local.first} * tile_width) * 4;
-    const auto rows = file_.values<float>(at, std::uint64_t{local.size()} * tile_width);
+    const std::uint64_t index = std::uint64_t{tile} * range_.size() + std::uint64_t{local.first} * tile_width;
+    const auto rows = file_.values<Value>(index * sizeof(Value), std::uint64_t{local.size()} * tile_width);
     for (std::size_t row = 0; row < local.size(); ++row)
-      std::memcpy(out + row * width + (from - first_column), &rows[row * tile_width + (from - tile)],
-                  (to - from) * sizeof(float));
+      copy_values(rows.subspan(row * tile_width + (from - tile), to - from), out + row * width + (from - first_column));
   }
 }
 
@@ -110,7 +122,15 @@ void FeatureFile::read_sparse(NodeRange local, std::uint32_t first_column, std::
   const std::uint64_t begin = offsets_[local.first];
   const std::uint64_t count = offsets_[local.last] - begin;
   file_.check(8 * (std::uint64_t{range_.size()} + 1) + 4 * begin, 4 * count);
-  const auto values = file_.values<float>(values_at_ + 4 * begin, count);
+  std::vector<float> widened;
+  std::span<const float> values;
+  if (layout_.type == FeatureType::f32) {
+    values = file_.values<float>(values_at_ + sizeof(float) * begin, count);
+  } else {
+    widened.resize(count);
+    widen_halves(file_.values<Half>(values_at_ + sizeof(Half) * begin, count), widened.data());
+    values = widened;
+  }
   for (NodeId row = local.first; row < local.last; ++row) {
     const auto* first = column_ids_.data() + offsets_[row];
     const auto* last = column_ids_.data() + offsets_[row + 1];
@@ -129,7 +149,7 @@ void FeatureFile::fail_column(std::uint64_t index) const {
 
 void FeatureFile::verify() const {
   file_.check_all();
-  if (sparse_) {
+  if (layout_.sparse) {
     for (NodeId row = 0; row < range_.size(); ++row)
       for (std::uint64_t i = offsets_[row]; i < offsets_[row + 1]; ++i)
         if (column_ids_[i] >= columns_ || (i > offsets_[row] && column_ids_[i] <= column_ids_[i - 1])) fail_column(i);

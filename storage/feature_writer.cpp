@@ -6,8 +6,8 @@
 namespace unweave {
 
 DenseFeatureWriter::DenseFeatureWriter(const std::filesystem::path& store, NodeRange range, std::uint32_t columns,
-                                       std::uint64_t memory_limit)
-    : store_(store), range_(range), columns_(columns), tiles_(store, memory_limit) {}
+                                       FeatureType type, std::uint64_t memory_limit)
+    : store_(store), range_(range), columns_(columns), type_(type), tiles_(store, memory_limit) {}
 
 void DenseFeatureWriter::add(std::span<const float> rows) {
   const std::size_t count = rows.size() / columns_;
@@ -17,28 +17,30 @@ void DenseFeatureWriter::add(std::span<const float> rows) {
     piece_.resize(count * width);
     for (std::size_t row = 0; row < count; ++row)
       std::memcpy(&piece_[row * width], &rows[row * columns_ + first], width * sizeof(float));
-    tiles_.append_values(std::span<const float>(piece_));
+    append_features(piece_, type_, tiles_);
   }
 }
 
 FileEntry DenseFeatureWriter::finish() {
-  SealedWriter writer = start_feature_file(store_, range_, false);
+  SealedWriter writer = start_feature_file(store_, range_, {false, type_});
+  const std::uint64_t bytes = value_bytes(type_);
   for (std::uint32_t first = 0; first < columns_; first += kTileColumns) {
     const std::uint32_t width = std::min(kTileColumns, columns_ - first);
     std::uint64_t piece_at = 0;
     for (const std::uint64_t rows : piece_rows_) {
-      tiles_.copy_to(writer, piece_at + rows * first * sizeof(float), rows * width * sizeof(float));
-      piece_at += rows * columns_ * sizeof(float);
+      tiles_.copy_to(writer, piece_at + rows * first * bytes, rows * width * bytes);
+      piece_at += rows * columns_ * bytes;
     }
   }
   return writer.finish({range_.first, range_.size(), columns_, 0});
 }
 
 SparseFeatureWriter::SparseFeatureWriter(const std::filesystem::path& store, NodeRange range, std::uint32_t columns,
-                                         std::uint64_t memory_limit)
+                                         FeatureType type, std::uint64_t memory_limit)
     : store_(store),
       range_(range),
       columns_(columns),
+      type_(type),
       column_ids_(store, memory_limit / 2),
       values_(store, memory_limit / 2) {
   offsets_.reserve(std::size_t{range.size()} + 1);
@@ -47,11 +49,11 @@ SparseFeatureWriter::SparseFeatureWriter(const std::filesystem::path& store, Nod
 void SparseFeatureWriter::add(std::span<const std::uint32_t> columns, std::span<const float> values) {
   offsets_.push_back(offsets_.back() + columns.size());
   column_ids_.append_values(columns);
-  values_.append_values(values);
+  append_features(values, type_, values_);
 }
 
 FileEntry SparseFeatureWriter::finish() {
-  SealedWriter writer = start_feature_file(store_, range_, true);
+  SealedWriter writer = start_feature_file(store_, range_, {true, type_});
   writer.append_values(std::span<const std::uint64_t>(offsets_));
   column_ids_.copy_to(writer, 0, column_ids_.size());
   values_.copy_to(writer, 0, values_.size());

@@ -16,7 +16,7 @@ namespace unweave {
 /// Dense rows in order. Holds `memory_limit` bytes, and beside them one piece and the lengths of the pieces.
 class DenseFeatureWriter {
  public:
-  DenseFeatureWriter(const std::filesystem::path& store, NodeRange range, std::uint32_t columns,
+  DenseFeatureWriter(const std::filesystem::path& store, NodeRange range, std::uint32_t columns, FeatureType type,
                      std::uint64_t memory_limit);
   /// The next rows, row-major.
   void add(std::span<const float> rows);
@@ -27,6 +27,7 @@ class DenseFeatureWriter {
   std::filesystem::path store_;
   NodeRange range_;
   std::uint32_t columns_;
+  FeatureType type_;
   OverflowBuffer tiles_;                   // piece after piece, each as its column tiles
   std::vector<std::uint32_t> piece_rows_;  // rows of each piece
   std::vector<float> piece_;
@@ -35,7 +36,7 @@ class DenseFeatureWriter {
 /// Sparse rows in order. Holds `memory_limit` bytes and one offset a row.
 class SparseFeatureWriter {
  public:
-  SparseFeatureWriter(const std::filesystem::path& store, NodeRange range, std::uint32_t columns,
+  SparseFeatureWriter(const std::filesystem::path& store, NodeRange range, std::uint32_t columns, FeatureType type,
                       std::uint64_t memory_limit);
   /// The next row: increasing columns, and as many values.
   void add(std::span<const std::uint32_t> columns, std::span<const float> values);
@@ -46,6 +47,7 @@ class SparseFeatureWriter {
   std::filesystem::path store_;
   NodeRange range_;
   std::uint32_t columns_;
+  FeatureType type_;
   std::vector<std::uint64_t> offsets_{0};
   OverflowBuffer column_ids_;
   OverflowBuffer values_;

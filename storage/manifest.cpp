@@ -12,6 +12,7 @@ namespace unweave {
 namespace {
 
 using Json = nlohmann::ordered_json;
+constexpr int kManifestVersion = 3;
 constexpr std::uint64_t kManifestLimit = std::uint64_t{64} << 20;
 
 Json to_json(const FileEntry& entry) {
@@ -96,7 +97,8 @@ Json manifest_json(const Manifest& m) {
           {"features", m.features},
           {"classes", m.classes},
           {"standardized", m.standardized},
-          {"sparse_features", m.sparse_features},
+          {"sparse_features", m.feature_layout.sparse},
+          {"feature_type", feature_type_name(m.feature_layout.type)},
           {"order", order_json(m)},
           {"edges", m.edges},
           {"shards", to_json(m.shards)},
@@ -118,7 +120,10 @@ Manifest manifest_from(const Json& json) {
   m.features = json.at("features").get<std::uint32_t>();
   m.classes = json.at("classes").get<std::uint32_t>();
   m.standardized = json.at("standardized").get<bool>();
-  m.sparse_features = json.at("sparse_features").get<bool>();
+  m.feature_layout.sparse = json.at("sparse_features").get<bool>();
+  const auto type = feature_type_named(json.at("feature_type").get<std::string>());
+  if (!type) throw std::runtime_error("feature_type: neither f32 nor f16");
+  m.feature_layout.type = *type;
   read_order(json.at("order"), m);
   m.edges = json.at("edges").get<std::uint64_t>();
   m.shards = entry_list(json.at("shards"));
@@ -181,8 +186,9 @@ Manifest read_manifest(const std::filesystem::path& store) {
   const std::string text = read_text_file(path, kManifestLimit);
   try {
     const Json json = Json::parse(text);
-    if (json.at("format").get<std::string>() != "unweave store" || json.at("version").get<int>() != 2)
-      throw std::runtime_error("format: this program reads version 2 of an unweave store");
+    if (json.at("format").get<std::string>() != "unweave store" || json.at("version").get<int>() != kManifestVersion)
+      throw std::runtime_error("format: this program reads version " + std::to_string(kManifestVersion) +
+                               " of an unweave store; import it again");
     const std::string body = json.at("contents").dump();
     if (to_hex(checksum128(std::as_bytes(std::span(body)), {})) != json.at("checksum").get<std::string>())
       throw std::runtime_error("checksum: the contents are damaged");
@@ -200,7 +206,7 @@ void write_manifest(const std::filesystem::path& store, const Manifest& manifest
   const Json contents = manifest_json(manifest);
   const std::string body = contents.dump();
   const Json json = {{"format", "unweave store"},
-                     {"version", 2},
+                     {"version", kManifestVersion},
                      {"checksum", to_hex(checksum128(std::as_bytes(std::span(body)), {}))},
                      {"contents", contents}};
   replace_file(store / kManifestName, json.dump(1) + "\n");

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "storage/feature_layout.h"
 #include "storage/sealed_file.h"
 #include "storage/types.h"
 
@@ -40,7 +41,7 @@ struct Manifest {
   std::uint32_t features = 0;
   std::uint32_t classes = 0;
   bool standardized = false;
-  bool sparse_features = false;
+  FeatureLayout feature_layout;         ///< of all feature files
   std::string order = "none";           ///< how the positions of nodes were chosen
   std::optional<FileEntry> order_file;  ///< the permutation; none under "none", where ids are positions
 

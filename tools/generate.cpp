@@ -51,6 +51,7 @@ GenerateOptions generate_options(const CommandLine& line) {
   options.edge_factor = line.get<Count>("edge-factor").value;
   if (line.has("edges")) options.edges = line.get<Count>("edges").value;
   options.features = static_cast<std::uint32_t>(count_up_to(line, "features", kMostColumns));
+  options.feature_type = line.get<FeatureTypeName>("feature-type").value;
   if (model != GraphModel::kCitation || line.given("classes"))
     options.classes = static_cast<std::uint32_t>(count_up_to(line, "classes", kMostClasses));
   options.seed = line.common().seed.value_or(options.seed);
@@ -76,6 +77,10 @@ void run_generate(CommandLine& line) {
   add("nodes", count("N"), "number of nodes in place of --scale, for sbm and citation");
   add("edges", count("M"), "number of edges drawn, in place of --edge-factor");
   add("features", count("F")->default_value({128}), "columns of features; 0 for none");
+  add("feature-type", po::value<FeatureTypeName>()->value_name("f32|f16")->default_value({}),
+      "bits of a value at rest; f16 halves X on disk: values rounded toward zero to 11 significant bits, which then "
+      "are "
+      "the features");
   add("classes", count("C")->default_value({8}), "number of classes; 0 for no labels and no splits");
   if (!line.parse()) return;
   Measure measure;

@@ -125,6 +125,7 @@ ImportOptions import_options(const CommandLine& line) {
   }
   if (line.has("ogb")) add_ogb_folder(line, options);
   options.standardize = line.get<bool>("standardize");
+  options.feature_type = line.get<FeatureTypeName>("feature-type").value;
   require_one_pipe(options);
   return options;
 }
@@ -140,6 +141,10 @@ void run_import(CommandLine& line) {
   add("features", file(),
       "dense .npy N x F, dense text with --nodes, .npz (CSR), or indptr=F,indices=F[,values=F] with --columns");
   add("columns", count("C"), "number of features of a CSR matrix in separate arrays");
+  add("feature-type", po::value<FeatureTypeName>()->value_name("f32|f16")->default_value({}),
+      "bits of a value at rest; f16 halves X on disk: values rounded toward zero to 11 significant bits, which then "
+      "are "
+      "the features");
   add("nodes", count("N"), "number of nodes; default: rows of the features, else of the labels, else largest id + 1");
   add("labels", file(), "one class a node, .npy or text; -1 or NaN for none");
   add("classes", count("C"), "number of classes; default: largest label + 1");

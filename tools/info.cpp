@@ -84,7 +84,8 @@ Json describe_store(const LiveStore& store) {
                {"valid", contents.valid().size()},
                {"test", contents.test().size()},
                {"standardized", manifest.standardized},
-               {"sparse_features", manifest.sparse_features},
+               {"sparse_features", manifest.feature_layout.sparse},
+               {"feature_type", feature_type_name(manifest.feature_layout.type)},
                {"bytes", folder_bytes(manifest)}};
   if (arcs > 0) info["bits_per_arc"] = 8.0 * static_cast<double>(shard_bytes) / static_cast<double>(arcs);
   if (embedding != nullptr) {

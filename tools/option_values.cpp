@@ -84,6 +84,12 @@ std::optional<Bytes> Bytes::read(std::string_view text) {
   return Bytes{*number << shift};
 }
 
+std::optional<FeatureTypeName> FeatureTypeName::read(std::string_view text) {
+  const auto type = feature_type_named(text);
+  if (!type) return std::nullopt;
+  return FeatureTypeName{*type};
+}
+
 std::ostream& operator<<(std::ostream& out, const Count& count) {
   return out << count.value;
 }
@@ -99,6 +105,10 @@ std::ostream& operator<<(std::ostream& out, const RealList& list) {
     write_shortest(out, list.values[i]);
   }
   return out;
+}
+
+std::ostream& operator<<(std::ostream& out, const FeatureTypeName& type) {
+  return out << feature_type_name(type.value);
 }
 
 }  // namespace unweave

@@ -14,6 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include "storage/feature_layout.h"
+
 namespace unweave {
 
 /// A whole number from 0 to 2^64 - 1.
@@ -44,10 +46,18 @@ struct Bytes {
   static std::optional<Bytes> read(std::string_view text);
 };
 
+/// How values of features are kept.
+struct FeatureTypeName {
+  static constexpr const char* kWanted = "f32 or f16";
+  FeatureType value = FeatureType::f32;
+  static std::optional<FeatureTypeName> read(std::string_view text);
+};
+
 /// As help texts print defaults: shortest digits that read back the same.
 std::ostream& operator<<(std::ostream& out, const Count& count);
 std::ostream& operator<<(std::ostream& out, const Real& real);
 std::ostream& operator<<(std::ostream& out, const RealList& list);
+std::ostream& operator<<(std::ostream& out, const FeatureTypeName& type);
 
 template <class T>
 concept OptionValue = requires(std::string_view text) {

@@ -133,6 +133,9 @@ TEST_SUITE("golden") {
     sparse.columns = {0, 3, 1};
     sparse.values = {0.5F, -0.25F, 1.0F};
     const FileEntry features = write_sparse_features(store, {0, 3}, 4, sparse);
+    const FileEntry sparse16 = write_sparse_features(store, {0, 3}, 4, sparse, FeatureType::f16);
+    const std::vector<float> third{1.0F, -1.0F / 3.0F, 0x1.8p-24F};
+    const FileEntry dense16 = write_dense_features(store, {0, 3}, 1, third, FeatureType::f16);
     const FileEntry state = write_example_state(store);
     const FileEntry order = write_order(store, std::vector<NodeId>{2, 0, 1});
     const FileEntry changes = write_changes(store, example_changes());
@@ -149,7 +152,13 @@ TEST_SUITE("golden") {
     compare_with_golden(store, "formats");
 
     const fs::path golden = kGolden / "formats";
-    FeatureFile(golden, features, {0, 3}, 4, true).verify();
+    FeatureFile(golden, features, {0, 3}, 4, {true}).verify();
+    FeatureFile(golden, sparse16, {0, 3}, 4, {true, FeatureType::f16}).verify();
+    const FeatureFile halves(golden, dense16, {0, 3}, 1, {false, FeatureType::f16});
+    halves.verify();
+    std::vector<float> kept(3);
+    halves.read({0, 3}, 0, 1, kept.data());
+    CHECK(kept == std::vector<float>{1.0F, -0x1.554p-2F, 0x1p-24F});  // rounded toward zero
     const OrderFile order_file(golden, order, 3);
     order_file.verify();
     CHECK(order_file.position(0) == 2);
@@ -209,7 +218,7 @@ TEST_SUITE("golden") {
       }
     }
     finish();
-    CHECK(dumps == 13);
+    CHECK(dumps == 15);
   }
 }
 

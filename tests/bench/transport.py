@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-# tests/bench/transport.py - accuracy of 16-bit densities (--scale-bits 14) beside 24 bits on real graphs.
+# tests/bench/transport.py - accuracy of 16-bit densities (--scale-bits 14) and of features kept in 16 bits
+# (--feature-type f16) beside 24 bits and 32-bit features on real graphs.
 #
 #   python3 tests/bench/transport.py --unweave build/release/unweave --data FOLDER [--sets cora,citeseer,photo,debian]
 #
 # FOLDER as for removals.py. For each graph, with features normalised row by row and standardised: the median over the
-# rows of |Z - Z29| / |Z29|, Z29 being the embedding at 29 bits, and the accuracy of `train --solver retrain` on the test
-# nodes. Prints a Markdown table. Needs numpy and, for .zst, zstd.
+# rows of |Z - Z29| / |Z29|, Z29 being the embedding of 32-bit features at 29 bits, and the accuracy of `train --solver
+# retrain` on the test nodes. Prints a Markdown table. Needs numpy and, for .zst, zstd.
 import argparse
 import json
 import pathlib
@@ -43,14 +44,17 @@ def rows_of(args, name):
         run("import", store, *sources, *options)
         exact = embedding(run, store, work, 29)
         norms = np.linalg.norm(exact, axis=1)
-        figures = {}
-        for bits in (24, 14):
+        errors, accuracies = [], []
+        for bits, kept in ((24, "f32"), (14, "f32"), (24, "f16")):
+            if kept == "f16":
+                shutil.rmtree(store)
+                run("import", store, *sources, *options, "--feature-type", kept)
             z = embedding(run, store, work, bits)
             error = np.linalg.norm(z - exact, axis=1)[norms > 0] / norms[norms > 0]
             model = json.loads(run("train", store, "--solver", "retrain", "--lambda", LAMBDA[name], "--json"))
-            figures[bits] = np.median(error), 100 * model["accuracy_test"]
-        lines.append(f"| {name} | {form} | {figures[24][0]:.1e} | {figures[14][0]:.1e} | "
-                     f"{figures[24][1]:.2f} | {figures[14][1]:.2f} |")
+            errors.append(f"{np.median(error):.1e}")
+            accuracies.append(f"{100 * model['accuracy_test']:.2f}")
+        lines.append("| " + " | ".join([name, form, *errors, *accuracies]) + " |")
     shutil.rmtree(work)
     return lines
 
@@ -62,8 +66,10 @@ def main():
     parser.add_argument("--sets", default="cora,citeseer,photo,debian")
     parser.add_argument("--work", help="folder for temporary files")
     args = parser.parse_args()
-    print("| graph | features | error, 24 bits | error, 14 bits | accuracy, 24 bits | accuracy, 14 bits |")
-    print("|---|---|---|---|---|---|")
+    forms = ("24 bits", "14 bits", "24 bits, f16")
+    print("| " + " | ".join(["graph", "features", *(f"{what}, {form}" for what in ("error", "accuracy") for form in forms)]) +
+          " |")
+    print("|---" * 8 + "|")
     for name in args.sets.split(","):
         for line in rows_of(args, name):
             print(line, flush=True)

@@ -153,7 +153,7 @@ std::set<NodeId> users_of(const NodeOrder& order, const std::vector<NodeId>& pos
 void check_same_contents(const std::filesystem::path& plain_store, const std::filesystem::path& ordered_store) {
   const Manifest a = read_manifest(plain_store), b = read_manifest(ordered_store);
   CHECK(a.edges == b.edges);
-  CHECK(a.sparse_features == b.sparse_features);
+  CHECK(a.feature_layout == b.feature_layout);
   const Contents plain(plain_store, a), ordered(ordered_store, b);
   const NodeOrder& order = ordered.order();
   std::vector<NodeId> wanted, found;

@@ -14,6 +14,7 @@
 #include "engine/contents.h"
 #include "engine/parallel.h"
 #include "storage/error.h"
+#include "storage/half.h"
 #include "support/folder_bytes.h"
 #include "support/graphs.h"
 #include "support/input_files.h"
@@ -264,8 +265,8 @@ TEST_SUITE("unit") {
       CHECK(report.nodes == rows);
       const auto values = features_of(dir / "dense");
       CHECK(values == features_of(dir / "csr"));
-      CHECK(read_manifest(dir / "csr").sparse_features);
-      CHECK(!read_manifest(dir / "dense").sparse_features);
+      CHECK(read_manifest(dir / "csr").feature_layout == FeatureLayout{true, FeatureType::f32});
+      CHECK(read_manifest(dir / "dense").feature_layout == FeatureLayout{false, FeatureType::f32});
       for (std::size_t r = 0; r < rows; ++r) {
         double square = 0, out_square = 0;
         for (std::size_t c = 0; c < columns; ++c) {
@@ -279,6 +280,45 @@ TEST_SUITE("unit") {
       const ThreadLimit one(1);
       import_to(dir / "small", matrix.dense(dir), std::uint64_t{12} << 20);
       CHECK(testing::folder_bytes(dir / "dense") == testing::folder_bytes(dir / "small"));
+    }
+  }
+
+  TEST_CASE("16-bit features are the 32-bit ones rounded toward zero, and a matrix of such values loses nothing") {
+    for (const bool standardize : {false, true}) {
+      for (const std::string order : {"none", "degree"}) {
+        CAPTURE(standardize);
+        CAPTURE(order);
+        const TempDir dir;
+        Matrix matrix = random_matrix(900, 40, 5);
+        for (std::size_t i = 0; i < matrix.values.size(); i += 11) matrix.values[i] *= 1e-9;  // most round to zero
+        const InputFile edges = file(testing::write_file(dir / "edges.txt", "0 899\n899 3\n"));
+        const auto build = [&](const std::string& name, ImportOptions options, FeatureType type) {
+          options.edges = edges;
+          options.order = order;
+          options.standardize = standardize;
+          options.feature_type = type;
+          import_to(dir / name, options, std::uint64_t{24} << 20);
+          return features_of(dir / name);
+        };
+        std::vector<float> expected = build("wide", matrix.dense(dir), FeatureType::f32);
+        const std::vector<float> all = expected;
+        truncate_to_halves(std::span(expected));
+        CHECK(expected != all);
+        CHECK(build("dense", matrix.dense(dir), FeatureType::f16) == expected);
+        CHECK(build("csr", matrix.csr(dir), FeatureType::f16) == expected);
+        CHECK(read_manifest(dir / "dense").feature_layout == FeatureLayout{false, FeatureType::f16});
+        CHECK(read_manifest(dir / "csr").feature_layout == FeatureLayout{!standardize, FeatureType::f16});
+        if (standardize || order != "none") continue;
+        matrix.values.assign(expected.begin(), expected.end());
+        for (const FeatureType type : {FeatureType::f32, FeatureType::f16}) {
+          const std::string name(feature_type_name(type));
+          CHECK(build("dense again " + name, matrix.dense(dir), type) == expected);
+          CHECK(build("csr again " + name, matrix.csr(dir), type) == expected);
+        }
+        // What became zero has left no trace in a sparse file.
+        CHECK(read_manifest(dir / "csr").feature_files == read_manifest(dir / "csr again f16").feature_files);
+        CHECK(read_manifest(dir / "dense").feature_files == read_manifest(dir / "dense again f16").feature_files);
+      }
     }
   }
 

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <random>
+#include <utility>
 
 #include "storage/error.h"
 #include "support/input_files.h"
@@ -13,6 +14,9 @@ namespace unweave {
 namespace {
 
 constexpr NodeRange kRange{65536, 65536 + 301};
+const std::vector<std::pair<std::uint32_t, FeatureType>> kShapes{
+    {1, FeatureType::f32},   {31, FeatureType::f32}, {32, FeatureType::f32}, {33, FeatureType::f32},
+    {100, FeatureType::f32}, {1, FeatureType::f16},  {33, FeatureType::f16}, {100, FeatureType::f16}};
 
 std::vector<float> random_rows(std::uint32_t columns) {
   std::mt19937 random(columns);
@@ -25,14 +29,14 @@ std::vector<float> random_rows(std::uint32_t columns) {
 
 TEST_SUITE("unit") {
   TEST_CASE("dense pieces of any size, spilled or not, give the bytes of one span") {
-    for (const std::uint32_t columns : {1U, 31U, 32U, 33U, 100U}) {
+    for (const auto& [columns, type] : kShapes) {
       const auto rows = random_rows(columns);
       const testing::TempDir whole;
-      const FileEntry expected = write_dense_features(whole.path(), kRange, columns, rows);
+      const FileEntry expected = write_dense_features(whole.path(), kRange, columns, rows, type);
       for (const std::uint64_t limit : {std::uint64_t{0}, std::uint64_t{5000}, std::uint64_t{1} << 30}) {
         for (const std::size_t piece : {1U, 64U, 301U}) {
           const testing::TempDir store;
-          DenseFeatureWriter writer(store.path(), kRange, columns, limit);
+          DenseFeatureWriter writer(store.path(), kRange, columns, type, limit);
           for (std::size_t row = 0; row < kRange.size(); row += piece) {
             const std::size_t count = std::min<std::size_t>(piece, kRange.size() - row);
             writer.add(std::span(rows).subspan(row * columns, count * columns));
@@ -56,17 +60,62 @@ TEST_SUITE("unit") {
       }
       if (i % kColumns == kColumns - 1) sparse.offsets.push_back(sparse.columns.size());
     }
-    const testing::TempDir whole;
-    const FileEntry expected = write_sparse_features(whole.path(), kRange, kColumns, sparse);
-    for (const std::uint64_t limit : {std::uint64_t{0}, std::uint64_t{5000}, std::uint64_t{1} << 30}) {
-      const testing::TempDir store;
-      SparseFeatureWriter writer(store.path(), kRange, kColumns, limit);
-      for (std::size_t row = 0; row < kRange.size(); ++row) {
-        const std::size_t begin = sparse.offsets[row];
-        const std::size_t count = sparse.offsets[row + 1] - begin;
-        writer.add(std::span(sparse.columns).subspan(begin, count), std::span(sparse.values).subspan(begin, count));
+    for (const FeatureType type : {FeatureType::f32, FeatureType::f16}) {
+      const testing::TempDir whole;
+      const FileEntry expected = write_sparse_features(whole.path(), kRange, kColumns, sparse, type);
+      for (const std::uint64_t limit : {std::uint64_t{0}, std::uint64_t{5000}, std::uint64_t{1} << 30}) {
+        const testing::TempDir store;
+        SparseFeatureWriter writer(store.path(), kRange, kColumns, type, limit);
+        for (std::size_t row = 0; row < kRange.size(); ++row) {
+          const std::size_t begin = sparse.offsets[row];
+          const std::size_t count = sparse.offsets[row + 1] - begin;
+          writer.add(std::span(sparse.columns).subspan(begin, count), std::span(sparse.values).subspan(begin, count));
+        }
+        CHECK(writer.finish() == expected);
       }
-      CHECK(writer.finish() == expected);
+    }
+  }
+
+  TEST_CASE("any columns of any rows come back as they were, in 16 bits as rounded toward zero") {
+    constexpr std::uint32_t kColumns = 70;
+    const auto rows = random_rows(kColumns);
+    auto halves = rows;
+    truncate_to_halves(std::span(halves));
+    SparseRows sparse;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (rows[i] != 0) {
+        sparse.columns.push_back(static_cast<std::uint32_t>(i % kColumns));
+        sparse.values.push_back(rows[i]);
+      }
+      if (i % kColumns == kColumns - 1) sparse.offsets.push_back(sparse.columns.size());
+    }
+    for (const FeatureType type : {FeatureType::f32, FeatureType::f16}) {
+      const auto& expected = type == FeatureType::f32 ? rows : halves;
+      const testing::TempDir store;
+      const FileEntry entries[] = {write_dense_features(store.path(), kRange, kColumns, rows, type),
+                                   write_sparse_features(store.path(), kRange, kColumns, sparse, type)};
+      for (const bool is_sparse : {false, true}) {
+        const FeatureFile file(store.path(), entries[is_sparse ? 1 : 0], kRange, kColumns, {is_sparse, type});
+        file.verify();
+        std::mt19937 random(4);
+        for (int draw = 0; draw < 300; ++draw) {
+          const auto first = static_cast<NodeId>(random() % kRange.size());
+          const auto last = static_cast<NodeId>(first + random() % (kRange.size() - first) + 1);
+          const auto from = static_cast<std::uint32_t>(random() % kColumns);
+          const auto width = static_cast<std::uint32_t>(random() % (kColumns - from) + 1);
+          file.read_ahead({kRange.first + first, kRange.first + last}, from, width);
+          std::vector<float> out(std::size_t{last - first} * width, -1);
+          file.read({kRange.first + first, kRange.first + last}, from, width, out.data());
+          std::size_t wrong = 0;
+          for (NodeId row = first; row < last; ++row)
+            for (std::uint32_t c = 0; c < width; ++c)
+              wrong += out[(row - first) * width + c] == expected[std::size_t{row} * kColumns + from + c] ? 0 : 1;
+          CHECK(wrong == 0);
+        }
+        CHECK_THROWS_AS(FeatureFile(store.path(), entries[is_sparse ? 1 : 0], kRange, kColumns,
+                                    {is_sparse, type == FeatureType::f32 ? FeatureType::f16 : FeatureType::f32}),
+                        FormatError);
+      }
     }
   }
 
@@ -77,7 +126,7 @@ TEST_SUITE("unit") {
     rows.columns = {20, 21, 3};
     rows.values = {0.1F, 0.2F, 0.3F};
     const FileEntry entry = write_sparse_features(store.path(), {0, 1}, 40, rows);
-    const FeatureFile file(store.path(), entry, {0, 1}, 40, true);
+    const FeatureFile file(store.path(), entry, {0, 1}, 40, {true});
     std::vector<float> out(16);
     CHECK_THROWS_AS(file.read({0, 1}, 16, 16, out.data()), FormatError);
     CHECK_THROWS_AS(file.verify(), FormatError);

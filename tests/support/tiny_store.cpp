@@ -22,7 +22,7 @@ FileEntry write_features(const std::filesystem::path& path, const TinyStore& con
   const std::uint32_t columns = contents.columns;
   const std::span<const float> rows(&contents.features[std::size_t{range.first} * columns],
                                     std::size_t{range.size()} * columns);
-  if (!contents.sparse) return write_dense_features(path, range, columns, rows);
+  if (!contents.sparse) return write_dense_features(path, range, columns, rows, contents.type);
   SparseRows sparse;
   for (std::size_t row = 0; row < range.size(); ++row) {
     for (std::uint32_t c = 0; c < columns; ++c) {
@@ -32,7 +32,7 @@ FileEntry write_features(const std::filesystem::path& path, const TinyStore& con
     }
     sparse.offsets.push_back(sparse.columns.size());
   }
-  return write_sparse_features(path, range, columns, sparse);
+  return write_sparse_features(path, range, columns, sparse, contents.type);
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ Manifest write_store(const std::filesystem::path& path, const TinyStore& content
   manifest.nodes = contents.nodes;
   manifest.features = contents.columns;
   manifest.classes = contents.classes;
-  manifest.sparse_features = contents.sparse;
+  manifest.feature_layout = {contents.sparse, contents.type};
   for (std::size_t span = 0; span < num_spans(contents.nodes); ++span) {
     const NodeRange range = span_range(contents.nodes, span);
     ShardWriter shard(path, range, contents.nodes, std::uint64_t{1} << 20);

@@ -18,6 +18,7 @@ struct TinyStore {
   std::uint32_t columns = 0;
   std::vector<float> features;  ///< nodes x columns, rows of norm at most 1; may be empty when columns is 0
   bool sparse = false;          ///< how features are kept
+  FeatureType type = FeatureType::f32;
   std::uint32_t classes = 0;
   std::vector<std::int32_t> labels;  ///< one a node, or empty
   std::vector<NodeId> train, valid, test;

@@ -1,7 +1,9 @@
 // tests/tools/import_test.cpp - the command lines of `import` and `generate`: options, fields, exit codes.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -73,6 +75,40 @@ TEST_SUITE("unit") {
     check_refused(1, {"import", store, "--nodes", "3", "--standardize"}, "--features");
     check_refused(2, {"import", store, "--edges", edges}, "e.txt: line 2");
     CHECK(!std::filesystem::exists(store));
+  }
+
+  TEST_CASE("--feature-type f16 of import and generate, and what info says of it") {
+    const testing::TempDir dir;
+    const std::string values =
+        testing::write_file(dir / "x.npy", testing::npy<float>("<f4", "(2, 2)", {0.6F, 0.8F, -0.1F, 0})).string();
+    const std::string made = (dir / "made").string(), given = (dir / "given").string();
+    REQUIRE(run({"import", given, "--features", values, "--feature-type", "f16", "--quiet"}).code == 0);
+    REQUIRE(
+        run({"generate", made, "--model", "rmat", "--scale", "6", "--features", "3", "--feature-type", "f16"}).code ==
+        0);
+    for (const std::string& store : {made, given}) {
+      CHECK(run({"info", store, "--json"}).json()["feature_type"] == "f16");
+      CHECK(run({"info", store}).out.find("feature type") != std::string::npos);
+      CHECK(run({"verify", store}).code == 0);
+    }
+    REQUIRE(run({"propagate", given, "--hops", "0", "--weights", "1"}).code == 0);
+    const std::string out = (dir / "z.npy").string();
+    REQUIRE(run({"export", given, "--embeddings", out}).code == 0);
+    const std::string bytes = testing::read_all(out);
+    std::vector<float> z(4);
+    std::memcpy(z.data(), bytes.data() + bytes.size() - 16, 16);
+    const std::vector<double> kept{1228.0 / 2048, 1638.0 / 2048, -1638.0 / 16384, 0};
+    for (std::size_t i = 0; i < 4; ++i) CHECK(static_cast<double>(z[i]) == doctest::Approx(kept[i]).epsilon(1e-6));
+
+    const std::string none = (dir / "none").string();
+    check_refused(1, {"import", none, "--features", values, "--feature-type", "f8"}, "f32 or f16");
+    check_refused(1, {"import", none, "--nodes", "2", "--feature-type", "f16"}, "--feature-type needs --features");
+    testing::write_file(dir / "nan.npy", testing::npy<float>("<f4", "(1, 2)", {0.6F, NAN}));
+    const std::string nan = (dir / "nan.npy").string();
+    const Result wide = run({"import", none, "--features", nan});
+    CHECK(wide.code == 2);
+    check_refused(2, {"import", none, "--features", nan, "--feature-type", "f16"}, wide.error);
+    CHECK(!std::filesystem::exists(none));
   }
 
   TEST_CASE("generate: the same store for any number of threads, sizes as asked") {
