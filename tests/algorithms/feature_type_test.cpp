@@ -153,7 +153,8 @@ TEST_SUITE("unit") {
     std::transform(expected.begin(), expected.end(), expected.begin(), truncated);
     CHECK(expected == found);
     const std::uint64_t saved = wide.feature_files[0].bytes - half.feature_files[0].bytes;
-    CHECK(saved == 2 * expected.size());
+    CHECK(saved >= 2 * expected.size());
+    CHECK(saved <= 2 * expected.size() + expected.size() / 256);  // checksums of as many chunks
   }
 }
 
