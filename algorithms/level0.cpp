@@ -1,6 +1,7 @@
 #include "algorithms/level0.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <mutex>
 #include <numeric>
@@ -33,6 +34,13 @@ struct ColumnSums {
   }
 };
 
+/// The nearest integer, ties to even, of |x| < 2^51: what adding this number leaves in the lowest bits. Compilers turn it
+/// into vectors, and a library's rounding into a call a value.
+std::int64_t nearest(double x) {
+  constexpr double kLowestBitIsOne = 0x1.8p52;
+  return std::bit_cast<std::int64_t>(x + kLowestBitIsOne) - std::bit_cast<std::int64_t>(kLowestBitIsOne);
+}
+
 ColumnSums<std::int64_t> sums_of(const Contents& contents, NodeRange rows) {
   const std::uint32_t columns = contents.features().columns();
   constexpr double kUnits = std::int64_t{1} << kNormBits;
@@ -44,8 +52,8 @@ ColumnSums<std::int64_t> sums_of(const Contents& contents, NodeRange rows) {
     const double root = std::sqrt(static_cast<double>(contents.graph().degree(node)));
     for (std::uint32_t c = 0; c < columns; ++c) {
       const double magnitude = std::fabs(static_cast<double>(x[c])) * kUnits;
-      sums.by_degree[c] += std::llround(root * magnitude);
-      sums.plain[c] += std::llround(magnitude);
+      sums.by_degree[c] += nearest(root * magnitude);
+      sums.plain[c] += nearest(magnitude);
     }
   }
   return sums;
