@@ -79,7 +79,7 @@ void bench_gather(const CommandLine& line) {
   table.print(line.out());
 }
 
-/// What benchmarks import, propagate and decode where no STORE is named: R-MAT edges, features.
+/// What decode, propagate and stream measure where no STORE is named.
 void make_rmat_store(const CommandLine& line, const std::filesystem::path& folder, const GatherBenchOptions& graph,
                      std::uint32_t features, MemoryBudget& budget) {
   GenerateOptions rmat;
