@@ -58,6 +58,7 @@ PropagateReport propagate(LiveStore& store, PropagationSpec spec, MemoryBudget& 
     for (std::uint32_t l = 1; l <= spec.levels; ++l) files[l].partitions = std::move(result.partitions[l - 1]);
     report.rows = result.rows;
     report.tiles = result.tiles;
+    report.tile_width = result.tile_width;
     report.sweep_seconds = result.seconds;
     report.sync_seconds = result.drain_seconds;
     if (result.seconds > 0)

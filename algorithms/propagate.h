@@ -13,6 +13,7 @@ namespace unweave {
 struct PropagateReport {
   std::uint64_t rows = 0;              ///< rows of sums kept, over all levels
   std::uint64_t tiles = 1;             ///< column tiles
+  std::size_t tile_width = 0;          ///< columns of a tile
   double sweep_seconds = 0;            ///< without the first reading of features and the last sync
   double sync_seconds = 0;             ///< of the last sync: what was left to write, and making it durable
   double arc_features_per_second = 0;  ///< (arcs + nodes) x columns x L / sweep_seconds

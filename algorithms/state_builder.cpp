@@ -103,7 +103,9 @@ SweepResult run_sweep(const Contents& contents, const SweepJob& job, const Propa
   };
   const BlockSource source = block_source(contents.graph());
   SweepResult result;
-  result.tiles = plan_tiles(source, options, budget).tiles;
+  const TilePlan plan = plan_tiles(source, options, budget);
+  result.tiles = plan.tiles;
+  result.tile_width = plan.width;
   std::atomic<std::uint64_t> rows_done = 0;
   {
     ProgressMeter meter(job, result.tiles);

@@ -32,8 +32,9 @@ struct SweepResult {
   std::vector<std::vector<FileEntry>> partitions;  ///< [level - first_level][span]
   std::uint64_t rows = 0;                          ///< rows summed, over all levels
   std::uint64_t tiles = 0;
-  double seconds = 0;        ///< from the first densities to the last sum
-  double drain_seconds = 0;  ///< what was left to write after the last sum
+  std::size_t tile_width = 0;  ///< columns, the last tile perhaps has fewer
+  double seconds = 0;          ///< from the first densities to the last sum
+  double drain_seconds = 0;    ///< what was left to write after the last sum
 };
 
 /// Computes the sums of the levels into memory; rows[i] takes level first_level + i. Throws ResourceError, DataError;

@@ -57,6 +57,8 @@ class ChunkStore {
 
   /// Writes the keys of a chunk to `out`.
   void read(const ArcChunk& chunk, std::uint64_t* out) const;
+  /// Bytes in the file.
+  [[nodiscard]] std::uint64_t spooled_bytes() const noexcept { return spool_ ? spool_->size() : 0; }
   /// A hint that chunks will be read soon.
   void will_need(const ArcChunk& chunk) const noexcept;
 

@@ -23,6 +23,7 @@ struct ArcCounts {
   std::uint64_t self_loops = 0;        ///< edges u-u, dropped
   std::uint64_t duplicates = 0;        ///< 0 until arcs are counted
   ArcIndex arcs = 0;                   ///< unique
+  std::uint64_t spooled_bytes = 0;     ///< of arcs for which memory had no room, written to a temporary file
   std::optional<NodeId> largest_node;  ///< of all ids seen, self loops included; empty without edges
 };
 

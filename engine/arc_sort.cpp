@@ -73,6 +73,7 @@ std::unique_ptr<SortedArcs> ArcSorter::finish() {
     chunks.insert(chunks.end(), distributor->chunks().begin(), distributor->chunks().end());
   }
   distributors_.clear();
+  counts.spooled_bytes = store_->spooled_bytes();
   if (counts.edges_read > 0) counts.largest_node = largest;
   return std::make_unique<SortedArcs>(std::move(store_), std::move(chunks), counts, sort_bytes_);
 }

@@ -19,6 +19,29 @@ class CsrGraph {
   /// Every id is below `nodes`.
   CsrGraph(NodeId nodes, const std::vector<Edge>& edges);
 
+  /// The lists of another graph, decoded.
+  template <BlockGraph G>
+  explicit CsrGraph(const G& graph) : offsets_(std::size_t{graph.num_nodes()} + 1, 0) {
+    counts_.reserve(graph.num_nodes());
+    targets_.reserve(graph.num_arcs());
+    typename G::BlockBuffer buffer;
+    DecodedBlock block;
+    for (std::size_t b = 0; b < graph.num_blocks(); ++b) {
+      graph.decode(b, buffer, block);
+      std::size_t arcs = 0;
+      for (std::uint32_t i = 0; i < block.nodes; ++i) {
+        arcs += block.counts[i];
+        offsets_[counts_.size() + 1] = targets_.size() + arcs;
+        counts_.push_back(block.counts[i]);
+      }
+      targets_.insert(targets_.end(), block.targets, block.targets + arcs);
+    }
+  }
+  /// Memory of a graph that is made of another.
+  [[nodiscard]] static std::uint64_t bytes(NodeId nodes, ArcIndex arcs) noexcept {
+    return sizeof(ArcIndex) * (std::uint64_t{nodes} + 1) + sizeof(std::uint32_t) * (nodes + arcs);
+  }
+
   [[nodiscard]] NodeId num_nodes() const noexcept { return static_cast<NodeId>(offsets_.size() - 1); }
   [[nodiscard]] ArcIndex num_arcs() const noexcept { return targets_.size(); }
   [[nodiscard]] std::size_t num_blocks() const noexcept {

@@ -26,6 +26,7 @@ BuildReport build_report(const Manifest& manifest, const ArcCounts& counts) {
   report.edges_read = counts.edges_read;
   report.self_loops = counts.self_loops;
   report.duplicates = counts.duplicates;
+  report.spooled_bytes = counts.spooled_bytes;
   report.nodes = manifest.nodes;
   report.edges = manifest.edges;
   report.features = manifest.features;

@@ -1,17 +1,21 @@
 // tools/bench.cpp - `unweave bench NAME`: figures beside the machine's limit, measured in the same run.
-#include <cstdlib>
 #include <filesystem>
+#include <set>
 #include <string>
-#include <system_error>
+#include <vector>
 
 #include "algorithms/generate.h"
 #include "storage/error.h"
 #include "tools/bench_decode.h"
 #include "tools/bench_gather.h"
+#include "tools/bench_import.h"
+#include "tools/bench_propagate.h"
+#include "tools/bench_stream.h"
 #include "tools/commands.h"
 #include "tools/directed_store.h"
 #include "tools/output.h"
 #include "tools/step_progress.h"
+#include "tools/temporary_folder.h"
 
 namespace unweave {
 namespace {
@@ -39,9 +43,14 @@ GatherBenchOptions bench_options(const CommandLine& line) {
   return options;
 }
 
+/// Options of a graph that is made where another one is named.
+void refuse_graph_options(const CommandLine& line, const std::string& name) {
+  for (const char* const option : {"scale", "edge-factor", "features"})
+    if (line.given(option))
+      throw UsageError("bench " + name + ": --" + option + " is for the graph made where no other is named");
+}
+
 void bench_gather(const CommandLine& line) {
-  if (line.has_positional(1)) throw UsageError("bench gather: makes its graph itself and takes no STORE");
-  if (line.given("directed")) throw UsageError("bench gather: --directed belongs to bench decode");
   const GatherBenchOptions options = bench_options(line);
   MemoryBudget budget(line.budget_bytes());
   const GatherBench result = run_bench_gather(options, budget);
@@ -70,26 +79,19 @@ void bench_gather(const CommandLine& line) {
   table.print(line.out());
 }
 
-/// A new folder where this machine keeps temporary files, removed with all it holds.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "unweave-bench-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw_system_error("create a folder", name, errno);
-    path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
+/// What decode, propagate and stream measure where no STORE is named.
+void make_rmat_store(const CommandLine& line, const std::filesystem::path& folder, const GatherBenchOptions& graph,
+                     std::uint32_t features, MemoryBudget& budget) {
+  GenerateOptions rmat;
+  rmat.scale = graph.scale;
+  rmat.edge_factor = graph.edge_factor;
+  rmat.features = features;
+  rmat.classes = 0;
+  rmat.seed = graph.seed;
+  StepProgress progress(line.error(), line.shows_progress());
+  generate_store(folder, rmat, budget, progress);
+  progress.finish();
+}
 
 DecodeBench decode_bench(const CommandLine& line, const GatherBenchOptions& graph, MemoryBudget& budget) {
   const DecodeBenchOptions options{graph.repeats, graph.seed};
@@ -99,15 +101,7 @@ DecodeBench decode_bench(const CommandLine& line, const GatherBenchOptions& grap
     write_directed_store(folder.path(), {line.get<std::string>("directed"), {}}, budget);
     return run_bench_decode(folder.path(), options, budget);
   }
-  GenerateOptions rmat;
-  rmat.scale = graph.scale;
-  rmat.edge_factor = graph.edge_factor;
-  rmat.features = 0;
-  rmat.classes = 0;
-  rmat.seed = graph.seed;
-  StepProgress progress(line.error(), line.shows_progress());
-  generate_store(folder.path(), rmat, budget, progress);
-  progress.finish();
+  make_rmat_store(line, folder.path(), graph, 0, budget);
   return run_bench_decode(folder.path(), options, budget);
 }
 
@@ -168,14 +162,9 @@ void print_decode(const DecodeBench& result, std::ostream& out) {
 }
 
 void bench_decode(const CommandLine& line) {
-  for (const char* const option : {"features", "hops"})
-    if (line.given(option)) throw UsageError(std::string("bench decode: --") + option + " belongs to bench gather");
   if (line.has_positional(1) && line.has("directed"))
     throw UsageError("bench decode: a STORE and --directed: give one of them");
-  for (const char* const option : {"scale", "edge-factor"})
-    if ((line.has_positional(1) || line.has("directed")) && line.given(option))
-      throw UsageError(std::string("bench decode: --") + option +
-                       " is for the graph made where neither STORE nor --directed is named");
+  if (line.has("directed")) refuse_graph_options(line, "decode");
   MemoryBudget budget(line.budget_bytes());
   const DecodeBench result = decode_bench(line, bench_options(line), budget);
   if (line.common().json)
@@ -184,29 +173,143 @@ void bench_decode(const CommandLine& line) {
     print_decode(result, line.out());
 }
 
+template <class Result>
+void print(const CommandLine& line, const Result& result) {
+  if (line.common().json)
+    write_json_line(line.out(), to_json(result));
+  else
+    to_table(result).print(line.out());
+}
+
+std::uint32_t columns_option(const CommandLine& line) {
+  return static_cast<std::uint32_t>(count_within(line, "features", 1, 1 << 20));
+}
+
+void bench_import(const CommandLine& line) {
+  const GatherBenchOptions graph = bench_options(line);
+  MemoryBudget budget(line.budget_bytes());
+  const TemporaryFolder folder;
+  StepProgress progress(line.error(), line.shows_progress());
+  const ImportBench result =
+      run_bench_import(folder.path(), {graph.scale, graph.edge_factor, graph.repeats, graph.seed}, budget, progress);
+  progress.finish();
+  print(line, result);
+}
+
+void bench_propagate(const CommandLine& line) {
+  const GatherBenchOptions graph = bench_options(line);
+  const std::uint32_t columns = columns_option(line);
+  MemoryBudget budget(line.budget_bytes());
+  const TemporaryFolder folder;
+  if (line.has_positional(1))
+    link_store(line.positional(1), folder.path());
+  else
+    make_rmat_store(line, folder.path(), graph, columns, budget);
+  print(line, run_bench_propagate(folder.path(), static_cast<std::uint32_t>(graph.hops), graph.repeats, budget));
+}
+
+void bench_stream(const CommandLine& line) {
+  const GatherBenchOptions graph = bench_options(line);
+  StreamBenchOptions options;
+  options.scale = graph.scale;
+  options.edge_factor = graph.edge_factor;
+  options.seed = graph.seed;
+  options.hops = static_cast<std::uint32_t>(graph.hops);
+  options.batch = count_within(line, "batch", 1, std::uint64_t{1} << 32);
+  options.batches = count_within(line, "batches", 1, 1 << 20);
+  options.repeats = graph.repeats;
+  const std::uint32_t columns = columns_option(line);
+  MemoryBudget budget(line.budget_bytes());
+  const TemporaryFolder folder;
+  make_rmat_store(line, folder.path(), graph, columns, budget);
+  print(line, run_bench_stream(folder.path(), options, budget));
+}
+
+struct Benchmark {
+  std::string name;
+  void (*run)(const CommandLine& line);
+  bool takes_store;
+  std::set<std::string> options;  ///< beside those that all have: scale, edge-factor, repeats
+};
+
+const std::vector<Benchmark>& all_benchmarks() {
+  static const std::vector<Benchmark> all{{"gather", bench_gather, false, {"features", "hops"}},
+                                          {"decode", bench_decode, true, {"directed"}},
+                                          {"import", bench_import, false, {}},
+                                          {"propagate", bench_propagate, true, {"features", "hops"}},
+                                          {"stream", bench_stream, false, {"features", "hops", "batch", "batches"}}};
+  return all;
+}
+
+/// Names of the benchmarks that `has` is true of, with commas.
+template <class Has>
+std::string names_of(const Has& has) {
+  std::string names;
+  for (const Benchmark& one : all_benchmarks())
+    if (has(one)) names += (names.empty() ? "" : ", ") + one.name;
+  return names;
+}
+
+void refuse_foreign_options(const CommandLine& line, const Benchmark& benchmark) {
+  for (const char* const option : {"features", "hops", "directed", "batch", "batches"})
+    if (line.given(option) && !benchmark.options.contains(option))
+      throw UsageError("bench " + benchmark.name + ": --" + option + " belongs to bench " +
+                       names_of([&](const Benchmark& one) { return one.options.contains(option); }));
+  if (!line.has_positional(1)) return;
+  if (!benchmark.takes_store)
+    throw UsageError("bench " + benchmark.name + ": makes its graph itself and takes no STORE");
+  refuse_graph_options(line, benchmark.name);
+}
+
 }  // namespace
 
 void run_bench(CommandLine& line) {
   line.describe(
-      "Measures one part of the engine beside the machine's limit in the same run.\n"
+      "Measures one part of the engine beside the machine's limit in the same run. Graphs and stores that it makes "
+      "lie\n"
+      "in TMPDIR (/tmp) and are removed again; a STORE that is named is only read.\n"
       "gather: a sweep in memory over an R-MAT graph, against sums over uncompressed lists.\n"
       "decode: the graph's shards, as STORE's last generation or a temporary R-MAT store has them: bits an arc, rates\n"
       "of decoding blocks and single lists and of encoding, against adding up uncompressed ids; with --directed,\n"
-      "those of a file's arcs, which are not made undirected.",
-      {"NAME", "[STORE]"}, "unweave bench decode --scale 18");
+      "those of a file's arcs, which are not made undirected.\n"
+      "import: arcs a second from a .npy file of R-MAT edges to a durable store. Limit: the bytes that it moved, "
+      "input\n"
+      "once, spooled arcs out and back once, shards, moved by the same calls and threads and not looked at. With "
+      "little\n"
+      "--memory arcs are spooled. What the system has in its cache it has for both.\n"
+      "propagate: (arcs + nodes) x features x hops a second of a whole propagation of all rows, of STORE's last\n"
+      "generation or a temporary R-MAT store, into a temporary generation, with reading of features and syncs, and of\n"
+      "its sweep alone. Limit: sums over the uncompressed lists of this graph, in tiles as wide.\n"
+      "stream: batches of random removals of edges, exact, from a temporary R-MAT store: seconds a batch, from the\n"
+      "requests to durable, with its share of the last level, which is brought up to date once at the end as `stream`\n"
+      "does; not the checkpoint after it. Arcs a second are those that the batches visited. Limit: these arcs at the\n"
+      "rate of sums over uncompressed lists, and the rows that were touched at the rate of copying rows from random\n"
+      "places of memory to others.",
+      {"NAME", "[STORE]"},
+      "unweave bench decode --scale 18\n"
+      "  unweave bench import --scale 20 --memory 256M\n"
+      "  unweave bench propagate --scale 18 --features 64\n"
+      "  unweave bench stream --scale 18 --batch 1000 --batches 3 --json");
   auto add = line.options().add_options();
   add("scale", po::value<Count>()->value_name("S")->default_value({20}), "R-MAT graph of 2^S nodes, 1 to 31");
   add("edge-factor", po::value<Count>()->value_name("E")->default_value({16}), "edges a node, before duplicates drop");
-  add("features", po::value<Count>()->value_name("F")->default_value({128}), "columns, for gather");
-  add("hops", po::value<Count>()->value_name("L")->default_value({2}), "levels, for gather");
+  add("features", po::value<Count>()->value_name("F")->default_value({128}), "columns, for gather, propagate, stream");
+  add("hops", po::value<Count>()->value_name("L")->default_value({2}), "levels, for gather, propagate, stream");
   add("directed", po::value<std::string>()->value_name("F"),
       "arcs to encode as they stand, for decode; as --edges of import");
-  add("repeats", po::value<Count>()->value_name("R")->default_value({3}), "runs; the best one counts");
+  add("batch", po::value<Count>()->value_name("K")->default_value({1000}), "removals a batch, for stream");
+  add("batches", po::value<Count>()->value_name("B")->default_value({3}), "batches, for stream");
+  add("repeats", po::value<Count>()->value_name("R")->default_value({3}),
+      "runs, the best of the work and the best of the limit count; a stream runs once");
   if (!line.parse()) return;
   const std::string& name = line.positional(0);
-  if (name == "gather") return bench_gather(line);
-  if (name == "decode") return bench_decode(line);
-  throw UsageError("bench: no benchmark named '" + name + "'; known: gather, decode");
+  for (const Benchmark& benchmark : all_benchmarks()) {
+    if (benchmark.name != name) continue;
+    refuse_foreign_options(line, benchmark);
+    return benchmark.run(line);
+  }
+  throw UsageError("bench: no benchmark named '" + name +
+                   "'; known: " + names_of([](const Benchmark&) { return true; }));
 }
 
 }  // namespace unweave

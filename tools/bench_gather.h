@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "engine/csr_graph.h"
 #include "engine/memory.h"
 #include "storage/types.h"
 
@@ -34,6 +35,10 @@ struct GatherBench {
   std::size_t tile_width = 0;
   [[nodiscard]] double ratio() const { return sweep_per_second / limit_per_second; }
 };
+
+/// The limit of sweeps over a graph: (arcs + nodes) x columns a second of sums over its lists, in a tile of `columns` in
+/// memory, results dropped; the best of `repeats` runs. Throws ResourceError where `budget` does not hold the tile.
+[[nodiscard]] double gather_limit(const CsrGraph& graph, std::size_t columns, int repeats, MemoryBudget& budget);
 
 /// What the graph and one tile take of a budget: all that a run with limit_only asks for.
 [[nodiscard]] std::uint64_t gather_limit_bytes(const GatherBenchOptions& options);

@@ -18,6 +18,7 @@ void print_build_report(const CommandLine& line, const BuildReport& report, Meas
     object["edges_read"] = report.edges_read;
     object["duplicates"] = report.duplicates;
     object["self_loops"] = report.self_loops;
+    object["spooled_bytes"] = report.spooled_bytes;
     object["unlabelled_split_ids"] = report.unlabelled_split_ids;
     object["bits_per_arc"] = report.edges > 0 ? nlohmann::ordered_json(report.bits_per_arc) : nullptr;
     object["order"] = report.order;

@@ -185,7 +185,7 @@ TEST_SUITE("unit") {
       CHECK(result.error.find(part) != std::string::npos);
     };
     check_usage({"bench"}, "argument NAME is missing");
-    check_usage({"bench", "nothing"}, "known: gather, decode");
+    check_usage({"bench", "nothing"}, "known: gather, decode, import, propagate, stream");
     check_usage({"bench", "gather", "s"}, "takes no STORE");
     check_usage({"bench", "decode", "s", "t"}, "unexpected argument 't'");
     check_usage({"bench", "decode", "s", "--scale", "8"}, "--scale");

@@ -1,0 +1,228 @@
+#include "tools/bench_import.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <numeric>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "algorithms/rmat.h"
+#include "engine/parallel.h"
+#include "engine/pipeline.h"
+#include "engine/store_import.h"
+#include "storage/file.h"
+#include "storage/manifest.h"
+#include "storage/npy_writer.h"
+#include "storage/spool_file.h"
+#include "storage/stream_writer.h"
+
+namespace unweave {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::uint64_t kEdgesAtOnce = std::uint64_t{1} << 16;
+constexpr std::uint64_t kPieceBytes = std::uint64_t{1} << 19;  // as many edges as `import` reads at a time
+constexpr std::uint64_t kChunkBytes = std::uint64_t{1} << 16;  // as `import` spools arcs, at most
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+struct EdgePiece {
+  std::uint64_t first = 0, last = 0;
+  std::vector<std::int32_t> ids;
+};
+
+void write_edges(const std::filesystem::path& file, const ImportBenchOptions& options, WorkMeter& meter) {
+  const std::uint64_t edges = options.edge_factor << options.scale;
+  const std::uint64_t shape[] = {edges, 2};
+  NpyWriter writer(file, "<i4", sizeof(std::int32_t), shape);
+  meter.start("edges to import", edges, "edges");
+  std::uint64_t next = 0;
+  run_pipeline<EdgePiece>(
+      [&](EdgePiece& piece) {
+        piece.first = next;
+        piece.last = next = std::min(next + kEdgesAtOnce, edges);
+        return piece.first < piece.last;
+      },
+      [&](EdgePiece& piece) {
+        piece.ids.clear();
+        for (std::uint64_t i = piece.first; i < piece.last; ++i) {
+          const Edge edge = rmat_edge(options.seed, i, options.scale);
+          piece.ids.push_back(static_cast<std::int32_t>(edge.u));
+          piece.ids.push_back(static_cast<std::int32_t>(edge.v));
+        }
+      },
+      [&](const EdgePiece& piece) {
+        writer.append(std::span<const std::int32_t>(piece.ids));
+        meter.advance(piece.last - piece.first);
+      });
+  writer.finish();
+}
+
+/// What an import moves.
+struct Traffic {
+  std::filesystem::path input;
+  std::uint64_t input_bytes = 0, spooled_bytes = 0;
+  std::vector<std::uint64_t> shards;  ///< bytes of each
+
+  [[nodiscard]] std::uint64_t shard_bytes() const {
+    return std::accumulate(shards.begin(), shards.end(), std::uint64_t{0});
+  }
+};
+
+struct Piece {
+  std::vector<char> bytes;
+  std::uint64_t from = 0, to = 0;  ///< of the spool
+  std::uint64_t output = 0;        ///< bytes for the shards
+};
+
+/// Part `done` of `all` of `total`, so that parts add up to it.
+std::uint64_t share(std::uint64_t total, std::uint64_t done, std::uint64_t all) {
+  return all == 0 ? total : static_cast<std::uint64_t>(UInt128{total} * done / all);
+}
+
+/// The first half of an import: one thread reads, all spool.
+void read_and_spool(const Traffic& traffic, SpoolFile& spool) {
+  ByteSource source({traffic.input, {}});
+  std::uint64_t read = 0;
+  run_pipeline<Piece>(
+      [&](Piece& piece) {
+        piece.bytes.resize(kPieceBytes);
+        const std::uint64_t before = read;
+        read += source.read(piece.bytes);
+        piece.from = share(traffic.spooled_bytes, before, traffic.input_bytes);
+        piece.to = share(traffic.spooled_bytes, read, traffic.input_bytes);
+        return read > before;
+      },
+      [&](Piece& piece) {
+        for (std::uint64_t at = piece.from; at < piece.to; at += kChunkBytes)
+          spool.append(std::span<const char>(piece.bytes).first(std::min(kChunkBytes, piece.to - at)));
+      },
+      [](const Piece&) {});
+}
+
+/// The second half: all threads read the spool, one writes shards, which are durable in the end.
+void read_back_and_write(const Traffic& traffic, const SpoolFile& spool, const std::filesystem::path& folder) {
+  const std::uint64_t output = traffic.shard_bytes();
+  const std::uint64_t pieces = (std::max(spool.size(), output) + kPieceBytes - 1) / kPieceBytes;
+  std::uint64_t next = 0;
+  std::vector<File> files;
+  std::optional<StreamWriter> writer;
+  std::uint64_t room = 0;  // of the file that is being written
+  run_pipeline<Piece>(
+      [&](Piece& piece) {
+        if (next == pieces) return false;
+        piece.bytes.resize(kPieceBytes);
+        piece.from = share(spool.size(), next, pieces);
+        piece.to = share(spool.size(), next + 1, pieces);
+        piece.output = share(output, next + 1, pieces) - share(output, next, pieces);
+        ++next;
+        return true;
+      },
+      [&](Piece& piece) {
+        for (std::uint64_t at = piece.from; at < piece.to; at += kChunkBytes)
+          spool.read(at, std::span(piece.bytes).first(std::min(kChunkBytes, piece.to - at)));
+      },
+      [&](const Piece& piece) {
+        for (std::uint64_t left = piece.output; left > 0;) {
+          if (!writer) {
+            room = traffic.shards[files.size()];
+            writer.emplace(File::create(folder / ("shard-" + std::to_string(files.size()))));
+          }
+          const std::uint64_t part = std::min(left, room);
+          writer->append(std::as_bytes(std::span(piece.bytes)).first(part));
+          left -= part;
+          room -= part;
+          if (room > 0) continue;
+          files.push_back(writer->finish());
+          writer.reset();
+        }
+      });
+  for (const File& file : files) file.sync();
+  sync_directory(folder);
+}
+
+double move_only(const Traffic& traffic, const std::filesystem::path& folder, MemoryBudget& budget) {
+  const Reservation memory = budget.reserve(kPieceBytes * pipeline_items(), "pieces of the benchmark");
+  std::filesystem::create_directory(folder);
+  const Clock::time_point start = Clock::now();
+  SpoolFile spool(folder);
+  read_and_spool(traffic, spool);
+  read_back_and_write(traffic, spool, folder);
+  const double seconds = seconds_since(start);
+  std::filesystem::remove_all(folder);
+  return seconds;
+}
+
+}  // namespace
+
+ImportBench run_bench_import(const std::filesystem::path& folder, const ImportBenchOptions& options,
+                             MemoryBudget& budget, WorkMeter& meter) {
+  Traffic traffic;
+  traffic.input = folder / "edges.npy";
+  write_edges(traffic.input, options, meter);
+  traffic.input_bytes = std::filesystem::file_size(traffic.input);
+
+  ImportBench result;
+  result.threads = active_threads();
+  result.input_bytes = traffic.input_bytes;
+  result.seconds = result.limit_seconds = std::numeric_limits<double>::max();
+  ImportOptions import;
+  import.edges = InputFile{traffic.input, {}};
+  import.nodes = std::uint64_t{1} << options.scale;
+  const std::filesystem::path store = folder / "store";
+  for (int run = 0; run < options.repeats; ++run) {
+    const Clock::time_point start = Clock::now();
+    const BuildReport report = import_store(store, import, budget, meter);
+    result.seconds = std::min(result.seconds, seconds_since(start));
+    result.nodes = report.nodes;
+    result.edges_read = report.edges_read;
+    result.arcs = 2 * report.edges;
+    result.spooled_bytes = traffic.spooled_bytes = report.spooled_bytes;
+    traffic.shards.clear();
+    for (const FileEntry& shard : read_manifest(store).shards) traffic.shards.push_back(shard.bytes);
+    result.shard_bytes = traffic.shard_bytes();
+    std::filesystem::remove_all(store);
+    result.limit_seconds = std::min(result.limit_seconds, move_only(traffic, folder / "moved", budget));
+  }
+  return result;
+}
+
+nlohmann::ordered_json to_json(const ImportBench& result) {
+  return {{"bench", "import"},
+          {"nodes", result.nodes},
+          {"edges_read", result.edges_read},
+          {"arcs", result.arcs},
+          {"threads", result.threads},
+          {"input_bytes", result.input_bytes},
+          {"spooled_bytes", result.spooled_bytes},
+          {"shard_bytes", result.shard_bytes},
+          {"seconds", result.seconds},
+          {"arcs_per_second", result.arcs_per_second()},
+          {"limit_seconds", result.limit_seconds},
+          {"limit_arcs_per_second", result.limit_per_second()},
+          {"ratio", result.ratio()}};
+}
+
+Table to_table(const ImportBench& result) {
+  Table table({"import", ""});
+  table.add_row({"nodes", count_text(result.nodes)});
+  table.add_row({"edges read", count_text(result.edges_read)});
+  table.add_row({"arcs of the store", count_text(result.arcs)});
+  table.add_row({"threads", count_text(result.threads)});
+  table.add_row({"input", bytes_text(result.input_bytes)});
+  table.add_row({"arcs spooled and read back", bytes_text(result.spooled_bytes)});
+  table.add_row({"shards", bytes_text(result.shard_bytes)});
+  table.add_row({"import", seconds_text(result.seconds)});
+  table.add_row({"arcs a second", number_text(result.arcs_per_second())});
+  table.add_row({"limit: the same bytes only moved, through the same calls", seconds_text(result.limit_seconds)});
+  table.add_row({"arcs a second at the limit", number_text(result.limit_per_second())});
+  table.add_row({"ratio", number_text(result.ratio())});
+  return table;
+}
+
+}  // namespace unweave

@@ -1,0 +1,109 @@
+#include "tools/bench_propagate.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
+#include "algorithms/live_store.h"
+#include "algorithms/schemes.h"
+#include "engine/contents.h"
+#include "engine/csr_graph.h"
+#include "engine/parallel.h"
+#include "engine/store.h"
+#include "storage/error.h"
+#include "tools/bench_gather.h"
+
+namespace unweave {
+
+double store_gather_limit(const std::filesystem::path& store, std::size_t columns, int repeats, MemoryBudget& budget) {
+  const Manifest manifest = read_manifest(store);
+  const Reservation degrees = budget.reserve(sizeof(std::uint32_t) * std::uint64_t{manifest.nodes}, "degrees");
+  const Reservation lists =
+      budget.reserve(CsrGraph::bytes(manifest.nodes, 2 * manifest.edges), "uncompressed lists of the benchmark");
+  const Contents contents(store, manifest);
+  return gather_limit(CsrGraph(contents.graph()), columns, repeats, budget);
+}
+
+void link_store(const std::filesystem::path& from, const std::filesystem::path& store) {
+  Manifest manifest = read_manifest(from);
+  manifest.propagation.reset();
+  manifest.levels.clear();
+  manifest.sequence = 0;
+  manifest.journal.clear();
+  create_store_folder(store);
+  for (const FileEntry& file : manifest.files()) {
+    std::filesystem::create_directories((store / file.path).parent_path());
+    std::filesystem::create_symlink(std::filesystem::absolute(from / file.path), store / file.path);
+  }
+  write_manifest(store, manifest);
+}
+
+PropagationSpec bench_spec(std::uint32_t hops) {
+  PropagationSpec spec;
+  spec.levels = hops;
+  spec.scheme = "sgc";
+  spec.weights = scheme_weights(spec.scheme, hops, {});
+  return spec;
+}
+
+PropagateBench run_bench_propagate(const std::filesystem::path& store, std::uint32_t hops, int repeats,
+                                   MemoryBudget& budget) {
+  PropagateBench result;
+  result.hops = hops;
+  result.threads = active_threads();
+  result.seconds = result.sweep_seconds = std::numeric_limits<double>::max();
+  for (int run = 0; run < repeats; ++run) {
+    LiveStore live(store, Access::write, budget);
+    result.nodes = live.manifest().nodes;
+    result.arcs = live.contents().graph().num_arcs();
+    result.features = live.manifest().features;
+    if (result.nodes == 0) throw UsageError(store.string() + ": holds no node; name another store");
+    const auto start = std::chrono::steady_clock::now();
+    const PropagateReport report = propagate(live, bench_spec(hops), budget, {});
+    result.seconds =
+        std::min(result.seconds, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    result.sweep_seconds = std::min(result.sweep_seconds, report.sweep_seconds);
+    result.tiles = report.tiles;
+    result.tile_width = report.tile_width;
+  }
+  result.limit_per_second = store_gather_limit(store, result.tile_width, repeats, budget);
+  return result;
+}
+
+nlohmann::ordered_json to_json(const PropagateBench& result) {
+  return {{"bench", "propagate"},
+          {"nodes", result.nodes},
+          {"arcs", result.arcs},
+          {"features", result.features},
+          {"hops", result.hops},
+          {"threads", result.threads},
+          {"tiles", result.tiles},
+          {"tile_width", result.tile_width},
+          {"seconds", result.seconds},
+          {"sweep_seconds", result.sweep_seconds},
+          {"arc_features_per_second", result.per_second()},
+          {"sweep_arc_features_per_second", result.sweep_per_second()},
+          {"limit_arc_features_per_second", result.limit_per_second},
+          {"ratio", result.ratio()},
+          {"sweep_ratio", result.sweep_ratio()}};
+}
+
+Table to_table(const PropagateBench& result) {
+  Table table({"propagate", ""});
+  table.add_row({"nodes", count_text(result.nodes)});
+  table.add_row({"arcs", count_text(result.arcs)});
+  table.add_row({"features", count_text(result.features)});
+  table.add_row({"hops", count_text(result.hops)});
+  table.add_row({"threads", count_text(result.threads)});
+  table.add_row({"column tiles", count_text(result.tiles)});
+  table.add_row({"whole propagation", seconds_text(result.seconds)});
+  table.add_row({"its sweep", seconds_text(result.sweep_seconds)});
+  table.add_row({"arc features a second", number_text(result.per_second())});
+  table.add_row({"the same of the sweep alone", number_text(result.sweep_per_second())});
+  table.add_row({"limit: uncompressed gather on this graph, tiles as wide", number_text(result.limit_per_second)});
+  table.add_row({"ratio", number_text(result.ratio())});
+  table.add_row({"ratio of the sweep alone", number_text(result.sweep_ratio())});
+  return table;
+}
+
+}  // namespace unweave

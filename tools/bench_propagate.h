@@ -1,0 +1,59 @@
+// tools/bench_propagate.h - how fast is a whole propagation here, and how close does it come to bare sums?
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "algorithms/propagate.h"
+#include "engine/memory.h"
+#include "storage/types.h"
+#include "tools/output.h"
+
+namespace unweave {
+
+/// Rates count (arcs + nodes) x features x hops a second.
+struct PropagateBench {
+  NodeId nodes = 0;
+  ArcIndex arcs = 0;
+  std::uint32_t features = 0;
+  std::uint32_t hops = 0;
+  std::size_t threads = 0;
+  std::uint64_t tiles = 0;
+  std::size_t tile_width = 0;
+  double seconds = 0;        ///< of the best run, from the first look at the features to the durable store
+  double sweep_seconds = 0;  ///< of the best run, without the first reading of the features and the last sync
+  double limit_per_second = 0;
+
+  [[nodiscard]] double work() const {
+    return static_cast<double>(arcs + nodes) * static_cast<double>(features) * static_cast<double>(hops);
+  }
+  [[nodiscard]] double per_second() const { return work() / seconds; }
+  [[nodiscard]] double sweep_per_second() const { return work() / sweep_seconds; }
+  [[nodiscard]] double ratio() const { return per_second() / limit_per_second; }
+  [[nodiscard]] double sweep_ratio() const { return sweep_per_second() / limit_per_second; }
+};
+
+/// gather_limit() on the present graph of a store, for tiles of `columns`. Throws ResourceError where its uncompressed lists
+/// and a tile do not fit `budget`.
+[[nodiscard]] double store_gather_limit(const std::filesystem::path& store, std::size_t columns, int repeats,
+                                        MemoryBudget& budget);
+
+/// Makes in the folder `store`, missing or empty, a store with the graph, features, labels and splits of the last
+/// generation of `from`, without its embedding: its files are links. `from` is never changed through it.
+void link_store(const std::filesystem::path& from, const std::filesystem::path& store);
+
+/// Propagates the store all rows at a time, `repeats` times, each into a new generation. The limit is
+/// store_gather_limit() for tiles as wide as those of the propagation. Throws what propagate() throws and UsageError for
+/// a graph without nodes.
+[[nodiscard]] PropagateBench run_bench_propagate(const std::filesystem::path& store, std::uint32_t hops, int repeats,
+                                                 MemoryBudget& budget);
+
+/// What benchmarks propagate: all rows, the last level counts.
+[[nodiscard]] PropagationSpec bench_spec(std::uint32_t hops);
+
+[[nodiscard]] nlohmann::ordered_json to_json(const PropagateBench& result);
+[[nodiscard]] Table to_table(const PropagateBench& result);
+
+}  // namespace unweave

@@ -1,0 +1,61 @@
+// tools/bench_stream.h - how fast do batches of removals go through a propagated store here, and how fast could the same
+// sums be made and the same rows be moved?
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "engine/memory.h"
+#include "storage/types.h"
+#include "tools/output.h"
+
+namespace unweave {
+
+struct StreamBenchOptions {
+  int scale = 20;  ///< of the R-MAT graph whose edges are removed
+  std::uint64_t edge_factor = 16;
+  std::uint64_t seed = 1;  ///< of the graph and of the draw
+  std::uint32_t hops = 2;
+  std::uint64_t batch = 1000;  ///< edges of a batch
+  std::uint64_t batches = 3;
+  int repeats = 3;  ///< runs of each limit, the best one counts
+};
+
+struct StreamBench {
+  NodeId nodes = 0;
+  ArcIndex arcs = 0;  ///< before the first removal
+  std::uint32_t features = 0;
+  std::uint32_t hops = 0;
+  std::size_t threads = 0;
+  std::uint64_t batch = 0;
+  std::vector<double> batch_seconds;  ///< from requests to durable, the last level put off
+  std::vector<std::string> plans;     ///< of each batch, "push defer"
+  double deliver_seconds = 0;         ///< the last level of all batches
+  double checkpoint_seconds = 0;      ///< counted nowhere else
+  std::uint64_t rows_touched = 0;     ///< by all batches and the delivery
+  std::uint64_t arcs_visited = 0;
+  double gather_per_second = 0;  ///< arc features, store_gather_limit() for tiles of all columns
+  double copies_per_second = 0;  ///< rows of as many 32-bit sums, from random places to random places of memory
+
+  [[nodiscard]] double seconds() const;
+  [[nodiscard]] double seconds_per_batch() const { return seconds() / static_cast<double>(batch_seconds.size()); }
+  [[nodiscard]] double arcs_per_second() const { return static_cast<double>(arcs_visited) / seconds(); }
+  /// The arcs that were visited at gather_per_second, then the rows that were touched at copies_per_second.
+  [[nodiscard]] double limit_seconds() const;
+  [[nodiscard]] double limit_per_second() const { return static_cast<double>(arcs_visited) / limit_seconds(); }
+  [[nodiscard]] double ratio() const { return limit_seconds() / seconds(); }
+};
+
+/// Propagates the store, which `generate` has made with these options, and removes batch after batch of its edges, drawn
+/// uniformly, exactly. Throws UsageError where it has not so many edges, ResourceError.
+[[nodiscard]] StreamBench run_bench_stream(const std::filesystem::path& store, const StreamBenchOptions& options,
+                                           MemoryBudget& budget);
+
+[[nodiscard]] nlohmann::ordered_json to_json(const StreamBench& result);
+[[nodiscard]] Table to_table(const StreamBench& result);
+
+}  // namespace unweave
