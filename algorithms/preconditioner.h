@@ -25,9 +25,12 @@ class Preconditioner {
 [[nodiscard]] std::unique_ptr<Preconditioner> make_spectral_preconditioner(const HessianOperator& hessian);
 
 /// The inverse of each class's own Hessian on at most `picks` of 65,536 rows, drawn evenly along the class's curvature.
-/// With fewer `directions` D than features it is that on the D strongest directions of the rows, and beside them the
-/// inverse of the class's mean curvature there. Costs F^2 C a pick, F D C float64 at most for the products with the
-/// basis, and D^2 C float64 of memory; while it is made, 65,536 x (32 + D) numbers beside it.
+/// Where the curvatures of a class vary little, only what parts them from their mean is drawn, beside the mean times
+/// Z^T Z of as many rows as cost half a Hessian product: a product then gains two or three digits. With fewer
+/// `directions` D than features it is the inverse on about the D strongest directions of the rows, without that mean, and
+/// beside them that of the class's average curvature there. Costs D^2 C a pick, and D^2 C float64 of memory; with fewer
+/// directions 4 F D a row of 8,192, twice, and 2 F D a row of the 65,536. While it is made, 65,536 x 32 curvatures, and
+/// as many x D coordinates, beside it.
 [[nodiscard]] std::unique_ptr<Preconditioner> make_sampled_preconditioner(const HessianOperator& hessian,
                                                                           std::size_t picks, std::size_t directions);
 
