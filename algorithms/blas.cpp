@@ -43,4 +43,9 @@ void multiply_transposed(const float* a, const float* b, float* out, std::size_t
               add ? 1.0F : 0.0F, out, dim(n));
 }
 
+void add_gram(const float* a, float* out, std::size_t k, std::size_t n) {
+  use_one_thread();
+  cblas_ssyrk(CblasRowMajor, CblasLower, CblasTrans, dim(n), dim(k), 1.0F, a, dim(n), 1.0F, out, dim(n));
+}
+
 }  // namespace unweave

@@ -18,4 +18,7 @@ void multiply_transposed(const double* a, const double* b, double* out, std::siz
 void multiply_transposed(const float* a, const float* b, float* out, std::size_t m, std::size_t k, std::size_t n,
                          bool add);
 
+/// Adds the lower triangle of a^T a, a (k x n), to that of `out` (n x n); what lies above stays as it is.
+void add_gram(const float* a, float* out, std::size_t k, std::size_t n);
+
 }  // namespace unweave

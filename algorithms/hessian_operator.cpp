@@ -17,7 +17,7 @@ FloatMatrix float_zero(std::size_t rows, std::size_t columns) {
 HessianOperator::HessianOperator(const Objective& objective, const Matrix& weights, const Curvatures* curvatures)
     : objective_(objective),
       weights_(weights.cast<float>()),
-      curvatures_(curvatures != nullptr && !curvatures->values.empty() ? curvatures : nullptr) {}
+      curvatures_(curvatures != nullptr && curvatures->values != nullptr ? curvatures : nullptr) {}
 
 FloatMatrix HessianOperator::columns(std::span<const std::size_t> classes) const {
   FloatMatrix picked(weights_.rows(), index_of(classes.size()));
@@ -38,7 +38,7 @@ void HessianOperator::scale_by_curvatures(const float* block, std::size_t first,
     for (std::size_t k = 0; k < count * width; ++k) values[k] *= curvatures[k];
     return;
   }
-  const ShortFloat* row = curvatures_->values.data() + first * objective_.classes;
+  const ShortFloat* row = curvatures_->values.get() + first * objective_.classes;
   if (width == objective_.classes) return scale_by(row, values, count * width);
   for (std::size_t i = 0; i < count; ++i, row += objective_.classes)
     for (std::size_t j = 0; j < width; ++j) values[i * width + j] *= to_float(row[classes[j]]);

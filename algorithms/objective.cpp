@@ -57,14 +57,14 @@ double objective_value(const Objective& objective, const Matrix& weights) {
 Curvatures curvatures_within(const Objective& objective, std::size_t bytes) {
   const std::size_t entries = objective.rows.count * objective.classes;
   Curvatures curvatures;
-  if (entries <= bytes / sizeof(ShortFloat)) curvatures.values.resize(entries);
+  if (entries <= bytes / sizeof(ShortFloat)) curvatures.values = std::make_unique_for_overwrite<ShortFloat[]>(entries);
   return curvatures;
 }
 
 namespace {
 
 ShortFloat* place_in(Curvatures* keep, std::size_t entry) {
-  return keep == nullptr || keep->values.empty() ? nullptr : keep->values.data() + entry;
+  return keep == nullptr || keep->values == nullptr ? nullptr : keep->values.get() + entry;
 }
 
 MarginBlock margin_block(const Objective& objective, std::size_t first, std::size_t count) {

@@ -6,6 +6,7 @@
 // threads; memory beside the rows is O(F C lanes + block) with at most 64 lanes (row_sweep.h).
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -39,7 +40,7 @@ struct Gradient {
 /// Curvatures of all rows and classes at one W, n x C, kept for Hessian products: 2 bytes each, less than a product with
 /// the rows costs to form them again.
 struct Curvatures {
-  std::vector<ShortFloat> values;  ///< empty: not kept
+  std::unique_ptr<ShortFloat[]> values;  ///< null: not kept. First touched by the passes, in parallel
 };
 
 /// Room for an objective's curvatures when it needs no more than `bytes`, else none.
@@ -56,7 +57,7 @@ struct Curvatures {
 ///   sum      |fl(Z^T r) - Z^T r|_F <= gamma_D sum_i |z_i| |r_i|, D the depth of the fixed summation tree (row_sweep.h)
 ///   rest     mu W and B: gamma_3 (|Z^T r| + |mu W| + |B|)
 /// and an error of r_i reaches the gradient times |z_i|. The bound itself is inflated for its own rounding.
-/// Fills `keep`, where given and not empty, with the curvatures at these weights.
+/// Fills `keep`, where given and not null, with the curvatures at these weights.
 [[nodiscard]] Gradient gradient_with_error(const Objective& objective, const Matrix& weights,
                                            Curvatures* keep = nullptr);
 
@@ -68,7 +69,7 @@ struct Curvatures {
 /// gradients. What a step found is measured by a gradient, in the end always in float64.
 class HessianOperator {
  public:
-  /// `curvatures` are those at `weights`, and must outlive the operator; when null or empty they are formed again in
+  /// `curvatures` are those at `weights`, and must outlive the operator; when null they are formed again in
   /// every product, from margins.
   HessianOperator(const Objective& objective, const Matrix& weights, const Curvatures* curvatures = nullptr);
 

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "algorithms/blas.h"
+#include "algorithms/random_source.h"
 #include "algorithms/row_sweep.h"
 
 namespace unweave {
@@ -16,7 +17,9 @@ namespace {
 constexpr std::size_t kSampledRows = 32768;  // of which a matrix for all classes is made
 constexpr std::size_t kPickedFrom = 65536;   // of which each class picks its own
 constexpr std::size_t kClassesAtOnce = 32;   // whose curvatures on these are held
-constexpr std::size_t kPicksAtOnce = 256;    // copied for one product
+constexpr std::size_t kPicksAtOnce = 1024;   // copied for one product
+constexpr double kAlike = 1.0 / 8;           // of the curvature that may differ from the mean, for that to be believed
+constexpr std::size_t kBasisRows = 8192;     // of which directions are found
 
 class DiagonalPreconditioner final : public Preconditioner {
  public:
@@ -90,17 +93,22 @@ Vector mean_curvature(const HessianOperator& hessian, const RowSample& sample) {
   return sum.head(index_of(width)) / (weight > 0 ? weight : 1);
 }
 
+/// The lower triangle of Z^T Z.
+Eigen::MatrixXd gram_of(const RowSample& sample) {
+  const std::size_t features = sample.features();
+  const FloatMatrix zero = FloatMatrix::Zero(index_of(features), index_of(features));
+  const FloatMatrix gram =
+      sample.sweep(zero, [&](const float* block, std::size_t, std::size_t count, FloatMatrix& part) {
+        add_gram(block, part.data(), count, features);
+      });
+  return sample.spread() * gram.cast<double>();
+}
+
 class SpectralPreconditioner final : public Preconditioner {
  public:
   explicit SpectralPreconditioner(const HessianOperator& hessian) : mu_(hessian.objective().mu) {
     const RowSample sample(hessian.objective().rows, kSampledRows);
-    const std::size_t features = sample.features();
-    const FloatMatrix zero = FloatMatrix::Zero(index_of(features), index_of(features));
-    const FloatMatrix gram =
-        sample.sweep(zero, [&](const float* block, std::size_t, std::size_t count, FloatMatrix& part) {
-          multiply_transposed(block, block, part.data(), features, count, features, true);
-        });
-    const Eigen::SelfAdjointEigenSolver<Matrix> eigen(sample.spread() * gram.cast<double>());
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(gram_of(sample));
     basis_ = eigen.eigenvectors();
     values_ = eigen.eigenvalues().cwiseMax(0.0);
     curvature_ = mean_curvature(hessian, sample);
@@ -127,17 +135,50 @@ class SpectralPreconditioner final : public Preconditioner {
   Vector values_, curvature_;
 };
 
-/// (sum over picked rows + mu I)^-1 per class: rows picked in proportion to their share s_ic |z_i|^2 of the class's
-/// curvature, at even steps along its running sum, so that the few rows near a class's border are not missed.
+/// An orthonormal basis, F x count, of about the strongest directions of the rows: two steps of subspace iteration. They
+/// need not be exact.
+Matrix strong_directions(const RowSample& sample, std::size_t count) {
+  const std::size_t features = sample.features();
+  const FloatMatrix zero = FloatMatrix::Zero(index_of(features), index_of(count));
+  RandomSource random = RandomSource::from_seed(0xba515, features);
+  Matrix basis(index_of(features), index_of(count));
+  for (Eigen::Index k = 0; k < basis.size(); ++k) basis.data()[k] = random.gaussian();
+  for (int step = 0; step < 2; ++step) {
+    const FloatMatrix narrow = basis.cast<float>();
+    const FloatMatrix image =
+        sample.sweep(zero, [&](const float* block, std::size_t, std::size_t rows, FloatMatrix& part) {
+          std::vector<float> coordinates(rows * count);
+          multiply(block, narrow.data(), coordinates.data(), rows, features, count, false);
+          multiply_transposed(block, coordinates.data(), part.data(), features, rows, count, true);
+        });
+    const Eigen::HouseholderQR<Eigen::MatrixXd> factors(image.cast<double>());
+    basis = factors.householderQ() * Eigen::MatrixXd::Identity(basis.rows(), basis.cols());
+  }
+  return basis;
+}
+
+/// Per class, (sum over picked rows + mu I)^-1 on the span of a basis, beside it the inverse of the mean curvature that is
+/// left there. Rows are picked in proportion to their share s_ic |z_i|^2 of the class's curvature, at even steps along
+/// its running sum, so that the few rows near a class's border are not missed. Where curvatures vary little, the
+/// mean times Z^T Z is taken and only the rest is sampled; where they vary much, small ones would drown in the rest.
 class SampledPreconditioner final : public Preconditioner {
  public:
-  SampledPreconditioner(const HessianOperator& hessian, std::size_t picks)
-      : picks_(picks), factors_(hessian.objective().classes) {
+  /// `directions`: columns of the basis; all features need none.
+  SampledPreconditioner(const HessianOperator& hessian, std::size_t picks, std::size_t directions)
+      : picks_(picks),
+        factors_(hessian.objective().classes),
+        beside_(Vector::Ones(index_of(hessian.objective().classes))) {
+    const Rows& rows = hessian.objective().rows;
+    if (directions < rows.features)
+      basis_ = strong_directions(RowSample(rows, kBasisRows), directions);
+    else if (rows.count > 0)
+      gram_ = gram_of(RowSample(rows, std::max(kSampledRows, 2 * factors_.size() * rows.count / rows.features)));
     SampledPreconditioner::refresh(hessian);
   }
 
   void refresh(const HessianOperator& hessian) override {
     const RowSample sample(hessian.objective().rows, kPickedFrom);
+    const FloatMatrix coordinates = whole() ? FloatMatrix() : coordinates_of(sample);
     std::vector<float> curvatures;
     for (std::size_t first = 0; first < factors_.size(); first += kClassesAtOnce) {
       std::vector<std::size_t> classes(std::min(kClassesAtOnce, factors_.size() - first));
@@ -145,22 +186,48 @@ class SampledPreconditioner final : public Preconditioner {
       fill_curvatures(hessian, sample, classes, curvatures);
       parallel_ranges(0, classes.size(), 1, [&](std::size_t begin, std::size_t end) {
         for (std::size_t j = begin; j < end; ++j)
-          factorise(hessian_of(sample, curvatures.data() + j, classes.size()), hessian.objective().mu,
-                    factors_[first + j]);
+          invert(sample, coordinates, curvatures.data() + j, classes.size(), hessian.objective().mu, first + j);
       });
     }
   }
 
   Matrix apply(const Matrix& residual, std::span<const std::size_t> classes) const override {
-    Matrix out(residual.rows(), residual.cols());
-    parallel_ranges(0, classes.size(), 4, [&](std::size_t first, std::size_t last) {
-      for (std::size_t j = first; j < last; ++j)
-        out.col(index_of(j)) = factors_[classes[j]].solve(Vector(residual.col(index_of(j))));
-    });
+    if (whole()) return solve(residual, classes);
+    const std::size_t features = size_of(basis_.rows()), directions = size_of(basis_.cols()), width = classes.size();
+    Matrix inside(index_of(directions), residual.cols()), out = residual;
+    multiply_transposed(basis_.data(), residual.data(), inside.data(), directions, features, width, false);
+    Matrix solved = solve(inside, classes);
+    for (std::size_t j = 0; j < width; ++j) {
+      const double beside = beside_[index_of(classes[j])];
+      out.col(index_of(j)) /= beside;
+      solved.col(index_of(j)) -= inside.col(index_of(j)) / beside;
+    }
+    multiply(basis_.data(), solved.data(), out.data(), features, directions, width, true);
     return out;
   }
 
  private:
+  [[nodiscard]] bool whole() const noexcept { return basis_.size() == 0; }
+
+  [[nodiscard]] Matrix solve(const Matrix& right, std::span<const std::size_t> classes) const {
+    Matrix out(right.rows(), right.cols());
+    parallel_ranges(0, classes.size(), 4, [&](std::size_t first, std::size_t last) {
+      for (std::size_t j = first; j < last; ++j)
+        out.col(index_of(j)) = factors_[classes[j]].solve(Vector(right.col(index_of(j))));
+    });
+    return out;
+  }
+
+  [[nodiscard]] FloatMatrix coordinates_of(const RowSample& sample) const {
+    const FloatMatrix narrow = basis_.cast<float>();
+    const std::size_t directions = size_of(basis_.cols());
+    FloatMatrix out(index_of(sample.size()), basis_.cols());
+    static_cast<void>(sample.sweep(0, [&](const float* block, std::size_t first, std::size_t count, int&) {
+      multiply(block, narrow.data(), out.data() + first * directions, count, sample.features(), directions, false);
+    }));
+    return out;
+  }
+
   static void fill_curvatures(const HessianOperator& hessian, const RowSample& sample,
                               std::span<const std::size_t> classes, std::vector<float>& out) {
     const std::size_t width = classes.size();
@@ -172,55 +239,102 @@ class SampledPreconditioner final : public Preconditioner {
     }));
   }
 
-  /// Z^T S Z of one class, whose curvatures lie `stride` apart, from its picks.
-  [[nodiscard]] Eigen::MatrixXd hessian_of(const RowSample& sample, const float* curvatures, std::size_t stride) const {
-    const std::size_t features = sample.features();
-    std::vector<double> share(sample.size());
-    double total = 0;
-    for (std::size_t i = 0; i < share.size(); ++i) {
-      share[i] = static_cast<double>(curvatures[i * stride]) * sample.norm(i) * sample.norm(i);
-      total += share[i];
+  /// Of class c, whose curvatures lie `stride` apart.
+  void invert(const RowSample& sample, const FloatMatrix& coordinates, const float* curvatures, std::size_t stride,
+              double mu, std::size_t c) {
+    Shares shares(sample.size());
+    double weight = 0;
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+      const double square = sample.norm(i) * sample.norm(i);
+      shares[i] = static_cast<double>(curvatures[i * stride]) * square;
+      weight += square;
     }
+    const double total = std::accumulate(shares.begin(), shares.end(), 0.0);
+    if (gram_.size() > 0 && weight > 0) {  // what all rows have in common need not be sampled
+      const double mean = total / weight;
+      Shares apart = shares;
+      double left = 0;
+      for (std::size_t i = 0; i < apart.size(); ++i) {
+        apart[i] -= mean * sample.norm(i) * sample.norm(i);
+        left += std::abs(apart[i]);
+      }
+      if (left < kAlike * total) {
+        Eigen::MatrixXd matrix = mean * gram_ + sum_of_picks(sample, coordinates, apart, left);
+        const double least = least_pivot(matrix);
+        matrix.diagonal().array() += mu;
+        if (factorised(matrix, least, factors_[c])) return;
+      }
+    }
+    const Eigen::MatrixXd matrix = sum_of_picks(sample, coordinates, shares, total);
+    if (!whole()) {
+      const double left = std::max(0.0, total * sample.spread() - matrix.trace());
+      beside_[index_of(c)] = mu + left / static_cast<double>(basis_.rows() - basis_.cols());
+    }
+    factorise(matrix, mu, factors_[c]);
+  }
+
+  using Shares = std::vector<double>;
+
+  /// Sum of share_i z_i z_i^T / |z_i|^2 over all rows, from picks; `total` is the sum of |share_i|.
+  [[nodiscard]] Eigen::MatrixXd sum_of_picks(const RowSample& sample, const FloatMatrix& coordinates,
+                                             const Shares& shares, double total) const {
+    const std::size_t width = whole() ? sample.features() : size_of(coordinates.cols());
     const double step = total / static_cast<double>(picks_);
-    FloatMatrix gram = FloatMatrix::Zero(index_of(features), index_of(features));
-    std::vector<float> picked;
-    const auto add_picked = [&] {
-      if (!picked.empty())
-        multiply_transposed(picked.data(), picked.data(), gram.data(), features, picked.size() / features, features,
-                            true);
-      picked.clear();
+    struct Picked {
+      std::vector<float> rows;
+      std::size_t count = 0;
+      FloatMatrix gram;
     };
+    Picked both[2];  // with positive shares and with negative ones
+    for (Picked& picked : both) {
+      picked.rows.resize(kPicksAtOnce * width);
+      picked.gram = FloatMatrix::Zero(index_of(width), index_of(width));
+    }
     double sum = 0, next = step / 2;
-    for (std::size_t i = 0; i < share.size(); ++i) {
-      sum += share[i];
-      if (!(sum > next) || !(share[i] > 0)) continue;  // `next` may round to below a sum that no longer grows
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+      const double share = std::abs(shares[i]);
+      sum += share;
+      if (!(sum > next) || !(share > 0)) continue;  // `next` may round to below a sum that no longer grows
       const double times = std::ceil((sum - next) / step);
       next += times * step;
       const auto scale = static_cast<float>(std::sqrt(times * step * sample.spread()) / sample.norm(i));
-      const float* row = sample.row(i);
-      for (std::size_t f = 0; f < features; ++f) picked.push_back(scale * row[f]);
-      if (picked.size() >= kPicksAtOnce * features) add_picked();
+      const float* row = whole() ? sample.row(i) : coordinates.data() + i * width;
+      Picked& picked = both[shares[i] > 0 ? 0 : 1];
+      float* to = picked.rows.data() + picked.count * width;
+      for (std::size_t f = 0; f < width; ++f) to[f] = scale * row[f];
+      if (++picked.count < kPicksAtOnce) continue;
+      add_gram(picked.rows.data(), picked.gram.data(), picked.count, width);
+      picked.count = 0;
     }
-    add_picked();
-    return gram.cast<double>();
+    for (Picked& picked : both) add_gram(picked.rows.data(), picked.gram.data(), picked.count, width);
+    return both[0].gram.cast<double>() - both[1].gram.cast<double>();
   }
 
-  /// Factorises gram + mu I, or what is near to it and positive definite: the gram matrix was summed in float32, whose
-  /// rounding may leave eigenvalues around 0 where mu is small. Pivots of that size say nothing.
-  static void factorise(Eigen::MatrixXd gram, double mu, Eigen::LLT<Eigen::MatrixXd>& factor) {
-    const double least = 0x1p-23 * gram.trace();
-    gram.diagonal().array() += mu;
+  /// Float32 sums leave eigenvalues around 0 where mu is small; pivots of that size say nothing.
+  static double least_pivot(const Eigen::MatrixXd& sum) { return 0x1p-23 * sum.trace(); }
+
+  static bool factorised(const Eigen::MatrixXd& matrix, double least, Eigen::LLT<Eigen::MatrixXd>& factor) {
+    factor.compute(matrix);
+    return factor.info() == Eigen::Success && factor.matrixLLT().diagonal().cwiseAbs2().minCoeff() >= least;
+  }
+
+  /// Factorises sum + mu I, or what is near to it and positive definite.
+  static void factorise(Eigen::MatrixXd sum, double mu, Eigen::LLT<Eigen::MatrixXd>& factor) {
+    const double least = least_pivot(sum);
+    sum.diagonal().array() += mu;
     double shift = 32 * least;
     for (int attempt = 0; attempt < 4; ++attempt, shift *= 16) {
-      factor.compute(gram);
-      if (factor.info() == Eigen::Success && factor.matrixLLT().diagonal().cwiseAbs2().minCoeff() >= least) return;
-      gram.diagonal().array() += shift;
+      if (factorised(sum, least, factor)) return;
+      sum.diagonal().array() += shift;
     }
-    factor.compute(Eigen::MatrixXd(gram.diagonal().asDiagonal()));
+    factor.compute(Eigen::MatrixXd(sum.diagonal().asDiagonal()));
   }
 
   std::size_t picks_;
+  Matrix basis_;          // F x directions; empty: the axes
+  Eigen::MatrixXd gram_;  // Z^T Z, its lower triangle; empty beside a basis
   std::vector<Eigen::LLT<Eigen::MatrixXd>> factors_;
+  Vector beside_;
 };
 
 }  // namespace
@@ -233,36 +347,45 @@ std::unique_ptr<Preconditioner> make_spectral_preconditioner(const HessianOperat
   return std::make_unique<SpectralPreconditioner>(hessian);
 }
 
-std::unique_ptr<Preconditioner> make_sampled_preconditioner(const HessianOperator& hessian, std::size_t picks) {
-  return std::make_unique<SampledPreconditioner>(hessian, picks);
+std::unique_ptr<Preconditioner> make_sampled_preconditioner(const HessianOperator& hessian, std::size_t picks,
+                                                            std::size_t directions) {
+  return std::make_unique<SampledPreconditioner>(hessian, picks, directions);
 }
 
 namespace {
 
 constexpr std::size_t kMostFeatures = 512;  // past it F x F problems and their memory dominate
+constexpr std::size_t kDirections = 128;    // that are taken of more features
 
-/// n / F picks a class cost half a Hessian product.
+std::size_t directions_of(const Rows& rows) {
+  return rows.features <= kMostFeatures ? rows.features : kDirections;
+}
+
+/// As many picks a class as cost half a Hessian product, or as pay.
 std::size_t picks_of(const Rows& rows) {
-  return std::min(16 * rows.features, rows.count / rows.features);
+  const std::size_t directions = directions_of(rows);
+  return std::min(64 * directions, rows.count * rows.features / (directions * directions));
 }
 
 }  // namespace
 
 std::size_t preconditioner_bytes(const Rows& rows, std::size_t classes) {
   constexpr std::size_t kMostFactors = std::size_t{64} << 20;
-  if (rows.features > kMostFeatures) return 0;
-  const std::size_t factors = classes * rows.features * rows.features * sizeof(double);
-  // Fewer than a few picks a feature say nothing.
-  if (picks_of(rows) < 4 * rows.features || factors > kMostFactors) return 0;
-  return factors + std::min(rows.count, kPickedFrom) * std::min(classes, kClassesAtOnce) * sizeof(float);
+  const std::size_t directions = directions_of(rows);
+  const std::size_t factors = classes * directions * directions * sizeof(double);
+  // Fewer than a few picks a direction say nothing.
+  if (picks_of(rows) < 4 * directions || rows.count < 4 * directions || factors > kMostFactors) return 0;
+  const std::size_t coordinates = directions < rows.features ? directions : 0;
+  return factors +
+         std::min(rows.count, kPickedFrom) * (std::min(classes, kClassesAtOnce) + coordinates) * sizeof(float);
 }
 
 std::unique_ptr<Preconditioner> make_preconditioner(const HessianOperator& hessian, std::size_t bytes) {
   constexpr double kSavedPasses = 10;
   const Rows& rows = hessian.objective().rows;
-  if (rows.features > kMostFeatures) return make_diagonal_preconditioner(hessian);
   const std::size_t needed = preconditioner_bytes(rows, hessian.objective().classes);
-  if (needed > 0 && needed <= bytes) return make_sampled_preconditioner(hessian, picks_of(rows));
+  if (needed > 0 && needed <= bytes) return make_sampled_preconditioner(hessian, picks_of(rows), directions_of(rows));
+  if (rows.features > kMostFeatures) return make_diagonal_preconditioner(hessian);
   const double n = static_cast<double>(rows.count), features = static_cast<double>(rows.features);
   const double pass = 4 * n * features * static_cast<double>(hessian.objective().classes);
   const double sampled = static_cast<double>(std::min(rows.count, kSampledRows));

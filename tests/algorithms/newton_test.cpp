@@ -133,7 +133,7 @@ TEST_SUITE("unit") {
         const Matrix weights = Matrix::Zero(kFeatures, 1);
         const HessianOperator hessian(objective, weights);
         const std::vector<std::size_t> classes{0};
-        const auto preconditioner = make_sampled_preconditioner(hessian, 3000);
+        const auto preconditioner = make_sampled_preconditioner(hessian, 3000, kFeatures);
         const Matrix image = curvature_action(objective, weights, direction).product;
         CHECK((preconditioner->apply(image, classes) - direction).norm() < 0.5);
         for (unsigned other = 0; other < 20; ++other) {  // positive definite
@@ -153,7 +153,7 @@ TEST_SUITE("unit") {
     const Objective objective = objective_of(set, 1e-2);
     const HessianOperator hessian(objective, Matrix::Zero(3, 2));
     for (const std::size_t picks : {std::size_t{1}, std::size_t{49}, std::size_t{1000}}) {
-      const auto preconditioner = make_sampled_preconditioner(hessian, picks);
+      const auto preconditioner = make_sampled_preconditioner(hessian, picks, 3);
       CHECK(preconditioner->apply(random_matrix(3, 2, 3), std::vector<std::size_t>{0, 1}).allFinite());
     }
   }
@@ -167,7 +167,7 @@ TEST_SUITE("unit") {
     std::vector<std::size_t> classes(40);
     std::iota(classes.begin(), classes.end(), std::size_t{0});
     const Matrix right = random_matrix(6, 40, 38);
-    const Matrix sampled = make_sampled_preconditioner(hessian, 96)->apply(right, classes);
+    const Matrix sampled = make_sampled_preconditioner(hessian, 150, 6)->apply(right, classes);
     CHECK(make_preconditioner(hessian, bytes)->apply(right, classes) == sampled);
     const Matrix spectral = make_spectral_preconditioner(hessian)->apply(right, classes);
     CHECK(make_preconditioner(hessian, bytes - 1)->apply(right, classes) == spectral);
@@ -184,6 +184,87 @@ TEST_SUITE("unit") {
     CHECK(reserve_working_memory(set.rows(), 40, budget).bytes() == bytes + curvatures);
     CHECK(reserve_working_memory(set.rows(), 40, less).bytes() == bytes);
     CHECK(budget.used() == 0);
+  }
+
+  TEST_CASE("a preconditioner of few directions is the inverse on rows that have no others, and 1 / mu beside them") {
+    constexpr std::size_t kFeatures = 40, kUsed = 5;
+    TrainingSet set(kFeatures, 3);
+    const Matrix values = random_matrix(600, kUsed, 41, 0.3);
+    for (NodeId node = 0; node < 600; ++node) {
+      std::vector<float> row(kFeatures);
+      for (std::size_t f = 0; f < kUsed; ++f) row[f] = static_cast<float>(values(node, index_of(f)));
+      set.append(node, row, node % 3);
+    }
+    const Objective objective = objective_of(set, 1e-2);
+    const Matrix weights = random_matrix(kFeatures, 3, 42);
+    const HessianOperator hessian(objective, weights);
+    const std::vector<std::size_t> classes{0, 1, 2}, last{2};
+    const auto preconditioner = make_sampled_preconditioner(hessian, 20000, kUsed);
+    const Matrix direction = random_matrix(kFeatures, 3, 43);
+    for (std::size_t c = 0; c < 3; ++c) {
+      const Eigen::Index at = index_of(c);
+      const Eigen::MatrixXd dense = dense_hessian(set, objective.mu, weights.col(at), Head::kLogistic);
+      const Matrix image = dense * direction.col(at);
+      const Matrix back = preconditioner->apply(image, std::vector<std::size_t>{c});
+      CHECK((back - direction.col(at)).norm() < 0.02 * direction.col(at).norm());
+    }
+    Matrix unused = Matrix::Zero(kFeatures, 1);
+    unused(kFeatures - 1, 0) = objective.mu;
+    CHECK(preconditioner->apply(unused, last)(kFeatures - 1, 0) == doctest::Approx(1).epsilon(1e-4));
+    const Matrix together = preconditioner->apply(direction, classes);
+    CHECK((preconditioner->apply(direction.rightCols(1), last) - together.rightCols(1)).norm() <
+          1e-12 * together.norm());
+  }
+
+  TEST_CASE("what curvatures have in common is not sampled: few picks are near the inverse where they vary little") {
+    const TrainingSet set = random_rows(3000, 12, 3, 47);
+    for (const Head head : {Head::kLogistic, Head::kLeastSquares}) {
+      const Objective objective = objective_of(set, 1e-3, head);
+      const Matrix weights = random_matrix(12, 3, 48, 0.3);
+      const HessianOperator hessian(objective, weights);
+      const auto preconditioner = make_sampled_preconditioner(hessian, 48, 12);
+      const double close = head == Head::kLogistic ? 0.05 : 1e-5;  // picks alone are sqrt(12 / 48) off
+      for (std::size_t c = 0; c < 3; ++c) {
+        const Matrix direction = random_matrix(12, 1, 49);
+        const Matrix image = dense_hessian(set, objective.mu, weights.col(index_of(c)), head) * direction;
+        const Matrix back = preconditioner->apply(image, std::vector<std::size_t>{c});
+        CHECK((back - direction).norm() < close * direction.norm());
+      }
+    }
+  }
+
+  TEST_CASE("of many features the strongest directions are enough: half the products of the diagonal, or fewer") {
+    constexpr std::size_t kFeatures = 600;
+    std::mt19937 random(44);
+    std::normal_distribution<double> normal;
+    TrainingSet set(kFeatures, 3);
+    const Matrix mixing = random_matrix(30, kFeatures, 45);
+    for (NodeId node = 0; node < 2000; ++node) {
+      Matrix row = Matrix::Zero(1, kFeatures);
+      for (Eigen::Index k = 0; k < 30; ++k) row += normal(random) / static_cast<double>(k + 1) * mixing.row(k);
+      std::vector<float> narrow(kFeatures);
+      for (std::size_t f = 0; f < kFeatures; ++f)
+        narrow[f] = static_cast<float>(0.01 * row(0, index_of(f)) + 1e-4 * normal(random));
+      set.append(node, narrow, node % 3);
+    }
+    const Objective objective = objective_of(set, 1e-5);
+    const Matrix right = random_matrix(kFeatures, 3, 46);
+    const HessianOperator hessian(objective, Matrix::Zero(kFeatures, 3));
+    const ClassOperator apply = [&](const Matrix& d, std::span<const std::size_t> c) { return hessian.apply(d, c); };
+    const Vector tolerance = 1e-3 * right.colwise().norm();
+    const auto diagonal = make_diagonal_preconditioner(hessian);
+    const auto strongest = make_sampled_preconditioner(hessian, 2048, 128);
+    const int many = conjugate_gradient(apply, *diagonal, right, tolerance, 400).passes;
+    const CgResult cg = conjugate_gradient(apply, *strongest, right, tolerance, 400);
+    CHECK(2 * cg.passes <= many);
+    const Matrix left = curvature_action(objective, Matrix::Zero(kFeatures, 3), cg.solution).product;
+    for (Eigen::Index c = 0; c < 3; ++c) CHECK((right.col(c) - left.col(c)).norm() <= 2 * tolerance[c]);
+    Rows wide;
+    wide.count = 30000;
+    wide.features = 1000;
+    CHECK(preconditioner_bytes(wide, 40) == 40 * 128 * 128 * sizeof(double) + 30000 * (32 + 128) * sizeof(float));
+    wide.count = 3000;  // too few to pick from
+    CHECK(preconditioner_bytes(wide, 40) == 0);
   }
 
   TEST_CASE("a tolerance below the float error is refused with one that can be reached") {
@@ -220,7 +301,7 @@ TEST_SUITE("unit") {
     const Vector tolerance = Vector::Constant(4, 1e-3);
     std::unique_ptr<Preconditioner> all[] = {make_diagonal_preconditioner(hessian),
                                              make_spectral_preconditioner(hessian),
-                                             make_sampled_preconditioner(hessian, 20000)};
+                                             make_sampled_preconditioner(hessian, 20000, 15)};
     int passes[3] = {};
     int which = 0;
     for (const auto& preconditioner : all) {

@@ -96,17 +96,18 @@ TEST_SUITE("unit") {
         const TrainingSet set = random_rows(shape.rows, shape.features, shape.classes, 16, shape.used);
         const Objective objective = objective_of(set, 1e-3, head);
         const Matrix weights = random_matrix(shape.features, shape.classes, 17);
-        Curvatures rough_kept = curvatures_within(objective, std::size_t{1} << 20), exact_kept = rough_kept;
+        Curvatures rough_kept = curvatures_within(objective, std::size_t{1} << 20);
+        Curvatures exact_kept = curvatures_within(objective, std::size_t{1} << 20);
         const Gradient rough = rough_gradient(objective, weights, &rough_kept);
         const Gradient exact = gradient_with_error(objective, weights, &exact_kept);
         CHECK((rough.value - exact.value).norm() <= 10 * rough.error);
         CHECK(rough.norm == doctest::Approx(exact.norm).epsilon(1e-4));
-        REQUIRE(rough_kept.values.size() == shape.rows * shape.classes);
-        for (std::size_t k = 0; k < rough_kept.values.size(); ++k)
+        REQUIRE(rough_kept.values != nullptr);
+        for (std::size_t k = 0; k < shape.rows * shape.classes; ++k)
           if (std::abs(rough_kept.values[k] - exact_kept.values[k]) > 1) FAIL("curvature ", k);
       }
-    CHECK(curvatures_within(objective_of(random_rows(10, 2, 3, 18), 1e-3), 59).values.empty());
-    CHECK(curvatures_within(objective_of(random_rows(10, 2, 3, 18), 1e-3), 60).values.size() == 30);
+    CHECK(curvatures_within(objective_of(random_rows(10, 2, 3, 18), 1e-3), 59).values == nullptr);
+    CHECK(curvatures_within(objective_of(random_rows(10, 2, 3, 18), 1e-3), 60).values != nullptr);
   }
 
   TEST_CASE("Hessian products, diagonal and curvature action equal the dense Hessian, cached or not") {
@@ -121,7 +122,7 @@ TEST_SUITE("unit") {
         std::iota(all.begin(), all.end(), std::size_t{0});
         for (const bool kept : {false, true}) {
           Curvatures curvatures = curvatures_within(objective, std::size_t{1} << 20);
-          if (shape.rows > 0) CHECK_FALSE(curvatures.values.empty());
+          CHECK(curvatures.values != nullptr);
           static_cast<void>(gradient_with_error(objective, weights, &curvatures));
           const HessianOperator hessian(objective, weights, kept ? &curvatures : nullptr);
           const double close = kept ? 0.004 : 1e-5;  // kept curvatures have 8 bits
