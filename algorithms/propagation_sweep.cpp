@@ -118,10 +118,11 @@ template <class T>
 void sweep_tiles(const BlockSource& source, const PropagationOptions& options, MemoryBudget& budget,
                  const TileFill& fill, const LevelSink& sink) {
   const TilePlan plan = plan_tiles(source, options, budget);
-  HugeBuffer current(tile_bytes(source.num_nodes, plan.width, options), budget, "column tile");
-  HugeBuffer next;
+  // Level 0 has all rows and lies in the larger buffer; from then on the two take turns.
+  HugeBuffer larger(tile_bytes(source.num_nodes, plan.width, options), budget, "column tile");
+  HugeBuffer smaller;
   const NodeId rows_between = next_rows(source, options);
-  if (options.hops > 1) next = HugeBuffer(tile_bytes(rows_between, plan.width, options), budget, "column tile");
+  if (options.hops > 1) smaller = HugeBuffer(tile_bytes(rows_between, plan.width, options), budget, "column tile");
   // A level leaves to the next the rows that it was wanted for, one after another.
   Reservation ranks_memory;
   std::vector<RowRanks> ranks;
@@ -140,19 +141,21 @@ void sweep_tiles(const BlockSource& source, const PropagationOptions& options, M
       const std::size_t begin = item * kFillRows;
       const std::size_t end = std::min<std::size_t>(source.num_nodes, begin + kFillRows);
       fill_rows(fill, columns, {static_cast<NodeId>(begin), static_cast<NodeId>(end)},
-                current.as<T>() + begin * columns.count);
+                larger.as<T>() + begin * columns.count);
       // Committing the pages of both tiles belongs to the filling, not to the first level.
       if (first == 0 && begin < rows_between)
-        std::fill_n(next.as<T>() + begin * columns.count,
+        std::fill_n(smaller.as<T>() + begin * columns.count,
                     (std::min<std::size_t>(end, rows_between) - begin) * columns.count, T{0});
     });
+    HugeBuffer* current = &larger;
+    HugeBuffer* next = &smaller;
     for (int level = 1; level <= options.hops; ++level) {
       const bool is_last = level == options.hops && first + columns.count == options.features;
-      if (is_last && options.hops > 1 && options.spare) options.spare(std::exchange(next, {}));
+      if (is_last && options.hops > 1 && options.spare) options.spare(std::exchange(*next, {}));
       SweepTile<T> tile;
-      tile.input = {current.as<T>(), columns.count, options.scale_bits};
+      tile.input = {current->as<T>(), columns.count, options.scale_bits};
       // The last level's quotients are read by nobody: whoever wants them derives them from the sums.
-      tile.quotients = level < options.hops ? next.as<T>() : nullptr;
+      tile.quotients = level < options.hops ? next->as<T>() : nullptr;
       const RowMask* wanted = options.wanted.empty() ? nullptr : &options.wanted[static_cast<std::size_t>(level) - 1];
       sweep_level(source, {tile, wanted, ranks_of(level - 1), ranks_of(level)}, budget,
                   [&](const SumRows& rows) { sink(level, columns, rows); });

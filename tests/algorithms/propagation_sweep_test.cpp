@@ -222,6 +222,13 @@ TEST_SUITE("unit") {
     options.wanted = cone;
     MemoryBudget budget(kPlenty);
     CHECK(propagate(graph, t0, options, budget) == expected);
+    // Tiles take turns with the buffers: an even number of levels and an odd one.
+    options.most_columns = 1;
+    CHECK(propagate(graph, t0, options, budget) == expected);
+    PropagationOptions fewer = options;
+    fewer.hops = 2;
+    fewer.wanted = std::span(cone).first(2);
+    CHECK(propagate(graph, t0, fewer, budget) == std::vector<Matrix>(expected.begin(), expected.begin() + 2));
     options.wanted = std::span(cone).first(2);
     CHECK_THROWS_AS(propagate(graph, t0, options, budget), UsageError);
   }
