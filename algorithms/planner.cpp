@@ -1,13 +1,18 @@
 #include "algorithms/planner.h"
 
 #include <algorithm>
+#include <cmath>
+
+#include "storage/gap_block.h"
 
 namespace unweave {
 namespace {
 
 // Seconds for one column of one arc or row on one thread.
-constexpr double kSweepArc = 3.3e-10;  // one gathered value of a tile in memory
-constexpr double kSweepRow = 2e-9;     // rounding, packing and writing one value
+constexpr double kDecodeArc = 6e-11;   // its block is read and decoded once for 32 columns
+constexpr double kSweepArc = 2.7e-10;  // one gathered value of a tile in memory
+constexpr double kFillRow = 1.5e-9;    // rounding one value of the tile, in memory that was not touched before
+constexpr double kSweepRow = 1.5e-9;   // packing and writing one value
 constexpr double kPushArc = 2.5e-10;   // one value of a pushed row, from a small tile
 constexpr double kPushRow = 2e-8;      // reading, rounding and storing one value of a receiver
 
@@ -25,8 +30,9 @@ double predict_push(std::uint64_t pushed_arcs, std::uint64_t receivers, std::uin
 double predict_recompute(std::uint64_t graph_arcs, std::uint64_t rows, std::uint64_t nodes, std::uint32_t columns,
                          std::size_t threads) {
   const double share = nodes == 0 ? 0 : static_cast<double>(rows) / static_cast<double>(nodes);
-  return per_column(columns, threads) *
-         (static_cast<double>(graph_arcs) * share * kSweepArc + static_cast<double>(rows) * kSweepRow);
+  const double blocks = 1 - std::pow(1 - share, kBlockNodes);  // that hold a row, if rows lie anywhere
+  return per_column(columns, threads) * (static_cast<double>(graph_arcs) * (blocks * kDecodeArc + share * kSweepArc) +
+                                         static_cast<double>(nodes) * kFillRow + static_cast<double>(rows) * kSweepRow);
 }
 
 }  // namespace unweave

@@ -82,6 +82,29 @@ std::uint64_t rows_of(const Contents& contents, const SweepJob& job, std::size_t
   return job.wanted.empty() ? contents.num_nodes() : job.wanted[index].size();
 }
 
+/// How tiles and buffers of writes share the budget.
+struct MemoryShare {
+  std::uint64_t buffered = 0;  ///< bytes of sums that the buffers are made for
+  TilePlan tiles;
+};
+
+/// Buffers as suits `written` bytes of sums, unless small ones save passes over the graph. Throws ResourceError.
+MemoryShare share_memory(const BlockSource& source, const PropagationOptions& options, std::uint64_t written,
+                         const MemoryBudget& budget) {
+  constexpr std::uint64_t kSmall = std::uint64_t{256} << 20;
+  const auto plan = [&](std::uint64_t bytes) {
+    const std::uint64_t buffers = WriteBuffers::charge(bytes, budget.available());
+    return plan_tiles(source, options, MemoryBudget(budget.available() - std::min(budget.available(), buffers)));
+  };
+  const MemoryShare small{std::min(written, kSmall), plan(std::min(written, kSmall))};
+  try {
+    const MemoryShare ample{written, plan(written)};
+    return ample.tiles.tiles > small.tiles.tiles ? small : ample;
+  } catch (const ResourceError&) {
+    return small;
+  }
+}
+
 /// Better now than after half of the work.
 void check_room(const std::filesystem::path& store, std::uint64_t bytes) {
   std::error_code error;
@@ -145,19 +168,21 @@ SweepResult build_state_in_memory(const Contents& contents, const SweepJob& job,
 }
 
 StatePlan plan_state(const Contents& contents, const SweepJob& job, const MemoryBudget& budget) {
-  const TilePlan tiles = plan_tiles(block_source(contents.graph()), options_of(job), budget);
   StatePlan plan;
-  plan.tiles = tiles.tiles;
-  plan.tile_columns = tiles.width;
-  plan.memory_bytes = tiles.memory_bytes;
-  std::uint64_t largest = 0;
+  std::uint64_t largest = 0, written = 0;
   for (std::size_t index = 0; index <= job.last_level - job.first_level; ++index) {
     const std::uint64_t bytes = rows_of(contents, job, index) * job.columns * sizeof(std::int32_t);
     const std::uint64_t members = job.wanted.empty() ? 0 : contents.num_nodes() / 8;
     const std::uint64_t sums = bytes / kSealedChunkBytes * sizeof(std::uint64_t);  // one a chunk
     plan.state_bytes += bytes + members + sums + num_spans(contents.num_nodes()) * kSealedHeaderBytes;
     largest = std::max(largest, bytes);
+    written += bytes;
   }
+  const MemoryShare share = share_memory(block_source(contents.graph()), options_of(job), written, budget);
+  const TilePlan& tiles = share.tiles;
+  plan.tiles = tiles.tiles;
+  plan.tile_columns = tiles.width;
+  plan.memory_bytes = tiles.memory_bytes + WriteBuffers::charge(share.buffered, budget.available());
   // The spool of a level is given back when its rows have been put together.
   plan.disk_bytes = tiles.tiles > 1 ? plan.state_bytes + largest : plan.state_bytes;
   return plan;
@@ -172,13 +197,15 @@ SweepResult build_state(const std::filesystem::path& store, const Contents& cont
   SpoolShare share;
   for (std::size_t index = 0; index < levels; ++index) share.all_rows += rows_of(contents, job, index);
   const std::uint64_t bytes = share.all_rows * job.columns * sizeof(std::int32_t);
-  WriteBuffers buffers(bytes, budget);
-  const TilePlan plan = plan_tiles(block_source(contents.graph()), options, budget);
+  const MemoryShare shared = share_memory(block_source(contents.graph()), options, bytes, budget);
+  const TilePlan& plan = shared.tiles;
+  WriteBuffers buffers(shared.buffered, budget);
+  options.most_columns = plan.width;
   check_room(store, plan_state(contents, job, budget).disk_bytes);
   std::optional<ScatteredWriter> spool;
   if (plan.tiles > 1) spool.emplace(make_spool(store, bytes, buffers.queue()));
   // Between the tiles of a spool and the rows put together the queue is empty anyway.
-  if (!spool) options.spare = [&](HugeBuffer memory) { buffers.add(std::move(memory)); };
+  if (!spool) options.spare = [&](HugeBuffer freed) { buffers.add(std::move(freed)); };
   std::vector<std::unique_ptr<LevelImage>> images;
   std::vector<std::unique_ptr<TileSpool>> tiles;
   for (std::size_t index = 0; index < levels; ++index) {

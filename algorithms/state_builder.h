@@ -46,8 +46,7 @@ struct SweepResult {
 struct StatePlan {
   std::size_t tiles = 0;
   std::size_t tile_columns = 0;
-  std::uint64_t memory_bytes =
-      0;                          ///< of tiles and of the threads that sum; buffers of writes take up to an eighth more
+  std::uint64_t memory_bytes = 0;  ///< of tiles, of the threads that sum and of what waits to be written
   std::uint64_t state_bytes = 0;  ///< of the new partitions; rows beyond 32 bits come on top
   std::uint64_t disk_bytes = 0;   ///< at a time, with spooled tiles
 };

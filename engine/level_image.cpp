@@ -21,17 +21,26 @@ std::uint64_t segment_bytes(std::uint64_t bytes) {
   return std::clamp(bytes / (2 * least_segments()) / kLeastSegment * kLeastSegment, kLeastSegment, kMostSegment);
 }
 
-std::uint64_t buffer_bytes(std::uint64_t bytes, const MemoryBudget& budget) {
-  const std::uint64_t most = std::min(bytes / 4, budget.available() / 8);
+std::uint64_t buffer_bytes(std::uint64_t bytes, std::uint64_t available) {
+  const std::uint64_t most = std::min(bytes / 4, available / 8);
   const std::uint64_t segment = segment_bytes(most);
   return std::max(least_segments(), (most + segment - 1) / segment) * segment;
 }
 
+/// Of chunks that came in parts.
+std::uint64_t chunk_bytes() {
+  return least_segments() / 2 * kSealedChunkBytes;
+}
+
 }  // namespace
 
+std::uint64_t WriteBuffers::charge(std::uint64_t bytes, std::uint64_t available) {
+  return HugeBuffer::charge(buffer_bytes(bytes, available)) + chunk_bytes();
+}
+
 WriteBuffers::WriteBuffers(std::uint64_t bytes, MemoryBudget& budget)
-    : memory_(buffer_bytes(bytes, budget), budget, "buffers of writes"),
-      chunks_(budget.reserve(least_segments() / 2 * kSealedChunkBytes, "chunks of files being written")),
+    : memory_(buffer_bytes(bytes, budget.available()), budget, "buffers of writes"),
+      chunks_(budget.reserve(chunk_bytes(), "chunks of files being written")),
       queue_({memory_.data(), memory_.size()}, segment_bytes(memory_.size())) {
   // Memory that was never touched costs more than the sums that go there.
   parallel_ranges(0, memory_.size(), kMostSegment, [&](std::size_t begin, std::size_t end) {

@@ -22,6 +22,8 @@ class WriteBuffers {
   /// the first half of them, or for an eighth of what the budget has available; but enough for the threads of the
   /// process to go on. Throws ResourceError.
   WriteBuffers(std::uint64_t bytes, MemoryBudget& budget);
+  /// The memory that they take of a budget with so much available.
+  [[nodiscard]] static std::uint64_t charge(std::uint64_t bytes, std::uint64_t available);
   /// More room.
   void add(HugeBuffer memory);
   [[nodiscard]] WriteBehind& queue() noexcept { return queue_; }
