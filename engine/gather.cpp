@@ -29,8 +29,7 @@ constexpr std::size_t kHalfLane = hn::MaxLanes(DHalf());
 constexpr std::size_t kMaxVectors = 8;  // accumulators of a panel: 128 columns at 512 bits, half the registers at 256
 constexpr std::size_t kPanel = kMaxVectors * kLane;
 constexpr std::size_t kCacheLine = 64;  // bytes
-/// Rows between prefetch and use, to cover the latency of memory: as many as make 96 cache lines. From 4 to 32, rates of
-/// 512-byte rows differ by 2 %; of rows of one line a memory serves a quarter more at 48 than at 12.
+/// Rows between prefetch and use: as many as make 96 cache lines. Of rows of one line a memory serves a quarter more at 48.
 constexpr std::size_t rows_ahead(std::size_t row_bytes) {
   return std::clamp<std::size_t>(96 * kCacheLine / row_bytes, 12, 48);
 }
@@ -125,9 +124,8 @@ HWY_INLINE void add_widened(const std::int32_t* part, std::size_t columns, std::
   const D64 d;
   const DHalf half;
   std::size_t c = 0;
-  for (; c + kHalfLane <= columns; c += kHalfLane) {
+  for (; c + kHalfLane <= columns; c += kHalfLane)
     hn::StoreU(hn::Add(hn::LoadU(d, sums + c), hn::PromoteTo(d, hn::LoadU(half, part + c))), d, sums + c);
-  }
   for (; c < columns; ++c) sums[c] += part[c];
 }
 
@@ -226,13 +224,12 @@ bool AddRows(const Tile& tile, std::span<const NodeId> neighbours, const std::in
   if (neighbours.size() > partial_terms(tile)) return false;
   const D32 d;
   const Stream stream{neighbours.data(), neighbours.size(), {}};
-  const std::int32_t* const none = nullptr;
   alignas(64) std::array<std::int32_t, kPanel> part;
   auto overflow = hn::Zero(d);
   bool fits = true;
   for (std::size_t column = 0; column < tile.width; column += kPanel) {
     const std::size_t columns = std::min(kPanel, tile.width - column);
-    sum_columns(tile, column, columns, none, stream, 0, neighbours.size(), part.data());
+    sum_columns<kMaxVectors, std::int32_t>(tile, column, columns, nullptr, stream, 0, neighbours.size(), part.data());
     std::size_t c = 0;
     for (; c + kLane <= columns; c += kLane) {
       const auto old = hn::LoadU(d, before + column + c);
@@ -254,7 +251,7 @@ void GatherRows(const Tile& tile, std::span<const NodeId> neighbours, std::int64
   add_wide<std::int32_t>(tile, nullptr, Stream{neighbours.data(), neighbours.size(), {}}, 0, neighbours.size(), sums);
 }
 
-/// gather_lists; the quotients, of which nothing is read before the next level, go past the caches where they can.
+/// gather_lists; quotients, of which nothing is read before the next level, go past the caches where they can.
 template <class T>
 std::size_t gather_block(const TileOf<T>& tile, const GatherLists& lists, const GatherOutputOf<T>& out) {
   const Stream stream{lists.targets, lists.num_targets, lists.lookahead};
