@@ -25,6 +25,19 @@ std::vector<float> random_rows(std::uint32_t columns) {
   return rows;
 }
 
+/// The same rows without their zeros.
+SparseRows non_zeros(const std::vector<float>& rows, std::uint32_t columns) {
+  SparseRows sparse;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i] != 0) {
+      sparse.columns.push_back(static_cast<std::uint32_t>(i % columns));
+      sparse.values.push_back(rows[i]);
+    }
+    if ((i + 1) % columns == 0) sparse.offsets.push_back(sparse.columns.size());
+  }
+  return sparse;
+}
+
 }  // namespace
 
 TEST_SUITE("unit") {
@@ -52,14 +65,7 @@ TEST_SUITE("unit") {
   TEST_CASE("sparse rows, spilled or not, give the bytes of one span") {
     constexpr std::uint32_t kColumns = 50;
     const auto rows = random_rows(kColumns);
-    SparseRows sparse;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (rows[i] != 0) {
-        sparse.columns.push_back(static_cast<std::uint32_t>(i % kColumns));
-        sparse.values.push_back(rows[i]);
-      }
-      if (i % kColumns == kColumns - 1) sparse.offsets.push_back(sparse.columns.size());
-    }
+    const SparseRows sparse = non_zeros(rows, kColumns);
     for (const FeatureType type : {FeatureType::f32, FeatureType::f16}) {
       const testing::TempDir whole;
       const FileEntry expected = write_sparse_features(whole.path(), kRange, kColumns, sparse, type);
@@ -81,14 +87,7 @@ TEST_SUITE("unit") {
     const auto rows = random_rows(kColumns);
     auto halves = rows;
     truncate_to_halves(std::span(halves));
-    SparseRows sparse;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (rows[i] != 0) {
-        sparse.columns.push_back(static_cast<std::uint32_t>(i % kColumns));
-        sparse.values.push_back(rows[i]);
-      }
-      if (i % kColumns == kColumns - 1) sparse.offsets.push_back(sparse.columns.size());
-    }
+    const SparseRows sparse = non_zeros(rows, kColumns);
     for (const FeatureType type : {FeatureType::f32, FeatureType::f16}) {
       const auto& expected = type == FeatureType::f32 ? rows : halves;
       const testing::TempDir store;
