@@ -202,7 +202,7 @@ void bench_propagate(const CommandLine& line) {
   MemoryBudget budget(line.budget_bytes());
   const TemporaryFolder folder;
   if (line.has_positional(1))
-    link_store(line.positional(1), folder.path());
+    link_store(line.positional(1), folder.path(), budget);
   else
     make_rmat_store(line, folder.path(), graph, columns, budget);
   print(line, run_bench_propagate(folder.path(), static_cast<std::uint32_t>(graph.hops), graph.repeats, budget));

@@ -24,8 +24,12 @@ double store_gather_limit(const std::filesystem::path& store, std::size_t column
   return gather_limit(CsrGraph(contents.graph()), columns, repeats, budget);
 }
 
-void link_store(const std::filesystem::path& from, const std::filesystem::path& store) {
+void link_store(const std::filesystem::path& from, const std::filesystem::path& store, MemoryBudget& budget) {
   Manifest manifest = read_manifest(from);
+  {
+    const Reservation degrees = budget.reserve(sizeof(std::uint32_t) * std::uint64_t{manifest.nodes}, "degrees");
+    const Contents whole(from, manifest);  // what is damaged is named where it lies, not by its link
+  }
   manifest.propagation.reset();
   manifest.levels.clear();
   manifest.sequence = 0;

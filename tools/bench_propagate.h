@@ -41,8 +41,9 @@ struct PropagateBench {
                                         MemoryBudget& budget);
 
 /// Makes in the folder `store`, missing or empty, a store with the graph, features, labels and splits of the last
-/// generation of `from`, without its embedding: its files are links. `from` is never changed through it.
-void link_store(const std::filesystem::path& from, const std::filesystem::path& store);
+/// generation of `from`, without its embedding: its files are links. `from` is never changed through it. Throws DataError,
+/// FormatError.
+void link_store(const std::filesystem::path& from, const std::filesystem::path& store, MemoryBudget& budget);
 
 /// Propagates the store all rows at a time, `repeats` times, each into a new generation. The limit is
 /// store_gather_limit() for tiles as wide as those of the propagation. Throws what propagate() throws and UsageError for

@@ -180,12 +180,18 @@ TEST_SUITE("unit") {
     const TempDir folder;
     testing::write_store(folder / "s", testing::random_store(200, 700, 4, 3));
     testing::propagate_store(folder / "s", testing::tiny_spec(1));
-    link_store(folder / "s", folder / "linked");
+    link_store(folder / "s", folder / "linked", testing::ample_budget());
     const PropagateBench bench = run_bench_propagate(folder / "linked", 2, 1, testing::ample_budget());
     CHECK(bench.limit_per_second > 0);
     testing::propagate_store(folder / "s", bench_spec(2));
     CHECK(read_manifest(folder / "linked").levels[2].partitions == read_manifest(folder / "s").levels[2].partitions);
     CHECK(verify_store(folder / "linked", {}, testing::ample_budget()).ok());
+
+    const fs::path shard = folder / "s" / read_manifest(folder / "s").shards[0].path;
+    fs::resize_file(shard, 100);
+    const auto damaged = run({"bench", "propagate", (folder / "s").string()});
+    CHECK(damaged.code == 2);
+    CHECK(damaged.error.find(shard.string()) != std::string::npos);
   }
 
   TEST_CASE("bench propagate makes a store where none is named, and leaves nothing when it fails") {
