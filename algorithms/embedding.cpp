@@ -35,6 +35,7 @@ Embedding::Embedding(const std::filesystem::path& store, const Manifest& manifes
       power_(spec_.rho),
       cone_(store, manifest, contents, runs),
       deferred_{StaleRows(manifest.nodes, manifest.features), false} {
+  if (manifest.levels.back().targets) target_lists_.emplace(store, manifest.levels.back(), manifest.nodes);
   for (std::uint32_t l = 1; l <= spec_.levels; ++l) sums_.emplace_back(store, manifest, l, runs[l]);
   for (std::uint32_t l = 0; l < spec_.levels; ++l) {
     stale_.emplace_back(manifest.nodes, manifest.features);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "engine/contents.h"
 #include "engine/stale_rows.h"
 #include "engine/state_level.h"
+#include "engine/target_lists.h"
 #include "storage/manifest.h"
 
 namespace unweave {
@@ -35,6 +37,8 @@ class Embedding {
   Cone& cone() noexcept { return cone_; }
   [[nodiscard]] const Cone& cone() const noexcept { return cone_; }
   [[nodiscard]] std::uint64_t stale_rows() const;
+  /// The lists of the last level's rows, where `propagate` kept them apart; else null.
+  [[nodiscard]] const TargetLists* target_lists() const noexcept { return target_lists_ ? &*target_lists_ : nullptr; }
 
   /// What the sums of the last level lack while a stream puts its work on it off: differences that rows of level L-1 have
   /// published but level L has not been told, or, when is_void, everything.
@@ -67,6 +71,7 @@ class Embedding {
   const Contents& contents_;
   DegreePower power_;
   Cone cone_;
+  std::optional<TargetLists> target_lists_;
   std::deque<StateLevel> sums_;
   std::deque<StaleRows> stale_;
   Deferred deferred_;

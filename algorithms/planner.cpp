@@ -16,6 +16,11 @@ constexpr double kSweepRow = 1.5e-9;   // packing and writing one value
 constexpr double kPushArc = 2.5e-10;   // one value of a pushed row, from a small tile
 constexpr double kPushRow = 2e-8;      // reading, rounding and storing one value of a receiver
 
+// Seconds for one arc or list on one thread.
+constexpr double kScanArc = 2.5e-9;  // decoded, and looked up among the sources
+constexpr double kFindArc = 1e-8;    // decoded, and sorted by receiver
+constexpr double kFindList = 2e-6;   // found, and its block decoded
+
 double per_column(std::uint32_t columns, std::size_t threads) {
   return static_cast<double>(columns) / static_cast<double>(std::max<std::size_t>(1, threads));
 }
@@ -25,6 +30,11 @@ double per_column(std::uint32_t columns, std::size_t threads) {
 double predict_push(std::uint64_t pushed_arcs, std::uint64_t receivers, std::uint32_t columns, std::size_t threads) {
   return per_column(columns, threads) *
          (static_cast<double>(pushed_arcs) * kPushArc + static_cast<double>(receivers) * kPushRow);
+}
+
+bool list_scan_pays(std::uint64_t list_arcs, std::uint64_t sources, std::uint64_t pushed_arcs) {
+  return static_cast<double>(list_arcs) * kScanArc <
+         static_cast<double>(sources) * kFindList + static_cast<double>(pushed_arcs) * kFindArc;
 }
 
 double predict_recompute(std::uint64_t graph_arcs, std::uint64_t rows, std::uint64_t nodes, std::uint32_t columns,

@@ -6,6 +6,7 @@
 #include "algorithms/level0.h"
 #include "algorithms/propagation_plan.h"
 #include "algorithms/state_builder.h"
+#include "engine/target_lists.h"
 #include "storage/error.h"
 #include "storage/run_file.h"
 
@@ -19,6 +20,19 @@ void check(const LiveStore& store, const PropagationSpec& spec) {
   if (spec.scale_bits < 8 || spec.scale_bits > 29) throw UsageError("--scale-bits must lie between 8 and 29");
   if (!spec.all_rows && !store.contents().has_labels())
     throw UsageError("--rows labelled: this store has no labels; use --rows all");
+}
+
+/// Keeps the lists of the targets apart where they are few against the graph.
+void write_targets(const LiveStore& store, const RowMask& wanted, LevelFiles& files) {
+  const Graph& graph = store.contents().graph();
+  std::vector<NodeId> targets;
+  std::uint64_t arcs = 0;
+  for (NodeId node = 0; node < wanted.rows(); ++node) {
+    if (!wanted.contains(node)) continue;
+    targets.push_back(node);
+    arcs += graph.degree(node) - 1;  // the self loop is in no list
+  }
+  if (target_lists_pay(arcs, graph.num_arcs())) write_target_lists(store.path(), graph, targets, files);
 }
 
 }  // namespace
@@ -47,6 +61,7 @@ PropagateReport propagate(LiveStore& store, PropagationSpec spec, MemoryBudget& 
           backward_cone(contents, spec.levels, [&](std::uint32_t level, std::span<const std::uint32_t> counts) {
             files[level].counts = write_counts(store.path(), level, counts);
           });
+      write_targets(store, job.wanted.back(), files.back());
     }
     std::uint64_t total = 0;
     for (std::uint32_t l = 0; l < spec.levels; ++l) total += spec.all_rows ? nodes : job.wanted[l].size();

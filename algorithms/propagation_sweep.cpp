@@ -1,6 +1,7 @@
 #include "algorithms/propagation_sweep.h"
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <utility>
 
@@ -115,14 +116,14 @@ void fill_rows(const TileFill& fill, TileColumns columns, NodeRange rows, std::i
 }
 
 template <class T>
-void sweep_tiles(const BlockSource& source, const PropagationOptions& options, MemoryBudget& budget,
-                 const TileFill& fill, const LevelSink& sink) {
+double sweep_tiles(const BlockSource& source, const PropagationOptions& options, MemoryBudget& budget,
+                   const TileFill& fill, const LevelSink& sink) {
   const TilePlan plan = plan_tiles(source, options, budget);
   // Level 0 has all rows and lies in the larger buffer; from then on the two take turns.
   HugeBuffer larger(tile_bytes(source.num_nodes, plan.width, options), budget, "column tile");
   HugeBuffer smaller;
-  const NodeId rows_between = next_rows(source, options);
-  if (options.hops > 1) smaller = HugeBuffer(tile_bytes(rows_between, plan.width, options), budget, "column tile");
+  if (options.hops > 1)
+    smaller = HugeBuffer(tile_bytes(next_rows(source, options), plan.width, options), budget, "column tile");
   // A level leaves to the next the rows that it was wanted for, one after another.
   Reservation ranks_memory;
   std::vector<RowRanks> ranks;
@@ -135,18 +136,22 @@ void sweep_tiles(const BlockSource& source, const PropagationOptions& options, M
                                                                        : &ranks[static_cast<std::size_t>(level) - 1];
   };
 
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point begin_fill = Clock::now();
+  Clock::duration filling{};
+  // Before the features pass through the page cache, which would leave few free pages of the larger size.
+  larger.commit();
+  smaller.commit();
   for (std::size_t first = 0; first < options.features; first += plan.width) {
     const TileColumns columns{first, std::min(plan.width, options.features - first)};
+    if (first > 0) begin_fill = Clock::now();
     run_items((source.num_nodes + kFillRows - 1) / kFillRows, active_threads(), [&](std::size_t item, std::size_t) {
       const std::size_t begin = item * kFillRows;
       const std::size_t end = std::min<std::size_t>(source.num_nodes, begin + kFillRows);
       fill_rows(fill, columns, {static_cast<NodeId>(begin), static_cast<NodeId>(end)},
                 larger.as<T>() + begin * columns.count);
-      // Committing the pages of both tiles belongs to the filling, not to the first level.
-      if (first == 0 && begin < rows_between)
-        std::fill_n(smaller.as<T>() + begin * columns.count,
-                    (std::min<std::size_t>(end, rows_between) - begin) * columns.count, T{0});
     });
+    filling += Clock::now() - begin_fill;
     HugeBuffer* current = &larger;
     HugeBuffer* next = &smaller;
     for (int level = 1; level <= options.hops; ++level) {
@@ -162,18 +167,17 @@ void sweep_tiles(const BlockSource& source, const PropagationOptions& options, M
       if (level < options.hops) std::swap(current, next);
     }
   }
+  return std::chrono::duration<double>(filling).count();
 }
 
 }  // namespace
 
-void propagation_sweep(const BlockSource& source, const PropagationOptions& options, MemoryBudget& budget,
-                       const TileFill& fill, const LevelSink& sink) {
+double propagation_sweep(const BlockSource& source, const PropagationOptions& options, MemoryBudget& budget,
+                         const TileFill& fill, const LevelSink& sink) {
   check_options(source, options);
-  if (options.hops == 0 || options.features == 0 || source.num_nodes == 0) return;
-  if (is_short(options))
-    sweep_tiles<std::int16_t>(source, options, budget, fill, sink);
-  else
-    sweep_tiles<std::int32_t>(source, options, budget, fill, sink);
+  if (options.hops == 0 || options.features == 0 || source.num_nodes == 0) return 0;
+  return is_short(options) ? sweep_tiles<std::int16_t>(source, options, budget, fill, sink)
+                           : sweep_tiles<std::int32_t>(source, options, budget, fill, sink);
 }
 
 }  // namespace unweave

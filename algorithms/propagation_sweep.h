@@ -63,9 +63,10 @@ using LevelSink = std::function<void(int level, TileColumns columns, const SumRo
 
 /// Computes S^1..S^L. The sums do not depend on threads or tiles.
 ///
+/// returns  the seconds that committing and filling the tiles took, of which the first reading of the features is most
 /// memory   reserved in `budget`: 4 (or 2) bytes a value of a buffer, and the sweep's own (engine/sweep.h)
 /// throws   ResourceError (budget), UsageError (options), DataError and whatever fill, sink and decode throw
-void propagation_sweep(const BlockSource& source, const PropagationOptions& options, MemoryBudget& budget,
-                       const TileFill& fill, const LevelSink& sink);
+double propagation_sweep(const BlockSource& source, const PropagationOptions& options, MemoryBudget& budget,
+                         const TileFill& fill, const LevelSink& sink);
 
 }  // namespace unweave

@@ -1,11 +1,12 @@
 #include "algorithms/receivers.h"
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
 #include <mutex>
 #include <utility>
 
-#include "engine/look_ahead.h"
+#include "engine/lists_ahead.h"
 #include "engine/parallel.h"
 
 namespace unweave {
@@ -40,14 +41,14 @@ void merge_runs(std::vector<std::uint64_t>& keys, std::vector<std::size_t> ends)
 std::vector<std::vector<NodeId>> receivers_of(const Graph& graph, std::span<const NodeId> sources, NodeRange slice) {
   std::vector<std::vector<NodeId>> lists(sources.size());
   parallel_ranges(0, lists.size(), list_grain(lists.size()), [&](std::size_t begin, std::size_t end) {
-    LookAhead ahead(begin, end, [&](std::size_t i) { graph.read_ahead(sources[i]); });
+    const ListsAhead ahead(graph, sources.subspan(begin, end - begin));
+    std::vector<NodeId> list;
     for (std::size_t i = begin; i < end; ++i) {
-      ahead.at(i);
-      std::vector<NodeId>& list = lists[i];
+      ahead.at(i - begin);
       graph.neighbours(sources[i], list);
       list.insert(std::lower_bound(list.begin(), list.end(), sources[i]), sources[i]);
-      list.erase(std::lower_bound(list.begin(), list.end(), slice.last), list.end());
-      list.erase(list.begin(), std::lower_bound(list.begin(), list.end(), slice.first));
+      const auto first = std::lower_bound(list.begin(), list.end(), slice.first);
+      lists[i].assign(first, std::lower_bound(first, list.end(), slice.last));  // no larger than it has to be
     }
   });
   return lists;
@@ -62,9 +63,9 @@ std::uint64_t estimate_receivers(const Graph& graph, std::span<const NodeId> sou
   std::mutex mutex;
   parallel_ranges(0, sources.size(), list_grain(sources.size()), [&](std::size_t begin, std::size_t end) {
     std::vector<NodeId> list, some;
-    LookAhead ahead(begin, end, [&](std::size_t i) { graph.read_ahead(sources[i]); });
+    const ListsAhead ahead(graph, sources.subspan(begin, end - begin));
     for (std::size_t i = begin; i < end; ++i) {
-      ahead.at(i);
+      ahead.at(i - begin);
       graph.neighbours(sources[i], list);
       list.push_back(sources[i]);
       std::copy_if(list.begin(), list.end(), std::back_inserter(some), counts);
@@ -110,6 +111,46 @@ TouchedRows touched_rows(std::span<const std::vector<NodeId>> receivers, std::sp
       touched.sources.push_back(static_cast<std::uint32_t>(pairs[at]));
   }
   touched.first.push_back(touched.sources.size());
+  return touched;
+}
+
+SourceIndex::SourceIndex(std::span<const NodeId> sources) {
+  constexpr std::size_t kBitsASource = 32;
+  const std::size_t bits = std::bit_ceil(std::max<std::size_t>(64, kBitsASource * sources.size()));
+  shift_ = 32 - std::min(32U, static_cast<unsigned>(std::countr_zero(bits)));
+  some_.resize((std::size_t{1} << (32 - shift_)) / 64);
+  for (std::uint32_t i = 0; i < sources.size(); ++i) {
+    sources_.emplace_back(sources[i], i);
+    some_[bit_of(sources[i]) / 64] |= std::uint64_t{1} << bit_of(sources[i]) % 64;
+  }
+  if (!std::is_sorted(sources_.begin(), sources_.end())) parallel_sort(sources_.begin(), sources_.end(), std::less<>());
+}
+
+std::uint32_t SourceIndex::find(NodeId node) const noexcept {
+  if ((some_[bit_of(node) / 64] >> bit_of(node) % 64 & 1U) == 0) return kNone;
+  const auto it = std::lower_bound(sources_.begin(), sources_.end(), std::pair(node, std::uint32_t{0}));
+  return it != sources_.end() && it->first == node ? it->second : kNone;
+}
+
+TouchedRows touched_targets(const TargetLists& targets, const Graph& graph, const SourceIndex& sources,
+                            std::span<const NodeId> repaired, NodeRange nodes,
+                            const std::function<bool(NodeId)>& stays) {
+  TouchedRows touched;
+  std::vector<NodeId> changed;
+  const auto add = [&](NodeId node) {
+    const std::uint32_t source = sources.find(node);
+    if (source != SourceIndex::kNone) touched.sources.push_back(source);
+  };
+  touched.first.push_back(0);
+  targets.for_each(nodes, [&](NodeId node, std::span<const NodeId> list) {
+    if (!stays(node)) return;
+    for (const NodeId neighbour : graph.with_changes(node, list, changed)) add(neighbour);
+    add(node);
+    const bool receives = touched.sources.size() > touched.first.back();
+    if (!receives && !std::binary_search(repaired.begin(), repaired.end(), node)) return;
+    touched.rows.push_back(node);
+    touched.first.push_back(touched.sources.size());
+  });
   return touched;
 }
 

@@ -3,10 +3,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "engine/graph.h"
+#include "engine/target_lists.h"
 #include "storage/types.h"
 
 namespace unweave {
@@ -29,5 +32,28 @@ struct TouchedRows {
 /// The rows among `nodes` that receive something or are in `repaired` (sorted), as far as they `stay`.
 [[nodiscard]] TouchedRows touched_rows(std::span<const std::vector<NodeId>> receivers, std::span<const NodeId> repaired,
                                        NodeRange nodes, const std::function<bool(NodeId)>& stays);
+
+/// Where a node stands among the sources of a push.
+class SourceIndex {
+ public:
+  static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+
+  /// `sources`: distinct, in any order.
+  explicit SourceIndex(std::span<const NodeId> sources);
+  /// The index of `node`, or kNone.
+  [[nodiscard]] std::uint32_t find(NodeId node) const noexcept;
+
+ private:
+  [[nodiscard]] std::size_t bit_of(NodeId node) const noexcept { return (node * 0x9E3779B1U) >> shift_; }
+  unsigned shift_;
+  std::vector<std::uint64_t> some_;  ///< a bit for each source, which other nodes share: most look-ups end here
+  std::vector<std::pair<NodeId, std::uint32_t>> sources_;  ///< sorted
+};
+
+/// The same as touched_rows() of the sources' receivers, from the lists of the rows that are to receive: those of the last
+/// level. `graph` tells what has changed in them.
+[[nodiscard]] TouchedRows touched_targets(const TargetLists& targets, const Graph& graph, const SourceIndex& sources,
+                                          std::span<const NodeId> repaired, NodeRange nodes,
+                                          const std::function<bool(NodeId)>& stays);
 
 }  // namespace unweave

@@ -24,29 +24,6 @@ using Clock = std::chrono::steady_clock;
 // columns and 0.9 to 1.4 with tiles of 32; later ones, 0.8 to 1.1, did not differ.
 constexpr std::size_t kMostColumns = 32;
 
-/// Wall time in which at least one call was inside, per tile.
-class Stopwatch {
- public:
-  void cover(Clock::time_point from, Clock::time_point to) {
-    const std::scoped_lock lock(mutex_);
-    first_ = first_ ? std::min(*first_, from) : from;
-    last_ = std::max(last_, to);
-  }
-  void close() {
-    const std::scoped_lock lock(mutex_);
-    if (first_) seconds_ += std::chrono::duration<double>(last_ - *first_).count();
-    first_.reset();
-    last_ = {};
-  }
-  [[nodiscard]] double seconds() const noexcept { return seconds_; }
-
- private:
-  std::mutex mutex_;
-  std::optional<Clock::time_point> first_;
-  Clock::time_point last_{};
-  double seconds_ = 0;
-};
-
 /// Reports progress from many threads, one call at a time: a thread that would wait leaves its rows to a later call.
 class ProgressMeter {
  public:
@@ -118,31 +95,25 @@ void check_room(const std::filesystem::path& store, std::uint64_t bytes) {
 SweepResult run_sweep(const Contents& contents, const SweepJob& job, const PropagationOptions& options,
                       MemoryBudget& budget, const LevelSink& sink, const std::function<void()>& finish) {
   const Clock::time_point start = Clock::now();
-  Stopwatch filling;
-  const TileFill fill = [&](TileColumns columns, NodeRange rows, std::int32_t* out) {
-    const Clock::time_point from = Clock::now();
-    job.fill(columns, rows, out);
-    filling.cover(from, Clock::now());
-  };
   const BlockSource source = block_source(contents.graph());
   SweepResult result;
   const TilePlan plan = plan_tiles(source, options, budget);
   result.tiles = plan.tiles;
   result.tile_width = plan.width;
   std::atomic<std::uint64_t> rows_done = 0;
+  double filling = 0;  // seconds
   {
     ProgressMeter meter(job, result.tiles);
-    propagation_sweep(source, options, budget, fill, [&](int level, TileColumns columns, const SumRows& rows) {
-      if (level == 1) filling.close();
-      sink(level, columns, rows);
-      rows_done += rows.nodes.size();
-      meter.add(rows.nodes.size());
-    });
+    filling =
+        propagation_sweep(source, options, budget, job.fill, [&](int level, TileColumns columns, const SumRows& rows) {
+          sink(level, columns, rows);
+          rows_done += rows.nodes.size();
+          meter.add(rows.nodes.size());
+        });
   }
-  filling.close();
   finish();
   result.rows = rows_done / std::max<std::uint64_t>(1, result.tiles);
-  result.seconds = std::chrono::duration<double>(Clock::now() - start).count() - filling.seconds();
+  result.seconds = std::chrono::duration<double>(Clock::now() - start).count() - filling;
   return result;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
+#include <optional>
 
 #include "algorithms/cone_update.h"
 #include "algorithms/planner.h"
@@ -144,9 +145,17 @@ bool Update::recompute_pays(std::uint32_t level, const std::vector<NodeId>& sour
 
 double Update::push_seconds(std::uint32_t level, const std::vector<NodeId>& sources) const {
   const std::uint64_t arcs = arcs_of(sources);
-  const std::uint64_t receivers =
-      std::min(estimate_receivers(contents_.graph(), sources, arcs), embedding_.cone().rows(level));
+  const std::uint64_t rows = embedding_.cone().rows(level);
+  const std::uint64_t receivers = lists_to_scan(level, sources) != nullptr
+                                      ? std::min(arcs, rows)  // to know better would be to read the lists
+                                      : std::min(estimate_receivers(contents_.graph(), sources, arcs), rows);
   return predict_push(arcs, receivers, embedding_.columns(), active_threads());
+}
+
+/// The lists of the level's own rows, where going through them is the shorter way to the receivers; else null.
+const TargetLists* Update::lists_to_scan(std::uint32_t level, const std::vector<NodeId>& sources) const {
+  const TargetLists* lists = level == embedding_.levels() ? embedding_.target_lists() : nullptr;
+  return lists != nullptr && list_scan_pays(lists->arcs(), sources.size(), arcs_of(sources)) ? lists : nullptr;
 }
 
 std::uint64_t Update::arcs_of(const std::vector<NodeId>& sources) const {
@@ -277,7 +286,8 @@ void Update::update_row(std::uint32_t level, const Sources& sources, const Repai
 void Update::run_level(std::uint32_t level, Sources& sources, const Repair& repair, const Limits& limits, Sources& next,
                        UpdateReport& report) {
   const std::uint32_t columns = embedding_.columns();
-  const std::uint64_t arcs = arcs_of(sources.nodes);
+  const TargetLists* const targets = lists_to_scan(level, sources.nodes);
+  const std::uint64_t arcs = targets != nullptr ? targets->arcs() : arcs_of(sources.nodes);
   report.pushes += sources.nodes.size();
   report.arcs_visited += arcs;
   sources.deltas.resize(sources.nodes.size() * columns + kTilePadding);
@@ -285,7 +295,7 @@ void Update::run_level(std::uint32_t level, Sources& sources, const Repair& repa
   // Receivers are cut into slices where they would take too much memory, slices into one part a task.
   const std::uint64_t nodes = contents_.num_nodes();
   const std::uint64_t room = std::max<std::uint64_t>(budget_.available() / 4, std::uint64_t{1} << 20);
-  const std::uint64_t slices = 1 + arcs * kBytesPerArc / room;
+  const std::uint64_t slices = targets != nullptr ? 1 : 1 + arcs * kBytesPerArc / room;
   const std::uint64_t slice_nodes = whole_pages(nodes / slices + 1);
   const std::uint64_t num_parts =
       std::clamp<std::uint64_t>(arcs / slices / kPartArcs, 1, kPartsPerThread * active_threads());
@@ -295,16 +305,21 @@ void Update::run_level(std::uint32_t level, Sources& sources, const Repair& repa
   const auto stays = [&](NodeId node) {
     return cone.all_rows() || (cone.contains(level, node) && !holds(entered, node));
   };
+  std::optional<SourceIndex> index;
+  if (targets != nullptr) index.emplace(sources.nodes);
   std::vector<NodeId> changed;
   for (std::uint64_t from = 0; from < nodes; from += slice_nodes) {
     const NodeRange slice{static_cast<NodeId>(from), static_cast<NodeId>(std::min(nodes, from + slice_nodes))};
-    const auto lists = receivers_of(contents_.graph(), sources.nodes, slice);
+    std::vector<std::vector<NodeId>> lists;
+    if (targets == nullptr) lists = receivers_of(contents_.graph(), sources.nodes, slice);
     std::vector<Part> parts((slice.size() + part_nodes - 1) / part_nodes, Part(columns));
     parallel_ranges(0, parts.size(), 1, [&](std::size_t begin, std::size_t end) {
       for (std::size_t p = begin; p < end; ++p) {
         const auto first = static_cast<NodeId>(from + p * part_nodes);
         const auto last = static_cast<NodeId>(std::min<std::uint64_t>(slice.last, first + part_nodes));
-        TouchedRows touched = touched_rows(lists, repair.nodes(), {first, last}, stays);
+        TouchedRows touched = targets == nullptr ? touched_rows(lists, repair.nodes(), {first, last}, stays)
+                                                 : touched_targets(*targets, contents_.graph(), *index, repair.nodes(),
+                                                                   {first, last}, stays);
         LookAhead ahead(0, touched.rows.size(), [&](std::size_t i) {
           embedding_.level(level).read_ahead({touched.rows[i], touched.rows[i] + 1});
         });

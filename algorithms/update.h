@@ -70,6 +70,7 @@ class Update {
   [[nodiscard]] bool defers(std::uint32_t level) const noexcept;
   [[nodiscard]] bool recompute_pays(std::uint32_t level, const std::vector<NodeId>& sources,
                                     UpdateReport& report) const;
+  [[nodiscard]] const TargetLists* lists_to_scan(std::uint32_t level, const std::vector<NodeId>& sources) const;
   [[nodiscard]] double push_seconds(std::uint32_t level, const std::vector<NodeId>& sources) const;
   [[nodiscard]] std::uint64_t arcs_of(const std::vector<NodeId>& sources) const;  ///< self loops included
   void recompute(std::uint32_t level, UpdateReport& report);

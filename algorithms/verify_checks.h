@@ -52,6 +52,7 @@ template <class Keep>
 
 void check_files(const std::filesystem::path& store, const Manifest& manifest, VerifyReport& report);
 void check_graph(const VerifyContext& context);
+void check_target_lists(const VerifyContext& context);
 void check_splits(const VerifyContext& context);
 void check_cone(const VerifyContext& context);
 void check_sums(const VerifyContext& context);

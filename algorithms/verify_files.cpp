@@ -95,6 +95,8 @@ void check_files(const std::filesystem::path& store, const Manifest& m, VerifyRe
       if (file.size() != std::uint64_t{m.nodes} * 4 || file.parameters()[0] != level)
         file.fail(0, "not one count a node of this level");
     });
+    files.one(one.targets, [&](const FileEntry&) { TargetLists(store, one, m.nodes).verify(); });
+    files.each(one.lists, [](const FileEntry&, std::size_t) {});  // read with the targets
     files.one(one.stale, [&](const FileEntry& entry) {
       std::vector<SealedFile> holder;
       static_cast<void>(read_stale(store, entry, level, m.features, m.nodes, holder));

@@ -113,6 +113,31 @@ void check_graph(const VerifyContext& context) {
   wrong.report_to(context.report, "graph");
 }
 
+void check_target_lists(const VerifyContext& context) {
+  const TargetLists* targets = context.embedding == nullptr ? nullptr : context.embedding->target_lists();
+  if (targets == nullptr) return;
+  const Contents& contents = context.contents;
+  FalseStatements wrong;
+  constexpr std::size_t kNodesATask = kBlocksATask * kBlockNodes;
+  parallel_ranges(0, contents.num_nodes(), kNodesATask, [&](std::size_t first, std::size_t last) {
+    std::vector<NodeId> wanted;
+    auto next = static_cast<NodeId>(first);
+    const auto require_none = [&](NodeId end) {
+      for (; next < end; ++next)
+        if (contents.label(next) != kNoLabel) wrong.add(next, contents.order().text(next) + " has a label and no list");
+    };
+    targets->for_each({next, static_cast<NodeId>(last)}, [&](NodeId node, std::span<const NodeId> list) {
+      require_none(node);
+      next = node + 1;
+      contents.graph().base_neighbours(node, wanted);
+      if (!std::equal(list.begin(), list.end(), wanted.begin(), wanted.end()))
+        wrong.add(node, contents.order().text(node) + ": its list is not that of the shards");
+    });
+    require_none(static_cast<NodeId>(last));
+  });
+  wrong.report_to(context.report, "lists of the targets");
+}
+
 void check_splits(const VerifyContext& context) {
   struct Split {
     const char* name;

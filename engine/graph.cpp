@@ -66,6 +66,13 @@ void Graph::neighbours(NodeId node, std::vector<NodeId>& out) const {
   apply(deltas_.find(node)->second, base, out);
 }
 
+std::span<const NodeId> Graph::with_changes(NodeId node, std::span<const NodeId> base,
+                                            std::vector<NodeId>& buffer) const {
+  if (!is_changed(node)) return base;
+  apply(deltas_.find(node)->second, base, buffer);
+  return buffer;
+}
+
 bool Graph::has_edge(NodeId u, NodeId v) const {
   if (u == v) return false;
   if (degree(u) > degree(v)) std::swap(u, v);

@@ -44,6 +44,11 @@ class Graph {
   }
   /// The sorted neighbours of `node`, without itself, into `out` (which keeps its capacity). Throws FormatError.
   void neighbours(NodeId node, std::vector<NodeId>& out) const;
+  /// The same as the shard has it, without the changes since. Throws FormatError.
+  void base_neighbours(NodeId node, std::vector<NodeId>& out) const;
+  /// The changes applied to such a list, in `buffer` where there are any.
+  [[nodiscard]] std::span<const NodeId> with_changes(NodeId node, std::span<const NodeId> base,
+                                                     std::vector<NodeId>& buffer) const;
   [[nodiscard]] bool has_edge(NodeId u, NodeId v) const;
   /// The lists of nodes [32 block, 32 block + 32), changes applied. Throws FormatError.
   void decode(std::size_t block, BlockBuffer& buffer, DecodedBlock& out) const;
@@ -71,7 +76,6 @@ class Graph {
   [[nodiscard]] bool is_changed(NodeId node) const noexcept {
     return !changed_.empty() && ((changed_[node / 64] >> (node % 64)) & 1U) != 0;
   }
-  void base_neighbours(NodeId node, std::vector<NodeId>& out) const;
   void change_arc(NodeId from, NodeId to, bool insert);
   static void apply(const Delta& delta, std::span<const NodeId> base, std::vector<NodeId>& out);
 

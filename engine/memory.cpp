@@ -9,6 +9,7 @@
 #include <limits>
 #include <string>
 
+#include "engine/parallel.h"
 #include "storage/error.h"
 
 namespace unweave {
@@ -16,6 +17,7 @@ namespace {
 
 constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;
 constexpr std::uint64_t kSmallPage = std::uint64_t{4} << 10;
+constexpr int kCollapse = 25;  // MADV_COLLAPSE of Linux 6.1, which the headers of the C library lack
 constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 
 std::uint64_t page_of(std::uint64_t bytes) {
@@ -119,6 +121,18 @@ HugeBuffer::HugeBuffer(std::uint64_t bytes, MemoryBudget& budget, std::string_vi
   munmap(data_ + charge(bytes), page - skip);
   // A kernel without huge pages refuses, and the buffer works on small ones.
   if (page == kHugePage) madvise(data_, charge(bytes), MADV_HUGEPAGE);
+}
+
+void HugeBuffer::commit() const {
+  if (size_ < kHugePage) return;
+  constexpr std::size_t kPagesAtOnce = 16;
+  parallel_ranges(0, charge(size_) / kHugePage, kPagesAtOnce, [&](std::size_t first, std::size_t last) {
+    std::byte* const at = data_ + first * kHugePage;
+    const std::size_t bytes = (last - first) * kHugePage;
+    // Kernels that know neither refuse, and the first touch commits.
+    madvise(at, bytes, MADV_POPULATE_WRITE);
+    madvise(at, bytes, kCollapse);
+  });
 }
 
 HugeBuffer::HugeBuffer(HugeBuffer&& other) noexcept

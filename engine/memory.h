@@ -69,7 +69,7 @@ class MemoryBudget {
                                                 const std::filesystem::path& root);
 
 /// Zeroed anonymous memory charged to a budget, on 2 MiB pages where the kernel grants them: random rows of a tile
-/// of many GiB would otherwise miss the TLB at every access. Pages are committed at the first touch. Move-only.
+/// of many GiB would otherwise miss the TLB at every access. Pages are committed by commit() or the first touch. Move-only.
 class HugeBuffer {
  public:
   HugeBuffer() = default;
@@ -81,6 +81,10 @@ class HugeBuffer {
 
   /// The bytes that HugeBuffer(bytes, ...) charges.
   [[nodiscard]] static std::uint64_t charge(std::uint64_t bytes) noexcept;
+
+  /// Commits all pages now, on all threads, and moves what the kernel gave on small pages to large ones where it can free
+  /// any: first touches take what is free at the moment, which is little once the page cache is full.
+  void commit() const;
 
   [[nodiscard]] std::byte* data() const noexcept { return data_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }  ///< as asked for

@@ -12,7 +12,7 @@ namespace unweave {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr int kManifestVersion = 3;
+constexpr int kManifestVersion = 4;
 constexpr std::uint64_t kManifestLimit = std::uint64_t{64} << 20;
 
 Json to_json(const FileEntry& entry) {
@@ -92,7 +92,9 @@ Json manifest_json(const Manifest& m) {
     levels.push_back({{"partitions", to_json(level.partitions)},
                       {"run", to_json(level.run)},
                       {"counts", to_json(level.counts)},
-                      {"stale", to_json(level.stale)}});
+                      {"stale", to_json(level.stale)},
+                      {"targets", to_json(level.targets)},
+                      {"lists", to_json(level.lists)}});
   return {{"nodes", m.nodes},
           {"features", m.features},
           {"classes", m.classes},
@@ -136,7 +138,8 @@ Manifest manifest_from(const Json& json) {
   if (!json.at("propagation").is_null()) m.propagation = propagation_spec(json.at("propagation"));
   for (const Json& item : json.at("levels"))
     m.levels.push_back({entry_list(item.at("partitions")), optional_entry(item.at("run")),
-                        optional_entry(item.at("counts")), optional_entry(item.at("stale"))});
+                        optional_entry(item.at("counts")), optional_entry(item.at("stale")),
+                        optional_entry(item.at("targets")), entry_list(item.at("lists"))});
   m.sequence = json.at("sequence").get<std::uint64_t>();
   m.journal = json.at("journal").get<std::string>();
 
@@ -154,6 +157,12 @@ Manifest manifest_from(const Json& json) {
     need(m.propagation->scale_bits >= 8 && m.propagation->scale_bits <= 29, "scale_bits: outside 8 to 29");
     for (std::size_t level = 1; level < m.levels.size(); ++level)
       need(m.levels[level].partitions.size() == spans, "levels: not one partition a span");
+    for (std::size_t level = 0; level < m.levels.size(); ++level) {
+      const LevelFiles& one = m.levels[level];
+      need(one.targets.has_value() ? level > 0 && level + 1 == m.levels.size() && !m.propagation->all_rows
+                                   : one.lists.empty(),
+           "lists: not of the last level's targets");
+    }
     for (std::size_t level = 1; level + 1 < m.levels.size(); ++level)
       need(m.propagation->all_rows || m.levels[level].counts.has_value(), "levels: reference counts are missing");
   }
@@ -172,7 +181,8 @@ std::vector<FileEntry> Manifest::files() const {
   for (const auto* entry : {&order_file, &labels, &train, &valid, &test, &changes}) add(*entry);
   for (const LevelFiles& level : levels) {
     all.insert(all.end(), level.partitions.begin(), level.partitions.end());
-    for (const auto* entry : {&level.run, &level.counts, &level.stale}) add(*entry);
+    for (const auto* entry : {&level.run, &level.counts, &level.stale, &level.targets}) add(*entry);
+    all.insert(all.end(), level.lists.begin(), level.lists.end());
   }
   return all;
 }

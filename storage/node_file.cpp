@@ -21,8 +21,9 @@ std::vector<std::int32_t> read_labels(const std::filesystem::path& store, const 
   return {labels.begin(), labels.end()};
 }
 
-FileEntry write_ids(const std::filesystem::path& store, std::string_view name, std::span<const NodeId> ids) {
-  SealedWriter writer({store, "splits", std::string(name), "ids", "ids"});
+FileEntry write_ids(const std::filesystem::path& store, std::string_view name, std::span<const NodeId> ids,
+                    std::string_view folder) {
+  SealedWriter writer({store, std::string(folder), std::string(name), "ids", "ids"});
   writer.append_values(ids);
   return writer.finish({ids.size()});
 }

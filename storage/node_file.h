@@ -21,8 +21,9 @@ FileEntry write_labels(const std::filesystem::path& store, std::span<const std::
 [[nodiscard]] std::vector<std::int32_t> read_labels(const std::filesystem::path& store, const FileEntry& entry,
                                                     NodeId nodes, std::uint32_t classes);
 
-/// `name` is train, valid or test.
-FileEntry write_ids(const std::filesystem::path& store, std::string_view name, std::span<const NodeId> ids);
+/// `name` is train, valid or test, or of other sorted ids, which belong to another folder.
+FileEntry write_ids(const std::filesystem::path& store, std::string_view name, std::span<const NodeId> ids,
+                    std::string_view folder = "splits");
 /// Sorted distinct ids below `nodes`. Throws FormatError.
 [[nodiscard]] std::vector<NodeId> read_ids(const std::filesystem::path& store, const FileEntry& entry, NodeId nodes);
 

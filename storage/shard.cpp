@@ -14,6 +14,11 @@
 namespace unweave {
 namespace {
 
+SealedName name_of(const std::filesystem::path& store, NodeId first, ShardOf of) {
+  if (of == ShardOf::nodes) return {store, "graph", span_stem(first), "shard", "shard"};
+  return {store, "state", "targets-" + span_stem(first), "lists", "lists"};
+}
+
 std::vector<std::byte> pack_counts(std::span<const std::uint32_t> counts) {
   std::vector<std::byte> packed;
   for (std::size_t first = 0; first < counts.size(); first += kPackGroup) {
@@ -45,8 +50,8 @@ void encode_lists(std::span<const std::uint32_t> counts, std::span<const NodeId>
 }
 
 ShardWriter::ShardWriter(const std::filesystem::path& store, NodeRange range, NodeId graph_nodes,
-                         std::uint64_t memory_limit)
-    : store_(store), range_(range), graph_nodes_(graph_nodes), blocks_(store, memory_limit) {
+                         std::uint64_t memory_limit, ShardOf of)
+    : name_(name_of(store, range.first, of)), range_(range), graph_nodes_(graph_nodes), blocks_(store, memory_limit) {
   counts_.reserve(range.size());
 }
 
@@ -81,7 +86,7 @@ void ShardWriter::append_blocks(std::span<const std::byte> bytes, std::span<cons
 
 FileEntry ShardWriter::finish() {
   if (offsets_.size() - 1 < (counts_.size() + kBlockNodes - 1) / kBlockNodes) close_block();
-  SealedWriter writer({store_, "graph", span_stem(range_.first), "shard", "shard"});
+  SealedWriter writer(name_);
   const std::vector<std::byte> packed_counts = pack_counts(counts_);
   writer.append_values(std::span<const std::uint32_t>(offsets_));
   writer.append(packed_counts);
@@ -89,8 +94,9 @@ FileEntry ShardWriter::finish() {
   return writer.finish({range_.first, range_.size(), arcs_, graph_nodes_, packed_counts.size()});
 }
 
-Shard::Shard(const std::filesystem::path& store, const FileEntry& entry, NodeRange range, NodeId graph_nodes)
-    : file_(store, entry, "shard"), range_(range), graph_nodes_(graph_nodes) {
+Shard::Shard(const std::filesystem::path& store, const FileEntry& entry, NodeRange range, NodeId graph_nodes,
+             ShardOf of)
+    : file_(store, entry, name_of(store, range.first, of).kind), of_(of), range_(range), graph_nodes_(graph_nodes) {
   const SealedParameters& p = file_.parameters();
   if (p[0] != range.first || p[1] != range.size() || p[3] != graph_nodes)
     file_.fail(0, "the shard belongs to another range of nodes or another graph");
@@ -171,6 +177,7 @@ void Shard::verify() const {
   for (std::size_t block = 0; block < num_blocks(); ++block) {
     targets.resize(block_arcs(block) + kDecodeSlack);
     decode(block, targets.data());
+    if (of_ == ShardOf::targets) continue;
     std::size_t at = 0;
     const auto counts = block_counts(block);
     for (std::size_t i = 0; i < counts.size(); ++i) {

@@ -17,6 +17,9 @@
 
 namespace unweave {
 
+/// Whose lists a shard holds: those of a span of nodes, or of a span of the targets, which are then counted as nodes are.
+enum class ShardOf { nodes, targets };
+
 /// Consecutive whole blocks of a shard, encoded apart from it so that several threads can share the work.
 struct EncodedLists {
   std::vector<std::uint32_t> counts;       ///< neighbours of each node
@@ -33,7 +36,8 @@ void encode_lists(std::span<const std::uint32_t> counts, std::span<const NodeId>
 class ShardWriter {
  public:
   /// Holds at most `memory_limit` bytes of encoded lists in memory, the rest in a temporary file of the store.
-  ShardWriter(const std::filesystem::path& store, NodeRange range, NodeId graph_nodes, std::uint64_t memory_limit);
+  ShardWriter(const std::filesystem::path& store, NodeRange range, NodeId graph_nodes, std::uint64_t memory_limit,
+              ShardOf of = ShardOf::nodes);
   /// The sorted neighbours of the next node, without itself.
   void add(std::span<const NodeId> neighbours);
   /// The lists of the next nodes. What came before, and all but the last of such pieces, fills whole blocks.
@@ -44,7 +48,7 @@ class ShardWriter {
  private:
   void close_block();
   void append_blocks(std::span<const std::byte> bytes, std::span<const std::uint32_t> sizes);
-  std::filesystem::path store_;
+  SealedName name_;
   NodeRange range_;
   NodeId graph_nodes_;
   std::uint64_t arcs_ = 0;
@@ -60,7 +64,8 @@ class ShardWriter {
 class Shard {
  public:
   /// Throws DataError, FormatError.
-  Shard(const std::filesystem::path& store, const FileEntry& entry, NodeRange range, NodeId graph_nodes);
+  Shard(const std::filesystem::path& store, const FileEntry& entry, NodeRange range, NodeId graph_nodes,
+        ShardOf of = ShardOf::nodes);
 
   [[nodiscard]] NodeRange range() const noexcept { return range_; }
   [[nodiscard]] std::uint64_t arcs() const noexcept { return arcs_; }
@@ -87,6 +92,7 @@ class Shard {
   [[nodiscard]] std::span<const std::uint32_t> block_counts(std::size_t block) const noexcept;
   [[noreturn]] void fail(std::size_t block, const BlockError& error) const;
   SealedFile file_;
+  ShardOf of_;
   NodeRange range_;
   NodeId graph_nodes_;
   std::uint64_t arcs_ = 0;

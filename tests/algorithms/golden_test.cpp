@@ -19,8 +19,10 @@
 #include "algorithms/verify.h"
 #include "storage/feature_file.h"
 #include "storage/journal.h"
+#include "storage/node_file.h"
 #include "storage/order_file.h"
 #include "storage/run_file.h"
+#include "storage/shard.h"
 #include "storage/state_file.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
@@ -140,6 +142,13 @@ TEST_SUITE("golden") {
     const FileEntry order = write_order(store, std::vector<NodeId>{2, 0, 1});
     const FileEntry changes = write_changes(store, example_changes());
     const FileEntry run = write_run(store, 1, 2, example_run());
+    {
+      write_ids(store, "targets", std::vector<NodeId>{1, 2}, "state");
+      ShardWriter lists(store, {0, 2}, 3, 1 << 20, ShardOf::targets);  // of the path 0 - 1 - 2
+      lists.add(std::vector<NodeId>{0, 2});
+      lists.add(std::vector<NodeId>{1});
+      lists.finish();
+    }
     const FileEntry counts = write_counts(store, 1, std::vector<std::uint32_t>{2, 0, 1});
     const std::vector<std::byte> narrow{std::byte{1}, std::byte{0xFF}};
     const std::vector<std::byte> wider{std::byte{0}, std::byte{1}, std::byte{0}, std::byte{0x81}};

@@ -98,7 +98,9 @@ TEST_SUITE("unit") {
       const TrainingSet set = nearly_parallel_rows(shape.rows, shape.features, shape.classes, 31);
       const Objective objective = objective_of(set, 1e-9);
       const Matrix zero = Matrix::Zero(index_of(shape.features), index_of(shape.classes));
-      const NewtonResult done = minimise(objective, zero, {1e-5, 100, false, kMemory});
+      // As near as these conditions let the kernels of this machine come.
+      const NewtonResult done = minimise(objective, zero, {1e-5, 100, true, kMemory});
+      CHECK(done.residual <= 1e-4);
       CHECK(done.weights.norm() > 50);
       const Gradient rough = rough_gradient(objective, done.weights);
       const double away = (rough.value - done.gradient.value).norm();
