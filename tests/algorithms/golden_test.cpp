@@ -227,7 +227,7 @@ TEST_SUITE("golden") {
       }
     }
     finish();
-    CHECK(dumps == 15);
+    CHECK(dumps == 16);
   }
 }
 
