@@ -74,6 +74,14 @@ struct SealedHeader {
 [[nodiscard]] constexpr std::uint64_t sealed_table_offset(std::uint64_t payload_bytes) noexcept {
   return kSealedHeaderBytes + (payload_bytes + 7) / 8 * 8;
 }
+/// Chunks that hold a payload of so many bytes.
+[[nodiscard]] constexpr std::uint64_t sealed_chunks(std::uint64_t payload_bytes) noexcept {
+  return payload_bytes == 0 ? 0 : sealed_chunk(payload_bytes - 1) + 1;
+}
+/// Length of the whole file.
+[[nodiscard]] constexpr std::uint64_t sealed_file_bytes(std::uint64_t payload_bytes) noexcept {
+  return sealed_table_offset(payload_bytes) + sizeof(std::uint64_t) * sealed_chunks(payload_bytes);
+}
 /// Gives a complete file its final name. A file of that name has the same content and may be what a manifest counts on:
 /// it is replaced only by one that is as durable.
 void publish_sealed(const SealedName& name, const std::filesystem::path& temporary, const FileEntry& entry);
