@@ -175,6 +175,7 @@ SealedFile::SealedFile(const std::filesystem::path& store, const FileEntry& entr
   map_ = static_cast<const std::byte*>(map);
   map_bytes_ = bytes;
   table_ = map_ + sealed_table_offset(size_);
+  ask(kSealedHeaderBytes + size_, bytes);  // padding and table are read now, from end to end
   const bool padded =
       std::all_of(data() + size_, table_, [](std::byte byte) { return byte == std::byte{0}; });  // under no checksum
   const Checksum128 root = checksum128(raw(header, kRootOffset), {table_, 8 * sealed_chunks(size_)});
@@ -205,9 +206,14 @@ std::span<const std::byte> SealedFile::bytes(std::uint64_t offset, std::uint64_t
 
 void SealedFile::read_ahead(std::uint64_t offset, std::uint64_t length) const noexcept {
   if (offset >= size_ || length == 0) return;
-  const std::uint64_t first = sealed_chunk(offset) * kSealedChunkBytes;
-  const std::uint64_t last = kSealedHeaderBytes + std::min(size_, offset + length);
-  ::madvise(const_cast<std::byte*>(map_ + first), last - first, MADV_WILLNEED);
+  ask(kSealedHeaderBytes + offset, kSealedHeaderBytes + std::min(size_, offset + length));
+}
+
+void SealedFile::ask(std::uint64_t first, std::uint64_t last) const noexcept {
+  // A page of the system may be larger than a chunk, and it takes no address within one.
+  static const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const std::uint64_t begin = first / page * page;
+  ::madvise(const_cast<std::byte*>(map_ + begin), last - begin, MADV_WILLNEED);
 }
 
 void SealedFile::check(std::uint64_t offset, std::uint64_t length) const {

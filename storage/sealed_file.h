@@ -154,6 +154,8 @@ class SealedFile {
 
  private:
   void check_chunk(std::uint64_t chunk) const;
+  /// Lets the system read bytes [first, last) of the file in the background.
+  void ask(std::uint64_t first, std::uint64_t last) const noexcept;
   std::filesystem::path path_;
   const std::byte* map_ = nullptr;
   std::uint64_t map_bytes_ = 0;
