@@ -87,7 +87,8 @@ struct SealedHeader {
 void publish_sealed(const SealedName& name, const std::filesystem::path& temporary, const FileEntry& entry);
 
 /// Writes one sealed file front to back. Not for concurrent use. A writer that is destroyed before finish() removes its
-/// temporary file.
+/// temporary file. It holds the table, a 512th of the payload, which no memory budget is charged for: few files are written
+/// at a time, and large ones are those of one span.
 class SealedWriter {
  public:
   explicit SealedWriter(SealedName name);
