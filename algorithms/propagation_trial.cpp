@@ -16,7 +16,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr NodeId kPieceNodes = NodeId{1} << 15;  // as far as a sweep reads ahead
-constexpr NodeId kFillRows = 4096;
+constexpr std::uint64_t kFillRows = 4096;        // at a time, but fewer of many columns
+constexpr std::uint64_t kFillValues = std::uint64_t{1} << 18;
 constexpr std::uint64_t kTrialArcs = std::uint64_t{1} << 26;    // of a level
 constexpr std::uint64_t kTrialValues = std::uint64_t{1} << 26;  // of the features
 
@@ -39,20 +40,26 @@ std::uint64_t stride_of(NodeId nodes, double share) {
                                    std::max<std::uint64_t>(1, pieces));
 }
 
-double try_reading(const Contents& contents, const PropagationSpec& spec) {
+double try_reading(const Contents& contents, const PropagationSpec& spec, MemoryBudget& budget) {
   const NodeId nodes = contents.num_nodes();
   const std::uint32_t columns = contents.features().columns();
   const double values = static_cast<double>(nodes) * columns;
   const std::vector<NodeRange> pieces = sample(nodes, stride_of(nodes, values / kTrialValues));
   std::uint64_t read = 0;
   for (const NodeRange piece : pieces) read += piece.size();
+  const auto rows = static_cast<NodeId>(std::clamp<std::uint64_t>(kFillValues / columns, 1, kFillRows));
+  const std::uint64_t buffer = std::uint64_t{rows} * columns * (sizeof(std::int32_t) + sizeof(float));
+  const Reservation reservation = budget.reserve(active_threads() * buffer, "rows of features");
   const Clock::time_point start = Clock::now();
   const TileFill fill = level0_fill(contents, spec);
   run_items(pieces.size(), active_threads(), [&](std::size_t item, std::size_t) {
     try_columns(contents, pieces[item]);
-    std::vector<std::int32_t> densities(std::size_t{kFillRows} * columns);
-    for (NodeId first = pieces[item].first; first < pieces[item].last; first += kFillRows)
-      fill({0, columns}, {first, std::min(pieces[item].last, first + kFillRows)}, densities.data());
+    std::vector<std::int32_t> densities(std::size_t{rows} * columns);
+    for (NodeId first = pieces[item].first; first < pieces[item].last;) {
+      const NodeId last = first + std::min(rows, pieces[item].last - first);
+      fill({0, columns}, {first, last}, densities.data());
+      first = last;
+    }
   });
   return seconds_since(start) * nodes / static_cast<double>(read);
 }
@@ -62,6 +69,10 @@ template <class T>
 double try_level(const Contents& contents, const RowMask* wanted, const RowMask* below, std::uint64_t arcs,
                  const SweepTile<T>& tile, MemoryBudget& budget) {
   const NodeId nodes = contents.num_nodes();
+  const bool has_quotients = tile.quotients != nullptr;
+  const std::uint64_t num_ranks = (has_quotients ? 1U : 0U) + (below != nullptr ? 1U : 0U);
+  const Reservation reservation =
+      budget.reserve(RowMask::bytes(nodes) + num_ranks * RowRanks::bytes(nodes), "ranks of the rows");
   RowMask some(nodes);
   std::uint64_t tried = 0;
   for (const NodeRange piece : sample(nodes, stride_of(nodes, static_cast<double>(arcs) / kTrialArcs)))
@@ -71,10 +82,10 @@ double try_level(const Contents& contents, const RowMask* wanted, const RowMask*
       tried += contents.graph().degree(node);
     }
   if (tried == 0) return 0;
-  const RowRanks ranks(some);
-  std::optional<RowRanks> ranks_below;
+  std::optional<RowRanks> ranks, ranks_below;
+  if (has_quotients) ranks.emplace(some);
   if (below != nullptr) ranks_below.emplace(*below);
-  const SweepLevel level{tile, &some, ranks_below ? &*ranks_below : nullptr, &ranks};
+  const SweepLevel level{tile, &some, ranks_below ? &*ranks_below : nullptr, ranks ? &*ranks : nullptr};
   const Clock::time_point start = Clock::now();
   sweep_level(block_source(contents.graph()), level, budget, [](const SumRows&) {});
   return seconds_since(start) * static_cast<double>(arcs) / static_cast<double>(tried);
@@ -113,7 +124,7 @@ PropagationTrial try_levels(const Contents& contents, const PropagationSpec& spe
 
 PropagationTrial try_propagation(const Contents& contents, const PropagationSpec& spec, const PropagationPlan& plan,
                                  MemoryBudget& budget) {
-  const double read_seconds = try_reading(contents, spec);
+  const double read_seconds = try_reading(contents, spec, budget);
   PropagationTrial trial;
   if (spec.levels > 0)
     trial = static_cast<int>(spec.scale_bits) <= kMaxShortScaleBits

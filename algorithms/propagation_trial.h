@@ -19,7 +19,8 @@ struct PropagationTrial {
   double sweep_seconds = 0;  ///< decoding, summing and rounding; nothing is written
 };
 
-/// Does a part of the propagation of `plan`, of some seconds, and forgets what comes out. Takes the memory of the plan.
+/// Does a part of the propagation of `plan`, of some seconds, and forgets what comes out. Reserves in `budget` the plan's
+/// tiles, the buffers of a sweep and at most 5 bits a node, before that 2 MiB a thread (or two rows of features, if more).
 /// Throws ResourceError, DataError.
 [[nodiscard]] PropagationTrial try_propagation(const Contents& contents, const PropagationSpec& spec,
                                                const PropagationPlan& plan, MemoryBudget& budget);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <chrono>
 #include <memory>
 #include <mutex>
@@ -12,6 +13,7 @@
 #include "engine/level_image.h"
 #include "engine/tile_spool.h"
 #include "storage/error.h"
+#include "storage/state_file.h"
 #include "storage/store_layout.h"
 
 namespace unweave {
@@ -54,9 +56,27 @@ PropagationOptions options_of(const SweepJob& job) {
   return options;
 }
 
+/// The rows wanted at level first_level + index, or null for all.
+const RowMask* mask_of(const SweepJob& job, std::size_t index) {
+  return job.wanted.empty() ? nullptr : &job.wanted[index];
+}
+
 /// Rows kept at level first_level + index.
 std::uint64_t rows_of(const Contents& contents, const SweepJob& job, std::size_t index) {
   return job.wanted.empty() ? contents.num_nodes() : job.wanted[index].size();
+}
+
+/// Bytes of the partitions of a level whose sums all fit 32 bits.
+std::uint64_t partition_bytes(NodeId nodes, std::uint32_t columns, const RowMask* wanted) {
+  std::uint64_t bytes = 0;
+  for (std::size_t span = 0; span < num_spans(nodes); ++span) {
+    const NodeRange range = span_range(nodes, span);
+    std::uint64_t rows = wanted == nullptr ? range.size() : 0;
+    for (std::size_t block = range.first / kBlockNodes; wanted != nullptr && block * kBlockNodes < range.last; ++block)
+      rows += static_cast<std::uint64_t>(std::popcount(wanted->block_bits(block)));
+    bytes += sealed_file_bytes(StateLayout{range, columns, rows}.bytes(0));
+  }
+  return bytes;
 }
 
 /// How tiles and buffers of writes share the budget.
@@ -143,9 +163,7 @@ StatePlan plan_state(const Contents& contents, const SweepJob& job, const Memory
   std::uint64_t largest = 0, written = 0;
   for (std::size_t index = 0; index <= job.last_level - job.first_level; ++index) {
     const std::uint64_t bytes = rows_of(contents, job, index) * job.columns * sizeof(std::int32_t);
-    const std::uint64_t members = job.wanted.empty() ? 0 : contents.num_nodes() / 8;
-    const std::uint64_t sums = bytes / kSealedChunkBytes * sizeof(std::uint64_t);  // one a chunk
-    plan.state_bytes += bytes + members + sums + num_spans(contents.num_nodes()) * kSealedHeaderBytes;
+    plan.state_bytes += partition_bytes(contents.num_nodes(), job.columns, mask_of(job, index));
     largest = std::max(largest, bytes);
     written += bytes;
   }
@@ -164,15 +182,14 @@ SweepResult build_state(const std::filesystem::path& store, const Contents& cont
   const NodeId nodes = contents.num_nodes();
   PropagationOptions options = options_of(job);
   const std::size_t levels = job.last_level - job.first_level + std::size_t{1};
-  const auto mask = [&](std::size_t index) { return job.wanted.empty() ? nullptr : &job.wanted[index]; };
   SpoolShare share;
   for (std::size_t index = 0; index < levels; ++index) share.all_rows += rows_of(contents, job, index);
   const std::uint64_t bytes = share.all_rows * job.columns * sizeof(std::int32_t);
+  check_room(store, plan_state(contents, job, budget).disk_bytes);
   const MemoryShare shared = share_memory(block_source(contents.graph()), options, bytes, budget);
   const TilePlan& plan = shared.tiles;
   WriteBuffers buffers(shared.buffered, budget);
   options.most_columns = plan.width;
-  check_room(store, plan_state(contents, job, budget).disk_bytes);
   std::optional<ScatteredWriter> spool;
   if (plan.tiles > 1) spool.emplace(make_spool(store, bytes, buffers.queue()));
   // Between the tiles of a spool and the rows put together the queue is empty anyway.
@@ -181,9 +198,10 @@ SweepResult build_state(const std::filesystem::path& store, const Contents& cont
   std::vector<std::unique_ptr<TileSpool>> tiles;
   for (std::size_t index = 0; index < levels; ++index) {
     const auto level = static_cast<std::uint32_t>(job.first_level + index);
-    images.push_back(std::make_unique<LevelImage>(store, level, job.columns, nodes, mask(index), buffers.queue()));
+    images.push_back(
+        std::make_unique<LevelImage>(store, level, job.columns, nodes, mask_of(job, index), buffers.queue()));
     if (!spool) continue;
-    tiles.push_back(std::make_unique<TileSpool>(*spool, share, job.columns, plan.width, nodes, mask(index)));
+    tiles.push_back(std::make_unique<TileSpool>(*spool, share, job.columns, plan.width, nodes, mask_of(job, index)));
     share.rows_before += rows_of(contents, job, index);
   }
   const LevelSink sink = [&](int level, TileColumns columns, const SumRows& rows) {

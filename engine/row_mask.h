@@ -17,6 +17,11 @@ class RowMask {
   explicit RowMask(NodeId rows)
       : rows_(rows), blocks_((static_cast<std::size_t>(rows) + kBlockNodes - 1) / kBlockNodes, 0) {}
 
+  /// Memory for a set among so many rows.
+  [[nodiscard]] static std::uint64_t bytes(NodeId rows) noexcept {
+    return (std::uint64_t{rows} + kBlockNodes - 1) / kBlockNodes * sizeof(std::uint32_t);
+  }
+
   [[nodiscard]] NodeId rows() const noexcept { return rows_; }  ///< n
 
   void insert(NodeId row) noexcept { blocks_[row / kBlockNodes] |= std::uint32_t{1} << row % kBlockNodes; }

@@ -150,7 +150,7 @@ FileEntry StateLevel::rewrite(const std::filesystem::path& folder, const StatePa
   members.resize((std::size_t{range.size()} + 63) / 64);
   StatePartitionWriter writer(folder, level_, range, columns_, members);
   for (NodeId node = range.first; node < range.last; ++node) {
-    if ((node - range.first) % kReadNodes == 0) partition.read_ahead({node, std::min(range.last, node + kReadNodes)});
+    if ((node - range.first) % kReadNodes == 0) read_ahead({node, std::min(range.last, node + kReadNodes)});
     const StateRow at = row(node);
     if (at.narrow != nullptr)
       writer.add({at.narrow, columns_});

@@ -42,6 +42,23 @@ Lines<T> lines(std::size_t count) {
   return Lines<T>(static_cast<T*>(memory));
 }
 
+/// Lists side by side, in just the memory of the longest ones so far: it is what the budget is charged for.
+class TargetBuffer {
+ public:
+  NodeId* make_room(std::size_t targets) {
+    if (targets > room_) {
+      ids_.reset();
+      ids_ = lines<NodeId>(targets);
+      room_ = targets;
+    }
+    return ids_.get();
+  }
+
+ private:
+  Lines<NodeId> ids_;
+  std::size_t room_ = 0;
+};
+
 /// Blocks whose sums are handed over together: enough for a chunk of a file, few enough to stay in L2.
 std::size_t group_blocks(std::size_t width) {
   constexpr std::size_t kGroupBytes = std::size_t{64} << 10;
@@ -59,7 +76,7 @@ struct Worker {
 
   std::array<BlockLists, 2> lists;
   std::array<std::array<std::uint32_t, kBlockNodes>, 2> counts{};  // of wanted nodes, where not all are
-  std::array<std::vector<NodeId>, 2> targets;
+  std::array<TargetBuffer, 2> targets;
   std::vector<NodeId> nodes;
   std::size_t num_nodes = 0;
   Lines<std::int32_t> sums;
@@ -80,7 +97,6 @@ class LevelSweep {
         quotient_rows_(level.quotient_rows),
         sink_(sink),
         group_(group_blocks(tile.input.width)) {
-    assert(tile.quotients == nullptr || (wanted_ == nullptr) == (quotient_rows_ == nullptr));
     for (std::size_t i = 0; i < workers; ++i) workers_.emplace_back(group_ * kBlockNodes, tile.input.width);
     source.make_slots(2 * workers);
   }
@@ -158,21 +174,22 @@ class LevelSweep {
   /// Copies the lists of some of a block's nodes next to each other, as rows of the input tile: ids are few bytes against
   /// the rows they name.
   void compact(const DecodedBlock& decoded, std::uint32_t wanted, Worker& worker, std::size_t side) const {
-    std::vector<NodeId>& targets = worker.targets[side];
-    targets.clear();
+    BlockLists& lists = worker.lists[side];
+    NodeId* to = worker.targets[side].make_room(lists.num_targets);
+    lists.counts = worker.counts[side].data();
+    lists.targets = to;
     std::size_t kept = 0;
     const NodeId* list = decoded.targets;
     for (std::uint32_t i = 0; i < decoded.nodes; ++i) {
+      const NodeId* const end = list + decoded.counts[i];
       if ((wanted >> i & 1U) != 0) {
         worker.counts[side][kept++] = decoded.counts[i];
-        targets.insert(targets.end(), list, list + decoded.counts[i]);
+        to = input_rows_ == nullptr
+                 ? std::copy(list, end, to)
+                 : std::transform(list, end, to, [this](NodeId target) { return input_rows_->before(target); });
       }
-      list += decoded.counts[i];
+      list = end;
     }
-    if (input_rows_ != nullptr)
-      for (NodeId& target : targets) target = input_rows_->before(target);
-    worker.lists[side].counts = worker.counts[side].data();
-    worker.lists[side].targets = targets.data();
   }
 
   void gather(Worker& worker, std::size_t side, bool more) const {
@@ -227,6 +244,8 @@ void sweep_tile(const BlockSource& source, const SweepTile<T>& tile, const Sweep
   constexpr int kMost = sizeof(T) == sizeof(std::int16_t) ? kMaxShortScaleBits : kMaxScaleBits;
   if (tile.input.scale_bits < 0 || tile.input.scale_bits > kMost)
     throw UsageError("scale bits must lie in 0.." + std::to_string(kMost));
+  if (tile.quotients != nullptr && (level.wanted == nullptr) != (level.quotient_rows == nullptr))
+    throw UsageError("quotients of some rows need the ranks of these rows, and those of all rows none");
   if (source.num_nodes == 0 || tile.input.width == 0) return;
   assert(source.num_blocks == (static_cast<std::size_t>(source.num_nodes) + kBlockNodes - 1) / kBlockNodes);
   const std::uint64_t worker_bytes = sweep_worker_bytes(source, tile.input.width);

@@ -65,7 +65,7 @@ struct BlockSource {
 /// wanted rows are neither decoded nor handed over. The results do not depend on the number of threads.
 ///
 /// memory   sweep_worker_bytes a worker, reserved in `budget`: one worker a thread, or as many as the budget allows
-/// throws   UsageError (scale bits), ResourceError (budget), DataError (a degree of kMaxDegree or more), whatever decode
+/// throws   UsageError (scale bits, quotient_rows), ResourceError (budget), DataError (a degree of kMaxDegree or more), whatever decode
 ///          and sink throw; quotients are then partly written
 void sweep_level(const BlockSource& source, const SweepLevel& level, MemoryBudget& budget, const SumSink& sink);
 

@@ -13,6 +13,7 @@ namespace {
 
 /// Rows may exceed norm 1 by the rounding of the sum alone.
 constexpr double kNormSlack = 1 + 1e-9;
+constexpr std::size_t kRunValues = 64;  // non-zeros of a row, read at a time
 
 void copy_values(std::span<const float> values, float* out) noexcept {
   std::memcpy(out, values.data(), values.size_bytes());
@@ -20,6 +21,16 @@ void copy_values(std::span<const float> values, float* out) noexcept {
 
 void copy_values(std::span<const Half> values, float* out) noexcept {
   widen_halves(values, out);
+}
+
+/// The values as float32: where they lie, or widened into `room`.
+const float* as_floats(std::span<const float> values, std::span<float, kRunValues>) noexcept {
+  return values.data();
+}
+
+const float* as_floats(std::span<const Half> values, std::span<float, kRunValues> room) noexcept {
+  widen_halves(values, room.data());
+  return room.data();
 }
 
 }  // namespace
@@ -77,9 +88,12 @@ FeatureFile::FeatureFile(const std::filesystem::path& store, const FileEntry& en
 
 void FeatureFile::read(NodeRange range, std::uint32_t first_column, std::uint32_t width, float* out) const {
   const NodeRange local{range.first - range_.first, range.last - range_.first};
-  if (layout_.sparse)
-    read_sparse(local, first_column, width, out);
-  else if (layout_.type == FeatureType::f16)
+  const bool is_short = layout_.type == FeatureType::f16;
+  if (layout_.sparse && is_short)
+    read_sparse<Half>(local, first_column, width, out);
+  else if (layout_.sparse)
+    read_sparse<float>(local, first_column, width, out);
+  else if (is_short)
     read_dense<Half>(local, first_column, width, out);
   else
     read_dense<float>(local, first_column, width, out);
@@ -117,28 +131,28 @@ void FeatureFile::read_dense(NodeRange local, std::uint32_t first_column, std::u
   }
 }
 
+template <class Value>
 void FeatureFile::read_sparse(NodeRange local, std::uint32_t first_column, std::uint32_t width, float* out) const {
   std::fill(out, out + std::size_t{local.size()} * width, 0.0F);
   const std::uint64_t begin = offsets_[local.first];
   const std::uint64_t count = offsets_[local.last] - begin;
   file_.check(8 * (std::uint64_t{range_.size()} + 1) + 4 * begin, 4 * count);
-  std::vector<float> widened;
-  std::span<const float> values;
-  if (layout_.type == FeatureType::f32) {
-    values = file_.values<float>(values_at_ + sizeof(float) * begin, count);
-  } else {
-    widened.resize(count);
-    widen_halves(file_.values<Half>(values_at_ + sizeof(Half) * begin, count), widened.data());
-    values = widened;
-  }
-  for (NodeId row = local.first; row < local.last; ++row) {
-    const auto* first = column_ids_.data() + offsets_[row];
-    const auto* last = column_ids_.data() + offsets_[row + 1];
-    for (const auto* it = std::lower_bound(first, last, first_column); it != last && *it < first_column + width; ++it) {
-      // Not so only where the columns of a row are out of order.
-      if (*it < first_column) fail_column(static_cast<std::uint64_t>(it - column_ids_.data()));
-      out[std::size_t{row - local.first} * width + (*it - first_column)] =
-          values[static_cast<std::size_t>(it - column_ids_.data()) - begin];
+  const auto values = file_.values<Value>(values_at_ + sizeof(Value) * begin, count);
+  const std::uint32_t end_column = first_column + width;
+  std::array<float, kRunValues> room;
+  for (NodeId row = local.first; row < local.last; ++row, out += width) {
+    const auto* const last = column_ids_.data() + offsets_[row + 1];
+    const auto* at = std::lower_bound(column_ids_.data() + offsets_[row], last, first_column);
+    while (at != last && *at < end_column) {
+      const auto most = std::min(kRunValues, static_cast<std::size_t>(last - at));
+      const auto* const end = std::find_if(at, at + most, [&](std::uint32_t column) { return column >= end_column; });
+      const auto index = static_cast<std::uint64_t>(at - column_ids_.data());
+      const float* value = as_floats(values.subspan(index - begin, static_cast<std::size_t>(end - at)), room);
+      for (; at != end; ++at) {
+        // Not so only where the columns of a row are out of order.
+        if (*at < first_column) fail_column(static_cast<std::uint64_t>(at - column_ids_.data()));
+        out[*at - first_column] = *value++;
+      }
     }
   }
 }

@@ -68,6 +68,7 @@ class FeatureFile {
  private:
   template <class Value>
   void read_dense(NodeRange local, std::uint32_t first_column, std::uint32_t width, float* out) const;
+  template <class Value>
   void read_sparse(NodeRange local, std::uint32_t first_column, std::uint32_t width, float* out) const;
   [[noreturn]] void fail_column(std::uint64_t index) const;
 

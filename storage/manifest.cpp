@@ -149,6 +149,7 @@ Manifest manifest_from(const Json& json) {
   const std::size_t spans = num_spans(m.nodes);
   need(m.shards.size() == spans, "shards: not one file a span");
   need(m.feature_files.size() == (m.features > 0 ? spans : 0), "feature_files: not one file a span");
+  need(m.features > 0 || m.feature_layout.type == FeatureType::f32, "feature_type: f16 without features");
   need(m.propagation.has_value() ? m.levels.size() == m.propagation->levels + std::size_t{1} : m.levels.empty(),
        "levels: not one entry a level");
   if (m.propagation) {

@@ -39,10 +39,6 @@ void set_kind(char (&out)[8], std::string_view kind) {
   std::memcpy(out, kind.data(), std::min(kind.size(), sizeof out));
 }
 
-std::uint64_t chunks_of(std::uint64_t bytes) {
-  return bytes == 0 ? 0 : sealed_chunk(bytes - 1) + 1;
-}
-
 std::span<const std::byte> raw(const Header& header, std::size_t bytes) {
   return {reinterpret_cast<const std::byte*>(&header), bytes};
 }
@@ -169,7 +165,7 @@ SealedFile::SealedFile(const std::filesystem::path& store, const FileEntry& entr
   expect(header.version == kVersion, 16, "version: this program reads version 1");
   expect(header.chunk_log2 == kChunkLog2, 20, "chunk size: expected 4 KiB");
   size_ = header.payload_bytes;
-  expect(size_ <= bytes && sealed_table_offset(size_) + 8 * chunks_of(size_) == bytes, 24,
+  expect(size_ <= bytes && sealed_file_bytes(size_) == bytes, 24,
          "payload length: does not agree with the file's length");
   expect(to_hex(header.root) == entry.root, kRootOffset, "root: not the file that the manifest names");
   std::copy(std::begin(header.parameters), std::end(header.parameters), parameters_.begin());
@@ -179,14 +175,15 @@ SealedFile::SealedFile(const std::filesystem::path& store, const FileEntry& entr
   map_ = static_cast<const std::byte*>(map);
   map_bytes_ = bytes;
   table_ = map_ + sealed_table_offset(size_);
+  ask(kSealedHeaderBytes + size_, bytes);  // padding and table are read now, from end to end
   const bool padded =
       std::all_of(data() + size_, table_, [](std::byte byte) { return byte == std::byte{0}; });  // under no checksum
-  const Checksum128 root = checksum128(raw(header, kRootOffset), {table_, 8 * chunks_of(size_)});
+  const Checksum128 root = checksum128(raw(header, kRootOffset), {table_, 8 * sealed_chunks(size_)});
   if (std::memcmp(root.data(), header.root, root.size()) != 0 || !padded) {
     ::munmap(map, bytes);
     throw FormatError(path_, "byte " + std::to_string(kSealedHeaderBytes + size_), "the checksum table is damaged");
   }
-  checked_ = std::make_unique<std::atomic<std::uint64_t>[]>(chunks_of(size_) / 64 + 1);
+  checked_ = std::make_unique<std::atomic<std::uint64_t>[]>(sealed_chunks(size_) / 64 + 1);
 }
 
 SealedFile::SealedFile(SealedFile&& other) noexcept
@@ -209,9 +206,14 @@ std::span<const std::byte> SealedFile::bytes(std::uint64_t offset, std::uint64_t
 
 void SealedFile::read_ahead(std::uint64_t offset, std::uint64_t length) const noexcept {
   if (offset >= size_ || length == 0) return;
-  const std::uint64_t first = sealed_chunk(offset) * kSealedChunkBytes;
-  const std::uint64_t last = kSealedHeaderBytes + std::min(size_, offset + length);
-  ::madvise(const_cast<std::byte*>(map_ + first), last - first, MADV_WILLNEED);
+  ask(kSealedHeaderBytes + offset, kSealedHeaderBytes + std::min(size_, offset + length));
+}
+
+void SealedFile::ask(std::uint64_t first, std::uint64_t last) const noexcept {
+  // A page of the system may be larger than a chunk, and it takes no address within one.
+  static const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const std::uint64_t begin = first / page * page;
+  ::madvise(const_cast<std::byte*>(map_ + begin), last - begin, MADV_WILLNEED);
 }
 
 void SealedFile::check(std::uint64_t offset, std::uint64_t length) const {
@@ -229,7 +231,7 @@ void SealedFile::check(std::uint64_t offset, std::uint64_t length) const {
 
 void SealedFile::check_all() const {
   constexpr std::uint64_t kAskedChunks = 1024;
-  for (std::uint64_t chunk = 0; chunk < chunks_of(size_); ++chunk) {
+  for (std::uint64_t chunk = 0; chunk < sealed_chunks(size_); ++chunk) {
     if (chunk % kAskedChunks == 0) read_ahead(sealed_chunk_begin(chunk), 2 * kAskedChunks * kSealedChunkBytes);
     check_chunk(chunk);
   }

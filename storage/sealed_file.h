@@ -74,12 +74,21 @@ struct SealedHeader {
 [[nodiscard]] constexpr std::uint64_t sealed_table_offset(std::uint64_t payload_bytes) noexcept {
   return kSealedHeaderBytes + (payload_bytes + 7) / 8 * 8;
 }
+/// Chunks that hold a payload of so many bytes.
+[[nodiscard]] constexpr std::uint64_t sealed_chunks(std::uint64_t payload_bytes) noexcept {
+  return payload_bytes == 0 ? 0 : sealed_chunk(payload_bytes - 1) + 1;
+}
+/// Length of the whole file.
+[[nodiscard]] constexpr std::uint64_t sealed_file_bytes(std::uint64_t payload_bytes) noexcept {
+  return sealed_table_offset(payload_bytes) + sizeof(std::uint64_t) * sealed_chunks(payload_bytes);
+}
 /// Gives a complete file its final name. A file of that name has the same content and may be what a manifest counts on:
 /// it is replaced only by one that is as durable.
 void publish_sealed(const SealedName& name, const std::filesystem::path& temporary, const FileEntry& entry);
 
 /// Writes one sealed file front to back. Not for concurrent use. A writer that is destroyed before finish() removes its
-/// temporary file.
+/// temporary file. It holds the table, a 512th of the payload, which no memory budget is charged for: few files are written
+/// at a time, and large ones are those of one span.
 class SealedWriter {
  public:
   explicit SealedWriter(SealedName name);
@@ -146,6 +155,8 @@ class SealedFile {
 
  private:
   void check_chunk(std::uint64_t chunk) const;
+  /// Lets the system read bytes [first, last) of the file in the background.
+  void ask(std::uint64_t first, std::uint64_t last) const noexcept;
   std::filesystem::path path_;
   const std::byte* map_ = nullptr;
   std::uint64_t map_bytes_ = 0;

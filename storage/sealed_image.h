@@ -49,7 +49,7 @@ class SealedImage {
   std::mutex mutex_;  ///< guards all below
   std::map<std::uint64_t, Chunk> open_;
   std::vector<std::unique_ptr<std::byte[]>> spare_;
-  std::vector<std::uint64_t> table_;
+  std::vector<std::uint64_t> table_;  ///< until finish(); charged to no budget, see SealedWriter
 };
 
 }  // namespace unweave

@@ -12,6 +12,7 @@
 #include "algorithms/generate.h"
 #include "algorithms/live_store.h"
 #include "algorithms/verify.h"
+#include "storage/error.h"
 #include "support/input_files.h"
 #include "support/store_fixture.h"
 #include "support/temp_dir.h"
@@ -128,6 +129,18 @@ TEST_SUITE("unit") {
       REQUIRE(report.findings.size() == 1);
       CHECK(report.findings[0].text.find("not finite or above norm 1") != std::string::npos);
     }
+  }
+
+  TEST_CASE("a manifest with 16-bit features of no columns is refused") {
+    const TempDir folder;
+    TinyStore contents = testing::path_of_three();
+    contents.columns = 0;
+    contents.features.clear();
+    Manifest manifest = testing::write_store(folder / "s", contents);
+    CHECK(read_manifest(folder / "s").feature_layout.type == FeatureType::f32);
+    manifest.feature_layout.type = FeatureType::f16;
+    write_manifest(folder / "s", manifest);
+    CHECK_THROWS_AS(static_cast<void>(read_manifest(folder / "s")), FormatError);
   }
 
   TEST_CASE("generate rounds its features, and nothing else differs") {

@@ -127,6 +127,41 @@ TEST_SUITE("slow") {
     CHECK(state_files(folder / "s").empty());
   }
 
+  TEST_CASE("the least memory that a plan asks for is enough, and its bytes are those of the partitions") {
+    const testing::TempDir folder;
+    make_store(folder / "s", 1);  // one tile: nothing is put together
+    const LiveStore store(folder / "s", Access::write, testing::ample_budget());
+    SweepJob job;
+    job.columns = 1;
+    job.fill = [](TileColumns, NodeRange rows, std::int32_t* out) { std::fill_n(out, rows.size(), 1); };
+    std::uint64_t least = 0, enough = kPlenty;
+    while (enough - least > 1) {
+      const std::uint64_t bytes = (least + enough) / 2;
+      try {
+        static_cast<void>(plan_state(store.contents(), job, MemoryBudget(bytes)));
+        enough = bytes;
+      } catch (const ResourceError&) {
+        least = bytes;
+      }
+    }
+    for (const bool all_rows : {true, false}) {
+      CAPTURE(all_rows);
+      if (!all_rows) {  // none of the second span
+        job.wanted.assign(2, RowMask(store.contents().num_nodes()));
+        for (RowMask& mask : job.wanted)
+          for (NodeId node = 0; node < 65'536; node += 3) mask.insert(node);
+      }
+      MemoryBudget budget(all_rows ? enough : kPlenty);
+      const StatePlan plan = plan_state(store.contents(), job, budget);
+      const SweepResult result = build_state(folder / "s", store.contents(), job, budget);
+      std::uint64_t written = 0;
+      for (const auto& level : result.partitions)
+        for (const FileEntry& entry : level) written += entry.bytes;
+      CHECK(plan.state_bytes == written);
+      CHECK(budget.used() == 0);
+    }
+  }
+
   TEST_CASE("a propagation that fails half way leaves no file behind") {
     const testing::TempDir folder(testing::Where::disk);
     make_store(folder / "s");

@@ -7,8 +7,10 @@
 #include <atomic>
 #include <mutex>
 #include <random>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "engine/csr_graph.h"
@@ -29,6 +31,14 @@ std::vector<std::int32_t> random_tile(std::size_t elements, std::uint32_t seed) 
   return tile;
 }
 
+/// The same in 16 bits, small enough for its scale.
+std::vector<std::int16_t> shortened(const std::vector<std::int32_t>& tile) {
+  std::vector<std::int16_t> small(tile.size());
+  std::transform(tile.begin(), tile.end(), small.begin(),
+                 [](std::int32_t one) { return static_cast<std::int16_t>(one % ((1 << kMaxShortScaleBits) + 1)); });
+  return small;
+}
+
 /// Sums of all handed-over rows (others hold kAbsent), checked for shape.
 constexpr std::int64_t kAbsent = -1'000'000'000'000'000;
 
@@ -45,7 +55,13 @@ Collected sweep(const CsrGraph& graph, const std::vector<T>& t, std::size_t widt
   Collected out;
   out.sums.assign(graph.num_nodes() * width, kAbsent);
   const RowRanks ranks(wanted == nullptr ? RowMask(0) : *wanted);
-  std::vector<T> quotients((wanted == nullptr ? graph.num_nodes() : ranks.size()) * width, -5);
+  const std::size_t values = (wanted == nullptr ? graph.num_nodes() : ranks.size()) * width;
+  // On a cache line, so that the widths that can pass by the caches do; one row more, which nobody may write.
+  constexpr T kUntouched = -5'555;
+  MemoryBudget memory(kPlenty);
+  const HugeBuffer buffer((values + width) * sizeof(T), memory, "quotients");
+  const std::span<T> quotients(buffer.as<T>(), values + width);
+  std::fill(quotients.begin(), quotients.end(), kUntouched);
   const SweepLevel level{SweepTile<T>{{t.data(), width, kScaleBits}, quotients.data()}, wanted, input_rows,
                          wanted == nullptr ? nullptr : &ranks};
   MemoryBudget budget(kPlenty);
@@ -67,7 +83,8 @@ Collected sweep(const CsrGraph& graph, const std::vector<T>& t, std::size_t widt
     }
   });
   CHECK(budget.used() == 0);
-  out.quotients.assign(quotients.begin(), quotients.end());
+  CHECK(std::all_of(&quotients[values], &quotients[values] + width, [](T one) { return one == kUntouched; }));
+  out.quotients.assign(&quotients[0], &quotients[values]);
   return out;
 }
 
@@ -113,12 +130,10 @@ TEST_SUITE("unit") {
     }
   }
 
-  TEST_CASE("a tile of some rows gives the sums that a tile of all rows gives") {
+  TEST_CASE("a tile of some rows gives the sums that a tile of all rows gives, in 32 bits and in 16") {
     for (const testing::NamedGraph& sample : testing::graph_family()) {
       CAPTURE(sample.name);
       const CsrGraph graph = sample.csr();
-      constexpr std::size_t kWidth = 16;
-      const auto t = random_tile(graph.num_nodes() * kWidth, 5);
       RowMask wanted(sample.nodes), read(sample.nodes);
       for (NodeId u = 0; u < sample.nodes; u += 1 + u % 9) {
         wanted.insert(u);
@@ -126,18 +141,54 @@ TEST_SUITE("unit") {
         for (ArcIndex arc = graph.offsets()[u]; arc < graph.offsets()[u + 1]; ++arc) read.insert(graph.targets()[arc]);
       }
       const RowRanks ranks(read);
-      std::vector<std::int32_t> some;
-      for (NodeId u = 0; u < sample.nodes; ++u) {
-        CHECK(ranks.before(u) * kWidth == some.size());
-        if (read.contains(u)) some.insert(some.end(), &t[u * kWidth], &t[u * kWidth] + kWidth);
+      const auto check = [&](const auto& t, std::size_t width) {
+        std::decay_t<decltype(t)> some;
+        for (NodeId u = 0; u < sample.nodes; ++u) {
+          CHECK(ranks.before(u) * width == some.size());
+          if (read.contains(u)) some.insert(some.end(), &t[u * width], &t[u * width] + width);
+        }
+        CHECK(ranks.before(sample.nodes) == ranks.size());
+        some.resize(some.size() + kTilePadding);
+        const Collected expected = sweep(graph, t, width, &wanted);
+        const Collected got = sweep(graph, some, width, &wanted, &ranks);
+        CHECK(got.sums == expected.sums);
+        CHECK(got.quotients == expected.quotients);
+      };
+      for (const std::size_t width : {9U, 32U}) {
+        const auto t = random_tile(graph.num_nodes() * width, 5);
+        check(t, width);
+        check(shortened(t), width);
       }
-      CHECK(ranks.before(sample.nodes) == ranks.size());
-      some.resize(some.size() + kTilePadding);
-      const Collected expected = sweep(graph, t, kWidth, &wanted);
-      const Collected got = sweep(graph, some, kWidth, &wanted, &ranks);
-      CHECK(got.sums == expected.sums);
-      CHECK(got.quotients == expected.quotients);
     }
+  }
+
+  TEST_CASE("all rows of a tile whose rows are given by ranks") {
+    const testing::NamedGraph sample = testing::random_graph_with_hub(2000, 3000, 1);
+    const CsrGraph graph = sample.csr();
+    constexpr std::size_t kWidth = 16;
+    const auto t = random_tile(graph.num_nodes() * kWidth, 5);
+    RowMask all(sample.nodes);
+    for (NodeId u = 0; u < sample.nodes; ++u) all.insert(u);
+    const RowRanks ranks(all);
+    const Collected expected = sweep(graph, t, kWidth, nullptr);
+    const Collected got = sweep(graph, t, kWidth, nullptr, &ranks);
+    CHECK(got.sums == expected.sums);
+    CHECK(got.quotients == expected.quotients);
+  }
+
+  TEST_CASE("quotients need the ranks of the wanted rows where not all are wanted, and no others") {
+    const CsrGraph graph(3, {{0, 1}, {1, 2}});
+    const auto t = random_tile(3, 1);
+    std::vector<std::int32_t> quotients(3);
+    RowMask wanted(3);
+    wanted.insert(1);
+    const RowRanks ranks(wanted);
+    const SweepTile<std::int32_t> tile{{t.data(), 1, 24}, quotients.data()};
+    MemoryBudget budget(kPlenty);
+    const auto nothing = [](const SumRows&) {};
+    CHECK_THROWS_AS(sweep_level(block_source(graph), {tile, &wanted}, budget, nothing), UsageError);
+    CHECK_THROWS_AS(sweep_level(block_source(graph), {tile, nullptr, nullptr, &ranks}, budget, nothing), UsageError);
+    CHECK(quotients == std::vector<std::int32_t>(3));
   }
 
   TEST_CASE("16-bit tiles give the sums and quotients of the same numbers in 32 bits") {
@@ -147,9 +198,7 @@ TEST_SUITE("unit") {
       RowMask few(sample.nodes);
       for (NodeId u = 0; u < sample.nodes; u += 1 + u % 5) few.insert(u);
       for (const std::size_t width : {1U, 9U, 32U}) {
-        std::mt19937 random(3);
-        std::vector<std::int16_t> t(graph.num_nodes() * width + kTilePadding);
-        for (std::int16_t& one : t) one = static_cast<std::int16_t>(static_cast<int>(random() % 32'769) - 16'384);
+        const auto t = shortened(random_tile(graph.num_nodes() * width, 3));
         const std::vector<std::int32_t> same(t.begin(), t.end());
         for (const RowMask* mask : {static_cast<const RowMask*>(nullptr), static_cast<const RowMask*>(&few)}) {
           const Collected expected = sweep(graph, same, width, mask);

@@ -62,7 +62,11 @@ const SealedParameters kParameters{1, 2, 3, 4, 5, 6};
 
 TEST_SUITE("unit") {
   TEST_CASE("a sealed image is the file that a sealed writer writes, whatever the order and the threads") {
-    for (const std::size_t size : {0UL, 1UL, 100UL, 65'536UL, 65'537UL, 300'001UL, 5'000'000UL}) {
+    std::vector<std::size_t> sizes{0, 1, 100, 65'536, 65'537, 300'001, 5'000'000};
+    for (const std::size_t chunks : {1U, 2U, 17U})  // the payload ends with a chunk, a byte before and a byte after
+      for (const std::size_t more : {0U, 1U, 2U})
+        sizes.push_back(chunks * kSealedChunkBytes - kSealedHeaderBytes - 1 + more);
+    for (const std::size_t size : sizes) {
       for (const std::size_t longest : {5'000UL, 70'000UL, 400'000UL}) {
         CAPTURE(size);
         CAPTURE(longest);

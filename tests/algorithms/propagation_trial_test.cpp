@@ -1,0 +1,67 @@
+// tests/algorithms/propagation_trial_test.cpp - a trial stays within the memory that it reserves, and gives it back.
+#include "algorithms/propagation_trial.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "algorithms/live_store.h"
+#include "engine/parallel.h"
+#include "storage/error.h"
+#include "support/temp_dir.h"
+#include "support/tiny_store.h"
+
+namespace unweave {
+namespace {
+
+constexpr std::uint64_t kPlenty = std::uint64_t{1} << 30;
+
+}  // namespace
+
+TEST_SUITE("unit") {
+  TEST_CASE("a trial reserves tiles, workers, masks and ranks") {
+    constexpr NodeId kNodes = 20'000;
+    constexpr std::uint32_t kColumns = 6;
+    const testing::TempDir folder;
+    testing::write_store(folder / "s", testing::random_store(kNodes, 20'000, kColumns, 3));
+    const LiveStore store(folder / "s", Access::read, testing::ample_budget());
+    const ThreadLimit limit(1);
+    for (const bool all_rows : {true, false}) {
+      CAPTURE(all_rows);
+      const PropagationSpec spec = testing::tiny_spec(3, all_rows);
+      const PropagationPlan plan = plan_propagation(store.contents(), spec, testing::ample_budget());
+      REQUIRE(plan.state.tile_columns == kColumns);
+      MemoryBudget budget(kPlenty);
+      const PropagationTrial trial = try_propagation(store.contents(), spec, plan, budget);
+      CHECK(trial.sweep_seconds > 0);
+      const auto tile = [](std::uint64_t rows) { return HugeBuffer::charge((rows * kColumns + kTilePadding) * 4); };
+      // In the middle level of labelled rows, ranks of those read and of those left to the next.
+      CHECK(budget.peak() == tile(kNodes) + tile(plan.rows.front()) + RowMask::bytes(kNodes) +
+                                 (all_rows ? 1 : 2) * RowRanks::bytes(kNodes) +
+                                 sweep_worker_bytes(block_source(store.contents().graph()), kColumns));
+      CHECK(budget.used() == 0);
+    }
+  }
+
+  TEST_CASE("rows of many columns are read fewer at a time") {
+    for (const std::uint32_t columns : {3U, 1000U}) {
+      CAPTURE(columns);
+      const testing::TempDir folder;
+      testing::write_store(folder / "s", testing::random_store(600, 1000, columns, 3));
+      const LiveStore store(folder / "s", Access::read, testing::ample_budget());
+      const PropagationSpec spec = testing::tiny_spec(0);
+      const PropagationPlan plan = plan_propagation(store.contents(), spec, testing::ample_budget());
+      const std::uint64_t rows = columns == 3 ? 4096 : 262;  // 2^18 values
+      for (const std::size_t threads : {1U, 3U}) {
+        const ThreadLimit limit(threads);
+        const std::uint64_t needed = threads * rows * columns * 8;
+        MemoryBudget enough(needed), less(needed - 1);
+        static_cast<void>(try_propagation(store.contents(), spec, plan, enough));
+        CHECK(enough.peak() == needed);
+        CHECK_THROWS_AS(static_cast<void>(try_propagation(store.contents(), spec, plan, less)), ResourceError);
+      }
+    }
+  }
+}
+
+}  // namespace unweave
