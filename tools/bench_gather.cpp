@@ -1,7 +1,6 @@
 #include "tools/bench_gather.h"
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <mutex>
 #include <numeric>
@@ -10,6 +9,7 @@
 
 #include "algorithms/propagation_sweep.h"
 #include "algorithms/rmat.h"
+#include "engine/clock.h"
 #include "engine/csr_graph.h"
 #include "engine/gather.h"
 #include "engine/parallel.h"
@@ -17,12 +17,6 @@
 
 namespace unweave {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 CsrGraph make_graph(const GatherBenchOptions& options) {
   std::vector<Edge> edges(options.edge_factor << options.scale);

@@ -1,7 +1,6 @@
 #include "tools/bench_import.h"
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <numeric>
 #include <span>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "algorithms/rmat.h"
+#include "engine/clock.h"
 #include "engine/parallel.h"
 #include "engine/pipeline.h"
 #include "engine/store_import.h"
@@ -21,15 +21,9 @@
 namespace unweave {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr std::uint64_t kEdgesAtOnce = std::uint64_t{1} << 16;
 constexpr std::uint64_t kPieceBytes = std::uint64_t{1} << 19;  // as many edges as `import` reads at a time
 constexpr std::uint64_t kChunkBytes = std::uint64_t{1} << 16;  // as `import` spools arcs, at most
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 struct EdgePiece {
   std::uint64_t first = 0, last = 0;

@@ -1,11 +1,11 @@
 #include "tools/bench_propagate.h"
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 
 #include "algorithms/live_store.h"
 #include "algorithms/schemes.h"
+#include "engine/clock.h"
 #include "engine/contents.h"
 #include "engine/csr_graph.h"
 #include "engine/parallel.h"
@@ -62,10 +62,9 @@ PropagateBench run_bench_propagate(const std::filesystem::path& store, std::uint
     result.arcs = live.contents().graph().num_arcs();
     result.features = live.manifest().features;
     if (result.nodes == 0) throw UsageError(store.string() + ": holds no node; name another store");
-    const auto start = std::chrono::steady_clock::now();
+    const Clock::time_point start = Clock::now();
     const PropagateReport report = propagate(live, bench_spec(hops), budget, {});
-    result.seconds =
-        std::min(result.seconds, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    result.seconds = std::min(result.seconds, seconds_since(start));
     result.sweep_seconds = std::min(result.sweep_seconds, report.sweep_seconds);
     result.tiles = report.tiles;
     result.tile_width = report.tile_width;

@@ -1,7 +1,6 @@
 #include "tools/bench_stream.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <limits>
 #include <numeric>
@@ -12,6 +11,7 @@
 #include "algorithms/permutation.h"
 #include "algorithms/propagate.h"
 #include "algorithms/rmat.h"
+#include "engine/clock.h"
 #include "engine/parallel.h"
 #include "storage/error.h"
 #include "tools/bench_propagate.h"
@@ -19,15 +19,9 @@
 namespace unweave {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr std::uint64_t kCopyBytes = std::uint64_t{1} << 28;  // far more than any cache holds
 constexpr std::uint64_t kDrawUse = 21;                        // of the seed, for the draw
 constexpr std::uint64_t kFromUse = 22, kToUse = 23;           // for the places of rows
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 /// Distinct edges of the graph, drawn uniformly from those that were drawn for it.
 class EdgeDraw {

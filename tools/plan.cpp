@@ -1,5 +1,4 @@
 // tools/plan.cpp - `unweave plan`: what a propagation is going to take, beside what there is.
-#include <chrono>
 #include <filesystem>
 #include <numeric>
 #include <string>
@@ -7,6 +6,7 @@
 #include "algorithms/live_store.h"
 #include "algorithms/propagation_plan.h"
 #include "algorithms/propagation_trial.h"
+#include "engine/clock.h"
 #include "engine/level_image.h"
 #include "engine/parallel.h"
 #include "engine/tile_spool.h"
@@ -17,8 +17,6 @@
 
 namespace unweave {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 // Checksum and copy of one byte of sums on its way to a file, on one thread.
 constexpr double kPutSeconds = 1.2e-9;
@@ -35,7 +33,7 @@ double measure_disk(const std::filesystem::path& store, MemoryBudget& budget) {
   file.finish();
   buffers.queue().drain();
   file.file().sync();
-  return static_cast<double>(kTrialBytes) / std::chrono::duration<double>(Clock::now() - start).count();
+  return static_cast<double>(kTrialBytes) / seconds_since(start);
 }
 
 }  // namespace
@@ -57,7 +55,7 @@ void run_plan(CommandLine& line) {
   const PropagationSpec spec = read_propagation_spec(line, contents);
   const Clock::time_point start = Clock::now();
   const PropagationPlan plan = plan_propagation(contents, spec, budget);
-  double seconds = std::chrono::duration<double>(Clock::now() - start).count();  // a propagation begins with it too
+  double seconds = seconds_since(start);  // a propagation begins with it too
   const auto total = [](const std::vector<std::uint64_t>& counts) {
     return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
   };
