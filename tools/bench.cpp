@@ -20,8 +20,6 @@
 namespace unweave {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 std::uint64_t count_within(const CommandLine& line, const std::string& option, std::uint64_t least,
                            std::uint64_t most) {
   const std::uint64_t value = line.get<Count>(option).value;
@@ -54,29 +52,20 @@ void bench_gather(const CommandLine& line) {
   const GatherBenchOptions options = bench_options(line);
   MemoryBudget budget(line.budget_bytes());
   const GatherBench result = run_bench_gather(options, budget);
-  if (line.common().json)
-    return write_json_line(line.out(), {{"bench", "gather"},
-                                        {"nodes", result.nodes},
-                                        {"arcs", result.arcs},
-                                        {"features", options.features},
-                                        {"threads", result.threads},
-                                        {"vector_target", result.vector_target},
-                                        {"triad_bytes_per_second", result.triad_bytes_per_second},
-                                        {"limit_arc_features_per_second", result.limit_per_second},
-                                        {"sweep_arc_features_per_second", result.sweep_per_second},
-                                        {"ratio", result.ratio()},
-                                        {"short_sweep_arc_features_per_second", result.short_sweep_per_second}});
-  Table table({"gather", ""});
-  table.add_row({"nodes", count_text(result.nodes)});
-  table.add_row({"arcs", count_text(result.arcs)});
-  table.add_row({"threads", count_text(result.threads)});
-  table.add_row({"vector extension", result.vector_target});
-  table.add_row({"triad, bytes a second", number_text(result.triad_bytes_per_second)});
-  table.add_row({"limit: uncompressed gather, arc features a second", number_text(result.limit_per_second)});
-  table.add_row({"sweep in memory, arc features a second", number_text(result.sweep_per_second)});
-  table.add_row({"ratio", number_text(result.ratio())});
-  table.add_row({"the same with 16-bit densities", number_text(result.short_sweep_per_second)});
-  table.print(line.out());
+  Figures figures{{{"bench", "gather"}}, Table({"gather", ""})};
+  figures.count("nodes", "nodes", result.nodes);
+  figures.count("arcs", "arcs", result.arcs);
+  figures.count("features", "features", options.features);
+  figures.count("threads", "threads", result.threads);
+  figures.add("vector_target", "vector extension", result.vector_target, result.vector_target);
+  figures.number("triad_bytes_per_second", "triad, bytes a second", result.triad_bytes_per_second);
+  figures.number("limit_arc_features_per_second", "limit: uncompressed gather, arc features a second",
+                 result.limit_per_second);
+  figures.number("sweep_arc_features_per_second", "sweep in memory, arc features a second", result.sweep_per_second);
+  figures.number("ratio", "ratio", result.ratio());
+  figures.number("short_sweep_arc_features_per_second", "the same with 16-bit densities",
+                 result.short_sweep_per_second);
+  figures.print(line.out(), line.common().json);
 }
 
 /// What decode, propagate and stream measure where no STORE is named.
@@ -105,60 +94,39 @@ DecodeBench decode_bench(const CommandLine& line, const GatherBenchOptions& grap
   return run_bench_decode(folder.path(), options, budget);
 }
 
-Json rate_json(const BenchRate& rate) {
-  return {{"one_thread", rate.one}, {"all_threads", rate.all}};
-}
-
-Json decode_json(const DecodeBench& result) {
-  return {{"bench", "decode"},
-          {"nodes", result.nodes},
-          {"arcs", result.arcs},
-          {"blocks", result.blocks},
-          {"zstd_blocks", result.zstd_blocks},
-          {"threads", result.threads},
-          {"bits_per_arc", result.bits_per_arc.total()},
-          {"degree_bits_per_arc", result.bits_per_arc.degrees},
-          {"offset_bits_per_arc", result.bits_per_arc.offsets},
-          {"block_bits_per_arc", result.bits_per_arc.blocks},
-          {"container_bits_per_arc", result.bits_per_arc.container},
-          {"decode_arcs_per_second", rate_json(result.decode)},
-          {"memory_sum_arcs_per_second", rate_json(result.memory_sum)},
-          {"cache_sum_arcs_per_second", rate_json(result.cache_sum)},
-          {"ratio", rate_json(result.ratio_to(result.memory_sum))},
-          {"cache_ratio", rate_json(result.ratio_to(result.cache_sum))},
-          {"random_lists_per_second", rate_json(result.lists)},
-          {"random_list_mean_arcs", result.mean_list_arcs},
-          {"random_list_mean_block_bytes", result.mean_list_block_bytes},
-          {"encode_arcs_per_second", rate_json(result.encode)}};
-}
-
-void print_decode(const DecodeBench& result, std::ostream& out) {
-  Table sizes({"store", ""});
-  sizes.add_row({"nodes", count_text(result.nodes)});
-  sizes.add_row({"arcs", count_text(result.arcs)});
-  sizes.add_row({"blocks with arcs", count_text(result.blocks)});
-  sizes.add_row({"of them by zstd", count_text(result.zstd_blocks)});
-  sizes.add_row({"bits per arc", number_text(result.bits_per_arc.total())});
-  sizes.add_row({"  degrees", number_text(result.bits_per_arc.degrees)});
-  sizes.add_row({"  offsets of blocks", number_text(result.bits_per_arc.offsets)});
-  sizes.add_row({"  blocks", number_text(result.bits_per_arc.blocks)});
-  sizes.add_row({"  headers and checksums", number_text(result.bits_per_arc.container)});
-  sizes.add_row({"random list: arcs", number_text(result.mean_list_arcs)});
-  sizes.add_row({"random list: bytes of its block", number_text(result.mean_list_block_bytes)});
-  sizes.print(out);
-  out << '\n';
-  Table rates({"a second", "one thread", "threads: " + count_text(result.threads)});
-  const auto add = [&](const std::string& name, const BenchRate& rate) {
-    rates.add_row({name, number_text(rate.one), number_text(rate.all)});
+Figures figures_of(const DecodeBench& result) {
+  Figures figures{{{"bench", "decode"}}, Table({"store", ""})};
+  figures.count("nodes", "nodes", result.nodes);
+  figures.count("arcs", "arcs", result.arcs);
+  figures.count("blocks", "blocks with arcs", result.blocks);
+  figures.count("zstd_blocks", "of them by zstd", result.zstd_blocks);
+  figures.number("bits_per_arc", "bits per arc", result.bits_per_arc.total());
+  figures.number("degree_bits_per_arc", "  degrees", result.bits_per_arc.degrees);
+  figures.number("offset_bits_per_arc", "  offsets of blocks", result.bits_per_arc.offsets);
+  figures.number("block_bits_per_arc", "  blocks", result.bits_per_arc.blocks);
+  figures.number("container_bits_per_arc", "  headers and checksums", result.bits_per_arc.container);
+  figures.number("random_list_mean_arcs", "random list: arcs", result.mean_list_arcs);
+  figures.number("random_list_mean_block_bytes", "random list: bytes of its block", result.mean_list_block_bytes);
+  figures.json["threads"] = result.threads;
+  figures.table.add_row({""});
+  figures.table.add_row({"a second", "one thread", "threads: " + count_text(result.threads)});
+  const auto add = [&](const char* name, const char* label, const BenchRate& rate) {
+    figures.json[name] = {{"one_thread", rate.one}, {"all_threads", rate.all}};
+    figures.table.add_row({label, number_text(rate.one), number_text(rate.all)});
   };
-  add("arcs decoded and added up in cache", result.decode);
-  add("limit: uncompressed ids added up from memory", result.memory_sum);
-  add("the same from cache", result.cache_sum);
-  add("ratio to memory", result.ratio_to(result.memory_sum));
-  add("ratio to cache", result.ratio_to(result.cache_sum));
-  add("lists of random nodes", result.lists);
-  add("arcs encoded", result.encode);
-  rates.print(out);
+  add("decode_arcs_per_second", "arcs decoded and added up in cache", result.decode);
+  add("memory_sum_arcs_per_second", "limit: uncompressed ids added up from memory", result.memory_sum);
+  add("cache_sum_arcs_per_second", "the same from cache", result.cache_sum);
+  add("ratio", "ratio to memory", result.ratio_to(result.memory_sum));
+  add("cache_ratio", "ratio to cache", result.ratio_to(result.cache_sum));
+  add("random_lists_per_second", "lists of random nodes", result.lists);
+  add("encode_arcs_per_second", "arcs encoded", result.encode);
+  return figures;
+}
+
+template <class Result>
+void print(const CommandLine& line, const Result& result) {
+  figures_of(result).print(line.out(), line.common().json);
 }
 
 void bench_decode(const CommandLine& line) {
@@ -166,19 +134,7 @@ void bench_decode(const CommandLine& line) {
     throw UsageError("bench decode: a STORE and --directed: give one of them");
   if (line.has("directed")) refuse_graph_options(line, "decode");
   MemoryBudget budget(line.budget_bytes());
-  const DecodeBench result = decode_bench(line, bench_options(line), budget);
-  if (line.common().json)
-    write_json_line(line.out(), decode_json(result));
-  else
-    print_decode(result, line.out());
-}
-
-template <class Result>
-void print(const CommandLine& line, const Result& result) {
-  if (line.common().json)
-    write_json_line(line.out(), to_json(result));
-  else
-    to_table(result).print(line.out());
+  print(line, decode_bench(line, bench_options(line), budget));
 }
 
 std::uint32_t columns_option(const CommandLine& line) {

@@ -186,37 +186,21 @@ ImportBench run_bench_import(const std::filesystem::path& folder, const ImportBe
   return result;
 }
 
-nlohmann::ordered_json to_json(const ImportBench& result) {
-  return {{"bench", "import"},
-          {"nodes", result.nodes},
-          {"edges_read", result.edges_read},
-          {"arcs", result.arcs},
-          {"threads", result.threads},
-          {"input_bytes", result.input_bytes},
-          {"spooled_bytes", result.spooled_bytes},
-          {"shard_bytes", result.shard_bytes},
-          {"seconds", result.seconds},
-          {"arcs_per_second", result.arcs_per_second()},
-          {"limit_seconds", result.limit_seconds},
-          {"limit_arcs_per_second", result.limit_per_second()},
-          {"ratio", result.ratio()}};
-}
-
-Table to_table(const ImportBench& result) {
-  Table table({"import", ""});
-  table.add_row({"nodes", count_text(result.nodes)});
-  table.add_row({"edges read", count_text(result.edges_read)});
-  table.add_row({"arcs of the store", count_text(result.arcs)});
-  table.add_row({"threads", count_text(result.threads)});
-  table.add_row({"input", bytes_text(result.input_bytes)});
-  table.add_row({"arcs spooled and read back", bytes_text(result.spooled_bytes)});
-  table.add_row({"shards", bytes_text(result.shard_bytes)});
-  table.add_row({"import", seconds_text(result.seconds)});
-  table.add_row({"arcs a second", number_text(result.arcs_per_second())});
-  table.add_row({"limit: the same bytes only moved, through the same calls", seconds_text(result.limit_seconds)});
-  table.add_row({"arcs a second at the limit", number_text(result.limit_per_second())});
-  table.add_row({"ratio", number_text(result.ratio())});
-  return table;
+Figures figures_of(const ImportBench& result) {
+  Figures figures{{{"bench", "import"}}, Table({"import", ""})};
+  figures.count("nodes", "nodes", result.nodes);
+  figures.count("edges_read", "edges read", result.edges_read);
+  figures.count("arcs", "arcs of the store", result.arcs);
+  figures.count("threads", "threads", result.threads);
+  figures.bytes("input_bytes", "input", result.input_bytes);
+  figures.bytes("spooled_bytes", "arcs spooled and read back", result.spooled_bytes);
+  figures.bytes("shard_bytes", "shards", result.shard_bytes);
+  figures.seconds("seconds", "import", result.seconds);
+  figures.number("arcs_per_second", "arcs a second", result.arcs_per_second());
+  figures.seconds("limit_seconds", "limit: the same bytes only moved, through the same calls", result.limit_seconds);
+  figures.number("limit_arcs_per_second", "arcs a second at the limit", result.limit_per_second());
+  figures.number("ratio", "ratio", result.ratio());
+  return figures;
 }
 
 }  // namespace unweave

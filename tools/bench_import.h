@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "engine/memory.h"
 #include "engine/work_meter.h"
@@ -42,7 +41,6 @@ struct ImportBench {
 [[nodiscard]] ImportBench run_bench_import(const std::filesystem::path& folder, const ImportBenchOptions& options,
                                            MemoryBudget& budget, WorkMeter& meter);
 
-[[nodiscard]] nlohmann::ordered_json to_json(const ImportBench& result);
-[[nodiscard]] Table to_table(const ImportBench& result);
+[[nodiscard]] Figures figures_of(const ImportBench& result);
 
 }  // namespace unweave

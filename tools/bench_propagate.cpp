@@ -73,40 +73,24 @@ PropagateBench run_bench_propagate(const std::filesystem::path& store, std::uint
   return result;
 }
 
-nlohmann::ordered_json to_json(const PropagateBench& result) {
-  return {{"bench", "propagate"},
-          {"nodes", result.nodes},
-          {"arcs", result.arcs},
-          {"features", result.features},
-          {"hops", result.hops},
-          {"threads", result.threads},
-          {"tiles", result.tiles},
-          {"tile_width", result.tile_width},
-          {"seconds", result.seconds},
-          {"sweep_seconds", result.sweep_seconds},
-          {"arc_features_per_second", result.per_second()},
-          {"sweep_arc_features_per_second", result.sweep_per_second()},
-          {"limit_arc_features_per_second", result.limit_per_second},
-          {"ratio", result.ratio()},
-          {"sweep_ratio", result.sweep_ratio()}};
-}
-
-Table to_table(const PropagateBench& result) {
-  Table table({"propagate", ""});
-  table.add_row({"nodes", count_text(result.nodes)});
-  table.add_row({"arcs", count_text(result.arcs)});
-  table.add_row({"features", count_text(result.features)});
-  table.add_row({"hops", count_text(result.hops)});
-  table.add_row({"threads", count_text(result.threads)});
-  table.add_row({"column tiles", count_text(result.tiles)});
-  table.add_row({"whole propagation", seconds_text(result.seconds)});
-  table.add_row({"its sweep", seconds_text(result.sweep_seconds)});
-  table.add_row({"arc features a second", number_text(result.per_second())});
-  table.add_row({"the same of the sweep alone", number_text(result.sweep_per_second())});
-  table.add_row({"limit: uncompressed gather on this graph, tiles as wide", number_text(result.limit_per_second)});
-  table.add_row({"ratio", number_text(result.ratio())});
-  table.add_row({"ratio of the sweep alone", number_text(result.sweep_ratio())});
-  return table;
+Figures figures_of(const PropagateBench& result) {
+  Figures figures{{{"bench", "propagate"}}, Table({"propagate", ""})};
+  figures.count("nodes", "nodes", result.nodes);
+  figures.count("arcs", "arcs", result.arcs);
+  figures.count("features", "features", result.features);
+  figures.count("hops", "hops", result.hops);
+  figures.count("threads", "threads", result.threads);
+  figures.count("tiles", "column tiles", result.tiles);
+  figures.count("tile_width", "columns of a tile", result.tile_width);
+  figures.seconds("seconds", "whole propagation", result.seconds);
+  figures.seconds("sweep_seconds", "its sweep", result.sweep_seconds);
+  figures.number("arc_features_per_second", "arc features a second", result.per_second());
+  figures.number("sweep_arc_features_per_second", "the same of the sweep alone", result.sweep_per_second());
+  figures.number("limit_arc_features_per_second", "limit: uncompressed gather on this graph, tiles as wide",
+                 result.limit_per_second);
+  figures.number("ratio", "ratio", result.ratio());
+  figures.number("sweep_ratio", "ratio of the sweep alone", result.sweep_ratio());
+  return figures;
 }
 
 }  // namespace unweave

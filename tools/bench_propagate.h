@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "algorithms/propagate.h"
 #include "engine/memory.h"
@@ -54,7 +53,6 @@ void link_store(const std::filesystem::path& from, const std::filesystem::path& 
 /// What benchmarks propagate: all rows, the last level counts.
 [[nodiscard]] PropagationSpec bench_spec(std::uint32_t hops);
 
-[[nodiscard]] nlohmann::ordered_json to_json(const PropagateBench& result);
-[[nodiscard]] Table to_table(const PropagateBench& result);
+[[nodiscard]] Figures figures_of(const PropagateBench& result);
 
 }  // namespace unweave

@@ -138,52 +138,33 @@ StreamBench run_bench_stream(const std::filesystem::path& store, const StreamBen
   return result;
 }
 
-nlohmann::ordered_json to_json(const StreamBench& result) {
-  return {{"bench", "stream"},
-          {"nodes", result.nodes},
-          {"arcs", result.arcs},
-          {"features", result.features},
-          {"hops", result.hops},
-          {"threads", result.threads},
-          {"batch", result.batch},
-          {"batch_seconds", result.batch_seconds},
-          {"plans", result.plans},
-          {"deliver_seconds", result.deliver_seconds},
-          {"checkpoint_seconds", result.checkpoint_seconds},
-          {"rows_touched", result.rows_touched},
-          {"arcs_visited", result.arcs_visited},
-          {"seconds", result.seconds()},
-          {"seconds_per_batch", result.seconds_per_batch()},
-          {"arcs_per_second", result.arcs_per_second()},
-          {"limit_arc_features_per_second", result.gather_per_second},
-          {"limit_rows_per_second", result.copies_per_second},
-          {"limit_seconds", result.limit_seconds()},
-          {"limit_arcs_per_second", result.limit_per_second()},
-          {"ratio", result.ratio()}};
-}
-
-Table to_table(const StreamBench& result) {
-  Table table({"stream", ""});
-  table.add_row({"nodes", count_text(result.nodes)});
-  table.add_row({"arcs", count_text(result.arcs)});
-  table.add_row({"features", count_text(result.features)});
-  table.add_row({"hops", count_text(result.hops)});
-  table.add_row({"threads", count_text(result.threads)});
+Figures figures_of(const StreamBench& result) {
+  Figures figures{{{"bench", "stream"}}, Table({"stream", ""})};
+  figures.count("nodes", "nodes", result.nodes);
+  figures.count("arcs", "arcs", result.arcs);
+  figures.count("features", "features", result.features);
+  figures.count("hops", "hops", result.hops);
+  figures.count("threads", "threads", result.threads);
+  figures.count("batch", "edges of a batch", result.batch);
+  figures.json["batch_seconds"] = result.batch_seconds;
+  figures.json["plans"] = result.plans;
   for (std::size_t i = 0; i < result.batch_seconds.size(); ++i)
-    table.add_row({"batch " + count_text(i + 1) + " of " + count_text(result.batch) + " edges: " + result.plans[i],
-                   seconds_text(result.batch_seconds[i])});
-  table.add_row({"the last level of all of them", seconds_text(result.deliver_seconds)});
-  table.add_row({"checkpoint, not counted", seconds_text(result.checkpoint_seconds)});
-  table.add_row({"rows touched", count_text(result.rows_touched)});
-  table.add_row({"arcs visited", count_text(result.arcs_visited)});
-  table.add_row({"a batch, its share of the last level included", seconds_text(result.seconds_per_batch())});
-  table.add_row({"arcs visited a second", number_text(result.arcs_per_second())});
-  table.add_row({"uncompressed gather on this graph, arc features a second", number_text(result.gather_per_second)});
-  table.add_row({"random rows copied a second", number_text(result.copies_per_second)});
-  table.add_row({"limit: these arcs gathered and these rows copied", seconds_text(result.limit_seconds())});
-  table.add_row({"arcs a second at the limit", number_text(result.limit_per_second())});
-  table.add_row({"ratio", number_text(result.ratio())});
-  return table;
+    figures.table.add_row(
+        {"batch " + count_text(i + 1) + ": " + result.plans[i], seconds_text(result.batch_seconds[i])});
+  figures.seconds("deliver_seconds", "the last level of all of them", result.deliver_seconds);
+  figures.seconds("checkpoint_seconds", "checkpoint, not counted", result.checkpoint_seconds);
+  figures.count("rows_touched", "rows touched", result.rows_touched);
+  figures.count("arcs_visited", "arcs visited", result.arcs_visited);
+  figures.seconds("seconds", "all batches and their last level", result.seconds());
+  figures.seconds("seconds_per_batch", "a batch, its share of the last level included", result.seconds_per_batch());
+  figures.number("arcs_per_second", "arcs visited a second", result.arcs_per_second());
+  figures.number("limit_arc_features_per_second", "uncompressed gather on this graph, arc features a second",
+                 result.gather_per_second);
+  figures.number("limit_rows_per_second", "random rows copied a second", result.copies_per_second);
+  figures.seconds("limit_seconds", "limit: these arcs gathered and these rows copied", result.limit_seconds());
+  figures.number("limit_arcs_per_second", "arcs a second at the limit", result.limit_per_second());
+  figures.number("ratio", "ratio", result.ratio());
+  return figures;
 }
 
 }  // namespace unweave

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -55,7 +54,6 @@ struct StreamBench {
 [[nodiscard]] StreamBench run_bench_stream(const std::filesystem::path& store, const StreamBenchOptions& options,
                                            MemoryBudget& budget);
 
-[[nodiscard]] nlohmann::ordered_json to_json(const StreamBench& result);
-[[nodiscard]] Table to_table(const StreamBench& result);
+[[nodiscard]] Figures figures_of(const StreamBench& result);
 
 }  // namespace unweave
