@@ -167,8 +167,6 @@ void bench_propagate(const CommandLine& line) {
 void bench_stream(const CommandLine& line) {
   const GatherBenchOptions graph = bench_options(line);
   StreamBenchOptions options;
-  options.scale = graph.scale;
-  options.edge_factor = graph.edge_factor;
   options.seed = graph.seed;
   options.hops = static_cast<std::uint32_t>(graph.hops);
   options.batch = count_within(line, "batch", 1, std::uint64_t{1} << 32);
@@ -177,8 +175,9 @@ void bench_stream(const CommandLine& line) {
   const std::uint32_t columns = columns_option(line);
   MemoryBudget budget(line.budget_bytes());
   const TemporaryFolder folder;
-  make_rmat_store(line, folder.path(), graph, columns, budget);
-  print(line, run_bench_stream(folder.path(), options, budget));
+  const std::filesystem::path store = folder.path() / "made";
+  make_rmat_store(line, store, graph, columns, budget);
+  print(line, run_bench_stream(store, folder.path() / "run", options, budget));
 }
 
 struct Benchmark {
@@ -236,8 +235,10 @@ void run_bench(CommandLine& line) {
       "propagate: (arcs + nodes) x features x hops a second of a whole propagation of all rows, of STORE's last\n"
       "generation or a temporary R-MAT store, into a temporary generation, with reading of features and syncs, and of\n"
       "its sweep alone. Limit: sums over the uncompressed lists of this graph, in tiles as wide.\n"
-      "stream: batches of random removals of edges, exact, from a temporary R-MAT store: seconds a batch, from the\n"
-      "requests to durable, with its share of the last level, which is brought up to date once at the end as `stream`\n"
+      "stream: batches of removals of edges, drawn uniformly, exact, from a temporary R-MAT store: seconds a batch, "
+      "from\n"
+      "the requests to durable, with its share of the last level, which is brought up to date once at the end as "
+      "`stream`\n"
       "does; not the checkpoint after it. Arcs a second are those that the batches visited. Limit: these arcs at the\n"
       "rate of sums over uncompressed lists, and the rows that were touched at the rate of copying rows from random\n"
       "places of memory to others.",
@@ -256,7 +257,7 @@ void run_bench(CommandLine& line) {
   add("batch", po::value<Count>()->value_name("K")->default_value({1000}), "removals a batch, for stream");
   add("batches", po::value<Count>()->value_name("B")->default_value({3}), "batches, for stream");
   add("repeats", po::value<Count>()->value_name("R")->default_value({3}),
-      "runs, the best of the work and the best of the limit count; a stream runs once");
+      "runs of the work and of the limit in turns; the best of each counts");
   if (!line.parse()) return;
   const std::string& name = line.positional(0);
   for (const Benchmark& benchmark : all_benchmarks()) {

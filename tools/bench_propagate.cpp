@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "algorithms/live_store.h"
+#include "algorithms/propagation_plan.h"
 #include "algorithms/schemes.h"
 #include "engine/clock.h"
 #include "engine/contents.h"
@@ -15,17 +16,19 @@
 
 namespace unweave {
 
-double store_gather_limit(const std::filesystem::path& store, std::size_t columns, int repeats, MemoryBudget& budget) {
+double store_gather_limit(const std::filesystem::path& store, std::size_t columns, MemoryBudget& budget) {
   const Manifest manifest = read_manifest(store);
   const Reservation degrees = budget.reserve(sizeof(std::uint32_t) * std::uint64_t{manifest.nodes}, "degrees");
   const Reservation lists =
       budget.reserve(CsrGraph::bytes(manifest.nodes, 2 * manifest.edges), "uncompressed lists of the benchmark");
   const Contents contents(store, manifest);
-  return gather_limit(CsrGraph(contents.graph()), columns, repeats, budget);
+  return gather_limit(CsrGraph(contents.graph()), columns, budget);
 }
 
 void link_store(const std::filesystem::path& from, const std::filesystem::path& store, MemoryBudget& budget) {
   Manifest manifest = read_manifest(from);
+  if (manifest.nodes == 0 || manifest.features == 0)
+    throw DataError(from.string() + ": has no nodes or no features to propagate; name another store");
   {
     const Reservation degrees = budget.reserve(sizeof(std::uint32_t) * std::uint64_t{manifest.nodes}, "degrees");
     const Contents whole(from, manifest);  // what is damaged is named where it lies, not by its link
@@ -56,20 +59,23 @@ PropagateBench run_bench_propagate(const std::filesystem::path& store, std::uint
   result.hops = hops;
   result.threads = active_threads();
   result.seconds = result.sweep_seconds = std::numeric_limits<double>::max();
-  for (int run = 0; run < repeats; ++run) {
-    LiveStore live(store, Access::write, budget);
+  const PropagationSpec spec = bench_spec(hops);
+  {
+    const LiveStore live(store, Access::read, budget);
     result.nodes = live.manifest().nodes;
     result.arcs = live.contents().graph().num_arcs();
     result.features = live.manifest().features;
-    if (result.nodes == 0) throw UsageError(store.string() + ": holds no node; name another store");
+    result.tile_width = plan_propagation(live.contents(), spec, budget).state.tile_columns;
+  }
+  for (int run = 0; run < repeats; ++run) {
+    result.limit_per_second = std::max(result.limit_per_second, store_gather_limit(store, result.tile_width, budget));
+    LiveStore live(store, Access::write, budget);
     const Clock::time_point start = Clock::now();
-    const PropagateReport report = propagate(live, bench_spec(hops), budget, {});
+    const PropagateReport report = propagate(live, spec, budget, {});
     result.seconds = std::min(result.seconds, seconds_since(start));
     result.sweep_seconds = std::min(result.sweep_seconds, report.sweep_seconds);
     result.tiles = report.tiles;
-    result.tile_width = report.tile_width;
   }
-  result.limit_per_second = store_gather_limit(store, result.tile_width, repeats, budget);
   return result;
 }
 
