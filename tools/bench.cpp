@@ -157,10 +157,12 @@ void bench_propagate(const CommandLine& line) {
   const std::uint32_t columns = columns_option(line);
   MemoryBudget budget(line.budget_bytes());
   const TemporaryFolder folder;
-  if (line.has_positional(1))
-    link_store(line.positional(1), folder.path(), budget);
-  else
+  if (!line.has_positional(1))
     make_rmat_store(line, folder.path(), graph, columns, budget);
+  else if (line.given("seed"))
+    throw UsageError("bench propagate: --seed is for the graph made where no other is named");
+  else
+    link_store(line.positional(1), folder.path(), budget);
   print(line, run_bench_propagate(folder.path(), static_cast<std::uint32_t>(graph.hops), graph.repeats, budget));
 }
 
@@ -220,9 +222,10 @@ void refuse_foreign_options(const CommandLine& line, const Benchmark& benchmark)
 
 void run_bench(CommandLine& line) {
   line.describe(
-      "Measures one part of the engine beside the machine's limit in the same run. Graphs and stores that it makes "
-      "lie\n"
-      "in TMPDIR (/tmp) and are removed again; a STORE that is named is only read.\n"
+      "Measures one part of the engine beside the machine's limit in the same run. What it makes lies in a folder\n"
+      "unweave-bench-* of TMPDIR (/tmp), which it removes at the end; killed, it leaves it behind: remove it by hand. "
+      "A\n"
+      "STORE that is named is only read.\n"
       "gather: a sweep in memory over an R-MAT graph, against sums over uncompressed lists.\n"
       "decode: the graph's shards, as STORE's last generation or a temporary R-MAT store has them: bits an arc, rates\n"
       "of decoding blocks and single lists and of encoding, against adding up uncompressed ids; with --directed,\n"

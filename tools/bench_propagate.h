@@ -12,7 +12,7 @@
 
 namespace unweave {
 
-/// Rates count (arcs + nodes) x features x hops a second.
+/// Rates count (arcs + nodes) x features x hops a second; times and the limit are those of their best run.
 struct PropagateBench {
   NodeId nodes = 0;
   ArcIndex arcs = 0;
@@ -21,8 +21,8 @@ struct PropagateBench {
   std::size_t threads = 0;
   std::uint64_t tiles = 0;
   std::size_t tile_width = 0;
-  double seconds = 0;        ///< of the best run, from the first look at the features to the durable store
-  double sweep_seconds = 0;  ///< of the best run, without the first reading of the features and the last sync
+  double seconds = 0;        ///< from the first look at the features to the durable store
+  double sweep_seconds = 0;  ///< without the first reading of the features and the last sync
   double limit_per_second = 0;
 
   [[nodiscard]] double work() const {

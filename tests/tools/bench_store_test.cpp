@@ -169,6 +169,9 @@ TEST_SUITE("unit") {
     check_ratio(json, "sweep_arc_features_per_second", "limit_arc_features_per_second", "sweep_ratio");
 
     CHECK(run({"bench", "propagate", (folder / "none").string()}).code == 2);
+    const auto seeded = run({"bench", "propagate", store, "--seed", "3"});
+    CHECK(seeded.code == 1);
+    CHECK(seeded.error.find("--seed") != std::string::npos);
     testing::TinyStore bare;
     bare.nodes = 3;
     testing::write_store(folder / "bare", bare);
