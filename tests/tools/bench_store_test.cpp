@@ -92,6 +92,7 @@ TEST_SUITE("unit") {
       CHECK((bench.spooled_bytes > 0) == little);
       CHECK(bench.spooled_bytes <= 16 * bench.edges_read);
       CHECK(bench.shard_bytes > bench.arcs / 8);
+      CHECK(bench.moved_bytes == bench.input_bytes + 2 * bench.spooled_bytes + bench.shard_bytes);
       CHECK(bench.seconds > 0);
       CHECK(bench.limit_seconds > 0);
       CHECK(bench.ratio() == doctest::Approx(bench.arcs_per_second() / bench.limit_per_second()));
