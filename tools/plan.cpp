@@ -42,7 +42,7 @@ void run_plan(CommandLine& line) {
   line.describe(
       "Foresees a propagation: rows, memory, disk and seconds, beside what this machine has. For the seconds it sums a "
       "sample of the rows in tiles of the true size and writes 128 MiB to a nameless file; it changes nothing.\n"
-      "limit: what the sweep reaches when nothing is written.",
+      "sweep_arc_features_per_second of --json: what the sweep is expected to reach when nothing is written.",
       {"STORE"}, "unweave plan demo/debian.store --hops 2 --rows all");
   add_propagation_options(line);
   if (!line.parse()) return;
@@ -72,7 +72,7 @@ void run_plan(CommandLine& line) {
   json["disk_bytes"] = plan.state.disk_bytes;
   json["disk_free_bytes"] = free_disk;
   json["fits"] = plan.state.disk_bytes <= free_disk;
-  json["limit_arc_features_per_second"] = nullptr;
+  json["sweep_arc_features_per_second"] = nullptr;
   json["disk_bytes_per_second"] = nullptr;
   json["seconds_predicted"] = nullptr;
   if (json["fits"].get<bool>() && !plan.rows.empty()) {
@@ -84,7 +84,7 @@ void run_plan(CommandLine& line) {
     const double sum = trial.sweep_seconds + static_cast<double>(plan.state.state_bytes) * kPutSeconds / threads;
     seconds += trial.read_seconds + std::max(sum, write) + (plan.state.tiles > 1 ? 2 * write : 0);
     if (trial.sweep_seconds > 0)
-      json["limit_arc_features_per_second"] = static_cast<double>(total(plan.arcs)) * columns / trial.sweep_seconds;
+      json["sweep_arc_features_per_second"] = static_cast<double>(total(plan.arcs)) * columns / trial.sweep_seconds;
     json["disk_bytes_per_second"] = disk;
     json["seconds_predicted"] = seconds;
   }

@@ -201,6 +201,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("run_bench_propagate measures the limit first, in tiles as wide as those of the propagation") {
+    const ThreadLimit limit(2);
     const TempDir folder;
     WorkMeter nobody;
     GenerateOptions rmat;
