@@ -20,8 +20,6 @@
 namespace unweave {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 std::uint64_t count_within(const CommandLine& line, const std::string& option, std::uint64_t least,
                            std::uint64_t most) {
   const std::uint64_t value = line.get<Count>(option).value;
@@ -54,29 +52,20 @@ void bench_gather(const CommandLine& line) {
   const GatherBenchOptions options = bench_options(line);
   MemoryBudget budget(line.budget_bytes());
   const GatherBench result = run_bench_gather(options, budget);
-  if (line.common().json)
-    return write_json_line(line.out(), {{"bench", "gather"},
-                                        {"nodes", result.nodes},
-                                        {"arcs", result.arcs},
-                                        {"features", options.features},
-                                        {"threads", result.threads},
-                                        {"vector_target", result.vector_target},
-                                        {"triad_bytes_per_second", result.triad_bytes_per_second},
-                                        {"limit_arc_features_per_second", result.limit_per_second},
-                                        {"sweep_arc_features_per_second", result.sweep_per_second},
-                                        {"ratio", result.ratio()},
-                                        {"short_sweep_arc_features_per_second", result.short_sweep_per_second}});
-  Table table({"gather", ""});
-  table.add_row({"nodes", count_text(result.nodes)});
-  table.add_row({"arcs", count_text(result.arcs)});
-  table.add_row({"threads", count_text(result.threads)});
-  table.add_row({"vector extension", result.vector_target});
-  table.add_row({"triad, bytes a second", number_text(result.triad_bytes_per_second)});
-  table.add_row({"limit: uncompressed gather, arc features a second", number_text(result.limit_per_second)});
-  table.add_row({"sweep in memory, arc features a second", number_text(result.sweep_per_second)});
-  table.add_row({"ratio", number_text(result.ratio())});
-  table.add_row({"the same with 16-bit densities", number_text(result.short_sweep_per_second)});
-  table.print(line.out());
+  Figures figures{{{"bench", "gather"}}, Table({"gather", ""})};
+  figures.count("nodes", "nodes", result.nodes);
+  figures.count("arcs", "arcs", result.arcs);
+  figures.count("features", "features", options.features);
+  figures.count("threads", "threads", result.threads);
+  figures.add("vector_target", "vector extension", result.vector_target, result.vector_target);
+  figures.number("triad_bytes_per_second", "triad, bytes a second", result.triad_bytes_per_second);
+  figures.number("limit_arc_features_per_second", "limit: uncompressed gather, arc features a second",
+                 result.limit_per_second);
+  figures.number("sweep_arc_features_per_second", "sweep in memory, arc features a second", result.sweep_per_second);
+  figures.number("ratio", "ratio", result.ratio());
+  figures.number("short_sweep_arc_features_per_second", "the same with 16-bit densities",
+                 result.short_sweep_per_second);
+  figures.print(line.out(), line.common().json);
 }
 
 /// What decode, propagate and stream measure where no STORE is named.
@@ -105,60 +94,39 @@ DecodeBench decode_bench(const CommandLine& line, const GatherBenchOptions& grap
   return run_bench_decode(folder.path(), options, budget);
 }
 
-Json rate_json(const BenchRate& rate) {
-  return {{"one_thread", rate.one}, {"all_threads", rate.all}};
-}
-
-Json decode_json(const DecodeBench& result) {
-  return {{"bench", "decode"},
-          {"nodes", result.nodes},
-          {"arcs", result.arcs},
-          {"blocks", result.blocks},
-          {"zstd_blocks", result.zstd_blocks},
-          {"threads", result.threads},
-          {"bits_per_arc", result.bits_per_arc.total()},
-          {"degree_bits_per_arc", result.bits_per_arc.degrees},
-          {"offset_bits_per_arc", result.bits_per_arc.offsets},
-          {"block_bits_per_arc", result.bits_per_arc.blocks},
-          {"container_bits_per_arc", result.bits_per_arc.container},
-          {"decode_arcs_per_second", rate_json(result.decode)},
-          {"memory_sum_arcs_per_second", rate_json(result.memory_sum)},
-          {"cache_sum_arcs_per_second", rate_json(result.cache_sum)},
-          {"ratio", rate_json(result.ratio_to(result.memory_sum))},
-          {"cache_ratio", rate_json(result.ratio_to(result.cache_sum))},
-          {"random_lists_per_second", rate_json(result.lists)},
-          {"random_list_mean_arcs", result.mean_list_arcs},
-          {"random_list_mean_block_bytes", result.mean_list_block_bytes},
-          {"encode_arcs_per_second", rate_json(result.encode)}};
-}
-
-void print_decode(const DecodeBench& result, std::ostream& out) {
-  Table sizes({"store", ""});
-  sizes.add_row({"nodes", count_text(result.nodes)});
-  sizes.add_row({"arcs", count_text(result.arcs)});
-  sizes.add_row({"blocks with arcs", count_text(result.blocks)});
-  sizes.add_row({"of them by zstd", count_text(result.zstd_blocks)});
-  sizes.add_row({"bits per arc", number_text(result.bits_per_arc.total())});
-  sizes.add_row({"  degrees", number_text(result.bits_per_arc.degrees)});
-  sizes.add_row({"  offsets of blocks", number_text(result.bits_per_arc.offsets)});
-  sizes.add_row({"  blocks", number_text(result.bits_per_arc.blocks)});
-  sizes.add_row({"  headers and checksums", number_text(result.bits_per_arc.container)});
-  sizes.add_row({"random list: arcs", number_text(result.mean_list_arcs)});
-  sizes.add_row({"random list: bytes of its block", number_text(result.mean_list_block_bytes)});
-  sizes.print(out);
-  out << '\n';
-  Table rates({"a second", "one thread", "threads: " + count_text(result.threads)});
-  const auto add = [&](const std::string& name, const BenchRate& rate) {
-    rates.add_row({name, number_text(rate.one), number_text(rate.all)});
+Figures figures_of(const DecodeBench& result) {
+  Figures figures{{{"bench", "decode"}}, Table({"store", ""})};
+  figures.count("nodes", "nodes", result.nodes);
+  figures.count("arcs", "arcs", result.arcs);
+  figures.count("blocks", "blocks with arcs", result.blocks);
+  figures.count("zstd_blocks", "of them by zstd", result.zstd_blocks);
+  figures.number("bits_per_arc", "bits per arc", result.bits_per_arc.total());
+  figures.number("degree_bits_per_arc", "  degrees", result.bits_per_arc.degrees);
+  figures.number("offset_bits_per_arc", "  offsets of blocks", result.bits_per_arc.offsets);
+  figures.number("block_bits_per_arc", "  blocks", result.bits_per_arc.blocks);
+  figures.number("container_bits_per_arc", "  headers and checksums", result.bits_per_arc.container);
+  figures.number("random_list_mean_arcs", "random list: arcs", result.mean_list_arcs);
+  figures.number("random_list_mean_block_bytes", "random list: bytes of its block", result.mean_list_block_bytes);
+  figures.json["threads"] = result.threads;
+  figures.table.add_row({""});
+  figures.table.add_row({"a second", "one thread", "threads: " + count_text(result.threads)});
+  const auto add = [&](const char* name, const char* label, const BenchRate& rate) {
+    figures.json[name] = {{"one_thread", rate.one}, {"all_threads", rate.all}};
+    figures.table.add_row({label, number_text(rate.one), number_text(rate.all)});
   };
-  add("arcs decoded and added up in cache", result.decode);
-  add("limit: uncompressed ids added up from memory", result.memory_sum);
-  add("the same from cache", result.cache_sum);
-  add("ratio to memory", result.ratio_to(result.memory_sum));
-  add("ratio to cache", result.ratio_to(result.cache_sum));
-  add("lists of random nodes", result.lists);
-  add("arcs encoded", result.encode);
-  rates.print(out);
+  add("decode_arcs_per_second", "arcs decoded and added up in cache", result.decode);
+  add("memory_sum_arcs_per_second", "limit: uncompressed ids added up from memory", result.memory_sum);
+  add("cache_sum_arcs_per_second", "the same from cache", result.cache_sum);
+  add("ratio", "ratio to memory", result.ratio_to(result.memory_sum));
+  add("cache_ratio", "ratio to cache", result.ratio_to(result.cache_sum));
+  add("random_lists_per_second", "lists of random nodes", result.lists);
+  add("encode_arcs_per_second", "arcs encoded", result.encode);
+  return figures;
+}
+
+template <class Result>
+void print(const CommandLine& line, const Result& result) {
+  figures_of(result).print(line.out(), line.common().json);
 }
 
 void bench_decode(const CommandLine& line) {
@@ -166,19 +134,7 @@ void bench_decode(const CommandLine& line) {
     throw UsageError("bench decode: a STORE and --directed: give one of them");
   if (line.has("directed")) refuse_graph_options(line, "decode");
   MemoryBudget budget(line.budget_bytes());
-  const DecodeBench result = decode_bench(line, bench_options(line), budget);
-  if (line.common().json)
-    write_json_line(line.out(), decode_json(result));
-  else
-    print_decode(result, line.out());
-}
-
-template <class Result>
-void print(const CommandLine& line, const Result& result) {
-  if (line.common().json)
-    write_json_line(line.out(), to_json(result));
-  else
-    to_table(result).print(line.out());
+  print(line, decode_bench(line, bench_options(line), budget));
 }
 
 std::uint32_t columns_option(const CommandLine& line) {
@@ -201,18 +157,18 @@ void bench_propagate(const CommandLine& line) {
   const std::uint32_t columns = columns_option(line);
   MemoryBudget budget(line.budget_bytes());
   const TemporaryFolder folder;
-  if (line.has_positional(1))
-    link_store(line.positional(1), folder.path(), budget);
-  else
+  if (!line.has_positional(1))
     make_rmat_store(line, folder.path(), graph, columns, budget);
+  else if (line.given("seed"))
+    throw UsageError("bench propagate: --seed is for the graph made where no other is named");
+  else
+    link_store(line.positional(1), folder.path(), budget);
   print(line, run_bench_propagate(folder.path(), static_cast<std::uint32_t>(graph.hops), graph.repeats, budget));
 }
 
 void bench_stream(const CommandLine& line) {
   const GatherBenchOptions graph = bench_options(line);
   StreamBenchOptions options;
-  options.scale = graph.scale;
-  options.edge_factor = graph.edge_factor;
   options.seed = graph.seed;
   options.hops = static_cast<std::uint32_t>(graph.hops);
   options.batch = count_within(line, "batch", 1, std::uint64_t{1} << 32);
@@ -221,8 +177,9 @@ void bench_stream(const CommandLine& line) {
   const std::uint32_t columns = columns_option(line);
   MemoryBudget budget(line.budget_bytes());
   const TemporaryFolder folder;
-  make_rmat_store(line, folder.path(), graph, columns, budget);
-  print(line, run_bench_stream(folder.path(), options, budget));
+  const std::filesystem::path store = folder.path() / "made";
+  make_rmat_store(line, store, graph, columns, budget);
+  print(line, run_bench_stream(store, folder.path() / "run", options, budget));
 }
 
 struct Benchmark {
@@ -265,26 +222,24 @@ void refuse_foreign_options(const CommandLine& line, const Benchmark& benchmark)
 
 void run_bench(CommandLine& line) {
   line.describe(
-      "Measures one part of the engine beside the machine's limit in the same run. Graphs and stores that it makes "
-      "lie\n"
-      "in TMPDIR (/tmp) and are removed again; a STORE that is named is only read.\n"
+      "Measures one part of the engine beside the machine's limit in the same run. What it makes lies in a folder\n"
+      "unweave-bench-* of TMPDIR (/tmp), which is removed at the end; where it is killed the folder stays and is\n"
+      "yours to remove. A STORE that is named is only read.\n"
       "gather: a sweep in memory over an R-MAT graph, against sums over uncompressed lists.\n"
       "decode: the graph's shards, as STORE's last generation or a temporary R-MAT store has them: bits an arc, rates\n"
       "of decoding blocks and single lists and of encoding, against adding up uncompressed ids; with --directed,\n"
       "those of a file's arcs, which are not made undirected.\n"
-      "import: arcs a second from a .npy file of R-MAT edges to a durable store. Limit: the bytes that it moved, "
-      "input\n"
-      "once, spooled arcs out and back once, shards, moved by the same calls and threads and not looked at. With "
-      "little\n"
-      "--memory arcs are spooled. What the system has in its cache it has for both.\n"
+      "import: arcs a second from a .npy file of R-MAT edges to a durable store. Limit: the bytes that it moved,\n"
+      "input once, spooled arcs out and back once, shards, moved by the same calls and threads and not looked at.\n"
+      "With little --memory arcs are spooled. What the system has in its cache it has for both.\n"
       "propagate: (arcs + nodes) x features x hops a second of a whole propagation of all rows, of STORE's last\n"
       "generation or a temporary R-MAT store, into a temporary generation, with reading of features and syncs, and of\n"
       "its sweep alone. Limit: sums over the uncompressed lists of this graph, in tiles as wide.\n"
-      "stream: batches of random removals of edges, exact, from a temporary R-MAT store: seconds a batch, from the\n"
-      "requests to durable, with its share of the last level, which is brought up to date once at the end as `stream`\n"
-      "does; not the checkpoint after it. Arcs a second are those that the batches visited. Limit: these arcs at the\n"
-      "rate of sums over uncompressed lists, and the rows that were touched at the rate of copying rows from random\n"
-      "places of memory to others.",
+      "stream: batches of removals of edges, drawn uniformly, exact, from a temporary R-MAT store: seconds a batch,\n"
+      "from the requests to durable, with its share of the last level, which is brought up to date once at the end as\n"
+      "`stream` does; not the checkpoint after it. Arcs a second are those that the batches visited. Limit: these\n"
+      "arcs at the rate of sums over uncompressed lists, and the rows that were touched at the rate of copying rows\n"
+      "from random places of memory to others.",
       {"NAME", "[STORE]"},
       "unweave bench decode --scale 18\n"
       "  unweave bench import --scale 20 --memory 256M\n"
@@ -300,7 +255,7 @@ void run_bench(CommandLine& line) {
   add("batch", po::value<Count>()->value_name("K")->default_value({1000}), "removals a batch, for stream");
   add("batches", po::value<Count>()->value_name("B")->default_value({3}), "batches, for stream");
   add("repeats", po::value<Count>()->value_name("R")->default_value({3}),
-      "runs, the best of the work and the best of the limit count; a stream runs once");
+      "runs of the work and of the limit in turns; the best of each counts");
   if (!line.parse()) return;
   const std::string& name = line.positional(0);
   for (const Benchmark& benchmark : all_benchmarks()) {

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <functional>
 #include <span>
 #include <vector>
 
 #include "algorithms/counter_random.h"
+#include "engine/clock.h"
 #include "engine/parallel.h"
 #include "storage/error.h"
 #include "storage/manifest.h"
@@ -54,15 +54,14 @@ struct Task {
 };
 
 double run_rate(Task& task, std::uint64_t rounds) {
-  const auto start = std::chrono::steady_clock::now();
+  const Clock::time_point start = Clock::now();
   for (std::uint64_t round = 0; round < rounds; ++round) {
     std::atomic<std::uint32_t> total = 0;
     parallel_ranges(0, task.items, task.grain,
                     [&](std::size_t first, std::size_t last) { total += task.body(first, last); });
     task.sum = total;
   }
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  return task.work * static_cast<double>(rounds) / seconds.count();
+  return task.work * static_cast<double>(rounds) / seconds_since(start);
 }
 
 /// Runs all tasks in turn, again and again, so that a busy moment of the machine does not hit one of them alone.

@@ -1,7 +1,6 @@
 #include "tools/bench_gather.h"
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <mutex>
 #include <numeric>
@@ -10,6 +9,7 @@
 
 #include "algorithms/propagation_sweep.h"
 #include "algorithms/rmat.h"
+#include "engine/clock.h"
 #include "engine/csr_graph.h"
 #include "engine/gather.h"
 #include "engine/parallel.h"
@@ -17,12 +17,6 @@
 
 namespace unweave {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 CsrGraph make_graph(const GatherBenchOptions& options) {
   std::vector<Edge> edges(options.edge_factor << options.scale);
@@ -137,15 +131,13 @@ double sweep_once(const CsrGraph& graph, const GatherBenchOptions& options, int 
 
 }  // namespace
 
-double gather_limit(const CsrGraph& graph, std::size_t columns, int repeats, MemoryBudget& budget) {
+double gather_limit(const CsrGraph& graph, std::size_t columns, MemoryBudget& budget) {
   const HugeBuffer input(tile_bytes(graph.num_nodes(), columns), budget, "tile of the benchmark");
   parallel_ranges(0, graph.num_nodes(), 4096, [&](std::size_t begin, std::size_t end) {
     fill_rows({0, columns}, {static_cast<NodeId>(begin), static_cast<NodeId>(end)}, kScaleBits,
               input.as<std::int32_t>() + begin * columns);
   });
-  double seconds = std::numeric_limits<double>::max();
-  for (int run = 0; run < repeats; ++run)
-    seconds = std::min(seconds, gather_once(graph, {input.as<std::int32_t>(), columns, kScaleBits}));
+  const double seconds = gather_once(graph, {input.as<std::int32_t>(), columns, kScaleBits});
   return static_cast<double>(graph.num_arcs() + graph.num_nodes()) * static_cast<double>(columns) / seconds;
 }
 
@@ -176,7 +168,7 @@ GatherBench run_bench_gather(const GatherBenchOptions& options, MemoryBudget& bu
     result.tile_width = plan_tiles(block_source(graph), sweep, budget).width;
   }
   for (int run = 0; run < options.repeats; ++run) {
-    result.limit_per_second = std::max(result.limit_per_second, gather_limit(graph, options.features, 1, budget));
+    result.limit_per_second = std::max(result.limit_per_second, gather_limit(graph, options.features, budget));
     if (options.limit_only) continue;
     auto* const sums = kept.as<std::int32_t>();
     result.sweep_seconds = std::min(result.sweep_seconds, sweep_once(graph, options, kScaleBits, budget, sums));

@@ -37,8 +37,8 @@ struct GatherBench {
 };
 
 /// The limit of sweeps over a graph: (arcs + nodes) x columns a second of sums over its lists, in a tile of `columns` in
-/// memory, results dropped; the best of `repeats` runs. Throws ResourceError where `budget` does not hold the tile.
-[[nodiscard]] double gather_limit(const CsrGraph& graph, std::size_t columns, int repeats, MemoryBudget& budget);
+/// memory, results dropped; one run. Throws ResourceError where `budget` does not hold the tile.
+[[nodiscard]] double gather_limit(const CsrGraph& graph, std::size_t columns, MemoryBudget& budget);
 
 /// What the graph and one tile take of a budget: all that a run with limit_only asks for.
 [[nodiscard]] std::uint64_t gather_limit_bytes(const GatherBenchOptions& options);

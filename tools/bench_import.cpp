@@ -1,7 +1,6 @@
 #include "tools/bench_import.h"
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <numeric>
 #include <span>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "algorithms/rmat.h"
+#include "engine/clock.h"
 #include "engine/parallel.h"
 #include "engine/pipeline.h"
 #include "engine/store_import.h"
@@ -21,15 +21,10 @@
 namespace unweave {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr std::uint64_t kEdgesAtOnce = std::uint64_t{1} << 16;
 constexpr std::uint64_t kPieceBytes = std::uint64_t{1} << 19;  // as many edges as `import` reads at a time
 constexpr std::uint64_t kChunkBytes = std::uint64_t{1} << 16;  // as `import` spools arcs, at most
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
+constexpr std::uint64_t kReadAhead = std::uint64_t{1} << 26;   // of the spool, as `import` asks for it
 
 struct EdgePiece {
   std::uint64_t first = 0, last = 0;
@@ -77,6 +72,7 @@ struct Traffic {
 struct Piece {
   std::vector<char> bytes;
   std::uint64_t from = 0, to = 0;  ///< of the spool
+  std::uint64_t read_back = 0;     ///< bytes of it
   std::uint64_t output = 0;        ///< bytes for the shards
 };
 
@@ -85,8 +81,8 @@ std::uint64_t share(std::uint64_t total, std::uint64_t done, std::uint64_t all) 
   return all == 0 ? total : static_cast<std::uint64_t>(UInt128{total} * done / all);
 }
 
-/// The first half of an import: one thread reads, all spool.
-void read_and_spool(const Traffic& traffic, SpoolFile& spool) {
+/// The first half of an import: one thread reads, all spool. Returns the bytes that were read.
+std::uint64_t read_and_spool(const Traffic& traffic, SpoolFile& spool) {
   ByteSource source({traffic.input, {}});
   std::uint64_t read = 0;
   run_pipeline<Piece>(
@@ -103,13 +99,15 @@ void read_and_spool(const Traffic& traffic, SpoolFile& spool) {
           spool.append(std::span<const char>(piece.bytes).first(std::min(kChunkBytes, piece.to - at)));
       },
       [](const Piece&) {});
+  return read;
 }
 
-/// The second half: all threads read the spool, one writes shards, which are durable in the end.
-void read_back_and_write(const Traffic& traffic, const SpoolFile& spool, const std::filesystem::path& folder) {
+/// The second half: all threads read the spool, one writes shards, which are durable in the end. Returns the bytes that
+/// were read and written.
+std::uint64_t read_back_and_write(const Traffic& traffic, const SpoolFile& spool, const std::filesystem::path& folder) {
   const std::uint64_t output = traffic.shard_bytes();
   const std::uint64_t pieces = (std::max(spool.size(), output) + kPieceBytes - 1) / kPieceBytes;
-  std::uint64_t next = 0;
+  std::uint64_t next = 0, asked = 0, moved = 0;
   std::vector<File> files;
   std::optional<StreamWriter> writer;
   std::uint64_t room = 0;  // of the file that is being written
@@ -121,13 +119,20 @@ void read_back_and_write(const Traffic& traffic, const SpoolFile& spool, const s
         piece.to = share(spool.size(), next + 1, pieces);
         piece.output = share(output, next + 1, pieces) - share(output, next, pieces);
         ++next;
+        for (; asked < std::min(spool.size(), piece.to + kReadAhead); asked += kChunkBytes)
+          spool.will_need(asked, kChunkBytes);
         return true;
       },
       [&](Piece& piece) {
-        for (std::uint64_t at = piece.from; at < piece.to; at += kChunkBytes)
-          spool.read(at, std::span(piece.bytes).first(std::min(kChunkBytes, piece.to - at)));
+        piece.read_back = 0;
+        for (std::uint64_t at = piece.from; at < piece.to; at += kChunkBytes) {
+          const auto chunk = std::span(piece.bytes).first(std::min(kChunkBytes, piece.to - at));
+          spool.read(at, chunk);
+          piece.read_back += chunk.size();
+        }
       },
       [&](const Piece& piece) {
+        moved += piece.read_back;
         for (std::uint64_t left = piece.output; left > 0;) {
           if (!writer) {
             room = traffic.shards[files.size()];
@@ -142,20 +147,24 @@ void read_back_and_write(const Traffic& traffic, const SpoolFile& spool, const s
           writer.reset();
         }
       });
-  for (const File& file : files) file.sync();
+  for (const File& file : files) {
+    file.sync();
+    moved += file.size();
+  }
   sync_directory(folder);
+  return moved;
 }
 
-double move_only(const Traffic& traffic, const std::filesystem::path& folder, MemoryBudget& budget) {
+/// Fills in the limit.
+void move_only(const Traffic& traffic, const std::filesystem::path& folder, MemoryBudget& budget, ImportBench& result) {
   const Reservation memory = budget.reserve(kPieceBytes * pipeline_items(), "pieces of the benchmark");
   std::filesystem::create_directory(folder);
   const Clock::time_point start = Clock::now();
   SpoolFile spool(folder);
-  read_and_spool(traffic, spool);
-  read_back_and_write(traffic, spool, folder);
-  const double seconds = seconds_since(start);
+  const std::uint64_t read = read_and_spool(traffic, spool);
+  result.moved_bytes = read + spool.size() + read_back_and_write(traffic, spool, folder);
+  result.limit_seconds = std::min(result.limit_seconds, seconds_since(start));
   std::filesystem::remove_all(folder);
-  return seconds;
 }
 
 }  // namespace
@@ -187,42 +196,27 @@ ImportBench run_bench_import(const std::filesystem::path& folder, const ImportBe
     for (const FileEntry& shard : read_manifest(store).shards) traffic.shards.push_back(shard.bytes);
     result.shard_bytes = traffic.shard_bytes();
     std::filesystem::remove_all(store);
-    result.limit_seconds = std::min(result.limit_seconds, move_only(traffic, folder / "moved", budget));
+    move_only(traffic, folder / "moved", budget, result);
   }
   return result;
 }
 
-nlohmann::ordered_json to_json(const ImportBench& result) {
-  return {{"bench", "import"},
-          {"nodes", result.nodes},
-          {"edges_read", result.edges_read},
-          {"arcs", result.arcs},
-          {"threads", result.threads},
-          {"input_bytes", result.input_bytes},
-          {"spooled_bytes", result.spooled_bytes},
-          {"shard_bytes", result.shard_bytes},
-          {"seconds", result.seconds},
-          {"arcs_per_second", result.arcs_per_second()},
-          {"limit_seconds", result.limit_seconds},
-          {"limit_arcs_per_second", result.limit_per_second()},
-          {"ratio", result.ratio()}};
-}
-
-Table to_table(const ImportBench& result) {
-  Table table({"import", ""});
-  table.add_row({"nodes", count_text(result.nodes)});
-  table.add_row({"edges read", count_text(result.edges_read)});
-  table.add_row({"arcs of the store", count_text(result.arcs)});
-  table.add_row({"threads", count_text(result.threads)});
-  table.add_row({"input", bytes_text(result.input_bytes)});
-  table.add_row({"arcs spooled and read back", bytes_text(result.spooled_bytes)});
-  table.add_row({"shards", bytes_text(result.shard_bytes)});
-  table.add_row({"import", seconds_text(result.seconds)});
-  table.add_row({"arcs a second", number_text(result.arcs_per_second())});
-  table.add_row({"limit: the same bytes only moved, through the same calls", seconds_text(result.limit_seconds)});
-  table.add_row({"arcs a second at the limit", number_text(result.limit_per_second())});
-  table.add_row({"ratio", number_text(result.ratio())});
-  return table;
+Figures figures_of(const ImportBench& result) {
+  Figures figures{{{"bench", "import"}}, Table({"import", ""})};
+  figures.count("nodes", "nodes", result.nodes);
+  figures.count("edges_read", "edges read", result.edges_read);
+  figures.count("arcs", "arcs of the store", result.arcs);
+  figures.count("threads", "threads", result.threads);
+  figures.bytes("input_bytes", "input", result.input_bytes);
+  figures.bytes("spooled_bytes", "arcs spooled and read back", result.spooled_bytes);
+  figures.bytes("shard_bytes", "shards", result.shard_bytes);
+  figures.seconds("seconds", "import", result.seconds);
+  figures.number("arcs_per_second", "arcs a second", result.arcs_per_second());
+  figures.seconds("limit_seconds", "limit: the same bytes only moved, through the same calls", result.limit_seconds);
+  figures.bytes("moved_bytes", "read and written at the limit", result.moved_bytes);
+  figures.number("limit_arcs_per_second", "arcs a second at the limit", result.limit_per_second());
+  figures.number("ratio", "ratio", result.ratio());
+  return figures;
 }
 
 }  // namespace unweave

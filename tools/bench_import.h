@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "engine/memory.h"
 #include "engine/work_meter.h"
@@ -29,7 +28,8 @@ struct ImportBench {
   std::uint64_t spooled_bytes = 0;  ///< of arcs that did not fit the budget
   std::uint64_t shard_bytes = 0;
   double seconds = 0;
-  double limit_seconds = 0;  ///< of the same bytes when they are only moved
+  double limit_seconds = 0;       ///< of the same bytes when they are only moved
+  std::uint64_t moved_bytes = 0;  ///< that the limit has read and written, those of the spool twice
 
   [[nodiscard]] double arcs_per_second() const { return static_cast<double>(arcs) / seconds; }
   [[nodiscard]] double limit_per_second() const { return static_cast<double>(arcs) / limit_seconds; }
@@ -37,12 +37,11 @@ struct ImportBench {
 };
 
 /// Imports in the folder `folder`, into a store that is removed again. The limit reads the input, appends the spool's
-/// bytes, reads them back, and writes and syncs files as long as the shards: through the calls that `import` uses, in
-/// its two pipelines, on its threads. What the system's cache holds it holds for both. Throws ResourceError.
+/// bytes, reads them back, asked for as far ahead, and writes and syncs files as long as the shards: through the calls
+/// that `import` uses, in its two pipelines, on its threads. What the system's cache holds it holds for both. Throws ResourceError.
 [[nodiscard]] ImportBench run_bench_import(const std::filesystem::path& folder, const ImportBenchOptions& options,
                                            MemoryBudget& budget, WorkMeter& meter);
 
-[[nodiscard]] nlohmann::ordered_json to_json(const ImportBench& result);
-[[nodiscard]] Table to_table(const ImportBench& result);
+[[nodiscard]] Figures figures_of(const ImportBench& result);
 
 }  // namespace unweave

@@ -1,11 +1,12 @@
 #include "tools/bench_propagate.h"
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 
 #include "algorithms/live_store.h"
+#include "algorithms/propagation_plan.h"
 #include "algorithms/schemes.h"
+#include "engine/clock.h"
 #include "engine/contents.h"
 #include "engine/csr_graph.h"
 #include "engine/parallel.h"
@@ -15,17 +16,19 @@
 
 namespace unweave {
 
-double store_gather_limit(const std::filesystem::path& store, std::size_t columns, int repeats, MemoryBudget& budget) {
+double store_gather_limit(const std::filesystem::path& store, std::size_t columns, MemoryBudget& budget) {
   const Manifest manifest = read_manifest(store);
   const Reservation degrees = budget.reserve(sizeof(std::uint32_t) * std::uint64_t{manifest.nodes}, "degrees");
   const Reservation lists =
       budget.reserve(CsrGraph::bytes(manifest.nodes, 2 * manifest.edges), "uncompressed lists of the benchmark");
   const Contents contents(store, manifest);
-  return gather_limit(CsrGraph(contents.graph()), columns, repeats, budget);
+  return gather_limit(CsrGraph(contents.graph()), columns, budget);
 }
 
 void link_store(const std::filesystem::path& from, const std::filesystem::path& store, MemoryBudget& budget) {
   Manifest manifest = read_manifest(from);
+  if (manifest.nodes == 0 || manifest.features == 0)
+    throw DataError(from.string() + ": has no nodes or no features to propagate; name another store");
   {
     const Reservation degrees = budget.reserve(sizeof(std::uint32_t) * std::uint64_t{manifest.nodes}, "degrees");
     const Contents whole(from, manifest);  // what is damaged is named where it lies, not by its link
@@ -56,58 +59,44 @@ PropagateBench run_bench_propagate(const std::filesystem::path& store, std::uint
   result.hops = hops;
   result.threads = active_threads();
   result.seconds = result.sweep_seconds = std::numeric_limits<double>::max();
-  for (int run = 0; run < repeats; ++run) {
-    LiveStore live(store, Access::write, budget);
+  const PropagationSpec spec = bench_spec(hops);
+  {
+    const LiveStore live(store, Access::read, budget);
     result.nodes = live.manifest().nodes;
     result.arcs = live.contents().graph().num_arcs();
     result.features = live.manifest().features;
-    if (result.nodes == 0) throw UsageError(store.string() + ": holds no node; name another store");
-    const auto start = std::chrono::steady_clock::now();
-    const PropagateReport report = propagate(live, bench_spec(hops), budget, {});
-    result.seconds =
-        std::min(result.seconds, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    result.tile_width = plan_propagation(live.contents(), spec, budget).state.tile_columns;
+  }
+  for (int run = 0; run < repeats; ++run) {
+    result.limit_per_second = std::max(result.limit_per_second, store_gather_limit(store, result.tile_width, budget));
+    LiveStore live(store, Access::write, budget);
+    const Clock::time_point start = Clock::now();
+    const PropagateReport report = propagate(live, spec, budget, {});
+    result.seconds = std::min(result.seconds, seconds_since(start));
     result.sweep_seconds = std::min(result.sweep_seconds, report.sweep_seconds);
     result.tiles = report.tiles;
-    result.tile_width = report.tile_width;
   }
-  result.limit_per_second = store_gather_limit(store, result.tile_width, repeats, budget);
   return result;
 }
 
-nlohmann::ordered_json to_json(const PropagateBench& result) {
-  return {{"bench", "propagate"},
-          {"nodes", result.nodes},
-          {"arcs", result.arcs},
-          {"features", result.features},
-          {"hops", result.hops},
-          {"threads", result.threads},
-          {"tiles", result.tiles},
-          {"tile_width", result.tile_width},
-          {"seconds", result.seconds},
-          {"sweep_seconds", result.sweep_seconds},
-          {"arc_features_per_second", result.per_second()},
-          {"sweep_arc_features_per_second", result.sweep_per_second()},
-          {"limit_arc_features_per_second", result.limit_per_second},
-          {"ratio", result.ratio()},
-          {"sweep_ratio", result.sweep_ratio()}};
-}
-
-Table to_table(const PropagateBench& result) {
-  Table table({"propagate", ""});
-  table.add_row({"nodes", count_text(result.nodes)});
-  table.add_row({"arcs", count_text(result.arcs)});
-  table.add_row({"features", count_text(result.features)});
-  table.add_row({"hops", count_text(result.hops)});
-  table.add_row({"threads", count_text(result.threads)});
-  table.add_row({"column tiles", count_text(result.tiles)});
-  table.add_row({"whole propagation", seconds_text(result.seconds)});
-  table.add_row({"its sweep", seconds_text(result.sweep_seconds)});
-  table.add_row({"arc features a second", number_text(result.per_second())});
-  table.add_row({"the same of the sweep alone", number_text(result.sweep_per_second())});
-  table.add_row({"limit: uncompressed gather on this graph, tiles as wide", number_text(result.limit_per_second)});
-  table.add_row({"ratio", number_text(result.ratio())});
-  table.add_row({"ratio of the sweep alone", number_text(result.sweep_ratio())});
-  return table;
+Figures figures_of(const PropagateBench& result) {
+  Figures figures{{{"bench", "propagate"}}, Table({"propagate", ""})};
+  figures.count("nodes", "nodes", result.nodes);
+  figures.count("arcs", "arcs", result.arcs);
+  figures.count("features", "features", result.features);
+  figures.count("hops", "hops", result.hops);
+  figures.count("threads", "threads", result.threads);
+  figures.count("tiles", "column tiles", result.tiles);
+  figures.count("tile_width", "columns of a tile", result.tile_width);
+  figures.seconds("seconds", "whole propagation", result.seconds);
+  figures.seconds("sweep_seconds", "its sweep", result.sweep_seconds);
+  figures.number("arc_features_per_second", "arc features a second", result.per_second());
+  figures.number("sweep_arc_features_per_second", "the same of the sweep alone", result.sweep_per_second());
+  figures.number("limit_arc_features_per_second", "limit: uncompressed gather on this graph, tiles as wide",
+                 result.limit_per_second);
+  figures.number("ratio", "ratio", result.ratio());
+  figures.number("sweep_ratio", "ratio of the sweep alone", result.sweep_ratio());
+  return figures;
 }
 
 }  // namespace unweave

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "algorithms/propagate.h"
 #include "engine/memory.h"
@@ -13,7 +12,7 @@
 
 namespace unweave {
 
-/// Rates count (arcs + nodes) x features x hops a second.
+/// Rates count (arcs + nodes) x features x hops a second; times and the limit are those of their best run.
 struct PropagateBench {
   NodeId nodes = 0;
   ArcIndex arcs = 0;
@@ -22,8 +21,8 @@ struct PropagateBench {
   std::size_t threads = 0;
   std::uint64_t tiles = 0;
   std::size_t tile_width = 0;
-  double seconds = 0;        ///< of the best run, from the first look at the features to the durable store
-  double sweep_seconds = 0;  ///< of the best run, without the first reading of the features and the last sync
+  double seconds = 0;        ///< from the first look at the features to the durable store
+  double sweep_seconds = 0;  ///< without the first reading of the features and the last sync
   double limit_per_second = 0;
 
   [[nodiscard]] double work() const {
@@ -35,26 +34,24 @@ struct PropagateBench {
   [[nodiscard]] double sweep_ratio() const { return sweep_per_second() / limit_per_second; }
 };
 
-/// gather_limit() on the present graph of a store, for tiles of `columns`. Throws ResourceError where its uncompressed lists
-/// and a tile do not fit `budget`.
-[[nodiscard]] double store_gather_limit(const std::filesystem::path& store, std::size_t columns, int repeats,
-                                        MemoryBudget& budget);
+/// gather_limit() on the graph of a store's last generation, for tiles of `columns`. Throws ResourceError where its
+/// uncompressed lists and a tile do not fit `budget`.
+[[nodiscard]] double store_gather_limit(const std::filesystem::path& store, std::size_t columns, MemoryBudget& budget);
 
 /// Makes in the folder `store`, missing or empty, a store with the graph, features, labels and splits of the last
-/// generation of `from`, without its embedding: its files are links. `from` is never changed through it. Throws DataError,
-/// FormatError.
+/// generation of `from`, without its embedding: its files are links. `from` is never changed through it. Throws DataError
+/// (also where there is nothing to propagate), FormatError.
 void link_store(const std::filesystem::path& from, const std::filesystem::path& store, MemoryBudget& budget);
 
-/// Propagates the store all rows at a time, `repeats` times, each into a new generation. The limit is
-/// store_gather_limit() for tiles as wide as those of the propagation. Throws what propagate() throws and UsageError for
-/// a graph without nodes.
+/// Propagates all rows of the store, which has nodes and features, `repeats` times, each into a new generation, and
+/// before each time measures the limit, store_gather_limit() for tiles as wide. The best of each counts. Throws what
+/// propagate() throws; where the limit does not fit `budget` nothing has been propagated.
 [[nodiscard]] PropagateBench run_bench_propagate(const std::filesystem::path& store, std::uint32_t hops, int repeats,
                                                  MemoryBudget& budget);
 
 /// What benchmarks propagate: all rows, the last level counts.
 [[nodiscard]] PropagationSpec bench_spec(std::uint32_t hops);
 
-[[nodiscard]] nlohmann::ordered_json to_json(const PropagateBench& result);
-[[nodiscard]] Table to_table(const PropagateBench& result);
+[[nodiscard]] Figures figures_of(const PropagateBench& result);
 
 }  // namespace unweave

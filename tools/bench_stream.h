@@ -5,24 +5,23 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "engine/contents.h"
 #include "engine/memory.h"
+#include "storage/journal.h"
 #include "storage/types.h"
 #include "tools/output.h"
 
 namespace unweave {
 
 struct StreamBenchOptions {
-  int scale = 20;  ///< of the R-MAT graph whose edges are removed
-  std::uint64_t edge_factor = 16;
-  std::uint64_t seed = 1;  ///< of the graph and of the draw
+  std::uint64_t seed = 1;  ///< of the draw
   std::uint32_t hops = 2;
   std::uint64_t batch = 1000;  ///< edges of a batch
   std::uint64_t batches = 3;
-  int repeats = 3;  ///< runs of each limit, the best one counts
+  int repeats = 3;  ///< of the stream and of its limit; the best run of each counts
 };
 
 struct StreamBench {
@@ -50,12 +49,16 @@ struct StreamBench {
   [[nodiscard]] double ratio() const { return limit_seconds() / seconds(); }
 };
 
-/// Propagates the store, which `generate` has made with these options, and removes batch after batch of its edges, drawn
-/// uniformly, exactly. Throws UsageError where it has not so many edges, ResourceError.
-[[nodiscard]] StreamBench run_bench_stream(const std::filesystem::path& store, const StreamBenchOptions& options,
-                                           MemoryBudget& budget);
+/// `count` requests, each of which removes another edge: a set drawn uniformly from all sets of so many edges, in random
+/// order. The graph has at least as many.
+[[nodiscard]] std::vector<Request> draw_edges(const Contents& contents, std::uint64_t count, std::uint64_t seed);
 
-[[nodiscard]] nlohmann::ordered_json to_json(const StreamBench& result);
-[[nodiscard]] Table to_table(const StreamBench& result);
+/// Links the store `from` to `store`, propagates it there and removes batch after batch of draw_edges() from it, exactly;
+/// all that `repeats` times, each after a run of the limit. `store`, a folder that is replaced, keeps the last run. Throws
+/// UsageError where there are not so many edges, ResourceError, DataError.
+[[nodiscard]] StreamBench run_bench_stream(const std::filesystem::path& from, const std::filesystem::path& store,
+                                           const StreamBenchOptions& options, MemoryBudget& budget);
+
+[[nodiscard]] Figures figures_of(const StreamBench& result);
 
 }  // namespace unweave

@@ -1,18 +1,16 @@
 // tools/measure.h - what every long command reports of itself: time, peaks of memory, bytes moved.
 #pragma once
 
-#include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "engine/clock.h"
 #include "engine/memory_peak.h"
 
 namespace unweave {
 
 class Measure {
  public:
-  [[nodiscard]] double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
+  [[nodiscard]] double seconds() const { return seconds_since(start_); }
   [[nodiscard]] ProcessMeter& process() noexcept { return process_; }
   /// Adds the common fields to a command's JSON line.
   void report(nlohmann::ordered_json& json) {
@@ -25,7 +23,7 @@ class Measure {
   }
 
  private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  Clock::time_point start_ = Clock::now();
   ProcessMeter process_;
 };
 

@@ -79,4 +79,33 @@ std::string number_text(double number, int digits) {
   return std::isfinite(number) ? printed("%.*g", digits, number) : "none";
 }
 
+void Figures::add(const std::string& name, const std::string& label, nlohmann::ordered_json value,
+                  const std::string& text) {
+  json[name] = std::move(value);
+  table.add_row({label, text});
+}
+
+void Figures::count(const std::string& name, const std::string& label, std::uint64_t value) {
+  add(name, label, value, count_text(value));
+}
+
+void Figures::bytes(const std::string& name, const std::string& label, std::uint64_t value) {
+  add(name, label, value, bytes_text(value));
+}
+
+void Figures::seconds(const std::string& name, const std::string& label, double value) {
+  add(name, label, value, seconds_text(value));
+}
+
+void Figures::number(const std::string& name, const std::string& label, double value) {
+  add(name, label, value, number_text(value));
+}
+
+void Figures::print(std::ostream& out, bool as_json) const {
+  if (as_json)
+    write_json_line(out, json);
+  else
+    table.print(out);
+}
+
 }  // namespace unweave

@@ -30,4 +30,18 @@ class Table {
 [[nodiscard]] std::string seconds_text(double seconds);
 [[nodiscard]] std::string number_text(double number, int digits = 4);
 
+/// What a command reports, each figure named once: `name` in an object for programs, `label` in a table for people.
+struct Figures {
+  nlohmann::ordered_json json;
+  Table table;
+
+  void add(const std::string& name, const std::string& label, nlohmann::ordered_json value, const std::string& text);
+  void count(const std::string& name, const std::string& label, std::uint64_t value);
+  void bytes(const std::string& name, const std::string& label, std::uint64_t value);
+  void seconds(const std::string& name, const std::string& label, double value);
+  void number(const std::string& name, const std::string& label, double value);
+  /// The object on one line, or else the table.
+  void print(std::ostream& out, bool as_json) const;
+};
+
 }  // namespace unweave

@@ -1,5 +1,4 @@
 // tools/plan.cpp - `unweave plan`: what a propagation is going to take, beside what there is.
-#include <chrono>
 #include <filesystem>
 #include <numeric>
 #include <string>
@@ -7,6 +6,7 @@
 #include "algorithms/live_store.h"
 #include "algorithms/propagation_plan.h"
 #include "algorithms/propagation_trial.h"
+#include "engine/clock.h"
 #include "engine/level_image.h"
 #include "engine/parallel.h"
 #include "engine/tile_spool.h"
@@ -17,8 +17,6 @@
 
 namespace unweave {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 // Checksum and copy of one byte of sums on its way to a file, on one thread.
 constexpr double kPutSeconds = 1.2e-9;
@@ -35,7 +33,7 @@ double measure_disk(const std::filesystem::path& store, MemoryBudget& budget) {
   file.finish();
   buffers.queue().drain();
   file.file().sync();
-  return static_cast<double>(kTrialBytes) / std::chrono::duration<double>(Clock::now() - start).count();
+  return static_cast<double>(kTrialBytes) / seconds_since(start);
 }
 
 }  // namespace
@@ -44,7 +42,7 @@ void run_plan(CommandLine& line) {
   line.describe(
       "Foresees a propagation: rows, memory, disk and seconds, beside what this machine has. For the seconds it sums a "
       "sample of the rows in tiles of the true size and writes 128 MiB to a nameless file; it changes nothing.\n"
-      "limit: what the sweep reaches when nothing is written.",
+      "sweep_arc_features_per_second of --json: what the sweep is expected to reach when nothing is written.",
       {"STORE"}, "unweave plan demo/debian.store --hops 2 --rows all");
   add_propagation_options(line);
   if (!line.parse()) return;
@@ -57,7 +55,7 @@ void run_plan(CommandLine& line) {
   const PropagationSpec spec = read_propagation_spec(line, contents);
   const Clock::time_point start = Clock::now();
   const PropagationPlan plan = plan_propagation(contents, spec, budget);
-  double seconds = std::chrono::duration<double>(Clock::now() - start).count();  // a propagation begins with it too
+  double seconds = seconds_since(start);  // a propagation begins with it too
   const auto total = [](const std::vector<std::uint64_t>& counts) {
     return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
   };
@@ -74,7 +72,7 @@ void run_plan(CommandLine& line) {
   json["disk_bytes"] = plan.state.disk_bytes;
   json["disk_free_bytes"] = free_disk;
   json["fits"] = plan.state.disk_bytes <= free_disk;
-  json["limit_arc_features_per_second"] = nullptr;
+  json["sweep_arc_features_per_second"] = nullptr;
   json["disk_bytes_per_second"] = nullptr;
   json["seconds_predicted"] = nullptr;
   if (json["fits"].get<bool>() && !plan.rows.empty()) {
@@ -86,7 +84,7 @@ void run_plan(CommandLine& line) {
     const double sum = trial.sweep_seconds + static_cast<double>(plan.state.state_bytes) * kPutSeconds / threads;
     seconds += trial.read_seconds + std::max(sum, write) + (plan.state.tiles > 1 ? 2 * write : 0);
     if (trial.sweep_seconds > 0)
-      json["limit_arc_features_per_second"] = static_cast<double>(total(plan.arcs)) * columns / trial.sweep_seconds;
+      json["sweep_arc_features_per_second"] = static_cast<double>(total(plan.arcs)) * columns / trial.sweep_seconds;
     json["disk_bytes_per_second"] = disk;
     json["seconds_predicted"] = seconds;
   }

@@ -35,35 +35,26 @@ void run_propagate(CommandLine& line) {
       shown = done;
     });
   }
-  nlohmann::ordered_json json;
-  measure.report(json);
-  json["rows"] = report.rows;
-  json["tiles"] = report.tiles;
-  json["sweep_seconds"] = report.sweep_seconds;
-  json["sync_seconds"] = report.sync_seconds;
-  json["arc_features_per_second"] = report.arc_features_per_second;
-  json["limit_ratio"] = nullptr;
-  json["limit_nodes"] = nullptr;
+  Figures figures{{}, Table({"propagated", ""})};
+  figures.table.add_row({"hops", count_text(spec.levels)});
+  figures.table.add_row({"rows", spec.all_rows ? "all" : "labelled, and what they read"});
+  figures.count("rows", "rows kept", report.rows);
+  figures.count("tiles", "column tiles", report.tiles);
+  figures.seconds("sweep_seconds", "sweep", report.sweep_seconds);
+  figures.seconds("sync_seconds", "last sync", report.sync_seconds);
+  figures.number("arc_features_per_second", "arc features a second", report.arc_features_per_second);
+  figures.json["limit_ratio"] = nullptr;
+  figures.json["limit_nodes"] = nullptr;
+  measure.report(figures.json);
   if (line.get<bool>("measure-limit"))
     if (const auto limit = measure_gather_limit(line, store.manifest().nodes, store.manifest().features, budget)) {
-      json["limit_ratio"] = report.arc_features_per_second / limit->limit_per_second;
-      json["limit_nodes"] = limit->nodes;
+      figures.number("limit_ratio", "share of the gather limit",
+                     report.arc_features_per_second / limit->limit_per_second);
+      figures.json["limit_nodes"] = limit->nodes;
     }
-  if (line.common().json) return write_json_line(line.out(), json);
-
-  Table table({"propagated", ""});
-  table.add_row({"hops", count_text(spec.levels)});
-  table.add_row({"rows", spec.all_rows ? "all" : "labelled, and what they read"});
-  table.add_row({"rows kept", count_text(report.rows)});
-  table.add_row({"column tiles", count_text(report.tiles)});
-  table.add_row({"sweep", seconds_text(report.sweep_seconds)});
-  table.add_row({"last sync", seconds_text(report.sync_seconds)});
-  table.add_row({"arc features a second", number_text(report.arc_features_per_second)});
-  if (!json["limit_ratio"].is_null())
-    table.add_row({"share of the gather limit", number_text(json["limit_ratio"].get<double>())});
-  table.add_row({"whole command", seconds_text(measure.seconds())});
-  table.add_row({"peak memory", bytes_text(json["peak_anonymous_bytes"].get<std::uint64_t>())});
-  table.print(line.out());
+  figures.table.add_row({"whole command", seconds_text(figures.json["seconds"].get<double>())});
+  figures.table.add_row({"peak memory", bytes_text(figures.json["peak_anonymous_bytes"].get<std::uint64_t>())});
+  figures.print(line.out(), line.common().json);
 }
 
 }  // namespace unweave

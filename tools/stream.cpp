@@ -1,10 +1,10 @@
 // tools/stream.cpp - `unweave stream`: requests in order, in batches, one line a batch when it is durable.
-#include <chrono>
 #include <optional>
 #include <string>
 
 #include "algorithms/lazy_error.h"
 #include "algorithms/learner.h"
+#include "engine/clock.h"
 #include "storage/error.h"
 #include "storage/input/request_reader.h"
 #include "tools/commands.h"
@@ -81,15 +81,15 @@ class Follower {
             store, budget, line.get<std::string>("solver"),
             {line.get<std::string>("requests") == "-" && !line.get<bool>("non-adaptive"), std::string(version()), {}},
             line.common().seed)) {
-    const auto start = Clock::now();
+    const Clock::time_point start = Clock::now();
     caught_up_ = learner_.catch_up();
-    seconds_catch_up_ = since(start);
+    seconds_catch_up_ = seconds_since(start);
   }
 
   void absorb(const BatchReport& report) {
-    const auto start = Clock::now();
+    const Clock::time_point start = Clock::now();
     step_ = learner_.absorb(report);
-    seconds_ = since(start);
+    seconds_ = seconds_since(start);
     if (caught_up_) step_.retrained |= caught_up_->retrained;
     ++batches_;
     accuracies_ = {};
@@ -117,9 +117,6 @@ class Follower {
   }
 
  private:
-  using Clock = std::chrono::steady_clock;
-  static double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
   LiveStore& store_;
   bool is_public_;
   std::uint64_t every_;
@@ -134,9 +131,9 @@ class Follower {
 
 /// Does what the batches have put off, and makes a generation of it.
 void finish(const CommandLine& line, LiveStore& store) {
-  const auto start = std::chrono::steady_clock::now();
+  const Clock::time_point start = Clock::now();
   const UpdateReport report = store.deliver();
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds = seconds_since(start);
   if (report.rows_touched > 0 && !line.common().quiet)
     line.error() << "unweave: the last level brought up to date: " << count_text(report.rows_touched) << " rows in "
                  << seconds_text(seconds) << '\n';

@@ -30,34 +30,26 @@ std::ostream& operator<<(std::ostream& out, const SampleSize& size) {
 
 namespace {
 
-void print_json(const VerifyReport& report, std::ostream& out) {
-  nlohmann::ordered_json errors = nlohmann::ordered_json::array();
-  for (const Finding& finding : report.findings) errors.push_back(finding.text);
-  write_json_line(out, {{"ok", report.ok()},
-                        {"checked", report.checked()},
-                        {"errors", errors},
-                        {"remarks", report.remarks},
-                        {"files", report.files},
-                        {"bytes", report.bytes},
-                        {"arcs", report.arcs},
-                        {"rows", report.rows},
-                        {"counts", report.counts},
-                        {"models", report.models}});
-}
-
-void print_text(const VerifyReport& report, std::ostream& out) {
-  for (const std::string& remark : report.remarks) out << "note: " << remark << '\n';
-  for (const Finding& finding : report.findings)
-    out << (finding.unreadable ? "damaged: " : "false: ") << finding.text << '\n';
-  Table table;
-  table.add_row({"files", count_text(report.files)});
-  table.add_row({"bytes", bytes_text(report.bytes)});
-  table.add_row({"arcs", count_text(report.arcs)});
-  table.add_row({"rows", count_text(report.rows)});
-  table.add_row({"reader counts", count_text(report.counts)});
-  table.add_row({"models", count_text(report.models)});
-  table.print(out);
-  out << (report.ok() ? "all checks hold\n" : "some checks do not hold\n");
+void print(const VerifyReport& report, std::ostream& out, bool as_json) {
+  Figures figures;
+  figures.json = {{"ok", report.ok()},
+                  {"checked", report.checked()},
+                  {"errors", nlohmann::ordered_json::array()},
+                  {"remarks", report.remarks}};
+  for (const Finding& finding : report.findings) figures.json["errors"].push_back(finding.text);
+  figures.count("files", "files", report.files);
+  figures.bytes("bytes", "bytes", report.bytes);
+  figures.count("arcs", "arcs", report.arcs);
+  figures.count("rows", "rows", report.rows);
+  figures.count("counts", "reader counts", report.counts);
+  figures.count("models", "models", report.models);
+  if (!as_json) {
+    for (const std::string& remark : report.remarks) out << "note: " << remark << '\n';
+    for (const Finding& finding : report.findings)
+      out << (finding.unreadable ? "damaged: " : "false: ") << finding.text << '\n';
+  }
+  figures.print(out, as_json);
+  if (!as_json) out << (report.ok() ? "all checks hold\n" : "some checks do not hold\n");
 }
 
 }  // namespace
@@ -80,10 +72,7 @@ void run_verify(CommandLine& line) {
   options.seed = line.common().seed.value_or(options.seed);
   MemoryBudget budget(line.budget_bytes());
   const VerifyReport report = verify_store(line.positional(0), options, budget);
-  if (line.common().json)
-    print_json(report, line.out());
-  else
-    print_text(report, line.out());
+  print(report, line.out(), line.common().json);
   if (report.ok()) return;
   const std::string summary = line.positional(0) + ": " + std::to_string(report.findings.size()) +
                               (report.findings.size() == 1 ? " error: " : " errors; the first: ") +

@@ -4,8 +4,10 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "algorithms/generate.h"
@@ -90,6 +92,7 @@ TEST_SUITE("unit") {
       CHECK((bench.spooled_bytes > 0) == little);
       CHECK(bench.spooled_bytes <= 16 * bench.edges_read);
       CHECK(bench.shard_bytes > bench.arcs / 8);
+      CHECK(bench.moved_bytes == bench.input_bytes + 2 * bench.spooled_bytes + bench.shard_bytes);
       CHECK(bench.seconds > 0);
       CHECK(bench.limit_seconds > 0);
       CHECK(bench.ratio() == doctest::Approx(bench.arcs_per_second() / bench.limit_per_second()));
@@ -167,6 +170,9 @@ TEST_SUITE("unit") {
     check_ratio(json, "sweep_arc_features_per_second", "limit_arc_features_per_second", "sweep_ratio");
 
     CHECK(run({"bench", "propagate", (folder / "none").string()}).code == 2);
+    const auto seeded = run({"bench", "propagate", store, "--seed", "3"});
+    CHECK(seeded.code == 1);
+    CHECK(seeded.error.find("--seed") != std::string::npos);
     testing::TinyStore bare;
     bare.nodes = 3;
     testing::write_store(folder / "bare", bare);
@@ -194,6 +200,33 @@ TEST_SUITE("unit") {
     CHECK(damaged.error.find(shard.string()) != std::string::npos);
   }
 
+  TEST_CASE("run_bench_propagate measures the limit first, in tiles as wide as those of the propagation") {
+    const ThreadLimit limit(2);
+    const TempDir folder;
+    WorkMeter nobody;
+    GenerateOptions rmat;
+    rmat.scale = 16;
+    rmat.features = 64;
+    rmat.classes = 0;
+    generate_store(folder / "s", rmat, testing::ample_budget(), nobody);
+    // Room for the propagation in several tiles, and not for the lists.
+    MemoryBudget little(std::uint64_t{8} << 20);
+    CHECK_THROWS_WITH_AS((void)run_bench_propagate(folder / "s", 2, 1, little), doctest::Contains("of the benchmark"),
+                         ResourceError);
+    CHECK(!read_manifest(folder / "s").propagation);
+    {
+      LiveStore live(folder / "s", Access::write, little);
+      CHECK(propagate(live, bench_spec(2), little, {}).tiles > 1);
+    }
+    MemoryBudget some(std::uint64_t{16} << 20);
+    const PropagateBench bench = run_bench_propagate(folder / "s", 2, 1, some);
+    CHECK(bench.tiles > 1);
+    CHECK(bench.tiles * bench.tile_width >= 64);
+    CHECK((bench.tiles - 1) * bench.tile_width < 64);
+    CHECK(bench.limit_per_second > 0);
+    CHECK(some.used() == 0);
+  }
+
   TEST_CASE("bench propagate makes a store where none is named, and leaves nothing when it fails") {
     const TempDir temporary;
     const TemporaryFilesIn here(temporary.path());
@@ -207,6 +240,36 @@ TEST_SUITE("unit") {
     CHECK(fs::is_empty(temporary.path()));
   }
 
+  TEST_CASE("edges are drawn uniformly, none twice, in random order") {
+    const TempDir folder;
+    testing::TinyStore star;
+    star.nodes = 40;  // two blocks
+    for (NodeId u = 1; u < 9; ++u) star.edges.push_back({0, u});
+    star.edges.insert(star.edges.end(), {{38, 39}, {7, 38}});
+    const Contents contents(folder / "s", testing::write_store(folder / "s", star));
+    std::map<std::pair<std::uint64_t, std::uint64_t>, int> drawn, first;
+    for (std::uint64_t seed = 0; seed < 4000; ++seed) {
+      const std::vector<Request> requests = draw_edges(contents, 3, seed);
+      REQUIRE(requests.size() == 3);
+      ++first[{requests[0].u, requests[0].v}];
+      for (const Request& request : requests) ++drawn[{request.u, request.v}];
+    }
+    REQUIRE(drawn.size() == 10);
+    for (const auto& [edge, count] : drawn) {
+      CAPTURE(edge.first);
+      CAPTURE(edge.second);
+      CHECK(std::abs(count - 1200) < 5 * 29);  // the deviation of 4000 draws of 0.3
+      CHECK(std::abs(first[edge] - 400) < 5 * 19);
+    }
+    std::set<std::pair<std::uint64_t, std::uint64_t>> all;
+    for (const Request& request : draw_edges(contents, 10, 1)) {
+      CHECK(request.kind == RequestKind::remove_edge);
+      CHECK(contents.graph().has_edge(static_cast<NodeId>(request.u), static_cast<NodeId>(request.v)));
+      all.insert({request.u, request.v});
+    }
+    CHECK(all.size() == 10);
+  }
+
   TEST_CASE("run_bench_stream removes edges from the store and counts what its batches report") {
     const TempDir folder;
     GenerateOptions rmat;
@@ -218,16 +281,15 @@ TEST_SUITE("unit") {
     generate_store(folder / "s", rmat, testing::ample_budget(), nobody);
     const std::uint64_t edges = read_manifest(folder / "s").edges;
     StreamBenchOptions options;
-    options.scale = 9;
-    options.edge_factor = 8;
     options.batch = 40;
-    options.repeats = 1;
-    const StreamBench bench = run_bench_stream(folder / "s", options, testing::ample_budget());
+    options.repeats = 2;
+    const StreamBench bench = run_bench_stream(folder / "s", folder / "run", options, testing::ample_budget());
     CHECK(bench.arcs == 2 * edges);
-    CHECK(read_manifest(folder / "s").edges == edges - 3 * 40);
+    CHECK(read_manifest(folder / "run").edges == edges - 3 * 40);
+    CHECK(read_manifest(folder / "s").edges == edges);
     VerifyOptions all;
     all.rebuild = true;
-    CHECK(verify_store(folder / "s", all, testing::ample_budget()).ok());
+    CHECK(verify_store(folder / "run", all, testing::ample_budget()).ok());
     CHECK(bench.batch_seconds.size() == 3);
     CHECK(bench.plans.size() == 3);
     CHECK(bench.rows_touched >= 2 * 3 * 40 / 4);
@@ -239,7 +301,12 @@ TEST_SUITE("unit") {
     CHECK(bench.limit_seconds() == doctest::Approx(limit));
     CHECK(testing::ample_budget().used() == 0);
     options.batch = edges;
-    CHECK_THROWS_AS((void)run_bench_stream(folder / "s", options, testing::ample_budget()), UsageError);
+    CHECK_THROWS_AS((void)run_bench_stream(folder / "s", folder / "run", options, testing::ample_budget()), UsageError);
+    MemoryBudget little(std::uint64_t{1} << 14);
+    options.batch = 1;
+    CHECK_THROWS_WITH_AS((void)run_bench_stream(folder / "s", folder / "run", options, little),
+                         doctest::Contains("uncompressed lists"), ResourceError);
+    CHECK(!read_manifest(folder / "run").propagation);
   }
 
   TEST_CASE("bench stream as a command") {
@@ -260,7 +327,7 @@ TEST_SUITE("unit") {
     check_ratio(json, "limit_seconds", "seconds");
     const auto table = run(words);
     REQUIRE(table.code == 0);
-    for (const char* part : {"batch 2 of 10 edges", "the last level of all of them", "limit: these arcs", "ratio"})
+    for (const char* part : {"batch 2: ", "the last level of all of them", "limit: these arcs", "ratio"})
       CHECK(table.out.find(part) != std::string::npos);
     CHECK(run({"bench", "stream", "--scale", "4", "--batch", "1000"}).code == 1);
     CHECK(run({"bench", "stream", "s"}).error.find("takes no STORE") != std::string::npos);

@@ -6,7 +6,9 @@
 #include <chrono>
 #include <limits>
 #include <sstream>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "tools/progress.h"
 
@@ -36,6 +38,31 @@ TEST_SUITE("unit") {
           "nodes      7\n"
           "x      1,234\n"
           "alone\n");
+  }
+
+  TEST_CASE("figures are an object for programs and a table for people") {
+    Figures figures{{{"bench", "x"}}, Table({"x", ""})};
+    figures.count("nodes", "nodes kept", 1234);
+    figures.bytes("input_bytes", "input", 1536);
+    figures.json["plans"] = std::vector<std::string>{"push"};
+    figures.table.add_row({"plan", "push"});
+    figures.seconds("seconds", "time", 0.5);
+    figures.number("ratio", "ratio", std::numeric_limits<double>::infinity());
+    figures.add("target", "vectors", "AVX2", "AVX2");
+    std::ostringstream json, table;
+    figures.print(json, true);
+    figures.print(table, false);
+    CHECK(json.str() ==
+          "{\"bench\":\"x\",\"nodes\":1234,\"input_bytes\":1536,\"plans\":[\"push\"],\"seconds\":0.5,"
+          "\"ratio\":null,\"target\":\"AVX2\"}\n");
+    CHECK(table.str() ==
+          "x\n"
+          "nodes kept    1,234\n"
+          "input       1.5 KiB\n"
+          "plan           push\n"
+          "time         500 ms\n"
+          "ratio          none\n"
+          "vectors        AVX2\n");
   }
 
   TEST_CASE("figures for people") {
