@@ -6,7 +6,7 @@
 #include <mutex>
 #include <utility>
 
-#include "engine/lists_ahead.h"
+#include "engine/look_ahead.h"
 #include "engine/parallel.h"
 
 namespace unweave {
@@ -41,7 +41,8 @@ void merge_runs(std::vector<std::uint64_t>& keys, std::vector<std::size_t> ends)
 std::vector<std::vector<NodeId>> receivers_of(const Graph& graph, std::span<const NodeId> sources, NodeRange slice) {
   std::vector<std::vector<NodeId>> lists(sources.size());
   parallel_ranges(0, lists.size(), list_grain(lists.size()), [&](std::size_t begin, std::size_t end) {
-    const ListsAhead ahead(graph, sources.subspan(begin, end - begin));
+    NodesAhead ahead(sources.subspan(begin, end - begin), Graph::kNearNodes,
+                     [&](NodeRange nodes) { graph.read_ahead(nodes); });
     std::vector<NodeId> list;
     for (std::size_t i = begin; i < end; ++i) {
       ahead.at(i - begin);
@@ -63,7 +64,8 @@ std::uint64_t estimate_receivers(const Graph& graph, std::span<const NodeId> sou
   std::mutex mutex;
   parallel_ranges(0, sources.size(), list_grain(sources.size()), [&](std::size_t begin, std::size_t end) {
     std::vector<NodeId> list, some;
-    const ListsAhead ahead(graph, sources.subspan(begin, end - begin));
+    NodesAhead ahead(sources.subspan(begin, end - begin), Graph::kNearNodes,
+                     [&](NodeRange nodes) { graph.read_ahead(nodes); });
     for (std::size_t i = begin; i < end; ++i) {
       ahead.at(i - begin);
       graph.neighbours(sources[i], list);

@@ -307,6 +307,8 @@ void Update::run_level(std::uint32_t level, Sources& sources, const Repair& repa
   };
   std::optional<SourceIndex> index;
   if (targets != nullptr) index.emplace(sources.nodes);
+  // Nodes whose rows lie within some 16 KiB, if those of the cone lie anywhere.
+  const std::uint64_t near = nodes * 4096 / columns / std::max<std::uint64_t>(1, cone.rows(level));
   std::vector<NodeId> changed;
   for (std::uint64_t from = 0; from < nodes; from += slice_nodes) {
     const NodeRange slice{static_cast<NodeId>(from), static_cast<NodeId>(std::min(nodes, from + slice_nodes))};
@@ -320,9 +322,7 @@ void Update::run_level(std::uint32_t level, Sources& sources, const Repair& repa
         TouchedRows touched = targets == nullptr ? touched_rows(lists, repair.nodes(), {first, last}, stays)
                                                  : touched_targets(*targets, contents_.graph(), *index, repair.nodes(),
                                                                    {first, last}, stays);
-        LookAhead ahead(0, touched.rows.size(), [&](std::size_t i) {
-          embedding_.level(level).read_ahead({touched.rows[i], touched.rows[i] + 1});
-        });
+        NodesAhead ahead(touched.rows, near, [&](NodeRange rows) { embedding_.level(level).read_ahead(rows); });
         for (std::size_t i = 0; i < touched.rows.size(); ++i) {
           ahead.at(i);
           if (i + kAhead < touched.rows.size()) {

@@ -80,10 +80,12 @@ void Cone::checkpoint(const std::filesystem::path& store, std::vector<LevelFiles
 std::vector<std::uint32_t> count_readers(const Contents& contents, const std::vector<bool>& readers) {
   const Graph& graph = contents.graph();
   std::vector<std::uint32_t> counts(graph.num_nodes());
+  constexpr std::size_t kTask = 32, kAhead = 1024;  // blocks; some 3 MiB of a graph
   // The graph is symmetric: the readers of v are those of its neighbours, and itself, that are rows above.
-  parallel_ranges(0, graph.num_blocks(), 32, [&](std::size_t first, std::size_t last) {
+  parallel_ranges(0, graph.num_blocks(), kTask, [&](std::size_t first, std::size_t last) {
     Graph::BlockBuffer buffer;
     DecodedBlock block;
+    if (first % kAhead == 0) graph.read_ahead(first == 0 ? 0 : first + kAhead, first + 2 * kAhead);
     for (std::size_t b = first; b < last; ++b) {
       graph.decode(b, buffer, block);
       const NodeId* target = block.targets;

@@ -56,6 +56,11 @@ class Graph {
   void read_ahead(std::size_t first, std::size_t last) const noexcept;
   /// The list of `node` will be read soon.
   void read_ahead(NodeId node) const noexcept { read_ahead(node / kBlockNodes, node / kBlockNodes + 1); }
+  /// The lists of all nodes of a range will be read soon.
+  void read_ahead(NodeRange nodes) const noexcept {
+    read_ahead(nodes.first / kBlockNodes, (std::size_t{nodes.last} + kBlockNodes - 1) / kBlockNodes);
+  }
+  static constexpr std::uint64_t kNearNodes = 256;  ///< whose lists lie within some 16 KiB
   /// The most memory that one BlockBuffer comes to hold.
   [[nodiscard]] std::uint64_t max_decoded_bytes() const noexcept;
 

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
 #include <utility>
+
+#include "storage/types.h"
 
 namespace unweave {
 
@@ -21,6 +24,36 @@ class LookAhead {
  private:
   static constexpr std::size_t kItems = 256;  // of 64 KiB at most: 16 MiB a thread
   std::size_t next_, last_;
+  Ask ask_;
+};
+
+/// For a loop over `nodes`, which outlive it and mostly ascend: calls ask(range) for ranges that hold them all, each some
+/// hundred items before its turn. Nodes less than `near` apart share a range with what lies between: one long request is
+/// sooner served than several short ones.
+template <class Ask>
+class NodesAhead {
+ public:
+  NodesAhead(std::span<const NodeId> nodes, std::uint64_t near, Ask ask)
+      : nodes_(nodes), near_(near), ask_(std::move(ask)) {}
+  /// The turn of nodes[item] begins; items come in ascending order, from 0 on.
+  void at(std::size_t item) {
+    if (item == 0) look(0, kItems);
+    if (item % kItems == 0) look(item + kItems, item + 2 * kItems);
+  }
+
+ private:
+  static constexpr std::size_t kItems = 256;
+  void look(std::size_t first, std::size_t last) {
+    last = std::min(last, nodes_.size());
+    while (first < last) {
+      NodeRange range{nodes_[first], nodes_[first] + 1};
+      for (++first; first < last && nodes_[first] >= range.first && nodes_[first] < range.last + near_; ++first)
+        range.last = std::max(range.last, nodes_[first] + 1);
+      ask_(range);
+    }
+  }
+  std::span<const NodeId> nodes_;
+  std::uint64_t near_;
   Ask ask_;
 };
 

@@ -60,6 +60,9 @@ class RowRanks {
   }
 
   [[nodiscard]] NodeId size() const noexcept { return size_; }
+  [[nodiscard]] bool contains(NodeId row) const noexcept {
+    return (blocks_[row / kBlockNodes].bits >> row % kBlockNodes & 1U) != 0;
+  }
   /// Rows of the set below `row` <= n: where `row` stands if it is one of them.
   [[nodiscard]] NodeId before(NodeId row) const noexcept {
     const Block& block = blocks_[row / kBlockNodes];

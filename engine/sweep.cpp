@@ -159,7 +159,7 @@ class LevelSweep {
                         std::to_string(kMaxDegree - 2) + " that rounding allows; remove some of its edges");
       }
       const NodeId node = decoded.first + i;
-      lists.rows[lists.num_nodes] = input_rows_ == nullptr ? node : input_rows_->before(node);
+      lists.rows[lists.num_nodes] = input_rows_ == nullptr ? node : row_of(node);
       lists.nodes[lists.num_nodes++] = node;
       lists.num_targets += decoded.counts[i];
     }
@@ -169,6 +169,15 @@ class LevelSweep {
     } else {
       compact(decoded, wanted, workers_[worker], side);
     }
+  }
+
+  /// Where the input tile has the row of a node. What the file of a level says of its rows may be wrong.
+  NodeId row_of(NodeId node) const {
+    if (!input_rows_->contains(node)) {
+      throw DataError("the node at position " + std::to_string(node) +
+                      ": its row is read by a level above and was not to be kept; run `unweave propagate` again");
+    }
+    return input_rows_->before(node);
   }
 
   /// Copies the lists of some of a block's nodes next to each other, as rows of the input tile: ids are few bytes against
@@ -184,9 +193,8 @@ class LevelSweep {
       const NodeId* const end = list + decoded.counts[i];
       if ((wanted >> i & 1U) != 0) {
         worker.counts[side][kept++] = decoded.counts[i];
-        to = input_rows_ == nullptr
-                 ? std::copy(list, end, to)
-                 : std::transform(list, end, to, [this](NodeId target) { return input_rows_->before(target); });
+        to = input_rows_ == nullptr ? std::copy(list, end, to)
+                                    : std::transform(list, end, to, [this](NodeId target) { return row_of(target); });
       }
       list = end;
     }

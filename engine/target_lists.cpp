@@ -1,6 +1,6 @@
 #include "engine/target_lists.h"
 
-#include "engine/lists_ahead.h"
+#include "engine/look_ahead.h"
 #include "engine/parallel.h"
 #include "storage/error.h"
 #include "storage/node_file.h"
@@ -57,7 +57,7 @@ void write_target_lists(const std::filesystem::path& store, const Graph& graph, 
     ShardWriter writer(store, span, graph.num_nodes(), kWriterBytes, ShardOf::targets);
     std::vector<NodeId> list;
     const auto nodes = targets.subspan(span.first, span.size());
-    const ListsAhead ahead(graph, nodes);
+    NodesAhead ahead(nodes, Graph::kNearNodes, [&](NodeRange range) { graph.read_ahead(range); });
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       ahead.at(i);
       graph.base_neighbours(nodes[i], list);

@@ -155,6 +155,9 @@ SealedFile::SealedFile(const std::filesystem::path& store, const FileEntry& entr
   expect(bytes == entry.bytes, bytes,
          "the file has " + std::to_string(bytes) + " bytes, the manifest says " + std::to_string(entry.bytes));
   expect(bytes >= kSealedHeaderBytes, bytes, "the file is shorter than its header");
+  // What is read around a page is this class's to choose: systems that read megabytes around each would read most of a
+  // store when it is opened.
+  (void)::posix_fadvise(file.descriptor(), 0, 0, POSIX_FADV_RANDOM);
   Header header{};
   file.read_at(0, std::as_writable_bytes(std::span(&header, 1)));
   char wanted[8];
@@ -174,6 +177,7 @@ SealedFile::SealedFile(const std::filesystem::path& store, const FileEntry& entr
   if (map == MAP_FAILED) throw_system_error("map", path_, errno);
   map_ = static_cast<const std::byte*>(map);
   map_bytes_ = bytes;
+  ::madvise(map, bytes, MADV_RANDOM);
   table_ = map_ + sealed_table_offset(size_);
   ask(kSealedHeaderBytes + size_, bytes);  // padding and table are read now, from end to end
   const bool padded =
@@ -220,19 +224,34 @@ void SealedFile::check(std::uint64_t offset, std::uint64_t length) const {
   if (offset > size_ || length > size_ - offset) fail(offset, "the range ends outside the file");
   if (length == 0) return;
   const std::uint64_t last = sealed_chunk(offset + length - 1);
-  for (std::uint64_t chunk = sealed_chunk(offset); chunk <= last; ++chunk) {
+  const std::uint64_t first = sealed_chunk(offset);
+  bool asked = false;
+  for (std::uint64_t chunk = first; chunk <= last; ++chunk) {
     std::atomic<std::uint64_t>& word = checked_[chunk / 64];
     const std::uint64_t bit = std::uint64_t{1} << (chunk % 64);
     if ((word.load(std::memory_order_acquire) & bit) != 0) continue;
+    // A range is asked for as far as it goes; a call that goes on where another ended, further.
+    if (chunk == first && chunk % kStepChunks == 0 && chunk > 0 && is_checked(chunk - 1))
+      ask_chunks(chunk, kAheadChunks);
+    else if (chunk < last && (!asked || chunk % kStepChunks == 0))
+      ask_chunks(chunk, std::min(kAheadChunks, last + 1 - chunk));
+    asked = true;
     check_chunk(chunk);
     word.fetch_or(bit, std::memory_order_release);
   }
 }
 
+bool SealedFile::is_checked(std::uint64_t chunk) const noexcept {
+  return (checked_[chunk / 64].load(std::memory_order_relaxed) >> chunk % 64 & 1U) != 0;
+}
+
+void SealedFile::ask_chunks(std::uint64_t chunk, std::uint64_t count) const noexcept {
+  read_ahead(sealed_chunk_begin(chunk), count * kSealedChunkBytes);
+}
+
 void SealedFile::check_all() const {
-  constexpr std::uint64_t kAskedChunks = 1024;
   for (std::uint64_t chunk = 0; chunk < sealed_chunks(size_); ++chunk) {
-    if (chunk % kAskedChunks == 0) read_ahead(sealed_chunk_begin(chunk), 2 * kAskedChunks * kSealedChunkBytes);
+    if (chunk % kStepChunks == 0) ask_chunks(chunk, kAheadChunks);
     check_chunk(chunk);
   }
 }

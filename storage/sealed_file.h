@@ -142,8 +142,8 @@ class SealedFile {
     return {reinterpret_cast<const T*>(raw.data()), static_cast<std::size_t>(count)};
   }
   /// Lets the system read payload bytes [offset, offset + length) in the background, side by side with others that were
-  /// asked for: they will be used soon. A page that was not asked for is a wait for the disk, one after the other, and the
-  /// system reads around it, up to megabytes for one row.
+  /// asked for: they will be used soon. Who goes through a file for the first time in order need not ask; any other page
+  /// that was not asked for is a wait for the disk, one after the other.
   void read_ahead(std::uint64_t offset, std::uint64_t length) const noexcept;
   /// Payload bytes without a check, for loops that called check() on the range before.
   [[nodiscard]] const std::byte* data() const noexcept { return map_ + kSealedHeaderBytes; }
@@ -154,7 +154,11 @@ class SealedFile {
   [[noreturn]] void fail(std::uint64_t offset, std::string_view what) const;
 
  private:
+  static constexpr std::uint64_t kStepChunks = 16;    ///< in order, after which the next ones are asked for
+  static constexpr std::uint64_t kAheadChunks = 256;  ///< 1 MiB
   void check_chunk(std::uint64_t chunk) const;
+  [[nodiscard]] bool is_checked(std::uint64_t chunk) const noexcept;
+  void ask_chunks(std::uint64_t chunk, std::uint64_t count) const noexcept;
   /// Lets the system read bytes [first, last) of the file in the background.
   void ask(std::uint64_t first, std::uint64_t last) const noexcept;
   std::filesystem::path path_;

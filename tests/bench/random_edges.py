@@ -3,7 +3,7 @@
 #
 #   python3 tests/bench/random_edges.py --unweave build/release/unweave --store S --count 15000 [--seed 0] > requests.txt
 #
-# Drawn uniformly, none twice. Needs numpy and 16 bytes an edge of memory and of disk for temporary files.
+# Drawn uniformly, none twice. Needs numpy and 16 bytes an edge of disk for a temporary file.
 import argparse
 import pathlib
 import tempfile
@@ -18,8 +18,9 @@ def removals(run, store, count, seed=0):
     with tempfile.TemporaryDirectory() as name:
         file = pathlib.Path(name) / "edges.npy"
         run("export", store, "--edges", file, "--quiet")
-        edges = np.load(file)
-    return [f"edge {u} {v}" for u, v in edges[np.random.default_rng(seed).choice(len(edges), count, replace=False)]]
+        edges = np.load(file, mmap_mode="r")
+        chosen = np.random.default_rng(seed).choice(len(edges), count, replace=False)
+        return [f"edge {u} {v}" for u, v in edges[chosen]]
 
 
 def main():

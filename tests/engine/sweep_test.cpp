@@ -176,6 +176,24 @@ TEST_SUITE("unit") {
     CHECK(got.quotients == expected.quotients);
   }
 
+  TEST_CASE("a tile that lacks the row of a wanted node or of a neighbour is refused") {
+    const testing::NamedGraph path{"path", 40, {{3, 4}, {4, 5}}};
+    const CsrGraph graph = path.csr();
+    RowMask wanted(path.nodes);
+    wanted.insert(4);
+    for (const NodeId missing : {3U, 4U, 5U, 39U}) {
+      RowMask rows(path.nodes);
+      for (NodeId node = 3; node < path.nodes; ++node)
+        if (node != missing) rows.insert(node);
+      const RowRanks ranks(rows);
+      const auto t = random_tile(ranks.size() * 4, 7);
+      if (missing == 39)
+        CHECK_NOTHROW(sweep(graph, t, 4, &wanted, &ranks));
+      else
+        CHECK_THROWS_AS(sweep(graph, t, 4, &wanted, &ranks), DataError);
+    }
+  }
+
   TEST_CASE("quotients need the ranks of the wanted rows where not all are wanted, and no others") {
     const CsrGraph graph(3, {{0, 1}, {1, 2}});
     const auto t = random_tile(3, 1);
