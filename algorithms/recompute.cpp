@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "algorithms/level0.h"
 #include "algorithms/state_builder.h"
 #include "engine/look_ahead.h"
 #include "engine/resident_rows.h"
@@ -33,11 +34,18 @@ std::uint64_t recompute_levels(const Contents& contents, Embedding& embedding, M
   job.last_level = last;
   job.columns = embedding.columns();
   job.scale_bits = embedding.spec().scale_bits;
+  TileFill current = level0_fill(contents, embedding.spec());
+  if (first > 1)
+    current = [&](TileColumns columns, NodeRange rows, std::int32_t* out) {
+      embedding.density_tile(first - 1, columns, rows, out);
+    };
   job.fill = [&](TileColumns columns, NodeRange rows, std::int32_t* out) {
-    embedding.density_tile(first - 1, columns, rows, out);
+    current(columns, rows, out);
     take_stale(embedding.stale(first - 1), embedding.columns(), columns, rows, out);
   };
+  Reservation masks;
   if (!embedding.cone().all_rows()) {
+    masks = budget.reserve((last - first + 1) * RowMask::bytes(contents.num_nodes()), "masks of the rows to keep");
     for (std::uint32_t l = first; l <= last; ++l) {
       RowMask& mask = job.wanted.emplace_back(contents.num_nodes());
       for (NodeId node = 0; node < contents.num_nodes(); ++node)
