@@ -77,7 +77,11 @@ void measure_columns(const Contents& contents, PropagationSpec& spec) {
 }
 
 void try_columns(const Contents& contents, NodeRange rows) {
-  static_cast<void>(sums_of(contents, rows));
+  for (NodeId first = rows.first; first < rows.last;) {
+    const NodeId last = first + std::min<NodeId>(kNormRows, rows.last - first);
+    static_cast<void>(sums_of(contents, {first, last}));
+    first = last;
+  }
 }
 
 TileFill level0_rows(const Contents& contents, const PropagationSpec& spec) {

@@ -1,10 +1,10 @@
 #include "algorithms/propagation_sweep.h"
 
 #include <algorithm>
-#include <chrono>
 #include <string>
 #include <utility>
 
+#include "engine/clock.h"
 #include "engine/parallel.h"
 #include "storage/error.h"
 
@@ -138,7 +138,6 @@ double sweep_tiles(const BlockSource& source, const PropagationOptions& options,
                                                                        : &ranks[static_cast<std::size_t>(level) - 1];
   };
 
-  using Clock = std::chrono::steady_clock;
   Clock::time_point begin_fill = Clock::now();
   Clock::duration filling{};
   // Before the features pass through the page cache, which would leave few free pages of the larger size.
