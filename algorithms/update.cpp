@@ -19,8 +19,9 @@ namespace {
 
 constexpr std::size_t kAhead = 12;                 // rows fetched before their turn
 constexpr std::uint64_t kPartArcs = 256;           // the least work of a task
+constexpr std::uint64_t kRepairArcs = 16;          // that take as long as a row to repair
 constexpr std::uint64_t kPartsPerThread = 16;      // to even out parts of unequal work
-constexpr std::uint64_t kBytesPerArc = 4 + 2 * 8;  // a receiver, and its pair before and after merging
+constexpr std::uint64_t kBytesPerArc = 2 * 8 + 8;  // a key, room to grow, and the key in its part
 
 bool holds(const std::vector<NodeId>& sorted, NodeId node) {
   return std::binary_search(sorted.begin(), sorted.end(), node);
@@ -297,8 +298,9 @@ void Update::run_level(std::uint32_t level, Sources& sources, const Repair& repa
   const std::uint64_t room = std::max<std::uint64_t>(budget_.available() / 4, std::uint64_t{1} << 20);
   const std::uint64_t slices = targets != nullptr ? 1 : 1 + arcs * kBytesPerArc / room;
   const std::uint64_t slice_nodes = whole_pages(nodes / slices + 1);
+  const std::uint64_t effort = arcs + kRepairArcs * repair.nodes().size();
   const std::uint64_t num_parts =
-      std::clamp<std::uint64_t>(arcs / slices / kPartArcs, 1, kPartsPerThread * active_threads());
+      std::clamp<std::uint64_t>(effort / slices / kPartArcs, 1, kPartsPerThread * active_threads());
   const std::uint64_t part_nodes = whole_pages(slice_nodes / num_parts + 1);
   const Cone& cone = embedding_.cone();
   const auto& entered = repair.cone.entered[level];
@@ -312,14 +314,15 @@ void Update::run_level(std::uint32_t level, Sources& sources, const Repair& repa
   std::vector<NodeId> changed;
   for (std::uint64_t from = 0; from < nodes; from += slice_nodes) {
     const NodeRange slice{static_cast<NodeId>(from), static_cast<NodeId>(std::min(nodes, from + slice_nodes))};
-    std::vector<std::vector<NodeId>> lists;
-    if (targets == nullptr) lists = receivers_of(contents_.graph(), sources.nodes, slice);
+    std::vector<SentKeys> sent;
+    if (targets == nullptr)
+      sent = receivers_of(contents_.graph(), sources.nodes, slice, static_cast<NodeId>(part_nodes));
     std::vector<Part> parts((slice.size() + part_nodes - 1) / part_nodes, Part(columns));
     parallel_ranges(0, parts.size(), 1, [&](std::size_t begin, std::size_t end) {
       for (std::size_t p = begin; p < end; ++p) {
         const auto first = static_cast<NodeId>(from + p * part_nodes);
         const auto last = static_cast<NodeId>(std::min<std::uint64_t>(slice.last, first + part_nodes));
-        TouchedRows touched = targets == nullptr ? touched_rows(lists, repair.nodes(), {first, last}, stays)
+        TouchedRows touched = targets == nullptr ? touched_rows(sent, p, {first, last}, repair.nodes(), stays)
                                                  : touched_targets(*targets, contents_.graph(), *index, repair.nodes(),
                                                                    {first, last}, stays);
         NodesAhead ahead(touched.rows, near, [&](NodeRange rows) { embedding_.level(level).read_ahead(rows); });
