@@ -49,7 +49,7 @@ std::vector<SentKeys> receivers_of(const Graph& graph, std::span<const NodeId> s
   return sent;
 }
 
-std::uint64_t estimate_receivers(const Graph& graph, std::span<const NodeId> sources, std::uint64_t arcs) {
+ReceiverSample sample_receivers(const Graph& graph, std::span<const NodeId> sources, std::uint64_t arcs) {
   constexpr std::uint64_t kExactArcs = std::uint64_t{1} << 14;
   const bool is_exact = arcs <= kExactArcs;
   // Multiplying by an odd number spreads ids that lie at regular distances.
@@ -70,8 +70,8 @@ std::uint64_t estimate_receivers(const Graph& graph, std::span<const NodeId> sou
     found.insert(found.end(), some.begin(), some.end());
   });
   std::sort(found.begin(), found.end());
-  const auto distinct = static_cast<std::uint64_t>(std::unique(found.begin(), found.end()) - found.begin());
-  return is_exact ? distinct : 16 * distinct;
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return {std::move(found), std::uint64_t{is_exact ? 1U : 16U}};
 }
 
 TouchedRows touched_rows(std::span<const SentKeys> sent, std::size_t part, NodeRange nodes,

@@ -29,9 +29,15 @@ using SentKeys = std::vector<std::vector<std::uint64_t>>;
 [[nodiscard]] std::vector<SentKeys> receivers_of(const Graph& graph, std::span<const NodeId> sources, NodeRange slice,
                                                  NodeId part_nodes);
 
-/// How many distinct nodes receive something from the sources, which have `arcs` arcs in sum: exact for few arcs, else from
-/// a fixed sixteenth of the nodes.
-[[nodiscard]] std::uint64_t estimate_receivers(const Graph& graph, std::span<const NodeId> sources, std::uint64_t arcs);
+/// Distinct nodes that receive something.
+struct ReceiverSample {
+  std::vector<NodeId> nodes;  ///< sorted
+  std::uint64_t each = 1;     ///< how many of them one stands for
+};
+
+/// Of the sources, which have `arcs` arcs in sum: all receivers where arcs are few, else those in a fixed sixteenth of the
+/// nodes.
+[[nodiscard]] ReceiverSample sample_receivers(const Graph& graph, std::span<const NodeId> sources, std::uint64_t arcs);
 
 /// The rows among `nodes`, a part of the slice, that receive something or are in `repaired` (sorted), as far as they `stay`.
 [[nodiscard]] TouchedRows touched_rows(std::span<const SentKeys> sent, std::size_t part, NodeRange nodes,

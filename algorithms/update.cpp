@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "algorithms/cone_update.h"
+#include "algorithms/level_work.h"
 #include "algorithms/planner.h"
 #include "algorithms/receivers.h"
 #include "algorithms/recompute.h"
@@ -84,7 +85,8 @@ UpdateReport Update::apply(const BatchChanges& changes, const Threshold& thresho
   Repair repair(changes, levels);
   const Limits limits(threshold);
   // Nothing needs to be captured when everything is computed anew.
-  const bool anew = limits.exact && levels > (options_.defer ? 1 : 0) && recompute_pays(1, repair.nodes(), report);
+  const bool anew = limits.exact && levels > (options_.defer ? 1 : 0) &&
+                    recompute_pays(1, repair.nodes(), repair.nodes().size(), report);
   if (!anew) repair.capture(embedding_);
 
   std::vector<NodeId> lost = lost_targets(contents_, changes);
@@ -130,39 +132,21 @@ UpdateReport Update::flush(const Threshold& threshold) {
   return report;
 }
 
-bool Update::recompute_pays(std::uint32_t level, const std::vector<NodeId>& sources, UpdateReport& report) const {
-  const std::uint64_t rows = embedding_.cone().rows(level);
-  const double push = push_seconds(level, sources);
-  const double recompute = predict_recompute(contents_.graph().num_arcs() + contents_.num_nodes(), rows,
-                                             contents_.num_nodes(), embedding_.columns(), active_threads());
-  const bool pays = options_.plan == Plan::recompute || (options_.plan == Plan::automatic && recompute < push);
-  if (pays)
-    report.seconds_predicted += recompute * (embedding_.levels() - level + (options_.defer ? 0 : 1));
+bool Update::recompute_pays(std::uint32_t level, const std::vector<NodeId>& sources, std::uint64_t changed,
+                            UpdateReport& report) const {
+  const LevelWork work = level_work(contents_, embedding_, level, sources, changed);
+  const bool is_void = level == embedding_.levels() && embedding_.deferred().is_void;  // nobody knows what to push
+  LevelChoice choice;
+  if (is_void || options_.plan == Plan::recompute)
+    choice = {true, predict_recompute(work)};
+  else if (options_.plan == Plan::push)
+    choice = {false, predict_push(work, scattered_receivers(work))};
   else
-    report.seconds_predicted += push;
-  report.plan.emplace_back(pays ? "recompute" : "push");
-  return pays;
-}
-
-double Update::push_seconds(std::uint32_t level, const std::vector<NodeId>& sources) const {
-  const std::uint64_t arcs = arcs_of(sources);
-  const std::uint64_t rows = embedding_.cone().rows(level);
-  const std::uint64_t receivers = lists_to_scan(level, sources) != nullptr
-                                      ? std::min(arcs, rows)  // to know better would be to read the lists
-                                      : std::min(estimate_receivers(contents_.graph(), sources, arcs), rows);
-  return predict_push(arcs, receivers, embedding_.columns(), active_threads());
-}
-
-/// The lists of the level's own rows, where going through them is the shorter way to the receivers; else null.
-const TargetLists* Update::lists_to_scan(std::uint32_t level, const std::vector<NodeId>& sources) const {
-  const TargetLists* lists = level == embedding_.levels() ? embedding_.target_lists() : nullptr;
-  return lists != nullptr && list_scan_pays(lists->arcs(), sources.size(), arcs_of(sources)) ? lists : nullptr;
-}
-
-std::uint64_t Update::arcs_of(const std::vector<NodeId>& sources) const {
-  std::uint64_t arcs = 0;
-  for (const NodeId node : sources) arcs += contents_.graph().degree(node);
-  return arcs;
+    choice = choose(work, [&] { return count_receivers(contents_, embedding_, level, sources, work); });
+  const std::uint32_t levels_anew = embedding_.levels() - level + (options_.defer ? 0 : 1);
+  report.seconds_predicted += choice.recompute ? choice.seconds * levels_anew : choice.seconds;
+  report.plan.emplace_back(choice.recompute ? "recompute" : "push");
+  return choice.recompute;
 }
 
 /// Levels from `level` on, from everything that the level below has to tell.
@@ -196,7 +180,7 @@ UpdateReport Update::deliver() {
   if (deferred.empty()) return report;
   Sources sources;
   sources.nodes = deferred.rows.nodes();
-  if (deferred.is_void || recompute_pays(level, sources.nodes, report)) {
+  if (recompute_pays(level, sources.nodes, 0, report)) {
     sweep_levels(level, level, report);
   } else {
     const std::uint32_t columns = embedding_.columns();
@@ -232,12 +216,13 @@ void Update::run_levels(Repair& repair, const Limits& limits, Sources& sources, 
       report.plan.emplace_back("defer");
       if (embedding_.deferred().is_void) return;
     } else if (!capture_only && limits.exact && !sources.nodes.empty()) {
-      if (recompute_pays(level, sources.nodes, report)) {
+      if (recompute_pays(level, sources.nodes, repair.nodes().size(), report)) {
         recompute(level, report);
         return;
       }
     } else if (!capture_only) {
-      report.seconds_predicted += push_seconds(level, sources.nodes);
+      const LevelWork work = level_work(contents_, embedding_, level, sources.nodes, repair.nodes().size());
+      report.seconds_predicted += predict_push(work, scattered_receivers(work));
       report.plan.emplace_back("push");
     }
     Sources next;
@@ -287,8 +272,9 @@ void Update::update_row(std::uint32_t level, const Sources& sources, const Repai
 void Update::run_level(std::uint32_t level, Sources& sources, const Repair& repair, const Limits& limits, Sources& next,
                        UpdateReport& report) {
   const std::uint32_t columns = embedding_.columns();
-  const TargetLists* const targets = lists_to_scan(level, sources.nodes);
-  const std::uint64_t arcs = targets != nullptr ? targets->arcs() : arcs_of(sources.nodes);
+  const std::uint64_t own_arcs = arcs_of(contents_, sources.nodes);
+  const TargetLists* const targets = lists_to_scan(embedding_, level, sources.nodes.size(), own_arcs);
+  const std::uint64_t arcs = targets != nullptr ? targets->arcs() : own_arcs;
   report.pushes += sources.nodes.size();
   report.arcs_visited += arcs;
   sources.deltas.resize(sources.nodes.size() * columns + kTilePadding);
