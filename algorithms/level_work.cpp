@@ -1,5 +1,8 @@
 #include "algorithms/level_work.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "algorithms/receivers.h"
 #include "engine/parallel.h"
 
@@ -30,12 +33,19 @@ LevelWork level_work(const Contents& contents, const Embedding& embedding, std::
 Receivers count_receivers(const Contents& contents, const Embedding& embedding, std::uint32_t level,
                           std::span<const NodeId> sources, const LevelWork& work) {
   if (work.scan_arcs > 0) return most_receivers(work);
-  const ReceiverSample sample = sample_receivers(contents.graph(), sources, work.arcs);
+  std::vector<NodeId> some;
+  const std::size_t stride = count_stride(work, sources.size());
+  for (std::size_t i = 0; i < sources.size(); i += stride) some.push_back(sources[i]);
+  const std::uint64_t arcs = arcs_of(contents, some);
+  const ReceiverSample sample = sample_receivers(contents.graph(), some, arcs);
+  if (sample.nodes.empty()) return {};
+  const auto seen = static_cast<double>(sample.nodes.size());
+  const double each =
+      extrapolate_receivers(work, seen * static_cast<double>(sample.each), static_cast<double>(arcs)) / seen;
   Receivers receivers;
   for (const NodeId node : sample.nodes) {
     if (!embedding.cone().contains(level, node)) continue;
-    const bool in_memory = embedding.level(level).is_in_memory(node);
-    (in_memory ? receivers.in_memory : receivers.in_files) += static_cast<double>(sample.each);
+    (embedding.level(level).is_in_memory(node) ? receivers.in_memory : receivers.in_files) += each;
   }
   return receivers;
 }

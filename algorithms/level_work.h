@@ -14,8 +14,8 @@ namespace unweave {
 [[nodiscard]] LevelWork level_work(const Contents& contents, const Embedding& embedding, std::uint32_t level,
                                    std::span<const NodeId> sources, std::uint64_t changed);
 
-/// The rows of `level` that receive something from the sources: about as many, where that are many, and as many as there can
-/// be where their lists are not read.
+/// The rows of `level` that receive something from the sources, from some of their lists where those are many; as many as
+/// there can be where their lists are not read at all.
 [[nodiscard]] Receivers count_receivers(const Contents& contents, const Embedding& embedding, std::uint32_t level,
                                         std::span<const NodeId> sources, const LevelWork& work);
 

@@ -8,22 +8,29 @@
 namespace unweave {
 namespace {
 
-// Seconds on one thread: of an item, and of each of its columns. Medians over graphs of 10^5 to 10^6 nodes with 16 to 128
+// Seconds on one thread: of an item, and of each of its columns. Fitted to graphs of 10^5 to 10^6 nodes with 16 to 128
 // columns, whose files lay in the page cache.
 struct Cost {
   double item, column;
   [[nodiscard]] double of(double items, std::uint32_t columns) const { return items * (item + columns * column); }
 };
-constexpr Cost kChanged{2e-6, 4e-8};     // capturing what a row has published, mending its sums
-constexpr Cost kPushArc{2.3e-8, 6e-11};  // decoding, ordering by receiver, adding
-constexpr Cost kLookUpArc{1e-8, 6e-11};  // decoding, looking for its end among the sources, adding
-constexpr Cost kInFile{6e-7, 6e-9};      // checking a row, rounding it, storing it in memory
-constexpr Cost kInMemory{5e-8, 1.3e-9};
+constexpr Cost kChanged{2e-6, 4.8e-8};   // capturing what a row has published, mending its sums
+constexpr double kChangedPage = 3.2e-6;  // mapping and checking the pages of its features and sums
+constexpr double kPushArc = 3e-8;        // decoding, ordering by receiver, adding
+constexpr double kLookUpArc = 1e-8;      // decoding, looking for its end among the sources, adding
+constexpr Cost kInFile{3.6e-7, 6e-9};    // rounding a row, storing it in memory
+constexpr double kFilePage = 1.8e-6;     // mapping and checking a page of such rows
+constexpr Cost kInMemory{2e-8, 2.2e-9};  // changing a row
 
 // The same without adding, of lists that may have to come from a disk.
 constexpr double kScanArc = 2.5e-9;  // decoded, and looked up among the sources
 constexpr double kFindArc = 1e-8;    // decoded, and sorted by receiver
 constexpr double kFindList = 2e-6;   // found, and its block decoded
+
+// Of reading lists only to count receivers, which may take a small share of the time of a sweep.
+constexpr double kCountList = 1.3e-6;
+constexpr double kCountArc = 5e-9;
+constexpr double kCountShare = 0.04;
 
 // Of a sweep, which takes so many columns at a time.
 constexpr std::uint32_t kTileColumns = 32;
@@ -36,6 +43,14 @@ constexpr double kNewValue = 2.5e-9;    // room for a sum in memory that was nev
 
 double parallel(double seconds, const LevelWork& work) {
   return seconds / static_cast<double>(std::max<std::size_t>(1, work.threads));
+}
+
+/// Pages of the level's file that hold some of `rows` rows, which lie anywhere, and none of those in memory.
+double new_pages(const LevelWork& work, double rows) {
+  constexpr double kPageBytes = 4096;
+  if (work.rows == 0 || work.columns == 0 || work.is_resident) return 0;
+  const double pages = static_cast<double>(work.rows) * work.columns * sizeof(std::int32_t) / kPageBytes;
+  return -pages * std::exp(-static_cast<double>(work.rows_in_memory) / pages) * std::expm1(-rows / pages);
 }
 
 /// A sweep over the graph without what room for its sums costs, and that.
@@ -75,11 +90,31 @@ Receivers scattered_receivers(const LevelWork& work) {
   return {receivers - in_memory, in_memory};
 }
 
+std::size_t count_stride(const LevelWork& work, std::size_t sources) {
+  const double all =
+      parallel(static_cast<double>(sources) * kCountList + static_cast<double>(work.arcs) * kCountArc, work);
+  const double most = kCountShare * predict_recompute(work);
+  return all <= most ? 1 : static_cast<std::size_t>(std::min(all / most, static_cast<double>(sources)));
+}
+
+double extrapolate_receivers(const LevelWork& work, double found, double some) {
+  if (some >= static_cast<double>(work.arcs)) return found;
+  // The fewer nodes there are to an arc, the smaller the share of arcs that find a node of their own.
+  double low = some / static_cast<double>(work.nodes), high = std::max(low, some / found);  // arcs a node
+  for (int step = 0; step < 60; ++step) {
+    const double density = (low + high) / 2;
+    (-std::expm1(-density) / density > found / some ? low : high) = density;
+  }
+  return -some / high * std::expm1(-static_cast<double>(work.arcs) / some * high);
+}
+
 double predict_push(const LevelWork& work, const Receivers& receivers) {
-  const double arcs = work.scan_arcs > 0 ? kLookUpArc.of(static_cast<double>(work.scan_arcs), work.columns)
-                                         : kPushArc.of(static_cast<double>(work.arcs), work.columns);
-  return parallel(kChanged.of(static_cast<double>(work.changed), work.columns) + arcs +
-                      kInFile.of(receivers.in_files, work.columns) + kInMemory.of(receivers.in_memory, work.columns),
+  const auto changed = static_cast<double>(work.changed);
+  const double arcs =
+      work.scan_arcs > 0 ? static_cast<double>(work.scan_arcs) * kLookUpArc : static_cast<double>(work.arcs) * kPushArc;
+  return parallel(kChanged.of(changed, work.columns) + kChangedPage * new_pages(work, changed) + arcs +
+                      kInFile.of(receivers.in_files, work.columns) + kFilePage * new_pages(work, receivers.in_files) +
+                      kInMemory.of(receivers.in_memory, work.columns),
                   work);
 }
 
@@ -91,7 +126,8 @@ double predict_recompute(const LevelWork& work) {
 LevelChoice choose(const LevelWork& work, const std::function<Receivers()>& count_receivers) {
   const Sweep sweep = predict_sweep(work);
   const LevelChoice anew{true, sweep.sums + sweep.room};
-  const double recompute = sweep.sums + sweep.room / 2;  // the other half is charged to batches that find it made
+  // Half of the room is charged to later batches, which find it made; a delivery or a flush may be the last to use it.
+  const double recompute = sweep.sums + (work.changed > 0 ? sweep.room / 2 : sweep.room);
   if (predict_push(work, {0, static_cast<double>(work.least_receivers)}) >= recompute) return anew;
   const bool is_clear = predict_push(work, most_receivers(work)) <= recompute;
   const double push = predict_push(work, is_clear ? scattered_receivers(work) : count_receivers());

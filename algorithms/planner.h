@@ -12,7 +12,7 @@ namespace unweave {
 
 /// What there is to do at one level. Arcs include self loops.
 struct LevelWork {
-  std::uint64_t changed = 0;          ///< nodes of the batch: to be captured and mended by a push
+  std::uint64_t changed = 0;          ///< nodes of the batch, if it is one: to be captured and mended by a push
   std::uint64_t arcs = 0;             ///< of the rows to push, in sum
   std::uint64_t scan_arcs = 0;        ///< of the lists in which their receivers are looked up, if not in their own
   std::uint64_t least_receivers = 0;  ///< rows that certainly receive something
@@ -38,6 +38,13 @@ struct Receivers {
 
 /// As many as if arcs ended anywhere.
 [[nodiscard]] Receivers scattered_receivers(const LevelWork& work);
+
+/// Of `sources` lists, every how many-th may be read to count receivers, so that it costs little beside either way.
+[[nodiscard]] std::size_t count_stride(const LevelWork& work, std::size_t sources);
+
+/// Distinct nodes at the ends of all arcs to push when `some` arcs, more than none, have `found`: if all end in the same set of
+/// nodes, in each as likely as in any other.
+[[nodiscard]] double extrapolate_receivers(const LevelWork& work, double found, double some);
 
 /// Seconds for pushing to these receivers.
 [[nodiscard]] double predict_push(const LevelWork& work, const Receivers& receivers);

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <set>
 
 #include "algorithms/level_work.h"
@@ -62,6 +63,22 @@ TEST_SUITE("unit") {
     CHECK(counted == 3);
   }
 
+  TEST_CASE("a batch takes a part of its new memory for granted, a delivery does not") {
+    LevelWork work = million();
+    work.arcs = work.graph_arcs / 20;
+    work.least_receivers = 1000;
+    // Receivers for whom a push costs all but a tenth of what room for the level does less than a recomputation.
+    LevelWork resident = work;
+    resident.is_resident = true;
+    const double room = predict_recompute(work) - predict_recompute(resident);
+    const double each = predict_push(work, {0, 2e5}) - predict_push(work, {0, 1e5});
+    const double wanted = predict_recompute(work) - room / 10 - predict_push(work, {0, 0});
+    const Receivers receivers{0, 1e5 * wanted / each};
+    CHECK_FALSE(choose(work, [&] { return receivers; }).recompute);
+    work.changed = 1;
+    CHECK(choose(work, [&] { return receivers; }).recompute);
+  }
+
   TEST_CASE("work for a push grows with each of its parts, and with rows that lie in files") {
     LevelWork work = million();
     work.arcs = 50'000;
@@ -74,6 +91,11 @@ TEST_SUITE("unit") {
       more.*part += 10'000;
       CHECK(predict_push(more, some) > seconds);
     }
+    LevelWork later = work;
+    later.rows_in_memory = work.rows / 10;  // their pages have been read
+    CHECK(predict_push(later, some) < seconds);
+    later.is_resident = true;
+    CHECK(predict_push(later, some) < seconds);
     LevelWork scanned = work;
     scanned.scan_arcs = 1000;
     CHECK(predict_push(scanned, some) < seconds);
@@ -97,6 +119,7 @@ TEST_SUITE("unit") {
     other.changed_arcs = 100'000;
     CHECK(predict_recompute(other) > seconds);
     CHECK(predict_recompute({}) == 0);
+    CHECK(predict_push({}, {}) == 0);
   }
 
   TEST_CASE("scattered receivers are at most the arcs and the rows, part of them in memory") {
@@ -112,6 +135,26 @@ TEST_SUITE("unit") {
       CHECK(most_receivers(work).in_files == static_cast<double>(std::min(work.arcs, work.rows)));
     }
     CHECK(scattered_receivers({}).in_files == 0);
+  }
+
+  TEST_CASE("receivers are counted from so many lists as cost little, and extrapolated") {
+    LevelWork work = million();
+    work.arcs = 1000;
+    CHECK(count_stride(work, 100) == 1);
+    work.arcs = 5'000'000;
+    const std::size_t stride = count_stride(work, 500'000);
+    CHECK(stride > 1);
+    CHECK(stride < 500'000);
+    // Ends of a tenth of the arcs: all in 1000 nodes, in 400,000, or anywhere.
+    for (const double nodes : {1e3, 4e5, 1e6}) {
+      const double found = -nodes * std::expm1(-500'000 / nodes);
+      CHECK(extrapolate_receivers(work, found, 500'000) ==
+            doctest::Approx(-nodes * std::expm1(-5'000'000 / nodes)).epsilon(1e-4));
+      CHECK(extrapolate_receivers(work, found, 5'000'000) <= nodes);
+    }
+    CHECK(extrapolate_receivers(work, 500'000, 500'000) <= 1e6);  // no two met
+    work.arcs = 500'000;
+    CHECK(extrapolate_receivers(work, 300'000, 500'000) == 300'000);
   }
 
   TEST_CASE("the work at a level and its receivers are those of the sample, for all rows and for a cone") {
@@ -149,9 +192,10 @@ TEST_SUITE("unit") {
           CHECK(work.graph_arcs == 2 * sample.edges.size() + sample.nodes);
           CHECK(work.least_receivers == own);
           work.scan_arcs = 0;
+          work.graph_arcs = 1'000'000'000;  // to read all lists is little beside it
           const Receivers receivers = count_receivers(store.contents(), embedding, level, sources, work);
-          CHECK(receivers.in_memory == static_cast<double>(in_memory));
-          CHECK(receivers.in_files == static_cast<double>(kept.size() - in_memory));
+          CHECK(receivers.in_memory == doctest::Approx(static_cast<double>(in_memory)));
+          CHECK(receivers.in_files == doctest::Approx(static_cast<double>(kept.size() - in_memory)));
         }
       }
     }

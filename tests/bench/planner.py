@@ -4,8 +4,8 @@
 #   python3 tests/bench/planner.py --unweave build/release/unweave [--data FOLDER] [--families rmat,...] [--sizes 1,...]
 #
 # For each family and batch size two batches of random edges (seed 0), then the last level of both, under each plan on a
-# fresh copy of one propagated store: plan after plan in turns, `repeat` times, of which the least counts. Each plan lives with
-# what it has done before: a recomputation of the first batch leaves the rows of its level in memory for the second.
+# fresh copy of one propagated store: plan after plan in turns, `repeat` times, of which the median counts. Each plan lives
+# with what it has done before: a recomputation of the first batch leaves the rows of its level in memory for the second.
 # Real graphs, from the folder of the data sets, get random features. Prints a JSON line for each family, size and plan;
 # then two Markdown tables, of seconds and of what the planner's choice costs against the better of the other two: the worst
 # of first batch, second batch, and both with their last level. Needs numpy and 1 GB of disk.
@@ -71,10 +71,12 @@ def measure(run, args, family, size, store, work):
         for plan in PLANS[turn % 3:] + PLANS[: turn % 3]:
             seconds, predicted, plans = stream(run, args, store, work, size, plan)
             line = lines.setdefault(plan, {"family": family, "batch": size, "plan": plan, "plans": plans,
-                                           "seconds": seconds, "predicted": predicted})
-            line["seconds"] = {part: min(line["seconds"][part], seconds[part]) for part in PARTS}
+                                           "seconds": [], "predicted": predicted})
+            line["seconds"].append(seconds)
     for plan in PLANS:
-        print(json.dumps(lines[plan]), flush=True)
+        line = lines[plan]
+        line["seconds"] = {part: float(np.median([one[part] for one in line["seconds"]])) for part in PARTS}
+        print(json.dumps(line), flush=True)
     return lines
 
 
@@ -95,7 +97,7 @@ def main():
     parser.add_argument("--sizes", default=SIZES)
     parser.add_argument("--features", type=int, default=64)
     parser.add_argument("--hops", type=int, default=2)
-    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--repeat", type=int, default=7)
     parser.add_argument("--memory", default="4G")
     parser.add_argument("--work", help="folder for stores")
     args = parser.parse_args()
