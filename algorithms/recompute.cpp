@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <vector>
 
+#include "algorithms/level0.h"
 #include "algorithms/state_builder.h"
+#include "engine/look_ahead.h"
 #include "engine/resident_rows.h"
 
 namespace unweave {
@@ -32,11 +34,18 @@ std::uint64_t recompute_levels(const Contents& contents, Embedding& embedding, M
   job.last_level = last;
   job.columns = embedding.columns();
   job.scale_bits = embedding.spec().scale_bits;
+  TileFill current = level0_fill(contents, embedding.spec());
+  if (first > 1)
+    current = [&](TileColumns columns, NodeRange rows, std::int32_t* out) {
+      embedding.density_tile(first - 1, columns, rows, out);
+    };
   job.fill = [&](TileColumns columns, NodeRange rows, std::int32_t* out) {
-    embedding.density_tile(first - 1, columns, rows, out);
+    current(columns, rows, out);
     take_stale(embedding.stale(first - 1), embedding.columns(), columns, rows, out);
   };
+  Reservation masks;
   if (!embedding.cone().all_rows()) {
+    masks = budget.reserve((last - first + 1) * RowMask::bytes(contents.num_nodes()), "masks of the rows to keep");
     for (std::uint32_t l = first; l <= last; ++l) {
       RowMask& mask = job.wanted.emplace_back(contents.num_nodes());
       for (NodeId node = 0; node < contents.num_nodes(); ++node)
@@ -56,6 +65,33 @@ std::uint64_t recompute_levels(const Contents& contents, Embedding& embedding, M
   }
   for (std::uint32_t l = first; l < last; ++l) embedding.stale(l).clear();
   return summed;
+}
+
+std::uint64_t recompute_rows(const Contents& contents, Embedding& embedding, std::uint32_t level,
+                             std::span<const NodeId> rows) {
+  const std::uint32_t columns = embedding.columns();
+  std::uint64_t arcs = 0;
+  std::vector<NodeId> list;
+  std::vector<std::int32_t> one(columns);
+  std::vector<std::int64_t> sum(columns);
+  LookAhead lists(0, rows.size(), [&](std::size_t i) { contents.graph().read_ahead(rows[i]); });
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    lists.at(i);
+    contents.graph().neighbours(rows[i], list);
+    list.push_back(rows[i]);
+    std::fill(sum.begin(), sum.end(), 0);
+    LookAhead neighbours(0, list.size(), [&](std::size_t j) {
+      embedding.read_ahead(level - 1, {list[j], list[j] + 1});
+    });
+    for (std::size_t j = 0; j < list.size(); ++j) {
+      neighbours.at(j);
+      embedding.published(level - 1, list[j], one.data());
+      for (std::uint32_t c = 0; c < columns; ++c) sum[c] += one[c];
+    }
+    embedding.level(level).store(rows[i], sum.data());
+    arcs += list.size();
+  }
+  return arcs;
 }
 
 }  // namespace unweave

@@ -1,8 +1,9 @@
-// algorithms/recompute.h - levels of an embedding computed anew by a sweep.
+// algorithms/recompute.h - sums of an embedding computed anew: whole levels by a sweep, or a few rows.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
 
 #include "algorithms/embedding.h"
 #include "engine/contents.h"
@@ -15,5 +16,10 @@ namespace unweave {
 /// rows that were summed. Throws ResourceError, DataError.
 std::uint64_t recompute_levels(const Contents& contents, Embedding& embedding, MemoryBudget& budget,
                                const std::filesystem::path& store, std::uint32_t first, std::uint32_t last);
+
+/// Sums a few rows of `level` from what the level below publishes. Returns the terms that were added, self loops included.
+/// Throws DataError.
+std::uint64_t recompute_rows(const Contents& contents, Embedding& embedding, std::uint32_t level,
+                             std::span<const NodeId> rows);
 
 }  // namespace unweave
