@@ -46,6 +46,11 @@ class StateLevel {
   void drop(NodeId node);
 
   [[nodiscard]] std::uint64_t overlay_bytes() const noexcept;
+  /// True when all rows lie in memory, after a recomputation.
+  [[nodiscard]] bool is_resident() const noexcept { return resident_ != nullptr; }
+  /// Rows in memory and not in files, those that left the cone included.
+  [[nodiscard]] std::uint64_t rows_in_memory() const noexcept { return resident_ ? nodes_ : dirty_.size(); }
+  [[nodiscard]] bool is_in_memory(NodeId node) const noexcept { return resident_ || dirty_.find(node) != nullptr; }
 
   /// Room in memory for all rows, to be filled by a recomputation, if the budget has it to spare; else null. The rows
   /// there were are forgotten.
