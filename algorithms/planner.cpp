@@ -28,7 +28,7 @@ constexpr double kFindArc = 1e-8;    // decoded, and sorted by receiver
 constexpr double kFindList = 2e-6;   // found, and its block decoded
 
 // Of reading lists only to count receivers, which may take a small share of the time of a sweep.
-constexpr double kCountList = 1.3e-6;
+constexpr double kCountList = 4e-6;  // where blocks are compressed by zstd too
 constexpr double kCountArc = 5e-9;
 constexpr double kCountShare = 0.04;
 

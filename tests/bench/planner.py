@@ -4,7 +4,7 @@
 #   python3 tests/bench/planner.py --unweave build/release/unweave [--data FOLDER] [--families rmat,...] [--sizes 1,...]
 #
 # For each family and batch size two batches of random edges (seed 0), then the last level of both, under each plan on a
-# fresh copy of one propagated store: plan after plan in turns, `repeat` times, of which the median counts. Each plan lives
+# fresh copy of one propagated store: the plans in random turns, `repeat` times, of which the median counts. Each plan lives
 # with what it has done before: a recomputation of the first batch leaves the rows of its level in memory for the second.
 # Real graphs, from the folder of the data sets, get random features. Prints a JSON line for each family, size and plan;
 # then two Markdown tables, of seconds and of what the planner's choice costs against the better of the other two: the worst
@@ -68,7 +68,7 @@ def measure(run, args, family, size, store, work):
     """One line for each plan."""
     lines = {}
     for turn in range(args.repeat):
-        for plan in PLANS[turn % 3:] + PLANS[: turn % 3]:
+        for plan in np.random.default_rng(turn).permutation(PLANS):  # each leaves its pages behind for the next
             seconds, predicted, plans = stream(run, args, store, work, size, plan)
             line = lines.setdefault(plan, {"family": family, "batch": size, "plan": plan, "plans": plans,
                                            "seconds": [], "predicted": predicted})
