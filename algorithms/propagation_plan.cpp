@@ -27,6 +27,13 @@ std::vector<RowMask> backward_cone(
   return masks;
 }
 
+std::uint64_t arcs_of_rows(const Graph& graph, const RowMask& rows) {
+  std::uint64_t arcs = 0;
+  for (NodeId node = 0; node < rows.rows(); ++node)
+    if (rows.contains(node)) arcs += graph.degree(node);
+  return arcs;
+}
+
 PropagationPlan plan_propagation(const Contents& contents, const PropagationSpec& spec, MemoryBudget& budget) {
   PropagationPlan plan;
   if (spec.levels == 0) return plan;
@@ -41,10 +48,8 @@ PropagationPlan plan_propagation(const Contents& contents, const PropagationSpec
   }
   for (std::uint32_t l = 0; l < spec.levels; ++l) {
     plan.rows.push_back(spec.all_rows ? nodes : job.wanted[l].size());
-    plan.arcs.push_back(spec.all_rows ? contents.graph().num_arcs() + nodes : 0);
-    if (spec.all_rows) continue;
-    for (NodeId node = 0; node < nodes; ++node)
-      if (job.wanted[l].contains(node)) plan.arcs[l] += contents.graph().degree(node);
+    plan.arcs.push_back(spec.all_rows ? contents.graph().num_arcs() + nodes
+                                      : arcs_of_rows(contents.graph(), job.wanted[l]));
   }
   plan.state = plan_state(contents, job, budget);
   plan.wanted = std::move(job.wanted);

@@ -21,6 +21,9 @@ namespace unweave {
     const Contents& contents, std::uint32_t levels,
     const std::function<void(std::uint32_t level, std::span<const std::uint32_t> counts)>& counted);
 
+/// Arcs of some rows in sum, self loops included.
+[[nodiscard]] std::uint64_t arcs_of_rows(const Graph& graph, const RowMask& rows);
+
 struct PropagationPlan {
   std::vector<std::uint64_t> rows;  ///< kept at levels 1 .. L
   std::vector<std::uint64_t> arcs;  ///< summed at levels 1 .. L, self loops included

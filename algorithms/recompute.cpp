@@ -23,26 +23,55 @@ void take_stale(const StaleRows& stale, std::uint32_t all_columns, TileColumns t
   }
 }
 
-}  // namespace
-
-std::uint64_t recompute_levels(const Contents& contents, Embedding& embedding, MemoryBudget& budget,
-                               const std::filesystem::path& store, std::uint32_t first, std::uint32_t last) {
+/// Without the densities that it begins with.
+SweepJob sweep_job(const Contents& contents, const Embedding& embedding, std::uint32_t first, std::uint32_t last) {
   SweepJob job;
   job.first_level = first;
   job.last_level = last;
   job.columns = embedding.columns();
   job.scale_bits = embedding.spec().scale_bits;
+  if (embedding.cone().all_rows()) return job;
+  for (std::uint32_t l = first; l <= last; ++l) {
+    RowMask& mask = job.wanted.emplace_back(contents.num_nodes());
+    for (NodeId node = 0; node < contents.num_nodes(); ++node)
+      if (embedding.cone().contains(l, node)) mask.insert(node);
+  }
+  return job;
+}
+
+}  // namespace
+
+RecomputePlan plan_recompute(const Contents& contents, const Embedding& embedding, const MemoryBudget& budget,
+                             std::uint32_t first, std::uint32_t last) {
+  const SweepJob job = sweep_job(contents, embedding, first, last);
+  const std::uint64_t level_bytes = ResidentRows::bytes(contents.num_nodes(), embedding.columns());
+  std::uint64_t left = budget.available();
+  bool in_memory = true;
+  for (std::uint32_t l = first; l <= last; ++l) {
+    const bool has_room = StateLevel::has_room(level_bytes, left);
+    in_memory &= has_room;
+    if (has_room) left -= level_bytes;
+  }
+  RecomputePlan plan{budget.available() - left, 0};
+  if (in_memory) {
+    plan.memory_bytes += in_memory_tile_bytes(contents, job, MemoryBudget(left));
+    for (std::uint32_t l = first; l <= last; ++l)
+      plan.disk_bytes += embedding.cone().rows(l) * embedding.columns() * sizeof(std::int32_t);
+  } else {
+    const StatePlan files = plan_state(contents, job, MemoryBudget(left));
+    plan.memory_bytes += files.memory_bytes;
+    plan.disk_bytes = files.disk_bytes;
+  }
+  return plan;
+}
+
+std::uint64_t recompute_levels(const Contents& contents, Embedding& embedding, MemoryBudget& budget,
+                               const std::filesystem::path& store, std::uint32_t first, std::uint32_t last) {
+  SweepJob job = sweep_job(contents, embedding, first, last);
   job.fill = [&](TileColumns columns, NodeRange rows, std::int32_t* out) {
     embedding.density_tile(first - 1, columns, rows, out);
     take_stale(embedding.stale(first - 1), embedding.columns(), columns, rows, out);
   };
-  if (!embedding.cone().all_rows()) {
-    for (std::uint32_t l = first; l <= last; ++l) {
-      RowMask& mask = job.wanted.emplace_back(contents.num_nodes());
-      for (NodeId node = 0; node < contents.num_nodes(); ++node)
-        if (embedding.cone().contains(l, node)) mask.insert(node);
-    }
-  }
   std::vector<ResidentRows*> rows;
   for (std::uint32_t l = first; l <= last; ++l)
     if (ResidentRows* one = embedding.level(l).recompute_in_memory(budget)) rows.push_back(one);

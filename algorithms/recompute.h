@@ -10,6 +10,16 @@
 
 namespace unweave {
 
+struct RecomputePlan {
+  std::uint64_t memory_bytes = 0;  ///< of the budget
+  std::uint64_t disk_bytes = 0;    ///< at a time, of new partitions; in memory: of those that a checkpoint writes
+};
+
+/// What recompute_levels() is going to take, where no level lies in memory yet. Throws ResourceError where it cannot fit
+/// the budget.
+[[nodiscard]] RecomputePlan plan_recompute(const Contents& contents, const Embedding& embedding,
+                                           const MemoryBudget& budget, std::uint32_t first, std::uint32_t last);
+
 /// Sums levels [first, last] from what level first - 1 publishes, as deltas of its stale rows say; the levels between
 /// publish everything. In memory where the budget has room, else into new partitions of the folder `store`. Returns the
 /// rows that were summed. Throws ResourceError, DataError.

@@ -42,6 +42,11 @@ struct SweepResult {
 [[nodiscard]] SweepResult build_state_in_memory(const Contents& contents, const SweepJob& job,
                                                 std::span<ResidentRows* const> rows, MemoryBudget& budget);
 
+/// Memory that build_state_in_memory() is going to take beside the rows. Throws ResourceError when a single column does not
+/// fit `budget`.
+[[nodiscard]] std::uint64_t in_memory_tile_bytes(const Contents& contents, const SweepJob& job,
+                                                 const MemoryBudget& budget);
+
 /// What build_state() is going to take.
 struct StatePlan {
   std::size_t tiles = 0;
