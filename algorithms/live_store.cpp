@@ -120,7 +120,7 @@ Threshold LiveStore::threshold(const StreamMode& mode) const {
 }
 
 UpdateOptions LiveStore::update_options(LastLevel last) const {
-  return {path_, access_ == Access::write ? Plan::automatic : Plan::push, last == LastLevel::deferred};
+  return {path_, access_ == Access::write ? plan_ : Plan::push, last == LastLevel::deferred};
 }
 
 UpdateReport LiveStore::propagate_batch(const BatchChanges& changes, const StreamMode& mode, LastLevel last) {

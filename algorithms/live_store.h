@@ -70,6 +70,9 @@ class LiveStore {
   /// the work on the last level off.
   BatchReport apply(std::span<const Request> requests, BatchChanges changes, const StreamMode& mode,
                     LastLevel last = LastLevel::at_once);
+  /// How levels are brought up to date from now on; by the planner until then. The bits are the same. A writer only, since
+  /// readers push.
+  void set_plan(Plan plan) noexcept { plan_ = plan; }
   /// Does the work that was put off, as apply() at once and save() do too.
   UpdateReport deliver();
   /// Publishes every stale row. A writer only.
@@ -107,6 +110,7 @@ class LiveStore {
   std::optional<Journal> journal_;
   std::uint64_t sequence_ = 0;
   std::optional<StreamMode> last_mode_;
+  Plan plan_ = Plan::automatic;
   std::vector<std::string> unsaved_;  ///< partitions of recomputations that no manifest names yet
   bool flushed_ = false;              ///< stale rows were published since the last checkpoint
 };

@@ -8,41 +8,130 @@
 namespace unweave {
 namespace {
 
-// Seconds for one column of one arc or row on one thread.
-constexpr double kDecodeArc = 6e-11;   // its block is read and decoded once for 32 columns
-constexpr double kSweepArc = 2.7e-10;  // one gathered value of a tile in memory
-constexpr double kFillRow = 1.5e-9;    // rounding one value of the tile, in memory that was not touched before
-constexpr double kSweepRow = 1.5e-9;   // packing and writing one value
-constexpr double kPushArc = 2.5e-10;   // one value of a pushed row, from a small tile
-constexpr double kPushRow = 2e-8;      // reading, rounding and storing one value of a receiver
+// Seconds on one thread: of an item, and of each of its columns. Fitted to graphs of 10^5 to 10^6 nodes with 16 to 128
+// columns, whose files lay in the page cache.
+struct Cost {
+  double item, column;
+  [[nodiscard]] double of(double items, std::uint32_t columns) const { return items * (item + columns * column); }
+};
+constexpr Cost kChanged{2e-6, 4.8e-8};   // capturing what a row has published, mending its sums
+constexpr double kChangedPage = 3.2e-6;  // mapping and checking the pages of its features and sums
+constexpr double kPushArc = 3e-8;        // decoding, ordering by receiver, adding
+constexpr double kLookUpArc = 1e-8;      // decoding, looking for its end among the sources, adding
+constexpr Cost kInFile{3.6e-7, 6e-9};    // rounding a row, storing it in memory
+constexpr double kFilePage = 1.8e-6;     // mapping and checking a page of such rows
+constexpr Cost kInMemory{2e-8, 2.2e-9};  // changing a row
 
-// Seconds for one arc or list on one thread.
+// The same without adding, of lists that may have to come from a disk.
 constexpr double kScanArc = 2.5e-9;  // decoded, and looked up among the sources
 constexpr double kFindArc = 1e-8;    // decoded, and sorted by receiver
 constexpr double kFindList = 2e-6;   // found, and its block decoded
 
-double per_column(std::uint32_t columns, std::size_t threads) {
-  return static_cast<double>(columns) / static_cast<double>(std::max<std::size_t>(1, threads));
+// Of reading lists only to count receivers, which may take a small share of the time of a sweep.
+constexpr double kCountList = 1.3e-6;
+constexpr double kCountArc = 5e-9;
+constexpr double kCountShare = 0.04;
+
+// Of a sweep, which takes so many columns at a time.
+constexpr std::uint32_t kTileColumns = 32;
+constexpr double kDecodeArc = 2.3e-9;
+constexpr double kSumArc = 2.7e-9;
+constexpr double kChangedArc = 2.3e-7;  // merging it into its decoded list
+constexpr double kFillValue = 1e-9;     // rounding a value of the level below
+constexpr double kFileValue = 2.5e-9;   // in addition, where that are features or sums in files
+constexpr double kNewValue = 2.5e-9;    // room for a sum in memory that was never touched, or in a file
+
+double parallel(double seconds, const LevelWork& work) {
+  return seconds / static_cast<double>(std::max<std::size_t>(1, work.threads));
+}
+
+/// Pages of the level's file that hold some of `rows` rows, which lie anywhere, and none of those in memory.
+double new_pages(const LevelWork& work, double rows) {
+  constexpr double kPageBytes = 4096;
+  if (work.rows == 0 || work.columns == 0 || work.is_resident) return 0;
+  const double pages = static_cast<double>(work.rows) * work.columns * sizeof(std::int32_t) / kPageBytes;
+  return -pages * std::exp(-static_cast<double>(work.rows_in_memory) / pages) * std::expm1(-rows / pages);
+}
+
+/// A sweep over the graph without what room for its sums costs, and that.
+struct Sweep {
+  double sums, room;
+};
+
+Sweep predict_sweep(const LevelWork& work) {
+  const double tiles = std::ceil(static_cast<double>(work.columns) / kTileColumns);
+  const auto rows = static_cast<double>(work.rows), nodes = static_cast<double>(work.nodes);
+  const double share = work.nodes == 0 ? 0 : rows / nodes;
+  const double blocks = 1 - std::pow(1 - share, kBlockNodes);  // that hold a row, if rows lie anywhere
+  const double arcs = static_cast<double>(work.graph_arcs) * (blocks * kDecodeArc + share * kSumArc) +
+                      static_cast<double>(work.changed_arcs + work.changed) * kChangedArc;
+  const double value = work.is_below_resident ? kFillValue : kFillValue + kFileValue;
+  return {parallel(tiles * arcs + nodes * work.columns * value, work),
+          work.is_resident ? 0 : parallel(rows * work.columns * kNewValue, work)};
 }
 
 }  // namespace
-
-double predict_push(std::uint64_t pushed_arcs, std::uint64_t receivers, std::uint32_t columns, std::size_t threads) {
-  return per_column(columns, threads) *
-         (static_cast<double>(pushed_arcs) * kPushArc + static_cast<double>(receivers) * kPushRow);
-}
 
 bool list_scan_pays(std::uint64_t list_arcs, std::uint64_t sources, std::uint64_t pushed_arcs) {
   return static_cast<double>(list_arcs) * kScanArc <
          static_cast<double>(sources) * kFindList + static_cast<double>(pushed_arcs) * kFindArc;
 }
 
-double predict_recompute(std::uint64_t graph_arcs, std::uint64_t rows, std::uint64_t nodes, std::uint32_t columns,
-                         std::size_t threads) {
-  const double share = nodes == 0 ? 0 : static_cast<double>(rows) / static_cast<double>(nodes);
-  const double blocks = 1 - std::pow(1 - share, kBlockNodes);  // that hold a row, if rows lie anywhere
-  return per_column(columns, threads) * (static_cast<double>(graph_arcs) * (blocks * kDecodeArc + share * kSweepArc) +
-                                         static_cast<double>(nodes) * kFillRow + static_cast<double>(rows) * kSweepRow);
+Receivers most_receivers(const LevelWork& work) {
+  const auto most = static_cast<double>(std::min(work.arcs, work.rows));
+  return work.is_resident ? Receivers{0, most} : Receivers{most, 0};
+}
+
+Receivers scattered_receivers(const LevelWork& work) {
+  if (work.rows == 0) return {};
+  const auto rows = static_cast<double>(work.rows);
+  const double receivers = -rows * std::expm1(-static_cast<double>(work.arcs) / rows);
+  const double in_memory = receivers * std::min(1.0, static_cast<double>(work.rows_in_memory) / rows);
+  return {receivers - in_memory, in_memory};
+}
+
+std::size_t count_stride(const LevelWork& work, std::size_t sources) {
+  const double all =
+      parallel(static_cast<double>(sources) * kCountList + static_cast<double>(work.arcs) * kCountArc, work);
+  const double most = kCountShare * predict_recompute(work);
+  return all <= most ? 1 : static_cast<std::size_t>(std::min(all / most, static_cast<double>(sources)));
+}
+
+double extrapolate_receivers(const LevelWork& work, double found, double some) {
+  if (some >= static_cast<double>(work.arcs)) return found;
+  // The fewer nodes there are to an arc, the smaller the share of arcs that find a node of their own.
+  double low = some / static_cast<double>(work.nodes), high = std::max(low, some / found);  // arcs a node
+  for (int step = 0; step < 60; ++step) {
+    const double density = (low + high) / 2;
+    (-std::expm1(-density) / density > found / some ? low : high) = density;
+  }
+  return -some / high * std::expm1(-static_cast<double>(work.arcs) / some * high);
+}
+
+double predict_push(const LevelWork& work, const Receivers& receivers) {
+  const auto changed = static_cast<double>(work.changed);
+  const double arcs =
+      work.scan_arcs > 0 ? static_cast<double>(work.scan_arcs) * kLookUpArc : static_cast<double>(work.arcs) * kPushArc;
+  return parallel(kChanged.of(changed, work.columns) + kChangedPage * new_pages(work, changed) + arcs +
+                      kInFile.of(receivers.in_files, work.columns) + kFilePage * new_pages(work, receivers.in_files) +
+                      kInMemory.of(receivers.in_memory, work.columns),
+                  work);
+}
+
+double predict_recompute(const LevelWork& work) {
+  const Sweep sweep = predict_sweep(work);
+  return sweep.sums + sweep.room;
+}
+
+LevelChoice choose(const LevelWork& work, const std::function<Receivers()>& count_receivers) {
+  const Sweep sweep = predict_sweep(work);
+  const LevelChoice anew{true, sweep.sums + sweep.room};
+  // Half of the room is charged to later batches, which find it made; a delivery or a flush may be the last to use it.
+  const double recompute = sweep.sums + (work.changed > 0 ? sweep.room / 2 : sweep.room);
+  if (predict_push(work, {0, static_cast<double>(work.least_receivers)}) >= recompute) return anew;
+  const bool is_clear = predict_push(work, most_receivers(work)) <= recompute;
+  const double push = predict_push(work, is_clear ? scattered_receivers(work) : count_receivers());
+  return push > recompute ? anew : LevelChoice{false, push};
 }
 
 }  // namespace unweave

@@ -1,23 +1,68 @@
 // algorithms/planner.h - push or recompute: the predicted cost of one level of an update.
 //
-// Pure functions: the choice depends on the contents alone, not on the machine or its load.
+// Pure functions: the choice depends on the contents and on what earlier batches have left in memory, not on the machine or
+// its load. The constants were measured; only their ratios count.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 
 namespace unweave {
 
-/// Seconds for pushing rows with `pushed_arcs` arcs in sum (self loops included) to so many distinct receivers.
-[[nodiscard]] double predict_push(std::uint64_t pushed_arcs, std::uint64_t receivers, std::uint32_t columns,
-                                  std::size_t threads);
+/// What there is to do at one level. Arcs include self loops.
+struct LevelWork {
+  std::uint64_t changed = 0;          ///< nodes of the batch, if it is one: to be captured and mended by a push
+  std::uint64_t arcs = 0;             ///< of the rows to push, in sum
+  std::uint64_t scan_arcs = 0;        ///< of the lists in which their receivers are looked up, if not in their own
+  std::uint64_t least_receivers = 0;  ///< rows that certainly receive something
+  std::uint64_t rows = 0;             ///< that the level keeps
+  std::uint64_t rows_in_memory = 0;   ///< of them, since earlier batches; others lie in files
+  bool is_resident = false;           ///< a recomputation has made room in memory for all of them
+  bool is_below_resident = false;     ///< and of the level below
+  std::uint64_t nodes = 0;
+  std::uint64_t graph_arcs = 0;
+  std::uint64_t changed_arcs = 0;  ///< of the graph, since its shards were written
+  std::uint32_t columns = 0;
+  std::size_t threads = 1;
+};
+
+/// Distinct rows that receive something.
+struct Receivers {
+  double in_files = 0;
+  double in_memory = 0;
+};
+
+/// As many as there can be, where they cost most.
+[[nodiscard]] Receivers most_receivers(const LevelWork& work);
+
+/// As many as if arcs ended anywhere.
+[[nodiscard]] Receivers scattered_receivers(const LevelWork& work);
+
+/// Of `sources` lists, every how many-th may be read to count receivers, so that it costs little beside either way.
+[[nodiscard]] std::size_t count_stride(const LevelWork& work, std::size_t sources);
+
+/// Distinct nodes at the ends of all arcs to push when `some` arcs, more than none, have `found`: if all end in the same set of
+/// nodes, in each as likely as in any other.
+[[nodiscard]] double extrapolate_receivers(const LevelWork& work, double found, double some);
+
+/// Seconds for pushing to these receivers.
+[[nodiscard]] double predict_push(const LevelWork& work, const Receivers& receivers);
+
+/// Seconds for a sweep over the whole graph that keeps the rows of the level.
+[[nodiscard]] double predict_recompute(const LevelWork& work);
 
 /// Whether the receivers of a push are found sooner in the lists of all rows that may receive, which have `list_arcs` in
 /// sum and lie side by side, than in those of the sources, which lie anywhere.
 [[nodiscard]] bool list_scan_pays(std::uint64_t list_arcs, std::uint64_t sources, std::uint64_t pushed_arcs);
 
-/// Seconds for a sweep over a graph of `graph_arcs` arcs (self loops included) that keeps `rows` of `nodes` rows.
-[[nodiscard]] double predict_recompute(std::uint64_t graph_arcs, std::uint64_t rows, std::uint64_t nodes,
-                                       std::uint32_t columns, std::size_t threads);
+struct LevelChoice {
+  bool recompute = false;
+  double seconds = 0;  ///< predicted
+};
+
+/// The cheaper way. Calls count_receivers(), which takes time, only where its result decides; else a push is predicted for
+/// scattered_receivers().
+[[nodiscard]] LevelChoice choose(const LevelWork& work, const std::function<Receivers()>& count_receivers);
 
 }  // namespace unweave

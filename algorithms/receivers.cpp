@@ -1,5 +1,7 @@
 #include "algorithms/receivers.h"
 
+#include <hwy/contrib/sort/vqsort.h>
+
 #include <algorithm>
 #include <bit>
 #include <iterator>
@@ -17,45 +19,37 @@ std::size_t list_grain(std::size_t lists) {
   return std::clamp<std::size_t>(lists / (16 * active_threads()), 1, 256);
 }
 
-/// Merges sorted runs, which end at the positions `ends`, into one.
-void merge_runs(std::vector<std::uint64_t>& keys, std::vector<std::size_t> ends) {
-  std::vector<std::uint64_t> merged(keys.size());
-  while (ends.size() > 1) {
-    std::vector<std::size_t> longer;
-    std::size_t first = 0;
-    for (std::size_t run = 0; run < ends.size(); run += 2) {
-      const std::size_t last = run + 1 < ends.size() ? ends[run + 1] : ends[run];
-      const auto at = [&](std::size_t i) { return keys.begin() + static_cast<std::ptrdiff_t>(i); };
-      std::merge(at(first), at(ends[run]), at(ends[run]), at(last),
-                 merged.begin() + static_cast<std::ptrdiff_t>(first));
-      longer.push_back(last);
-      first = last;
-    }
-    std::swap(keys, merged);
-    ends = std::move(longer);
-  }
-}
-
 }  // namespace
 
-std::vector<std::vector<NodeId>> receivers_of(const Graph& graph, std::span<const NodeId> sources, NodeRange slice) {
-  std::vector<std::vector<NodeId>> lists(sources.size());
-  parallel_ranges(0, lists.size(), list_grain(lists.size()), [&](std::size_t begin, std::size_t end) {
+std::vector<SentKeys> receivers_of(const Graph& graph, std::span<const NodeId> sources, NodeRange slice,
+                                   NodeId part_nodes) {
+  const std::size_t parts = (slice.size() + std::size_t{part_nodes} - 1) / part_nodes;
+  const std::size_t grain = list_grain(sources.size());
+  const std::size_t tasks = (sources.size() + grain - 1) / grain;
+  std::vector<SentKeys> sent(std::min(tasks, active_threads()), SentKeys(parts));
+  run_items(tasks, sent.size(), [&](std::size_t task, std::size_t worker) {
+    const std::size_t begin = task * grain, end = std::min(sources.size(), begin + grain);
+    std::vector<NodeId> list;
     NodesAhead ahead(sources.subspan(begin, end - begin), Graph::kNearNodes,
                      [&](NodeRange nodes) { graph.read_ahead(nodes); });
-    std::vector<NodeId> list;
     for (std::size_t i = begin; i < end; ++i) {
       ahead.at(i - begin);
       graph.neighbours(sources[i], list);
       list.insert(std::lower_bound(list.begin(), list.end(), sources[i]), sources[i]);
-      const auto first = std::lower_bound(list.begin(), list.end(), slice.first);
-      lists[i].assign(first, std::lower_bound(first, list.end(), slice.last));  // no larger than it has to be
+      auto at = std::lower_bound(list.begin(), list.end(), slice.first);
+      while (at != list.end() && *at < slice.last) {
+        const std::size_t part = (*at - slice.first) / part_nodes;
+        const std::uint64_t last = slice.first + (part + 1) * std::uint64_t{part_nodes};
+        std::vector<std::uint64_t>& keys = sent[worker][part];
+        for (; at != list.end() && *at < std::min<std::uint64_t>(last, slice.last); ++at)
+          keys.push_back((std::uint64_t{*at} << 32U) | i);
+      }
     }
   });
-  return lists;
+  return sent;
 }
 
-std::uint64_t estimate_receivers(const Graph& graph, std::span<const NodeId> sources, std::uint64_t arcs) {
+ReceiverSample sample_receivers(const Graph& graph, std::span<const NodeId> sources, std::uint64_t arcs) {
   constexpr std::uint64_t kExactArcs = std::uint64_t{1} << 14;
   const bool is_exact = arcs <= kExactArcs;
   // Multiplying by an odd number spreads ids that lie at regular distances.
@@ -76,24 +70,18 @@ std::uint64_t estimate_receivers(const Graph& graph, std::span<const NodeId> sou
     found.insert(found.end(), some.begin(), some.end());
   });
   std::sort(found.begin(), found.end());
-  const auto distinct = static_cast<std::uint64_t>(std::unique(found.begin(), found.end()) - found.begin());
-  return is_exact ? distinct : 16 * distinct;
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return {std::move(found), std::uint64_t{is_exact ? 1U : 16U}};
 }
 
-TouchedRows touched_rows(std::span<const std::vector<NodeId>> receivers, std::span<const NodeId> repaired,
-                         NodeRange nodes, const std::function<bool(NodeId)>& stays) {
-  // Receivers and sources as 64-bit keys, ordered by receiver: every row is then written once.
+TouchedRows touched_rows(std::span<const SentKeys> sent, std::size_t part, NodeRange nodes,
+                         std::span<const NodeId> repaired, const std::function<bool(NodeId)>& stays) {
   std::vector<std::uint64_t> pairs;
-  std::vector<std::size_t> ends;
-  for (std::size_t i = 0; i < receivers.size(); ++i) {
-    const auto first = std::lower_bound(receivers[i].begin(), receivers[i].end(), nodes.first);
-    const auto last = std::lower_bound(first, receivers[i].end(), nodes.last);
-    const std::size_t before = pairs.size();
-    for (auto it = first; it != last; ++it)
-      if (stays(*it)) pairs.push_back((std::uint64_t{*it} << 32U) | i);
-    if (pairs.size() > before) ends.push_back(pairs.size());
-  }
-  merge_runs(pairs, std::move(ends));
+  for (const SentKeys& one : sent)
+    std::copy_if(one[part].begin(), one[part].end(), std::back_inserter(pairs),
+                 [&](std::uint64_t key) { return stays(static_cast<NodeId>(key >> 32U)); });
+  // Ordered by receiver: every row is then written once.
+  hwy::Sorter()(pairs.data(), pairs.size(), hwy::SortAscending());
 
   TouchedRows touched;
   touched.sources.reserve(pairs.size());

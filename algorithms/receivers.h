@@ -21,17 +21,27 @@ struct TouchedRows {
   std::vector<std::uint32_t> sources;  ///< indices of the pushed rows
 };
 
-/// For each source its neighbours and itself, as far as they lie in the slice; sorted.
-[[nodiscard]] std::vector<std::vector<NodeId>> receivers_of(const Graph& graph, std::span<const NodeId> sources,
-                                                            NodeRange slice);
+/// Receivers of a push, by part of the nodes: keys of a receiver and a source, in no order.
+using SentKeys = std::vector<std::vector<std::uint64_t>>;
 
-/// How many distinct nodes receive something from the sources, which have `arcs` arcs in sum: exact for few arcs, else from
-/// a fixed sixteenth of the nodes.
-[[nodiscard]] std::uint64_t estimate_receivers(const Graph& graph, std::span<const NodeId> sources, std::uint64_t arcs);
+/// The neighbours of each source and itself, as far as they lie in the slice, which is cut into parts of `part_nodes`. One
+/// SentKeys for each of some tasks.
+[[nodiscard]] std::vector<SentKeys> receivers_of(const Graph& graph, std::span<const NodeId> sources, NodeRange slice,
+                                                 NodeId part_nodes);
 
-/// The rows among `nodes` that receive something or are in `repaired` (sorted), as far as they `stay`.
-[[nodiscard]] TouchedRows touched_rows(std::span<const std::vector<NodeId>> receivers, std::span<const NodeId> repaired,
-                                       NodeRange nodes, const std::function<bool(NodeId)>& stays);
+/// Distinct nodes that receive something.
+struct ReceiverSample {
+  std::vector<NodeId> nodes;  ///< sorted
+  std::uint64_t each = 1;     ///< how many of them one stands for
+};
+
+/// Of the sources, which have `arcs` arcs in sum: all receivers where arcs are few, else those in a fixed sixteenth of the
+/// nodes.
+[[nodiscard]] ReceiverSample sample_receivers(const Graph& graph, std::span<const NodeId> sources, std::uint64_t arcs);
+
+/// The rows among `nodes`, a part of the slice, that receive something or are in `repaired` (sorted), as far as they `stay`.
+[[nodiscard]] TouchedRows touched_rows(std::span<const SentKeys> sent, std::size_t part, NodeRange nodes,
+                                       std::span<const NodeId> repaired, const std::function<bool(NodeId)>& stays);
 
 /// Where a node stands among the sources of a push.
 class SourceIndex {

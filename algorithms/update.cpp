@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "algorithms/cone_update.h"
+#include "algorithms/level_work.h"
 #include "algorithms/planner.h"
 #include "algorithms/receivers.h"
 #include "algorithms/recompute.h"
@@ -19,8 +20,9 @@ namespace {
 
 constexpr std::size_t kAhead = 12;                 // rows fetched before their turn
 constexpr std::uint64_t kPartArcs = 256;           // the least work of a task
+constexpr std::uint64_t kRepairArcs = 16;          // that take as long as a row to repair
 constexpr std::uint64_t kPartsPerThread = 16;      // to even out parts of unequal work
-constexpr std::uint64_t kBytesPerArc = 4 + 2 * 8;  // a receiver, and its pair before and after merging
+constexpr std::uint64_t kBytesPerArc = 2 * 8 + 8;  // a key, room to grow, and the key in its part
 
 bool holds(const std::vector<NodeId>& sorted, NodeId node) {
   return std::binary_search(sorted.begin(), sorted.end(), node);
@@ -83,7 +85,8 @@ UpdateReport Update::apply(const BatchChanges& changes, const Threshold& thresho
   Repair repair(changes, levels);
   const Limits limits(threshold);
   // Nothing needs to be captured when everything is computed anew.
-  const bool anew = limits.exact && levels > (options_.defer ? 1 : 0) && recompute_pays(1, repair.nodes(), report);
+  const bool anew = limits.exact && levels > (options_.defer ? 1 : 0) &&
+                    recompute_pays(1, repair.nodes(), repair.nodes().size(), report);
   if (!anew) repair.capture(embedding_);
 
   std::vector<NodeId> lost = lost_targets(contents_, changes);
@@ -129,39 +132,21 @@ UpdateReport Update::flush(const Threshold& threshold) {
   return report;
 }
 
-bool Update::recompute_pays(std::uint32_t level, const std::vector<NodeId>& sources, UpdateReport& report) const {
-  const std::uint64_t rows = embedding_.cone().rows(level);
-  const double push = push_seconds(level, sources);
-  const double recompute = predict_recompute(contents_.graph().num_arcs() + contents_.num_nodes(), rows,
-                                             contents_.num_nodes(), embedding_.columns(), active_threads());
-  const bool pays = options_.plan == Plan::recompute || (options_.plan == Plan::automatic && recompute < push);
-  if (pays)
-    report.seconds_predicted += recompute * (embedding_.levels() - level + (options_.defer ? 0 : 1));
+bool Update::recompute_pays(std::uint32_t level, const std::vector<NodeId>& sources, std::uint64_t changed,
+                            UpdateReport& report) const {
+  const LevelWork work = level_work(contents_, embedding_, level, sources, changed);
+  const bool is_void = level == embedding_.levels() && embedding_.deferred().is_void;  // nobody knows what to push
+  LevelChoice choice;
+  if (is_void || options_.plan == Plan::recompute)
+    choice = {true, predict_recompute(work)};
+  else if (options_.plan == Plan::push)
+    choice = {false, predict_push(work, scattered_receivers(work))};
   else
-    report.seconds_predicted += push;
-  report.plan.emplace_back(pays ? "recompute" : "push");
-  return pays;
-}
-
-double Update::push_seconds(std::uint32_t level, const std::vector<NodeId>& sources) const {
-  const std::uint64_t arcs = arcs_of(sources);
-  const std::uint64_t rows = embedding_.cone().rows(level);
-  const std::uint64_t receivers = lists_to_scan(level, sources) != nullptr
-                                      ? std::min(arcs, rows)  // to know better would be to read the lists
-                                      : std::min(estimate_receivers(contents_.graph(), sources, arcs), rows);
-  return predict_push(arcs, receivers, embedding_.columns(), active_threads());
-}
-
-/// The lists of the level's own rows, where going through them is the shorter way to the receivers; else null.
-const TargetLists* Update::lists_to_scan(std::uint32_t level, const std::vector<NodeId>& sources) const {
-  const TargetLists* lists = level == embedding_.levels() ? embedding_.target_lists() : nullptr;
-  return lists != nullptr && list_scan_pays(lists->arcs(), sources.size(), arcs_of(sources)) ? lists : nullptr;
-}
-
-std::uint64_t Update::arcs_of(const std::vector<NodeId>& sources) const {
-  std::uint64_t arcs = 0;
-  for (const NodeId node : sources) arcs += contents_.graph().degree(node);
-  return arcs;
+    choice = choose(work, [&] { return count_receivers(contents_, embedding_, level, sources, work); });
+  const std::uint32_t levels_anew = embedding_.levels() - level + (options_.defer ? 0 : 1);
+  report.seconds_predicted += choice.recompute ? choice.seconds * levels_anew : choice.seconds;
+  report.plan.emplace_back(choice.recompute ? "recompute" : "push");
+  return choice.recompute;
 }
 
 /// Levels from `level` on, from everything that the level below has to tell.
@@ -195,7 +180,7 @@ UpdateReport Update::deliver() {
   if (deferred.empty()) return report;
   Sources sources;
   sources.nodes = deferred.rows.nodes();
-  if (deferred.is_void || recompute_pays(level, sources.nodes, report)) {
+  if (recompute_pays(level, sources.nodes, 0, report)) {
     sweep_levels(level, level, report);
   } else {
     const std::uint32_t columns = embedding_.columns();
@@ -231,12 +216,13 @@ void Update::run_levels(Repair& repair, const Limits& limits, Sources& sources, 
       report.plan.emplace_back("defer");
       if (embedding_.deferred().is_void) return;
     } else if (!capture_only && limits.exact && !sources.nodes.empty()) {
-      if (recompute_pays(level, sources.nodes, report)) {
+      if (recompute_pays(level, sources.nodes, repair.nodes().size(), report)) {
         recompute(level, report);
         return;
       }
     } else if (!capture_only) {
-      report.seconds_predicted += push_seconds(level, sources.nodes);
+      const LevelWork work = level_work(contents_, embedding_, level, sources.nodes, repair.nodes().size());
+      report.seconds_predicted += predict_push(work, scattered_receivers(work));
       report.plan.emplace_back("push");
     }
     Sources next;
@@ -286,8 +272,9 @@ void Update::update_row(std::uint32_t level, const Sources& sources, const Repai
 void Update::run_level(std::uint32_t level, Sources& sources, const Repair& repair, const Limits& limits, Sources& next,
                        UpdateReport& report) {
   const std::uint32_t columns = embedding_.columns();
-  const TargetLists* const targets = lists_to_scan(level, sources.nodes);
-  const std::uint64_t arcs = targets != nullptr ? targets->arcs() : arcs_of(sources.nodes);
+  const std::uint64_t own_arcs = arcs_of(contents_, sources.nodes);
+  const TargetLists* const targets = lists_to_scan(embedding_, level, sources.nodes.size(), own_arcs);
+  const std::uint64_t arcs = targets != nullptr ? targets->arcs() : own_arcs;
   report.pushes += sources.nodes.size();
   report.arcs_visited += arcs;
   sources.deltas.resize(sources.nodes.size() * columns + kTilePadding);
@@ -297,8 +284,9 @@ void Update::run_level(std::uint32_t level, Sources& sources, const Repair& repa
   const std::uint64_t room = std::max<std::uint64_t>(budget_.available() / 4, std::uint64_t{1} << 20);
   const std::uint64_t slices = targets != nullptr ? 1 : 1 + arcs * kBytesPerArc / room;
   const std::uint64_t slice_nodes = whole_pages(nodes / slices + 1);
+  const std::uint64_t effort = arcs + kRepairArcs * repair.nodes().size();
   const std::uint64_t num_parts =
-      std::clamp<std::uint64_t>(arcs / slices / kPartArcs, 1, kPartsPerThread * active_threads());
+      std::clamp<std::uint64_t>(effort / slices / kPartArcs, 1, kPartsPerThread * active_threads());
   const std::uint64_t part_nodes = whole_pages(slice_nodes / num_parts + 1);
   const Cone& cone = embedding_.cone();
   const auto& entered = repair.cone.entered[level];
@@ -312,14 +300,15 @@ void Update::run_level(std::uint32_t level, Sources& sources, const Repair& repa
   std::vector<NodeId> changed;
   for (std::uint64_t from = 0; from < nodes; from += slice_nodes) {
     const NodeRange slice{static_cast<NodeId>(from), static_cast<NodeId>(std::min(nodes, from + slice_nodes))};
-    std::vector<std::vector<NodeId>> lists;
-    if (targets == nullptr) lists = receivers_of(contents_.graph(), sources.nodes, slice);
+    std::vector<SentKeys> sent;
+    if (targets == nullptr)
+      sent = receivers_of(contents_.graph(), sources.nodes, slice, static_cast<NodeId>(part_nodes));
     std::vector<Part> parts((slice.size() + part_nodes - 1) / part_nodes, Part(columns));
     parallel_ranges(0, parts.size(), 1, [&](std::size_t begin, std::size_t end) {
       for (std::size_t p = begin; p < end; ++p) {
         const auto first = static_cast<NodeId>(from + p * part_nodes);
         const auto last = static_cast<NodeId>(std::min<std::uint64_t>(slice.last, first + part_nodes));
-        TouchedRows touched = targets == nullptr ? touched_rows(lists, repair.nodes(), {first, last}, stays)
+        TouchedRows touched = targets == nullptr ? touched_rows(sent, p, {first, last}, repair.nodes(), stays)
                                                  : touched_targets(*targets, contents_.graph(), *index, repair.nodes(),
                                                                    {first, last}, stays);
         NodesAhead ahead(touched.rows, near, [&](NodeRange rows) { embedding_.level(level).read_ahead(rows); });

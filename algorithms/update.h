@@ -6,8 +6,8 @@
 // new ones; its current density then differs from the published one. Level by level, rows whose residue
 // d * (t - published) exceeds the threshold in some column are pushed: S^{l+1} of their neighbours += t - published.
 //
-// With threshold 0 the state afterwards is a pure function of the contents. Where pushing would touch more than a sweep
-// does, the remaining levels are computed anew.
+// With threshold 0 the state afterwards is a pure function of the contents. Where pushing would cost more than a sweep,
+// the remaining levels are computed anew.
 //
 // The last level is most of the work, and nothing of the next batch depends on it. While nobody reads it, it can be put
 // off: what its rows would be told is added up by the node that tells it, and delivered once for many batches. The state
@@ -68,11 +68,8 @@ class Update {
   struct Part;
   struct Limits;
   [[nodiscard]] bool defers(std::uint32_t level) const noexcept;
-  [[nodiscard]] bool recompute_pays(std::uint32_t level, const std::vector<NodeId>& sources,
+  [[nodiscard]] bool recompute_pays(std::uint32_t level, const std::vector<NodeId>& sources, std::uint64_t changed,
                                     UpdateReport& report) const;
-  [[nodiscard]] const TargetLists* lists_to_scan(std::uint32_t level, const std::vector<NodeId>& sources) const;
-  [[nodiscard]] double push_seconds(std::uint32_t level, const std::vector<NodeId>& sources) const;
-  [[nodiscard]] std::uint64_t arcs_of(const std::vector<NodeId>& sources) const;  ///< self loops included
   void recompute(std::uint32_t level, UpdateReport& report);
   void sweep_levels(std::uint32_t first, std::uint32_t last, UpdateReport& report);
   void run_levels(Repair& repair, const Limits& limits, Sources& sources, UpdateReport& report);

@@ -31,6 +31,7 @@ class Graph {
 
   [[nodiscard]] NodeId num_nodes() const noexcept { return nodes_; }
   [[nodiscard]] std::uint64_t num_arcs() const noexcept { return arcs_; }  ///< 2 x edges, without self loops
+  [[nodiscard]] std::uint64_t num_changed_arcs() const noexcept { return changed_arcs_; }  ///< since the shards
   [[nodiscard]] std::size_t num_blocks() const noexcept {
     return (std::size_t{nodes_} + kBlockNodes - 1) / kBlockNodes;
   }

@@ -50,6 +50,11 @@ class StateLevel {
     return rows * (columns * sizeof(std::int32_t) + sizeof(DirtyRow));
   }
   [[nodiscard]] std::uint64_t overlay_bytes() const noexcept;
+  /// True when all rows lie in memory, after a recomputation.
+  [[nodiscard]] bool is_resident() const noexcept { return resident_ != nullptr; }
+  /// Rows in memory and not in files, those that left the cone included.
+  [[nodiscard]] std::uint64_t rows_in_memory() const noexcept { return resident_ ? nodes_ : dirty_.size(); }
+  [[nodiscard]] bool is_in_memory(NodeId node) const noexcept { return resident_ || dirty_.find(node) != nullptr; }
 
   /// Whether a recomputation keeps `bytes` of rows in memory when `available` are free. Half stays free: tiles, pairs and
   /// rows of the next batches need it.

@@ -31,6 +31,15 @@ StreamMode read_mode(const CommandLine& line) {
   return mode;
 }
 
+Plan read_plan(const CommandLine& line) {
+  const auto& plan = line.get<std::string>("plan");
+  if (plan == "auto") return Plan::automatic;
+  if (plan == "push") return Plan::push;
+  if (plan != "recompute") throw UsageError("--plan must be auto, push or recompute");
+  if (line.has("r-max")) throw UsageError("--plan recompute leaves no residues; leave out --r-max");
+  return Plan::recompute;
+}
+
 std::string text_of(const Request& request) {
   static constexpr const char* kNames[] = {"", "edge", "node", "feature", "insert-edge"};
   std::string text = std::string(kNames[static_cast<int>(request.kind)]) + " " + std::to_string(request.u);
@@ -135,8 +144,9 @@ void finish(const CommandLine& line, LiveStore& store) {
   const UpdateReport report = store.deliver();
   const double seconds = seconds_since(start);
   if (report.rows_touched > 0 && !line.common().quiet)
-    line.error() << "unweave: the last level brought up to date: " << count_text(report.rows_touched) << " rows in "
-                 << seconds_text(seconds) << '\n';
+    line.error() << "unweave: the last level brought up to date by " << report.plan.back() << ": "
+                 << count_text(report.rows_touched) << " rows in " << number_text(seconds) << " s, "
+                 << number_text(report.seconds_predicted) << " s predicted\n";
   store.checkpoint();
 }
 
@@ -152,6 +162,8 @@ void run_stream(CommandLine& line) {
   add("r-max", po::value<Real>()->value_name("R"), "lazy: leave residues up to R unpublished; without it exact");
   add("r-max-scale", po::value<std::string>()->value_name("S"),
       "paper: R of features scaled to |D^1/2 x|_1 = 1; code: R times the mean column 1-norm; else absolute");
+  add("plan", po::value<std::string>()->value_name("P")->default_value("auto"),
+      "auto, push or recompute: how levels follow a batch; auto takes what seems cheaper, all give the same bits");
   add("strict", po::bool_switch(), "reject the whole batch of a request that cannot be applied, and stop");
   add("solver", po::value<std::string>()->value_name("NAME"), "unlearn every batch from this trained model");
   add("evaluate-every", po::value<Count>()->value_name("K")->default_value({1}),
@@ -163,8 +175,10 @@ void run_stream(CommandLine& line) {
   const std::uint64_t batch_size = line.get<Count>("batch").value;
   if (batch_size == 0) throw UsageError("--batch must be at least 1");
   const StreamMode mode = read_mode(line);
+  const Plan plan = read_plan(line);
   MemoryBudget budget(line.budget_bytes());
   LiveStore store(line.positional(0), Access::write, budget);
+  store.set_plan(plan);
   if (mode.r_max > 0) static_cast<void>(store.threshold(mode));
   std::optional<Follower> follower;
   if (line.has("solver")) follower.emplace(line, store, budget);

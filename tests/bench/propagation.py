@@ -44,7 +44,7 @@ def repeat(run, args, store, work, lines):
         out = run("stream", copy, "--requests", work / "requests.txt", "--batch", size, "--json", *options, remarks=remarks)
         key = "lazy" if options else size
         figures[key] = [json.loads(line) for line in out.splitlines()]
-        figures[key, "end"] = re.search(r"rows in (.+)", remarks[0]).group(1)
+        figures[key, "end"] = re.search(r"rows in ([^,]+)", remarks[0]).group(1)
     return figures
 
 

@@ -132,6 +132,30 @@ TEST_SUITE("unit") {
     CHECK(run({"verify", world.store, "--rebuild"}).code == 0);
   }
 
+  TEST_CASE("whatever the plan, a stream leaves the same store and says how it went") {
+    std::set<std::string> digests;
+    for (const std::string plan : {"auto", "push", "recompute"}) {
+      const World world;
+      const Result result = world.stream(world.edges(0, 40), {"--batch", "8", "--plan", plan});
+      CAPTURE(result.error);
+      REQUIRE(result.code == 0);
+      for (const Json& line : result.lines()) {
+        CHECK(line["plan"].size() == 2);
+        if (plan != "auto") CHECK(line["plan"][0] == plan);
+        CHECK(line["plan"][1] == "defer");
+        CHECK(line["seconds_predicted"].get<double>() > 0);
+      }
+      if (plan != "auto") CHECK(result.error.find("the last level brought up to date by " + plan) != std::string::npos);
+      CHECK(result.error.find(" s predicted") != std::string::npos);
+      digests.insert(run({"info", world.store, "--json"}).json()["digest"].get<std::string>());
+    }
+    CHECK(digests.size() == 1);
+    const World world;
+    CHECK(world.stream("", {"--plan", "sweep"}).code == 1);
+    CHECK(world.stream("", {"--plan", "recompute", "--r-max", "0.1"}).code == 1);
+    CHECK(world.stream("", {"--plan", "push", "--r-max", "0.1"}).code == 0);
+  }
+
   TEST_CASE("lazy_error_bound is 0 in exact streams and after a flush, and the same in stream and info") {
     const World world;
     const auto told_by_info = [&] {
