@@ -74,18 +74,9 @@ void Embedding::published(std::uint32_t level, NodeId node, std::int32_t* out) c
 }
 
 void Embedding::density_tile(std::uint32_t level, TileColumns tile, NodeRange rows, std::int32_t* out) const {
-  if (level > 0) sums_[level - 1].read_ahead(rows);
+  sums_[level - 1].read_ahead(rows);
   const auto width = static_cast<std::uint32_t>(tile.count);
   const auto first = static_cast<std::uint32_t>(tile.first);
-  if (level == 0) {
-    std::vector<float> x(std::size_t{rows.size()} * width);
-    contents_.features().read(rows, first, width, x.data());
-    for (NodeId node = rows.first; node < rows.last; ++node) {
-      const std::size_t at = std::size_t{node - rows.first} * width;
-      power_.level0({&x[at], width}, contents_.graph().degree(node), spec_.scale_bits, out + at);
-    }
-    return;
-  }
   for (NodeId node = rows.first; node < rows.last; ++node) {
     std::int32_t* row = out + std::size_t{node - rows.first} * width;
     StateRow sums = sums_[level - 1].row(node);

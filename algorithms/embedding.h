@@ -56,7 +56,7 @@ class Embedding {
   void density(std::uint32_t level, NodeId node, std::int32_t* out) const;
   /// Published density: what the neighbours have been told, or will be once nothing is deferred.
   void published(std::uint32_t level, NodeId node, std::int32_t* out) const;
-  /// Current densities of a column tile, zeros outside the cone.
+  /// Current densities of a column tile of level 1 .. L, zeros outside the cone. Level 0 is that of level0_fill().
   void density_tile(std::uint32_t level, TileColumns columns, NodeRange rows, std::int32_t* out) const;
 
   [[nodiscard]] bool is_target(NodeId node) const { return cone_.contains(levels(), node); }

@@ -77,28 +77,42 @@ void measure_columns(const Contents& contents, PropagationSpec& spec) {
 }
 
 void try_columns(const Contents& contents, NodeRange rows) {
-  static_cast<void>(sums_of(contents, rows));
+  for (NodeId first = rows.first; first < rows.last;) {
+    const NodeId last = first + std::min<NodeId>(kNormRows, rows.last - first);
+    static_cast<void>(sums_of(contents, {first, last}));
+    first = last;
+  }
+}
+
+TileFill level0_rows(const Contents& contents, const PropagationSpec& spec) {
+  return [&contents, power = DegreePower(spec.rho), bits = spec.scale_bits](TileColumns tile, NodeRange rows,
+                                                                            std::int32_t* out) {
+    const auto most = static_cast<NodeId>(std::clamp<std::size_t>(kLevel0Values / tile.count, 1, rows.size()));
+    std::vector<float> x(std::size_t{most} * tile.count);
+    for (NodeId first = rows.first; first < rows.last;) {
+      const NodeId last = first + std::min(most, rows.last - first);
+      contents.features().read({first, last}, static_cast<std::uint32_t>(tile.first),
+                               static_cast<std::uint32_t>(tile.count), x.data());
+      const float* row = x.data();
+      for (; first < last; ++first, row += tile.count, out += tile.count)
+        power.level0({row, tile.count}, contents.graph().degree(first), bits, out);
+    }
+  };
 }
 
 TileFill level0_fill(const Contents& contents, const PropagationSpec& spec) {
-  const NodeId nodes = contents.num_nodes();
-  return [&contents, nodes, power = DegreePower(spec.rho), bits = spec.scale_bits](TileColumns tile, NodeRange rows,
-                                                                                   std::int32_t* out) {
-    const Features& features = contents.features();
+  return [&contents, fill = level0_rows(contents, spec)](TileColumns tile, NodeRange rows, std::int32_t* out) {
+    const NodeId nodes = contents.num_nodes();
     // Fills come in ascending order: at the beginning of a piece, the one after the next is asked for.
     if (rows.first % kReadRows < rows.size()) {
       const std::uint64_t from = rows.first / kReadRows * kReadRows + (rows.first < kReadRows ? 0 : kReadRows);
       const std::uint64_t to = (rows.first / kReadRows + 2) * kReadRows;
       if (from < nodes)
-        features.read_ahead({static_cast<NodeId>(from), static_cast<NodeId>(std::min<std::uint64_t>(to, nodes))},
-                            static_cast<std::uint32_t>(tile.first), static_cast<std::uint32_t>(tile.count));
+        contents.features().read_ahead(
+            {static_cast<NodeId>(from), static_cast<NodeId>(std::min<std::uint64_t>(to, nodes))},
+            static_cast<std::uint32_t>(tile.first), static_cast<std::uint32_t>(tile.count));
     }
-    std::vector<float> x(std::size_t{rows.size()} * tile.count);
-    features.read(rows, static_cast<std::uint32_t>(tile.first), static_cast<std::uint32_t>(tile.count), x.data());
-    for (NodeId node = rows.first; node < rows.last; ++node) {
-      const std::size_t at = std::size_t{node - rows.first} * tile.count;
-      power.level0({&x[at], tile.count}, contents.graph().degree(node), bits, out + at);
-    }
+    fill(tile, rows, out);
   };
 }
 

@@ -2,6 +2,8 @@
 // the densities of level 0.
 #pragma once
 
+#include <cstddef>
+
 #include "algorithms/propagation_sweep.h"
 #include "engine/contents.h"
 #include "storage/manifest.h"
@@ -14,7 +16,12 @@ void measure_columns(const Contents& contents, PropagationSpec& spec);
 /// The work of measure_columns on some rows, for its time.
 void try_columns(const Contents& contents, NodeRange rows);
 
-/// t^0 of the present features under spec.rho and spec.scale_bits. `contents` must outlive it.
+inline constexpr std::size_t kLevel0Values = std::size_t{1} << 18;  ///< of features, read at a time, or of one row
+
+/// t^0 of the present features under spec.rho and spec.scale_bits, for rows in any order. `contents` must outlive it. Takes
+/// 4 bytes for each of kLevel0Values on every thread.
+[[nodiscard]] TileFill level0_rows(const Contents& contents, const PropagationSpec& spec);
+/// The same, asking the disk for rows long before their turn.
 [[nodiscard]] TileFill level0_fill(const Contents& contents, const PropagationSpec& spec);
 
 }  // namespace unweave

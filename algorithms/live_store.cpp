@@ -1,21 +1,15 @@
 #include "algorithms/live_store.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <set>
 #include <string>
 
+#include "engine/clock.h"
 #include "storage/error.h"
 
 namespace unweave {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 std::string journal_name(std::uint64_t sequence) {
   const std::string digits = std::to_string(sequence);

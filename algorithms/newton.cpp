@@ -66,7 +66,9 @@ class Descent {
       const double goal = std::max(kRoughGoal * best_.gradient.error, 0.1 * options_.tolerance);
       if (!(best_.gradient.norm > goal)) return;
       const Matrix direction = solve(goal / 2);
+      if (!direction.allFinite()) return;  // float32 products overflowed: finish() starts from what is known
       if (best_.steps == 0 && is_short(direction)) {
+        moved_ += reach_of(direction);
         best_.weights += direction;
         ++best_.steps;
         return;
@@ -120,7 +122,8 @@ class Descent {
     // Where a rejected trial overwrote the curvatures, products form them again.
     const HessianOperator hessian(objective_, best_.weights, curvatures_here_ ? &curvatures_ : nullptr);
     if (!preconditioner_) preconditioner_ = make_preconditioner(hessian, memory_.preconditioner);
-    if (moved_ > kFarForCurvatures) {
+    // Those of least squares are the same everywhere.
+    if (moved_ > kFarForCurvatures && objective_.head != Head::kLeastSquares) {
       preconditioner_->refresh(hessian);
       moved_ = 0;
     }

@@ -29,13 +29,14 @@ class Preconditioner {
 /// Z^T Z of as many rows as cost half a Hessian product: a product then gains two or three digits. With fewer
 /// `directions` D than features it is the inverse on about the D strongest directions of the rows, without that mean, and
 /// beside them that of the class's average curvature there. Costs D^2 C a pick, and D^2 C float64 of memory; with fewer
-/// directions 4 F D a row of 8,192, twice, and 2 F D a row of the 65,536. While it is made, 65,536 x 32 curvatures, and
-/// as many x D coordinates, beside it.
+/// directions 4 F D a row of 8,192, twice, and 2 F D a row of the 65,536.
 [[nodiscard]] std::unique_ptr<Preconditioner> make_sampled_preconditioner(const HessianOperator& hessian,
                                                                           std::size_t picks, std::size_t directions);
+/// Memory that it takes on as many threads as are active while it is made or refreshed, at most.
+[[nodiscard]] std::size_t sampled_preconditioner_bytes(const Rows& rows, std::size_t classes, std::size_t directions);
 
-/// Memory of the preconditioner that serves these rows best, beside F C and at most F^2 numbers that any takes; 0 where
-/// it needs none.
+/// Memory of the preconditioner that serves these rows best, its making included; 0 where the others do, which take F C
+/// numbers or (of at most 512 features) some 20 F^2.
 [[nodiscard]] std::size_t preconditioner_bytes(const Rows& rows, std::size_t classes);
 
 /// One of these by rows, features and classes: each but the diagonal where it costs less than the Hessian products that

@@ -1,11 +1,11 @@
 #include "algorithms/propagate.h"
 
-#include <chrono>
 #include <string>
 
 #include "algorithms/level0.h"
 #include "algorithms/propagation_plan.h"
 #include "algorithms/state_builder.h"
+#include "engine/clock.h"
 #include "engine/target_lists.h"
 #include "storage/error.h"
 #include "storage/run_file.h"
@@ -84,9 +84,9 @@ PropagateReport propagate(LiveStore& store, PropagationSpec spec, MemoryBudget& 
       report.arc_features_per_second =
           static_cast<double>(contents.graph().num_arcs() + nodes) * columns * spec.levels / result.seconds;
   }
-  const auto start = std::chrono::steady_clock::now();
+  const Clock::time_point start = Clock::now();
   store.commit_propagation(spec, std::move(files));
-  report.sync_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  report.sync_seconds += seconds_since(start);
   return report;
 }
 

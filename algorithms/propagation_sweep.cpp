@@ -1,10 +1,10 @@
 #include "algorithms/propagation_sweep.h"
 
 #include <algorithm>
-#include <chrono>
 #include <string>
 #include <utility>
 
+#include "engine/clock.h"
 #include "engine/parallel.h"
 #include "storage/error.h"
 
@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::size_t kCacheLine = 64;  // bytes
 constexpr std::size_t kFillRows = 4096;
-constexpr std::size_t kNarrowRows = 64;  // of level 0, turned into 16 bits at a time
+constexpr std::size_t kNarrowRows = 64;  // of level 0, turned into 16 bits at a time, but fewer of many columns
+constexpr std::size_t kNarrowValues = std::size_t{1} << 18;
 
 bool is_short(const PropagationOptions& options) {
   return options.scale_bits <= kMaxShortScaleBits;
@@ -105,10 +106,11 @@ void fill_rows(const TileFill& fill, TileColumns columns, NodeRange rows, std::i
 
 /// Rows of level 0 in 16 bits, which hold what a fill that keeps to the scale gives.
 void fill_rows(const TileFill& fill, TileColumns columns, NodeRange rows, std::int16_t* out) {
-  std::vector<std::int32_t> piece(kNarrowRows * columns.count);
-  for (std::size_t first = rows.first; first < rows.last; first += kNarrowRows) {
+  const std::size_t most = std::clamp<std::size_t>(kNarrowValues / columns.count, 1, kNarrowRows);
+  std::vector<std::int32_t> piece(most * columns.count);
+  for (std::size_t first = rows.first; first < rows.last; first += most) {
     const NodeRange some{static_cast<NodeId>(first),
-                         static_cast<NodeId>(std::min<std::size_t>(rows.last, first + kNarrowRows))};
+                         static_cast<NodeId>(std::min<std::size_t>(rows.last, first + most))};
     fill(columns, some, piece.data());
     const std::size_t values = some.size() * columns.count;
     for (std::size_t i = 0; i < values; ++i) *out++ = static_cast<std::int16_t>(piece[i]);
@@ -136,7 +138,6 @@ double sweep_tiles(const BlockSource& source, const PropagationOptions& options,
                                                                        : &ranks[static_cast<std::size_t>(level) - 1];
   };
 
-  using Clock = std::chrono::steady_clock;
   Clock::time_point begin_fill = Clock::now();
   Clock::duration filling{};
   // Before the features pass through the page cache, which would leave few free pages of the larger size.

@@ -1,67 +1,61 @@
 #include "algorithms/propagation_trial.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <vector>
 
 #include "algorithms/level0.h"
+#include "algorithms/node_sample.h"
+#include "engine/clock.h"
 #include "engine/parallel.h"
 #include "engine/sweep.h"
 
 namespace unweave {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr NodeId kPieceNodes = NodeId{1} << 15;  // as far as a sweep reads ahead
-constexpr std::uint64_t kFillRows = 4096;        // at a time, but fewer of many columns
-constexpr std::uint64_t kFillValues = std::uint64_t{1} << 18;
-constexpr std::uint64_t kTrialArcs = std::uint64_t{1} << 26;    // of a level
-constexpr std::uint64_t kTrialValues = std::uint64_t{1} << 26;  // of the features
+constexpr NodeId kPartRows = 4096;               // of features, which a thread takes at a time
+constexpr double kTrialArcs = 0x1p26;            // of a level
+constexpr double kTrialValues = 0x1p26;          // of the features, for their norms and again for level 0
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
+/// Calls work(part) on all parts, on all threads. Returns the seconds that a row took since `start`.
+template <class Work>
+double seconds_a_row(Clock::time_point start, const std::vector<NodeRange>& parts, const Work& work) {
+  std::uint64_t rows = 0;
+  for (const NodeRange part : parts) rows += part.size();
+  run_items(parts.size(), active_threads(), [&](std::size_t item, std::size_t) { work(parts[item]); });
+  return rows == 0 ? 0 : seconds_since(start) / static_cast<double>(rows);
 }
 
-/// Every so many-th piece of consecutive nodes.
-std::vector<NodeRange> sample(NodeId nodes, std::uint64_t stride) {
-  std::vector<NodeRange> pieces;
-  for (std::uint64_t first = stride / 2 * kPieceNodes; first < nodes; first += stride * kPieceNodes)
-    pieces.push_back(
-        {static_cast<NodeId>(first), static_cast<NodeId>(std::min<std::uint64_t>(nodes, first + kPieceNodes))});
-  return pieces;
-}
-
-std::uint64_t stride_of(NodeId nodes, double share) {
-  const std::uint64_t pieces = (std::uint64_t{nodes} + kPieceNodes - 1) / kPieceNodes;
-  return std::clamp<std::uint64_t>(share < 1 ? 1 : static_cast<std::uint64_t>(share), 1,
-                                   std::max<std::uint64_t>(1, pieces));
-}
-
-double try_reading(const Contents& contents, const PropagationSpec& spec, MemoryBudget& budget) {
+/// Norms of columns, and level 0 in tiles of `width` columns unless that is 0.
+double try_reading(const Contents& contents, const PropagationSpec& spec, std::size_t width, MemoryBudget& budget) {
   const NodeId nodes = contents.num_nodes();
   const std::uint32_t columns = contents.features().columns();
   const double values = static_cast<double>(nodes) * columns;
-  const std::vector<NodeRange> pieces = sample(nodes, stride_of(nodes, values / kTrialValues));
-  std::uint64_t read = 0;
-  for (const NodeRange piece : pieces) read += piece.size();
-  const auto rows = static_cast<NodeId>(std::clamp<std::uint64_t>(kFillValues / columns, 1, kFillRows));
-  const std::uint64_t buffer = std::uint64_t{rows} * columns * (sizeof(std::int32_t) + sizeof(float));
-  const Reservation reservation = budget.reserve(active_threads() * buffer, "rows of features");
+  // Rows of their own for either: those that the norms have read are in memory, which has no room for all of a large store.
+  std::vector<NodeRange> for_norms, for_level0;
+  for (const NodeRange part : sample_pieces(nodes, kPartRows, nullptr, values / (2 * kTrialValues)))
+    (for_norms.size() > for_level0.size() ? for_level0 : for_norms).push_back(part);
+  if (for_level0.empty()) for_level0 = for_norms;  // of few nodes
+
+  const double norms = seconds_a_row(Clock::now(), for_norms, [&](NodeRange part) { try_columns(contents, part); });
+  if (width == 0) return norms * nodes;
+  const auto rows = static_cast<NodeId>(std::clamp<std::size_t>(kLevel0Values / width, 1, kPartRows));
+  const Reservation reservation =
+      budget.reserve(active_threads() * rows * width * (sizeof(std::int32_t) + sizeof(float)), "rows of features");
+  const TileFill fill = level0_rows(contents, spec);
   const Clock::time_point start = Clock::now();
-  const TileFill fill = level0_fill(contents, spec);
-  run_items(pieces.size(), active_threads(), [&](std::size_t item, std::size_t) {
-    try_columns(contents, pieces[item]);
-    std::vector<std::int32_t> densities(std::size_t{rows} * columns);
-    for (NodeId first = pieces[item].first; first < pieces[item].last;) {
-      const NodeId last = first + std::min(rows, pieces[item].last - first);
-      fill({0, columns}, {first, last}, densities.data());
+  for (const NodeRange part : for_level0) contents.features().read_ahead(part, 0, static_cast<std::uint32_t>(width));
+  const double level0 = seconds_a_row(start, for_level0, [&](NodeRange part) {
+    std::vector<std::int32_t> densities(rows * width);
+    for (NodeId first = part.first; first < part.last;) {
+      const NodeId last = first + std::min(rows, part.last - first);
+      fill({0, width}, {first, last}, densities.data());
       first = last;
     }
   });
-  return seconds_since(start) * nodes / static_cast<double>(read);
+  return (norms + level0 * columns / static_cast<double>(width)) * nodes;
 }
 
 /// Seconds of one column tile of one level.
@@ -75,7 +69,7 @@ double try_level(const Contents& contents, const RowMask* wanted, const RowMask*
       budget.reserve(RowMask::bytes(nodes) + num_ranks * RowRanks::bytes(nodes), "ranks of the rows");
   RowMask some(nodes);
   std::uint64_t tried = 0;
-  for (const NodeRange piece : sample(nodes, stride_of(nodes, static_cast<double>(arcs) / kTrialArcs)))
+  for (const NodeRange piece : sample_pieces(nodes, kPieceNodes, wanted, static_cast<double>(arcs) / kTrialArcs))
     for (NodeId node = piece.first; node < piece.last; ++node) {
       if (wanted != nullptr && !wanted->contains(node)) continue;
       some.insert(node);
@@ -124,7 +118,7 @@ PropagationTrial try_levels(const Contents& contents, const PropagationSpec& spe
 
 PropagationTrial try_propagation(const Contents& contents, const PropagationSpec& spec, const PropagationPlan& plan,
                                  MemoryBudget& budget) {
-  const double read_seconds = try_reading(contents, spec, budget);
+  const double read_seconds = try_reading(contents, spec, spec.levels > 0 ? plan.state.tile_columns : 0, budget);
   PropagationTrial trial;
   if (spec.levels > 0)
     trial = static_cast<int>(spec.scale_bits) <= kMaxShortScaleBits

@@ -20,7 +20,7 @@ struct PropagationTrial {
 };
 
 /// Does a part of the propagation of `plan`, of some seconds, and forgets what comes out. Reserves in `budget` the plan's
-/// tiles, the buffers of a sweep and at most 5 bits a node, before that 2 MiB a thread (or two rows of features, if more).
+/// tiles, the buffers of a sweep and at most 5 bits a node, before that 2 MiB a thread (or two rows of a tile, if more).
 /// Throws ResourceError, DataError.
 [[nodiscard]] PropagationTrial try_propagation(const Contents& contents, const PropagationSpec& spec,
                                                const PropagationPlan& plan, MemoryBudget& budget);

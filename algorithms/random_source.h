@@ -1,4 +1,4 @@
-// algorithms/random_source.h - random bits of cryptographic quality: ChaCha20 keyed by the system, or by a test's seed.
+// algorithms/random_source.h - random bits of cryptographic quality: ChaCha20 keyed by the system, or by a seed.
 #pragma once
 
 #include <array>
@@ -14,7 +14,8 @@ class RandomSource {
  public:
   /// Fresh key from the operating system. Throws ResourceError when the library cannot start.
   static RandomSource from_system();
-  /// Reproducible, hence for tests alone: equal (seed, stream) give equal bits, other streams independent ones.
+  /// Reproducible: equal (seed, stream) give equal bits, other streams independent ones. For tests, and for estimates
+  /// whose theorem wants a random start; noise that anybody could make again would hide nothing.
   static RandomSource from_seed(std::uint64_t seed, std::uint64_t stream);
 
   RandomSource(const RandomSource&) = delete;

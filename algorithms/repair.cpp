@@ -16,8 +16,10 @@ Repair::Repair(const BatchChanges& changes, std::uint32_t levels) : changes_(&ch
   cone.entered.resize(levels + std::size_t{1});
 }
 
-void Repair::capture(const Embedding& embedding) {
+void Repair::capture(const Embedding& embedding, MemoryBudget& budget) {
   columns_ = embedding.columns();
+  memory_ = budget.reserve((levels_ + std::uint64_t{1}) * nodes_.size() * columns_ * sizeof(std::int32_t),
+                           "rows that change (a smaller --batch has fewer)");
   for (std::uint32_t level = 0; level < levels_; ++level) {
     auto& rows = captured_.emplace_back(nodes_.size() * columns_);
     parallel_ranges(0, nodes_.size(), kRowGrain, [&](std::size_t first, std::size_t last) {

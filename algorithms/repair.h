@@ -9,6 +9,7 @@
 #include "algorithms/cone_update.h"
 #include "algorithms/embedding.h"
 #include "algorithms/requests.h"
+#include "engine/memory.h"
 
 namespace unweave {
 
@@ -18,8 +19,8 @@ class Repair {
 
   /// `changes` must outlive this object.
   explicit Repair(const BatchChanges& changes, std::uint32_t levels);
-  /// Keeps what the changed nodes have published at levels 0 .. L-1. Before the changes are applied.
-  void capture(const Embedding& embedding);
+  /// Keeps what the changed nodes have published at levels 0 .. L-1. Before the changes are applied. Throws ResourceError.
+  void capture(const Embedding& embedding, MemoryBudget& budget);
   /// Takes from the sums of the changed node at `changed` what former neighbours had told it, adds what new ones had told
   /// theirs. `sums` are those of `level` (1 .. L), one a column.
   void mend(std::uint32_t level, const Embedding& embedding, std::size_t changed, std::int64_t* sums) const;
@@ -44,6 +45,7 @@ class Repair {
   std::uint32_t columns_ = 0;
   std::vector<NodeId> nodes_;
   std::vector<std::vector<std::int32_t>> captured_;  ///< [level 0..L-1], nodes x columns
+  Reservation memory_;                               ///< of captured_ and deferred_
   std::vector<std::int32_t> deferred_;               ///< of that at level L-1, what level L had not been told
 };
 

@@ -124,8 +124,11 @@ BatchChanges resolve_batch(const Contents& contents, std::span<const Request> re
   BatchChanges changes;
   Preview preview(contents);
   LookAhead ahead(0, requests.size(), [&](std::size_t i) {
-    for (const std::uint64_t user : {requests[i].u, requests[i].v})
-      if (const auto node = preview.position(user)) contents.graph().read_ahead(*node);
+    const Request& request = requests[i];
+    const bool is_edge = request.kind == RequestKind::remove_edge || request.kind == RequestKind::insert_edge;
+    if (const auto u = preview.position(request.u)) contents.graph().read_ahead(*u);
+    if (!is_edge) return;  // of the others v is 0, which names nobody
+    if (const auto v = preview.position(request.v)) contents.graph().read_ahead(*v);
   });
   for (const Request& request : requests) {
     ahead.at(changes.requests);

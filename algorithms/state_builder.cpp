@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <chrono>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "engine/clock.h"
 #include "engine/level_image.h"
 #include "engine/tile_spool.h"
 #include "storage/error.h"
@@ -18,8 +18,6 @@
 
 namespace unweave {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 // In memory tiles cost nothing to put together, and a decoded graph little. Memory that was never touched before costs
 // more than either: with 2^20 nodes x 128 features the first recomputation took 1.2 to 1.8 sweeps with tiles of 64
@@ -140,7 +138,7 @@ SweepResult run_sweep(const Contents& contents, const SweepJob& job, const Propa
   }
   finish();
   result.rows = rows_done / std::max<std::uint64_t>(1, result.tiles);
-  result.seconds = std::chrono::duration<double>(Clock::now() - start).count() - filling;
+  result.seconds = seconds_since(start) - filling;
   return result;
 }
 
@@ -230,7 +228,7 @@ SweepResult build_state(const std::filesystem::path& store, const Contents& cont
   });
   const Clock::time_point summed = Clock::now();
   buffers.queue().drain();
-  result.drain_seconds = std::chrono::duration<double>(Clock::now() - summed).count();
+  result.drain_seconds = seconds_since(summed);
   for (const auto& image : images) result.partitions.push_back(image->publish());
   return result;
 }

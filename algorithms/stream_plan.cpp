@@ -266,7 +266,7 @@ StreamPlan plan_stream(Contents& contents, Embedding* embedding, const BatchChan
   }
   plan.memory_bytes = std::min(dirty_bytes, LiveStore::most_overlay(budget) + written_bytes) + walk.pushed_bytes();
   if (pushed == levels || plan.memory_bytes > budget.available()) return plan;
-  const MemoryBudget left(budget.available() - plan.memory_bytes);
+  MemoryBudget left(budget.available() - plan.memory_bytes);
   const RecomputePlan anew = plan_recompute(contents, *embedding, left, pushed + 1, levels);
   plan.memory_bytes += anew.memory_bytes;
   plan.disk_bytes += (batches > 1 ? 2 : 1) * anew.disk_bytes;  // those of a batch go when the next has written its own

@@ -44,21 +44,11 @@ std::uint64_t whole_pages(std::uint64_t nodes) {
 
 }  // namespace
 
-/// Rows to push at one level: what their neighbours have not been told yet.
-struct Update::Sources {
-  std::vector<NodeId> nodes;
-  std::vector<std::int32_t> deltas;  ///< nodes x columns, and kTilePadding zeros while it is read as a tile
-
-  void add(NodeId node, const std::int32_t* delta, std::uint32_t columns) {
-    nodes.push_back(node);
-    deltas.insert(deltas.end(), delta, delta + columns);
-  }
-};
-
 /// What one task hands on, and its space for the row at hand.
 struct Update::Part {
-  explicit Part(std::uint32_t columns) : wide(columns), narrow(columns), published(columns), delta(columns) {}
-  Sources next;
+  Part(std::uint32_t columns, MemoryBudget& budget)
+      : next(columns, budget), wide(columns), narrow(columns), published(columns), delta(columns) {}
+  PushedRows next;
   std::vector<NodeId> changed;
   std::vector<std::int64_t> wide;
   std::vector<std::int32_t> narrow, published, delta;
@@ -87,7 +77,7 @@ UpdateReport Update::apply(const BatchChanges& changes, const Threshold& thresho
   // Nothing needs to be captured when everything is computed anew.
   const bool anew = limits.exact && levels > (options_.defer ? 1 : 0) &&
                     recompute_pays(1, repair.nodes(), repair.nodes().size(), report);
-  if (!anew) repair.capture(embedding_);
+  if (!anew) repair.capture(embedding_, budget_);
 
   std::vector<NodeId> lost = lost_targets(contents_, changes);
   apply_changes(contents_, changes);
@@ -104,9 +94,10 @@ UpdateReport Update::apply(const BatchChanges& changes, const Threshold& thresho
     }
   }
   report.changed = repair.nodes();
-  Sources sources;
+  const std::uint32_t columns = embedding_.columns();
+  std::vector<PushedRows> pushed;
   if (levels > 0) {
-    const std::uint32_t columns = embedding_.columns();
+    PushedRows& rows = pushed.emplace_back(columns, budget_);
     std::vector<std::int32_t> delta(columns);
     for (std::size_t i = 0; i < repair.nodes().size(); ++i) {
       const NodeId node = repair.nodes()[i];
@@ -116,10 +107,10 @@ UpdateReport Update::apply(const BatchChanges& changes, const Threshold& thresho
         delta[c] -= repair.captured(0, i)[c];
         largest = std::max(largest, static_cast<std::uint32_t>(std::abs(delta[c])));
       }
-      settle(0, node, delta.data(), largest, repair, limits, sources);
+      settle(0, node, delta.data(), largest, repair, limits, rows);
     }
   }
-  run_levels(repair, limits, sources, report);
+  run_levels(repair, limits, std::move(pushed), report);
   return report;
 }
 
@@ -127,8 +118,7 @@ UpdateReport Update::flush(const Threshold& threshold) {
   UpdateReport report;
   const BatchChanges nothing;
   Repair repair(nothing, embedding_.levels());
-  Sources sources;
-  run_levels(repair, Limits(threshold), sources, report);
+  run_levels(repair, Limits(threshold), {}, report);
   return report;
 }
 
@@ -178,45 +168,53 @@ UpdateReport Update::deliver() {
   Embedding::Deferred& deferred = embedding_.deferred();
   const std::uint32_t level = embedding_.levels();
   if (deferred.empty()) return report;
-  Sources sources;
-  sources.nodes = deferred.rows.nodes();
-  if (recompute_pays(level, sources.nodes, 0, report)) {
+  const std::vector<NodeId> nodes = deferred.rows.nodes();
+  if (recompute_pays(level, nodes, 0, report)) {
     sweep_levels(level, level, report);
   } else {
     const std::uint32_t columns = embedding_.columns();
-    sources.deltas.resize(sources.nodes.size() * columns);
-    for (std::size_t i = 0; i < sources.nodes.size(); ++i)
-      deferred.rows.add_to(sources.nodes[i], 1, &sources.deltas[i * columns]);
+    std::vector<PushedRows> pushed;
+    PushedRows& rows = pushed.emplace_back(columns, budget_);
+    std::vector<std::int32_t> delta(columns);
+    for (const NodeId node : nodes) {
+      std::fill(delta.begin(), delta.end(), 0);
+      deferred.rows.add_to(node, 1, delta.data());
+      rows.add(node, delta.data());
+    }
     const BatchChanges nothing;
     const Threshold zero(columns, 0);
-    Sources none;
-    run_level(level, sources, Repair(nothing, level), Limits(zero), none, report);
+    PushSources sources = PushedRows::joined(std::move(pushed), columns, budget_);
+    run_level(level, std::move(sources), Repair(nothing, level), Limits(zero), report);
   }
   deferred.rows.clear();
   deferred.is_void = false;
   return report;
 }
 
-void Update::run_levels(Repair& repair, const Limits& limits, Sources& sources, UpdateReport& report) {
+void Update::run_levels(Repair& repair, const Limits& limits, std::vector<PushedRows> pushed, UpdateReport& report) {
+  const std::uint32_t columns = embedding_.columns();
   for (std::uint32_t level = 1; level <= embedding_.levels(); ++level) {
     if (repair.nodes().empty()) {
       // A flush: the candidates of the level below are its stale rows, besides those that the level before made hot.
       StaleRows& stale = embedding_.stale(level - 1);
-      std::vector<std::int32_t> delta(embedding_.columns());
+      PushedRows& rows = pushed.emplace_back(columns, budget_);
+      std::vector<std::int32_t> delta(columns);
       for (const NodeId node : stale.nodes()) {
         std::fill(delta.begin(), delta.end(), 0);
         stale.add_to(node, 1, delta.data());
         std::uint32_t largest = 0;
         for (const std::int32_t value : delta) largest = std::max(largest, static_cast<std::uint32_t>(std::abs(value)));
-        settle(level - 1, node, delta.data(), largest, repair, limits, sources);
+        settle(level - 1, node, delta.data(), largest, repair, limits, rows);
       }
     }
+    PushSources sources = PushedRows::joined(std::move(pushed), columns, budget_);
     const bool capture_only = level == 1 && !report.plan.empty();  // decided before the capture
     if (defers(level)) {
       report.plan.emplace_back("defer");
       if (embedding_.deferred().is_void) return;
     } else if (!capture_only && limits.exact && !sources.nodes.empty()) {
       if (recompute_pays(level, sources.nodes, repair.nodes().size(), report)) {
+        sources = {};
         recompute(level, report);
         return;
       }
@@ -225,14 +223,12 @@ void Update::run_levels(Repair& repair, const Limits& limits, Sources& sources, 
       report.seconds_predicted += predict_push(work, scattered_receivers(work));
       report.plan.emplace_back("push");
     }
-    Sources next;
-    run_level(level, sources, repair, limits, next, report);
-    sources = std::move(next);
+    pushed = run_level(level, std::move(sources), repair, limits, report);
   }
 }
 
-void Update::update_row(std::uint32_t level, const Sources& sources, const Repair& repair, const TouchedRows& touched,
-                        std::size_t index, const Limits& limits, Part& part) {
+void Update::update_row(std::uint32_t level, const PushSources& sources, const Repair& repair,
+                        const TouchedRows& touched, std::size_t index, const Limits& limits, Part& part) {
   const std::uint32_t columns = embedding_.columns();
   const NodeId node = touched.rows[index];
   const std::size_t changed = repair.index(node);
@@ -269,15 +265,14 @@ void Update::update_row(std::uint32_t level, const Sources& sources, const Repai
   if (!last_level) settle(level, node, part.delta.data(), largest, repair, limits, part.next);
 }
 
-void Update::run_level(std::uint32_t level, Sources& sources, const Repair& repair, const Limits& limits, Sources& next,
-                       UpdateReport& report) {
+std::vector<PushedRows> Update::run_level(std::uint32_t level, PushSources sources, const Repair& repair,
+                                          const Limits& limits, UpdateReport& report) {
   const std::uint32_t columns = embedding_.columns();
   const std::uint64_t own_arcs = arcs_of(contents_, sources.nodes);
   const TargetLists* const targets = lists_to_scan(embedding_, level, sources.nodes.size(), own_arcs);
   const std::uint64_t arcs = targets != nullptr ? targets->arcs() : own_arcs;
   report.pushes += sources.nodes.size();
   report.arcs_visited += arcs;
-  sources.deltas.resize(sources.nodes.size() * columns + kTilePadding);
 
   // Receivers are cut into slices where they would take too much memory, slices into one part a task.
   const std::uint64_t nodes = contents_.num_nodes();
@@ -298,12 +293,14 @@ void Update::run_level(std::uint32_t level, Sources& sources, const Repair& repa
   // Nodes whose rows lie within some 16 KiB, if those of the cone lie anywhere.
   const std::uint64_t near = nodes * 4096 / columns / std::max<std::uint64_t>(1, cone.rows(level));
   std::vector<NodeId> changed;
+  std::vector<PushedRows> pushed;
   for (std::uint64_t from = 0; from < nodes; from += slice_nodes) {
     const NodeRange slice{static_cast<NodeId>(from), static_cast<NodeId>(std::min(nodes, from + slice_nodes))};
     std::vector<SentKeys> sent;
     if (targets == nullptr)
       sent = receivers_of(contents_.graph(), sources.nodes, slice, static_cast<NodeId>(part_nodes));
-    std::vector<Part> parts((slice.size() + part_nodes - 1) / part_nodes, Part(columns));
+    std::vector<Part> parts;
+    for (std::uint64_t p = 0; p * part_nodes < slice.size(); ++p) parts.emplace_back(columns, budget_);
     parallel_ranges(0, parts.size(), 1, [&](std::size_t begin, std::size_t end) {
       for (std::size_t p = begin; p < end; ++p) {
         const auto first = static_cast<NodeId>(from + p * part_nodes);
@@ -323,20 +320,20 @@ void Update::run_level(std::uint32_t level, Sources& sources, const Repair& repa
         parts[p].changed = std::move(touched.rows);
       }
     });
-    for (const Part& part : parts) {
+    for (Part& part : parts) {
       changed.insert(changed.end(), part.changed.begin(), part.changed.end());
-      next.nodes.insert(next.nodes.end(), part.next.nodes.begin(), part.next.nodes.end());
-      next.deltas.insert(next.deltas.end(), part.next.deltas.begin(), part.next.deltas.end());
+      if (part.next.size() > 0) pushed.push_back(std::move(part.next));
     }
   }
   report.rows_touched += changed.size();
   unite(report.changed, changed);
   enter_rows(level, entered, report);
+  return pushed;
 }
 
 /// Queues a row for its push, keeps it as stale, or neither when there is nothing to tell.
 void Update::settle(std::uint32_t level, NodeId node, const std::int32_t* delta, std::uint32_t largest,
-                    const Repair& repair, const Limits& limits, Sources& next) {
+                    const Repair& repair, const Limits& limits, PushedRows& next) {
   StaleRows& stale = embedding_.stale(level);
   const std::int64_t degree = contents_.graph().degree(node);
   bool push = false;
@@ -352,35 +349,14 @@ void Update::settle(std::uint32_t level, NodeId node, const std::int32_t* delta,
     stale.set(node, static_cast<std::uint32_t>(degree), delta);
   if (!push) return;
   if (!defers(level + 1))
-    next.add(node, delta, embedding_.columns());
+    next.add(node, delta);
   else if (!embedding_.deferred().is_void)
     embedding_.deferred().rows.add(node, static_cast<std::uint32_t>(degree), delta);
 }
 
 /// Rows that the cone takes in; none at the last level, whose targets only become fewer.
 void Update::enter_rows(std::uint32_t level, const std::vector<NodeId>& rows, UpdateReport& report) {
-  const std::uint32_t columns = embedding_.columns();
-  std::vector<NodeId> list;
-  std::vector<std::int32_t> one(columns);
-  std::vector<std::int64_t> sum(columns);
-  LookAhead lists(0, rows.size(), [&](std::size_t i) { contents_.graph().read_ahead(rows[i]); });
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    lists.at(i);
-    const NodeId node = rows[i];
-    contents_.graph().neighbours(node, list);
-    list.push_back(node);
-    std::fill(sum.begin(), sum.end(), 0);
-    LookAhead neighbours(0, list.size(), [&](std::size_t j) {
-      embedding_.read_ahead(level - 1, {list[j], list[j] + 1});
-    });
-    for (std::size_t j = 0; j < list.size(); ++j) {
-      neighbours.at(j);
-      embedding_.published(level - 1, list[j], one.data());
-      for (std::uint32_t c = 0; c < columns; ++c) sum[c] += one[c];
-    }
-    embedding_.level(level).store(node, sum.data());
-    report.arcs_visited += list.size();
-  }
+  report.arcs_visited += recompute_rows(contents_, embedding_, level, rows);
   report.rows_touched += rows.size();
   unite(report.changed, rows);
 }

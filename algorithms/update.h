@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "algorithms/embedding.h"
+#include "algorithms/pushed_rows.h"
 #include "algorithms/requests.h"
 #include "engine/contents.h"
 #include "engine/memory.h"
@@ -64,7 +65,6 @@ class Update {
   UpdateReport deliver();
 
  private:
-  struct Sources;
   struct Part;
   struct Limits;
   [[nodiscard]] bool defers(std::uint32_t level) const noexcept;
@@ -72,13 +72,14 @@ class Update {
                                     UpdateReport& report) const;
   void recompute(std::uint32_t level, UpdateReport& report);
   void sweep_levels(std::uint32_t first, std::uint32_t last, UpdateReport& report);
-  void run_levels(Repair& repair, const Limits& limits, Sources& sources, UpdateReport& report);
-  void run_level(std::uint32_t level, Sources& sources, const Repair& repair, const Limits& limits, Sources& next,
-                 UpdateReport& report);
-  void update_row(std::uint32_t level, const Sources& sources, const Repair& repair, const TouchedRows& touched,
+  void run_levels(Repair& repair, const Limits& limits, std::vector<PushedRows> pushed, UpdateReport& report);
+  /// Returns the rows of this level that are to be pushed to the next.
+  std::vector<PushedRows> run_level(std::uint32_t level, PushSources sources, const Repair& repair,
+                                    const Limits& limits, UpdateReport& report);
+  void update_row(std::uint32_t level, const PushSources& sources, const Repair& repair, const TouchedRows& touched,
                   std::size_t index, const Limits& limits, Part& part);
   void settle(std::uint32_t level, NodeId node, const std::int32_t* delta, std::uint32_t largest, const Repair& repair,
-              const Limits& limits, Sources& next);
+              const Limits& limits, PushedRows& next);
   void enter_rows(std::uint32_t level, const std::vector<NodeId>& rows, UpdateReport& report);
 
   Contents& contents_;

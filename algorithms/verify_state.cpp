@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "algorithms/density.h"
+#include "algorithms/level0.h"
 #include "algorithms/propagation_sweep.h"
 #include "algorithms/verify_checks.h"
 #include "engine/parallel.h"
@@ -205,25 +206,24 @@ void check_rebuild(const VerifyContext& context) {
   options.wanted = wanted;
   FalseStatements wrong;
   std::atomic<std::uint64_t> rows = 0;
-  propagation_sweep(
-      block_source(context.contents.graph()), options, context.budget,
-      [&](TileColumns columns, NodeRange range, std::int32_t* out) { embedding.density_tile(0, columns, range, out); },
-      [&](int level, TileColumns columns, const SumRows& fresh) {
-        const auto l = static_cast<std::uint32_t>(level);
-        const auto compare = [&](NodeId node, const auto* sums) {
-          const StateRow kept = embedding.level(l).row(node);
-          if (!kept.exists() || !equals(sums, kept, columns))
-            wrong.add(node, row_text(context, l, node) + ": not the row of a fresh propagation");
-        };
-        std::size_t wide = 0;
-        for (std::size_t i = 0; i < fresh.nodes.size(); ++i) {
-          if (wide < fresh.wide_nodes.size() && fresh.wide_nodes[wide] == i)
-            compare(fresh.nodes[i], fresh.wide_sums + wide++ * fresh.width);
-          else
-            compare(fresh.nodes[i], fresh.sums + i * fresh.width);
-        }
-        if (columns.first == 0) rows += fresh.nodes.size();
-      });
+  propagation_sweep(block_source(context.contents.graph()), options, context.budget,
+                    level0_fill(context.contents, embedding.spec()),
+                    [&](int level, TileColumns columns, const SumRows& fresh) {
+                      const auto l = static_cast<std::uint32_t>(level);
+                      const auto compare = [&](NodeId node, const auto* sums) {
+                        const StateRow kept = embedding.level(l).row(node);
+                        if (!kept.exists() || !equals(sums, kept, columns))
+                          wrong.add(node, row_text(context, l, node) + ": not the row of a fresh propagation");
+                      };
+                      std::size_t wide = 0;
+                      for (std::size_t i = 0; i < fresh.nodes.size(); ++i) {
+                        if (wide < fresh.wide_nodes.size() && fresh.wide_nodes[wide] == i)
+                          compare(fresh.nodes[i], fresh.wide_sums + wide++ * fresh.width);
+                        else
+                          compare(fresh.nodes[i], fresh.sums + i * fresh.width);
+                      }
+                      if (columns.first == 0) rows += fresh.nodes.size();
+                    });
   context.report.rows += rows;
   wrong.report_to(context.report, "rebuild");
 }

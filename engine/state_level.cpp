@@ -48,7 +48,8 @@ StateRow StateLevel::row(NodeId node) const {
 }
 
 void StateLevel::read_ahead(NodeRange nodes) const noexcept {
-  if (resident_ || (nodes.size() == 1 && dirty_.find(nodes.first) != nullptr)) return;
+  if (resident_) return;
+  if (nodes.size() == 1 && dirty_.find(nodes.first) != nullptr) return;  // in memory
   for (NodeId first = nodes.first; first < nodes.last;) {
     const StatePartition& partition = partitions_[first / span_];
     const NodeId last = std::min(nodes.last, partition.range().last);

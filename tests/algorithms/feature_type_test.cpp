@@ -107,9 +107,9 @@ TEST_SUITE("unit") {
       const Manifest manifest = testing::write_store(folder / "s", contents);
       const fs::path file = folder / "s" / manifest.feature_files[0].path;
       const std::string good = testing::read_all(file);
-      for (std::size_t at = 0; at < good.size(); ++at) {
+      for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {
         std::string bad = good;
-        bad[at] = static_cast<char>(bad[at] ^ (1 << (at % 8)));
+        bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ (1 << bit % 8));
         testing::write_file(file, bad);
         CHECK(verify_store(folder / "s", {}, ample_budget()).unreadable());
       }

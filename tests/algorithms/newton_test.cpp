@@ -8,6 +8,7 @@
 
 #include "algorithms/conjugate_gradient.h"
 #include "algorithms/working_memory.h"
+#include "engine/parallel.h"
 #include "storage/error.h"
 #include "support/learner_data.h"
 
@@ -164,8 +165,16 @@ TEST_SUITE("unit") {
     const TrainingSet set = random_rows(900, 6, 40, 36);
     const Objective objective = objective_of(set, 1e-3);
     const HessianOperator hessian(objective, random_matrix(6, 40, 37));
+    // What a thread takes that inverts a class: shares twice, picks of two signs and three matrices.
+    const std::size_t a_thread = 2 * 900 * 8 + 2 * (1024 * 6 + 36) * 4 + 3 * 36 * 8;
+    // All classes' factors and the matrix they share; curvatures of the classes at hand.
+    const std::size_t together = (40 + 1) * 36 * sizeof(double) + 900 * 32 * sizeof(float);
+    for (const std::size_t threads : {1U, 3U}) {
+      const ThreadLimit limit(threads);
+      CHECK(preconditioner_bytes(set.rows(), 40) == together + threads * a_thread);
+    }
+    const ThreadLimit limit(2);
     const std::size_t bytes = preconditioner_bytes(set.rows(), 40);
-    CHECK(bytes == 40 * 36 * sizeof(double) + 900 * 32 * sizeof(float));
     std::vector<std::size_t> classes(40);
     std::iota(classes.begin(), classes.end(), std::size_t{0});
     const Matrix right = random_matrix(6, 40, 38);
@@ -264,7 +273,18 @@ TEST_SUITE("unit") {
     Rows wide;
     wide.count = 30000;
     wide.features = 1000;
-    CHECK(preconditioner_bytes(wide, 40) == 40 * 128 * 128 * sizeof(double) + 30000 * (32 + 128) * sizeof(float));
+    const ThreadLimit limit(1);
+    const std::size_t a_thread = 2 * 30000 * 8 + 2 * (1024 + 128) * 128 * 4 + 3 * 128 * 128 * 8;
+    CHECK(preconditioner_bytes(wide, 40) ==
+          40 * 128 * 128 * 8 + 30000 * (32 + 128) * 4 + 1000 * 128 * (8 + 4) + a_thread);
+    // Of many more features the directions themselves take most: a part a lane, one more and zero, then factors.
+    wide.features = 20000;
+    CHECK(preconditioner_bytes(wide, 40) == 20000UL * 128 * ((16 + 2) * 4 + 4 * 8));
+    // Of one class the matrix that all share takes most while it is summed.
+    wide.features = 500;
+    wide.count = 1'000'000;
+    CHECK(preconditioner_bytes(wide, 1) == 500UL * 500 * ((16 + 2) * 4 + 8));
+    wide.features = 1000;
     wide.count = 3000;  // too few to pick from
     CHECK(preconditioner_bytes(wide, 40) == 0);
   }

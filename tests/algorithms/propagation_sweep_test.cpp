@@ -194,6 +194,20 @@ TEST_SUITE("unit") {
     }
   }
 
+  TEST_CASE("tiles of very many columns are turned into 16 bits a few rows at a time") {
+    constexpr std::size_t kFeatures = 9000, kNodes = 100;
+    testing::NamedGraph path;
+    path.nodes = kNodes;
+    for (NodeId node = 1; node < kNodes; ++node) path.edges.push_back({node - 1, node});
+    const Matrix t0 = random_densities(kNodes * kFeatures, 1 << 14, 6);
+    PropagationOptions options;
+    options.features = kFeatures;
+    options.hops = 1;
+    options.scale_bits = 14;
+    MemoryBudget budget(kPlenty);
+    CHECK(propagate(path.csr(), t0, options, budget) == plain_propagation(path, t0, kFeatures, 1));
+  }
+
   TEST_CASE("a backward cone of masks gives the rows of the full sweep and no others") {
     const testing::NamedGraph sample = testing::random_graph_with_hub(1500, 3000, 8);
     const CsrGraph graph = sample.csr();

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "algorithms/live_store.h"
 #include "engine/parallel.h"
@@ -43,23 +44,46 @@ TEST_SUITE("unit") {
     }
   }
 
-  TEST_CASE("rows of many columns are read fewer at a time") {
-    for (const std::uint32_t columns : {3U, 1000U}) {
+  TEST_CASE("rows of level 0 are read as wide as a tile, of many columns fewer at a time") {
+    constexpr NodeId kNodes = 300;
+    for (const std::uint32_t columns : {3U, 5000U}) {
       CAPTURE(columns);
       const testing::TempDir folder;
-      testing::write_store(folder / "s", testing::random_store(600, 1000, columns, 3));
+      testing::write_store(folder / "s", testing::random_store(kNodes, 500, columns, 3));
+      const LiveStore store(folder / "s", Access::read, testing::ample_budget());
+      const PropagationSpec spec = testing::tiny_spec(1);
+      PropagationPlan plan = plan_propagation(store.contents(), spec, testing::ample_budget());
+      for (const std::uint64_t width : {columns, columns / 3}) {
+        plan.state.tile_columns = width;
+        const std::uint64_t rows = width < 64 ? 4096 : (std::uint64_t{1} << 18) / width;
+        for (const std::size_t threads : {1U, 3U}) {
+          const ThreadLimit limit(threads);
+          const std::uint64_t needed = threads * rows * width * 8;
+          MemoryBudget enough(kPlenty), less(needed - 1);
+          CHECK(std::isfinite(try_propagation(store.contents(), spec, plan, enough).read_seconds));
+          const std::uint64_t tile = HugeBuffer::charge((kNodes * width + kTilePadding) * 4);
+          const std::uint64_t worker = sweep_worker_bytes(block_source(store.contents().graph()), width);
+          CHECK(enough.peak() >= needed);
+          CHECK(enough.peak() <= std::max(needed, tile + RowMask::bytes(kNodes) + threads * worker));
+          CHECK_THROWS_AS(static_cast<void>(try_propagation(store.contents(), spec, plan, less)), ResourceError);
+        }
+      }
+    }
+  }
+
+  TEST_CASE("without levels only the norms of the columns are tried, without nodes nothing") {
+    testing::TinyStore none;
+    none.columns = 3;
+    for (const testing::TinyStore& contents : {testing::path_of_three(), none}) {
+      const testing::TempDir folder;
+      testing::write_store(folder / "s", contents);
       const LiveStore store(folder / "s", Access::read, testing::ample_budget());
       const PropagationSpec spec = testing::tiny_spec(0);
       const PropagationPlan plan = plan_propagation(store.contents(), spec, testing::ample_budget());
-      const std::uint64_t rows = columns == 3 ? 4096 : 262;  // 2^18 values
-      for (const std::size_t threads : {1U, 3U}) {
-        const ThreadLimit limit(threads);
-        const std::uint64_t needed = threads * rows * columns * 8;
-        MemoryBudget enough(needed), less(needed - 1);
-        static_cast<void>(try_propagation(store.contents(), spec, plan, enough));
-        CHECK(enough.peak() == needed);
-        CHECK_THROWS_AS(static_cast<void>(try_propagation(store.contents(), spec, plan, less)), ResourceError);
-      }
+      MemoryBudget nothing(0);
+      const PropagationTrial trial = try_propagation(store.contents(), spec, plan, nothing);
+      CHECK(std::isfinite(trial.read_seconds));  // no quotient of zeros
+      CHECK(trial.sweep_seconds == 0);
     }
   }
 }

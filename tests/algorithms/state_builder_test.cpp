@@ -13,6 +13,7 @@
 
 #include "algorithms/live_store.h"
 #include "algorithms/propagate.h"
+#include "engine/level_image.h"
 #include "engine/parallel.h"
 #include "storage/error.h"
 #include "support/folder_bytes.h"
@@ -165,6 +166,34 @@ TEST_SUITE("slow") {
       CHECK(plan.state_bytes == written);
       CHECK(budget.used() == 0);
     }
+  }
+
+  TEST_CASE("buffers of writes are small where that saves passes over the graph, and ample where it does not") {
+    constexpr std::uint32_t kColumns = 4096;  // planned for, not in the store
+    const testing::TempDir folder;
+    make_store(folder / "s", 1);
+    const LiveStore store(folder / "s", Access::read, testing::ample_budget());
+    SweepJob job;
+    job.columns = kColumns;
+    const std::uint64_t written = std::uint64_t{2} * store.contents().num_nodes() * kColumns * sizeof(std::int32_t);
+    PropagationOptions options;
+    options.features = kColumns;
+    constexpr std::uint64_t kEnough = std::uint64_t{1} << 40;
+    const std::uint64_t one_tile =
+        plan_tiles(block_source(store.contents().graph()), options, MemoryBudget(kEnough)).memory_bytes;
+    const auto small = [](std::uint64_t memory) { return WriteBuffers::charge(std::uint64_t{256} << 20, memory); };
+    const auto ample = [&](std::uint64_t memory) { return WriteBuffers::charge(written, memory); };
+    const auto plan = [&](std::uint64_t memory) { return plan_state(store.contents(), job, MemoryBudget(memory)); };
+
+    const std::uint64_t with_small = one_tile + small(kEnough), with_ample = one_tile + ample(kEnough);
+    REQUIRE(ample(with_small) > small(with_small));
+    CHECK(plan(with_small).tiles == 1);
+    CHECK(plan(with_small).memory_bytes == with_small);
+    CHECK(plan(with_ample).tiles == 1);
+    CHECK(plan(with_ample).memory_bytes == one_tile + ample(with_ample));
+    const StatePlan cut = plan(with_small - 1);
+    CHECK(cut.tiles == 2);
+    CHECK(cut.memory_bytes > one_tile / 2 + ample(with_small - 1));
   }
 
   TEST_CASE("a propagation that fails half way leaves no file behind") {

@@ -5,7 +5,9 @@
 #include <random>
 
 #include "algorithms/live_store.h"
+#include "algorithms/recompute.h"
 #include "engine/parallel.h"
+#include "storage/error.h"
 #include "support/store_fixture.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
@@ -197,6 +199,26 @@ TEST_SUITE("unit") {
         }
       }
     }
+  }
+
+  TEST_CASE("the masks of a recomputation are charged before they are made") {
+    const Sample sample = testing::random_sample(2000, 0.001, 2, 9);
+    const testing::TempDir folder;
+    testing::build_store(folder / "s", sample);
+    testing::propagate_store(folder / "s", testing::tiny_spec(3, false));
+    const Manifest manifest = read_manifest(folder / "s");
+    const Contents contents(folder / "s", manifest);
+    Embedding embedding(folder / "s", manifest, contents);
+    MemoryBudget less(3 * RowMask::bytes(sample.nodes) - 1);
+    std::string message;
+    try {
+      recompute_levels(contents, embedding, less, folder / "s", 1, 3);
+    } catch (const ResourceError& error) {
+      message = error.what();
+    }
+    CAPTURE(message);
+    CHECK(message.find("masks of the rows") != std::string::npos);
+    CHECK(less.used() == 0);
   }
 
   TEST_CASE("requests are applied and rejected as the naive sample does") {
