@@ -8,10 +8,10 @@
 #include <span>
 
 #include "algorithms/cone_update.h"
+#include "algorithms/level_work.h"
 #include "algorithms/live_store.h"
 #include "algorithms/permutation.h"
 #include "algorithms/planner.h"
-#include "algorithms/receivers.h"
 #include "algorithms/recompute.h"
 #include "engine/look_ahead.h"
 #include "engine/parallel.h"
@@ -29,26 +29,16 @@ struct Frontier {
   std::uint64_t rows = 0, arcs = 0;
 };
 
-/// Where a push arrives.
-struct Spread {
-  std::uint64_t receivers = 0;  ///< whether or not the level keeps rows of them
-  Frontier written;
-};
-
 using Keeps = std::function<bool(NodeId)>;  ///< whether a level has a row of a node, since before the batch
-
-std::uint64_t arcs_of(const Graph& graph, std::span<const NodeId> nodes) {
-  std::uint64_t arcs = 0;
-  for (const NodeId node : nodes) arcs += graph.degree(node);
-  return arcs;
-}
 
 std::uint64_t all_arcs(const Graph& graph) {
   return graph.num_arcs() + graph.num_nodes();
 }
 
-Spread follow(const Graph& graph, std::span<const NodeId> sources, std::span<const NodeId> repaired,
-              const Keeps& keeps) {
+/// The rows of a level that a push writes.
+Frontier follow(const Contents& contents, std::span<const NodeId> sources, std::span<const NodeId> repaired,
+                const Keeps& keeps) {
+  const Graph& graph = contents.graph();
   RowMask reached(graph.num_nodes());
   std::vector<NodeId> list;
   NodesAhead ahead(sources, Graph::kNearNodes, [&](NodeRange nodes) { graph.read_ahead(nodes); });
@@ -58,19 +48,16 @@ Spread follow(const Graph& graph, std::span<const NodeId> sources, std::span<con
     for (const NodeId node : list) reached.insert(node);
     reached.insert(sources[i]);
   }
-  Spread spread;
-  spread.receivers = reached.size();
   for (const NodeId node : repaired) reached.insert(node);
-  std::vector<NodeId>& nodes = spread.written.nodes.emplace();
+  std::vector<NodeId> nodes;
   for (NodeId node = 0; node < graph.num_nodes(); ++node)
     if (reached.contains(node) && keeps(node)) nodes.push_back(node);
-  spread.written.rows = nodes.size();
-  spread.written.arcs = arcs_of(graph, nodes);
-  return spread;
+  const std::uint64_t rows = nodes.size(), arcs = arcs_of(contents, nodes);
+  return {std::move(nodes), rows, arcs};
 }
 
 /// The same from a sample of all nodes; the level keeps `rows`.
-Spread estimate(const Graph& graph, const Frontier& frontier, std::uint64_t rows, const Keeps& keeps) {
+Frontier estimate(const Graph& graph, const Frontier& frontier, std::uint64_t rows, const Keeps& keeps) {
   const NodeId nodes = graph.num_nodes();
   const Permutation order(nodes, random_key(0, kSampleUse));
   std::vector<NodeId> sample(std::min<std::uint64_t>(nodes, kSampleNodes));
@@ -88,7 +75,7 @@ Spread estimate(const Graph& graph, const Frontier& frontier, std::uint64_t rows
   const double is_no_end =
       1 - std::clamp((arcs_pushed - 2 * rows_pushed) / static_cast<double>(all_arcs(graph)), 0.0, 1.0);
 
-  double receivers = 0, kept = 0, written = 0, arcs = 0, written_arcs = 0;
+  double kept = 0, written = 0, arcs = 0, written_arcs = 0;
   std::vector<NodeId> list;
   NodesAhead ahead(sample, Graph::kNearNodes, [&](NodeRange range) {
     if (sources) graph.read_ahead(range);
@@ -103,7 +90,6 @@ Spread estimate(const Graph& graph, const Frontier& frontier, std::uint64_t rows
       list.push_back(node);
       chance = std::any_of(list.begin(), list.end(), [&](NodeId v) { return sources->contains(v); }) ? 1 : 0;
     }
-    receivers += chance;
     arcs += degree;
     if (!keeps(node)) continue;
     kept += 1;
@@ -114,34 +100,7 @@ Spread estimate(const Graph& graph, const Frontier& frontier, std::uint64_t rows
   const auto share_of = [](std::uint64_t total, double part, double whole) {
     return whole > 0 ? static_cast<std::uint64_t>(std::llround(static_cast<double>(total) * part / whole)) : 0;
   };
-  Spread spread;
-  spread.receivers = share_of(nodes, receivers, static_cast<double>(sample.size()));
-  spread.written.rows = share_of(rows, written, kept);
-  spread.written.arcs = share_of(all_arcs(graph), written_arcs, arcs);
-  return spread;
-}
-
-/// The targets' lists where Update would scan them for the receivers; else null.
-const TargetLists* lists_to_scan(const Embedding& embedding, std::uint32_t level, const Frontier& frontier) {
-  const TargetLists* lists = level == embedding.levels() ? embedding.target_lists() : nullptr;
-  return lists != nullptr && list_scan_pays(lists->arcs(), frontier.rows, frontier.arcs) ? lists : nullptr;
-}
-
-double recompute_seconds(const Contents& contents, const Embedding& embedding, std::uint32_t level) {
-  return predict_recompute(all_arcs(contents.graph()), embedding.cone().rows(level), contents.num_nodes(),
-                           embedding.columns(), active_threads());
-}
-
-/// What the planner says, asked as Update asks it.
-LevelForecast predict(const Contents& contents, const Embedding& embedding, std::uint32_t level,
-                      const Frontier& frontier, std::uint64_t receivers) {
-  if (lists_to_scan(embedding, level, frontier) != nullptr) receivers = frontier.arcs;
-  LevelForecast forecast;
-  forecast.push_seconds = predict_push(frontier.arcs, std::min(receivers, embedding.cone().rows(level)),
-                                       embedding.columns(), active_threads());
-  forecast.recompute_seconds = recompute_seconds(contents, embedding, level);
-  forecast.recompute = forecast.recompute_seconds < forecast.push_seconds;
-  return forecast;
+  return {std::nullopt, share_of(rows, written, kept), share_of(all_arcs(graph), written_arcs, arcs)};
 }
 
 /// One number for the features of each node as its neighbours read them.
@@ -169,12 +128,12 @@ class Walk {
     for (const NodeChange& change : changes.nodes) changed_.push_back(change.node);
     const std::vector<std::uint64_t> before = fingerprints(embedding, changed_);
     frontier_ = of(changed_);
-    if (embedding.levels() > 0)  // which is decided before anything changes
-      first_ =
-          predict(contents, embedding, 1, frontier_, estimate_receivers(contents.graph(), changed_, frontier_.arcs));
+    if (embedding.levels() > 0) first_ = choice(1, {});  // which is made before anything changes
     std::vector<NodeId> lost = lost_targets(contents, changes);
     apply_changes(contents, changes);
     cone_ = update_cone(embedding.cone(), contents, changes, std::move(lost), embedding.levels());
+    for (std::uint32_t level = 1; level <= embedding.levels(); ++level)
+      for (const NodeId node : cone_.left[level]) embedding.level(level).drop(node);
     const std::vector<std::uint64_t> after = fingerprints(embedding, changed_);
     std::vector<NodeId> moved;
     for (std::size_t i = 0; i < changed_.size(); ++i)
@@ -185,25 +144,27 @@ class Walk {
   /// The levels 1 .. L in turn; adds what a push of it takes to pushed_bytes().
   LevelForecast next() {
     ++level_;
-    if (recomputes_) return anew(std::numeric_limits<double>::quiet_NaN());
+    if (anew_seconds_) return anew(std::numeric_limits<double>::quiet_NaN());
     const Graph& graph = contents_.graph();
     const Cone& cone = embedding_.cone();
     const std::vector<NodeId>& entered = cone_.entered[level_];
     const Keeps keeps = [&](NodeId node) {
       return cone.contains(level_, node) && !std::binary_search(entered.begin(), entered.end(), node);
     };
-    Spread spread = frontier_.nodes && frontier_.arcs <= exact_arcs_
-                        ? follow(graph, *frontier_.nodes, changed_, keeps)
-                        : estimate(graph, frontier_, cone.rows(level_), keeps);
-    LevelForecast forecast = level_ == 1 ? first_ : predict(contents_, embedding_, level_, frontier_, spread.receivers);
-    recomputes_ = forecast.recompute;
-    if (recomputes_) return anew(forecast.push_seconds);
-    const TargetLists* lists = lists_to_scan(embedding_, level_, frontier_);
-    forecast.rows = spread.written.rows + entered.size();
-    forecast.arcs = (lists != nullptr ? lists->arcs() : frontier_.arcs) + arcs_of(graph, entered);
-    const std::uint64_t pushed = frontier_.rows + (level_ < embedding_.levels() ? spread.written.rows : 0);
+    Frontier written = frontier_.nodes && frontier_.arcs <= exact_arcs_
+                           ? follow(contents_, *frontier_.nodes, changed_, keeps)
+                           : estimate(graph, frontier_, cone.rows(level_), keeps);
+    LevelForecast forecast = level_ == 1 ? first_ : choice(level_, written);
+    if (forecast.recompute) {
+      anew_seconds_ = forecast.recompute_seconds;
+      return anew(forecast.push_seconds);
+    }
+    const TargetLists* lists = lists_to_scan(embedding_, level_, frontier_.rows, frontier_.arcs);
+    forecast.rows = written.rows + entered.size();
+    forecast.arcs = (lists != nullptr ? lists->arcs() : frontier_.arcs) + arcs_of(contents_, entered);
+    const std::uint64_t pushed = frontier_.rows + (level_ < embedding_.levels() ? written.rows : 0);
     most_pushed_ = std::max(most_pushed_, pushed);
-    frontier_ = std::move(spread.written);
+    frontier_ = std::move(written);
     return forecast;
   }
 
@@ -217,12 +178,35 @@ class Walk {
 
  private:
   [[nodiscard]] Frontier of(std::vector<NodeId> nodes) const {
-    const std::uint64_t rows = nodes.size(), arcs = arcs_of(contents_.graph(), nodes);
+    const std::uint64_t rows = nodes.size(), arcs = arcs_of(contents_, nodes);
     return {std::move(nodes), rows, arcs};
   }
+
+  /// What the planner says of a push of `frontier_`, asked as Update asks it; `written` stands for the receivers of a
+  /// frontier that is no set.
+  [[nodiscard]] LevelForecast choice(std::uint32_t level, const Frontier& written) const {
+    const LevelWork work =
+        frontier_.nodes ? level_work(contents_, embedding_, level, *frontier_.nodes, changed_.size())
+                        : level_work(contents_, embedding_, level, frontier_.rows, frontier_.arcs, changed_.size());
+    const auto receivers = [&]() -> Receivers {
+      if (frontier_.nodes) return count_receivers(contents_, embedding_, level, *frontier_.nodes, work);
+      if (work.scan_arcs > 0) return most_receivers(work);
+      return any_receivers(work, static_cast<double>(written.rows));
+    };
+    LevelForecast forecast;
+    forecast.recompute_seconds = predict_recompute(work);
+    if (frontier_.rows == 0) {
+      forecast.push_seconds = predict_push(work, scattered_receivers(work));
+      return forecast;
+    }
+    const LevelChoice chosen = choose(work, receivers);
+    forecast.recompute = chosen.recompute;
+    forecast.push_seconds = chosen.recompute ? predict_push(work, receivers()) : chosen.seconds;
+    return forecast;
+  }
+
   [[nodiscard]] LevelForecast anew(double push_seconds) const {
-    return {embedding_.cone().rows(level_), all_arcs(contents_.graph()), push_seconds,
-            recompute_seconds(contents_, embedding_, level_), true};
+    return {embedding_.cone().rows(level_), all_arcs(contents_.graph()), push_seconds, *anew_seconds_, true};
   }
 
   Contents& contents_;
@@ -233,7 +217,7 @@ class Walk {
   LevelForecast first_;
   Frontier frontier_;
   std::uint32_t level_ = 0;
-  bool recomputes_ = false;
+  std::optional<double> anew_seconds_;  ///< of each level from one that is computed anew, as that one's choice says
   std::uint64_t most_pushed_ = 0;
 };
 

@@ -19,7 +19,7 @@ struct LevelForecast {
   std::uint64_t rows = 0;        ///< of sums to write
   std::uint64_t arcs = 0;        ///< to visit, self loops included
   double push_seconds = 0;       ///< not a number above a level that is computed anew: nobody asks
-  double recompute_seconds = 0;  ///< of this level alone
+  double recompute_seconds = 0;  ///< of this level alone; above one that is computed anew the same as there
   bool recompute = false;        ///< what Update is going to choose; else it pushes
 };
 
