@@ -134,6 +134,7 @@ TEST_SUITE("unit") {
             LiveStore store(folder / "s", Access::write, testing::ample_budget());
             const UpdateReport report = apply(store, requests);
             CHECK(totals_of(plan) == totals_of(report));
+            CHECK(plan.seconds == doctest::Approx(report.seconds_predicted).epsilon(1e-12));
             CHECK(plan.levels.size() == levels);
             for (const std::string& way : report.plan) ++(way == "push" ? pushed : swept);
             if (const TargetLists* lists = store.embedding().target_lists())
@@ -145,7 +146,6 @@ TEST_SUITE("unit") {
                 CHECK(plan.levels[l].rows == lower.levels[l].rows);
                 CHECK(plan.levels[l].arcs == lower.levels[l].arcs);
               }
-              CHECK(plan.seconds == doctest::Approx(report.seconds_predicted));
             }
             lower = plan;
           }
@@ -163,7 +163,7 @@ TEST_SUITE("unit") {
       const TempDir folder;
       testing::build_store(folder / "s", sample);
       testing::propagate_store(folder / "s", testing::tiny_spec(4, all_rows));
-      const std::vector<Request> requests = random_requests(sample, 40, 7);
+      const std::vector<Request> requests = random_requests(sample, 20, 7);
       const StreamPlan exact = foresee_within(folder / "s", requests, std::uint64_t{1} << 40);
       // By sets, then by a sample, then by degrees alone: each time one level sooner.
       for (const std::uint64_t arcs : {exact.levels[1].arcs, exact.levels[0].arcs, std::uint64_t{0}}) {
