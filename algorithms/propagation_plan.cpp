@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/cone.h"
+#include "engine/target_lists.h"
 
 namespace unweave {
 
@@ -50,6 +51,12 @@ PropagationPlan plan_propagation(const Contents& contents, const PropagationSpec
     plan.rows.push_back(spec.all_rows ? nodes : job.wanted[l].size());
     plan.arcs.push_back(spec.all_rows ? contents.graph().num_arcs() + nodes
                                       : arcs_of_rows(contents.graph(), job.wanted[l]));
+  }
+  if (!spec.all_rows) {
+    plan.cone_bytes = (spec.levels - 1) * sealed_file_bytes(sizeof(std::uint32_t) * std::uint64_t{nodes});
+    const std::uint64_t targets = plan.rows.back(), arcs = plan.arcs.back() - targets;
+    if (target_lists_pay(arcs, contents.graph().num_arcs()))
+      plan.cone_bytes += most_target_list_bytes(static_cast<NodeId>(targets), arcs);
   }
   plan.state = plan_state(contents, job, budget);
   plan.wanted = std::move(job.wanted);

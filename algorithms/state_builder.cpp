@@ -181,6 +181,7 @@ StatePlan plan_state(const Contents& contents, const SweepJob& job, const Memory
   plan.memory_bytes = tiles.memory_bytes + WriteBuffers::charge(share.buffered, budget.available());
   // The spool of a level is given back when its rows have been put together.
   plan.disk_bytes = tiles.tiles > 1 ? plan.state_bytes + largest : plan.state_bytes;
+  plan.spooled_bytes = tiles.tiles > 1 ? written : 0;
   return plan;
 }
 

@@ -51,9 +51,10 @@ struct SweepResult {
 struct StatePlan {
   std::size_t tiles = 0;
   std::size_t tile_columns = 0;
-  std::uint64_t memory_bytes = 0;  ///< of tiles, of the threads that sum and of what waits to be written
-  std::uint64_t state_bytes = 0;   ///< of the new partitions; rows beyond 32 bits come on top
-  std::uint64_t disk_bytes = 0;    ///< at a time, with spooled tiles
+  std::uint64_t memory_bytes = 0;   ///< of tiles, of the threads that sum and of what waits to be written
+  std::uint64_t state_bytes = 0;    ///< of the new partitions; rows beyond 32 bits come on top
+  std::uint64_t spooled_bytes = 0;  ///< of tiles, written and read back; none where there is one
+  std::uint64_t disk_bytes = 0;     ///< at a time, with spooled tiles
 };
 
 /// Throws ResourceError when a single column does not fit `budget`. `job.fill` may be empty.

@@ -28,6 +28,12 @@ constexpr double kPutSeconds = 1.2e-9;
 constexpr std::uint64_t kTrialBytes = std::uint64_t{128} << 20;
 constexpr std::size_t kTrialWrite = std::size_t{1} << 20;
 
+std::uint64_t bytes_of(const std::vector<FileEntry>& files) {
+  std::uint64_t bytes = 0;
+  for (const FileEntry& file : files) bytes += file.bytes;
+  return bytes;
+}
+
 /// Bytes a second at which the disk of the store takes a file without a name.
 double measure_disk(const std::filesystem::path& store, MemoryBudget& budget) {
   WriteBuffers buffers(kTrialBytes, budget);
@@ -54,17 +60,25 @@ void foresee_propagation(const CommandLine& line, const LiveStore& store, Memory
   };
   const std::uint64_t free_disk = std::filesystem::space(store.path()).available;
   const double columns = contents.features().columns();
+  const StatePlan& state = plan.state;
+  const std::uint64_t disk_bytes = state.disk_bytes + plan.cone_bytes;
+  const std::uint64_t written = state.state_bytes + state.spooled_bytes + plan.cone_bytes;
+  const std::uint64_t read =
+      bytes_of(store.manifest().shards) + bytes_of(store.manifest().feature_files) + state.spooled_bytes;
 
   nlohmann::ordered_json json;
   json["rows"] = plan.rows;
   json["arcs"] = total(plan.arcs);
-  json["tiles"] = plan.state.tiles;
-  json["memory_bytes"] = plan.state.memory_bytes;
+  json["tiles"] = state.tiles;
+  json["memory_bytes"] = state.memory_bytes;
   json["memory_available_bytes"] = budget.available();
-  json["state_bytes"] = plan.state.state_bytes;
-  json["disk_bytes"] = plan.state.disk_bytes;
+  json["state_bytes"] = state.state_bytes;
+  json["cone_bytes"] = plan.cone_bytes;
+  json["disk_bytes"] = disk_bytes;
   json["disk_free_bytes"] = free_disk;
-  json["fits"] = plan.state.disk_bytes <= free_disk;
+  json["bytes_read"] = read;
+  json["bytes_written"] = written;
+  json["fits"] = disk_bytes <= free_disk;
   json["sweep_arc_features_per_second"] = nullptr;
   json["disk_bytes_per_second"] = nullptr;
   json["seconds_predicted"] = nullptr;
@@ -73,9 +87,9 @@ void foresee_propagation(const CommandLine& line, const LiveStore& store, Memory
     const PropagationTrial trial = try_propagation(contents, spec, plan, budget);
     // A spool is written while the sweep runs, then read and written again in order.
     const auto threads = static_cast<double>(active_threads());
-    const double write = static_cast<double>(plan.state.state_bytes) / disk;
-    const double sum = trial.sweep_seconds + static_cast<double>(plan.state.state_bytes) * kPutSeconds / threads;
-    seconds += trial.read_seconds + std::max(sum, write) + (plan.state.tiles > 1 ? 2 * write : 0);
+    const double write = static_cast<double>(state.state_bytes) / disk;
+    const double sum = trial.sweep_seconds + static_cast<double>(state.state_bytes) * kPutSeconds / threads;
+    seconds += trial.read_seconds + std::max(sum, write) + (state.tiles > 1 ? 2 * write : 0);
     if (trial.sweep_seconds > 0)
       json["sweep_arc_features_per_second"] = static_cast<double>(total(plan.arcs)) * columns / trial.sweep_seconds;
     json["disk_bytes_per_second"] = disk;
@@ -87,17 +101,19 @@ void foresee_propagation(const CommandLine& line, const LiveStore& store, Memory
     Table table({"to propagate", "needed", "there is"});
     table.add_row({"rows kept", count_text(total(plan.rows)), ""});
     table.add_row({"arcs to sum", count_text(total(plan.arcs)), ""});
-    table.add_row({"column tiles", count_text(plan.state.tiles), ""});
-    table.add_row({"memory", bytes_text(plan.state.memory_bytes), bytes_text(budget.available())});
-    table.add_row({"disk for the sums", bytes_text(plan.state.state_bytes), ""});
-    table.add_row({"disk at a time", bytes_text(plan.state.disk_bytes), bytes_text(free_disk)});
+    table.add_row({"column tiles", count_text(state.tiles), ""});
+    table.add_row({"memory", bytes_text(state.memory_bytes), bytes_text(budget.available())});
+    table.add_row({"disk for the sums", bytes_text(state.state_bytes), ""});
+    if (plan.cone_bytes > 0) table.add_row({"disk for who reads which row, at most", bytes_text(plan.cone_bytes), ""});
+    table.add_row({"disk at a time", bytes_text(disk_bytes), bytes_text(free_disk)});
+    table.add_row({"bytes to read", bytes_text(read), ""});
+    table.add_row({"bytes to write", bytes_text(written), ""});
     if (!json["seconds_predicted"].is_null()) table.add_row({"time, about", seconds_text(seconds), ""});
     table.print(line.out());
   }
   if (!json["fits"].get<bool>())
-    throw ResourceError(store.path().string() + ": a propagation needs " + bytes_text(plan.state.disk_bytes) +
-                        " of disk, " + bytes_text(free_disk) +
-                        " are free; free some, or keep fewer rows (--rows labelled)");
+    throw ResourceError(store.path().string() + ": a propagation needs " + bytes_text(disk_bytes) + " of disk, " +
+                        bytes_text(free_disk) + " are free; free some, or keep fewer rows (--rows labelled)");
 }
 
 /// The requests of the first batch, and how many there are in all.
@@ -209,8 +225,9 @@ void run_plan(CommandLine& line) {
       "has. "
       "It changes nothing.\n"
       "A propagation: for the seconds it sums a sample of the rows in tiles of the true size and writes 128 MiB to a "
-      "nameless file. sweep_arc_features_per_second of --json: what the sweep is expected to reach when nothing is "
-      "written.\n"
+      "nameless file. Bytes to read are those of shards and features, once; from the disk they come again where the "
+      "system's cache does not hold them. sweep_arc_features_per_second of --json: what the sweep is expected to reach "
+      "when nothing is written.\n"
       "A stream: the first batch stands for all; the stream is exact, and each batch brings the last level up to date, "
       "as "
       "with a solver. Without one that happens once for many batches.",

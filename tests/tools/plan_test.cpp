@@ -34,6 +34,12 @@ std::uint64_t bytes_of(const std::filesystem::path& folder) {
   return bytes;
 }
 
+std::uint64_t all_bytes(const std::filesystem::path& folder) {
+  std::uint64_t bytes = 0;
+  for (const auto& file : testing::folder_bytes(folder)) bytes += file.second.size();
+  return bytes;
+}
+
 /// Requests that remove edges 0 .. count - 1 of those that `contents` lists.
 void write_removals(const std::filesystem::path& file, const testing::TinyStore& contents, std::size_t count) {
   std::ofstream out(file);
@@ -46,9 +52,13 @@ Value total(const Json& values) {
   return std::accumulate(all.begin(), all.end(), Value{0});
 }
 
+void check_within(double foreseen, double done, double factor) {
+  CHECK(foreseen < factor * done);
+  CHECK(foreseen > done / factor);
+}
+
 void check_within_twice(double foreseen, double done) {
-  CHECK(foreseen < 2 * done);
-  CHECK(foreseen > done / 2);
+  check_within(foreseen, done, 2);
 }
 
 }  // namespace
@@ -81,9 +91,15 @@ TEST_SUITE("unit") {
         CHECK(plan["tiles"] == done["tiles"]);
         CHECK(plan["fits"] == true);
         CHECK(plan["state_bytes"] == bytes_of(dir / "s" / "state"));
-        CHECK(plan["disk_bytes"].get<double>() >= plan["state_bytes"].get<double>());
-        CHECK((plan["disk_bytes"] > plan["state_bytes"]) == (plan["tiles"] > 1));
-        check_within_twice(plan["disk_bytes"].get<double>(), done["bytes_written"].get<double>());
+        const auto of = [&](const char* field) { return plan.at(field).get<std::uint64_t>(); };
+        const std::uint64_t spooled = of("bytes_written") - of("state_bytes") - of("cone_bytes");
+        CHECK((spooled > 0) == (plan["tiles"] > 1));
+        CHECK((plan["cone_bytes"] > 0) == (rows == "labelled"));
+        CHECK(of("disk_bytes") >= of("state_bytes") + of("cone_bytes"));
+        CHECK((of("disk_bytes") > of("state_bytes") + of("cone_bytes")) == (plan["tiles"] > 1));
+        CHECK(of("bytes_read") == spooled + all_bytes(dir / "s" / "graph") + all_bytes(dir / "s" / "features"));
+        check_within(plan["bytes_written"].get<double>(), done["bytes_written"].get<double>(), 1.05);
+        if (spooled > 0) check_within_twice(static_cast<double>(spooled), done["bytes_read"].get<double>());
         for (const char* const field :
              {"seconds_predicted", "sweep_arc_features_per_second", "disk_bytes_per_second"}) {
           CAPTURE(field);
@@ -108,6 +124,29 @@ TEST_SUITE("unit") {
       const std::uint64_t foreseen = plan_propagation(store.contents(), spec, budget).state.memory_bytes;
       CHECK((propagate(store, spec, budget, {}).tiles > 1) == (mebibytes == 8));
       check_within_twice(static_cast<double>(foreseen), static_cast<double>(budget.peak()));
+    }
+  }
+
+  TEST_CASE("the disk of a plan has room for counts of readers and for the lists of few targets, not of many") {
+    for (const NodeId each : {1U, 2U, 30U, 4000U}) {  // how many nodes there are for a target
+      CAPTURE(each);
+      const testing::TempDir dir;
+      testing::TinyStore contents = testing::random_store(70'000, 140'000, 2, 8);
+      for (NodeId node = 0; node < contents.nodes; ++node) contents.labels[node] = node % each == each - 1 ? 1 : -1;
+      contents.train.clear();
+      contents.valid.clear();
+      contents.test.clear();
+      testing::write_store(dir / "s", contents);
+      MemoryBudget budget(std::uint64_t{256} << 20);
+      LiveStore store(dir / "s", Access::write, budget);
+      const PropagationSpec spec = testing::tiny_spec(3, false);
+      const PropagationPlan plan = plan_propagation(store.contents(), spec, budget);
+      static_cast<void>(propagate(store, spec, budget, {}));
+      const LevelFiles& last = store.manifest().levels.back();
+      CHECK(last.targets.has_value() == (each > 8));
+      const std::uint64_t written = all_bytes(dir / "s" / "state") - plan.state.state_bytes;
+      CHECK(plan.cone_bytes >= written);
+      CHECK(plan.cone_bytes < written + (last.targets ? 4 * plan.arcs.back() + 1024 : 1));
     }
   }
 
