@@ -52,7 +52,13 @@ Progress::Progress(std::ostream& out, bool shown, std::string label, std::uint64
       last_drawn_(start_) {}
 
 Progress::~Progress() {
+  clear();
+}
+
+void Progress::clear() {
+  const std::scoped_lock lock(drawing_);
   if (drawn_) out_ << kClearLine << std::flush;
+  drawn_ = false;
 }
 
 void Progress::advance(std::uint64_t count) noexcept {

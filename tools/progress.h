@@ -21,6 +21,10 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
+  /// Replaces the limit, which may only come to be known while the work goes on. One thread, none in advance().
+  void set_limit(double limit) noexcept { limit_ = limit; }
+  /// Takes the line away for other output; it comes back with the next drawing.
+  void clear();
   /// `count` more units are done. Any number of threads at once; never waits for another thread's drawing.
   void advance(std::uint64_t count) noexcept;
 
@@ -32,7 +36,7 @@ class Progress {
   const bool shown_;
   const std::string label_, unit_;
   const std::uint64_t total_;
-  const double limit_;
+  double limit_;
   const Clock::time_point start_;
   std::atomic<std::uint64_t> done_ = 0;
   std::mutex drawing_;
