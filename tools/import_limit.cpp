@@ -30,8 +30,8 @@ std::filesystem::path folder_around(const std::filesystem::path& store) {
 
 }  // namespace
 
-ImportBench measure_import_limit(const std::filesystem::path& store, const ImportOptions& options, MemoryBudget& budget,
-                                 WorkMeter& meter) {
+ImportBench measure_import_limit(const std::filesystem::path& store, const ImportOptions& options,
+                                 MemoryBudget& budget) {
   const std::uint64_t edges = expected_edges(options).value_or(kEdgeFactor << kMostScale);
   ImportBenchOptions bench;
   bench.scale = std::clamp(static_cast<int>(std::bit_width(edges / kEdgeFactor)) - 1, kLeastScale, kMostScale);
@@ -41,7 +41,8 @@ ImportBench measure_import_limit(const std::filesystem::path& store, const Impor
   const auto part = static_cast<std::uint64_t>(share * static_cast<double>(budget.available()));
   MemoryBudget own(std::min(budget.available(), std::max(part, kLeastBudget)));
   const TemporaryFolder folder(folder_around(store));
-  return run_bench_import(folder.path(), bench, own, meter);
+  WorkMeter nobody;
+  return run_bench_import(folder.path(), bench, own, nobody);
 }
 
 void ImportMeter::start(std::string_view step, std::uint64_t total, std::string_view unit) {

@@ -19,7 +19,7 @@ namespace unweave {
 /// temporary folder beside the store that is to be. Its ratio says how close an import comes, its limit what bounds one.
 /// Throws ResourceError.
 [[nodiscard]] ImportBench measure_import_limit(const std::filesystem::path& store, const ImportOptions& options,
-                                               MemoryBudget& budget, WorkMeter& meter);
+                                               MemoryBudget& budget);
 
 /// Draws the steps of an import, beside the limit those that it bounds: the reading of edges and their graph.
 class ImportMeter final : public WorkMeter {
