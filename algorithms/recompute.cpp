@@ -63,15 +63,17 @@ RecomputePlan plan_recompute(const Contents& contents, const Embedding& embeddin
     in_memory &= has_room;
     if (has_room) left -= level_bytes;
   }
-  RecomputePlan plan{available - left, 0};
+  RecomputePlan plan{available - left, 0, 0, in_memory};
   if (in_memory) {
     plan.memory_bytes += in_memory_tile_bytes(contents, job, MemoryBudget(left));
     for (std::uint32_t l = first; l <= last; ++l)
       plan.disk_bytes += embedding.cone().rows(l) * embedding.columns() * sizeof(std::int32_t);
+    plan.written_bytes = plan.disk_bytes;
   } else {
     const StatePlan files = plan_state(contents, job, MemoryBudget(left));
     plan.memory_bytes += files.memory_bytes;
     plan.disk_bytes = files.disk_bytes;
+    plan.written_bytes = files.state_bytes + files.spooled_bytes;
   }
   return plan;
 }

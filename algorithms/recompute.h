@@ -12,8 +12,10 @@
 namespace unweave {
 
 struct RecomputePlan {
-  std::uint64_t memory_bytes = 0;  ///< of the budget
-  std::uint64_t disk_bytes = 0;    ///< at a time, of new partitions; in memory: of those that a checkpoint writes
+  std::uint64_t memory_bytes = 0;   ///< of the budget
+  std::uint64_t disk_bytes = 0;     ///< at a time, of new partitions; in memory: of those that a checkpoint writes
+  std::uint64_t written_bytes = 0;  ///< of them in all, with spooled tiles
+  bool in_memory = false;
 };
 
 /// What recompute_levels() is going to take, where no level lies in memory yet. Throws ResourceError where it cannot fit

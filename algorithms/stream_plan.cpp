@@ -229,6 +229,7 @@ StreamPlan plan_stream(Contents& contents, Embedding* embedding, const BatchChan
   plan.disk_bytes = journal_bytes(batches * changes.requests, batches) + bytes_of(contents.changes()) +
                     batches * ((changes.edges_removed + changes.edges_inserted) * sizeof(Edge) +
                                changes.forced.size() * sizeof(NodeId));
+  plan.written_bytes = plan.disk_bytes;
   if (embedding == nullptr) return plan;
 
   Walk walk(contents, *embedding, changes, exact_arcs);
@@ -248,12 +249,15 @@ StreamPlan plan_stream(Contents& contents, Embedding* embedding, const BatchChan
     written_bytes += StateLevel::overlay_bytes(forecast.rows, columns);
     plan.disk_bytes += (4 * dirty > rows ? rows : dirty) * row_bytes;  // of many, whole partitions are written anew
   }
+  plan.written_bytes = plan.disk_bytes;
   plan.memory_bytes = std::min(dirty_bytes, LiveStore::most_overlay(budget) + written_bytes) + walk.pushed_bytes();
   if (pushed == levels || plan.memory_bytes > budget.available()) return plan;
   MemoryBudget left(budget.available() - plan.memory_bytes);
   const RecomputePlan anew = plan_recompute(contents, *embedding, left, pushed + 1, levels);
   plan.memory_bytes += anew.memory_bytes;
-  plan.disk_bytes += (batches > 1 ? 2 : 1) * anew.disk_bytes;  // those of a batch go when the next has written its own
+  // The files of a batch go when the next has written its own.
+  plan.disk_bytes += (batches > 1 && !anew.in_memory ? 2 : 1) * anew.disk_bytes;
+  plan.written_bytes += (anew.in_memory ? 1 : batches) * anew.written_bytes;
   return plan;
 }
 

@@ -30,7 +30,8 @@ struct StreamPlan {
   /// Beside the open store: rows changed by this batch and those before it, rows captured, rows to push, and what a
   /// recomputation takes of what these leave.
   std::uint64_t memory_bytes = 0;
-  std::uint64_t disk_bytes = 0;  ///< of the journal and of the checkpoint's new files, without headers and checksums
+  std::uint64_t disk_bytes = 0;     ///< of the journal and of the checkpoint's new files, without headers and checksums
+  std::uint64_t written_bytes = 0;  ///< the same, and what batches write that the next ones replace
 };
 
 /// Below so many arcs a level is followed exactly.

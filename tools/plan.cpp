@@ -185,6 +185,7 @@ void foresee_stream(const CommandLine& line, LiveStore store, MemoryBudget& budg
          {"memory_available_bytes", free_memory},
          {"disk_bytes", plan.disk_bytes},
          {"disk_free_bytes", free_disk},
+         {"bytes_written", plan.written_bytes},
          {"fits", fits_memory && fits_disk}});
   } else {
     print_levels(plan, line.out());
@@ -195,6 +196,7 @@ void foresee_stream(const CommandLine& line, LiveStore store, MemoryBudget& budg
     if (!plan.levels.empty()) table.add_row({"time a batch, about", seconds_text(plan.seconds), ""});
     table.add_row({"memory, about", bytes_text(plan.memory_bytes), bytes_text(free_memory)});
     table.add_row({"disk, about", bytes_text(plan.disk_bytes), bytes_text(free_disk)});
+    table.add_row({"bytes to write, about", bytes_text(plan.written_bytes), ""});
     table.print(line.out());
   }
   if (!fits_memory)

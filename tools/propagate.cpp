@@ -53,11 +53,13 @@ void run_propagate(CommandLine& line) {
   figures.seconds("sync_seconds", "last sync", report.sync_seconds);
   figures.number("arc_features_per_second", "arc features a second", report.arc_features_per_second);
   figures.json["limit_ratio"] = nullptr;
+  figures.json["limit_arc_features_per_second"] = nullptr;
   figures.json["limit_nodes"] = nullptr;
   measure.report(figures.json);
   if (limit) {
     figures.number("limit_ratio", "share of the gather limit",
                    report.arc_features_per_second / limit->limit_per_second);
+    figures.number("limit_arc_features_per_second", "limit: uncompressed gather", limit->limit_per_second);
     figures.json["limit_nodes"] = limit->nodes;
   }
   figures.table.add_row({"whole command", seconds_text(figures.json["seconds"].get<double>())});

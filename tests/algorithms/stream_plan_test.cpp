@@ -219,6 +219,8 @@ TEST_SUITE("unit") {
       for (const auto& [name, content] : testing::folder_bytes(folder / "s"))
         if (!before.contains(name)) checkpoint += content.size();
       check_near(plan.disk_bytes, journal + checkpoint, 1.1);
+      CHECK(plan.written_bytes == plan.disk_bytes);
+      CHECK(twice.written_bytes == twice.disk_bytes);
     }
   }
 
@@ -265,20 +267,23 @@ TEST_SUITE("unit") {
     testing::propagate_store(folder / "s", testing::tiny_spec(2));
     const std::vector<Request> requests = random_requests(sample, 600, 5);
     const std::uint64_t sums = 2 * std::uint64_t{sample.nodes} * sample.columns * sizeof(std::int32_t);
-    std::vector<std::uint64_t> memory;
-    for (const std::uint64_t mebibytes : {256, 4}) {
+    std::vector<std::uint64_t> memory, written;
+    for (const std::uint64_t mebibytes : {256, 2}) {
       MemoryBudget budget(mebibytes << 20);
       LiveStore store(folder / "s", Access::read, budget);
       const std::uint64_t available = budget.available();
       const BatchChanges changes = store.resolve(requests);
-      const StreamPlan plan = std::move(store).foresee(changes, 1);
+      const StreamPlan plan = std::move(store).foresee(changes, 3);
       CHECK(totals_of(plan).plan == std::vector<std::string>{"recompute", "recompute"});
       CHECK(plan.memory_bytes <= available);
       CHECK(plan.disk_bytes > sums);
       memory.push_back(plan.memory_bytes);
+      written.push_back(plan.written_bytes);
     }
+    CHECK(written[0] < 2 * sums);  // once, by the checkpoint
+    CHECK(written[1] > 3 * sums);
     CHECK(memory[0] > sums);
-    CHECK(memory[1] < (std::uint64_t{4} << 20));
+    CHECK(memory[1] < (std::uint64_t{2} << 20));
     MemoryBudget budget(64 << 10);
     LiveStore store(folder / "s", Access::read, budget);
     const BatchChanges changes = store.resolve(requests);
