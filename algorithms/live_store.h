@@ -62,6 +62,7 @@ class LiveStore {
   /// What a batch would change, deciding each of its requests, which speak of users' ids.
   [[nodiscard]] BatchChanges resolve(std::span<const Request> requests) const;
   /// What `batches` batches like these changes are going to take. Changes no file, but this object, whose sums stay behind.
+  /// A reader has pushed what the journal holds; a writer that computes it anew may go on to choose otherwise.
   /// Throws ResourceError, FormatError.
   [[nodiscard]] StreamPlan foresee(const BatchChanges& changes, std::uint64_t batches) &&;
   /// Bytes of changed rows that stay in memory after a batch; more become new partitions.

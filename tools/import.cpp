@@ -166,7 +166,8 @@ void run_import(CommandLine& line) {
   MemoryBudget budget(line.budget_bytes());
   StepProgress progress(line.error(), line.shows_progress());
   std::optional<ImportBench> limit;
-  if (line.get<bool>("measure-limit")) limit = measure_import_limit(line.positional(0), options, budget);
+  if (line.get<bool>("measure-limit") && options.edges)
+    limit = measure_import_limit(line.positional(0), options, budget);
   Measure measure;  // of the import alone
   ImportMeter meter(progress, limit);
   const BuildReport report = import_store(line.positional(0), options, budget, meter);

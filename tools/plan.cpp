@@ -104,7 +104,7 @@ void foresee_propagation(const CommandLine& line, const LiveStore& store, Memory
     table.add_row({"column tiles", count_text(state.tiles), ""});
     table.add_row({"memory", bytes_text(state.memory_bytes), bytes_text(budget.available())});
     table.add_row({"disk for the sums", bytes_text(state.state_bytes), ""});
-    if (plan.cone_bytes > 0) table.add_row({"disk for who reads which row, at most", bytes_text(plan.cone_bytes), ""});
+    if (plan.cone_bytes > 0) table.add_row({"disk for counts and target lists, at most", bytes_text(plan.cone_bytes), ""});
     table.add_row({"disk at a time", bytes_text(disk_bytes), bytes_text(free_disk)});
     table.add_row({"bytes to read", bytes_text(read), ""});
     table.add_row({"bytes to write", bytes_text(written), ""});

@@ -38,8 +38,7 @@ TEST_SUITE("unit") {
     const auto measure = [&](std::uint64_t edges, std::uint64_t mebibytes) {
       ImportOptions options;
       options.edges = InputFile{folder / "edges.npy", {}};
-      std::ofstream(folder / "edges.npy");
-      fs::resize_file(folder / "edges.npy", 8 * edges);
+      std::ofstream(folder / "edges.npy") << std::string(8 * edges, '\0');
       MemoryBudget budget(mebibytes << 20);
       const ImportBench limit = measure_import_limit(folder / "missing" / "store", options, budget);
       CHECK(limit.limit_read_seconds > 0);
@@ -60,7 +59,7 @@ TEST_SUITE("unit") {
     const auto import = [&](const std::string& store, const std::vector<std::string>& more) {
       std::vector<std::string> words{"import", (folder / store).string(), "--edges", (folder / "edges.txt").string()};
       words.insert(words.end(), more.begin(), more.end());
-      const auto result = run(words);
+      auto result = run(words);
       CAPTURE(result.error);
       REQUIRE(result.code == 0);
       return result;
