@@ -32,9 +32,9 @@ void HessianOperator::scale_by_curvatures(const float* block, std::size_t first,
   const std::size_t width = classes.size();
   if (objective_.head == Head::kLeastSquares) return;
   if (curvatures_ == nullptr) {
-    std::vector<float> curvatures(count * width + kSlopeSlack);
-    multiply(block, weights.data(), curvatures.data(), count, objective_.rows.features, width, false);
-    curvatures_in_place(objective_.head, curvatures.data(), count * width);
+    float* const curvatures = block_buffer<float, BlockUse::curvatures>(count * width + kSlopeSlack);
+    multiply(block, weights.data(), curvatures, count, objective_.rows.features, width, false);
+    curvatures_in_place(objective_.head, curvatures, count * width);
     for (std::size_t k = 0; k < count * width; ++k) values[k] *= curvatures[k];
     return;
   }
@@ -51,10 +51,10 @@ Matrix HessianOperator::apply(const Matrix& direction, std::span<const std::size
   const FloatMatrix sum =
       sweep_rows<float>(objective_.rows, float_zero(features, width),
                         [&](const float* block, std::size_t first, std::size_t count, FloatMatrix& part) {
-                          std::vector<float> image(count * width);
-                          multiply(block, narrow.data(), image.data(), count, features, width, false);
-                          scale_by_curvatures(block, first, count, classes, weights, image.data());
-                          multiply_transposed(block, image.data(), part.data(), features, count, width, true);
+                          float* const image = block_buffer<float, BlockUse::product>(count * width);
+                          multiply(block, narrow.data(), image, count, features, width, false);
+                          scale_by_curvatures(block, first, count, classes, weights, image);
+                          multiply_transposed(block, image, part.data(), features, count, width, true);
                         });
   return sum.cast<double>() + objective_.mu * direction;
 }

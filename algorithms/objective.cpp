@@ -43,8 +43,8 @@ double objective_value(const Objective& objective, const Matrix& weights) {
   const std::size_t classes = objective.classes;
   double sum = sweep_rows<double>(
       objective.rows, 0.0, [&](const double* block, std::size_t first, std::size_t count, double& part) {
-        std::vector<double> margins(count * classes);
-        multiply(block, weights.data(), margins.data(), count, objective.rows.features, classes, false);
+        double* const margins = block_buffer<double, BlockUse::margins>(count * classes);
+        multiply(block, weights.data(), margins, count, objective.rows.features, classes, false);
         for (std::size_t i = 0; i < count; ++i)
           for (std::size_t c = 0; c < classes; ++c)
             part += loss(objective.head, margins[i * classes + c], target(objective.rows, first + i, c));
@@ -104,17 +104,16 @@ Gradient gradient_with_error(const Objective& objective, const Matrix& weights, 
 
   const GradientPart total = sweep_rows<double>(
       rows, zero_part(weights), [&](const double* block, std::size_t first, std::size_t count, GradientPart& part) {
-        std::vector<double> slopes(count * classes + kSlopeSlack);
-        multiply(block, weights.data(), slopes.data(), count, features, classes, false);
-        const SlopeSums sums =
-            slopes_in_place(margin_block(objective, first, count), margin_error.data(), slopes.data(),
-                            part.slope_squares.data(), place_in(keep, first * classes));
+        double* const slopes = block_buffer<double, BlockUse::margins>(count * classes + kSlopeSlack);
+        multiply(block, weights.data(), slopes, count, features, classes, false);
+        const SlopeSums sums = slopes_in_place(margin_block(objective, first, count), margin_error.data(), slopes,
+                                               part.slope_squares.data(), place_in(keep, first * classes));
         part.absolute += sums.absolute;
         part.row_error += sums.row_error;
         // Through a temporary, so that the summation tree is the one whose depth is charged whatever the BLAS does.
-        Matrix product(weights.rows(), weights.cols());
-        multiply_transposed(block, slopes.data(), product.data(), features, count, classes, false);
-        part.sum += product;
+        double* const product = block_buffer<double, BlockUse::product>(features * classes);
+        multiply_transposed(block, slopes, product, features, count, classes, false);
+        part.sum += Eigen::Map<const Matrix>(product, weights.rows(), weights.cols());
       });
 
   Gradient gradient;
@@ -164,16 +163,16 @@ Gradient rough_gradient(const Objective& objective, const Matrix& weights, Curva
   zero.curvature = Vector::Zero(weights.cols());
   const GradientPart total =
       sweep_rows<float>(rows, zero, [&](const float* block, std::size_t first, std::size_t count, GradientPart& part) {
-        std::vector<float> slopes(count * classes + kSlopeSlack);
-        multiply(block, narrow.data(), slopes.data(), count, features, classes, false);
+        float* const slopes = block_buffer<float, BlockUse::margins>(count * classes + kSlopeSlack);
+        multiply(block, narrow.data(), slopes, count, features, classes, false);
         const MarginBlock margins = margin_block(objective, first, count);
-        slopes_in_place(margins, slopes.data(), place_in(keep, first * classes));
-        add_curvature(margins, slopes.data(), part.curvature);
-        const Eigen::Map<const Eigen::VectorXf> all(slopes.data(), index_of(count * classes));
+        slopes_in_place(margins, slopes, place_in(keep, first * classes));
+        add_curvature(margins, slopes, part.curvature);
+        const Eigen::Map<const Eigen::VectorXf> all(slopes, index_of(count * classes));
         part.slope_squares[0] += static_cast<double>(all.squaredNorm());
-        FloatMatrix product(weights.rows(), weights.cols());
-        multiply_transposed(block, slopes.data(), product.data(), features, count, classes, false);
-        part.sum += product.cast<double>();
+        float* const product = block_buffer<float, BlockUse::product>(features * classes);
+        multiply_transposed(block, slopes, product, features, count, classes, false);
+        part.sum += Eigen::Map<const FloatMatrix>(product, weights.rows(), weights.cols()).cast<double>();
       });
   Gradient gradient;
   finish(objective, weights, total, gradient);
@@ -204,9 +203,10 @@ CurvatureAction curvature_action(const Objective& objective, const Matrix& weigh
   const ActionPart zero{Matrix::Zero(step.rows(), step.cols()), Vector::Zero(step.cols()), Vector::Zero(step.cols())};
   const ActionPart total =
       sweep_rows<double>(rows, zero, [&](const double* block, std::size_t first, std::size_t count, ActionPart& part) {
-        std::vector<double> margins(count * classes), image(count * classes);
-        multiply(block, weights.data(), margins.data(), count, features, classes, false);
-        multiply(block, step.data(), image.data(), count, features, classes, false);
+        double* const margins = block_buffer<double, BlockUse::margins>(count * classes);
+        double* const image = block_buffer<double, BlockUse::product>(count * classes);
+        multiply(block, weights.data(), margins, count, features, classes, false);
+        multiply(block, step.data(), image, count, features, classes, false);
         for (std::size_t i = 0; i < count; ++i)
           for (std::size_t c = 0; c < classes; ++c) {
             double& entry = image[i * classes + c];
@@ -215,7 +215,7 @@ CurvatureAction curvature_action(const Objective& objective, const Matrix& weigh
             part.fourths[index_of(c)] += square * square;
             entry *= derivatives(objective.head, margins[i * classes + c], target(rows, first + i, c)).curvature;
           }
-        multiply_transposed(block, image.data(), part.sum.data(), features, count, classes, true);
+        multiply_transposed(block, image, part.sum.data(), features, count, classes, true);
       });
   return {total.sum + objective.mu * step, total.squares.cwiseSqrt(), total.fourths.cwiseSqrt()};
 }

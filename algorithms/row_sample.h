@@ -30,11 +30,10 @@ class RowSample {
   template <class Part, class Body>
   [[nodiscard]] Part sweep(const Part& zero, const Body& body) const {
     if (count_ == all_.count) return sweep_rows<float>(all_, zero, body);
-    const auto load = [&](std::size_t first, std::size_t count, std::vector<float>& copy) -> const float* {
-      copy.resize(count * all_.features);
-      for (std::size_t k = 0; k < count; ++k)
-        std::copy_n(row(first + k), all_.features, copy.data() + k * all_.features);
-      return copy.data();
+    const auto load = [&](std::size_t first, std::size_t count) -> const float* {
+      float* const copy = block_buffer<float, BlockUse::rows>(count * all_.features);
+      for (std::size_t k = 0; k < count; ++k) std::copy_n(row(first + k), all_.features, copy + k * all_.features);
+      return copy;
     };
     return sweep_blocks<float>(count_, all_.features, zero, load, body);
   }

@@ -38,20 +38,31 @@ struct RowCut {
   return cut;
 }
 
+/// What a block needs memory for at the same time.
+enum class BlockUse { rows, margins, curvatures, product };
+
+/// Room for `count` values, not initialised, which the calling thread takes again for its next block: fresh memory for each
+/// of thousands of blocks would have to be cleared by the kernel.
+template <class Scalar, BlockUse use>
+[[nodiscard]] Scalar* block_buffer(std::size_t count) {
+  thread_local std::vector<Scalar> values;
+  if (values.size() < count) values.resize(count);
+  return values.data();
+}
+
 /// Adds body(block, first, count, part) over all blocks of `count` rows: `block` holds rows first..first+count-1, which
-/// load(first, count, copy) returned, in its own memory or in `copy`. Part is copyable from `zero` and has +=.
+/// load(first, count) returned. Part is copyable from `zero` and has +=.
 template <class Scalar, class Part, class Load, class Body>
 [[nodiscard]] Part sweep_blocks(std::size_t count, std::size_t features, const Part& zero, const Load& load,
                                 const Body& body) {
   const RowCut cut = cut_rows(count, features);
   std::vector<Part> parts(cut.lanes, zero);
   parallel_ranges(0, cut.lanes, 1, [&](std::size_t first_lane, std::size_t last_lane) {
-    std::vector<Scalar> copy;
     for (std::size_t lane = first_lane; lane < last_lane; ++lane) {
       const std::size_t end = std::min(count, (lane + 1) * cut.lane_rows);
       for (std::size_t first = lane * cut.lane_rows; first < end; first += cut.block_rows) {
         const std::size_t rows = std::min(cut.block_rows, end - first);
-        body(load(first, rows, copy), first, rows, parts[lane]);
+        body(load(first, rows), first, rows, parts[lane]);
       }
     }
   });
@@ -64,15 +75,15 @@ template <class Scalar, class Part, class Load, class Body>
 template <class Scalar, class Part, class Body>
 [[nodiscard]] Part sweep_rows(const Rows& rows, const Part& zero, const Body& body) {
   static_assert(std::is_same_v<Scalar, float> || std::is_same_v<Scalar, double>);
-  const auto load = [&](std::size_t first, std::size_t count, std::vector<Scalar>& copy) -> const Scalar* {
+  const auto load = [&](std::size_t first, std::size_t count) -> const Scalar* {
     const float* source = rows.values + first * rows.features;
     if constexpr (std::is_same_v<Scalar, float>) {
       static_cast<void>(count);
-      static_cast<void>(copy);
       return source;
     } else {
-      copy.assign(source, source + count * rows.features);
-      return copy.data();
+      Scalar* const copy = block_buffer<Scalar, BlockUse::rows>(count * rows.features);
+      std::copy_n(source, count * rows.features, copy);
+      return copy;
     }
   };
   return sweep_blocks<Scalar>(rows.count, rows.features, zero, load, body);

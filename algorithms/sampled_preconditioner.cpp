@@ -32,9 +32,9 @@ Matrix strong_directions(const RowSample& sample, std::size_t count) {
     const FloatMatrix narrow = basis.cast<float>();
     const FloatMatrix image =
         sample.sweep(zero, [&](const float* block, std::size_t, std::size_t rows, FloatMatrix& part) {
-          std::vector<float> coordinates(rows * count);
-          multiply(block, narrow.data(), coordinates.data(), rows, features, count, false);
-          multiply_transposed(block, coordinates.data(), part.data(), features, rows, count, true);
+          float* const coordinates = block_buffer<float, BlockUse::product>(rows * count);
+          multiply(block, narrow.data(), coordinates, rows, features, count, false);
+          multiply_transposed(block, coordinates, part.data(), features, rows, count, true);
         });
     const Eigen::HouseholderQR<Eigen::MatrixXd> factors(image.cast<double>());
     basis = factors.householderQ() * Eigen::MatrixXd::Identity(basis.rows(), basis.cols());
@@ -123,9 +123,9 @@ class SampledPreconditioner final : public Preconditioner {
     const std::size_t width = classes.size();
     out.resize(sample.size() * width);
     static_cast<void>(sample.sweep(0, [&](const float* block, std::size_t first, std::size_t count, int&) {
-      std::vector<float> curvatures(count * width + kSlopeSlack);
-      hessian.curvatures(block, count, classes, curvatures.data());
-      std::copy_n(curvatures.data(), count * width, out.data() + first * width);
+      float* const curvatures = block_buffer<float, BlockUse::curvatures>(count * width + kSlopeSlack);
+      hessian.curvatures(block, count, classes, curvatures);
+      std::copy_n(curvatures, count * width, out.data() + first * width);
     }));
   }
 
