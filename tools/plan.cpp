@@ -104,7 +104,8 @@ void foresee_propagation(const CommandLine& line, const LiveStore& store, Memory
     table.add_row({"column tiles", count_text(state.tiles), ""});
     table.add_row({"memory", bytes_text(state.memory_bytes), bytes_text(budget.available())});
     table.add_row({"disk for the sums", bytes_text(state.state_bytes), ""});
-    if (plan.cone_bytes > 0) table.add_row({"disk for counts and target lists, at most", bytes_text(plan.cone_bytes), ""});
+    if (plan.cone_bytes > 0)
+      table.add_row({"disk for counts and target lists, at most", bytes_text(plan.cone_bytes), ""});
     table.add_row({"disk at a time", bytes_text(disk_bytes), bytes_text(free_disk)});
     table.add_row({"bytes to read", bytes_text(read), ""});
     table.add_row({"bytes to write", bytes_text(written), ""});
@@ -223,16 +224,14 @@ void refuse_mixed_options(const CommandLine& line) {
 
 void run_plan(CommandLine& line) {
   line.describe(
-      "Foresees a propagation, or with --requests a stream: rows, memory, disk and seconds, beside what this machine "
-      "has. "
-      "It changes nothing.\n"
-      "A propagation: for the seconds it sums a sample of the rows in tiles of the true size and writes 128 MiB to a "
-      "nameless file. Bytes to read are those of shards and features, once; from the disk they come again where the "
-      "system's cache does not hold them. sweep_arc_features_per_second of --json: what the sweep is expected to reach "
-      "when nothing is written.\n"
-      "A stream: the first batch stands for all; the stream is exact, and each batch brings the last level up to date, "
-      "as "
-      "with a solver. Without one that happens once for many batches.",
+      "Foresees a propagation, or with --requests a stream: rows, memory, disk, bytes and seconds, beside what this\n"
+      "machine has. It changes nothing, and ends with exit code 3 where that cannot fit.\n"
+      "A propagation: for the seconds it sums a sample of the rows in tiles of the true size and writes 128 MiB to a\n"
+      "nameless file. Bytes to read are those of shards and features, once; from the disk they come again where the\n"
+      "system's cache does not hold them. sweep_arc_features_per_second of --json: what the sweep is expected to\n"
+      "reach when nothing is written.\n"
+      "A stream: the first batch stands for all; the stream is exact, and each batch brings the last level up to\n"
+      "date, as with a solver. Without one that happens once for many batches.",
       {"STORE"},
       "unweave plan demo/debian.store --hops 2 --rows all\n"
       "  echo 'edge 12 34' | unweave plan demo/debian.store --requests -");

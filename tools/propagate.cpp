@@ -16,9 +16,8 @@ void run_propagate(CommandLine& line) {
                 "unweave propagate demo/debian.store --hops 2 --weights 0,0,1");
   add_propagation_options(line);
   line.options().add_options()("measure-limit", po::bool_switch(),
-                               "first measure the machine's gather limit on an R-MAT graph of this size (2^16 to 2^22 "
-                               "nodes, or fewer if these do "
-                               "not fit the memory)");
+                               "first measure the machine's gather limit on an R-MAT graph of this size "
+                               "(2^16 to 2^22 nodes, or fewer if these do not fit the memory)");
   if (!line.parse()) return;
 
   MemoryBudget budget(line.budget_bytes());

@@ -156,7 +156,7 @@ TEST_SUITE("unit") {
       words.insert(words.end(), more.begin(), more.end());
       return run(words);
     };
-    for (const char* const store : {"plain", "measured", "public", "short", "bare"}) {
+    for (const char* const store : {"plain", "measured", "public", "quiet", "bare"}) {
       testing::write_store(folder / store, contents);
       if (std::string(store) != "bare") testing::propagate_store(folder / store, testing::tiny_spec(2));
     }
@@ -190,7 +190,7 @@ TEST_SUITE("unit") {
     const auto bare = stream("bare", {"--measure-limit"});
     CHECK(bare.code == 0);
     CHECK(bare.error.find("not measured: the store is not propagated") != std::string::npos);
-    CHECK(stream("short", {"--measure-limit", "--quiet"}).error.empty());
+    CHECK(stream("quiet", {"--measure-limit", "--quiet"}).error.empty());
   }
 
   TEST_CASE("a stream goes on where the limit does not fit the memory") {
