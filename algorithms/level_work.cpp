@@ -10,14 +10,19 @@ namespace unweave {
 
 LevelWork level_work(const Contents& contents, const Embedding& embedding, std::uint32_t level,
                      std::span<const NodeId> sources, std::uint64_t changed) {
+  LevelWork work = level_work(contents, embedding, level, sources.size(), arcs_of(contents, sources), changed);
+  for (const NodeId node : sources)
+    if (embedding.cone().contains(level, node)) ++work.least_receivers;  // through its self loop
+  return work;
+}
+
+LevelWork level_work(const Contents& contents, const Embedding& embedding, std::uint32_t level, std::uint64_t sources,
+                     std::uint64_t arcs, std::uint64_t changed) {
   const Graph& graph = contents.graph();
   LevelWork work;
   work.changed = changed;
-  work.arcs = arcs_of(contents, sources);
-  if (const TargetLists* lists = lists_to_scan(embedding, level, sources.size(), work.arcs))
-    work.scan_arcs = lists->arcs();
-  for (const NodeId node : sources)
-    if (embedding.cone().contains(level, node)) ++work.least_receivers;  // through its self loop
+  work.arcs = arcs;
+  if (const TargetLists* lists = lists_to_scan(embedding, level, sources, arcs)) work.scan_arcs = lists->arcs();
   work.rows = embedding.cone().rows(level);
   work.rows_in_memory = embedding.level(level).rows_in_memory();
   work.is_resident = embedding.level(level).is_resident();

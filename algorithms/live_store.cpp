@@ -95,6 +95,10 @@ BatchChanges LiveStore::resolve(std::span<const Request> requests) const {
   return resolve_batch(*contents_, requests);
 }
 
+StreamPlan LiveStore::foresee(const BatchChanges& changes, std::uint64_t batches) && {
+  return plan_stream(*contents_, embedding_.get(), changes, batches, budget_);
+}
+
 Threshold LiveStore::threshold(const StreamMode& mode) const {
   if (!(mode.r_max >= 0) || !std::isfinite(mode.r_max)) throw UsageError("--r-max must be a number of at least 0");
   const PropagationSpec& spec = embedding().spec();
@@ -172,7 +176,7 @@ BatchReport LiveStore::apply(std::span<const Request> requests, BatchChanges cha
     for (std::uint32_t l = 0; l < embedding_->levels(); ++l) overlay += embedding_->stale(l).bytes();
     overlay += embedding_->deferred().rows.bytes();
   }
-  if (overlay > budget_.limit() / 3) save(true);
+  if (overlay > most_overlay(budget_)) save(true);
   return report;
 }
 

@@ -12,6 +12,7 @@
 
 #include "algorithms/embedding.h"
 #include "algorithms/requests.h"
+#include "algorithms/stream_plan.h"
 #include "algorithms/update.h"
 #include "engine/contents.h"
 #include "engine/memory.h"
@@ -60,6 +61,12 @@ class LiveStore {
 
   /// What a batch would change, deciding each of its requests, which speak of users' ids.
   [[nodiscard]] BatchChanges resolve(std::span<const Request> requests) const;
+  /// What `batches` batches like these changes are going to take. Changes no file, but this object, whose sums stay behind.
+  /// A reader has pushed what the journal holds; a writer that computes it anew may go on to choose otherwise.
+  /// Throws ResourceError, FormatError.
+  [[nodiscard]] StreamPlan foresee(const BatchChanges& changes, std::uint64_t batches) &&;
+  /// Bytes of changed rows that stay in memory after a batch; more become new partitions.
+  [[nodiscard]] static std::uint64_t most_overlay(const MemoryBudget& budget) noexcept { return budget.limit() / 3; }
   /// Makes the requests durable, then applies them. A writer only. While nobody reads rows between batches, `last` may put
   /// the work on the last level off.
   BatchReport apply(std::span<const Request> requests, BatchChanges changes, const StreamMode& mode,

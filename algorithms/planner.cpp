@@ -82,12 +82,16 @@ Receivers most_receivers(const LevelWork& work) {
   return work.is_resident ? Receivers{0, most} : Receivers{most, 0};
 }
 
-Receivers scattered_receivers(const LevelWork& work) {
+Receivers any_receivers(const LevelWork& work, double count) {
   if (work.rows == 0) return {};
+  const double in_memory =
+      count * std::min(1.0, static_cast<double>(work.rows_in_memory) / static_cast<double>(work.rows));
+  return {count - in_memory, in_memory};
+}
+
+Receivers scattered_receivers(const LevelWork& work) {
   const auto rows = static_cast<double>(work.rows);
-  const double receivers = -rows * std::expm1(-static_cast<double>(work.arcs) / rows);
-  const double in_memory = receivers * std::min(1.0, static_cast<double>(work.rows_in_memory) / rows);
-  return {receivers - in_memory, in_memory};
+  return any_receivers(work, -rows * std::expm1(-static_cast<double>(work.arcs) / rows));
 }
 
 std::size_t count_stride(const LevelWork& work, std::size_t sources) {

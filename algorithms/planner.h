@@ -36,6 +36,9 @@ struct Receivers {
 /// As many as there can be, where they cost most.
 [[nodiscard]] Receivers most_receivers(const LevelWork& work);
 
+/// `count` of them, of which as large a part lies in memory as of all rows.
+[[nodiscard]] Receivers any_receivers(const LevelWork& work, double count);
+
 /// As many as if arcs ended anywhere.
 [[nodiscard]] Receivers scattered_receivers(const LevelWork& work);
 

@@ -38,7 +38,7 @@ void write_targets(const LiveStore& store, const RowMask& wanted, LevelFiles& fi
 }  // namespace
 
 PropagateReport propagate(LiveStore& store, PropagationSpec spec, MemoryBudget& budget,
-                          const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
+                          const std::function<void(const PropagateProgress&)>& progress) {
   check(store, spec);
   store.forget_embedding();
   const Contents& contents = store.contents();
@@ -63,12 +63,16 @@ PropagateReport propagate(LiveStore& store, PropagationSpec spec, MemoryBudget& 
           });
       write_targets(store, job.wanted.back(), files.back());
     }
-    std::uint64_t total = 0;
-    for (std::uint32_t l = 0; l < spec.levels; ++l) total += spec.all_rows ? nodes : job.wanted[l].size();
+    std::uint64_t total = 0, arcs = 0, done = 0;
+    for (std::uint32_t l = 0; l < spec.levels; ++l) {
+      total += spec.all_rows ? nodes : job.wanted[l].size();
+      arcs += spec.all_rows ? contents.graph().num_arcs() + nodes : arcs_of_rows(contents.graph(), job.wanted[l]);
+    }
     job.fill = level0_fill(contents, spec);
-    std::uint64_t done = 0;
     if (progress)
-      job.progress = [&](std::uint64_t rows, std::uint64_t tiles) { progress(done += rows, total * tiles); };
+      job.progress = [&](std::uint64_t rows, std::uint64_t tiles) {
+        progress({done += rows, total * tiles, static_cast<double>(arcs) * columns});
+      };
     SweepResult result = build_state(store.path(), contents, job, budget);
     for (std::uint32_t l = 1; l <= spec.levels; ++l) files[l].partitions = std::move(result.partitions[l - 1]);
     report.rows = result.rows;

@@ -10,6 +10,13 @@
 
 namespace unweave {
 
+/// How far the sums have come.
+struct PropagateProgress {
+  std::uint64_t done = 0;         ///< rows, each counted once a column tile
+  std::uint64_t total = 0;        ///< likewise
+  double total_arc_features = 0;  ///< arcs, self loops included, of the rows to sum x columns
+};
+
 struct PropagateReport {
   std::uint64_t rows = 0;              ///< rows of sums kept, over all levels
   std::uint64_t tiles = 1;             ///< column tiles
@@ -20,9 +27,9 @@ struct PropagateReport {
 };
 
 /// Computes all levels for `spec`, whose weights, levels, rho, scale and rows are set, and commits the new generation.
-/// `progress(done, total)` counts rows and may be empty. Throws UsageError (no features, a parameter out of range),
+/// `progress` may be empty; any thread calls it, one at a time. Throws UsageError (no features, a parameter out of range),
 /// ResourceError (memory, disk), DataError.
 PropagateReport propagate(LiveStore& store, PropagationSpec spec, MemoryBudget& budget,
-                          const std::function<void(std::uint64_t, std::uint64_t)>& progress);
+                          const std::function<void(const PropagateProgress&)>& progress);
 
 }  // namespace unweave

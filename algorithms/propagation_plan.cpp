@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/cone.h"
+#include "engine/target_lists.h"
 
 namespace unweave {
 
@@ -27,6 +28,13 @@ std::vector<RowMask> backward_cone(
   return masks;
 }
 
+std::uint64_t arcs_of_rows(const Graph& graph, const RowMask& rows) {
+  std::uint64_t arcs = 0;
+  for (NodeId node = 0; node < rows.rows(); ++node)
+    if (rows.contains(node)) arcs += graph.degree(node);
+  return arcs;
+}
+
 PropagationPlan plan_propagation(const Contents& contents, const PropagationSpec& spec, MemoryBudget& budget) {
   PropagationPlan plan;
   if (spec.levels == 0) return plan;
@@ -41,10 +49,14 @@ PropagationPlan plan_propagation(const Contents& contents, const PropagationSpec
   }
   for (std::uint32_t l = 0; l < spec.levels; ++l) {
     plan.rows.push_back(spec.all_rows ? nodes : job.wanted[l].size());
-    plan.arcs.push_back(spec.all_rows ? contents.graph().num_arcs() + nodes : 0);
-    if (spec.all_rows) continue;
-    for (NodeId node = 0; node < nodes; ++node)
-      if (job.wanted[l].contains(node)) plan.arcs[l] += contents.graph().degree(node);
+    plan.arcs.push_back(spec.all_rows ? contents.graph().num_arcs() + nodes
+                                      : arcs_of_rows(contents.graph(), job.wanted[l]));
+  }
+  if (!spec.all_rows) {
+    plan.cone_bytes = (spec.levels - 1) * sealed_file_bytes(sizeof(std::uint32_t) * std::uint64_t{nodes});
+    const std::uint64_t targets = plan.rows.back(), arcs = plan.arcs.back() - targets;
+    if (target_lists_pay(arcs, contents.graph().num_arcs()))
+      plan.cone_bytes += most_target_list_bytes(static_cast<NodeId>(targets), arcs);
   }
   plan.state = plan_state(contents, job, budget);
   plan.wanted = std::move(job.wanted);

@@ -21,12 +21,16 @@ namespace unweave {
     const Contents& contents, std::uint32_t levels,
     const std::function<void(std::uint32_t level, std::span<const std::uint32_t> counts)>& counted);
 
+/// Arcs of some rows in sum, self loops included.
+[[nodiscard]] std::uint64_t arcs_of_rows(const Graph& graph, const RowMask& rows);
+
 struct PropagationPlan {
   std::vector<std::uint64_t> rows;  ///< kept at levels 1 .. L
   std::vector<std::uint64_t> arcs;  ///< summed at levels 1 .. L, self loops included
   StatePlan state;
-  std::vector<RowMask> wanted;  ///< rows of levels 1 .. L; empty where all are kept
-  Reservation masks;            ///< of `wanted`
+  std::uint64_t cone_bytes = 0;  ///< at most, written beside the sums: counts of readers, the lists of few targets
+  std::vector<RowMask> wanted;   ///< rows of levels 1 .. L; empty where all are kept
+  Reservation masks;             ///< of `wanted`
 };
 
 /// Throws ResourceError where it cannot fit `budget`.

@@ -25,15 +25,63 @@ void take_stale(const StaleRows& stale, std::uint32_t all_columns, TileColumns t
   }
 }
 
-}  // namespace
+/// For the masks of sweep_job().
+Reservation reserve_masks(const Contents& contents, const Embedding& embedding, std::uint32_t first, std::uint32_t last,
+                          MemoryBudget& budget) {
+  if (embedding.cone().all_rows()) return {};
+  return budget.reserve((last - first + 1) * RowMask::bytes(contents.num_nodes()), "masks of the rows to keep");
+}
 
-std::uint64_t recompute_levels(const Contents& contents, Embedding& embedding, MemoryBudget& budget,
-                               const std::filesystem::path& store, std::uint32_t first, std::uint32_t last) {
+/// Without the densities that it begins with.
+SweepJob sweep_job(const Contents& contents, const Embedding& embedding, std::uint32_t first, std::uint32_t last) {
   SweepJob job;
   job.first_level = first;
   job.last_level = last;
   job.columns = embedding.columns();
   job.scale_bits = embedding.spec().scale_bits;
+  if (embedding.cone().all_rows()) return job;
+  for (std::uint32_t l = first; l <= last; ++l) {
+    RowMask& mask = job.wanted.emplace_back(contents.num_nodes());
+    for (NodeId node = 0; node < contents.num_nodes(); ++node)
+      if (embedding.cone().contains(l, node)) mask.insert(node);
+  }
+  return job;
+}
+
+}  // namespace
+
+RecomputePlan plan_recompute(const Contents& contents, const Embedding& embedding, MemoryBudget& budget,
+                             std::uint32_t first, std::uint32_t last) {
+  const std::uint64_t available = budget.available();
+  const Reservation masks = reserve_masks(contents, embedding, first, last, budget);
+  const SweepJob job = sweep_job(contents, embedding, first, last);
+  const std::uint64_t level_bytes = ResidentRows::bytes(contents.num_nodes(), embedding.columns());
+  std::uint64_t left = budget.available();
+  bool in_memory = true;
+  for (std::uint32_t l = first; l <= last; ++l) {
+    const bool has_room = StateLevel::has_room(level_bytes, left);
+    in_memory &= has_room;
+    if (has_room) left -= level_bytes;
+  }
+  RecomputePlan plan{available - left, 0, 0, in_memory};
+  if (in_memory) {
+    plan.memory_bytes += in_memory_tile_bytes(contents, job, MemoryBudget(left));
+    for (std::uint32_t l = first; l <= last; ++l)
+      plan.disk_bytes += embedding.cone().rows(l) * embedding.columns() * sizeof(std::int32_t);
+    plan.written_bytes = plan.disk_bytes;
+  } else {
+    const StatePlan files = plan_state(contents, job, MemoryBudget(left));
+    plan.memory_bytes += files.memory_bytes;
+    plan.disk_bytes = files.disk_bytes;
+    plan.written_bytes = files.state_bytes + files.spooled_bytes;
+  }
+  return plan;
+}
+
+std::uint64_t recompute_levels(const Contents& contents, Embedding& embedding, MemoryBudget& budget,
+                               const std::filesystem::path& store, std::uint32_t first, std::uint32_t last) {
+  const Reservation masks = reserve_masks(contents, embedding, first, last, budget);
+  SweepJob job = sweep_job(contents, embedding, first, last);
   TileFill current = level0_fill(contents, embedding.spec());
   if (first > 1)
     current = [&](TileColumns columns, NodeRange rows, std::int32_t* out) {
@@ -43,15 +91,6 @@ std::uint64_t recompute_levels(const Contents& contents, Embedding& embedding, M
     current(columns, rows, out);
     take_stale(embedding.stale(first - 1), embedding.columns(), columns, rows, out);
   };
-  Reservation masks;
-  if (!embedding.cone().all_rows()) {
-    masks = budget.reserve((last - first + 1) * RowMask::bytes(contents.num_nodes()), "masks of the rows to keep");
-    for (std::uint32_t l = first; l <= last; ++l) {
-      RowMask& mask = job.wanted.emplace_back(contents.num_nodes());
-      for (NodeId node = 0; node < contents.num_nodes(); ++node)
-        if (embedding.cone().contains(l, node)) mask.insert(node);
-    }
-  }
   std::vector<ResidentRows*> rows;
   for (std::uint32_t l = first; l <= last; ++l)
     if (ResidentRows* one = embedding.level(l).recompute_in_memory(budget)) rows.push_back(one);

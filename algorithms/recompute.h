@@ -11,6 +11,18 @@
 
 namespace unweave {
 
+struct RecomputePlan {
+  std::uint64_t memory_bytes = 0;   ///< of the budget
+  std::uint64_t disk_bytes = 0;     ///< at a time, of new partitions; in memory: of those that a checkpoint writes
+  std::uint64_t written_bytes = 0;  ///< of them in all, with spooled tiles
+  bool in_memory = false;
+};
+
+/// What recompute_levels() is going to take, where no level lies in memory yet. Throws ResourceError where it cannot fit
+/// the budget.
+[[nodiscard]] RecomputePlan plan_recompute(const Contents& contents, const Embedding& embedding, MemoryBudget& budget,
+                                           std::uint32_t first, std::uint32_t last);
+
 /// Sums levels [first, last] from what level first - 1 publishes, as deltas of its stale rows say; the levels between
 /// publish everything. In memory where the budget has room, else into new partitions of the folder `store`. Returns the
 /// rows that were summed. Throws ResourceError, DataError.

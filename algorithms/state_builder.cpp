@@ -54,6 +54,13 @@ PropagationOptions options_of(const SweepJob& job) {
   return options;
 }
 
+/// Those of a sweep that writes no files.
+PropagationOptions in_memory_options(const SweepJob& job) {
+  PropagationOptions options = options_of(job);
+  options.most_columns = kMostColumns;
+  return options;
+}
+
 /// The rows wanted at level first_level + index, or null for all.
 const RowMask* mask_of(const SweepJob& job, std::size_t index) {
   return job.wanted.empty() ? nullptr : &job.wanted[index];
@@ -149,11 +156,13 @@ SweepResult build_state_in_memory(const Contents& contents, const SweepJob& job,
         out.put(sums.nodes[i], columns.first, columns.count, sums.sums + i * columns.count);
     }
   };
-  PropagationOptions options = options_of(job);
-  options.most_columns = kMostColumns;
-  return run_sweep(contents, job, options, budget, sink, [&] {
+  return run_sweep(contents, job, in_memory_options(job), budget, sink, [&] {
     for (ResidentRows* one : rows) one->finish();
   });
+}
+
+std::uint64_t in_memory_tile_bytes(const Contents& contents, const SweepJob& job, const MemoryBudget& budget) {
+  return plan_tiles(block_source(contents.graph()), in_memory_options(job), budget).memory_bytes;
 }
 
 StatePlan plan_state(const Contents& contents, const SweepJob& job, const MemoryBudget& budget) {
@@ -172,6 +181,7 @@ StatePlan plan_state(const Contents& contents, const SweepJob& job, const Memory
   plan.memory_bytes = tiles.memory_bytes + WriteBuffers::charge(share.buffered, budget.available());
   // The spool of a level is given back when its rows have been put together.
   plan.disk_bytes = tiles.tiles > 1 ? plan.state_bytes + largest : plan.state_bytes;
+  plan.spooled_bytes = tiles.tiles > 1 ? written : 0;
   return plan;
 }
 

@@ -42,13 +42,19 @@ struct SweepResult {
 [[nodiscard]] SweepResult build_state_in_memory(const Contents& contents, const SweepJob& job,
                                                 std::span<ResidentRows* const> rows, MemoryBudget& budget);
 
+/// Memory that build_state_in_memory() is going to take beside the rows. Throws ResourceError when a single column does not
+/// fit `budget`.
+[[nodiscard]] std::uint64_t in_memory_tile_bytes(const Contents& contents, const SweepJob& job,
+                                                 const MemoryBudget& budget);
+
 /// What build_state() is going to take.
 struct StatePlan {
   std::size_t tiles = 0;
   std::size_t tile_columns = 0;
-  std::uint64_t memory_bytes = 0;  ///< of tiles, of the threads that sum and of what waits to be written
-  std::uint64_t state_bytes = 0;   ///< of the new partitions; rows beyond 32 bits come on top
-  std::uint64_t disk_bytes = 0;    ///< at a time, with spooled tiles
+  std::uint64_t memory_bytes = 0;   ///< of tiles, of the threads that sum and of what waits to be written
+  std::uint64_t state_bytes = 0;    ///< of the new partitions; rows beyond 32 bits come on top
+  std::uint64_t spooled_bytes = 0;  ///< of tiles, written and read back; none where there is one
+  std::uint64_t disk_bytes = 0;     ///< at a time, with spooled tiles
 };
 
 /// Throws ResourceError when a single column does not fit `budget`. `job.fill` may be empty.

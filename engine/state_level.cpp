@@ -115,8 +115,7 @@ void StateLevel::drop(NodeId node) {
 
 ResidentRows* StateLevel::recompute_in_memory(MemoryBudget& budget) {
   if (!resident_) {
-    // Half of what is free stays free: tiles, pairs and rows of the next batches need it.
-    if (ResidentRows::bytes(nodes_, columns_) > budget.available() / 2) return nullptr;
+    if (!has_room(ResidentRows::bytes(nodes_, columns_), budget.available())) return nullptr;
     resident_ = std::make_unique<ResidentRows>(nodes_, columns_, budget);
   }
   forget_overlay();
@@ -130,7 +129,7 @@ void StateLevel::forget_overlay() {
 }
 
 std::uint64_t StateLevel::overlay_bytes() const noexcept {
-  return resident_ ? 0 : dirty_.size() * (columns_ * sizeof(std::int32_t) + sizeof(DirtyRow));
+  return resident_ ? 0 : overlay_bytes(dirty_.size(), columns_);
 }
 
 void StateLevel::replace(const std::filesystem::path& folder, const std::vector<FileEntry>& partitions) {

@@ -45,6 +45,10 @@ class StateLevel {
   /// Removes the row of a node that left the cone.
   void drop(NodeId node);
 
+  /// Memory of so many rows that differ from the partitions.
+  [[nodiscard]] static std::uint64_t overlay_bytes(std::uint64_t rows, std::uint32_t columns) noexcept {
+    return rows * (columns * sizeof(std::int32_t) + sizeof(DirtyRow));
+  }
   [[nodiscard]] std::uint64_t overlay_bytes() const noexcept;
   /// True when all rows lie in memory, after a recomputation.
   [[nodiscard]] bool is_resident() const noexcept { return resident_ != nullptr; }
@@ -52,6 +56,11 @@ class StateLevel {
   [[nodiscard]] std::uint64_t rows_in_memory() const noexcept { return resident_ ? nodes_ : dirty_.size(); }
   [[nodiscard]] bool is_in_memory(NodeId node) const noexcept { return resident_ || dirty_.find(node) != nullptr; }
 
+  /// Whether a recomputation keeps `bytes` of rows in memory when `available` are free. Half stays free: tiles, pairs and
+  /// rows of the next batches need it.
+  [[nodiscard]] static bool has_room(std::uint64_t bytes, std::uint64_t available) noexcept {
+    return bytes <= available / 2;
+  }
   /// Room in memory for all rows, to be filled by a recomputation, if the budget has it to spare; else null. The rows
   /// there were are forgotten.
   ResidentRows* recompute_in_memory(MemoryBudget& budget);

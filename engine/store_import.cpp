@@ -232,7 +232,7 @@ class Import {
     const auto reader = open_edges(*options_.edges, {nodes_.known(), builder_.path(), options_.two_row_edges});
     if (const auto known = reader->count()) require_stated_edges(*known, ".npy header");
     if (const auto declared = reader->declared_nodes()) nodes_.agree(*declared, *options_.edges, "declared size");
-    meter_.start("edges", options_.stated_edges ? options_.stated_edges->count : 0, "edges");
+    meter_.start("edges", reader->count().value_or(options_.stated_edges ? options_.stated_edges->count : 0), "edges");
     ArcSorter sorter(builder_.path(), memory, nodes_.known());
     std::uint64_t edges_read = 0;
     run_pipeline<std::vector<Edge>>(

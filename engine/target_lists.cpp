@@ -47,6 +47,13 @@ bool target_lists_pay(std::uint64_t arcs, std::uint64_t graph_arcs) noexcept {
   return arcs <= graph_arcs / 8;
 }
 
+std::uint64_t most_target_list_bytes(NodeId targets, std::uint64_t arcs) noexcept {
+  constexpr std::uint64_t kBlockBytes = 16;  // its offset, its header, the padding of its bits
+  const std::uint64_t blocks = targets / kBlockNodes + num_spans(targets);
+  return sealed_file_bytes(sizeof(NodeId) * std::uint64_t{targets}) + num_spans(targets) * sealed_file_bytes(0) +
+         sealed_file_bytes(sizeof(NodeId) * (arcs + targets) + kBlockBytes * blocks);
+}
+
 void write_target_lists(const std::filesystem::path& store, const Graph& graph, std::span<const NodeId> targets,
                         LevelFiles& files) {
   const auto count = static_cast<NodeId>(targets.size());

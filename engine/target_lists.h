@@ -47,6 +47,9 @@ class TargetLists {
 /// Whether lists of `arcs` arcs are worth keeping apart in a graph of `graph_arcs`: a copy of most of it is not.
 [[nodiscard]] bool target_lists_pay(std::uint64_t arcs, std::uint64_t graph_arcs) noexcept;
 
+/// The most that write_target_lists() writes for so many targets, whose lists have `arcs` arcs in sum.
+[[nodiscard]] std::uint64_t most_target_list_bytes(NodeId targets, std::uint64_t arcs) noexcept;
+
 /// Writes the lists of `targets` (sorted) and names them in `files`. Throws DataError, and ResourceError for a full disk.
 void write_target_lists(const std::filesystem::path& store, const Graph& graph, std::span<const NodeId> targets,
                         LevelFiles& files);

@@ -154,6 +154,11 @@ void Journal::append(const JournalBatch& batch) {
   sequence_ = header.sequence;
 }
 
+std::uint64_t journal_bytes(std::uint64_t requests, std::uint64_t batches) noexcept {
+  return sizeof(FileHeader) + batches * (sizeof(RecordHeader) + sizeof(PayloadHeader)) +
+         requests * sizeof(PackedRequest);
+}
+
 JournalEnd read_journal(const std::filesystem::path& store, const std::string& name, std::uint64_t sequence,
                         const std::function<void(const JournalBatch&)>& use) {
   const std::filesystem::path path = journal_path(store, name);

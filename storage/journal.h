@@ -57,6 +57,9 @@ class Journal {
   std::uint64_t end_;
 };
 
+/// Bytes of a journal of so many requests in so many batches.
+[[nodiscard]] std::uint64_t journal_bytes(std::uint64_t requests, std::uint64_t batches) noexcept;
+
 /// How a journal's file ends.
 struct JournalEnd {
   std::uint64_t bytes = 0;  ///< filled by header and whole records

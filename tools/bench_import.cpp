@@ -162,8 +162,12 @@ void move_only(const Traffic& traffic, const std::filesystem::path& folder, Memo
   const Clock::time_point start = Clock::now();
   SpoolFile spool(folder);
   const std::uint64_t read = read_and_spool(traffic, spool);
+  const double read_seconds = seconds_since(start);
   result.moved_bytes = read + spool.size() + read_back_and_write(traffic, spool, folder);
-  result.limit_seconds = std::min(result.limit_seconds, seconds_since(start));
+  if (const double seconds = seconds_since(start); seconds < result.limit_seconds) {
+    result.limit_seconds = seconds;
+    result.limit_read_seconds = read_seconds;
+  }
   std::filesystem::remove_all(folder);
 }
 

@@ -29,6 +29,7 @@ struct ImportBench {
   std::uint64_t shard_bytes = 0;
   double seconds = 0;
   double limit_seconds = 0;       ///< of the same bytes when they are only moved
+  double limit_read_seconds = 0;  ///< of them, until the edges are read and spooled; the rest is for the shards
   std::uint64_t moved_bytes = 0;  ///< that the limit has read and written, those of the spool twice
 
   [[nodiscard]] double arcs_per_second() const { return static_cast<double>(arcs) / seconds; }

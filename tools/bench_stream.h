@@ -24,6 +24,22 @@ struct StreamBenchOptions {
   int repeats = 3;  ///< of the stream and of its limit; the best run of each counts
 };
 
+/// What bounds an exact stream: its sums made from uncompressed lists, its rows only moved.
+struct StreamLimit {
+  std::uint32_t columns = 0;
+  double gather_per_second = 0;  ///< arc features, store_gather_limit() for tiles of all columns
+  double copies_per_second = 0;  ///< rows of as many 32-bit sums, from random places to random places of memory
+
+  /// The arcs that were visited at gather_per_second, then the rows that were touched at copies_per_second.
+  [[nodiscard]] double seconds(std::uint64_t arcs, std::uint64_t rows) const {
+    return static_cast<double>(arcs) * columns / gather_per_second + static_cast<double>(rows) / copies_per_second;
+  }
+};
+
+/// Measures both on the last generation of the store, which has nodes and features; each the best of `repeats`. Throws
+/// ResourceError where uncompressed lists and a tile, or rows to copy, do not fit `budget`.
+[[nodiscard]] StreamLimit measure_stream_limit(const std::filesystem::path& store, int repeats, MemoryBudget& budget);
+
 struct StreamBench {
   NodeId nodes = 0;
   ArcIndex arcs = 0;  ///< before the first removal
@@ -37,14 +53,12 @@ struct StreamBench {
   double checkpoint_seconds = 0;      ///< counted nowhere else
   std::uint64_t rows_touched = 0;     ///< by all batches and the delivery
   std::uint64_t arcs_visited = 0;
-  double gather_per_second = 0;  ///< arc features, store_gather_limit() for tiles of all columns
-  double copies_per_second = 0;  ///< rows of as many 32-bit sums, from random places to random places of memory
+  StreamLimit limit;
 
   [[nodiscard]] double seconds() const;
   [[nodiscard]] double seconds_per_batch() const { return seconds() / static_cast<double>(batch_seconds.size()); }
   [[nodiscard]] double arcs_per_second() const { return static_cast<double>(arcs_visited) / seconds(); }
-  /// The arcs that were visited at gather_per_second, then the rows that were touched at copies_per_second.
-  [[nodiscard]] double limit_seconds() const;
+  [[nodiscard]] double limit_seconds() const { return limit.seconds(arcs_visited, rows_touched); }
   [[nodiscard]] double limit_per_second() const { return static_cast<double>(arcs_visited) / limit_seconds(); }
   [[nodiscard]] double ratio() const { return limit_seconds() / seconds(); }
 };

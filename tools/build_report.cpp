@@ -1,11 +1,9 @@
 // tools/build_report.cpp - the figures of a new store as JSON and as a table.
 #include "tools/build_report.h"
 
-#include "tools/output.h"
-
 namespace unweave {
 
-void print_build_report(const CommandLine& line, const BuildReport& report, Measure& measure) {
+Figures figures_of(const BuildReport& report, Measure& measure) {
   Figures figures;
   figures.count("nodes", "nodes", report.nodes);
   figures.count("edges", "edges", report.edges);
@@ -28,7 +26,7 @@ void print_build_report(const CommandLine& line, const BuildReport& report, Meas
   figures.table.add_row({"time", seconds_text(measure.seconds())});
   figures.table.add_row({"peak memory", bytes_text(measure.process().peak_anonymous_bytes())});
   measure.report(figures.json);
-  figures.print(line.out(), line.common().json);
+  return figures;
 }
 
 }  // namespace unweave

@@ -2,12 +2,11 @@
 #pragma once
 
 #include "engine/store_builder.h"
-#include "tools/command.h"
 #include "tools/measure.h"
+#include "tools/output.h"
 
 namespace unweave {
 
-/// One JSON object or a table, as the command line asks.
-void print_build_report(const CommandLine& line, const BuildReport& report, Measure& measure);
+[[nodiscard]] Figures figures_of(const BuildReport& report, Measure& measure);
 
 }  // namespace unweave

@@ -89,7 +89,7 @@ void run_generate(CommandLine& line) {
   StepProgress progress(line.error(), line.shows_progress());
   const BuildReport report = generate_store(line.positional(0), options, budget, progress);
   progress.finish();
-  print_build_report(line, report, measure);
+  figures_of(report, measure).print(line.out(), line.common().json);
 }
 
 }  // namespace unweave

@@ -11,6 +11,7 @@
 #include "storage/error.h"
 #include "tools/build_report.h"
 #include "tools/commands.h"
+#include "tools/import_limit.h"
 #include "tools/step_progress.h"
 
 namespace unweave {
@@ -157,14 +158,32 @@ void run_import(CommandLine& line) {
       "order of nodes inside the store: none, degree (descending) or bfs (breadth-first); ids stay the user's");
   add("standardize", po::bool_switch(),
       "columns to mean 0 and deviation 1, then the largest row norm to 1; for comparisons: certificates do not hold");
+  add("measure-limit", po::bool_switch(),
+      "first measure how fast the bytes of such an import could move: bench import on an R-MAT graph of about as many "
+      "edges (2^18 to 2^24), in a temporary folder beside STORE");
   if (!line.parse()) return;
-  Measure measure;
   const ImportOptions options = import_options(line);
   MemoryBudget budget(line.budget_bytes());
   StepProgress progress(line.error(), line.shows_progress());
-  const BuildReport report = import_store(line.positional(0), options, budget, progress);
+  std::optional<ImportBench> limit;
+  if (line.get<bool>("measure-limit") && options.edges)
+    limit = measure_import_limit(line.positional(0), options, budget);
+  Measure measure;  // of the import alone
+  ImportMeter meter(progress, limit);
+  const BuildReport report = import_store(line.positional(0), options, budget, meter);
+  const double bounded_seconds = meter.bounded_seconds();
   progress.finish();
-  print_build_report(line, report, measure);
+  Figures figures = figures_of(report, measure);
+  for (const char* const field : {"limit_ratio", "limit_arcs_per_second", "limit_nodes"}) figures.json[field] = nullptr;
+  if (limit && report.edges > 0) {
+    const double rate = 2 * static_cast<double>(report.edges) / bounded_seconds;
+    figures.number("limit_ratio", "share of the limit, reading edges and making their graph",
+                   rate / limit->limit_per_second());
+    figures.number("limit_arcs_per_second", "limit: arcs a second when bytes are only moved",
+                   limit->limit_per_second());
+    figures.json["limit_nodes"] = limit->nodes;
+  }
+  figures.print(line.out(), line.common().json);
 }
 
 }  // namespace unweave

@@ -1,7 +1,11 @@
-// tools/plan.cpp - `unweave plan`: what a propagation is going to take, beside what there is.
+// tools/plan.cpp - `unweave plan`: what a propagation or a stream is going to take, beside what there is.
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <numeric>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "algorithms/live_store.h"
 #include "algorithms/propagation_plan.h"
@@ -11,6 +15,7 @@
 #include "engine/parallel.h"
 #include "engine/tile_spool.h"
 #include "storage/error.h"
+#include "storage/input/request_reader.h"
 #include "tools/commands.h"
 #include "tools/output.h"
 #include "tools/propagation_options.h"
@@ -22,6 +27,12 @@ namespace {
 constexpr double kPutSeconds = 1.2e-9;
 constexpr std::uint64_t kTrialBytes = std::uint64_t{128} << 20;
 constexpr std::size_t kTrialWrite = std::size_t{1} << 20;
+
+std::uint64_t bytes_of(const std::vector<FileEntry>& files) {
+  std::uint64_t bytes = 0;
+  for (const FileEntry& file : files) bytes += file.bytes;
+  return bytes;
+}
 
 /// Bytes a second at which the disk of the store takes a file without a name.
 double measure_disk(const std::filesystem::path& store, MemoryBudget& budget) {
@@ -36,19 +47,7 @@ double measure_disk(const std::filesystem::path& store, MemoryBudget& budget) {
   return static_cast<double>(kTrialBytes) / seconds_since(start);
 }
 
-}  // namespace
-
-void run_plan(CommandLine& line) {
-  line.describe(
-      "Foresees a propagation: rows, memory, disk and seconds, beside what this machine has. For the seconds it sums a "
-      "sample of the rows in tiles of the true size and writes 128 MiB to a nameless file; it changes nothing.\n"
-      "sweep_arc_features_per_second of --json: what the sweep is expected to reach when nothing is written.",
-      {"STORE"}, "unweave plan demo/debian.store --hops 2 --rows all");
-  add_propagation_options(line);
-  if (!line.parse()) return;
-
-  MemoryBudget budget(line.budget_bytes());
-  const LiveStore store(line.positional(0), Access::read, budget);
+void foresee_propagation(const CommandLine& line, const LiveStore& store, MemoryBudget& budget) {
   const Contents& contents = store.contents();
   if (contents.features().columns() == 0)
     throw DataError(store.path().string() + ": has no features to propagate; import it with --features");
@@ -61,17 +60,25 @@ void run_plan(CommandLine& line) {
   };
   const std::uint64_t free_disk = std::filesystem::space(store.path()).available;
   const double columns = contents.features().columns();
+  const StatePlan& state = plan.state;
+  const std::uint64_t disk_bytes = state.disk_bytes + plan.cone_bytes;
+  const std::uint64_t written = state.state_bytes + state.spooled_bytes + plan.cone_bytes;
+  const std::uint64_t read =
+      bytes_of(store.manifest().shards) + bytes_of(store.manifest().feature_files) + state.spooled_bytes;
 
   nlohmann::ordered_json json;
   json["rows"] = plan.rows;
   json["arcs"] = total(plan.arcs);
-  json["tiles"] = plan.state.tiles;
-  json["memory_bytes"] = plan.state.memory_bytes;
+  json["tiles"] = state.tiles;
+  json["memory_bytes"] = state.memory_bytes;
   json["memory_available_bytes"] = budget.available();
-  json["state_bytes"] = plan.state.state_bytes;
-  json["disk_bytes"] = plan.state.disk_bytes;
+  json["state_bytes"] = state.state_bytes;
+  json["cone_bytes"] = plan.cone_bytes;
+  json["disk_bytes"] = disk_bytes;
   json["disk_free_bytes"] = free_disk;
-  json["fits"] = plan.state.disk_bytes <= free_disk;
+  json["bytes_read"] = read;
+  json["bytes_written"] = written;
+  json["fits"] = disk_bytes <= free_disk;
   json["sweep_arc_features_per_second"] = nullptr;
   json["disk_bytes_per_second"] = nullptr;
   json["seconds_predicted"] = nullptr;
@@ -80,9 +87,9 @@ void run_plan(CommandLine& line) {
     const PropagationTrial trial = try_propagation(contents, spec, plan, budget);
     // A spool is written while the sweep runs, then read and written again in order.
     const auto threads = static_cast<double>(active_threads());
-    const double write = static_cast<double>(plan.state.state_bytes) / disk;
-    const double sum = trial.sweep_seconds + static_cast<double>(plan.state.state_bytes) * kPutSeconds / threads;
-    seconds += trial.read_seconds + std::max(sum, write) + (plan.state.tiles > 1 ? 2 * write : 0);
+    const double write = static_cast<double>(state.state_bytes) / disk;
+    const double sum = trial.sweep_seconds + static_cast<double>(state.state_bytes) * kPutSeconds / threads;
+    seconds += trial.read_seconds + std::max(sum, write) + (state.tiles > 1 ? 2 * write : 0);
     if (trial.sweep_seconds > 0)
       json["sweep_arc_features_per_second"] = static_cast<double>(total(plan.arcs)) * columns / trial.sweep_seconds;
     json["disk_bytes_per_second"] = disk;
@@ -94,17 +101,153 @@ void run_plan(CommandLine& line) {
     Table table({"to propagate", "needed", "there is"});
     table.add_row({"rows kept", count_text(total(plan.rows)), ""});
     table.add_row({"arcs to sum", count_text(total(plan.arcs)), ""});
-    table.add_row({"column tiles", count_text(plan.state.tiles), ""});
-    table.add_row({"memory", bytes_text(plan.state.memory_bytes), bytes_text(budget.available())});
-    table.add_row({"disk for the sums", bytes_text(plan.state.state_bytes), ""});
-    table.add_row({"disk at a time", bytes_text(plan.state.disk_bytes), bytes_text(free_disk)});
+    table.add_row({"column tiles", count_text(state.tiles), ""});
+    table.add_row({"memory", bytes_text(state.memory_bytes), bytes_text(budget.available())});
+    table.add_row({"disk for the sums", bytes_text(state.state_bytes), ""});
+    if (plan.cone_bytes > 0)
+      table.add_row({"disk for counts and target lists, at most", bytes_text(plan.cone_bytes), ""});
+    table.add_row({"disk at a time", bytes_text(disk_bytes), bytes_text(free_disk)});
+    table.add_row({"bytes to read", bytes_text(read), ""});
+    table.add_row({"bytes to write", bytes_text(written), ""});
     if (!json["seconds_predicted"].is_null()) table.add_row({"time, about", seconds_text(seconds), ""});
     table.print(line.out());
   }
   if (!json["fits"].get<bool>())
-    throw ResourceError(store.path().string() + ": a propagation needs " + bytes_text(plan.state.disk_bytes) +
-                        " of disk, " + bytes_text(free_disk) +
-                        " are free; free some, or keep fewer rows (--rows labelled)");
+    throw ResourceError(store.path().string() + ": a propagation needs " + bytes_text(disk_bytes) + " of disk, " +
+                        bytes_text(free_disk) + " are free; free some, or keep fewer rows (--rows labelled)");
+}
+
+/// The requests of the first batch, and how many there are in all.
+struct RequestSample {
+  std::vector<Request> first;
+  std::uint64_t total = 0;
+};
+
+RequestSample read_requests(const std::string& file, std::uint64_t batch) {
+  RequestSample sample;
+  RequestReader reader(file);
+  for (Request request; reader.next(request); ++sample.total)
+    if (sample.first.size() < batch) sample.first.push_back(request);
+  return sample;
+}
+
+/// A column of the levels for programs.
+template <class Value>
+nlohmann::ordered_json each(const StreamPlan& plan, const Value& value) {
+  nlohmann::ordered_json values = nlohmann::ordered_json::array();
+  for (const LevelForecast& level : plan.levels) values.push_back(value(level));
+  return values;
+}
+
+std::string plan_name(const LevelForecast& level) {
+  return level.recompute ? "recompute" : "push";
+}
+
+void print_levels(const StreamPlan& plan, std::ostream& out) {
+  if (plan.levels.empty()) {
+    out << "not propagated: a batch changes graph and features only\n";
+    return;
+  }
+  Table table({"level", "arcs to visit", "rows touched", "push", "recompute", "plan"});
+  for (std::size_t l = 0; l < plan.levels.size(); ++l) {
+    const LevelForecast& level = plan.levels[l];
+    table.add_row({count_text(l + 1), count_text(level.arcs), count_text(level.rows),
+                   std::isnan(level.push_seconds) ? "" : seconds_text(level.push_seconds),
+                   seconds_text(level.recompute_seconds), plan_name(level)});
+  }
+  table.print(out);
+}
+
+void foresee_stream(const CommandLine& line, LiveStore store, MemoryBudget& budget) {
+  const std::uint64_t batch = line.get<Count>("batch").value;
+  if (batch == 0) throw UsageError("--batch must be at least 1");
+  const RequestSample requests = read_requests(line.get<std::string>("requests"), batch);
+  const std::uint64_t batches = (requests.total + batch - 1) / batch;
+  const BatchChanges changes = store.resolve(requests.first);
+  const std::string name = store.path().string();
+  const std::uint64_t free_disk = std::filesystem::space(store.path()).available;
+  const std::uint64_t free_memory = budget.available();
+  const StreamPlan plan = std::move(store).foresee(changes, std::max<std::uint64_t>(1, batches));
+  const bool fits_memory = plan.memory_bytes <= free_memory, fits_disk = plan.disk_bytes <= free_disk;
+
+  if (line.common().json) {
+    write_json_line(
+        line.out(),
+        {{"batches", batches},
+         {"requests", changes.requests},
+         {"applied", changes.applied},
+         {"rows", each(plan, [](const LevelForecast& level) { return level.rows; })},
+         {"arcs", each(plan, [](const LevelForecast& level) { return level.arcs; })},
+         {"plan", each(plan, plan_name)},
+         {"seconds_push", each(plan, [](const LevelForecast& level) { return level.push_seconds; })},
+         {"seconds_recompute", each(plan, [](const LevelForecast& level) { return level.recompute_seconds; })},
+         {"seconds_predicted", plan.seconds},
+         {"memory_bytes", plan.memory_bytes},
+         {"memory_available_bytes", free_memory},
+         {"disk_bytes", plan.disk_bytes},
+         {"disk_free_bytes", free_disk},
+         {"bytes_written", plan.written_bytes},
+         {"fits", fits_memory && fits_disk}});
+  } else {
+    print_levels(plan, line.out());
+    Table table({"to stream", "needed", "there is"});
+    table.add_row({"batches", count_text(batches), ""});
+    table.add_row({"requests of the first", count_text(changes.requests), ""});
+    table.add_row({"of them rejected", count_text(changes.rejected), ""});
+    if (!plan.levels.empty()) table.add_row({"time a batch, about", seconds_text(plan.seconds), ""});
+    table.add_row({"memory, about", bytes_text(plan.memory_bytes), bytes_text(free_memory)});
+    table.add_row({"disk, about", bytes_text(plan.disk_bytes), bytes_text(free_disk)});
+    table.add_row({"bytes to write, about", bytes_text(plan.written_bytes), ""});
+    table.print(line.out());
+  }
+  if (!fits_memory)
+    throw ResourceError(name + ": this stream needs " + bytes_text(plan.memory_bytes) + " of memory, " +
+                        bytes_text(free_memory) + " are available; choose a smaller --batch, or allow more --memory");
+  if (!fits_disk)
+    throw ResourceError(name + ": this stream needs " + bytes_text(plan.disk_bytes) + " of disk, " +
+                        bytes_text(free_disk) + " are free; free some, or stream fewer requests at a time");
+}
+
+void refuse_mixed_options(const CommandLine& line) {
+  if (!line.has("requests")) {
+    if (line.given("batch")) throw UsageError("--batch needs --requests");
+    return;
+  }
+  for (const char* const option : {"hops", "weights", "scheme", "rho", "scale-bits", "rows"})
+    if (line.given(option))
+      throw UsageError("--" + std::string(option) +
+                       " belongs to a propagation, --requests to a stream over one that was; "
+                       "leave one of them out");
+}
+
+}  // namespace
+
+void run_plan(CommandLine& line) {
+  line.describe(
+      "Foresees a propagation, or with --requests a stream: rows, memory, disk, bytes and seconds, beside what this\n"
+      "machine has. It changes nothing, and ends with exit code 3 where that cannot fit.\n"
+      "A propagation: for the seconds it sums a sample of the rows in tiles of the true size and writes 128 MiB to a\n"
+      "nameless file. Bytes to read are those of shards and features, once; from the disk they come again where the\n"
+      "system's cache does not hold them. sweep_arc_features_per_second of --json: what the sweep is expected to\n"
+      "reach when nothing is written.\n"
+      "A stream: the first batch stands for all; the stream is exact, and each batch brings the last level up to\n"
+      "date, as with a solver. Without one that happens once for many batches.",
+      {"STORE"},
+      "unweave plan demo/debian.store --hops 2 --rows all\n"
+      "  echo 'edge 12 34' | unweave plan demo/debian.store --requests -");
+  add_propagation_options(line);
+  auto add = line.options().add_options();
+  add("requests", po::value<std::string>()->value_name("F"), "foresee a stream of these; - for standard input");
+  add("batch", po::value<Count>()->value_name("K")->default_value({100}), "requests a batch, with --requests");
+  if (!line.parse()) return;
+  refuse_mixed_options(line);
+
+  MemoryBudget budget(line.budget_bytes());
+  LiveStore store(line.positional(0), Access::read, budget);
+  if (line.has("requests"))
+    foresee_stream(line, std::move(store), budget);
+  else
+    foresee_propagation(line, store, budget);
 }
 
 }  // namespace unweave

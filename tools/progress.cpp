@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <ostream>
 #include <utility>
 
@@ -25,7 +26,7 @@ std::string short_count(double count) {
 }  // namespace
 
 std::string progress_text(const std::string& label, std::uint64_t done, std::uint64_t total, const std::string& unit,
-                          double seconds) {
+                          double seconds, double limit) {
   const auto count = static_cast<double>(done);
   const auto goal = static_cast<double>(total);
   const double rate = seconds > 0 ? count / seconds : 0;
@@ -34,21 +35,30 @@ std::string progress_text(const std::string& label, std::uint64_t done, std::uin
   text += " " + unit;
   if (total > 0) text += "  " + std::to_string(static_cast<int>(100 * std::min(1.0, count / goal))) + " %";
   if (rate > 0) text += "  " + short_count(rate) + " " + unit + "/s";
+  if (rate > 0 && limit > 0) text += "  " + number_text(std::round(100 * rate / limit)) + " % of the limit";
   if (rate > 0 && done < total) text += "  " + seconds_text((goal - count) / rate) + " left";
   return text;
 }
 
-Progress::Progress(std::ostream& out, bool shown, std::string label, std::uint64_t total, std::string unit)
+Progress::Progress(std::ostream& out, bool shown, std::string label, std::uint64_t total, std::string unit,
+                   double limit)
     : out_(out),
       shown_(shown),
       label_(std::move(label)),
       unit_(std::move(unit)),
       total_(total),
+      limit_(limit),
       start_(Clock::now()),
       last_drawn_(start_) {}
 
 Progress::~Progress() {
+  clear();
+}
+
+void Progress::clear() {
+  const std::scoped_lock lock(drawing_);
   if (drawn_) out_ << kClearLine << std::flush;
+  drawn_ = false;
 }
 
 void Progress::advance(std::uint64_t count) noexcept {
@@ -65,7 +75,7 @@ void Progress::advance(std::uint64_t count) noexcept {
 void Progress::draw(Clock::time_point now) {
   const double seconds = std::chrono::duration<double>(now - start_).count();
   drawn_ = true;
-  out_ << kClearLine << progress_text(label_, done_.load(std::memory_order_relaxed), total_, unit_, seconds)
+  out_ << kClearLine << progress_text(label_, done_.load(std::memory_order_relaxed), total_, unit_, seconds, limit_)
        << std::flush;
 }
 

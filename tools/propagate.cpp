@@ -10,29 +10,37 @@
 #include "tools/propagation_options.h"
 
 namespace unweave {
+
 void run_propagate(CommandLine& line) {
   line.describe("Computes the embedding of every level anew from the store's present contents.", {"STORE"},
                 "unweave propagate demo/debian.store --hops 2 --weights 0,0,1");
   add_propagation_options(line);
-  line.options().add_options()(
-      "measure-limit", po::bool_switch(),
-      "also measure the machine's gather limit on an R-MAT graph of this size (2^16 to 2^22 nodes, or fewer if these "
-      "do "
-      "not fit the memory)");
+  line.options().add_options()("measure-limit", po::bool_switch(),
+                               "first measure the machine's gather limit on an R-MAT graph of this size "
+                               "(2^16 to 2^22 nodes, or fewer if these do not fit the memory)");
   if (!line.parse()) return;
 
-  Measure measure;
   MemoryBudget budget(line.budget_bytes());
+  std::optional<GatherBench> limit;
+  if (line.get<bool>("measure-limit")) {
+    const Manifest manifest = read_manifest(line.positional(0));
+    if (manifest.features > 0) limit = measure_gather_limit(line, manifest.nodes, manifest.features, budget);
+  }
+  Measure measure;  // of the propagation alone
   LiveStore store(line.positional(0), Access::write, budget);
   const PropagationSpec spec = read_propagation_spec(line, store.contents());
   PropagateReport report;
   {
     std::optional<Progress> meter;
     std::uint64_t shown = 0;
-    report = propagate(store, spec, budget, [&](std::uint64_t done, std::uint64_t total) {
-      if (!meter) meter.emplace(line.error(), line.shows_progress(), "propagate", total, "rows");
-      meter->advance(done - shown);
-      shown = done;
+    report = propagate(store, spec, budget, [&](const PropagateProgress& progress) {
+      if (!meter) {
+        const double work_of_row = progress.total_arc_features / static_cast<double>(progress.total);
+        meter.emplace(line.error(), line.shows_progress(), "propagate", progress.total, "rows",
+                      limit ? limit->limit_per_second / work_of_row : 0);
+      }
+      meter->advance(progress.done - shown);
+      shown = progress.done;
     });
   }
   Figures figures{{}, Table({"propagated", ""})};
@@ -44,14 +52,15 @@ void run_propagate(CommandLine& line) {
   figures.seconds("sync_seconds", "last sync", report.sync_seconds);
   figures.number("arc_features_per_second", "arc features a second", report.arc_features_per_second);
   figures.json["limit_ratio"] = nullptr;
+  figures.json["limit_arc_features_per_second"] = nullptr;
   figures.json["limit_nodes"] = nullptr;
   measure.report(figures.json);
-  if (line.get<bool>("measure-limit"))
-    if (const auto limit = measure_gather_limit(line, store.manifest().nodes, store.manifest().features, budget)) {
-      figures.number("limit_ratio", "share of the gather limit",
-                     report.arc_features_per_second / limit->limit_per_second);
-      figures.json["limit_nodes"] = limit->nodes;
-    }
+  if (limit) {
+    figures.number("limit_ratio", "share of the gather limit",
+                   report.arc_features_per_second / limit->limit_per_second);
+    figures.number("limit_arc_features_per_second", "limit: uncompressed gather", limit->limit_per_second);
+    figures.json["limit_nodes"] = limit->nodes;
+  }
   figures.table.add_row({"whole command", seconds_text(figures.json["seconds"].get<double>())});
   figures.table.add_row({"peak memory", bytes_text(figures.json["peak_anonymous_bytes"].get<std::uint64_t>())});
   figures.print(line.out(), line.common().json);

@@ -15,7 +15,11 @@ class StepProgress final : public WorkMeter {
   StepProgress(std::ostream& out, bool shown) : out_(out), shown_(shown) {}
 
   void start(std::string_view step, std::uint64_t total, std::string_view unit) override {
-    progress_.emplace(out_, shown_, std::string(step), total, std::string(unit));
+    start(step, total, unit, 0);
+  }
+  /// The same of a step that the machine could do `limit` units of a second, 0 if that is not known.
+  void start(std::string_view step, std::uint64_t total, std::string_view unit, double limit) {
+    progress_.emplace(out_, shown_, std::string(step), total, std::string(unit), limit);
   }
   void advance(std::uint64_t count) noexcept override {
     if (progress_) progress_->advance(count);

@@ -1,4 +1,6 @@
 // tools/stream.cpp - `unweave stream`: requests in order, in batches, one line a batch when it is durable.
+#include <cmath>
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -7,9 +9,11 @@
 #include "engine/clock.h"
 #include "storage/error.h"
 #include "storage/input/request_reader.h"
+#include "tools/bench_stream.h"
 #include "tools/commands.h"
 #include "tools/model_output.h"
 #include "tools/output.h"
+#include "tools/progress.h"
 #include "tools/version.h"
 
 namespace unweave {
@@ -56,8 +60,79 @@ void refuse_if_strict(const CommandLine& line, const std::vector<Request>& reque
                   ": mend the file or leave out --strict");
 }
 
-nlohmann::ordered_json line_of(std::uint64_t batch, const BatchReport& report, std::optional<double> lazy_error,
-                               bool is_public) {
+/// Requests of a file that can be read twice; 0 where that is not known.
+std::uint64_t count_requests(const std::string& file) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error)) return 0;
+  std::uint64_t count = 0;
+  try {
+    RequestReader reader(file);
+    for (Request request; reader.next(request);) ++count;
+  } catch (const InputError&) {
+    return 0;  // which is told when its turn comes
+  }
+  return count;
+}
+
+/// None, with a remark, where there is no room for it or nothing that it bounds.
+std::optional<StreamLimit> measure_limit(const CommandLine& line, MemoryBudget& budget) {
+  const std::string& store = line.positional(0);
+  std::string reason = "the store is not propagated";
+  try {
+    if (read_manifest(store).propagation) return measure_stream_limit(store, 2, budget);
+  } catch (const ResourceError& error) {
+    reason = error.what();
+  }
+  if (!line.common().quiet) line.error() << "note: the limit is not measured: " << reason << '\n';
+  return std::nullopt;
+}
+
+/// Work of batches on graph and sums, beside the limit.
+class StreamMeter {
+ public:
+  StreamMeter(const CommandLine& line, const std::optional<StreamLimit>& limit)
+      : limit_(limit),
+        progress_(line.error(), line.shows_progress(), "stream",
+                  line.shows_progress() ? count_requests(line.get<std::string>("requests")) : 0, "requests") {}
+
+  struct Batch {
+    double seconds = 0;
+    std::optional<double> limit_seconds;
+
+    [[nodiscard]] std::optional<double> ratio() const {
+      return limit_seconds ? std::optional(*limit_seconds / seconds) : std::nullopt;
+    }
+  };
+
+  Batch add(const UpdateReport& report, double seconds) {
+    Batch batch{seconds, {}};
+    if (limit_) batch.limit_seconds = limit_->seconds(report.arcs_visited, report.rows_touched);
+    all_.seconds += seconds;
+    if (limit_) all_.limit_seconds = all_.limit_seconds.value_or(0) + *batch.limit_seconds;
+    return batch;
+  }
+  /// So many requests more are done, whose work was added.
+  void advance(std::uint64_t requests) {
+    requests_ += requests;
+    if (all_.limit_seconds.value_or(0) > 0) progress_.set_limit(static_cast<double>(requests_) / *all_.limit_seconds);
+    progress_.advance(requests);
+  }
+  void clear() { progress_.clear(); }
+  [[nodiscard]] const Batch& all() const noexcept { return all_; }
+
+ private:
+  std::optional<StreamLimit> limit_;
+  Batch all_;
+  std::uint64_t requests_ = 0;
+  Progress progress_;
+};
+
+nlohmann::ordered_json optional_json(std::optional<double> value) {
+  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
+}
+
+nlohmann::ordered_json line_of(std::uint64_t batch, const BatchReport& report, const StreamMeter::Batch& work,
+                               std::optional<double> lazy_error, bool is_public) {
   const BatchChanges& changes = report.changes;
   nlohmann::ordered_json json = {
       {"batch", batch}, {"requests", changes.requests}, {"last_request", report.last_request}};
@@ -75,7 +150,9 @@ nlohmann::ordered_json line_of(std::uint64_t batch, const BatchReport& report, s
   json["pushes"] = report.update.pushes;
   json["plan"] = report.update.plan;
   json["seconds_predicted"] = report.update.seconds_predicted;
-  json["lazy_error_bound"] = lazy_error ? nlohmann::ordered_json(*lazy_error) : nlohmann::ordered_json();
+  json["limit_seconds"] = optional_json(work.limit_seconds);
+  json["limit_ratio"] = optional_json(work.ratio());
+  json["lazy_error_bound"] = optional_json(lazy_error);
   return json;
 }
 
@@ -138,15 +215,24 @@ class Follower {
   Accuracies accuracies_;
 };
 
+std::string share_text(double ratio) {
+  return number_text(std::round(100 * ratio)) + " %";
+}
+
 /// Does what the batches have put off, and makes a generation of it.
-void finish(const CommandLine& line, LiveStore& store) {
+void finish(const CommandLine& line, LiveStore& store, StreamMeter& meter) {
   const Clock::time_point start = Clock::now();
   const UpdateReport report = store.deliver();
   const double seconds = seconds_since(start);
+  meter.add(report, seconds);
+  meter.clear();
   if (report.rows_touched > 0 && !line.common().quiet)
     line.error() << "unweave: the last level brought up to date by " << report.plan.back() << ": "
                  << count_text(report.rows_touched) << " rows in " << number_text(seconds) << " s, "
                  << number_text(report.seconds_predicted) << " s predicted\n";
+  if (const auto ratio = meter.all().ratio(); ratio && !line.common().quiet)
+    line.error() << "unweave: all batches and their last level in " << seconds_text(meter.all().seconds) << ", "
+                 << share_text(*ratio) << " of the limit, " << seconds_text(*meter.all().limit_seconds) << '\n';
   store.checkpoint();
 }
 
@@ -169,6 +255,9 @@ void run_stream(CommandLine& line) {
   add("evaluate-every", po::value<Count>()->value_name("K")->default_value({1}),
       "accuracy after every K-th batch, with --solver; 0: never");
   add("non-adaptive", po::bool_switch(), "the requests of - were chosen without looking at any release");
+  add("measure-limit", po::bool_switch(),
+      "first measure what bounds the batches: sums over the uncompressed lists of this graph, rows copied from random "
+      "places to others, as bench stream does");
   add("public", po::bool_switch(), "print only what may be published");
   if (!line.parse()) return;
 
@@ -177,28 +266,34 @@ void run_stream(CommandLine& line) {
   const StreamMode mode = read_mode(line);
   const Plan plan = read_plan(line);
   MemoryBudget budget(line.budget_bytes());
+  std::optional<StreamLimit> limit;
+  if (line.get<bool>("measure-limit")) limit = measure_limit(line, budget);
   LiveStore store(line.positional(0), Access::write, budget);
   store.set_plan(plan);
   if (mode.r_max > 0) static_cast<void>(store.threshold(mode));
   std::optional<Follower> follower;
   if (line.has("solver")) follower.emplace(line, store, budget);
   RequestReader reader(line.get<std::string>("requests"));
+  StreamMeter meter(line, limit);
 
   std::uint64_t batch = 0;
   std::vector<Request> requests;
   const auto send = [&] {
     if (requests.empty()) return;
+    const Clock::time_point start = Clock::now();
     BatchChanges changes = store.resolve(requests);
     refuse_if_strict(line, requests, changes);
     const BatchReport report =
         store.apply(requests, std::move(changes), mode, follower ? LastLevel::at_once : LastLevel::deferred);
+    const StreamMeter::Batch work = meter.add(report.update, seconds_since(start));
     requests.clear();
     ++batch;
     if (follower) follower->absorb(report);
+    meter.clear();
     if (line.common().json) {
       std::optional<double> lazy_error;
       if (store.propagated()) lazy_error = lazy_error_bound(store.embedding(), store.contents());
-      nlohmann::ordered_json json = line_of(batch, report, lazy_error, line.get<bool>("public"));
+      nlohmann::ordered_json json = line_of(batch, report, work, lazy_error, line.get<bool>("public"));
       if (follower) follower->add_to(json);
       write_json_line(line.out(), json);
     } else {
@@ -207,6 +302,8 @@ void run_stream(CommandLine& line) {
         line.out() << ", applied " << report.changes.applied << ", rejected " << report.changes.rejected
                    << ", propagation " << seconds_text(report.seconds_propagate) << ", rows "
                    << count_text(report.update.rows_touched) << ", arcs " << count_text(report.update.arcs_visited);
+      if (work.limit_seconds && !line.get<bool>("public"))
+        line.out() << ", " << share_text(*work.ratio()) << " of the limit";
       if (follower) follower->print(line.out());
       line.out() << std::endl;
     }
@@ -214,6 +311,7 @@ void run_stream(CommandLine& line) {
     if (!line.out())
       throw ResourceError("cannot write to standard output after batch " + std::to_string(batch) +
                           ", which is durable; is the disk full?");
+    meter.advance(report.changes.requests);
   };
   Request request;
   try {
@@ -224,11 +322,11 @@ void run_stream(CommandLine& line) {
   } catch (const InputError&) {
     // What came before the bad line was asked for in good order; --strict rejects it with its batch.
     if (!line.get<bool>("strict")) send();
-    finish(line, store);
+    finish(line, store, meter);
     throw;
   }
   send();
-  finish(line, store);
+  finish(line, store, meter);
 }
 
 }  // namespace unweave

@@ -11,11 +11,11 @@
 
 namespace unweave {
 
-/// A new folder where this machine keeps temporary files (TMPDIR), removed with all it holds.
+/// A new folder where this machine keeps temporary files (TMPDIR) or in another one, removed with all it holds.
 class TemporaryFolder {
  public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "unweave-bench-XXXXXX").string();
+  explicit TemporaryFolder(const std::filesystem::path& in = std::filesystem::temp_directory_path()) {
+    std::string name = (in / "unweave-bench-XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr) throw_system_error("create a folder", name, errno);
     path_ = name;
   }

@@ -31,6 +31,7 @@ struct Sample {
     std::ifstream in(file(), std::ios::binary);
     bytes.assign(std::istreambuf_iterator<char>(in), {});
     CHECK(bytes.size() == journal.bytes());
+    CHECK(bytes.size() == journal_bytes(3, 3));
   }
   [[nodiscard]] std::filesystem::path file() const { return folder.path() / "journal" / kName; }
   void put(const std::string& changed) const { std::ofstream(file(), std::ios::binary) << changed; }

@@ -296,8 +296,8 @@ TEST_SUITE("unit") {
     CHECK(bench.arcs_visited > bench.rows_touched);
     CHECK(bench.seconds() == doctest::Approx(bench.batch_seconds[0] + bench.batch_seconds[1] + bench.batch_seconds[2] +
                                              bench.deliver_seconds));
-    const double limit = 6.0 * static_cast<double>(bench.arcs_visited) / bench.gather_per_second +
-                         static_cast<double>(bench.rows_touched) / bench.copies_per_second;
+    const double limit = 6.0 * static_cast<double>(bench.arcs_visited) / bench.limit.gather_per_second +
+                         static_cast<double>(bench.rows_touched) / bench.limit.copies_per_second;
     CHECK(bench.limit_seconds() == doctest::Approx(limit));
     CHECK(testing::ample_budget().used() == 0);
     options.batch = edges;

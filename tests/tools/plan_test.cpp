@@ -2,8 +2,11 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <cstdlib>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -31,9 +34,31 @@ std::uint64_t bytes_of(const std::filesystem::path& folder) {
   return bytes;
 }
 
+std::uint64_t all_bytes(const std::filesystem::path& folder) {
+  std::uint64_t bytes = 0;
+  for (const auto& file : testing::folder_bytes(folder)) bytes += file.second.size();
+  return bytes;
+}
+
+/// Requests that remove edges 0 .. count - 1 of those that `contents` lists.
+void write_removals(const std::filesystem::path& file, const testing::TinyStore& contents, std::size_t count) {
+  std::ofstream out(file);
+  for (std::size_t i = 0; i < count; ++i) out << "edge " << contents.edges[i].u << ' ' << contents.edges[i].v << '\n';
+}
+
+template <class Value>
+Value total(const Json& values) {
+  const auto all = values.get<std::vector<Value>>();
+  return std::accumulate(all.begin(), all.end(), Value{0});
+}
+
+void check_within(double foreseen, double done, double factor) {
+  CHECK(foreseen < factor * done);
+  CHECK(foreseen > done / factor);
+}
+
 void check_within_twice(double foreseen, double done) {
-  CHECK(foreseen < 2 * done);
-  CHECK(foreseen > done / 2);
+  check_within(foreseen, done, 2);
 }
 
 }  // namespace
@@ -66,9 +91,15 @@ TEST_SUITE("unit") {
         CHECK(plan["tiles"] == done["tiles"]);
         CHECK(plan["fits"] == true);
         CHECK(plan["state_bytes"] == bytes_of(dir / "s" / "state"));
-        CHECK(plan["disk_bytes"].get<double>() >= plan["state_bytes"].get<double>());
-        CHECK((plan["disk_bytes"] > plan["state_bytes"]) == (plan["tiles"] > 1));
-        check_within_twice(plan["disk_bytes"].get<double>(), done["bytes_written"].get<double>());
+        const auto of = [&](const char* field) { return plan.at(field).get<std::uint64_t>(); };
+        const std::uint64_t spooled = of("bytes_written") - of("state_bytes") - of("cone_bytes");
+        CHECK((spooled > 0) == (plan["tiles"] > 1));
+        CHECK((plan["cone_bytes"] > 0) == (rows == "labelled"));
+        CHECK(of("disk_bytes") >= of("state_bytes") + of("cone_bytes"));
+        CHECK((of("disk_bytes") > of("state_bytes") + of("cone_bytes")) == (plan["tiles"] > 1));
+        CHECK(of("bytes_read") == spooled + all_bytes(dir / "s" / "graph") + all_bytes(dir / "s" / "features"));
+        check_within(plan["bytes_written"].get<double>(), done["bytes_written"].get<double>(), 1.05);
+        if (spooled > 0) check_within_twice(static_cast<double>(spooled), done["bytes_read"].get<double>());
         for (const char* const field :
              {"seconds_predicted", "sweep_arc_features_per_second", "disk_bytes_per_second"}) {
           CAPTURE(field);
@@ -94,6 +125,140 @@ TEST_SUITE("unit") {
       CHECK((propagate(store, spec, budget, {}).tiles > 1) == (mebibytes == 8));
       check_within_twice(static_cast<double>(foreseen), static_cast<double>(budget.peak()));
     }
+  }
+
+  TEST_CASE("the disk of a plan has room for counts of readers and for the lists of few targets, not of many") {
+    for (const NodeId each : {1U, 2U, 30U, 4000U}) {  // how many nodes there are for a target
+      CAPTURE(each);
+      const testing::TempDir dir;
+      testing::TinyStore contents = testing::random_store(70'000, 140'000, 2, 8);
+      for (NodeId node = 0; node < contents.nodes; ++node) contents.labels[node] = node % each == each - 1 ? 1 : -1;
+      contents.train.clear();
+      contents.valid.clear();
+      contents.test.clear();
+      testing::write_store(dir / "s", contents);
+      MemoryBudget budget(std::uint64_t{256} << 20);
+      LiveStore store(dir / "s", Access::write, budget);
+      const PropagationSpec spec = testing::tiny_spec(3, false);
+      const PropagationPlan plan = plan_propagation(store.contents(), spec, budget);
+      static_cast<void>(propagate(store, spec, budget, {}));
+      const LevelFiles& last = store.manifest().levels.back();
+      CHECK(last.targets.has_value() == (each > 8));
+      const std::uint64_t written = all_bytes(dir / "s" / "state") - plan.state.state_bytes;
+      CHECK(plan.cone_bytes >= written);
+      CHECK(plan.cone_bytes < written + (last.targets ? 4 * plan.arcs.back() + 1024 : 1));
+    }
+  }
+
+  TEST_CASE("a propagation tells how far it has come, and what it has to sum") {
+    const testing::TempDir dir;
+    testing::write_store(dir / "s", testing::random_store(5'000, 9'000, 24, 3));
+    for (const bool all_rows : {true, false}) {
+      MemoryBudget budget(std::uint64_t{4} << 20);
+      LiveStore store(dir / "s", Access::write, budget);
+      const PropagationSpec spec = testing::tiny_spec(2, all_rows);
+      std::uint64_t arcs = 0, rows = 0;
+      {
+        const PropagationPlan plan = plan_propagation(store.contents(), spec, budget);
+        for (std::size_t l = 0; l < 2; ++l) {
+          arcs += plan.arcs[l];
+          rows += plan.rows[l];
+        }
+      }
+      PropagateProgress last;
+      const PropagateReport report =
+          propagate(store, spec, budget, [&](const PropagateProgress& progress) { last = progress; });
+      CHECK(last.done == last.total);
+      CHECK(last.total == rows * report.tiles);
+      CHECK(last.total_arc_features == static_cast<double>(arcs * 24));
+    }
+  }
+
+  TEST_CASE("plan --requests foresees what a stream with a solver reports, and changes nothing") {
+    const testing::TempDir dir;
+    const testing::TinyStore contents = testing::random_store(3'000, 6'000, 8, 5);
+    const std::string store = (dir / "s").string(), requests = (dir / "requests.txt").string();
+    testing::write_store(store, contents);
+    write_removals(requests, contents, 25);
+    const auto plan = [&] { return run({"plan", store, "--requests", requests, "--batch", "10", "--json"}); };
+
+    const Json bare = plan().json();
+    CHECK(bare["batches"] == 3);
+    CHECK(bare["requests"] == 10);
+    CHECK(bare["rows"].empty());
+    CHECK(bare["seconds_predicted"] == 0);
+    CHECK(run({"plan", store, "--requests", requests}).out.find("not propagated") != std::string::npos);
+
+    testing::propagate_store(store, testing::tiny_spec(2, false));
+    REQUIRE(run({"train", store}).code == 0);
+    const auto files = testing::folder_bytes(store);
+    const Json foreseen = plan().json();
+    CHECK(testing::folder_bytes(store) == files);
+    for (const char* const field : {"rows", "arcs", "plan", "seconds_push", "seconds_recompute"})
+      CHECK_MESSAGE(foreseen.at(field).size() == 2, field);
+    CHECK(foreseen["fits"] == true);
+    CHECK(foreseen["memory_bytes"] < foreseen["memory_available_bytes"]);
+    CHECK(foreseen["disk_bytes"] < foreseen["disk_free_bytes"]);
+    const Json done =
+        run({"stream", store, "--requests", requests, "--batch", "10", "--solver", "newton", "--json"}).lines().at(0);
+    CHECK(foreseen["applied"] == done["applied"]);
+    CHECK(foreseen["plan"] == done["plan"]);
+    // Some rows have no features: what is pushed there changes nothing further on.
+    CHECK(total<std::uint64_t>(foreseen["rows"]) >= done["rows_touched"].get<std::uint64_t>());
+    check_within_twice(total<double>(foreseen["rows"]), done["rows_touched"].get<double>());
+    check_within_twice(total<double>(foreseen["arcs"]), done["arcs_visited"].get<double>());
+    check_within_twice(foreseen["seconds_predicted"].get<double>(), done["seconds_predicted"].get<double>());
+  }
+
+  TEST_CASE("plan --requests refuses what cannot fit, and options that belong elsewhere") {
+    const testing::TempDir dir;
+    testing::TinyStore contents;  // a ring, of which a removal touches few rows, but wide ones
+    contents.nodes = 20'000;
+    contents.columns = 400;
+    contents.features.assign(std::size_t{contents.nodes} * contents.columns, 0.01F);
+    for (NodeId first = 0; first < 60; ++first)
+      for (NodeId u = first; u < contents.nodes; u += 60) contents.edges.push_back({u, (u + 1) % contents.nodes});
+    const std::string store = (dir / "s").string(), requests = (dir / "requests.txt").string();
+    testing::write_store(store, contents);
+    testing::propagate_store(store, testing::tiny_spec(2));
+    write_removals(requests, contents, 300);
+    const auto plan = [&](const std::vector<std::string>& more) {
+      std::vector<std::string> words{"plan", store, "--requests", requests};
+      words.insert(words.end(), more.begin(), more.end());
+      return run(words);
+    };
+    CHECK(plan({"--batch", "2"}).code == 0);
+    const Result refused = plan({"--batch", "300", "--memory", "17M"});
+    CAPTURE(refused.error);
+    CHECK(refused.code == 3);
+    CHECK(refused.error.find("choose a smaller --batch, or allow more --memory") != std::string::npos);
+    CHECK(refused.out.find("memory, about") != std::string::npos);
+    const Json told = plan({"--batch", "300", "--memory", "17M", "--json"}).json();
+    CHECK(told["fits"] == false);
+    CHECK(told["memory_bytes"] > told["memory_available_bytes"]);
+    CHECK(plan({"--batch", "0"}).code == 1);
+    CHECK(plan({"--hops", "2"}).code == 1);
+    CHECK(plan({"--rows", "all"}).code == 1);
+    CHECK(run({"plan", store, "--batch", "10"}).code == 1);
+    std::ofstream(requests) << "edge 1\n";
+    CHECK(plan({}).code == 2);
+  }
+
+  TEST_CASE("the examples of the help work where the store lies") {
+    const testing::TempDir dir;
+    testing::write_store(dir / "demo" / "debian.store", testing::random_store(300, 600, 4, 5));
+    testing::propagate_store(dir / "demo" / "debian.store", testing::tiny_spec(2));
+    const std::string help = run({"plan", "--help"}).out;
+    std::istringstream lines(help.substr(help.find("Example:\n") + 9));
+    int examples = 0;
+    for (std::string line; std::getline(lines, line); ++examples) {
+      const std::size_t at = line.find("unweave ");
+      REQUIRE(at != std::string::npos);
+      line.replace(at, 7, UNWEAVE_BINARY);
+      CAPTURE(line);
+      CHECK(std::system(("cd " + dir.path().string() + " && exec > out && " + line).c_str()) == 0);
+    }
+    CHECK(examples == 2);
   }
 
   TEST_CASE("without a store or features there is nothing to plan") {
