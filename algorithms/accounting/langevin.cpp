@@ -80,26 +80,24 @@ double LangevinAccountant::epsilon_random_order(double weight, std::uint64_t epo
   require_positive(sigma, "sigma");
   if (weak_triangle()) throw UsageError("a random order and the weak triangle inequality do not go together");
   // By joint convexity of exp((alpha - 1) D_alpha), that of the mixture is at most the mean over the places.
-  struct Places {
-    double share, half_square;  // of all places; mu^2 / 2
-  };
   const std::uint64_t batches = sgd_.batches();
   const std::uint64_t together = (batches - 1) / kMostPlaces + 1;
-  std::vector<Places> places;
-  for (std::uint64_t p = 0; p < batches; p += together) {  // places from the epoch's end, the worst first
-    const BatchChange change{batches - 1 - p, weight};
+  const double share = static_cast<double>(together) / static_cast<double>(batches);
+  std::vector<double> half_squares;  // mu^2 / 2 of every place from the epoch's end, the worst first
+  for (std::uint64_t after = 0; after < batches; after += together) {
+    const BatchChange change{batches - 1 - after, weight};
     const double m = mu(stationary_distance(sgd_, placed_shift(sgd_, {&change, 1})), epochs) / sigma;
-    places.push_back({static_cast<double>(std::min(together, batches - p)) / static_cast<double>(batches), m * m / 2});
+    half_squares.push_back(m * m / 2);
   }
-  const double worst = places.front().half_square;
+  const double worst = half_squares.front();
   if (worst == 0 || !std::isfinite(worst)) return worst;
   const double log_inverse = -std::log(delta_);
   const auto at = [&](double log_excess) {
     const double excess = std::exp(log_excess), scale = excess * (1 + excess);
     double sum = 0;
-    for (const Places& p : places)
-      sum += p.half_square == worst ? p.share : p.share * std::exp(scale * (p.half_square - worst));
-    return (1 + excess) * worst + (std::log(sum) + log_inverse) / excess;
+    for (const double half_square : half_squares)
+      sum += half_square == worst ? 1 : std::exp(scale * (half_square - worst));
+    return (1 + excess) * worst + (std::log(share * sum) + log_inverse) / excess;
   };
   return minimise(at, std::log(log_inverse / worst) / 2);
 }

@@ -54,7 +54,7 @@ class LangevinAccountant {
   /// Bound on the Renyi divergence of order alpha > 1.
   [[nodiscard]] double renyi(double alpha, double distance, std::uint64_t epochs, double sigma) const;
 
-  /// Epsilon at the best order of all, in closed form. Falls with epochs and sigma.
+  /// Epsilon at the best order of all, in closed form. Falls with epochs (kAligned: up to T) and sigma.
   [[nodiscard]] double epsilon(double distance, std::uint64_t epochs, double sigma) const;
   /// Epsilon at the best of the given orders: a certificate for any, never below epsilon().
   [[nodiscard]] double epsilon_over_orders(double distance, std::uint64_t epochs, double sigma,

@@ -56,7 +56,7 @@ class NoisySgd {
   [[nodiscard]] double one_minus_power(double k) const;
   /// sum of c^i over i < k; k where c = 1.
   [[nodiscard]] double power_sum(double k) const;
-  /// Square root of the decay over at least one epoch. 1/k for c = 1, in both forms.
+  /// Square root of the decay over K >= 1 epochs. For c = 1 the decay is 1/k in both forms.
   [[nodiscard]] double root_decay(Decay decay, std::uint64_t epochs) const;
 
  private:
@@ -72,8 +72,8 @@ class NoisySgd {
 /// Throws UsageError for a negative or infinite argument.
 [[nodiscard]] double moved_row_weight(const NoisySgd& sgd, double curvature, double distance);
 
-/// Shift of `rows` changed rows of gradient change `weight` each, at the worst places: the last batches of the epoch
-/// (Corollary 3.12, with all of an epoch's batches). Throws UsageError for more rows than n or a bad weight.
+/// Shift of `rows` changed rows of gradient change `weight` each, at the worst places: b a batch from the
+/// epoch's last batch backwards (Corollary 3.12). Throws UsageError for more rows than n or a bad weight.
 [[nodiscard]] double packed_shift(const NoisySgd& sgd, std::uint64_t rows, double weight);
 /// The same for rows of different weights, in any order: the heaviest come last.
 [[nodiscard]] double packed_shift(const NoisySgd& sgd, std::span<const double> weights);

@@ -37,13 +37,14 @@ template <class Function>
   return best;
 }
 
-/// Least count in [1, most] that `holds`, a predicate that stays true once it is; nothing where it never is.
+/// Least count in [1, most], most <= 2^62, that `holds`, a predicate that stays true once it is; nothing where it does
+/// not hold at most.
 template <class Predicate>
 [[nodiscard]] std::optional<std::uint64_t> fewest(std::uint64_t most, const Predicate& holds) {
   std::uint64_t fails = 0, high = 1;
   while (high < most && !holds(high)) {
     fails = high;
-    high = high <= most / 2 ? 2 * high : most;
+    high *= 2;
   }
   if (high >= most && !holds(most)) return std::nullopt;
   while (high - fails > 1) {

@@ -196,6 +196,14 @@ TEST_SUITE("unit") {
     }
   }
 
+  TEST_CASE("no distance is above the ball's diameter, wherever it comes from") {
+    const NoisySgd sgd = projected_run(kMnistRows, 128, 0.01);
+    for (const LangevinAccountant& bound : all_bounds(sgd, 20)) {
+      CHECK(bound.epsilon(1e6, 2, 0.03) == bound.epsilon(0.02, 2, 0.03));
+      CHECK(bound.epsilon(0.01, 2, 0.03) < bound.epsilon(0.02, 2, 0.03));
+    }
+  }
+
   TEST_CASE("the smallest sigma and the fewest epochs are exact inverses") {
     for (const std::uint64_t batch : {128, 512, 0}) {
       const NoisySgd sgd = projected_run(kMnistRows, batch);
