@@ -41,14 +41,14 @@ double mills_descent(double t) {
   return inner / (t + inner);
 }
 
-/// M(x) - M(y) for x <= y: by ten-point Gauss-Legendre of -M' where the two are close.
-double mills_difference(double x, double y) {
-  if (y - x > 0.5) return mills(x) - mills(y);
+/// M(middle - half) - M(middle + half): by ten-point Gauss-Legendre of -M' where the two are close. The half-width is
+/// given apart, because in the two ends a small one is rounded away.
+double mills_difference(double middle, double half) {
+  if (half > 0.25) return mills(middle - half) - mills(middle + half);
   constexpr std::array<double, 5> kNode{0.1488743389816312, 0.4333953941292472, 0.6794095682990244, 0.8650633666889845,
                                         0.9739065285171717};
   constexpr std::array<double, 5> kWeight{0.2955242247147529, 0.2692667193099963, 0.2190863625159820,
                                           0.1494513491505806, 0.0666713443086881};
-  const double middle = (x + y) / 2, half = (y - x) / 2;
   double sum = 0;
   for (std::size_t i = 0; i < kNode.size(); ++i)
     sum += kWeight[i] * (mills_descent(middle - half * kNode[i]) + mills_descent(middle + half * kNode[i]));
@@ -73,7 +73,7 @@ double log_delta_of(double shift, double sigma, double epsilon) {
     const double lost = std::exp(-x * x / 2 - kLogSqrtTwoPi) * mills(y);
     return std::log(upper_tail(x) - lost);
   }
-  return -x * x / 2 - kLogSqrtTwoPi + std::log(mills_difference(x, y));
+  return -x * x / 2 - kLogSqrtTwoPi + std::log(mills_difference(b, a));
 }
 
 double delta_of(double shift, double sigma, double epsilon) {

@@ -111,6 +111,10 @@ TEST_SUITE("unit") {
         before = sigma;
       }
     }
+    for (const double small : {1e-4, 1e-9, 1e-17, 1e-200}) {  // s (phi(t) - t Phi(-t)) for epsilon = t s, s -> 0
+      CHECK(delta_of(small, 1, small) == doctest::Approx(0.08331547058768624 * small).epsilon(2 * small + 1e-11));
+      CHECK(delta_of(1, sigma_of(1, small, 1e-20), small) == doctest::Approx(1e-20).epsilon(1e-9));
+    }
     CHECK(sigma_of(0, 1, 1e-4) == 0);
     CHECK(delta_of(0, 1, 1) == 0);
     CHECK(delta_of(1, 1e-300, 1) == 1);

@@ -1,0 +1,81 @@
+// algorithms/accounting/head_constants.cpp - smoothness and gradient bounds of the heads.
+#include "algorithms/accounting/head_constants.h"
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "storage/error.h"
+
+namespace unweave {
+namespace {
+
+void check(const PublicConstants& given, std::size_t least_classes) {
+  if (!(given.row_norm > 0) || !std::isfinite(given.row_norm))
+    throw UsageError("the bound of row norms must be finite and above 0");
+  if (!(given.radius >= 0) || !std::isfinite(given.radius))
+    throw UsageError("the radius must be finite and at least 0");
+  if (!(given.lambda >= 0) || !std::isfinite(given.lambda)) throw UsageError("lambda must be finite and at least 0");
+  if (given.classes < least_classes) throw UsageError("there are too few classes for this head");
+}
+
+LossConstants with_regulariser(const PublicConstants& given, LossConstants data) {
+  data.smoothness += given.lambda;
+  data.gradient = data.data_gradient + given.lambda * given.radius;
+  return data;
+}
+
+}  // namespace
+
+LossConstants logistic_constants(const PublicConstants& given) {
+  check(given, 1);
+  const double x = given.row_norm, classes = static_cast<double>(given.classes), root = std::sqrt(classes);
+  return with_regulariser(given, {.smoothness = x * x / 4,
+                                  .data_gradient = root * x,
+                                  .row_lipschitz = root + x * given.radius / 4,
+                                  .loss_at_zero = classes * std::numbers::ln2});
+}
+
+LossConstants softmax_constants(const PublicConstants& given) {
+  check(given, 2);
+  const double x = given.row_norm;
+  return with_regulariser(given, {.smoothness = x * x / 2,
+                                  .data_gradient = std::numbers::sqrt2 * x,
+                                  .row_lipschitz = std::numbers::sqrt2 + x * given.radius / 2,
+                                  .loss_at_zero = std::log(static_cast<double>(given.classes))});
+}
+
+LossConstants least_squares_constants(const PublicConstants& given, double target_norm) {
+  check(given, 1);
+  if (!(target_norm >= 0) || !std::isfinite(target_norm))
+    throw UsageError("the bound of targets must be finite and at least 0");
+  const double x = given.row_norm, residual = x * given.radius + target_norm;
+  return with_regulariser(given, {.smoothness = x * x,
+                                  .data_gradient = x * residual,
+                                  .row_lipschitz = residual + x * given.radius,
+                                  .loss_at_zero = target_norm * target_norm / 2});
+}
+
+LossConstants smelu_network_constants(const PublicConstants& given, std::size_t hidden, double beta) {
+  check(given, 2);
+  if (hidden == 0) throw UsageError("a network needs a hidden unit");
+  if (!(beta > 0) || !std::isfinite(beta)) throw UsageError("the half-width of SmeLU must be finite and above 0");
+  const double reach = given.row_norm * given.radius;
+  const double activations = reach + beta * std::sqrt(static_cast<double>(hidden)) / 4;
+  const double jacobian = std::sqrt(activations * activations + 1 + reach * reach);
+  const double bend = reach * given.row_norm / (2 * beta);
+  const double second = (bend + std::hypot(bend, 2 * given.row_norm)) / 2;
+  return with_regulariser(given, {.smoothness = jacobian * jacobian / 2 + std::numbers::sqrt2 * second,
+                                  .data_gradient = std::numbers::sqrt2 * jacobian,
+                                  .row_lipschitz = std::numeric_limits<double>::infinity(),
+                                  .loss_at_zero = std::log(static_cast<double>(given.classes))});
+}
+
+SecondMoment strongly_convex_second_moment(double smoothness, double strong_convexity, double loss) {
+  if (!(strong_convexity > 0) || !(strong_convexity <= smoothness) || !std::isfinite(smoothness))
+    throw UsageError("the strong convexity must be above 0 and at most the smoothness");
+  if (!(loss >= 0) || !std::isfinite(loss)) throw UsageError("a bound of losses must be finite and at least 0");
+  return {smoothness / strong_convexity, 2 * smoothness * loss};
+}
+
+}  // namespace unweave
