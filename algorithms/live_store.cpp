@@ -20,6 +20,7 @@ std::string journal_name(std::uint64_t sequence) {
 void merge(const UpdateReport& more, UpdateReport& report) {
   report.rows_touched += more.rows_touched;
   report.arcs_visited += more.arcs_visited;
+  report.arcs_summed += more.arcs_summed;
   report.pushes += more.pushes;
   report.all_rows |= more.all_rows;
   if (more.changed.empty()) return;
@@ -176,7 +177,11 @@ BatchReport LiveStore::apply(std::span<const Request> requests, BatchChanges cha
     for (std::uint32_t l = 0; l < embedding_->levels(); ++l) overlay += embedding_->stale(l).bytes();
     overlay += embedding_->deferred().rows.bytes();
   }
-  if (overlay > most_overlay(budget_)) save(true);
+  overlay_ = {};
+  if (overlay > most_overlay(budget_))
+    save(true);
+  else  // recomputations of later batches must not count on this memory
+    overlay_ = budget_.reserve(std::min(overlay, budget_.available()), "changed rows");
   return report;
 }
 

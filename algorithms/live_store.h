@@ -106,6 +106,7 @@ class LiveStore {
   std::optional<WriterLock> lock_;
   Manifest manifest_;
   Reservation degrees_;  ///< of the graph in contents_
+  Reservation overlay_;  ///< of changed rows that stay in memory
   std::unique_ptr<Contents> contents_;
   std::unique_ptr<Embedding> embedding_;
   std::optional<Journal> journal_;

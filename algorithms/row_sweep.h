@@ -1,7 +1,7 @@
 // algorithms/row_sweep.h - one parallel pass over training rows whose sums do not depend on the number of threads.
 //
 // Rows are cut into lanes, lanes into blocks; the cut is a function of the shape alone. A lane adds its blocks in order
-// into its own part, the parts are added in lane order. Memory beside the rows: one part a lane, one block a thread.
+// into its own part, the parts are added in lane order. Memory beside the rows: one part a lane, and what one block needs (block_buffer()) a thread.
 #pragma once
 
 #include <algorithm>
@@ -41,12 +41,12 @@ struct RowCut {
 /// What a block needs memory for at the same time.
 enum class BlockUse { rows, margins, curvatures, product };
 
-/// Room for `count` values, not initialised, which the calling thread takes again for its next block: fresh memory for each
-/// of thousands of blocks would have to be cleared by the kernel.
+/// Room for `count` values, with whatever they hold, which the calling thread takes again for its next block: fresh memory for
+/// each of thousands of blocks would have to be cleared by the kernel. Kept until the thread ends.
 template <class Scalar, BlockUse use>
 [[nodiscard]] Scalar* block_buffer(std::size_t count) {
   thread_local std::vector<Scalar> values;
-  if (values.size() < count) values.resize(count);
+  if (values.size() < count) values = std::vector<Scalar>(count);
   return values.data();
 }
 

@@ -237,6 +237,7 @@ StreamPlan plan_stream(Contents& contents, Embedding* embedding, const BatchChan
   const std::uint64_t row_bytes = columns * sizeof(std::int32_t) + sizeof(NodeId);
   std::uint64_t dirty_bytes = 0, written_bytes = 0;  // in memory, of rows changed by all batches and by one
   std::uint32_t pushed = 0;                          // levels
+  std::uint64_t pushed_state = 0;                    // bytes of their rows
   for (std::uint32_t level = 1; level <= levels; ++level) {
     const LevelForecast& forecast = plan.levels.emplace_back(walk.next());
     plan.seconds += forecast.recompute ? forecast.recompute_seconds : forecast.push_seconds;
@@ -248,8 +249,14 @@ StreamPlan plan_stream(Contents& contents, Embedding* embedding, const BatchChan
     dirty_bytes += StateLevel::overlay_bytes(dirty, columns);
     written_bytes += StateLevel::overlay_bytes(forecast.rows, columns);
     plan.disk_bytes += (4 * dirty > rows ? rows : dirty) * row_bytes;  // of many, whole partitions are written anew
+    pushed_state += rows * row_bytes;
   }
   plan.written_bytes = plan.disk_bytes;
+  if (const std::uint64_t most = LiveStore::most_overlay(budget); dirty_bytes > most) {
+    // Each time that changed rows are too many for the memory, all partitions that hold one are written anew.
+    plan.disk_bytes += pushed_state;
+    plan.written_bytes += (dirty_bytes + most - 1) / std::max<std::uint64_t>(1, most) * pushed_state;
+  }
   plan.memory_bytes = std::min(dirty_bytes, LiveStore::most_overlay(budget) + written_bytes) + walk.pushed_bytes();
   if (pushed == levels || plan.memory_bytes > budget.available()) return plan;
   MemoryBudget left(budget.available() - plan.memory_bytes);

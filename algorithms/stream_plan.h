@@ -23,7 +23,8 @@ struct LevelForecast {
   bool recompute = false;        ///< what Update is going to choose; else it pushes
 };
 
-/// Of a stream that is exact and brings all levels up to date with every batch.
+/// Of a stream that is exact and brings all levels up to date with every batch; without the stale rows of an earlier lazy
+/// stream, which its first batch publishes.
 struct StreamPlan {
   std::vector<LevelForecast> levels;  ///< 1 .. L of one batch; none before `propagate`
   double seconds = 0;                 ///< predicted for them

@@ -42,6 +42,21 @@ std::uint64_t whole_pages(std::uint64_t nodes) {
   return (nodes + kPage - 1) / kPage * kPage;
 }
 
+/// Bounds of about `slices` ranges of nodes with as many arcs each, whatever the order of the nodes.
+std::vector<NodeId> cut_by_degree(const Graph& graph, std::uint64_t slices) {
+  std::vector<NodeId> bounds{0};
+  const std::uint64_t most = (graph.num_arcs() + graph.num_nodes()) / slices + 1;
+  std::uint64_t arcs = 0;
+  for (NodeId node = 0; slices > 1 && node < graph.num_nodes(); ++node) {
+    arcs += graph.degree(node);
+    if (arcs <= most || whole_pages(node) != node || node == bounds.back()) continue;
+    bounds.push_back(node);
+    arcs = 0;
+  }
+  if (graph.num_nodes() > 0) bounds.push_back(graph.num_nodes());
+  return bounds;
+}
+
 }  // namespace
 
 /// What one task hands on, and its space for the row at hand.
@@ -50,6 +65,7 @@ struct Update::Part {
       : next(columns, budget), wide(columns), narrow(columns), published(columns), delta(columns) {}
   PushedRows next;
   std::vector<NodeId> changed;
+  std::uint64_t arcs = 0;  // summed
   std::vector<std::int64_t> wide;
   std::vector<std::int32_t> narrow, published, delta;
 };
@@ -155,7 +171,14 @@ void Update::recompute(std::uint32_t level, UpdateReport& report) {
 
 void Update::sweep_levels(std::uint32_t first, std::uint32_t last, UpdateReport& report) {
   report.rows_touched += recompute_levels(contents_, embedding_, budget_, options_.store, first, last);
-  report.arcs_visited += (contents_.graph().num_arcs() + contents_.num_nodes()) * (last - first + 1);
+  const Graph& graph = contents_.graph();
+  const Cone& cone = embedding_.cone();
+  report.arcs_visited += (graph.num_arcs() + graph.num_nodes()) * (last - first + 1);
+  for (std::uint32_t level = first; level <= last; ++level) {
+    if (cone.all_rows()) report.arcs_summed += graph.num_arcs() + graph.num_nodes();
+    for (NodeId node = 0; !cone.all_rows() && node < graph.num_nodes(); ++node)
+      if (cone.contains(level, node)) report.arcs_summed += graph.degree(node);
+  }
   report.all_rows = true;
 }
 
@@ -278,11 +301,10 @@ std::vector<PushedRows> Update::run_level(std::uint32_t level, PushSources sourc
   const std::uint64_t nodes = contents_.num_nodes();
   const std::uint64_t room = std::max<std::uint64_t>(budget_.available() / 4, std::uint64_t{1} << 20);
   const std::uint64_t slices = targets != nullptr ? 1 : 1 + arcs * kBytesPerArc / room;
-  const std::uint64_t slice_nodes = whole_pages(nodes / slices + 1);
+  const std::vector<NodeId> bounds = cut_by_degree(contents_.graph(), slices);
   const std::uint64_t effort = arcs + kRepairArcs * repair.nodes().size();
   const std::uint64_t num_parts =
       std::clamp<std::uint64_t>(effort / slices / kPartArcs, 1, kPartsPerThread * active_threads());
-  const std::uint64_t part_nodes = whole_pages(slice_nodes / num_parts + 1);
   const Cone& cone = embedding_.cone();
   const auto& entered = repair.cone.entered[level];
   const auto stays = [&](NodeId node) {
@@ -294,8 +316,9 @@ std::vector<PushedRows> Update::run_level(std::uint32_t level, PushSources sourc
   const std::uint64_t near = nodes * 4096 / columns / std::max<std::uint64_t>(1, cone.rows(level));
   std::vector<NodeId> changed;
   std::vector<PushedRows> pushed;
-  for (std::uint64_t from = 0; from < nodes; from += slice_nodes) {
-    const NodeRange slice{static_cast<NodeId>(from), static_cast<NodeId>(std::min(nodes, from + slice_nodes))};
+  for (std::size_t s = 0; s + 1 < bounds.size(); ++s) {
+    const NodeRange slice{bounds[s], bounds[s + 1]};
+    const std::uint64_t from = slice.first, part_nodes = whole_pages(slice.size() / num_parts + 1);
     std::vector<SentKeys> sent;
     if (targets == nullptr)
       sent = receivers_of(contents_.graph(), sources.nodes, slice, static_cast<NodeId>(part_nodes));
@@ -317,10 +340,12 @@ std::vector<PushedRows> Update::run_level(std::uint32_t level, PushSources sourc
           }
           update_row(level, sources, repair, touched, i, limits, parts[p]);
         }
+        parts[p].arcs = touched.sources.size();
         parts[p].changed = std::move(touched.rows);
       }
     });
     for (Part& part : parts) {
+      report.arcs_summed += part.arcs;
       changed.insert(changed.end(), part.changed.begin(), part.changed.end());
       if (part.next.size() > 0) pushed.push_back(std::move(part.next));
     }
@@ -356,7 +381,9 @@ void Update::settle(std::uint32_t level, NodeId node, const std::int32_t* delta,
 
 /// Rows that the cone takes in; none at the last level, whose targets only become fewer.
 void Update::enter_rows(std::uint32_t level, const std::vector<NodeId>& rows, UpdateReport& report) {
-  report.arcs_visited += recompute_rows(contents_, embedding_, level, rows);
+  const std::uint64_t arcs = recompute_rows(contents_, embedding_, level, rows);
+  report.arcs_visited += arcs;
+  report.arcs_summed += arcs;
   report.rows_touched += rows.size();
   unite(report.changed, rows);
 }

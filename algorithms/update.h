@@ -36,7 +36,8 @@ using Threshold = std::vector<std::int64_t>;
 
 struct UpdateReport {
   std::uint64_t rows_touched = 0;  ///< rows of sums written, over all levels
-  std::uint64_t arcs_visited = 0;  ///< self loops included
+  std::uint64_t arcs_visited = 0;  ///< self loops included; by a sweep, all of them
+  std::uint64_t arcs_summed = 0;   ///< those of rows that are kept: what had to be added
   std::uint64_t pushes = 0;        ///< rows pushed, over all levels
   std::vector<std::string> plan;   ///< push, recompute or (the last one) defer, one a level 1..L
   double seconds_predicted = 0;    ///< of the plan that was chosen

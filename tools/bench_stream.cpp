@@ -72,6 +72,7 @@ StreamBench remove_edges(const std::filesystem::path& store, const StreamBenchOp
   const auto add = [&](const UpdateReport& update) {
     result.rows_touched += update.rows_touched;
     result.arcs_visited += update.arcs_visited;
+    result.arcs_summed += update.arcs_summed;
   };
   for (std::uint64_t i = 0; i < options.batches; ++i) {
     const auto batch = std::span(requests).subspan(i * options.batch, options.batch);

@@ -30,7 +30,7 @@ struct StreamLimit {
   double gather_per_second = 0;  ///< arc features, store_gather_limit() for tiles of all columns
   double copies_per_second = 0;  ///< rows of as many 32-bit sums, from random places to random places of memory
 
-  /// The arcs that were visited at gather_per_second, then the rows that were touched at copies_per_second.
+  /// The arcs that were summed at gather_per_second, then the rows that were touched at copies_per_second.
   [[nodiscard]] double seconds(std::uint64_t arcs, std::uint64_t rows) const {
     return static_cast<double>(arcs) * columns / gather_per_second + static_cast<double>(rows) / copies_per_second;
   }
@@ -53,12 +53,13 @@ struct StreamBench {
   double checkpoint_seconds = 0;      ///< counted nowhere else
   std::uint64_t rows_touched = 0;     ///< by all batches and the delivery
   std::uint64_t arcs_visited = 0;
+  std::uint64_t arcs_summed = 0;
   StreamLimit limit;
 
   [[nodiscard]] double seconds() const;
   [[nodiscard]] double seconds_per_batch() const { return seconds() / static_cast<double>(batch_seconds.size()); }
   [[nodiscard]] double arcs_per_second() const { return static_cast<double>(arcs_visited) / seconds(); }
-  [[nodiscard]] double limit_seconds() const { return limit.seconds(arcs_visited, rows_touched); }
+  [[nodiscard]] double limit_seconds() const { return limit.seconds(arcs_summed, rows_touched); }
   [[nodiscard]] double limit_per_second() const { return static_cast<double>(arcs_visited) / limit_seconds(); }
   [[nodiscard]] double ratio() const { return limit_seconds() / seconds(); }
 };

@@ -131,6 +131,16 @@ ImportOptions import_options(const CommandLine& line) {
   return options;
 }
 
+/// None, with a remark, where there is no room for it.
+std::optional<ImportBench> measure_limit(const CommandLine& line, const ImportOptions& options, MemoryBudget& budget) {
+  try {
+    return measure_import_limit(line.positional(0), options, budget);
+  } catch (const ResourceError& error) {
+    if (!line.common().quiet) line.error() << "note: the limit is not measured: " << error.what() << '\n';
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
 void run_import(CommandLine& line) {
@@ -160,14 +170,13 @@ void run_import(CommandLine& line) {
       "columns to mean 0 and deviation 1, then the largest row norm to 1; for comparisons: certificates do not hold");
   add("measure-limit", po::bool_switch(),
       "first measure how fast the bytes of such an import could move: bench import on an R-MAT graph of about as many "
-      "edges (2^18 to 2^24), in a temporary folder beside STORE");
+      "edges (2^18 to 2^24), in the folder of STORE");
   if (!line.parse()) return;
   const ImportOptions options = import_options(line);
   MemoryBudget budget(line.budget_bytes());
   StepProgress progress(line.error(), line.shows_progress());
   std::optional<ImportBench> limit;
-  if (line.get<bool>("measure-limit") && options.edges)
-    limit = measure_import_limit(line.positional(0), options, budget);
+  if (line.get<bool>("measure-limit") && options.edges) limit = measure_limit(line, options, budget);
   Measure measure;  // of the import alone
   ImportMeter meter(progress, limit);
   const BuildReport report = import_store(line.positional(0), options, budget, meter);

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <bit>
 
+#include "engine/store.h"
 #include "tools/temporary_folder.h"
 
 namespace unweave {
 namespace {
 
+constexpr const char* kLimitFolder = "graph";
 constexpr int kLeastScale = 14, kMostScale = 20;
 constexpr std::uint64_t kEdgeFactor = 16;
 constexpr std::uint64_t kEdgeBytes = 8;  // of a file whose edges are not counted: packed text, 32-bit arrays
@@ -21,17 +23,11 @@ std::optional<std::uint64_t> expected_edges(const ImportOptions& options) {
   return std::filesystem::file_size(options.edges->path, error) / kEdgeBytes;
 }
 
-/// The folder that exists and comes closest to holding the store.
-std::filesystem::path folder_around(const std::filesystem::path& store) {
-  std::filesystem::path folder = std::filesystem::absolute(store / ".").parent_path().parent_path();
-  while (folder.has_relative_path() && !std::filesystem::is_directory(folder)) folder = folder.parent_path();
-  return folder;
-}
-
 }  // namespace
 
 ImportBench measure_import_limit(const std::filesystem::path& store, const ImportOptions& options,
                                  MemoryBudget& budget) {
+  const WriterLock lock = start_building(store);
   const std::uint64_t edges = expected_edges(options).value_or(kEdgeFactor << kMostScale);
   ImportBenchOptions bench;
   bench.scale = std::clamp(static_cast<int>(std::bit_width(edges / kEdgeFactor)) - 1, kLeastScale, kMostScale);
@@ -40,7 +36,9 @@ ImportBench measure_import_limit(const std::filesystem::path& store, const Impor
   const double share = std::min(1.0, static_cast<double>(kEdgeFactor << bench.scale) / static_cast<double>(edges));
   const auto part = static_cast<std::uint64_t>(share * static_cast<double>(budget.available()));
   MemoryBudget own(std::min(budget.available(), std::max(part, kLeastBudget)));
-  const TemporaryFolder folder(folder_around(store));
+  // In a folder of the store, so that whoever builds next removes what a kill leaves of it.
+  std::filesystem::create_directory(store / kLimitFolder);
+  const TemporaryFolder folder(store / kLimitFolder);
   WorkMeter nobody;
   return run_bench_import(folder.path(), bench, own, nobody);
 }

@@ -15,9 +15,9 @@
 
 namespace unweave {
 
-/// bench import of an R-MAT graph of about as many edges (2^18 to 2^24), with as much of the budget for each, in a
-/// temporary folder beside the store that is to be. Its ratio says how close an import comes, its limit what bounds one.
-/// Throws ResourceError.
+/// bench import of an R-MAT graph of about as many edges (2^18 to 2^24), as their number or the size of a file of 32-bit
+/// ids tells, with as much of the budget for each, in the folder of the store that is to be. Its ratio says how close an
+/// import comes, its limit what bounds one. Throws ResourceError, UsageError where the folder holds something else.
 [[nodiscard]] ImportBench measure_import_limit(const std::filesystem::path& store, const ImportOptions& options,
                                                MemoryBudget& budget);
 

@@ -167,6 +167,7 @@ void foresee_stream(const CommandLine& line, LiveStore store, MemoryBudget& budg
   const std::string name = store.path().string();
   const std::uint64_t free_disk = std::filesystem::space(store.path()).available;
   const std::uint64_t free_memory = budget.available();
+  const std::uint64_t stale_rows = store.propagated() ? store.embedding().stale_rows() : 0;
   const StreamPlan plan = std::move(store).foresee(changes, std::max<std::uint64_t>(1, batches));
   const bool fits_memory = plan.memory_bytes <= free_memory, fits_disk = plan.disk_bytes <= free_disk;
 
@@ -182,6 +183,7 @@ void foresee_stream(const CommandLine& line, LiveStore store, MemoryBudget& budg
          {"seconds_push", each(plan, [](const LevelForecast& level) { return level.push_seconds; })},
          {"seconds_recompute", each(plan, [](const LevelForecast& level) { return level.recompute_seconds; })},
          {"seconds_predicted", plan.seconds},
+         {"stale_rows", stale_rows},
          {"memory_bytes", plan.memory_bytes},
          {"memory_available_bytes", free_memory},
          {"disk_bytes", plan.disk_bytes},
@@ -194,6 +196,8 @@ void foresee_stream(const CommandLine& line, LiveStore store, MemoryBudget& budg
     table.add_row({"batches", count_text(batches), ""});
     table.add_row({"requests of the first", count_text(changes.requests), ""});
     table.add_row({"of them rejected", count_text(changes.rejected), ""});
+    if (stale_rows > 0)
+      table.add_row({"stale rows, published before them and not in these figures", count_text(stale_rows), ""});
     if (!plan.levels.empty()) table.add_row({"time a batch, about", seconds_text(plan.seconds), ""});
     table.add_row({"memory, about", bytes_text(plan.memory_bytes), bytes_text(free_memory)});
     table.add_row({"disk, about", bytes_text(plan.disk_bytes), bytes_text(free_disk)});

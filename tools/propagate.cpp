@@ -23,6 +23,10 @@ void run_propagate(CommandLine& line) {
   MemoryBudget budget(line.budget_bytes());
   std::optional<GatherBench> limit;
   if (line.get<bool>("measure-limit")) {
+    {
+      const LiveStore store(line.positional(0), Access::read, budget);
+      static_cast<void>(read_propagation_spec(line, store.contents()));  // what is wrong is told first
+    }
     const Manifest manifest = read_manifest(line.positional(0));
     if (manifest.features > 0) limit = measure_gather_limit(line, manifest.nodes, manifest.features, budget);
   }

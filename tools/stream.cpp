@@ -63,7 +63,7 @@ void refuse_if_strict(const CommandLine& line, const std::vector<Request>& reque
 /// Requests of a file that can be read twice; 0 where that is not known.
 std::uint64_t count_requests(const std::string& file) {
   std::error_code error;
-  if (!std::filesystem::is_regular_file(file, error)) return 0;
+  if (file == "-" || !std::filesystem::is_regular_file(file, error)) return 0;
   std::uint64_t count = 0;
   try {
     RequestReader reader(file);
@@ -106,7 +106,7 @@ class StreamMeter {
 
   Batch add(const UpdateReport& report, double seconds) {
     Batch batch{seconds, {}};
-    if (limit_) batch.limit_seconds = limit_->seconds(report.arcs_visited, report.rows_touched);
+    if (limit_) batch.limit_seconds = limit_->seconds(report.arcs_summed, report.rows_touched);
     all_.seconds += seconds;
     if (limit_) all_.limit_seconds = all_.limit_seconds.value_or(0) + *batch.limit_seconds;
     return batch;
@@ -226,14 +226,15 @@ void finish(const CommandLine& line, LiveStore& store, StreamMeter& meter) {
   const double seconds = seconds_since(start);
   meter.add(report, seconds);
   meter.clear();
-  if (report.rows_touched > 0 && !line.common().quiet)
+  store.checkpoint();
+  if (line.common().quiet || line.get<bool>("public")) return;  // how much was done tells of removed data
+  if (report.rows_touched > 0)
     line.error() << "unweave: the last level brought up to date by " << report.plan.back() << ": "
                  << count_text(report.rows_touched) << " rows in " << number_text(seconds) << " s, "
                  << number_text(report.seconds_predicted) << " s predicted\n";
-  if (const auto ratio = meter.all().ratio(); ratio && !line.common().quiet)
+  if (const auto ratio = meter.all().ratio())
     line.error() << "unweave: all batches and their last level in " << seconds_text(meter.all().seconds) << ", "
                  << share_text(*ratio) << " of the limit, " << seconds_text(*meter.all().limit_seconds) << '\n';
-  store.checkpoint();
 }
 
 }  // namespace
@@ -266,14 +267,14 @@ void run_stream(CommandLine& line) {
   const StreamMode mode = read_mode(line);
   const Plan plan = read_plan(line);
   MemoryBudget budget(line.budget_bytes());
-  std::optional<StreamLimit> limit;
-  if (line.get<bool>("measure-limit")) limit = measure_limit(line, budget);
   LiveStore store(line.positional(0), Access::write, budget);
   store.set_plan(plan);
   if (mode.r_max > 0) static_cast<void>(store.threshold(mode));
   std::optional<Follower> follower;
   if (line.has("solver")) follower.emplace(line, store, budget);
   RequestReader reader(line.get<std::string>("requests"));
+  std::optional<StreamLimit> limit;
+  if (line.get<bool>("measure-limit")) limit = measure_limit(line, budget);
   StreamMeter meter(line, limit);
 
   std::uint64_t batch = 0;

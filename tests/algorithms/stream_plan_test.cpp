@@ -157,6 +157,31 @@ TEST_SUITE("unit") {
     CHECK(scanned > 5);
   }
 
+  TEST_CASE("arcs that are summed are those of the rows that are kept") {
+    const Sample sample = dense_sample(600, 0.004, 3, 0.1, 2);
+    const std::vector<Request> requests = random_requests(sample, 20, 4);
+    std::uint64_t summed = 0;
+    for (const Plan way : {Plan::push, Plan::recompute}) {
+      const TempDir folder;
+      testing::build_store(folder / "s", sample);
+      testing::propagate_store(folder / "s", testing::tiny_spec(2, false));
+      LiveStore store(folder / "s", Access::write, testing::ample_budget());
+      store.set_plan(way);
+      const UpdateReport report = apply(store, requests);
+      const Graph& graph = store.contents().graph();
+      CHECK(report.arcs_summed < report.arcs_visited);
+      CHECK(report.arcs_summed > summed);  // a push adds a part of what a sweep does
+      summed = report.arcs_summed;
+      if (way == Plan::push) continue;
+      std::uint64_t kept = 0;
+      for (std::uint32_t level = 1; level <= 2; ++level)
+        for (NodeId node = 0; node < graph.num_nodes(); ++node)
+          if (store.embedding().cone().contains(level, node)) kept += graph.degree(node);
+      CHECK(summed == kept);
+      CHECK(report.arcs_visited == 2 * (graph.num_arcs() + graph.num_nodes()));
+    }
+  }
+
   TEST_CASE("samples foresee nearly what the sets of rows do") {
     const Sample sample = sparse_sample(60'000, 70'000, 2, 0.4, 5);
     for (const bool all_rows : {true, false}) {

@@ -40,10 +40,11 @@ TEST_SUITE("unit") {
       options.edges = InputFile{folder / "edges.npy", {}};
       std::ofstream(folder / "edges.npy") << std::string(8 * edges, '\0');
       MemoryBudget budget(mebibytes << 20);
-      const ImportBench limit = measure_import_limit(folder / "missing" / "store", options, budget);
+      const fs::path store = folder / "missing" / "store";
+      const ImportBench limit = measure_import_limit(store, options, budget);
       CHECK(limit.limit_read_seconds > 0);
       CHECK(limit.limit_read_seconds < limit.limit_seconds);
-      CHECK(testing::folder_bytes(folder.path()).size() == 1);  // what it made lay beside the store, and is gone
+      CHECK(fs::is_empty(store / "graph"));  // what it made there is gone
       return limit;
     };
     const ImportBench few = measure(100, 256);
@@ -77,6 +78,9 @@ TEST_SUITE("unit") {
     CHECK(testing::folder_bytes(folder / "measured") == testing::folder_bytes(folder / "plain"));
     CHECK(import("table", {"--measure-limit"}).out.find("share of the limit") != std::string::npos);
     CHECK(std::distance(fs::directory_iterator(folder.path()), {}) == 4);
+    const auto refused =
+        run({"import", (folder / "plain").string(), "--edges", (folder / "edges.txt").string(), "--measure-limit"});
+    CHECK(refused.code == 1);
   }
 
   TEST_CASE("the meter of an import shows the limit of each step that it bounds, and counts the time of no other") {
@@ -183,7 +187,9 @@ TEST_SUITE("unit") {
     };
     CHECK(digest("measured") == digest("plain"));
 
-    for (const Json& line : stream("public", {"--measure-limit", "--public"}).lines()) {
+    const auto published = stream("public", {"--measure-limit", "--public"});
+    CHECK(published.error.empty());
+    for (const Json& line : published.lines()) {
       CHECK_FALSE(line.contains("limit_seconds"));
       CHECK_FALSE(line.contains("limit_ratio"));
     }

@@ -210,6 +210,22 @@ TEST_SUITE("unit") {
     check_within_twice(foreseen["seconds_predicted"].get<double>(), done["seconds_predicted"].get<double>());
   }
 
+  TEST_CASE("plan --requests names the stale rows of a lazy stream, which the next exact batch publishes") {
+    const testing::TempDir dir;
+    const testing::TinyStore contents = testing::random_store(500, 2'000, 8, 5);
+    const std::string store = (dir / "s").string(), requests = (dir / "requests.txt").string();
+    testing::write_store(store, contents);
+    testing::propagate_store(store, testing::tiny_spec(2));
+    write_removals(requests, contents, 10);
+    const auto plan = [&] { return run({"plan", store, "--requests", requests, "--json"}).json(); };
+    CHECK(plan().at("stale_rows") == 0);
+    REQUIRE(run({"stream", store, "--requests", requests, "--r-max", "0.5"}).code == 0);
+    const Json stale = plan().at("stale_rows");
+    CHECK(stale.get<int>() > 0);
+    CHECK(stale == run({"info", store, "--json"}).json().at("stale_rows"));
+    CHECK(run({"plan", store, "--requests", requests}).out.find("stale rows") != std::string::npos);
+  }
+
   TEST_CASE("plan --requests refuses what cannot fit, and options that belong elsewhere") {
     const testing::TempDir dir;
     testing::TinyStore contents;  // a ring, of which a removal touches few rows, but wide ones
