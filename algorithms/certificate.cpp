@@ -77,6 +77,16 @@ std::string adjacency_of(Mechanism mechanism) {
                                             : "none needed: " + any;
 }
 
+std::vector<std::string> not_covered_by(Mechanism mechanism) {
+  std::vector<std::string> out{"what an adaptive choice of requests reveals by itself",
+                               "models published before the removal: withdraw them",
+                               "records that remain: this is no differential privacy"};
+  if (mechanism != Mechanism::step_noise) return out;
+  out.emplace_back("several releases seen together: each is compared with one retraining");
+  out.emplace_back("that the noise of a step is a floating-point number");
+  return out;
+}
+
 /// Smallest delta at the target epsilon that sensitivity and noise of T1 give (THEOREMS.md, Lemma 2: 9 grid steps
 /// squared of the variance smooth the law). T2 keeps delta, and reaches the residual bound's epsilon.
 Json delta_reached(Mechanism mechanism, const StepReport& report) {
@@ -113,9 +123,7 @@ std::string make_certificate(const ModelRecord& record, const StepReport& report
       {"terms", report.terms},
       {"constants", constants_of(record)},
       {"private", {"residual_bound", "retrained", "terms"}},
-      {"not_covered",
-       {"what an adaptive choice of requests reveals by itself", "models published before the removal: withdraw them",
-        "records that remain: this is no differential privacy"}},
+      {"not_covered", not_covered_by(mechanism)},
       {"for_tests", report.for_tests},
       {"version", context.program},
   };

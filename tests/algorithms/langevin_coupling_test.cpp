@@ -66,7 +66,8 @@ TEST_SUITE("unit") {
         CAPTURE(full);
         const SolverOptions options = options_of(head, 0.02);
         const TrainingSet before = random_rows(200, 6, 3, 61);
-        const BatchChange change = coherent_change(before, 2, 80, 0.3F);
+        // The gradient of least squares is bounded too loosely for a removal to be small beside the moves.
+        const BatchChange change = coherent_change(before, head == Head::kLogistic ? 2 : 0, 80, 0.3F);
         TrainingSet after = before;
         after.apply(change);
         const double bound = charged(before, change, options, full);

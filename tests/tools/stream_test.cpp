@@ -301,6 +301,36 @@ TEST_SUITE("unit") {
     CHECK(last_kind() == "non-adaptive");
   }
 
+  TEST_CASE("langevin certifies requests from a file; those of a pipe it does not, until it is trained again") {
+    const World world;
+    REQUIRE(world.train("langevin").code == 0);
+    const Json line = world.stream(world.edges(0, 2), {"--solver", "langevin", "--batch", "1"}).lines()[1];
+    CHECK(line["certified"] == true);
+    CHECK(line["claim"] == "T2");
+    CHECK(line["retrained"] == false);
+    CHECK(line["budget"] == 1.0);
+    CHECK(line["residual_bound"].get<double>() <= 1);
+    CHECK(line["passes"] == line["terms"]["epochs"]);
+    const std::string command = "cat " + world.file(world.edges(2, 1)) + " | " + UNWEAVE_BINARY + " stream " +
+                                world.store + " --requests - --solver langevin --json";
+    CHECK(std::system((command + " > /dev/null").c_str()) == 0);
+    const Json later = world.stream(world.edges(3, 1), {"--solver", "langevin"}).lines()[0];
+    CHECK(later["certified"] == false);
+    CHECK(later["claim"].is_null());
+    const Json trained = world.train("langevin").lines()[0];
+    CHECK(trained["certified"] == true);
+    CHECK(trained["residual_bound"] == 0.0);
+
+    const Result help = run({"train", "--help"});
+    CHECK(help.out.find("langevin, langevin-full") != std::string::npos);
+    const Result small = run({"train", world.store, "--solver", "langevin", "--lambda", "1e-12"});
+    CHECK(small.code == 1);
+    CHECK(small.error.find("too small for float64") != std::string::npos);
+    const Result table = run({"train", world.store, "--solver", "langevin-full"});
+    for (const char* row : {"batch rows", "epochs", "step", "radius", "noise of a step", "order of the rows"})
+      CHECK_MESSAGE(table.out.find(row) != std::string::npos, row);
+  }
+
   TEST_CASE("nothing is certified on standardised features") {
     const World world(false);
     Manifest manifest = read_manifest(world.store);
