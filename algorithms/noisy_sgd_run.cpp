@@ -2,6 +2,7 @@
 #include "algorithms/noisy_sgd_run.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
 
@@ -37,6 +38,14 @@ Matrix loss_gradient(const NoisySgdRun& run, std::span<const std::uint32_t> memb
                                 }
                                 multiply_transposed(block, slopes, sum.data(), features, count, classes, true);
                               });
+}
+
+void add_noise(double scale, RandomSource& random, std::span<double> weights) {
+  for (std::size_t i = 0; i < weights.size(); i += 2) {
+    const std::array<double, 2> pair = random.gaussian_pair();
+    weights[i] += scale * pair[0];
+    if (i + 1 < weights.size()) weights[i + 1] += scale * pair[1];
+  }
 }
 
 void project(double radius, Matrix& weights) {
@@ -83,8 +92,7 @@ void run_epochs(const NoisySgdRun& run, std::uint64_t epochs, RandomSource& rand
   for (std::uint64_t epoch = 0; epoch < epochs; ++epoch)
     for (std::uint64_t batch = 0; batch < run.sgd.batches(); ++batch) {
       weights = kept * weights - share * loss_gradient(run, run.batches.rows_of(batch), weights);
-      if (noise > 0)
-        for (Eigen::Index i = 0; i < weights.size(); ++i) weights.data()[i] += noise * random.gaussian();
+      if (noise > 0) add_noise(noise, random, {weights.data(), size_of(weights.size())});
       project(constants.radius, weights);
     }
 }
