@@ -35,21 +35,63 @@ Json constants_of(const ModelRecord& record) {
           {"all_rows", chosen(record.all_rows)}};
 }
 
-std::string reference_of(bool output_noise) {
+enum class Mechanism { output_noise, objective_noise, step_noise };
+
+Mechanism mechanism_of(const ModelRecord& record, const StepReport& report) {
+  if (record.model.langevin) return Mechanism::step_noise;
+  return report.terms.contains("sigma") ? Mechanism::output_noise : Mechanism::objective_noise;
+}
+
+const char* name_of(Mechanism mechanism) {
+  switch (mechanism) {
+    case Mechanism::output_noise:
+      return "discrete Gaussian noise on finished weights";
+    case Mechanism::objective_noise:
+      return "Gaussian noise in the objective";
+    case Mechanism::step_noise:
+      return "projected noisy SGD over fixed batches, Gaussian noise at every step";
+  }
+  return "";
+}
+
+std::string reference_of(Mechanism mechanism) {
+  if (mechanism == Mechanism::step_noise)
+    return "on the present data alone: rows z_i = float32(clip(row i of the fixed-point embedding)) of the training "
+           "nodes in their slots, 0 in the others; from W = 0, learning_epochs times over the batches in their order: "
+           "W <- P_R(W - step_size (G / batch_rows + strong_convexity W) + sqrt(2 step_size) sigma xi), G the batch's "
+           "sum of gradients of sum_c l(z_i.w_c, y_ic), xi fresh standard normal; published: the last W";
   const std::string rows =
       "on the present data alone: rows z_i = float32(clip(row i of the fixed-point embedding)) of the training nodes; "
       "F(W) = sum_i sum_c l(z_i.w_c, y_ic) + (lambda max(1, n) / 2) |W|_F^2; ";
-  if (output_noise)
+  if (mechanism == Mechanism::output_noise)
     return rows +
            "W* its minimiser; published: W* rounded to the grid, plus fresh discrete Gaussian noise of variance "
            "sigma^2 on every coordinate";
   return rows + "W_b the minimiser of F(W) + <B, W>, B normal with variance alpha^2; published: W_b";
 }
 
+std::string adjacency_of(Mechanism mechanism) {
+  const std::string any =
+      "any removed edges, nodes and features, any inserted edges, and every row that moved because of them";
+  return mechanism == Mechanism::step_noise ? "null-row: a removed training row leaves its slot empty; covers " + any
+                                            : "none needed: " + any;
+}
+
+std::vector<std::string> not_covered_by(Mechanism mechanism) {
+  std::vector<std::string> out{"what an adaptive choice of requests reveals by itself",
+                               "models published before the removal: withdraw them",
+                               "records that remain: this is no differential privacy"};
+  if (mechanism != Mechanism::step_noise) return out;
+  out.emplace_back("several releases seen together: each is compared with one retraining");
+  out.emplace_back("that the noise of a step is a floating-point number");
+  return out;
+}
+
 /// Smallest delta at the target epsilon that sensitivity and noise of T1 give (THEOREMS.md, Lemma 2: 9 grid steps
-/// squared of the variance smooth the law).
-Json delta_reached(const StepReport& report) {
+/// squared of the variance smooth the law). T2 keeps delta, and reaches the residual bound's epsilon.
+Json delta_reached(Mechanism mechanism, const StepReport& report) {
   if (!report.certified) return nullptr;
+  if (mechanism == Mechanism::step_noise) return report.delta;
   const double grid = report.terms.at("grid"), sigma = report.terms.at("sigma");
   const double smoothed = std::sqrt(sigma * sigma - 9 * grid * grid);
   return delta_of(report.terms.at("sensitivity"), smoothed, report.epsilon);
@@ -58,38 +100,37 @@ Json delta_reached(const StepReport& report) {
 }  // namespace
 
 std::string make_certificate(const ModelRecord& record, const StepReport& report, const ReleaseContext& context) {
-  const bool output_noise = report.terms.contains("sigma");
+  const Mechanism mechanism = mechanism_of(record, report);
   Json json = {
       {"id", release_id(record.model)},
       {"solver", record.model.solver},
       {"release", record.model.releases},
       {"sequence", record.model.sequence},
-      {"mechanism", output_noise ? "discrete Gaussian noise on finished weights" : "Gaussian noise in the objective"},
+      {"mechanism", name_of(mechanism)},
       {"theorem", report.certified ? Json(*report.claim) : Json()},
       {"certified", report.certified},
       {"claim", report.claim ? Json(*report.claim) : Json()},
-      {"reference", reference_of(output_noise)},
-      {"adjacency",
-       "none needed: any removed edges, nodes and features, any inserted edges, and every row that moved because of "
-       "them"},
+      {"reference", reference_of(mechanism)},
+      {"adjacency", adjacency_of(mechanism)},
       {"requests", context.adaptive ? "adaptive" : "non-adaptive"},
-      {"releases", report.certified ? "all-later" : "this"},
+      {"releases", report.certified && mechanism != Mechanism::step_noise ? "all-later" : "this"},
       {"withdraw", context.withdraw},
       {"epsilon", report.epsilon},
-      {"delta", {{"target", report.delta}, {"reached", delta_reached(report)}}},
+      {"delta", {{"target", report.delta}, {"reached", delta_reached(mechanism, report)}}},
       {"budget", report.budget},
       {"residual_bound", report.residual_bound},
       {"retrained", report.retrained},
       {"terms", report.terms},
       {"constants", constants_of(record)},
       {"private", {"residual_bound", "retrained", "terms"}},
-      {"not_covered",
-       {"what an adaptive choice of requests reveals by itself", "models published before the removal: withdraw them",
-        "records that remain: this is no differential privacy"}},
+      {"not_covered", not_covered_by(mechanism)},
       {"for_tests", report.for_tests},
       {"version", context.program},
   };
-  if (output_noise) json["public_terms"] = {"mu", "distance", "sensitivity", "sigma", "grid"};
+  if (mechanism == Mechanism::output_noise) json["public_terms"] = {"mu", "distance", "sensitivity", "sigma", "grid"};
+  if (mechanism == Mechanism::step_noise)
+    json["public_terms"] = {"learning_epochs",  "sigma", "step_size",  "radius",  "gradient_bound", "smoothness",
+                            "strong_convexity", "slots", "batch_rows", "batches", "order_key"};
   return json.dump();
 }
 

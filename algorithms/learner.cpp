@@ -65,6 +65,7 @@ std::optional<StepReport> Learner::catch_up() {
 
 StepReport Learner::absorb(const BatchReport& batch) {
   BatchChange change = rows_.follow(batch.update, solver_->reads_moved_rows());
+  change.adaptive = context_.adaptive;
   change.only_edges = batch.changes.nodes_removed == 0 && batch.changes.features_removed == 0;
   StepReport report = solver_->absorb(record_.model, rows(), change, approximation());
   if (report.flush_needed) {

@@ -1,6 +1,7 @@
 // algorithms/model_record.cpp - a model as text and arrays, and back.
 #include "algorithms/model_record.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "storage/checksum.h"
@@ -19,6 +20,38 @@ std::filesystem::path path_of(const std::filesystem::path& store, std::string_vi
 template <class Dense>
 std::vector<double> values_of(const Dense& dense) {
   return {dense.data(), dense.data() + dense.size()};
+}
+
+Json to_json(const LangevinState& state) {
+  const LangevinConstants& constants = state.constants;
+  return {{"slots", constants.slots},         {"batch_rows", constants.batch_rows},
+          {"epochs", constants.epochs},       {"step_size", constants.step_size},
+          {"radius", constants.radius},       {"sigma", constants.sigma},
+          {"order_key", constants.order_key}, {"distance", state.distance},
+          {"last_epochs", state.last_epochs}, {"adaptive_requests", state.adaptive_requests}};
+}
+
+LangevinState langevin_from_json(const Json& json, const std::vector<double>& slots) {
+  LangevinState state;
+  LangevinConstants& constants = state.constants;
+  constants.slots = json.at("slots").get<std::uint64_t>();
+  constants.batch_rows = json.at("batch_rows").get<std::uint64_t>();
+  constants.epochs = json.at("epochs").get<std::uint64_t>();
+  constants.step_size = json.at("step_size").get<double>();
+  constants.radius = json.at("radius").get<double>();
+  constants.sigma = json.at("sigma").get<double>();
+  constants.order_key = json.at("order_key").get<std::uint64_t>();
+  state.distance = json.at("distance").get<double>();
+  state.last_epochs = json.at("last_epochs").get<std::uint64_t>();
+  state.adaptive_requests = json.at("adaptive_requests").get<bool>();
+  if (slots.size() != constants.slots || constants.batch_rows == 0)
+    throw std::runtime_error("slots and batches do not fit");
+  for (const double node : slots) {
+    if (!(node >= 0 && node <= static_cast<double>(kNoNode)) || node != std::floor(node))
+      throw std::runtime_error("a slot holds no node");
+    state.slots.push_back(static_cast<NodeId>(node));
+  }
+  return state;
 }
 
 Json to_json(const ModelRecord& record) {
@@ -59,7 +92,8 @@ Matrix matrix_of(const std::vector<double>& values, std::size_t rows, std::size_
 }
 
 ModelRecord from_json(const Json& json, const ModelFile& file) {
-  if (file.arrays.size() != 4) throw std::runtime_error("four arrays are expected");
+  const bool langevin = json.contains("langevin");
+  if (file.arrays.size() != (langevin ? 5 : 4)) throw std::runtime_error("it has another number of arrays");
   ModelRecord record;
   Model& model = record.model;
   model.solver = json.at("solver").get<std::string>();
@@ -73,6 +107,7 @@ ModelRecord from_json(const Json& json, const ModelFile& file) {
   model.objective_noise = matrix_of(file.arrays[1], features, classes, true);
   model.accumulated = matrix_of(file.arrays[2], classes, 1, true).reshaped();
   model.accumulated_printed = matrix_of(file.arrays[3], classes, 1, true).reshaped();
+  if (langevin) model.langevin = langevin_from_json(json.at("langevin"), file.arrays[4]);
 
   const Json& options = json.at("options");
   record.options.head = model.head = parse_head(options.at("head").get<std::string>());
@@ -124,10 +159,13 @@ void check_propagation(const ModelRecord& record, const Manifest& manifest, cons
 
 void save_model(const std::filesystem::path& store, const ModelRecord& record) {
   const Model& model = record.model;
-  write_model_file(path_of(store, model.solver),
-                   {to_json(record).dump(),
-                    {values_of(model.published), values_of(model.objective_noise), values_of(model.accumulated),
-                     values_of(model.accumulated_printed)}});
+  Json json = to_json(record);
+  if (model.langevin) json["langevin"] = to_json(*model.langevin);
+  ModelFile file{json.dump(),
+                 {values_of(model.published), values_of(model.objective_noise), values_of(model.accumulated),
+                  values_of(model.accumulated_printed)}};
+  if (model.langevin) file.arrays.emplace_back(model.langevin->slots.begin(), model.langevin->slots.end());
+  write_model_file(path_of(store, model.solver), file);
 }
 
 ModelRecord load_model(const std::filesystem::path& store, std::string_view solver) {

@@ -96,6 +96,13 @@ double RandomSource::gaussian() {
   return std::sqrt(-2 * std::log(radius)) * std::cos(2 * std::numbers::pi * angle);
 }
 
+std::array<double, 2> RandomSource::gaussian_pair() {
+  const double uniform = (static_cast<double>(bits() >> 11) + 0.5) * 0x1p-53;
+  const double angle = 2 * std::numbers::pi * (static_cast<double>(bits() >> 11) * 0x1p-53);
+  const double radius = std::sqrt(-2 * std::log(uniform));
+  return {radius * std::cos(angle), radius * std::sin(angle)};
+}
+
 void wipe(void* data, std::size_t bytes) noexcept {
   sodium_memzero(data, bytes);
 }

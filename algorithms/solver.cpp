@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "algorithms/langevin_solver.h"
 #include "algorithms/newton_solver.h"
 #include "algorithms/scalegun_solver.h"
 #include "storage/error.h"
@@ -16,8 +17,13 @@ struct Entry {
   Factory make;
 };
 constexpr Entry kSolvers[] = {
-    {"newton", make_newton_solver}, {"retrain", make_retrain_solver}, {"scalegun", make_scalegun_solver},
-    {"cgu", make_cgu_solver},       {"ceu", make_ceu_solver},
+    {"newton", make_newton_solver},
+    {"retrain", make_retrain_solver},
+    {"scalegun", make_scalegun_solver},
+    {"cgu", make_cgu_solver},
+    {"ceu", make_ceu_solver},
+    {"langevin", make_langevin_solver},
+    {"langevin-full", make_langevin_full_solver},
 };
 
 void check_options(const SolverOptions& options) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "algorithms/head.h"
+#include "algorithms/langevin_state.h"
 #include "algorithms/matrix.h"
 #include "algorithms/random_source.h"
 #include "algorithms/residual_bounds.h"
@@ -57,6 +58,8 @@ struct Model {
   Vector accumulated_printed;  ///< the same by the printed terms
   double spectral_bound = 0;   ///< >= |Z|_2 of the rows absorbed last
   double spectral_fresh = 0;   ///< its value when it was computed from the rows
+
+  std::optional<LangevinState> langevin;  ///< noisy SGD alone
 };
 
 /// What one fit or one batch did, and what may be said about it.
@@ -66,7 +69,7 @@ struct StepReport {
   bool for_tests = false;            ///< noise came from a seed
   double epsilon = 0;
   double delta = 0;
-  double budget = 0;          ///< largest residual bound that the claim allows
+  double budget = 0;          ///< largest residual bound that the claim allows; langevin: epsilon, and the one reached
   double residual_bound = 0;  ///< reached
   bool retrained = false;
   bool flush_needed = false;
@@ -105,7 +108,7 @@ class Solver {
   std::size_t working_memory_ = 0;
 };
 
-/// newton, retrain, scalegun, cgu, ceu. Throws UsageError for other names and for options out of range.
+/// newton, retrain, scalegun, cgu, ceu, langevin, langevin-full. Throws UsageError for other names and for options out of range.
 [[nodiscard]] std::unique_ptr<Solver> make_solver(std::string_view name, const SolverOptions& options);
 [[nodiscard]] std::vector<std::string_view> solver_names();
 

@@ -79,6 +79,7 @@ struct BatchChange {
   TrainingSet moved_from;           ///< rows whose embedding moved, before
   TrainingSet moved_to;             ///< the same nodes and labels, after
   std::vector<Reservation> memory;  ///< for these rows, where a budget is charged with them
+  bool adaptive = false;            ///< its requests may have been chosen after seeing an earlier release
   bool only_edges = true;  ///< no node or feature request in the batch: some published methods know edges alone
 };
 

@@ -10,7 +10,8 @@
 //   models     every model and every log of certificates is readable and the two agree; what the newest certificate says
 //              of constants, noise and (epsilon, delta) is what comes out again
 //   releases   the published weights of newton and retrain stand from the minimiser where the noise puts them; those of
-//              scalegun, cgu and ceu leave no larger gradient than the bound says. Needs a model up to date and the
+//              scalegun, cgu and ceu leave no larger gradient than the bound says; certified ones of langevin stand no
+//              farther from a run without noise than noise carries them. Needs a model up to date and the
 //              exact embedding; all present rows are read, whatever the sample
 //   rebuild    (on request) all sums equal those of a fresh propagation of the contents
 //

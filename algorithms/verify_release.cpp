@@ -24,6 +24,7 @@
 #include "algorithms/newton.h"
 #include "algorithms/output_noise.h"
 #include "algorithms/verify_checks.h"
+#include "algorithms/verify_statements.h"
 #include "algorithms/working_memory.h"
 #include "storage/error.h"
 
@@ -32,36 +33,15 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr double kSame = 1e-11;     // relative; another machine's exp and log move sigma by less
 constexpr double kExponent = 21.5;  // of the probability of a false alarm on one side
 
 bool has_output_noise(const ModelRecord& record) {
   return record.model.solver == "newton" || record.model.solver == "retrain";
 }
 
-/// False statements about one model.
-class Statements {
- public:
-  Statements(std::string check, const ModelRecord& record, VerifyReport& report)
-      : prefix_(std::move(check) + ": " + record.model.solver + ": "), report_(report) {}
-
-  void wrong(const std::string& text) { report_.findings.push_back({false, prefix_ + text}); }
-  void same(const std::string& name, const Json& said, const Json& held) {
-    if (said != held) wrong(name + " is " + said.dump() + " in the certificate and " + held.dump() + " in the model");
-  }
-  void near(const std::string& name, double said, double found, double tolerance = kSame) {
-    if (!(std::abs(said - found) <= tolerance * std::abs(found)))
-      wrong(name + " is " + Json(said).dump() + " in the certificate, computed again it is " + Json(found).dump());
-  }
-  void at_most(const std::string& name, double value, const std::string& limit_name, double limit) {
-    if (!(value <= limit))
-      wrong(name + " is " + Json(value).dump() + ", above " + limit_name + " " + Json(limit).dump());
-  }
-
- private:
-  std::string prefix_;
-  VerifyReport& report_;
-};
+bool is_langevin(const ModelRecord& record) {
+  return record.model.solver == "langevin" || record.model.solver == "langevin-full";
+}
 
 void check_constants(const ModelRecord& record, const Json& certificate, Statements& say) {
   const Model& model = record.model;
@@ -216,7 +196,9 @@ void check_certificate(const ModelRecord& record, const LiveStore& store, Verify
     check_constants(record, certificate, say);
     if (certificate.at("certified").get<bool>() && (store.manifest().standardized || record.options.standardized))
       say.wrong("it is certified, on features that were standardised by statistics of the data");
-    if (has_output_noise(record))
+    if (is_langevin(record))
+      check_noisy_steps(record, certificate, say);
+    else if (has_output_noise(record))
       check_output_noise(record, certificate, say);
     else
       check_objective_noise(record, certificate, say, report);
@@ -232,7 +214,9 @@ void check_certificate(const ModelRecord& record, const LiveStore& store, Verify
 void check_release(const ModelRecord& record, const TrainingSet& rows, MemoryBudget& budget, VerifyReport& report) {
   Statements say("releases", record, report);
   const Json certificate = Json::parse(record.certificate);
-  if (has_output_noise(record))
+  if (is_langevin(record))
+    check_noise_of_steps(record, rows, certificate, say);
+  else if (has_output_noise(record))
     check_distance(record, rows, certificate.at("residual_bound").get<double>(), budget, say, report);
   else
     check_gradient(record, rows, certificate.at("terms").at("corrected_bound").get<double>(), say);

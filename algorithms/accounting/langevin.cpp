@@ -85,7 +85,7 @@ double LangevinAccountant::epsilon_random_order(double weight, std::uint64_t epo
   const double share = static_cast<double>(together) / static_cast<double>(batches);
   std::vector<double> half_squares;  // mu^2 / 2 of every place from the epoch's end, the worst first
   for (std::uint64_t after = 0; after < batches; after += together) {
-    const BatchChange change{batches - 1 - after, weight};
+    const ChangedBatch change{batches - 1 - after, weight};
     const double m = mu(stationary_distance(sgd_, placed_shift(sgd_, {&change, 1})), epochs) / sigma;
     half_squares.push_back(m * m / 2);
   }

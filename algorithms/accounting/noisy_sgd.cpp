@@ -87,9 +87,9 @@ double packed_shift(const NoisySgd& sgd, std::span<const double> weights) {
   return sgd.constants().step_size / static_cast<double>(batch) * sum;
 }
 
-double placed_shift(const NoisySgd& sgd, std::span<const BatchChange> changes) {
+double placed_shift(const NoisySgd& sgd, std::span<const ChangedBatch> changes) {
   double sum = 0;
-  for (const BatchChange& change : changes) {
+  for (const ChangedBatch& change : changes) {
     require_not_negative(change.weight, "a batch's weight");
     if (change.batch >= sgd.batches())
       throw UsageError("batch " + std::to_string(change.batch) + " is not below " + std::to_string(sgd.batches()));

@@ -79,12 +79,12 @@ class NoisySgd {
 [[nodiscard]] double packed_shift(const NoisySgd& sgd, std::span<const double> weights);
 
 /// The changed rows of one batch.
-struct BatchChange {
+struct ChangedBatch {
   std::uint64_t batch = 0;  ///< place in the epoch, below N
   double weight = 0;        ///< sum of the gradient changes of its rows
 };
 /// Shift of changes at known places; a batch may occur more than once. Throws UsageError for a batch that is not there.
-[[nodiscard]] double placed_shift(const NoisySgd& sgd, std::span<const BatchChange> changes);
+[[nodiscard]] double placed_shift(const NoisySgd& sgd, std::span<const ChangedBatch> changes);
 
 /// Shift where the changed row may be drawn at every iteration: the published runs of Figure 3b count so.
 [[nodiscard]] double every_iteration_shift(const NoisySgd& sgd, double weight);

@@ -1,6 +1,7 @@
 // tests/algorithms/noise_test.cpp - the privacy curve, the exact sampler and the release, each against slow twins.
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -183,6 +184,31 @@ TEST_SUITE("unit") {
     CHECK(first(RandomSource::from_seed(1, 2)) != first(RandomSource::from_seed(1, 3)));
     CHECK(first(RandomSource::from_seed(1, 2)) != first(RandomSource::from_seed(2, 2)));
     CHECK(first(RandomSource::from_system()) != first(RandomSource::from_system()));
+  }
+
+  TEST_CASE("pairs of normal numbers: moments, tails, and neither of a pair tells of the other") {
+    RandomSource random = RandomSource::from_seed(5, 5);
+    constexpr int kPairs = 200000;
+    double sum[2] = {}, squares[2] = {}, product = 0, product_of_squares = 0;
+    int beyond[2] = {};
+    for (int i = 0; i < kPairs; ++i) {
+      const std::array<double, 2> pair = random.gaussian_pair();
+      for (std::size_t k = 0; k < 2; ++k) {
+        sum[k] += pair[k];
+        squares[k] += pair[k] * pair[k];
+        beyond[k] += std::abs(pair[k]) > 1.959964 ? 1 : 0;
+      }
+      product += pair[0] * pair[1];
+      product_of_squares += pair[0] * pair[0] * pair[1] * pair[1];
+    }
+    const double error = 5 / std::sqrt(kPairs);  // five standard deviations of a mean of unit variance
+    for (const int k : {0, 1}) {
+      CHECK(std::abs(sum[k] / kPairs) < error);
+      CHECK(std::abs(squares[k] / kPairs - 1) < error * std::sqrt(2));
+      CHECK(std::abs(beyond[k] / double{kPairs} - 0.05) < error * 0.218);
+    }
+    CHECK(std::abs(product / kPairs) < error);
+    CHECK(std::abs(product_of_squares / kPairs - 1) < error * std::sqrt(8));
   }
 
   TEST_CASE("uniform numbers below a bound are below it and reach both ends") {

@@ -65,7 +65,7 @@ const std::vector<std::string> kModelFields{"seconds_unlearn", "retrained",     
 TEST_SUITE("unit") {
   TEST_CASE("train prints its fields for every solver and needs propagate, labels and a split") {
     const World world;
-    for (const char* solver : {"newton", "retrain", "scalegun", "cgu", "ceu"}) {
+    for (const char* solver : {"newton", "retrain", "scalegun", "cgu", "ceu", "langevin", "langevin-full"}) {
       const Result result = world.train(solver);
       CAPTURE(result.error);
       REQUIRE(result.code == 0);
@@ -74,9 +74,12 @@ TEST_SUITE("unit") {
       for (const char* field : {"solver", "seconds", "certified", "claim", "epsilon", "delta", "budget",
                                 "residual_bound", "accuracy_train", "accuracy_valid", "accuracy_test"})
         CHECK_MESSAGE(line.contains(field), field);
-      const bool sound = std::string(solver) == "newton" || std::string(solver) == "retrain";
-      CHECK(line["certified"] == sound);
-      CHECK(line["claim"].get<std::string>().starts_with(sound ? "T1" : "as published"));
+      const std::string name = solver;
+      const bool published = name == "scalegun" || name == "cgu" || name == "ceu";
+      CHECK(line["certified"] == !published);
+      CHECK(line["claim"].get<std::string>().starts_with(published                      ? "as published"
+                                                         : name.starts_with("langevin") ? "T2"
+                                                                                        : "T1"));
       CHECK(line["accuracy_train"].get<double>() > 0);
     }
     CHECK(run({"train", world.store, "--solver", "nonsense"}).code == 1);
@@ -296,6 +299,36 @@ TEST_SUITE("unit") {
     CHECK(last_kind() == "non-adaptive");
     CHECK(world.stream(world.edges(2, 1), {"--solver", "newton"}).code == 0);
     CHECK(last_kind() == "non-adaptive");
+  }
+
+  TEST_CASE("langevin certifies requests from a file; those of a pipe it does not, until it is trained again") {
+    const World world;
+    REQUIRE(world.train("langevin").code == 0);
+    const Json line = world.stream(world.edges(0, 2), {"--solver", "langevin", "--batch", "1"}).lines()[1];
+    CHECK(line["certified"] == true);
+    CHECK(line["claim"] == "T2");
+    CHECK(line["retrained"] == false);
+    CHECK(line["budget"] == 1.0);
+    CHECK(line["residual_bound"].get<double>() <= 1);
+    CHECK(line["passes"] == line["terms"]["epochs"]);
+    const std::string command = "cat " + world.file(world.edges(2, 1)) + " | " + UNWEAVE_BINARY + " stream " +
+                                world.store + " --requests - --solver langevin --json";
+    CHECK(std::system((command + " > /dev/null").c_str()) == 0);
+    const Json later = world.stream(world.edges(3, 1), {"--solver", "langevin"}).lines()[0];
+    CHECK(later["certified"] == false);
+    CHECK(later["claim"].is_null());
+    const Json trained = world.train("langevin").lines()[0];
+    CHECK(trained["certified"] == true);
+    CHECK(trained["residual_bound"] == 0.0);
+
+    const Result help = run({"train", "--help"});
+    CHECK(help.out.find("langevin, langevin-full") != std::string::npos);
+    const Result small = run({"train", world.store, "--solver", "langevin", "--lambda", "1e-12"});
+    CHECK(small.code == 1);
+    CHECK(small.error.find("too small for float64") != std::string::npos);
+    const Result table = run({"train", world.store, "--solver", "langevin-full"});
+    for (const char* row : {"batch rows", "epochs", "step", "radius", "noise of a step", "order of the rows"})
+      CHECK_MESSAGE(table.out.find(row) != std::string::npos, row);
   }
 
   TEST_CASE("nothing is certified on standardised features") {

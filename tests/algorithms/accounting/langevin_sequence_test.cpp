@@ -208,7 +208,7 @@ TEST_SUITE("unit") {
             const std::uint64_t row = random() % (kBatch * kBatches);
             const bool zeroed = request == 1;
             for (double& entry : rows.x[row]) entry *= zeroed ? 0 : -1;
-            const BatchChange change{row / kBatch, zeroed ? sgd.zeroed_row_weight() : sgd.replaced_row_weight()};
+            const ChangedBatch change{row / kBatch, zeroed ? sgd.zeroed_row_weight() : sgd.replaced_row_weight()};
             const double own = stationary_distance(sgd, placed_shift(sgd, {&change, 1}));
             carried = request == 0 ? own : carried + own;
             unlearning += epochs;

@@ -253,7 +253,7 @@ TEST_SUITE("unit") {
       const auto places = sgd.batches();
       std::vector<double> halves(places);
       for (std::uint64_t j = 0; j < places; ++j) {
-        const BatchChange change{j, 2};
+        const ChangedBatch change{j, 2};
         halves[j] = bound.renyi(2, stationary_distance(sgd, placed_shift(sgd, {&change, 1})), 1, sigma) / 2;
       }
       double best = kInfinity;

@@ -64,7 +64,7 @@ TEST_SUITE("unit") {
     CHECK(close(worst_distance(sgd), 0.06106879870961));
     CHECK(close(worst_distance(published_run(kMnistRows, 512)), 0.02408608381719));
     CHECK(close(worst_distance(published_run(kMnistRows, 0)), 0.01576321184143));
-    const BatchChange first{0, sgd.replaced_row_weight()};
+    const ChangedBatch first{0, sgd.replaced_row_weight()};
     CHECK(close(stationary_distance(sgd, placed_shift(sgd, {&first, 1})), 0.001320314504269));
     CHECK(close(worst_distance(sgd, 10), 0.6106879870961));
     CHECK(close(worst_distance(sgd, 300), 17.75693029470));
@@ -77,7 +77,7 @@ TEST_SUITE("unit") {
       const NoisySgdConstants c = small_constants(m);
       const NoisySgd sgd(c);
       for (std::size_t place = 0; place < 6; ++place) {
-        const BatchChange change{place, 1.8};
+        const ChangedBatch change{place, 1.8};
         const double shift = placed_shift(sgd, {&change, 1});
         for (const std::uint64_t epochs : {1U, 2U, 7U, 60U})
           CHECK(burn_in_distance(sgd, shift, epochs) ==
@@ -92,7 +92,7 @@ TEST_SUITE("unit") {
   TEST_CASE("changes in several batches, repeated batches and every batch add up as the linear chain does") {
     const NoisySgdConstants c = small_constants();
     const NoisySgd sgd(c);
-    const std::vector<BatchChange> changes{{5, 0.3}, {0, 2.0}, {2, 0.1}, {2, 0.4}};
+    const std::vector<ChangedBatch> changes{{5, 0.3}, {0, 2.0}, {2, 0.1}, {2, 0.4}};
     CHECK(stationary_distance(sgd, placed_shift(sgd, changes)) ==
           doctest::Approx(run_linear(c, {2.0, 0, 0.5, 0, 0, 0.3}, 400)).epsilon(1e-12));
     CHECK(stationary_distance(sgd, every_iteration_shift(sgd, 1.8)) ==
@@ -143,7 +143,7 @@ TEST_SUITE("unit") {
   TEST_CASE("the distance of a sequence follows the linear chain request by request") {
     const NoisySgdConstants c = small_constants();
     const NoisySgd sgd(c);
-    const BatchChange change{3, 1.8};
+    const ChangedBatch change{3, 1.8};
     const double own = stationary_distance(sgd, placed_shift(sgd, {&change, 1}));
     double distance = own, chain = run_linear(c, one_batch(6, 3, 1.8), 400);
     for (const std::uint64_t epochs : {1U, 3U, 1U, 2U}) {
@@ -264,10 +264,10 @@ TEST_SUITE("unit") {
     const NoisySgd sgd(small_constants());
     CHECK_THROWS_AS(static_cast<void>(packed_shift(sgd, 25, 1)), UsageError);
     CHECK_THROWS_AS(static_cast<void>(packed_shift(sgd, std::vector<double>(25, 1))), UsageError);
-    const BatchChange beyond{6, 1};
+    const ChangedBatch beyond{6, 1};
     CHECK_THROWS_AS(static_cast<void>(placed_shift(sgd, {&beyond, 1})), UsageError);
     for (const double bad : {-1.0, kNaN, kInfinity}) {
-      const BatchChange change{0, bad};
+      const ChangedBatch change{0, bad};
       CHECK_THROWS_AS(static_cast<void>(placed_shift(sgd, {&change, 1})), UsageError);
       CHECK_THROWS_AS(static_cast<void>(packed_shift(sgd, 1, bad)), UsageError);
       CHECK_THROWS_AS(static_cast<void>(packed_shift(sgd, std::vector<double>{bad})), UsageError);

@@ -1,0 +1,39 @@
+// algorithms/langevin_constants.h - the public constants of `langevin`, chosen from n, C and the options alone.
+//
+// The objective is the mean over n slots, f(W) = (1/n) sum_i sum_c l(z_i.w_c, y_ic) + (lambda/2) |W|_F^2, rows of norm
+// at most 1. An empty slot is the row 0: its loss does not depend on W. Per row, joint over the C classes:
+//   logistic       |slopes|_2 <= sqrt C on every W, l'' <= 1/4
+//   least squares  |slopes|_2 <= R + sqrt C inside the ball, l'' = 1
+// so L = max l'' + lambda, m = lambda, and M = the bound of the slopes.
+#pragma once
+
+#include <cstddef>
+
+#include "algorithms/accounting/langevin.h"
+#include "algorithms/langevin_state.h"
+#include "algorithms/solver.h"
+
+namespace unweave {
+
+/// eta = 1/L.
+/// R: (lambda/2) |W*|^2 <= f(0) whatever the data, so the ball holds the minimiser.
+/// sigma = 0.1 sqrt(lambda): in the stationary law a coordinate has standard deviation sigma / sqrt(lambda) at most, so a
+///   margin is blurred by 0.1.
+/// b: the least power of two from 32 on with n/b <= 1024; n with fewer rows, or with `full_batches`.
+/// T: twice the epochs that bring the largest distance there is, 2R, to (epsilon, delta), and enough to forget a
+///   thousandth of the start: no request ever needs more than half of T. Where lambda is small beside what requests
+///   change, the distance does reach 2R, and unlearning then costs just that half.
+/// Throws UsageError for a head without these bounds, and where no such run can be resolved in float64.
+[[nodiscard]] LangevinConstants choose_constants(bool full_batches, std::size_t rows, std::size_t classes,
+                                                 const SolverOptions& options);
+
+/// The run of these constants. Throws UsageError as NoisySgd does, and for a head without bounds.
+[[nodiscard]] NoisySgd noisy_sgd_of(const LangevinConstants& constants, Head head, double lambda, std::size_t classes);
+
+/// The accountant of releases: aligned, sharp, with the noise that is added.
+[[nodiscard]] LangevinAccountant accountant_of(const LangevinConstants& constants, const NoisySgd& sgd, double delta);
+
+/// By how much the gradient of a row at most changes when it moves by `distance`, inside the ball.
+[[nodiscard]] double moved_weight(const NoisySgd& sgd, Head head, double distance);
+
+}  // namespace unweave

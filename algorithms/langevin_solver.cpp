@@ -1,0 +1,193 @@
+// algorithms/langevin_solver.cpp - the weights of what changed, the epochs that they ask for, and those epochs.
+#include "algorithms/langevin_solver.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "algorithms/langevin_constants.h"
+#include "algorithms/noisy_sgd_run.h"
+#include "storage/error.h"
+
+namespace unweave {
+namespace {
+
+/// What one batch of requests does to the distance of two runs.
+struct Weight {
+  double removed = 0;  ///< sums of the gradient changes of rows
+  double moved = 0;
+  double distance = 0;  ///< of the stationary laws
+};
+
+double distance_between(std::span<const float> a, std::span<const float> b) {
+  double sum = 0;
+  for (std::size_t f = 0; f < a.size(); ++f) {
+    const double difference = static_cast<double>(a[f]) - static_cast<double>(b[f]);
+    sum += difference * difference;
+  }
+  return std::sqrt(sum) * (1 + rounding_gamma(static_cast<double>(a.size()) + 4));
+}
+
+Weight weigh(const LangevinState& state, const NoisySgd& sgd, Head head, const BatchChange& change) {
+  const SlotOrder order(state.constants);
+  std::vector<double> sums(sgd.batches(), 0.0);
+  Weight weight;
+  for (const std::size_t slot : slots_of(state.slots, change.removed.nodes())) {
+    sums[order.batch_of(slot)] += sgd.zeroed_row_weight();
+    weight.removed += sgd.zeroed_row_weight();
+  }
+  const std::vector<std::size_t> moved = slots_of(state.slots, change.moved_from.nodes());
+  for (std::size_t i = 0; i < moved.size(); ++i) {
+    const double distance = distance_between(change.moved_from.row(i), change.moved_to.row(i));
+    const double of_row = moved_weight(sgd, head, distance);
+    sums[order.batch_of(moved[i])] += of_row;
+    weight.moved += of_row;
+  }
+  std::vector<ChangedBatch> changed;
+  for (std::uint64_t batch = 0; batch < sgd.batches(); ++batch)
+    if (sums[batch] > 0) changed.push_back({batch, sums[batch]});
+  weight.distance = stationary_distance(sgd, placed_shift(sgd, changed));
+  return weight;
+}
+
+/// Empties the slots of nodes that have no row any more.
+void empty_departed(std::vector<NodeId>& slots, std::span<const NodeId> present) {
+  for (NodeId& node : slots)
+    if (node != kNoNode && !std::binary_search(present.begin(), present.end(), node)) node = kNoNode;
+}
+
+class LangevinSolver final : public Solver {
+ public:
+  LangevinSolver(std::string_view name, bool full_batches, const SolverOptions& options)
+      : name_(name), full_batches_(full_batches), options_(options) {}
+
+  std::string_view name() const noexcept override { return name_; }
+
+  Fit fit(const TrainingSet& rows, const ApproximationError& lazy) const override {
+    Fit fit;
+    fit.model.solver = name_;
+    fit.model.head = options_.head;
+    LangevinState& state = fit.model.langevin.emplace();
+    state.constants = choose_constants(full_batches_, rows.size(), rows.classes(), options_);
+    state.slots.assign(rows.nodes().begin(), rows.nodes().end());
+    fit.report = learn(fit.model, rows, lazy);
+    return fit;
+  }
+
+  StepReport absorb(Model& model, const TrainingSet& after, const BatchChange& change,
+                    const ApproximationError& lazy) const override {
+    check_model(model, name_, after, change);
+    LangevinState& state = state_of(model);
+    const NoisySgd sgd = sgd_of(state, after);
+    const LangevinAccountant accountant = accountant_of(state.constants, sgd, options_.delta);
+    const Weight own = weigh(state, sgd, options_.head, change);
+    const double distance = state.last_epochs == 0
+                                ? own.distance
+                                : following_distance(sgd, state.distance, state.last_epochs, own.distance);
+    StepReport report;
+    if (const std::uint64_t epochs = fewest_epochs(state, accountant, distance); epochs < state.constants.epochs) {
+      empty_departed(state.slots, after.nodes());
+      state.distance = distance;
+      state.last_epochs = epochs;
+      state.adaptive_requests |= change.adaptive;
+      report = release(model, model.published, epochs, after, lazy);
+      report.residual_bound = accountant.epsilon(distance, epochs, state.constants.sigma);
+    } else {
+      report = learn(model, after, lazy);
+    }
+    report.terms["removed_weight"] = own.removed;
+    report.terms["moved_weight"] = own.moved;
+    report.terms["own_distance"] = own.distance;
+    return report;
+  }
+
+  StepReport catch_up(Model& model, const TrainingSet& rows, const ApproximationError& lazy) const override {
+    check_shape(model, name_, rows);
+    return learn(model, rows, lazy);
+  }
+
+  bool reads_moved_rows() const noexcept override { return true; }
+
+ private:
+  static LangevinState& state_of(Model& model) {
+    if (!model.langevin) throw UsageError("the model holds no slots; train it again");
+    return *model.langevin;
+  }
+
+  [[nodiscard]] NoisySgd sgd_of(const LangevinState& state, const TrainingSet& rows) const {
+    if (rows.clip() > 1) throw UsageError(name_ + " needs rows clipped to norm 1");
+    return noisy_sgd_of(state.constants, options_.head, options_.lambda, rows.classes());
+  }
+
+  /// T where no fewer will do. Depends on data and constants alone, never on weights.
+  [[nodiscard]] std::uint64_t fewest_epochs(const LangevinState& state, const LangevinAccountant& accountant,
+                                            double distance) const {
+    const LangevinConstants& constants = state.constants;
+    if (accountant.epsilon(distance, constants.epochs, constants.sigma) > options_.epsilon) return constants.epochs;
+    return accountant.fewest_epochs(distance, constants.sigma, options_.epsilon);
+  }
+
+  StepReport learn(Model& model, const TrainingSet& rows, const ApproximationError& lazy) const {
+    LangevinState& state = state_of(model);
+    empty_departed(state.slots, rows.nodes());
+    state.distance = 0;
+    state.last_epochs = 0;
+    state.adaptive_requests = false;
+    StepReport report = release(model, Matrix::Zero(index_of(rows.features()), index_of(rows.classes())),
+                                state.constants.epochs, rows, lazy);
+    report.retrained = true;
+    return report;
+  }
+
+  /// Runs the epochs and says what is so of every release; the state holds the distance from which they start.
+  StepReport release(Model& model, Matrix weights, std::uint64_t epochs, const TrainingSet& rows,
+                     const ApproximationError& lazy) const {
+    const LangevinState& state = state_of(model);
+    const NoisySgd sgd = sgd_of(state, rows);
+    require_resolvable(state.constants.sigma, state.constants.step_size, state.constants.radius);
+    RandomSource random = noise_source(options_, model.releases);
+    run_epochs({sgd, rows, Batches(state, rows), options_.head, state.constants.sigma}, epochs, random, weights);
+    model.published = std::move(weights);
+    model.trained_rows = rows.size();
+    ++model.releases;
+
+    StepReport report;
+    report.epsilon = options_.epsilon;
+    report.delta = options_.delta;
+    report.budget = options_.epsilon;
+    report.for_tests = options_.seed.has_value();
+    report.certified = !options_.standardized && lazy.exact() && !state.adaptive_requests;
+    if (report.certified) report.claim = "T2";
+    report.passes = static_cast<int>(epochs);
+    const NoisySgdConstants& constants = sgd.constants();
+    report.terms = {{"distance", state.distance},
+                    {"epochs", static_cast<double>(epochs)},
+                    {"learning_epochs", static_cast<double>(state.constants.epochs)},
+                    {"sigma", state.constants.sigma},
+                    {"step_size", constants.step_size},
+                    {"radius", constants.radius},
+                    {"gradient_bound", constants.gradient_bound},
+                    {"smoothness", constants.smoothness},
+                    {"strong_convexity", constants.strong_convexity},
+                    {"slots", static_cast<double>(state.constants.slots)},
+                    {"batch_rows", static_cast<double>(constants.batch_rows)},
+                    {"batches", static_cast<double>(sgd.batches())},
+                    {"order_key", static_cast<double>(state.constants.order_key)}};
+    return report;
+  }
+
+  std::string name_;
+  bool full_batches_;
+  SolverOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Solver> make_langevin_solver(const SolverOptions& options) {
+  return std::make_unique<LangevinSolver>("langevin", false, options);
+}
+
+std::unique_ptr<Solver> make_langevin_full_solver(const SolverOptions& options) {
+  return std::make_unique<LangevinSolver>("langevin-full", true, options);
+}
+
+}  // namespace unweave

@@ -1,0 +1,45 @@
+// algorithms/verify_statements.h - how checks of one model report what its certificate says falsely.
+#pragma once
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "algorithms/verify_checks.h"
+
+namespace unweave {
+
+/// False statements about one model.
+class Statements {
+ public:
+  Statements(std::string check, const ModelRecord& record, VerifyReport& report)
+      : prefix_(std::move(check) + ": " + record.model.solver + ": "), report_(report) {}
+
+  void wrong(const std::string& text) { report_.findings.push_back({false, prefix_ + text}); }
+  void same(const std::string& name, const nlohmann::json& said, const nlohmann::json& held) {
+    if (said != held) wrong(name + " is " + said.dump() + " in the certificate and " + held.dump() + " in the model");
+  }
+  /// `tolerance` is relative; another machine's exp and log move sigma by less than the default.
+  void near(const std::string& name, double said, double found, double tolerance = 1e-11) {
+    if (!(std::abs(said - found) <= tolerance * std::abs(found)))
+      wrong(name + " is " + nlohmann::json(said).dump() + " in the certificate, computed again it is " +
+            nlohmann::json(found).dump());
+  }
+  void at_most(const std::string& name, double value, const std::string& limit_name, double limit) {
+    if (!(value <= limit))
+      wrong(name + " is " + nlohmann::json(value).dump() + ", above " + limit_name + " " +
+            nlohmann::json(limit).dump());
+  }
+
+ private:
+  std::string prefix_;
+  VerifyReport& report_;
+};
+
+/// Certificates of T2: constants, distance and epsilon anew.
+void check_noisy_steps(const ModelRecord& record, const nlohmann::json& certificate, Statements& say);
+/// Published weights against a run without noise on the present rows.
+void check_noise_of_steps(const ModelRecord& record, const TrainingSet& rows, const nlohmann::json& certificate,
+                          Statements& say);
+
+}  // namespace unweave
