@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
+#include "algorithms/accounting/head_constants.h"
 #include "storage/error.h"
 
 namespace unweave {
@@ -15,20 +15,12 @@ constexpr double kStartForgotten = 1e-3;
 constexpr std::uint64_t kLeastBatch = 32, kMostBatches = 1024;
 constexpr std::uint64_t kOrderKey = 1;
 
-void require_known(Head head) {
-  if (head != Head::kLogistic && head != Head::kLeastSquares)
-    throw UsageError("langevin knows no gradient bound for the head " + std::string(name_of(head)) +
-                     "; use logistic or least-squares");
-}
-
-double slope_bound(Head head, std::size_t classes, double radius) {
-  const double joint = std::sqrt(static_cast<double>(classes));
-  return head == Head::kLogistic ? joint : radius + joint;
-}
-
-double radius_of(Head head, std::size_t classes, double lambda) {
-  const double loss_at_zero = static_cast<double>(classes) * (head == Head::kLogistic ? std::numbers::ln2 : 0.5);
-  return std::sqrt(2 * loss_at_zero / lambda);
+LossConstants loss_of(Head head, const PublicConstants& given) {
+  if (head == Head::kLogistic) return logistic_constants(given);
+  if (head == Head::kLeastSquares)
+    return least_squares_constants(given, std::sqrt(static_cast<double>(given.classes)));  // targets are +1 or -1
+  throw UsageError("langevin knows no gradient bound for the head " + std::string(name_of(head)) +
+                   "; use logistic or least-squares");
 }
 
 std::uint64_t batch_rows_of(bool full_batches, std::uint64_t rows) {
@@ -49,29 +41,31 @@ std::uint64_t learning_epochs(const NoisySgd& sgd, double sigma, const SolverOpt
 
 LangevinConstants choose_constants(bool full_batches, std::size_t rows, std::size_t classes,
                                    const SolverOptions& options) {
-  require_known(options.head);
+  const LossConstants loss = loss_of(options.head, {.lambda = options.lambda, .classes = classes});
   LangevinConstants constants;
   constants.slots = rows;
   constants.batch_rows = batch_rows_of(full_batches, rows);
-  constants.step_size = 1 / (smoothness(options.head).curvature + options.lambda);
-  constants.radius = radius_of(options.head, classes, options.lambda);
+  constants.step_size = 1 / loss.smoothness;
+  constants.radius = std::sqrt(2 * loss.loss_at_zero / options.lambda);
   constants.sigma = kMarginNoise * std::sqrt(options.lambda);
   constants.order_key = kOrderKey;
-  require_resolvable(constants.sigma, constants.step_size, constants.radius);
+  if (constants.sigma < resolvable_sigma(constants.step_size, constants.radius))
+    throw UsageError(
+        "--lambda is too small for the noise of langevin, which float64 could not tell from rounding; raise it");
   const NoisySgd sgd = noisy_sgd_of(constants, options.head, options.lambda, classes);
   constants.epochs = learning_epochs(sgd, constants.sigma, options);
   return constants;
 }
 
 NoisySgd noisy_sgd_of(const LangevinConstants& constants, Head head, double lambda, std::size_t classes) {
-  require_known(head);
+  const LossConstants loss = loss_of(head, {.radius = constants.radius, .lambda = lambda, .classes = classes});
   NoisySgdConstants of;
   of.rows = constants.padded_slots();
   of.batch_rows = constants.batch_rows;
   of.step_size = constants.step_size;
   of.strong_convexity = lambda;
-  of.smoothness = smoothness(head).curvature + lambda;
-  of.gradient_bound = slope_bound(head, classes, constants.radius);
+  of.smoothness = loss.smoothness;
+  of.gradient_bound = loss.data_gradient;
   of.radius = constants.radius;
   return NoisySgd(of);
 }

@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/accounting/bisection.h"
+#include "algorithms/accounting/require.h"
+#include "algorithms/accounting/search.h"
 #include "storage/error.h"
 
 namespace unweave {
@@ -12,7 +13,7 @@ namespace {
 
 /// gamma^T travel.
 double travel_left(const DescentPlan& plan, double travel) {
-  if (!(travel >= 0) || !std::isfinite(travel)) throw UsageError("the travel must be finite and at least 0");
+  require_not_negative(travel, "the travel");
   if (plan.step.excess() >= 0) throw UsageError("Descent-to-Delete needs strongly convex losses");
   if (travel == 0) return 0;
   const double forgotten = plan.steps == 0 ? 0 : static_cast<double>(plan.steps) * plan.step.log_factor();
@@ -29,7 +30,7 @@ double sigma_or_infinity(const DescentPlan& plan, double travel, std::uint64_t u
 template <class Suffices>
 std::optional<std::uint64_t> least_steps(std::uint64_t last, const Suffices& suffices) {
   if (!suffices(last)) return std::nullopt;
-  return least_count(last, suffices);
+  return least_count(0, last, suffices);
 }
 
 void check_strongly_convex(const UnprojectedPlan& plan) {

@@ -6,23 +6,20 @@
 #include <limits>
 #include <string>
 
+#include "algorithms/accounting/require.h"
 #include "storage/error.h"
 
 namespace unweave {
 namespace {
 
-void check_positive(double value, const char* what) {
-  if (!(value > 0) || !std::isfinite(value)) throw UsageError(std::string(what) + " must be finite and above 0");
-}
-
 void check_curvature(double smoothness, double strong_convexity) {
-  check_positive(smoothness, "the smoothness");
-  check_positive(strong_convexity, "the strong convexity");
+  require_positive(smoothness, "the smoothness");
+  require_positive(strong_convexity, "the strong convexity");
   if (strong_convexity > smoothness) throw UsageError("the strong convexity cannot exceed the smoothness");
 }
 
 void check_size(double size, double largest, const char* condition) {
-  check_positive(size, "the step size");
+  require_positive(size, "the step size");
   if (size > largest) throw UsageError(std::string("the step size must be at most ") + condition);
 }
 
@@ -34,13 +31,13 @@ GradientStep::GradientStep(double size, double smoothness, double strong_convexi
 }
 
 GradientStep GradientStep::general(double size, double smoothness) {
-  check_positive(smoothness, "the smoothness");
-  check_positive(size, "the step size");
+  require_positive(smoothness, "the smoothness");
+  require_positive(size, "the step size");
   return {size, smoothness, 0, size * smoothness};
 }
 
 GradientStep GradientStep::convex(double size, double smoothness) {
-  check_positive(smoothness, "the smoothness");
+  require_positive(smoothness, "the smoothness");
   check_size(size, 2 / smoothness, "2 / L for convex losses");
   return {size, smoothness, 0, 0};
 }

@@ -5,17 +5,16 @@
 #include <limits>
 #include <numbers>
 
+#include "algorithms/accounting/require.h"
 #include "storage/error.h"
 
 namespace unweave {
 namespace {
 
 void check(const PublicConstants& given, std::size_t least_classes) {
-  if (!(given.row_norm > 0) || !std::isfinite(given.row_norm))
-    throw UsageError("the bound of row norms must be finite and above 0");
-  if (!(given.radius >= 0) || !std::isfinite(given.radius))
-    throw UsageError("the radius must be finite and at least 0");
-  if (!(given.lambda >= 0) || !std::isfinite(given.lambda)) throw UsageError("lambda must be finite and at least 0");
+  require_positive(given.row_norm, "the bound of row norms");
+  require_not_negative(given.radius, "the radius");
+  require_not_negative(given.lambda, "lambda");
   if (given.classes < least_classes) throw UsageError("there are too few classes for this head");
 }
 
@@ -47,8 +46,7 @@ LossConstants softmax_constants(const PublicConstants& given) {
 
 LossConstants least_squares_constants(const PublicConstants& given, double target_norm) {
   check(given, 1);
-  if (!(target_norm >= 0) || !std::isfinite(target_norm))
-    throw UsageError("the bound of targets must be finite and at least 0");
+  require_not_negative(target_norm, "the bound of targets");
   const double x = given.row_norm, residual = x * given.radius + target_norm;
   return with_regulariser(given, {.smoothness = x * x,
                                   .data_gradient = x * residual,
@@ -59,7 +57,7 @@ LossConstants least_squares_constants(const PublicConstants& given, double targe
 LossConstants smelu_network_constants(const PublicConstants& given, std::size_t hidden, double beta) {
   check(given, 2);
   if (hidden == 0) throw UsageError("a network needs a hidden unit");
-  if (!(beta > 0) || !std::isfinite(beta)) throw UsageError("the half-width of SmeLU must be finite and above 0");
+  require_positive(beta, "the half-width of SmeLU");
   const double reach = given.row_norm * given.radius;
   const double activations = reach + beta * std::sqrt(static_cast<double>(hidden)) / 4;
   const double jacobian = std::sqrt(activations * activations + 1 + reach * reach);
@@ -74,7 +72,7 @@ LossConstants smelu_network_constants(const PublicConstants& given, std::size_t 
 SecondMoment strongly_convex_second_moment(double smoothness, double strong_convexity, double loss) {
   if (!(strong_convexity > 0) || !(strong_convexity <= smoothness) || !std::isfinite(smoothness))
     throw UsageError("the strong convexity must be above 0 and at most the smoothness");
-  if (!(loss >= 0) || !std::isfinite(loss)) throw UsageError("a bound of losses must be finite and at least 0");
+  require_not_negative(loss, "a bound of losses");
   return {smoothness / strong_convexity, 2 * smoothness * loss};
 }
 

@@ -14,6 +14,7 @@
 #include <limits>
 #include <numbers>
 
+#include "algorithms/accounting/require.h"
 #include "algorithms/gaussian_mechanism.h"
 #include "storage/error.h"
 
@@ -22,14 +23,6 @@ namespace {
 
 constexpr double kLargestEpsilon = 1e12;  // beyond, s/2 - epsilon/s loses too many digits
 constexpr double kRounding = 1 + 1e-9;
-
-void check_epsilon(double epsilon) {
-  if (!(epsilon > 0) || !std::isfinite(epsilon)) throw UsageError("epsilon must be finite and above 0");
-}
-
-void check_distance(double distance) {
-  if (!(distance >= 0) || !std::isfinite(distance)) throw UsageError("a distance must be finite and at least 0");
-}
 
 /// sigma of a distance above 0 that a closed form gave.
 double checked(double sigma) {
@@ -70,12 +63,12 @@ PrivacyTarget with_half_delta(const PrivacyTarget& total) {
 }  // namespace
 
 void check_target(const PrivacyTarget& total) {
-  check_epsilon(total.epsilon);
+  require_positive(total.epsilon, "epsilon");
   if (!(total.delta > 0) || !(total.delta < 1)) throw UsageError("delta must lie strictly between 0 and 1");
 }
 
 double classic_sigma(double shift, const PrivacyTarget& total, BoundRule rule) {
-  check_distance(shift);
+  require_not_negative(shift, "a distance");
   check_target(total);
   if (rule == BoundRule::kCorrected && total.epsilon > 1)
     throw UsageError("the classic Gaussian mechanism is proved for epsilon up to 1 alone; take the analytic one");
@@ -84,42 +77,42 @@ double classic_sigma(double shift, const PrivacyTarget& total, BoundRule rule) {
 }
 
 double high_probability_sigma(double distance, const PrivacyTarget& total, BoundRule rule) {
-  check_distance(distance);
+  require_not_negative(distance, "a distance");
   return inner_sigma(distance, with_half_delta(total), rule);
 }
 
 double second_moment_sigma(double root_mean_square, const PrivacyTarget& total, BoundRule rule) {
-  check_distance(root_mean_square);
+  require_not_negative(root_mean_square, "a distance");
   const PrivacyTarget half = with_half_delta(total);
   return inner_sigma(root_mean_square / std::sqrt(half.delta), half, rule);
 }
 
 double first_moment_sigma(double mean, const PrivacyTarget& total, BoundRule rule) {
-  check_distance(mean);
+  require_not_negative(mean, "a distance");
   const PrivacyTarget half = with_half_delta(total);
   return inner_sigma(mean / half.delta, half, rule);
 }
 
 double mean_constant(double epsilon) {
-  check_epsilon(epsilon);
+  require_positive(epsilon, "epsilon");
   epsilon = std::min(epsilon, kLargestEpsilon);
   return largest_ratio(epsilon, std::sqrt(2 * epsilon), 1);
 }
 
 double mean_square_constant(double epsilon) {
-  check_epsilon(epsilon);
+  require_positive(epsilon, "epsilon");
   epsilon = std::min(epsilon, kLargestEpsilon);
   return checked(largest_ratio(epsilon, epsilon * std::sqrt(2 / (1 + std::hypot(1, epsilon))), 2));
 }
 
 double mean_sigma(double mean, const PrivacyTarget& total) {
-  check_distance(mean);
+  require_not_negative(mean, "a distance");
   check_target(total);
   return mean == 0 ? 0 : checked(mean_constant(total.epsilon) * (mean / total.delta));
 }
 
 double mean_square_sigma(double root_mean_square, const PrivacyTarget& total) {
-  check_distance(root_mean_square);
+  require_not_negative(root_mean_square, "a distance");
   check_target(total);
   return root_mean_square == 0
              ? 0
@@ -132,7 +125,7 @@ double tail_sigma(const std::function<double(double)>& tail, const PrivacyTarget
   for (const double share : {0.05, 0.1, 0.2, 0.5}) {
     const double failure = share * total.delta;
     const double distance = tail(failure);
-    check_distance(distance);
+    require_not_negative(distance, "a distance");
     least = std::min(least, sigma_of(distance, total.epsilon, total.delta - failure));
   }
   return least;

@@ -5,15 +5,15 @@
 #include <cmath>
 #include <limits>
 
-#include "algorithms/accounting/bisection.h"
 #include "algorithms/accounting/chernoff.h"
+#include "algorithms/accounting/require.h"
+#include "algorithms/accounting/search.h"
 #include "algorithms/gaussian_mechanism.h"
 #include "storage/error.h"
 
 namespace unweave {
 namespace {
 
-constexpr std::uint64_t kMostSteps = std::uint64_t{1} << 53;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 void check_steps(std::uint64_t unlearning, std::uint64_t learning) {
@@ -33,9 +33,8 @@ double log_misprint(const GradientStep& step, double replaced) {
 
 void check_plan(const DescentPlan& plan, const PrivacyTarget& total, DistanceRule distance) {
   check_target(total);
-  if (plan.steps > kMostSteps) throw UsageError("there can be 2^53 learning steps at most");
-  if (!(plan.step_rounding >= 0) || !std::isfinite(plan.step_rounding))
-    throw UsageError("the rounding of a step must be finite and at least 0");
+  if (plan.steps > kMostCount) throw UsageError("there can be 2^53 learning steps at most");
+  require_not_negative(plan.step_rounding, "the rounding of a step");
   if (distance == DistanceRule::kSure && plan.batch != kFullBatch)
     throw UsageError("the distance is bounded surely for full batches alone");
 }
@@ -70,7 +69,7 @@ double rewind_sigma_or_infinity(const DescentPlan& plan, std::uint64_t unlearnin
 DataChange::DataChange(std::uint64_t rows, double gradient, double total)
     : rows_(rows), gradient_(gradient), total_(total) {
   if (rows == 0) throw UsageError("at least one row must remain");
-  if (!(gradient > 0) || !std::isfinite(gradient)) throw UsageError("the gradient bound must be finite and above 0");
+  require_positive(gradient, "the gradient bound");
   if (!(total >= 0) || !(total / 2 / gradient <= static_cast<double>(rows) * (1 + 1e-12)))
     throw UsageError("the change of a row lies between 0 and 2 G");
 }
@@ -151,15 +150,16 @@ std::uint64_t least_rewind_steps(const DescentPlan& plan, double sigma, const Pr
                                  DistanceRule distance) {
   check_sigma(sigma);
   check_plan(plan, total, distance);
-  return least_count(
-      plan.steps, [&](std::uint64_t steps) { return rewind_sigma_or_infinity(plan, steps, total, distance) <= sigma; });
+  return least_count(0, plan.steps, [&](std::uint64_t steps) {
+    return rewind_sigma_or_infinity(plan, steps, total, distance) <= sigma;
+  });
 }
 
 std::uint64_t most_removable_rows(const DescentPlan& plan, std::uint64_t unlearning_steps, double sigma,
                                   const PrivacyTarget& total, DistanceRule distance) {
   check_sigma(sigma);
   DescentPlan trial = plan;
-  const std::uint64_t too_many = least_count(plan.change.rows(), [&](std::uint64_t removed) {
+  const std::uint64_t too_many = least_count(0, plan.change.rows(), [&](std::uint64_t removed) {
     trial.change = DataChange::removal(plan.change.rows(), removed, plan.change.gradient());
     return rewind_sigma_or_infinity(trial, unlearning_steps, total, distance) > sigma;
   });
@@ -167,9 +167,9 @@ std::uint64_t most_removable_rows(const DescentPlan& plan, std::uint64_t unlearn
 }
 
 void check_unprojected(const UnprojectedPlan& plan, BoundRule rule) {
-  for (const double value : {plan.relative, plan.constant, plan.initial_loss})
-    if (!(value >= 0) || !std::isfinite(value))
-      throw UsageError("B, C and the loss at the start must be finite and at least 0");
+  require_not_negative(plan.relative, "B");
+  require_not_negative(plan.constant, "C");
+  require_not_negative(plan.initial_loss, "the loss at the start");
   check_rows(plan.rows, plan.removed);
   if (rule == BoundRule::kCorrected && plan.relative > 0 &&
       plan.step.size() > 1 / (plan.step.smoothness() * plan.relative))

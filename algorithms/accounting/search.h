@@ -1,4 +1,4 @@
-// algorithms/accounting/search.h - the two searches of accountants: a minimum over Renyi orders, a least count.
+// algorithms/accounting/search.h - the searches of accountants: a minimum over Renyi orders, a least count.
 #pragma once
 
 #include <cmath>
@@ -37,6 +37,19 @@ template <class Function>
   return best;
 }
 
+/// Least count in first .. last that `suffices`, which holds from some count on; `last` itself is not asked and taken to.
+template <class Suffices>
+[[nodiscard]] std::uint64_t least_count(std::uint64_t first, std::uint64_t last, const Suffices& suffices) {
+  while (first < last) {
+    const std::uint64_t middle = first + (last - first) / 2;
+    if (suffices(middle))
+      last = middle;
+    else
+      first = middle + 1;
+  }
+  return last;
+}
+
 /// Least count in [1, most], most <= 2^62, that `holds`, a predicate that stays true once it is; nothing where it does
 /// not hold at most.
 template <class Predicate>
@@ -47,11 +60,7 @@ template <class Predicate>
     high *= 2;
   }
   if (high >= most && !holds(most)) return std::nullopt;
-  while (high - fails > 1) {
-    const std::uint64_t middle = fails + (high - fails) / 2;
-    (holds(middle) ? high : fails) = middle;
-  }
-  return high;
+  return least_count(fails + 1, high, holds);
 }
 
 /// Searches for counts end here: as float64 every count up to it is exact.
