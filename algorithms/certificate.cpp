@@ -35,10 +35,13 @@ Json constants_of(const ModelRecord& record) {
           {"all_rows", chosen(record.all_rows)}};
 }
 
-std::string reference_of(bool output_noise) {
+std::string reference_of(Head head, bool output_noise) {
+  const std::string loss =
+      couples_classes(head) ? "sum_i [ln sum_c exp(z_i.w_c) - z_i.w_(y_i)]" : "sum_i sum_c l(z_i.w_c, y_ic)";
   const std::string rows =
       "on the present data alone: rows z_i = float32(clip(row i of the fixed-point embedding)) of the training nodes; "
-      "F(W) = sum_i sum_c l(z_i.w_c, y_ic) + (lambda max(1, n) / 2) |W|_F^2; ";
+      "F(W) = " +
+      loss + " + (lambda max(1, n) / 2) |W|_F^2; ";
   if (output_noise)
     return rows +
            "W* its minimiser; published: W* rounded to the grid, plus fresh discrete Gaussian noise of variance "
@@ -68,7 +71,7 @@ std::string make_certificate(const ModelRecord& record, const StepReport& report
       {"theorem", report.certified ? Json(*report.claim) : Json()},
       {"certified", report.certified},
       {"claim", report.claim ? Json(*report.claim) : Json()},
-      {"reference", reference_of(output_noise)},
+      {"reference", reference_of(record.options.head, output_noise)},
       {"adjacency",
        "none needed: any removed edges, nodes and features, any inserted edges, and every row that moved because of "
        "them"},
