@@ -43,8 +43,8 @@ struct Smoothness {
 /// mu of a training set: lambda * n, and lambda when no row is left, so that the minimiser is 0 and not undefined.
 [[nodiscard]] double strong_convexity(double lambda, std::size_t rows) noexcept;
 
-/// Derivatives of l by the margin, for one-vs-rest heads. Float64 values: slope and curvature have relative error <= kPointwiseUlps * u, and
-/// absolute error 1e-300 where they underflow, given exp within 2 ulp.
+/// Derivatives of l by the margin, for one-vs-rest heads. Float64 values: slope and curvature have relative error
+/// <= kPointwiseUlps * u, and absolute error 1e-300 where they underflow, given exp within 2 ulp.
 struct Pointwise {
   double slope;
   double curvature;

@@ -92,7 +92,10 @@ Matrix HessianOperator::apply(const Matrix& direction, std::span<const std::size
                             scale_by_curvatures(block, first, count, classes, weights, image);
                           multiply_transposed(block, image, part.data(), features, count, width, true);
                         });
-  return sum.cast<double>() + objective_.mu * direction;
+  Matrix image = sum.cast<double>();
+  // Rows of a coupled image add up to 0; what rounding left there would be divided by mu.
+  if (coupled) image.colwise() -= Vector(image.rowwise().mean());
+  return image + objective_.mu * direction;
 }
 
 Matrix HessianOperator::diagonal() const {

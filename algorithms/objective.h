@@ -51,18 +51,23 @@ struct Curvatures {
 ///   margins  |fl(m_ic) - m_ic| <= gamma_F |z_i| |w_c|                       (inner products of length F in any order)
 ///   slopes   |fl(r_ic) - r_ic| <= 16 u |r_ic| + 1e-300 + 1.01 s_ic gamma_F |z_i| |w_c|, since |d ln l''/dm| <= 1 moves
 ///            the curvature s_ic by a factor of at most 1.01 over an interval of 0.009 (beyond it: max l'' instead)
-///   softmax  |fl(r_i) - r_i|_2 <= (16 + C) u |r_i| + 2C 1e-300 + |p(m') - p(m)|_2, p the exact probabilities at margins
-///            m' that differ from m by at most e_ic = |z_i| (gamma_{F+1} |w_c| + gamma_1 max_k |w_k|): the margins, and
-///            the rounding u (|m_c| + max |m|) of their differences to the largest, m_t. exp (2 ulp), C - 1 sums of
-///            nonnegative numbers, 1 / S, a product and p_y - 1 make the relative part; r_t = -p_t-bar where t is the
-///            label, p_t-bar = 1 - p_t the sum of the others, never a difference. Between m and m' with
-///            |e| <= 0.0024 probabilities and their complements change by factors of at most e^0.0048, products of
-///            two by 1.01. The Jacobian diag(p) - p p^T has entries of modulus p_c (1 - p_c), p_c p_k, hence with
-///            A = sum_k p_k e_k, entry by entry, |p(m') - p(m)| <= 1.01 p_c ((1 - p_c) e_c + A) and, for t,
-///            1.01 ((1 - p_t) e_t + sum_{k != t} p_k e_k). Beyond 0.0024: |e|_2 / 2, its eigenvalues being at most 1/2
+///   softmax  |fl(r_i) - r_i|_2 <= (16 + C) u |r_i| + 2C 1e-300 + |p(m') - p(m)|_2, derived below
 ///   sum      |fl(Z^T r) - Z^T r|_F <= gamma_D sum_i |z_i| |r_i|, D the depth of the fixed summation tree (row_sweep.h)
 ///   rest     mu W and B: gamma_3 (|Z^T r| + |mu W| + |B|)
 /// and an error of r_i reaches the gradient times |z_i|. The bound itself is inflated for its own rounding.
+///
+/// Softmax. With t the class of the largest computed margin, x_c = exp(fl(m_c - m_t)), S = 1 + sum_{c != t} x_c, the
+/// computed probabilities are x_c / S, and 1 - p_t = (S - 1) / S is formed from the sum, never as a difference.
+///   margins  fl(m_c - m_t) is an exact difference of margins m', |m'_ic - m_ic| <= e_ic: the error of the product and
+///            u (|m_c| + |m_t|), so that e_ic = |z_i| (gamma_{F+1} |w_c| + gamma_1 max_k |w_k|) covers both
+///   slopes   exp (2 ulp), at most C sums of nonnegative numbers, 1 / S and a product make relative errors of p_c and of
+///            1 - p_t = R / (1 + R), R = S - 1, below (C + 12) u; the slope of the label is p - 1 with p <= 1/2, whose
+///            error is then relative too, or -(1 - p_t)
+///   p(m')    On the segment from m to m', if every e_ic <= 0.0024, probabilities and their complements are within a
+///            factor of e^0.0048, products of two within 1.01. The Jacobian diag(p) - p p^T has entries of modulus
+///            p_c (1 - p_c) and p_c p_k. Hence with A = sum_k p_k e_k the c-th entry of p(m') - p(m) is at most
+///            1.01 p_c ((1 - p_c) e_c + A), that of t at most 1.01 ((1 - p_t) e_t + sum_{k != t} p_k e_k): near 0 where
+///            a row is sure of its class. For larger errors |e_i|_2 / 2, the eigenvalues being at most 1/2 everywhere.
 /// Fills `keep`, where given and not null, with the curvatures at these weights.
 [[nodiscard]] Gradient gradient_with_error(const Objective& objective, const Matrix& weights,
                                            Curvatures* keep = nullptr);

@@ -82,7 +82,7 @@ class SpectralPreconditioner final : public Preconditioner {
 };
 
 /// Of a head that couples the classes, from one that takes each by itself. What is equal in all classes lies in the null
-/// space of every row's diag(p) - p p^T: there the Hessian is mu I, which the other would take for curvature.
+/// space of every row's diag(p) - p p^T: there the Hessian is mu I, where the other sees curvature.
 class CenteredPreconditioner final : public Preconditioner {
  public:
   CenteredPreconditioner(std::unique_ptr<Preconditioner> each, double mu) : each_(std::move(each)), mu_(mu) {}

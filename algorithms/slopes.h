@@ -1,7 +1,7 @@
 // algorithms/slopes.h - slopes and curvatures of the losses over whole blocks of margins, by the processor's vectors.
 //
-// The scalar twins are derivatives() and softmax_in_place() of head.h. Margins lie row-major, classes columns, without gaps; a buffer of them
-// needs kSlopeSlack elements after its end, which are read, never used and never written.
+// The scalar twins are derivatives() and softmax_in_place() of head.h. Margins lie row-major, classes columns, without
+// gaps; a buffer of them needs kSlopeSlack elements after its end, which are read, never used and never written.
 #pragma once
 
 #include <bit>

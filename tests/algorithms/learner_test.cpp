@@ -129,8 +129,9 @@ std::vector<nlohmann::json> certificates(const World& world, const std::string& 
 
 TEST_SUITE("unit") {
   TEST_CASE("newton and retrain: after every batch the rows are the fresh ones and W* is within the noise") {
-    for (const auto& [solver, head] :
+    for (const auto& [name, head] :
          {std::pair{"newton", Head::kLogistic}, {"retrain", Head::kLogistic}, {"newton", Head::kSoftmax}}) {
+      const char* const solver = name;
       CAPTURE(solver);
       World world;
       LiveStore store(world.path(), Access::write, world.budget);

@@ -102,7 +102,8 @@ TEST_SUITE("unit") {
         for (unsigned kind = 0; kind < 70; ++kind) {
           std::vector<double> margins = hard_margins(classes, kind);
           if (kind == 0) std::fill(margins.begin(), margins.end(), 0.0);
-          if (kind == 7) margins.assign(classes, -1e3), margins[0] = margins[1] = 0;
+          if (kind == 7) std::fill(margins.begin() + 2, margins.end(), -1e3);
+          if (kind == 7) margins[0] = margins[1] = 0;
           Eigen::MatrixXd hessian = Eigen::MatrixXd::Zero(index_of(classes), index_of(classes));
           double squares = 0;
           const std::vector<long double> slopes = slow_slopes(head, extended(margins), classes - 1);
