@@ -215,14 +215,10 @@ TEST_SUITE("unit") {
     refused([](SolverOptions& o) { o.alpha = -1; });
     SolverOptions softmax;
     softmax.head = Head::kSoftmax;
-    for (const std::string_view name : solver_names()) {
-      if (name == "newton" || name == "retrain") {
-        CHECK(make_solver(name, softmax)->name() == name);
-        continue;
-      }
+    for (const char* name : {"newton", "retrain"}) CHECK(make_solver(name, softmax)->name() == name);
+    for (const char* name : {"scalegun", "cgu", "ceu"})
       CHECK_THROWS_WITH_AS(static_cast<void>(make_solver(name, softmax)),
                            doctest::Contains("one-vs-rest heads alone; use --head logistic"), UsageError);
-    }
     CHECK(parse_head("least-squares") == Head::kLeastSquares);
     CHECK(parse_head("softmax") == Head::kSoftmax);
     CHECK_THROWS_AS(static_cast<void>(parse_head("hinge")), UsageError);
