@@ -54,15 +54,18 @@ const char* name_of(Mechanism mechanism) {
   return "";
 }
 
-std::string reference_of(Mechanism mechanism) {
+std::string reference_of(Head head, Mechanism mechanism) {
   if (mechanism == Mechanism::step_noise)
     return "on the present data alone: rows z_i = float32(clip(row i of the fixed-point embedding)) of the training "
            "nodes in their slots, 0 in the others; from W = 0, learning_epochs times over the batches in their order: "
            "W <- P_R(W - step_size (G / batch_rows + strong_convexity W) + sqrt(2 step_size) sigma xi), G the batch's "
            "sum of gradients of sum_c l(z_i.w_c, y_ic), xi fresh standard normal; published: the last W";
+  const std::string loss =
+      couples_classes(head) ? "sum_i [ln sum_c exp(z_i.w_c) - z_i.w_(y_i)]" : "sum_i sum_c l(z_i.w_c, y_ic)";
   const std::string rows =
       "on the present data alone: rows z_i = float32(clip(row i of the fixed-point embedding)) of the training nodes; "
-      "F(W) = sum_i sum_c l(z_i.w_c, y_ic) + (lambda max(1, n) / 2) |W|_F^2; ";
+      "F(W) = " +
+      loss + " + (lambda max(1, n) / 2) |W|_F^2; ";
   if (mechanism == Mechanism::output_noise)
     return rows +
            "W* its minimiser; published: W* rounded to the grid, plus fresh discrete Gaussian noise of variance "
@@ -110,7 +113,7 @@ std::string make_certificate(const ModelRecord& record, const StepReport& report
       {"theorem", report.certified ? Json(*report.claim) : Json()},
       {"certified", report.certified},
       {"claim", report.claim ? Json(*report.claim) : Json()},
-      {"reference", reference_of(mechanism)},
+      {"reference", reference_of(record.options.head, mechanism)},
       {"adjacency", adjacency_of(mechanism)},
       {"requests", context.adaptive ? "adaptive" : "non-adaptive"},
       {"releases", report.certified && mechanism != Mechanism::step_noise ? "all-later" : "this"},

@@ -12,8 +12,15 @@ constexpr double kGoodGain = 0.2, kCaution = 2;
 
 using ColumnScalars = Eigen::Array<double, 1, Eigen::Dynamic>;
 
-ColumnScalars column_dots(const Matrix& a, const Matrix& b) {
-  return a.cwiseProduct(b).colwise().sum().array();
+/// Inner products of the columns; where they are coupled their sum, for each of them.
+ColumnScalars column_dots(const Matrix& a, const Matrix& b, bool coupled) {
+  ColumnScalars dots = a.cwiseProduct(b).colwise().sum().array();
+  if (coupled) dots.setConstant(dots.sum());
+  return dots;
+}
+
+ColumnScalars column_norms(const Matrix& a, bool coupled) {
+  return column_dots(a, a, coupled).sqrt();
 }
 
 Matrix pick_columns(const Matrix& from, std::span<const std::size_t> picked) {
@@ -43,27 +50,30 @@ struct Unfinished {
 }  // namespace
 
 CgResult conjugate_gradient(const ClassOperator& apply, const Preconditioner& preconditioner, const Matrix& right,
-                            const Vector& tolerance, int most_passes) {
+                            const Vector& tolerances, int most_passes) {
+  const bool coupled = tolerances.size() == 1;
+  const Vector tolerance = coupled ? Vector::Constant(right.cols(), tolerances[0]) : tolerances;
   CgResult result{Matrix::Zero(right.rows(), right.cols()), 0};
   Unfinished now;
+  const ColumnScalars norms = column_norms(right, coupled);
   for (std::size_t c = 0; c < size_of(right.cols()); ++c)
-    if (right.col(index_of(c)).norm() > tolerance[index_of(c)]) now.classes.push_back(c);
+    if (norms[index_of(c)] > tolerance[index_of(c)]) now.classes.push_back(c);
   if (now.classes.empty()) return result;
 
   now.residual = pick_columns(right, now.classes);
-  now.norm = now.residual.colwise().norm().array();
+  now.norm = column_norms(now.residual, coupled);
   now.solution = Matrix::Zero(now.residual.rows(), now.residual.cols());
   now.direction = preconditioner.apply(now.residual, now.classes);
-  now.energy = column_dots(now.residual, now.direction);
+  now.energy = column_dots(now.residual, now.direction, coupled);
   while (result.passes < most_passes) {
     const Matrix image = apply(now.direction, now.classes);
     ++result.passes;
-    const ColumnScalars curvature = column_dots(now.direction, image);
+    const ColumnScalars curvature = column_dots(now.direction, image, coupled);
     const ColumnScalars step = (curvature > 0).select(now.energy / curvature, ColumnScalars::Zero(now.energy.size()));
     now.solution.array() += now.direction.array().rowwise() * step;
     now.residual.array() -= image.array().rowwise() * step;
     const ColumnScalars last = now.norm;
-    now.norm = now.residual.colwise().norm().array();
+    now.norm = column_norms(now.residual, coupled);
 
     std::vector<std::size_t> kept;
     ColumnScalars gain = now.norm / last, length = step;
@@ -91,7 +101,7 @@ CgResult conjugate_gradient(const ClassOperator& apply, const Preconditioner& pr
     now.keep(kept);
     if (now.classes.empty()) break;
 
-    const ColumnScalars next = column_dots(now.residual, now.smoothed);
+    const ColumnScalars next = column_dots(now.residual, now.smoothed, coupled);
     now.direction.array().rowwise() *= next / now.energy;
     now.direction += now.smoothed;
     now.energy = next;

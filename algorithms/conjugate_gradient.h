@@ -8,7 +8,8 @@
 
 namespace unweave {
 
-/// Column j of the argument belongs to class classes[j]; returns the matrix of that class times it.
+/// Column j of the argument belongs to class classes[j]; returns the matrix of that class times it. Where classes are
+/// coupled all are always there.
 using ClassOperator = std::function<Matrix(const Matrix&, std::span<const std::size_t>)>;
 
 struct CgResult {
@@ -18,8 +19,8 @@ struct CgResult {
 
 /// Solves A_c x_c = b_c for every class until the recursive residual |b_c - A_c x_c|_2 <= tolerance[c], or until one more
 /// step of the preconditioner alone can be expected to bring it there. Each class has its own scalars; a finished class
-/// leaves the product. The recursion drifts from the true residual by the operator's rounding: measure the result where
-/// it matters.
+/// leaves the product. A tolerance of one number is for one system over all columns together. The recursion drifts from
+/// the true residual by the operator's rounding: measure the result where it matters.
 [[nodiscard]] CgResult conjugate_gradient(const ClassOperator& apply, const Preconditioner& preconditioner,
                                           const Matrix& right, const Vector& tolerance, int most_passes);
 

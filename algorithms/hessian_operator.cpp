@@ -1,4 +1,5 @@
 // algorithms/hessian_operator.cpp - float32 Hessian products for the iterations of conjugate gradients.
+#include <algorithm>
 #include <numeric>
 
 #include "algorithms/blas.h"
@@ -44,19 +45,57 @@ void HessianOperator::scale_by_curvatures(const float* block, std::size_t first,
     for (std::size_t j = 0; j < width; ++j) values[i * width + j] *= to_float(row[classes[j]]);
 }
 
+/// Of `count` rows in all classes, in a buffer of the calling thread.
+const float* HessianOperator::probabilities(const float* block, std::size_t count) const {
+  float* const out = block_buffer<float, BlockUse::margins>(count * objective_.classes + kSlopeSlack);
+  multiply(block, weights_.data(), out, count, objective_.rows.features, objective_.classes, false);
+  probabilities_in_place(out, count, objective_.classes);
+  return out;
+}
+
+/// values_i = (diag(p_i) - p_i p_i^T) values_i for the rows of a block.
+void HessianOperator::couple(const float* block, std::size_t first, std::size_t count, float* values) const {
+  const std::size_t width = objective_.classes;
+  if (curvatures_ != nullptr)
+    center_by(curvatures_->values.get() + first * width, values, count, width);
+  else
+    center_by(probabilities(block, count), values, count, width);
+}
+
+/// p_ic (1 - p_ic), the diagonal of what couple() multiplies by.
+void HessianOperator::coupled_curvatures(const float* block, std::size_t first, std::size_t count, float* out) const {
+  const std::size_t width = objective_.classes;
+  if (curvatures_ != nullptr)
+    std::transform(curvatures_->values.get() + first * width, curvatures_->values.get() + (first + count) * width, out,
+                   to_float);
+  else
+    std::copy_n(probabilities(block, count), count * width, out);
+  for (std::size_t i = 0; i < count; ++i, out += width) {
+    const float sum = std::accumulate(out, out + width, 0.0F);
+    for (std::size_t c = 0; c < width; ++c) out[c] *= (sum - out[c]) / sum;
+  }
+}
+
 Matrix HessianOperator::apply(const Matrix& direction, std::span<const std::size_t> classes) const {
   const std::size_t features = objective_.rows.features, width = classes.size();
   const FloatMatrix narrow = direction.cast<float>();
-  const FloatMatrix weights = curvatures_ == nullptr ? columns(classes) : FloatMatrix();
+  const bool coupled = couples_classes(objective_.head);
+  const FloatMatrix weights = curvatures_ == nullptr && !coupled ? columns(classes) : FloatMatrix();
   const FloatMatrix sum =
       sweep_rows<float>(objective_.rows, float_zero(features, width),
                         [&](const float* block, std::size_t first, std::size_t count, FloatMatrix& part) {
-                          float* const image = block_buffer<float, BlockUse::product>(count * width);
+                          float* const image = block_buffer<float, BlockUse::product>(count * width + kSlopeSlack);
                           multiply(block, narrow.data(), image, count, features, width, false);
-                          scale_by_curvatures(block, first, count, classes, weights, image);
+                          if (coupled)
+                            couple(block, first, count, image);
+                          else
+                            scale_by_curvatures(block, first, count, classes, weights, image);
                           multiply_transposed(block, image, part.data(), features, count, width, true);
                         });
-  return sum.cast<double>() + objective_.mu * direction;
+  Matrix image = sum.cast<double>();
+  // Rows of a coupled image add up to 0; what rounding left there would be divided by mu.
+  if (coupled) image.colwise() -= Vector(image.rowwise().mean());
+  return image + objective_.mu * direction;
 }
 
 Matrix HessianOperator::diagonal() const {
@@ -68,7 +107,10 @@ Matrix HessianOperator::diagonal() const {
       [&](const float* block, std::size_t first, std::size_t count, FloatMatrix& part) {
         std::vector<float> squares(block, block + count * features), curvature(count * width, 1.0F);
         for (float& x : squares) x *= x;
-        scale_by_curvatures(block, first, count, all, weights_, curvature.data());
+        if (couples_classes(objective_.head))
+          coupled_curvatures(block, first, count, curvature.data());
+        else
+          scale_by_curvatures(block, first, count, all, weights_, curvature.data());
         multiply_transposed(squares.data(), curvature.data(), part.data(), features, count, width, true);
       });
   return (sum.cast<double>().array() + objective_.mu).matrix();
@@ -76,6 +118,15 @@ Matrix HessianOperator::diagonal() const {
 
 void HessianOperator::curvatures(const float* rows, std::size_t count, std::span<const std::size_t> classes,
                                  float* out) const {
+  if (couples_classes(objective_.head)) {
+    const float* const all = probabilities(rows, count);
+    for (std::size_t i = 0; i < count; ++i)
+      for (std::size_t j = 0; j < classes.size(); ++j) {
+        const float p = all[i * objective_.classes + classes[j]];
+        out[i * classes.size() + j] = p * (1 - p);
+      }
+    return;
+  }
   multiply(rows, columns(classes).data(), out, count, objective_.rows.features, classes.size(), false);
   curvatures_in_place(objective_.head, out, count * classes.size());
 }

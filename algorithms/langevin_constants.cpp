@@ -17,10 +17,8 @@ constexpr std::uint64_t kOrderKey = 1;
 
 LossConstants loss_of(Head head, const PublicConstants& given) {
   if (head == Head::kLogistic) return logistic_constants(given);
-  if (head == Head::kLeastSquares)
-    return least_squares_constants(given, std::sqrt(static_cast<double>(given.classes)));  // targets are +1 or -1
-  throw UsageError("langevin knows no gradient bound for the head " + std::string(name_of(head)) +
-                   "; use logistic or least-squares");
+  if (head == Head::kSoftmax) return softmax_constants(given);
+  return least_squares_constants(given, std::sqrt(static_cast<double>(given.classes)));  // targets are +1 or -1
 }
 
 std::uint64_t batch_rows_of(bool full_batches, std::uint64_t rows) {

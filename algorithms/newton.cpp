@@ -115,9 +115,17 @@ class Descent {
     curvatures_here_ = true;
   }
 
-  [[nodiscard]] double floor_of(double goal) const { return goal / std::sqrt(static_cast<double>(objective_.classes)); }
+  /// What a step solves and damps: each class, or all at once where the head couples them.
+  [[nodiscard]] std::size_t systems() const noexcept {
+    return couples_classes(objective_.head) ? 1 : objective_.classes;
+  }
+  [[nodiscard]] Vector system_norms(const Gradient& gradient) const {
+    if (systems() == objective_.classes) return gradient.class_norm;
+    return Vector::Constant(1, gradient.class_norm.norm());
+  }
+  [[nodiscard]] double floor_of(double goal) const { return goal / std::sqrt(static_cast<double>(systems())); }
 
-  /// Newton direction, with classes solved to `goal` together at the best.
+  /// Newton direction, with the systems solved to `goal` together at the best.
   Matrix solve(double goal) {
     // Where a rejected trial overwrote the curvatures, products form them again.
     const HessianOperator hessian(objective_, best_.weights, curvatures_here_ ? &curvatures_ : nullptr);
@@ -132,7 +140,7 @@ class Descent {
         conjugate_gradient([&](const Matrix& direction,
                                std::span<const std::size_t> classes) { return hessian.apply(direction, classes); },
                            *preconditioner_, -best_.gradient.value,
-                           forcing(best_.gradient.class_norm, before_, first, floor_of(goal)), kMostCgPasses);
+                           forcing(system_norms(best_.gradient), before_, first, floor_of(goal)), kMostCgPasses);
     best_.passes += cg.passes;
     return std::move(cg.solution);
   }
@@ -152,27 +160,33 @@ class Descent {
     return reach * reach * reach * best_.gradient.norm / 8 <= 0.3 * options_.tolerance;
   }
 
-  /// One Newton step along `direction`, halved class by class until it helps or the class is at its share of `goal`, at
-  /// most so many times; true when the residual fell.
+  /// One Newton step along `direction`, halved system by system until it helps or the system is at its share of `goal`,
+  /// at most so many times; true when the residual fell.
   bool go(const Matrix& direction, double goal, int most_halvings) {
     const double floor = floor_of(goal);
-    Vector scale = Vector::Ones(index_of(objective_.classes));
+    const Vector here = system_norms(best_.gradient);
+    Vector scale = Vector::Ones(here.size());
     Matrix trial = best_.weights + direction;
     Gradient gradient = evaluate(trial);
     for (int halving = 0; halving < most_halvings; ++halving) {
       bool accepted = true;
+      const Vector there = system_norms(gradient);
       for (Eigen::Index c = 0; c < scale.size(); ++c) {
-        const double enough = (1 - 1e-4 * scale[c]) * best_.gradient.class_norm[c];
-        if (gradient.class_norm[c] <= std::max({enough, floor, gradient.error})) continue;
+        const double enough = (1 - 1e-4 * scale[c]) * here[c];
+        if (there[c] <= std::max({enough, floor, gradient.error})) continue;
         scale[c] /= 2;
         accepted = false;
       }
       if (accepted) break;
-      trial = best_.weights + direction * scale.asDiagonal();
+      trial = best_.weights;
+      if (systems() == objective_.classes)
+        trial += direction * scale.asDiagonal();
+      else
+        trial += direction * scale[0];
       gradient = evaluate(trial);
     }
     ++best_.steps;
-    before_ = best_.gradient.class_norm;
+    before_ = here;
     curvatures_here_ = gradient.norm + gradient.error < residual();
     if (!curvatures_here_) return false;
     moved_ += reach_of(trial - best_.weights);
@@ -190,7 +204,7 @@ class Descent {
   bool curvatures_here_ = false;  // they are those at the best weights
   std::unique_ptr<Preconditioner> preconditioner_;
   double moved_ = 0;  // margins, at most, since the preconditioner saw the weights
-  Vector before_;     // class norms of the gradient before the last step
+  Vector before_;     // norms of the gradient before the last step, one a system
 };
 
 }  // namespace

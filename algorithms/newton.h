@@ -21,10 +21,11 @@ struct NewtonResult {
 };
 
 /// Inexact Newton from `start`, first by float32 gradients as far as these carry, then by float64 gradients with their
-/// error bound, on which alone the result rests. Per class a step by preconditioned conjugate gradients, halved until the gradient norm
-/// of that class falls. The Hessian is at least mu I, so the direction descends on the gradient norm and the iteration
-/// converges from any start. Throws UsageError for a start or tolerance that is not finite and positive, and, naming a
-/// tolerance that can be reached, when float64 cannot reach this one.
+/// error bound, on which alone the result rests. Per class a step by preconditioned conjugate gradients, halved until the
+/// gradient norm of that class falls; where the head couples the classes, one step for all. The Hessian is at least mu I,
+/// so the direction descends on the gradient norm and the iteration converges from any start. Throws UsageError for a
+/// start or tolerance that is not finite and positive, and, naming a tolerance that can be reached, when float64 cannot
+/// reach this one.
 [[nodiscard]] NewtonResult minimise(const Objective& objective, Matrix start, const NewtonOptions& options);
 
 }  // namespace unweave

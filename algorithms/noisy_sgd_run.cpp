@@ -30,12 +30,9 @@ Matrix loss_gradient(const NoisySgdRun& run, std::span<const std::uint32_t> memb
                               [&](const double* block, std::size_t first, std::size_t count, Matrix& sum) {
                                 double* const slopes = block_buffer<double, BlockUse::margins>(count * classes);
                                 multiply(block, weights.data(), slopes, count, features, classes, false);
-                                for (std::size_t i = 0; i < count; ++i) {
-                                  const ClassId label = rows.labels()[members[first + i]];
-                                  for (std::size_t c = 0; c < classes; ++c)
-                                    slopes[i * classes + c] =
-                                        derivatives(run.head, slopes[i * classes + c], label == c ? 1.0 : -1.0).slope;
-                                }
+                                for (std::size_t i = 0; i < count; ++i)
+                                  slopes_in_place(run.head, slopes + i * classes, classes,
+                                                  rows.labels()[members[first + i]]);
                                 multiply_transposed(block, slopes, sum.data(), features, count, classes, true);
                               });
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "algorithms/blas.h"
 #include "algorithms/row_sweep.h"
@@ -35,10 +36,6 @@ struct GradientPart {
 
 }  // namespace
 
-double strong_convexity(double lambda, std::size_t rows) noexcept {
-  return lambda * static_cast<double>(std::max<std::size_t>(1, rows));
-}
-
 double objective_value(const Objective& objective, const Matrix& weights) {
   const std::size_t classes = objective.classes;
   double sum = sweep_rows<double>(
@@ -46,8 +43,7 @@ double objective_value(const Objective& objective, const Matrix& weights) {
         double* const margins = block_buffer<double, BlockUse::margins>(count * classes);
         multiply(block, weights.data(), margins, count, objective.rows.features, classes, false);
         for (std::size_t i = 0; i < count; ++i)
-          for (std::size_t c = 0; c < classes; ++c)
-            part += loss(objective.head, margins[i * classes + c], target(objective.rows, first + i, c));
+          part += row_loss(objective.head, margins + i * classes, classes, objective.rows.labels[first + i]);
       });
   sum += objective.mu / 2 * weights.squaredNorm();
   if (objective.linear != nullptr) sum += objective.linear->cwiseProduct(weights).sum();
@@ -57,7 +53,8 @@ double objective_value(const Objective& objective, const Matrix& weights) {
 Curvatures curvatures_within(const Objective& objective, std::size_t bytes) {
   const std::size_t entries = objective.rows.count * objective.classes;
   Curvatures curvatures;
-  if (entries <= bytes / sizeof(ShortFloat)) curvatures.values = std::make_unique_for_overwrite<ShortFloat[]>(entries);
+  if (entries <= bytes / sizeof(ShortFloat))
+    curvatures.values = std::make_unique_for_overwrite<ShortFloat[]>(entries + kSlopeSlack);
   return curvatures;
 }
 
@@ -93,14 +90,25 @@ GradientPart zero_part(const Matrix& weights) {
   return zero;
 }
 
+/// What times |z_i| bounds the error of each margin, for softmax of its difference to the largest one.
+Vector margin_errors(Head head, const Matrix& weights) {
+  const Vector norms = weights.colwise().norm();
+  const double terms = static_cast<double>(weights.rows());
+  Vector errors = Vector::Zero(norms.size() + index_of(kSlopeSlack));
+  if (couples_classes(head))
+    errors.head(norms.size()).array() =
+        kInflate * (rounding_gamma(terms + 1) * norms.array() + rounding_gamma(1) * norms.maxCoeff());
+  else
+    errors.head(norms.size()) = rounding_gamma(terms) * kInflate * norms;
+  return errors;
+}
+
 }  // namespace
 
 Gradient gradient_with_error(const Objective& objective, const Matrix& weights, Curvatures* keep) {
   const Rows& rows = objective.rows;
   const std::size_t classes = objective.classes, features = rows.features;
-  Vector margin_error = Vector::Zero(weights.cols() + index_of(kSlopeSlack));
-  margin_error.head(weights.cols()) =
-      rounding_gamma(static_cast<double>(features)) * kInflate * weights.colwise().norm().transpose();
+  const Vector margin_error = margin_errors(objective.head, weights);
 
   const GradientPart total = sweep_rows<double>(
       rows, zero_part(weights), [&](const double* block, std::size_t first, std::size_t count, GradientPart& part) {
@@ -132,10 +140,10 @@ void add_curvature(const MarginBlock& block, const float* slopes, Vector& sum) {
   for (std::size_t i = 0; i < block.count; i += kEvery) {
     const double weight = block.norms[i] * block.norms[i] * static_cast<double>(std::min(kEvery, block.count - i));
     const Eigen::Map<const Eigen::ArrayXf> row(slopes + i * block.classes, index_of(block.classes));
-    if (block.head == Head::kLogistic)
-      sum.array() += weight * (row.abs() - row.square()).cast<double>();  // p (1 - p)
-    else
+    if (block.head == Head::kLeastSquares)
       sum.array() += weight;
+    else
+      sum.array() += weight * (row.abs() - row.square()).cast<double>();  // p (1 - p)
   }
 }
 
@@ -195,6 +203,19 @@ struct ActionPart {
   }
 };
 
+/// values = (Hessian of the row's loss by its margins) values; the margins of a coupled head are overwritten.
+void apply_curvature(const Objective& objective, std::size_t row, double* margins, double* values) {
+  const std::size_t classes = objective.classes;
+  if (!couples_classes(objective.head)) {
+    for (std::size_t c = 0; c < classes; ++c)
+      values[c] *= derivatives(objective.head, margins[c], target(objective.rows, row, c)).curvature;
+    return;
+  }
+  softmax_in_place(margins, classes);
+  const double mean = std::inner_product(margins, margins + classes, values, 0.0);
+  for (std::size_t c = 0; c < classes; ++c) values[c] = margins[c] * (values[c] - mean);
+}
+
 }  // namespace
 
 CurvatureAction curvature_action(const Objective& objective, const Matrix& weights, const Matrix& step) {
@@ -209,12 +230,12 @@ CurvatureAction curvature_action(const Objective& objective, const Matrix& weigh
         multiply(block, step.data(), image, count, features, classes, false);
         for (std::size_t i = 0; i < count; ++i)
           for (std::size_t c = 0; c < classes; ++c) {
-            double& entry = image[i * classes + c];
-            const double square = entry * entry;
+            const double square = image[i * classes + c] * image[i * classes + c];
             part.squares[index_of(c)] += square;
             part.fourths[index_of(c)] += square * square;
-            entry *= derivatives(objective.head, margins[i * classes + c], target(rows, first + i, c)).curvature;
           }
+        for (std::size_t i = 0; i < count; ++i)
+          apply_curvature(objective, first + i, margins + i * classes, image + i * classes);
         multiply_transposed(block, image, part.sum.data(), features, count, classes, true);
       });
   return {total.sum + objective.mu * step, total.squares.cwiseSqrt(), total.fourths.cwiseSqrt()};

@@ -81,6 +81,27 @@ class SpectralPreconditioner final : public Preconditioner {
   Vector values_, curvature_;
 };
 
+/// Of a head that couples the classes, from one that takes each by itself. What is equal in all classes lies in the null
+/// space of every row's diag(p) - p p^T: there the Hessian is mu I, where the other sees curvature.
+class CenteredPreconditioner final : public Preconditioner {
+ public:
+  CenteredPreconditioner(std::unique_ptr<Preconditioner> each, double mu) : each_(std::move(each)), mu_(mu) {}
+
+  void refresh(const HessianOperator& hessian) override { each_->refresh(hessian); }
+
+  Matrix apply(const Matrix& residual, std::span<const std::size_t> classes) const override {
+    const Vector mean = residual.rowwise().mean();
+    Matrix out = each_->apply(residual.colwise() - mean, classes);
+    const Vector shift = mean / mu_ - out.rowwise().mean();
+    out.colwise() += shift;
+    return out;
+  }
+
+ private:
+  std::unique_ptr<Preconditioner> each_;
+  double mu_;
+};
+
 }  // namespace
 
 std::unique_ptr<Preconditioner> make_diagonal_preconditioner(const HessianOperator& hessian) {
@@ -117,7 +138,9 @@ std::size_t preconditioner_bytes(const Rows& rows, std::size_t classes) {
   return sampled_preconditioner_bytes(rows, classes, directions);
 }
 
-std::unique_ptr<Preconditioner> make_preconditioner(const HessianOperator& hessian, std::size_t bytes) {
+namespace {
+
+std::unique_ptr<Preconditioner> make_class_preconditioner(const HessianOperator& hessian, std::size_t bytes) {
   constexpr double kSavedPasses = 10;
   const Rows& rows = hessian.objective().rows;
   const std::size_t needed = preconditioner_bytes(rows, hessian.objective().classes);
@@ -129,6 +152,14 @@ std::unique_ptr<Preconditioner> make_preconditioner(const HessianOperator& hessi
   const double factorisation = 2 * sampled * features * features + 20 * features * features * features;
   if (factorisation <= kSavedPasses * pass) return make_spectral_preconditioner(hessian);
   return make_diagonal_preconditioner(hessian);
+}
+
+}  // namespace
+
+std::unique_ptr<Preconditioner> make_preconditioner(const HessianOperator& hessian, std::size_t bytes) {
+  std::unique_ptr<Preconditioner> each = make_class_preconditioner(hessian, bytes);
+  if (!couples_classes(hessian.objective().head)) return each;
+  return std::make_unique<CenteredPreconditioner>(std::move(each), hessian.objective().mu);
 }
 
 }  // namespace unweave

@@ -1,4 +1,5 @@
-// algorithms/preconditioner.h - approximate inverses of the per-class Hessians Z^T S_c Z + mu I.
+// algorithms/preconditioner.h - approximate inverses of the Hessians Z^T S_c Z + mu I of single classes, which for softmax,
+// with S_c = p_c (1 - p_c), are the diagonal blocks of its Hessian.
 #pragma once
 
 #include <memory>
@@ -40,7 +41,8 @@ class Preconditioner {
 [[nodiscard]] std::size_t preconditioner_bytes(const Rows& rows, std::size_t classes);
 
 /// One of these by rows, features and classes: each but the diagonal where it costs less than the Hessian products that
-/// it saves, and the sampled one where `bytes` hold it.
+/// it saves, and the sampled one where `bytes` hold it. Where the head couples the classes it is exact along what is equal
+/// in all of them.
 [[nodiscard]] std::unique_ptr<Preconditioner> make_preconditioner(const HessianOperator& hessian, std::size_t bytes);
 
 }  // namespace unweave

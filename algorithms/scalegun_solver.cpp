@@ -7,6 +7,7 @@
 #include "algorithms/newton.h"
 #include "algorithms/spectral_norm.h"
 #include "algorithms/working_memory.h"
+#include "storage/error.h"
 
 namespace unweave {
 namespace {
@@ -57,7 +58,13 @@ double moved_distance(const BatchChange& change) {
 
 class ObjectivePerturbation final : public Solver {
  public:
-  ObjectivePerturbation(const Policy& policy, const SolverOptions& options) : policy_(policy), options_(options) {}
+  ObjectivePerturbation(const Policy& policy, const SolverOptions& options) : policy_(policy), options_(options) {
+    if (couples_classes(options.head))
+      throw UsageError(std::string(policy.name) +
+                       " bounds its steps for one-vs-rest heads alone; use --head logistic, "
+                       "or --solver newton or retrain with --head " +
+                       std::string(name_of(options.head)));
+  }
 
   std::string_view name() const noexcept override { return policy_.name; }
 

@@ -13,14 +13,10 @@
 #include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 
+#include "algorithms/slope_lanes-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace unweave::HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
-
-using D64 = hn::CappedTag<double, 8>;
-using D32 = hn::CappedTag<float, 16>;
-using V64 = hn::Vec<D64>;
-using V32 = hn::Vec<D32>;
 
 /// e = exp(-|m|) and q = 1 / (1 + e): the probability of the likelier side is q, of the other e q, the curvature e q^2.
 template <class D, class V>
@@ -28,30 +24,6 @@ HWY_INLINE void logistic_parts(D d, V margin, V& e, V& q) {
   const V one = hn::Set(d, hn::TFromD<D>{1});
   e = hn::Exp(d, hn::Neg(hn::Abs(margin)));
   q = hn::Div(one, hn::Add(one, e));
-}
-
-using D32U = hn::RebindToUnsigned<D32>;
-using D16U = hn::Rebind<ShortFloat, D32>;
-using DHalf = hn::Rebind<float, D64>;
-using D16Half = hn::Rebind<ShortFloat, D64>;
-
-/// The upper halves of float32 bits, halves rounded up.
-template <class D>
-HWY_INLINE hn::Vec<hn::Rebind<ShortFloat, D>> shortened(D d, hn::Vec<D> value) {
-  const hn::RebindToUnsigned<D> bits;
-  const auto rounded = hn::Add(hn::BitCast(bits, value), hn::Set(bits, 0x8000U));
-  static_cast<void>(d);
-  return hn::DemoteTo(hn::Rebind<ShortFloat, D>(), hn::BitCast(hn::RebindToSigned<D>(), hn::ShiftRight<16>(rounded)));
-}
-
-/// Writes `count` elements and no more: a blended store would, on some processors, also write back what lies after them,
-/// which another thread may be writing.
-template <class D>
-HWY_INLINE void store_first(D d, hn::Vec<D> value, std::size_t count, hn::TFromD<D>* to) {
-  if (count >= hn::Lanes(d)) return hn::StoreU(value, d, to);
-  HWY_ALIGN hn::TFromD<D> lanes[hn::MaxLanes(D())];
-  hn::Store(value, d, lanes);
-  std::copy_n(lanes, count, to);
 }
 
 template <Head kHead>
@@ -106,7 +78,7 @@ HWY_INLINE RowNorms slopes_of_row(double* HWY_RESTRICT row, std::size_t classes,
     if (curvatures != nullptr)
       store_first(D16Half(), shortened(DHalf(), hn::DemoteTo(DHalf(), curvature)), left, curvatures + c);
   }
-  return {hn::GetLane(hn::SumOfLanes(d, squares)), hn::GetLane(hn::SumOfLanes(d, moved))};
+  return {total(d, squares), total(d, moved)};
 }
 
 template <Head kHead>
@@ -159,10 +131,8 @@ void Scale32(const ShortFloat* curvatures, float* values, std::size_t size) {
   const D32 d;
   const std::size_t lanes = hn::Lanes(d);
   std::size_t k = 0;
-  for (; k + lanes <= size; k += lanes) {
-    const auto bits = hn::ShiftLeft<16>(hn::PromoteTo(D32U(), hn::LoadU(D16U(), curvatures + k)));
-    hn::StoreU(hn::Mul(hn::BitCast(d, bits), hn::LoadU(d, values + k)), d, values + k);
-  }
+  for (; k + lanes <= size; k += lanes)
+    hn::StoreU(hn::Mul(widened(d, curvatures + k), hn::LoadU(d, values + k)), d, values + k);
   for (; k < size; ++k) values[k] *= to_float(curvatures[k]);
 }
 
@@ -179,10 +149,13 @@ HWY_EXPORT(Scale32);
 
 SlopeSums slopes_in_place(const MarginBlock& block, const double* margin_error, double* margins, double* class_squares,
                           ShortFloat* curvatures) {
+  if (couples_classes(block.head))
+    return softmax_slopes_in_place(block, margin_error, margins, class_squares, curvatures);
   return HWY_DYNAMIC_DISPATCH(Slopes64)(block, margin_error, margins, class_squares, curvatures);
 }
 
 void slopes_in_place(const MarginBlock& block, float* margins, ShortFloat* curvatures) {
+  if (couples_classes(block.head)) return softmax_slopes_in_place(block, margins, curvatures);
   const std::size_t size = block.count * block.classes;
   std::vector<float> own(block.count);
   const auto place = [&](std::size_t i) { return i * block.classes + block.labels[i]; };

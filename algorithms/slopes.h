@@ -1,7 +1,7 @@
 // algorithms/slopes.h - slopes and curvatures of the losses over whole blocks of margins, by the processor's vectors.
 //
-// The scalar twins are derivatives() of head.h. Margins lie row-major, classes columns, without gaps; a buffer of them
-// needs kSlopeSlack elements after its end, which are read, never used and never written.
+// The scalar twins are derivatives() and softmax_in_place() of head.h. Margins lie row-major, classes columns, without
+// gaps; a buffer of them needs kSlopeSlack elements after its end, which are read, never used and never written.
 #pragma once
 
 #include <bit>
@@ -38,18 +38,33 @@ struct SlopeSums {
   double row_error = 0;  ///< sum_i |z_i| |computed r_i - r_i|, as bounded in objective.h
 };
 
-/// Turns margins into slopes in place, in float64. margin_error[c] * |z_i| bounds the error of margin (i, c); it and
-/// class_squares, to which sum_i r_ic^2 is added, need the slack too. `curvatures`, where given, receives count x classes.
+/// Turns margins into slopes in place, in float64. margin_error[c] * |z_i| bounds the error of margin (i, c), or for
+/// softmax of its difference to the row's largest one; it and class_squares, to which sum_i r_ic^2 is added, need the
+/// slack too. `curvatures`, where given, receives count x classes: for softmax probabilities.
 [[nodiscard]] SlopeSums slopes_in_place(const MarginBlock& block, const double* margin_error, double* margins,
                                         double* class_squares, ShortFloat* curvatures);
 
 /// The same in float32, without sums and bounds.
 void slopes_in_place(const MarginBlock& block, float* margins, ShortFloat* curvatures);
 
-/// Curvatures of float32 margins, in place.
+/// Both for softmax, to which they leave it.
+[[nodiscard]] SlopeSums softmax_slopes_in_place(const MarginBlock& block, const double* margin_error, double* margins,
+                                                double* class_squares, ShortFloat* probabilities);
+void softmax_slopes_in_place(const MarginBlock& block, float* margins, ShortFloat* probabilities);
+
+/// Curvatures of float32 margins under a one-vs-rest head, in place.
 void curvatures_in_place(Head head, float* margins, std::size_t size);
+
+/// Probabilities of softmax of float32 margins, rows x classes, in place.
+void probabilities_in_place(float* margins, std::size_t rows, std::size_t classes);
 
 /// values[k] *= curvatures[k].
 void scale_by(const ShortFloat* curvatures, float* values, std::size_t size);
+
+/// values_ic = p_ic (values_ic - mean_i), mean_i the mean of row i weighted by its probabilities, which need not quite sum
+/// to 1: the matrix by which a row is multiplied is symmetric and positive semidefinite whatever they were rounded to.
+/// Both arrays need the slack.
+void center_by(const ShortFloat* probabilities, float* values, std::size_t rows, std::size_t classes);
+void center_by(const float* probabilities, float* values, std::size_t rows, std::size_t classes);
 
 }  // namespace unweave

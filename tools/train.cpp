@@ -35,12 +35,13 @@ std::string names_of_solvers() {
 
 void run_train(CommandLine& line) {
   const std::string solvers = names_of_solvers();
-  line.describe("Learns a model on the training rows, one-vs-rest, and saves it in the store.", {"STORE"},
+  line.describe("Learns a linear model on the training rows and saves it in the store.", {"STORE"},
                 "unweave train demo/debian.store --solver newton --lambda 1e-3");
   auto add = line.options().add_options();
   const SolverOptions defaults;
   add("solver", po::value<std::string>()->value_name("NAME")->default_value("newton"), solvers.c_str());
-  add("head", po::value<std::string>()->value_name("H")->default_value("logistic"), "logistic or least-squares");
+  add("head", po::value<std::string>()->value_name("H")->default_value("logistic"),
+      "logistic or least-squares, one-vs-rest; softmax: multinomial (newton, retrain)");
   add("epsilon", po::value<Real>()->value_name("E")->default_value({defaults.epsilon}), "privacy budget of a release");
   add("delta", po::value<Real>()->value_name("D")->default_value({defaults.delta}), "its failure probability");
   add("lambda", po::value<Real>()->value_name("L")->default_value({defaults.lambda}),

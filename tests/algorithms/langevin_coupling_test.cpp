@@ -62,11 +62,11 @@ TrainingSet line() {
 TEST_SUITE("unit") {
   TEST_CASE("T2: coupled runs on rows that moved and left stay within the distance charged, at every epoch") {
     for (const bool full : {false, true})
-      for (const Head head : {Head::kLogistic, Head::kLeastSquares}) {
+      for (const Head head : {Head::kLogistic, Head::kLeastSquares, Head::kSoftmax}) {
         CAPTURE(full);
         const SolverOptions options = options_of(head, 0.02);
         const TrainingSet before = random_rows(200, 6, 3, 61);
-        // The gradient of least squares is bounded too loosely for a removal to be small beside the moves.
+        // Other gradients are bounded too loosely for a removal to be small beside the moves.
         const BatchChange change = coherent_change(before, head == Head::kLogistic ? 2 : 0, 80, 0.3F);
         TrainingSet after = before;
         after.apply(change);

@@ -18,6 +18,7 @@
 #include "storage/error.h"
 #include "storage/line_log.h"
 #include "support/learner_data.h"
+#include "support/released_iterate.h"
 #include "support/store_fixture.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
@@ -96,7 +97,7 @@ bool equal_rows(const TrainingSet& a, const TrainingSet& b) {
 
 /// (published - W*)^2 over what the stated sigma makes of it; 1 on average.
 double noise_ratio(const Model& model, const StepReport& report, const TrainingSet& rows) {
-  const Matrix best = test::dense_minimiser(rows, SolverOptions().lambda);
+  const Matrix best = test::dense_minimiser(rows, SolverOptions().lambda, model.head);
   return (model.published - best).squaredNorm() /
          (static_cast<double>(best.size()) * std::pow(report.terms.at("sigma"), 2));
 }
@@ -128,11 +129,15 @@ std::vector<nlohmann::json> certificates(const World& world, const std::string& 
 
 TEST_SUITE("unit") {
   TEST_CASE("newton and retrain: after every batch the rows are the fresh ones and W* is within the noise") {
-    for (const char* solver : {"newton", "retrain"}) {
+    for (const auto& [name, head] :
+         {std::pair{"newton", Head::kLogistic}, {"retrain", Head::kLogistic}, {"newton", Head::kSoftmax}}) {
+      const char* const solver = name;
       CAPTURE(solver);
       World world;
       LiveStore store(world.path(), Access::write, world.budget);
-      Learner learner = Learner::train(store, world.budget, solver, {}, kWeights, kContext);
+      SolverOptions options;
+      options.head = head;
+      Learner learner = Learner::train(store, world.budget, solver, options, kWeights, kContext);
       CHECK(equal_rows(learner.rows(), world.fresh_rows()));
       const std::size_t first = learner.rows().size();
       double squares = noise_ratio(learner.model(), learner.last_step(), learner.rows());
@@ -289,6 +294,33 @@ TEST_SUITE("unit") {
     CHECK(flushed.terms.at("approximation") == 0);
     CHECK(store.embedding().stale_rows() == 0);
     CHECK(equal_rows(poor.rows(), world.fresh_rows()));
+  }
+
+  TEST_CASE("softmax on a lazy stream is as near to the minimiser on the exact rows as it says") {
+    World world;
+    LiveStore store(world.path(), Access::write, world.budget);
+    SolverOptions options;
+    options.head = Head::kSoftmax;
+    options.lambda = 0.1;
+    options.tau = 1;
+    options.seed = 5;
+    Learner learner = Learner::train(store, world.budget, "newton", options, kWeights, kContext);
+    for (unsigned round = 0; round < 5; ++round) {
+      const StepReport report = learner.absorb(world.apply(store, world.requests(round), 0.02));
+      const TrainingSet exact = world.fresh_rows();
+      const Matrix best = test::dense_minimiser(exact, options.lambda, options.head);
+      const Matrix lazy = test::dense_minimiser(learner.rows(), options.lambda, options.head);
+      const double mu = report.terms.at("mu");
+      CHECK(report.certified);
+      CHECK((test::without_noise(learner.model(), report, options) - best).norm() * mu <= report.residual_bound);
+      CHECK((lazy - best).norm() * mu <= report.terms.at("approximation"));
+      CHECK((lazy - best).norm() * mu >= 1e-3);
+    }
+    CHECK(store.embedding().stale_rows() > 0);
+    options.tau = 1e-6;
+    Learner strict = Learner::train(store, world.budget, "newton", options, kWeights, kContext);
+    CHECK(store.embedding().stale_rows() == 0);
+    CHECK(strict.last_step().terms.at("approximation") == 0);
   }
 
   TEST_CASE("a crash between journal and model: the next learner catches up once, and draws no noise again") {

@@ -51,7 +51,7 @@ TEST_SUITE("unit") {
                                {80, 7, 5, 2},
                                {30, 60, 3, 0},
                                {900, 12, 4, 0}})
-      for (const Head head : {Head::kLogistic, Head::kLeastSquares})
+      for (const Head head : {Head::kLogistic, Head::kLeastSquares, Head::kSoftmax})
         for (const double scale : {0.0, 1.0, 50.0}) {
           const std::size_t memory = scale == 1 ? 0 : std::size_t{64} << 20;
           const TrainingSet set = random_rows(shape.rows, shape.features, shape.classes, 21, shape.used);
@@ -61,7 +61,8 @@ TEST_SUITE("unit") {
               minimise(objective, random_matrix(shape.features, shape.classes, 22, scale), {1e-7, 100, false, memory});
           CHECK(done.residual <= 1e-7);
           double squares = 0;  // of the gradient, by the dense twin
-          for (std::size_t c = 0; c < shape.classes; ++c)
+          if (head == Head::kSoftmax) squares = dense_softmax(set, objective.mu, done.weights).gradient.squaredNorm();
+          for (std::size_t c = 0; c < shape.classes && head != Head::kSoftmax; ++c)
             squares += dense_gradient(set, objective.mu, done.weights.col(index_of(c)), c, head,
                                       Eigen::VectorXd::Zero(index_of(shape.features)))
                            .squaredNorm();

@@ -26,13 +26,14 @@ Matrix on_grid(const Matrix& weights, double grid) {
 }
 
 TEST_SUITE("unit") {
-  TEST_CASE("true releases pass for both heads, small and large tau, few and many weights") {
+  TEST_CASE("true releases pass for every head, small and large tau, few and many weights") {
     for (const std::uint32_t columns : {1U, 2U, 8U}) {
       CAPTURE(columns);
       const TrainedStore world(columns);
       for (std::uint64_t seed = 1; seed <= 30; ++seed) {
         SolverOptions options = seeded(seed);
-        options.head = seed % 2 == 0 ? Head::kLogistic : Head::kLeastSquares;
+        constexpr Head kHeads[] = {Head::kLogistic, Head::kLeastSquares, Head::kSoftmax};
+        options.head = kHeads[seed / 3 % 3];
         options.tau = seed % 3 == 0 ? 0.05 : 1e-6;
         world.train("newton", options);
         const VerifyReport report = world.verify();
@@ -70,6 +71,39 @@ TEST_SUITE("unit") {
       world.forge(solver, [&](ModelRecord& record) { record.model.published = best; });
       check_one(world.verify(), false, "off the grid");
     }
+  }
+
+  TEST_CASE("softmax: an altered weight, a release that skipped a removal and another head are found") {
+    const TrainedStore world;
+    SolverOptions options = seeded();
+    options.head = Head::kSoftmax;
+    world.train("newton", options);
+    CHECK(text_of(world.verify()) == "");
+    const ModelRecord good = load_model(world.store, "newton");
+    CHECK(good.options.head == Head::kSoftmax);
+    CHECK(Json::parse(good.certificate)["constants"]["head"]["value"] == "softmax");
+    CHECK(good.certificate.find("ln sum_c exp(z_i.w_c)") != std::string::npos);
+    const std::string words = "releases: newton: the published weights stand ";
+    world.forge("newton", [&](ModelRecord& record) {
+      record.model.published(3, 1) +=
+          on_grid(Matrix::Constant(1, 1, 40 * term(good, "sigma")), term(good, "grid"))(0, 0);
+    });
+    check_one(world.verify(), false, words);
+    world.forge(
+        "newton",
+        [&](ModelRecord& record) {
+          record.model = good.model;
+          record.options.head = Head::kLogistic;
+        },
+        [](Json& json) { json["constants"]["head"]["value"] = "logistic"; });
+    check_one(world.verify(), false, words);
+    world.forge("newton", [&](ModelRecord& record) { record.options.head = Head::kSoftmax; });
+    check_one(world.verify(), false, "head is \"logistic\" in the certificate and \"softmax\" in the model");
+
+    world.train("newton", options);
+    world.stream({world.edge_of_training_node()});
+    world.forge("newton", [](ModelRecord& record) { record.model.sequence = 1; });
+    check_one(world.verify(), false, words);
   }
 
   TEST_CASE("few coordinates: four times the noise is found") {

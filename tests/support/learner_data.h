@@ -71,10 +71,62 @@ inline Eigen::VectorXd dense_gradient(const TrainingSet& set, double mu, const E
   return z.transpose() * r.matrix() + mu * w + linear;
 }
 
-/// Minimiser by dense Newton with factorisations, class by class.
+/// Derivatives of the softmax objective; coordinate (f, c) of the Hessian lies at c F + f.
+struct DenseSoftmax {
+  Eigen::MatrixXd gradient;
+  Eigen::MatrixXd hessian;
+};
+
+inline DenseSoftmax dense_softmax(const TrainingSet& set, double mu, const Matrix& weights) {
+  const Eigen::MatrixXd z = dense_rows(set);
+  Eigen::ArrayXXd p = (z * weights).array();
+  for (Eigen::Index i = 0; i < p.rows(); ++i) {
+    p.row(i) = (p.row(i) - p.row(i).maxCoeff()).exp();
+    p.row(i) /= p.row(i).sum();
+  }
+  DenseSoftmax out{mu * weights, mu * Eigen::MatrixXd::Identity(weights.size(), weights.size())};
+  const Eigen::Index features = weights.rows();
+  for (Eigen::Index c = 0; c < p.cols(); ++c) {
+    for (Eigen::Index k = 0; k < p.cols(); ++k) {
+      const Eigen::ArrayXd coupling = p.col(c) * ((c == k ? 1.0 : 0.0) - p.col(k));
+      out.hessian.block(c * features, k * features, features, features) +=
+          z.transpose() * coupling.matrix().asDiagonal() * z;
+    }
+    const Eigen::ArrayXd own = (dense_targets(set, size_of(c)).array() + 1) / 2;
+    out.gradient.col(c) += z.transpose() * (p.col(c) - own).matrix();
+  }
+  return out;
+}
+
+/// H v of the above.
+inline Matrix dense_softmax_product(const DenseSoftmax& at, const Matrix& v) {
+  const Eigen::VectorXd flat = Eigen::MatrixXd(v).reshaped();
+  return (at.hessian * flat).reshaped(v.rows(), v.cols());
+}
+
+/// By dense Newton over all classes, halved until the gradient falls, until nothing makes it fall.
+inline Matrix dense_softmax_minimiser(const TrainingSet& set, double mu) {
+  Matrix weights = Matrix::Zero(index_of(set.features()), index_of(set.classes()));
+  DenseSoftmax at = dense_softmax(set, mu, weights);
+  for (double scale = 1; scale > 1e-6;) {
+    const Eigen::VectorXd solved = at.hessian.llt().solve(at.gradient.reshaped());
+    const Matrix direction = solved.reshaped(weights.rows(), weights.cols());
+    for (scale = 1; scale > 1e-6; scale /= 2) {
+      DenseSoftmax next = dense_softmax(set, mu, weights - scale * direction);
+      if (!(next.gradient.norm() < at.gradient.norm())) continue;
+      weights -= scale * direction;
+      at = std::move(next);
+      break;
+    }
+  }
+  return weights;
+}
+
+/// Minimiser by dense Newton with factorisations, class by class where they are not coupled.
 inline Matrix dense_minimiser(const TrainingSet& set, double lambda, Head head = Head::kLogistic,
                               const Matrix* linear = nullptr) {
   const double mu = lambda * static_cast<double>(std::max<std::size_t>(1, set.size()));
+  if (head == Head::kSoftmax) return dense_softmax_minimiser(set, mu);
   Matrix out = Matrix::Zero(index_of(set.features()), index_of(set.classes()));
   for (std::size_t c = 0; c < set.classes(); ++c) {
     Eigen::VectorXd w = Eigen::VectorXd::Zero(out.rows());

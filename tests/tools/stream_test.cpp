@@ -82,6 +82,12 @@ TEST_SUITE("unit") {
                                                                                         : "T1"));
       CHECK(line["accuracy_train"].get<double>() > 0);
     }
+    CHECK(run({"train", world.store, "--head", "softmax", "--json"}).lines()[0]["claim"] == "T1");
+    const Result coupled = run({"train", world.store, "--head", "softmax", "--solver", "cgu"});
+    CHECK(coupled.code == 1);
+    CHECK(coupled.error.find("cgu bounds its steps for one-vs-rest heads alone") != std::string::npos);
+    CHECK(run({"evaluate", world.store}).code == 0);
+    CHECK(run({"info", world.store}).code == 0);
     CHECK(run({"train", world.store, "--solver", "nonsense"}).code == 1);
     CHECK(run({"train", world.store, "--lambda", "0"}).code == 1);
     CHECK(run({"train", world.store, "--weights", "1"}).code == 1);
