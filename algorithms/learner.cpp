@@ -19,6 +19,7 @@ Learner::Learner(LiveStore& store, MemoryBudget& budget, ModelRecord record, Rel
     if (present.damage.empty()) context_.withdraw.push_back(present.id);
   working_memory_ = reserve_working_memory(rows().rows(), rows().classes(), budget);
   solver_->set_working_memory(static_cast<std::size_t>(working_memory_.bytes()));
+  solver_->set_folder(folder_of(store.path(), record_.model.solver));
 }
 
 Learner Learner::open(LiveStore& store, MemoryBudget& budget, std::string_view solver, ReleaseContext context,
@@ -31,7 +32,9 @@ Learner Learner::open(LiveStore& store, MemoryBudget& budget, std::string_view s
                     " has absorbed requests that the store does not hold; run `unweave train` again");
   log_certificate(store.path(), record);
   record.options.seed = seed;
-  return {store, budget, std::move(record), std::move(context)};
+  Learner learner(store, budget, std::move(record), std::move(context));
+  learner.solver_->tidy(learner.model());
+  return learner;
 }
 
 Learner Learner::train(LiveStore& store, MemoryBudget& budget, std::string_view solver, const SolverOptions& options,
@@ -92,6 +95,7 @@ StepReport Learner::release(StepReport report) {
   record_.certificate = make_certificate(record_, report, context_);
   save_model(store_.path(), record_);
   log_certificate(store_.path(), record_);
+  solver_->tidy(record_.model);
   // Each certificate names the release that it replaces; those before are named by the certificates before.
   const std::string own = record_.model.solver + "-";
   std::erase_if(context_.withdraw, [&](const std::string& id) { return id.starts_with(own); });

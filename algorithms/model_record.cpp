@@ -73,7 +73,8 @@ Json to_json(const ModelRecord& record) {
             {"tau", options.tau},
             {"alpha", options.alpha},
             {"bound", options.bound == BoundRule::kPaper ? "paper" : "corrected"},
-            {"standardized", options.standardized}}},
+            {"standardized", options.standardized},
+            {"parameters", options.parameters}}},
           {"weights", record.weights},
           {"clip", record.clip},
           {"propagation",
@@ -82,6 +83,22 @@ Json to_json(const ModelRecord& record) {
             {"scale_bits", record.scale_bits},
             {"all_rows", record.all_rows}}},
           {"certificate", record.certificate}};
+}
+
+/// The names of the arrays, in the order in which they follow the first ones.
+Json to_json(const SolverState& state) {
+  Json arrays = Json::array();
+  for (const auto& [name, values] : state.arrays) arrays.push_back(name);
+  return {{"numbers", state.numbers}, {"arrays", std::move(arrays)}};
+}
+
+SolverState state_from_json(const Json& json, std::span<const std::vector<double>> arrays) {
+  SolverState state;
+  state.numbers = json.at("numbers").get<decltype(state.numbers)>();
+  const auto names = json.at("arrays").get<std::vector<std::string>>();
+  if (names.size() != arrays.size()) throw std::runtime_error("it has another number of arrays");
+  for (std::size_t i = 0; i < names.size(); ++i) state.arrays[names[i]] = arrays[i];
+  return state;
 }
 
 Matrix matrix_of(const std::vector<double>& values, std::size_t rows, std::size_t columns, bool optional) {
@@ -93,7 +110,8 @@ Matrix matrix_of(const std::vector<double>& values, std::size_t rows, std::size_
 
 ModelRecord from_json(const Json& json, const ModelFile& file) {
   const bool langevin = json.contains("langevin");
-  if (file.arrays.size() != (langevin ? 5 : 4)) throw std::runtime_error("it has another number of arrays");
+  const std::size_t fixed = langevin ? 5 : 4;
+  if (file.arrays.size() < fixed) throw std::runtime_error("it has another number of arrays");
   ModelRecord record;
   Model& model = record.model;
   model.solver = json.at("solver").get<std::string>();
@@ -108,6 +126,7 @@ ModelRecord from_json(const Json& json, const ModelFile& file) {
   model.accumulated = matrix_of(file.arrays[2], classes, 1, true).reshaped();
   model.accumulated_printed = matrix_of(file.arrays[3], classes, 1, true).reshaped();
   if (langevin) model.langevin = langevin_from_json(json.at("langevin"), file.arrays[4]);
+  model.state = state_from_json(json.at("state"), std::span(file.arrays).subspan(fixed));
 
   const Json& options = json.at("options");
   record.options.head = model.head = parse_head(options.at("head").get<std::string>());
@@ -118,6 +137,7 @@ ModelRecord from_json(const Json& json, const ModelFile& file) {
   record.options.alpha = options.at("alpha").get<double>();
   record.options.bound = parse_bound(options.at("bound").get<std::string>());
   record.options.standardized = options.at("standardized").get<bool>();
+  record.options.parameters = options.at("parameters").get<decltype(record.options.parameters)>();
   record.weights = json.at("weights").get<std::vector<double>>();
   record.clip = json.at("clip").get<double>();
   const Json& propagation = json.at("propagation");
@@ -130,6 +150,10 @@ ModelRecord from_json(const Json& json, const ModelFile& file) {
 }
 
 }  // namespace
+
+std::filesystem::path folder_of(const std::filesystem::path& store, std::string_view solver) {
+  return store / "models" / solver;
+}
 
 std::string release_id(const Model& model) {
   const auto bytes = std::as_bytes(std::span(model.published.data(), size_of(model.published.size())));
@@ -161,10 +185,12 @@ void save_model(const std::filesystem::path& store, const ModelRecord& record) {
   const Model& model = record.model;
   Json json = to_json(record);
   if (model.langevin) json["langevin"] = to_json(*model.langevin);
+  json["state"] = to_json(model.state);
   ModelFile file{json.dump(),
                  {values_of(model.published), values_of(model.objective_noise), values_of(model.accumulated),
                   values_of(model.accumulated_printed)}};
   if (model.langevin) file.arrays.emplace_back(model.langevin->slots.begin(), model.langevin->slots.end());
+  for (const auto& [name, values] : model.state.arrays) file.arrays.push_back(values);
   write_model_file(path_of(store, model.solver), file);
 }
 

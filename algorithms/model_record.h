@@ -36,6 +36,9 @@ void stand_on(ModelRecord& record, const PropagationSpec& spec);
 /// Throws DataError naming `train` when the store's present propagation is another one than the model's.
 void check_propagation(const ModelRecord& record, const Manifest& manifest, const std::filesystem::path& store);
 
+/// models/<solver>/, where the solver keeps files of its own.
+[[nodiscard]] std::filesystem::path folder_of(const std::filesystem::path& store, std::string_view solver);
+
 /// Writes models/<solver>.model; durable on return.
 void save_model(const std::filesystem::path& store, const ModelRecord& record);
 

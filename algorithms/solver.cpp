@@ -1,6 +1,7 @@
 // algorithms/solver.cpp - the registry of solvers and the checks that they share.
 #include "algorithms/solver.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "algorithms/langevin_solver.h"
@@ -15,6 +16,7 @@ using Factory = std::unique_ptr<Solver> (*)(const SolverOptions&);
 struct Entry {
   std::string_view name;
   Factory make;
+  std::span<const Parameter> parameters = {};
 };
 constexpr Entry kSolvers[] = {
     {"newton", make_newton_solver},
@@ -25,6 +27,27 @@ constexpr Entry kSolvers[] = {
     {"langevin", make_langevin_solver},
     {"langevin-full", make_langevin_full_solver},
 };
+
+const Entry& entry_of(std::string_view solver) {
+  std::string known;
+  for (const Entry& entry : kSolvers) {
+    if (entry.name == solver) return entry;
+    known += (known.empty() ? "" : ", ") + std::string(entry.name);
+  }
+  throw UsageError("unknown solver \"" + std::string(solver) + "\"; known are " + known);
+}
+
+void check_parameters(const Entry& entry, const SolverOptions& options) {
+  std::string known;
+  for (const Parameter& own : entry.parameters) known += (known.empty() ? "" : ", ") + std::string(own.name);
+  for (const auto& [name, value] : options.parameters) {
+    if (std::none_of(entry.parameters.begin(), entry.parameters.end(),
+                     [&](const Parameter& p) { return p.name == name; }))
+      throw UsageError(std::string(entry.name) + " has no parameter \"" + name + "\"; it has " +
+                       (known.empty() ? "none" : known));
+    if (!std::isfinite(value)) throw UsageError("--set " + name + " must be finite");
+  }
+}
 
 void check_options(const SolverOptions& options) {
   const auto positive = [](double x) { return x > 0 && std::isfinite(x); };
@@ -44,13 +67,19 @@ BoundRule parse_bound(std::string_view name) {
 }
 
 std::unique_ptr<Solver> make_solver(std::string_view name, const SolverOptions& options) {
+  const Entry& entry = entry_of(name);
   check_options(options);
-  std::string known;
-  for (const Entry& entry : kSolvers) {
-    if (entry.name == name) return entry.make(options);
-    known += (known.empty() ? "" : ", ") + std::string(entry.name);
-  }
-  throw UsageError("unknown solver \"" + std::string(name) + "\"; known are " + known);
+  check_parameters(entry, options);
+  return entry.make(options);
+}
+
+std::span<const Parameter> solver_parameters(std::string_view solver) {
+  return entry_of(solver).parameters;
+}
+
+std::optional<double> parameter(const SolverOptions& options, const Parameter& of) noexcept {
+  const auto given = options.parameters.find(of.name);
+  return given == options.parameters.end() ? of.standard : given->second;
 }
 
 std::vector<std::string_view> solver_names() {

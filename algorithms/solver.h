@@ -6,9 +6,11 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +32,13 @@ enum class BoundRule {
 /// "corrected" or "paper". Throws UsageError for other names.
 [[nodiscard]] BoundRule parse_bound(std::string_view name);
 
+/// A parameter that one solver has beside the options that all share: `train --set NAME=VALUE`.
+struct Parameter {
+  std::string_view name;           ///< words joined by hyphens
+  std::optional<double> standard;  ///< none: the solver chooses it from public constants, and prints it
+  std::string_view text;           ///< one line for the help
+};
+
 /// Every solver runs with the defaults alone.
 struct SolverOptions {
   Head head = Head::kLogistic;
@@ -39,8 +48,15 @@ struct SolverOptions {
   double tau = 1e-6;     ///< gradient norm to which a minimisation is finished
   double alpha = 0.1;    ///< noise level in the objective, for the solvers that have one
   BoundRule bound = BoundRule::kCorrected;
+  std::map<std::string, double, std::less<>> parameters;  ///< those given of the solver's own
   bool standardized = false;          ///< features were scaled by statistics of the data: nothing is certified
   std::optional<std::uint64_t> seed;  ///< reproducible noise; marks every report for_tests
+};
+
+/// What a solver keeps beside the weights for its next request. Private: it may depend on removed data.
+struct SolverState {
+  std::map<std::string, double, std::less<>> numbers;
+  std::map<std::string, std::vector<double>, std::less<>> arrays;
 };
 
 /// A learnt model: plain fields, so that a store can write them. `published` is what users may see; the rest is private.
@@ -60,6 +76,8 @@ struct Model {
   double spectral_fresh = 0;   ///< its value when it was computed from the rows
 
   std::optional<LangevinState> langevin;  ///< noisy SGD alone
+
+  SolverState state;  ///< of the other solvers that keep something
 };
 
 /// What one fit or one batch did, and what may be said about it.
@@ -100,17 +118,33 @@ class Solver {
   /// Whether absorb() reads moved_from and moved_to of a change; else a caller may leave them empty.
   [[nodiscard]] virtual bool reads_moved_rows() const noexcept = 0;
 
+  /// Called when the model's file is durable, and when a model is opened: removes from folder() what the model does not
+  /// need any more. Throws ResourceError.
+  virtual void tidy(const Model&) const {}
+
+  /// Where a solver may keep files of its own beside the model, models/<solver>/; it need not exist, and is empty before
+  /// the first call. A file is durable before a model that needs it is returned, and its name is never used twice.
+  void set_folder(std::filesystem::path folder) { folder_ = std::move(folder); }
+  [[nodiscard]] const std::filesystem::path& folder() const noexcept { return folder_; }
+
   /// Bytes for working_memory.h, none before the first call; the caller has set them aside.
   void set_working_memory(std::size_t bytes) noexcept { working_memory_ = bytes; }
   [[nodiscard]] std::size_t working_memory() const noexcept { return working_memory_; }
 
  private:
   std::size_t working_memory_ = 0;
+  std::filesystem::path folder_;
 };
 
-/// newton, retrain, scalegun, cgu, ceu, langevin, langevin-full. Throws UsageError for other names and for options out of range.
+/// newton, retrain, scalegun, cgu, ceu, langevin, langevin-full. Throws UsageError for other names, for
+/// options out of range and for parameters that the solver does not have.
 [[nodiscard]] std::unique_ptr<Solver> make_solver(std::string_view name, const SolverOptions& options);
 [[nodiscard]] std::vector<std::string_view> solver_names();
+
+/// The parameters of a solver's own. Throws UsageError for other names.
+[[nodiscard]] std::span<const Parameter> solver_parameters(std::string_view solver);
+/// The given value of a parameter, else its standard; none when the solver is to choose.
+[[nodiscard]] std::optional<double> parameter(const SolverOptions& options, const Parameter& of) noexcept;
 
 /// Noise for release number `release` of a model: from the system, or from the options' seed and this number.
 [[nodiscard]] RandomSource noise_source(const SolverOptions& options, std::uint64_t release);

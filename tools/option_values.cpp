@@ -59,6 +59,14 @@ std::optional<Real> Real::read(std::string_view text) {
   return Real{*number};
 }
 
+std::optional<Setting> Setting::read(std::string_view text) {
+  const std::size_t sign = text.find('=');
+  if (sign == std::string_view::npos || sign == 0) return std::nullopt;
+  const auto number = Real::read(text.substr(sign + 1));
+  if (!number) return std::nullopt;
+  return Setting{std::string(text.substr(0, sign)), number->value};
+}
+
 std::optional<RealList> RealList::read(std::string_view text) {
   RealList list;
   for (;;) {

@@ -39,6 +39,14 @@ struct RealList {
   static std::optional<RealList> read(std::string_view text);
 };
 
+/// A parameter of a solver and its value, as in epochs=20.
+struct Setting {
+  static constexpr const char* kWanted = "NAME=VALUE with a finite number, such as epochs=20";
+  std::string name;
+  double value = 0;
+  static std::optional<Setting> read(std::string_view text);
+};
+
 /// A positive number of bytes, with an optional binary suffix: 512M, 8G.
 struct Bytes {
   static constexpr const char* kWanted = "a size above 0 with K, M, G or T (powers of 1024), such as 8G";

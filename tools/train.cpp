@@ -1,4 +1,5 @@
 // tools/train.cpp - `unweave train`: a model on the training rows, saved in the store.
+#include <algorithm>
 #include <string>
 
 #include "algorithms/learner.h"
@@ -21,6 +22,8 @@ SolverOptions read_options(const CommandLine& line) {
   options.tau = line.get<Real>("tau").value;
   options.alpha = line.get<Real>("alpha").value;
   options.bound = parse_bound(line.get<std::string>("bound"));
+  if (line.has("set"))
+    for (const Setting& given : line.get<std::vector<Setting>>("set")) options.parameters[given.name] = given.value;
   options.seed = line.common().seed;
   return options;
 }
@@ -29,6 +32,25 @@ std::string names_of_solvers() {
   std::string text;
   for (const std::string_view name : solver_names()) text += (text.empty() ? "" : ", ") + std::string(name);
   return text;
+}
+
+/// One line a parameter, for the help.
+std::string text_of_parameters() {
+  std::string text;
+  for (const std::string_view solver : solver_names())
+    for (const Parameter& own : solver_parameters(solver))
+      text += "\n" + std::string(solver) + " " + std::string(own.name) + ": " + std::string(own.text) +
+              (own.standard ? " (" + number_text(*own.standard) + ")" : "");
+  return text;
+}
+
+/// The value that a step used: its report's where the solver tells it there, under the name with _ for -.
+std::string value_text(const Parameter& own, const SolverOptions& options, const StepReport& report) {
+  std::string term(own.name);
+  std::replace(term.begin(), term.end(), '-', '_');
+  if (const auto told = report.terms.find(term); told != report.terms.end()) return number_text(told->second);
+  const std::optional<double> value = parameter(options, own);
+  return value ? number_text(*value) : "-";
 }
 
 }  // namespace
@@ -52,6 +74,8 @@ void run_train(CommandLine& line) {
       "noise in the objective (scalegun, cgu, ceu)");
   add("bound", po::value<std::string>()->value_name("B")->default_value("corrected"),
       "corrected or paper (scalegun, cgu, ceu)");
+  const std::string settings = "a parameter of the solver's own; may stand several times." + text_of_parameters();
+  add("set", po::value<std::vector<Setting>>()->value_name("NAME=VALUE")->composing(), settings.c_str());
   add("weights", po::value<RealList>()->value_name("W"), "L + 1 weights of the levels; default: those of propagate");
   if (!line.parse()) return;
 
@@ -85,6 +109,8 @@ void run_train(CommandLine& line) {
   table.add_row({"epsilon, delta", number_text(options.epsilon) + ", " + number_text(options.delta)});
   table.add_row({"lambda", number_text(options.lambda)});
   table.add_row({"tau", number_text(options.tau)});
+  for (const Parameter& own : solver_parameters(solver))
+    table.add_row({std::string(own.name), value_text(own, options, report)});
   if (const std::optional<LangevinState>& state = learner.model().langevin) {
     const LangevinConstants& constants = state->constants;
     table.add_row({"batch rows", count_text(constants.batch_rows)});
