@@ -66,7 +66,7 @@ PropagateReport propagate(LiveStore& store, PropagationSpec spec, MemoryBudget& 
     std::uint64_t total = 0, arcs = 0, done = 0;
     for (std::uint32_t l = 0; l < spec.levels; ++l) {
       total += spec.all_rows ? nodes : job.wanted[l].size();
-      arcs += spec.all_rows ? contents.graph().num_arcs() + nodes : arcs_of_rows(contents.graph(), job.wanted[l]);
+      arcs += spec.all_rows ? contents.graph().num_terms() : arcs_of_rows(contents.graph(), job.wanted[l]);
     }
     job.fill = level0_fill(contents, spec);
     if (progress)
@@ -82,7 +82,7 @@ PropagateReport propagate(LiveStore& store, PropagationSpec spec, MemoryBudget& 
     report.sync_seconds = result.drain_seconds;
     if (result.seconds > 0)
       report.arc_features_per_second =
-          static_cast<double>(contents.graph().num_arcs() + nodes) * columns * spec.levels / result.seconds;
+          static_cast<double>(contents.graph().num_terms()) * columns * spec.levels / result.seconds;
   }
   const Clock::time_point start = Clock::now();
   store.commit_propagation(spec, std::move(files));

@@ -1,5 +1,6 @@
 // tools/import.cpp - `unweave import`: a store from files of edges, features, labels and splits.
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
@@ -131,8 +132,9 @@ ImportOptions import_options(const CommandLine& line) {
   return options;
 }
 
-/// None, with a remark, where there is no room for it.
+/// None, with a remark, where there is no room for it; none where the import will say that its edges are missing.
 std::optional<ImportBench> measure_limit(const CommandLine& line, const ImportOptions& options, MemoryBudget& budget) {
+  if (options.edges->path != "-" && !std::filesystem::exists(options.edges->path)) return std::nullopt;
   try {
     return measure_import_limit(line.positional(0), options, budget);
   } catch (const ResourceError& error) {
