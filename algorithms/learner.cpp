@@ -72,7 +72,7 @@ StepReport Learner::absorb(const BatchReport& batch) {
   change.only_edges = batch.changes.nodes_removed == 0 && batch.changes.features_removed == 0;
   StepReport report = solver_->absorb(record_.model, rows(), change, approximation());
   if (report.flush_needed) {
-    append_change(change, flush_rows());
+    rows_.append(change, flush_rows());
     report = solver_->absorb(record_.model, rows(), change, approximation());
   }
   return release(std::move(report));
