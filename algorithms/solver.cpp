@@ -8,6 +8,7 @@
 #include "algorithms/newton_solver.h"
 #include "algorithms/scalegun_solver.h"
 #include "algorithms/sgd_solvers.h"
+#include "algorithms/streaming_solver.h"
 #include "storage/error.h"
 
 namespace unweave {
@@ -31,6 +32,7 @@ constexpr Entry kSolvers[] = {
     {"langevin-full", make_langevin_full_solver},
     {"finetune", make_finetune_solver, kFinetuneParameters, true, true},
     {"neggrad", make_neggrad_solver, kNeggradParameters, true, true},
+    {"streaming", make_streaming_solver, kStreamingParameters, true, true},
 };
 
 const Entry& entry_of(std::string_view solver) {
