@@ -111,15 +111,7 @@ void run_train(CommandLine& line) {
   table.add_row({"tau", number_text(options.tau)});
   for (const Parameter& own : solver_parameters(solver))
     table.add_row({std::string(own.name), value_text(own, options, report)});
-  if (const std::optional<LangevinState>& state = learner.model().langevin) {
-    const LangevinConstants& constants = state->constants;
-    table.add_row({"batch rows", count_text(constants.batch_rows)});
-    table.add_row({"epochs", count_text(constants.epochs)});
-    table.add_row({"step", number_text(constants.step_size)});
-    table.add_row({"radius", number_text(constants.radius)});
-    table.add_row({"noise of a step", number_text(constants.sigma)});
-    table.add_row({"order of the rows", count_text(constants.order_key)});
-  } else if (!report.certified) {
+  if (!report.certified) {
     table.add_row({"alpha", number_text(options.alpha)});
     table.add_row({"bound", line.get<std::string>("bound")});
   }
