@@ -50,7 +50,8 @@ LangevinConstants choose_constants(bool full_batches, std::size_t rows, std::siz
   constants.order_key = count_setting(options, "order-key").value_or(1);
   if (constants.sigma < resolvable_sigma(constants.step_size, constants.radius))
     throw UsageError(
-        "float64 could not tell the noise of langevin from rounding: raise --lambda, or sigma where it was set");
+        "the noise of langevin is so small that float64 could not tell it from rounding: raise --lambda, or sigma "
+        "where it was set");
   const NoisySgd sgd = noisy_sgd_of(constants, options.head, options.lambda, classes);
   const std::optional<std::uint64_t> epochs = count_setting(options, "epochs");
   constants.epochs = epochs ? *epochs : learning_epochs(sgd, constants.sigma, options);
@@ -68,6 +69,13 @@ NoisySgd noisy_sgd_of(const SlotRun& run, Head head, double lambda, std::size_t 
   of.gradient_bound = loss.data_gradient;
   of.radius = run.radius;
   return NoisySgd(of);
+}
+
+std::optional<std::uint64_t> request_epochs(const LangevinConstants& constants, const LangevinAccountant& accountant,
+                                            double distance, double epsilon) {
+  if (accountant.epsilon(distance, constants.epochs, constants.sigma) > epsilon) return std::nullopt;
+  const std::uint64_t epochs = accountant.fewest_epochs(distance, constants.sigma, epsilon);
+  return epochs < constants.epochs ? std::optional(epochs) : std::nullopt;
 }
 
 LangevinAccountant accountant_of(const LangevinConstants& constants, const NoisySgd& sgd, double delta) {

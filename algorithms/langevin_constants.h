@@ -46,6 +46,11 @@ inline constexpr Parameter kLangevinParameters[] = {
 /// The run of these constants. Throws UsageError as NoisySgd does, and for a head without bounds.
 [[nodiscard]] NoisySgd noisy_sgd_of(const SlotRun& run, Head head, double lambda, std::size_t classes);
 
+/// Epochs of a request from this distance: the fewest that reach epsilon; none where T would be needed, or would not do.
+[[nodiscard]] std::optional<std::uint64_t> request_epochs(const LangevinConstants& constants,
+                                                          const LangevinAccountant& accountant, double distance,
+                                                          double epsilon);
+
 /// The accountant of releases: aligned, sharp, with the noise that is added.
 [[nodiscard]] LangevinAccountant accountant_of(const LangevinConstants& constants, const NoisySgd& sgd, double delta);
 

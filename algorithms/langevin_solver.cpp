@@ -53,13 +53,14 @@ class LangevinSolver final : public Solver {
                                 ? own.distance
                                 : following_distance(sgd, state.distance, state.last_epochs, own.distance);
     StepReport report;
-    if (const std::uint64_t epochs = fewest_epochs(state, accountant, distance); epochs < state.constants.epochs) {
+    // Of data and constants alone, never of weights.
+    if (const auto epochs = request_epochs(state.constants, accountant, distance, options_.epsilon)) {
       empty_departed(state.slots, after.nodes());
       state.distance = distance;
-      state.last_epochs = epochs;
+      state.last_epochs = *epochs;
       state.adaptive_requests |= change.adaptive;
-      report = release(model, model.published, epochs, after, lazy);
-      report.residual_bound = accountant.epsilon(distance, epochs, state.constants.sigma);
+      report = release(model, model.published, *epochs, after, lazy);
+      report.residual_bound = accountant.epsilon(distance, *epochs, state.constants.sigma);
     } else {
       report = learn(model, after, lazy);
     }
@@ -90,14 +91,6 @@ class LangevinSolver final : public Solver {
   [[nodiscard]] NoisySgd sgd_of(const LangevinState& state, const TrainingSet& rows) const {
     if (rows.clip() > 1) throw UsageError(name_ + " needs rows clipped to norm 1");
     return noisy_sgd_of(state.constants, options_.head, options_.lambda, rows.classes());
-  }
-
-  /// T where no fewer will do. Depends on data and constants alone, never on weights.
-  [[nodiscard]] std::uint64_t fewest_epochs(const LangevinState& state, const LangevinAccountant& accountant,
-                                            double distance) const {
-    const LangevinConstants& constants = state.constants;
-    if (accountant.epsilon(distance, constants.epochs, constants.sigma) > options_.epsilon) return constants.epochs;
-    return accountant.fewest_epochs(distance, constants.sigma, options_.epsilon);
   }
 
   StepReport learn(Model& model, const TrainingSet& rows, const ApproximationError& lazy) const {

@@ -16,10 +16,11 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kStartForgotten = 1e-3;
-constexpr double kAccountSlack = 1 + 1e-9;  // float64 in the account itself
+constexpr double kAccountSlack = 1 + 1e-9;                           // float64 in the account itself
+constexpr double kEpsilonSlack = 1 - 1e-12, kDeltaSlack = 1 - 1e-9;  // of a discrete release, as in output_noise.cpp
 constexpr std::uint64_t kMostEpochs = std::uint64_t{1} << 40;
 
-/// r of THEOREMS.md, Lemma 13: what one step of the program leaves the exact one by.
+/// r of THEOREMS.md, Lemma R3: by how much a step of the program leaves the exact one at most.
 double step_rounding(const NoisySgdConstants& run, Head head, double features, double classes) {
   const double slopes =
       (16 + classes) * kUnitRoundoff * run.gradient_bound +
@@ -107,14 +108,15 @@ double RewindAccount::drawn_sigma(const RunChange& change, std::uint64_t epochs,
   const DescentPlan plan{step_of(run, BoundRule::kCorrected), steps(constants_.epochs), run.batch_rows,
                          DataChange::weighted(run.rows, run.gradient_bound, std::min(change.total, most))};
   const double shift = rounding_ + start_left() + (noise_.sensitivity - noise_.distance);
-  return kAccountSlack * shifted_sigma(plan, steps(epochs), shift, total_, rule);
+  const PrivacyTarget slackened{total_.epsilon * kEpsilonSlack, total_.delta * kDeltaSlack};
+  return kAccountSlack * shifted_sigma(plan, steps(epochs), shift, slackened, rule);
 }
 
 double RewindAccount::printed_sigma(const RunChange& change, std::uint64_t epochs) const {
   const NoisySgdConstants& run = sgd_.constants();
   const std::uint64_t removed = std::min(change.removed, run.rows - 1);
-  const GradientStep step = step_of(run, BoundRule::kPaper);
   try {
+    const GradientStep step = step_of(run, BoundRule::kPaper);
     if (!descend_) {
       const DescentPlan plan{step, steps(constants_.epochs), run.batch_rows,
                              DataChange::removal(run.rows, removed, loss_.gradient)};

@@ -112,24 +112,19 @@ void write_iterate(const std::filesystem::path& folder, const RewindState& state
 Matrix read_iterate(const std::filesystem::path& folder, const RewindState& state, std::uint64_t epochs,
                     const Matrix& shape) {
   const std::filesystem::path path = folder / iterate_name(state.run, epochs);
-  const auto fail = [&](const std::string& what) {
-    throw DataError(path.string() + ": " + what + "; train the model again");
-  };
+  ModelFile file;
   try {
-    const ModelFile file = read_model_file(path);
-    const Json text = Json::parse(file.text);
-    if (text.at("run") != state.run || text.at("epochs_left") != epochs || file.arrays.size() != 1 ||
-        file.arrays[0].size() != size_of(shape.size()))
-      fail("it is no iterate of this model");
-    Matrix weights = Eigen::Map<const Matrix>(file.arrays[0].data(), shape.rows(), shape.cols());
-    if (!weights.allFinite()) fail("it holds numbers that are not finite");
-    return weights;
-  } catch (const Json::exception&) {
-    fail("it is no iterate of this model");
-  } catch (const FormatError& error) {
+    file = read_model_file(path);
+  } catch (const DataError& error) {
     throw DataError(std::string(error.what()) + "; train the model again");
   }
-  throw std::logic_error("not reached");
+  const Json text = Json::parse(file.text, nullptr, false);
+  if (text.is_object() && text.value("run", Json()) == state.run && text.value("epochs_left", Json()) == epochs &&
+      file.arrays.size() == 1 && file.arrays[0].size() == size_of(shape.size())) {
+    Matrix weights = Eigen::Map<const Matrix>(file.arrays[0].data(), shape.rows(), shape.cols());
+    if (weights.allFinite()) return weights;
+  }
+  throw DataError(path.string() + ": it is no iterate of this model; train the model again");
 }
 
 }  // namespace unweave

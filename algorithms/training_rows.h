@@ -37,6 +37,9 @@ class TrainingRows {
   Reservation reservation_;
 };
 
+/// Labelled nodes of the training split, ascending.
+[[nodiscard]] std::vector<NodeId> training_nodes(const Contents& contents);
+
 /// Two changes, one after the other, as one. The later one removes no rows.
 void append_change(BatchChange& first, BatchChange later);
 
