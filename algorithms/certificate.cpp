@@ -41,11 +41,12 @@ Json constants_of(const ModelRecord& record) {
   return json;
 }
 
-enum class Mechanism { output_noise, objective_noise, step_noise, none };
+enum class Mechanism { output_noise, objective_noise, step_noise, run_noise, none };
 
 Mechanism mechanism_of(const ModelRecord& record, const StepReport& report) {
   if (record.model.langevin) return Mechanism::step_noise;
   if (claims_nothing(record.model)) return Mechanism::none;
+  if (report.terms.contains("epochs")) return Mechanism::run_noise;
   return report.terms.contains("sigma") ? Mechanism::output_noise : Mechanism::objective_noise;
 }
 
@@ -57,25 +58,39 @@ const char* name_of(Mechanism mechanism) {
       return "Gaussian noise in the objective";
     case Mechanism::step_noise:
       return "projected noisy SGD over fixed batches, Gaussian noise at every step";
+    case Mechanism::run_noise:
+      return "discrete Gaussian noise on the last iterate of projected SGD over slots";
     case Mechanism::none:
       return "none";
   }
   return "";
 }
 
-std::string reference_of(Head head, Mechanism mechanism) {
+std::string reference_of(Head head, Mechanism mechanism, const StepReport& report) {
   if (mechanism == Mechanism::none) return "none: how near this is to a model trained again is not bounded";
   if (mechanism == Mechanism::step_noise)
     return "on the present data alone: rows z_i = float32(clip(row i of the fixed-point embedding)) of the training "
            "nodes in their slots, 0 in the others; from W = 0, learning_epochs times over the batches in their order: "
            "W <- P_R(W - step_size (G / batch_rows + strong_convexity W) + sqrt(2 step_size) sigma xi), G the batch's "
            "sum of gradients of sum_c l(z_i.w_c, y_ic), xi fresh standard normal; published: the last W";
+  if (mechanism == Mechanism::run_noise)
+    return "on the present data alone: rows z_i = float32(clip(row i of the fixed-point embedding)) of the training "
+           "nodes in their slots, 0 in the others; from W = 0, learning_epochs times so many steps as there are "
+           "batches: "
+           "W <- P_R(W - step_size (G / batch_rows + strong_convexity W)), G the sum of gradients of the rows' losses "
+           "over a batch: sampling 0, the public batches in their order; else batch_rows slots drawn uniformly; "
+           "published: the last W rounded to the grid, plus fresh discrete Gaussian noise of variance sigma^2 on every "
+           "coordinate";
   const std::string loss =
       couples_classes(head) ? "sum_i [ln sum_c exp(z_i.w_c) - z_i.w_(y_i)]" : "sum_i sum_c l(z_i.w_c, y_ic)";
   const std::string rows =
       "on the present data alone: rows z_i = float32(clip(row i of the fixed-point embedding)) of the training nodes; "
       "F(W) = " +
       loss + " + (lambda max(1, n) / 2) |W|_F^2; ";
+  if (report.terms.contains("learning_steps"))
+    return rows +
+           "learning_steps of W <- P_R(W - 2 / (L + mu) grad F(W)) from W = 0; published: the last W rounded to the "
+           "grid, plus fresh discrete Gaussian noise of variance sigma^2 on every coordinate";
   if (mechanism == Mechanism::output_noise)
     return rows +
            "W* its minimiser; published: W* rounded to the grid, plus fresh discrete Gaussian noise of variance "
@@ -87,17 +102,20 @@ std::string adjacency_of(Mechanism mechanism) {
   if (mechanism == Mechanism::none) return "none: nothing is claimed";
   const std::string any =
       "any removed edges, nodes and features, any inserted edges, and every row that moved because of them";
-  return mechanism == Mechanism::step_noise ? "null-row: a removed training row leaves its slot empty; covers " + any
-                                            : "none needed: " + any;
+  return mechanism == Mechanism::step_noise || mechanism == Mechanism::run_noise
+             ? "null-row: a removed training row leaves its slot empty; covers " + any
+             : "none needed: " + any;
 }
 
 std::vector<std::string> not_covered_by(Mechanism mechanism) {
   std::vector<std::string> out{"what an adaptive choice of requests reveals by itself",
                                "models published before the removal: withdraw them",
                                "records that remain: this is no differential privacy"};
-  if (mechanism != Mechanism::step_noise) return out;
-  out.emplace_back("several releases seen together: each is compared with one retraining");
-  out.emplace_back("that the noise of a step is a floating-point number");
+  if (mechanism == Mechanism::step_noise || mechanism == Mechanism::run_noise)
+    out.emplace_back("several releases seen together: each is compared with one retraining");
+  if (mechanism == Mechanism::step_noise) out.emplace_back("that the noise of a step is a floating-point number");
+  if (mechanism == Mechanism::run_noise)
+    out.emplace_back("iterates of the original run: they show removed rows without noise, and stay private");
   return out;
 }
 
@@ -105,10 +123,18 @@ std::vector<std::string> not_covered_by(Mechanism mechanism) {
 /// squared of the variance smooth the law). T2 keeps delta, and reaches the residual bound's epsilon.
 Json delta_reached(Mechanism mechanism, const StepReport& report) {
   if (!report.certified) return nullptr;
-  if (mechanism == Mechanism::step_noise) return report.delta;
+  if (mechanism == Mechanism::step_noise || (mechanism == Mechanism::run_noise && report.terms.at("sampling") != 0))
+    return report.delta;
   const double grid = report.terms.at("grid"), sigma = report.terms.at("sigma");
   const double smoothed = std::sqrt(sigma * sigma - 9 * grid * grid);
   return delta_of(report.terms.at("sensitivity"), smoothed, report.epsilon);
+}
+
+/// Whether a later release depends on more than published weights and present data.
+bool has_secret_state(Mechanism mechanism, const StepReport& report) {
+  const auto state = report.terms.find("public_state");
+  return mechanism == Mechanism::step_noise || mechanism == Mechanism::run_noise ||
+         (state != report.terms.end() && state->second == 0);
 }
 
 }  // namespace
@@ -124,10 +150,10 @@ std::string make_certificate(const ModelRecord& record, const StepReport& report
       {"theorem", report.certified ? Json(*report.claim) : Json()},
       {"certified", report.certified},
       {"claim", report.claim ? Json(*report.claim) : Json()},
-      {"reference", reference_of(record.options.head, mechanism)},
+      {"reference", reference_of(record.options.head, mechanism, report)},
       {"adjacency", adjacency_of(mechanism)},
       {"requests", context.adaptive ? "adaptive" : "non-adaptive"},
-      {"releases", report.certified && mechanism != Mechanism::step_noise ? "all-later" : "this"},
+      {"releases", report.certified && !has_secret_state(mechanism, report) ? "all-later" : "this"},
       {"withdraw", context.withdraw},
       {"epsilon", report.epsilon},
       {"delta", {{"target", report.delta}, {"reached", delta_reached(mechanism, report)}}},
@@ -145,6 +171,11 @@ std::string make_certificate(const ModelRecord& record, const StepReport& report
   if (mechanism == Mechanism::step_noise)
     json["public_terms"] = {"learning_epochs",  "sigma", "step_size",  "radius",  "gradient_bound", "smoothness",
                             "strong_convexity", "slots", "batch_rows", "batches", "order_key"};
+  if (mechanism == Mechanism::run_noise)
+    json["public_terms"] = {"learning_epochs",  "distance",  "sensitivity", "sigma",          "grid",
+                            "rounding",         "step_size", "radius",      "gradient_bound", "smoothness",
+                            "strong_convexity", "slots",     "batch_rows",  "batches",        "order_key",
+                            "sampling",         "capacity",  "retention"};
   return json.dump();
 }
 

@@ -4,11 +4,16 @@
 #include <algorithm>
 #include <cmath>
 
+#include "algorithms/descent_solver.h"
+#include "algorithms/langevin_constants.h"
 #include "algorithms/langevin_solver.h"
 #include "algorithms/newton_solver.h"
+#include "algorithms/rewind_account.h"
+#include "algorithms/rewind_solver.h"
 #include "algorithms/scalegun_solver.h"
 #include "algorithms/sgd_solvers.h"
 #include "algorithms/streaming_solver.h"
+#include "algorithms/working_memory.h"
 #include "storage/error.h"
 
 namespace unweave {
@@ -28,11 +33,14 @@ constexpr Entry kSolvers[] = {
     {"scalegun", make_scalegun_solver},
     {"cgu", make_cgu_solver},
     {"ceu", make_ceu_solver},
-    {"langevin", make_langevin_solver},
-    {"langevin-full", make_langevin_full_solver},
+    {"langevin", make_langevin_solver, kLangevinParameters},
+    {"langevin-full", make_langevin_full_solver, std::span(kLangevinParameters).first(5)},
+    {"descent-to-delete", make_descent_solver, kDescentParameters},
+    {"rewind", make_rewind_solver, kRewindParameters},
+    {"descend", make_descend_solver, kRewindParameters},
+    {"streaming", make_streaming_solver, kStreamingParameters, true, true},
     {"finetune", make_finetune_solver, kFinetuneParameters, true, true},
     {"neggrad", make_neggrad_solver, kNeggradParameters, true, true},
-    {"streaming", make_streaming_solver, kStreamingParameters, true, true},
 };
 
 const Entry& entry_of(std::string_view solver) {
@@ -99,6 +107,26 @@ std::span<const Parameter> solver_parameters(std::string_view solver) {
 std::optional<double> parameter(const SolverOptions& options, const Parameter& of) noexcept {
   const auto given = options.parameters.find(of.name);
   return given == options.parameters.end() ? of.standard : given->second;
+}
+
+std::optional<std::uint64_t> count_setting(const SolverOptions& options, std::string_view name, std::uint64_t most) {
+  const auto given = options.parameters.find(name);
+  if (given == options.parameters.end()) return std::nullopt;
+  const double value = given->second;
+  if (!(value >= 1) || value > static_cast<double>(most) || value != std::floor(value))
+    throw UsageError("--set " + std::string(name) + " must be a whole number from 1 to " + std::to_string(most));
+  return static_cast<std::uint64_t>(value);
+}
+
+std::optional<double> positive_setting(const SolverOptions& options, std::string_view name) {
+  const auto given = options.parameters.find(name);
+  if (given == options.parameters.end()) return std::nullopt;
+  if (!(given->second > 0)) throw UsageError("--set " + std::string(name) + " must be above 0");
+  return given->second;
+}
+
+Reservation Solver::reserve(const Model&, const TrainingSet& rows, MemoryBudget& budget) const {
+  return reserve_working_memory(rows.rows(), rows.classes(), budget);
 }
 
 std::vector<std::string_view> solver_names() {

@@ -126,6 +126,10 @@ class Solver {
   /// need any more. Throws ResourceError.
   virtual void tidy(const Model&) const {}
 
+  /// Sets aside what the next steps of a model (one without weights before the first fit) need beside these rows, and what
+  /// else is worth having. Throws ResourceError. By default working_memory.h.
+  [[nodiscard]] virtual Reservation reserve(const Model& model, const TrainingSet& rows, MemoryBudget& budget) const;
+
   /// Where a solver may keep files of its own beside the model, models/<solver>/; it need not exist, and is empty before
   /// the first call. A file is durable before a model that needs it is returned, and its name is never used twice.
   void set_folder(std::filesystem::path folder) { folder_ = std::move(folder); }
@@ -161,6 +165,12 @@ void margins_of(const Model& model, const float* rows, std::size_t count, double
 [[nodiscard]] std::span<const Parameter> solver_parameters(std::string_view solver);
 /// The given value of a parameter, else its standard; none when the solver is to choose.
 [[nodiscard]] std::optional<double> parameter(const SolverOptions& options, const Parameter& of) noexcept;
+
+/// A given parameter that is a whole number from 1 to `most`, or one above 0; none when it was not given. Throws UsageError
+/// for other values.
+[[nodiscard]] std::optional<std::uint64_t> count_setting(const SolverOptions& options, std::string_view name,
+                                                         std::uint64_t most = std::uint64_t{1} << 53);
+[[nodiscard]] std::optional<double> positive_setting(const SolverOptions& options, std::string_view name);
 
 /// Noise for release number `release` of a model: from the system, or from the options' seed and this number.
 [[nodiscard]] RandomSource noise_source(const SolverOptions& options, std::uint64_t release);

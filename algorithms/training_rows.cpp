@@ -28,6 +28,8 @@ TrainingSet empty_set(const LiveStore& store, double clip) {
   return {manifest.features, manifest.classes, clip};
 }
 
+}  // namespace
+
 std::vector<NodeId> training_nodes(const Contents& contents) {
   std::vector<NodeId> nodes;
   nodes.reserve(contents.train().size());
@@ -35,8 +37,6 @@ std::vector<NodeId> training_nodes(const Contents& contents) {
     if (contents.label(node) != kNoLabel) nodes.push_back(node);
   return nodes;
 }
-
-}  // namespace
 
 TrainingRows::TrainingRows(const LiveStore& store, std::vector<double> weights, double clip, MemoryBudget& budget)
     : store_(store), weights_(std::move(weights)), budget_(budget), set_(empty_set(store, clip)) {

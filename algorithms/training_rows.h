@@ -49,4 +49,7 @@ class TrainingRows {
   Reservation reservation_;
 };
 
+/// Labelled nodes of the training split, ascending.
+[[nodiscard]] std::vector<NodeId> training_nodes(const Contents& contents);
+
 }  // namespace unweave

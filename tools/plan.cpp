@@ -18,6 +18,7 @@
 #include "storage/input/request_reader.h"
 #include "tools/commands.h"
 #include "tools/output.h"
+#include "tools/plan_unlearning.h"
 #include "tools/propagation_options.h"
 
 namespace unweave {
@@ -213,6 +214,13 @@ void foresee_stream(const CommandLine& line, LiveStore store, MemoryBudget& budg
 }
 
 void refuse_mixed_options(const CommandLine& line) {
+  if (!line.has("solver"))
+    for (const char* const option : {"removed", "head", "epsilon", "delta", "lambda", "tau", "alpha", "bound", "set"})
+      if (line.given(option)) throw UsageError("--" + std::string(option) + " needs --solver");
+  if (line.has("solver") && !line.has("requests"))
+    for (const char* const option : {"hops", "weights", "scheme", "rho", "scale-bits", "rows"})
+      if (line.given(option))
+        throw UsageError("--" + std::string(option) + " belongs to a propagation, --solver to a model of one");
   if (!line.has("requests")) {
     if (line.given("batch")) throw UsageError("--batch needs --requests");
     return;
@@ -235,20 +243,27 @@ void run_plan(CommandLine& line) {
       "system's cache does not hold them. sweep_arc_features_per_second of --json: what the sweep is expected to\n"
       "reach when nothing is written.\n"
       "A stream: the first batch stands for all; the stream is exact, and each batch brings the last level up to\n"
-      "date, as with a solver. Without one that happens once for many batches.",
+      "date, as with a solver. Without one that happens once for many batches.\n"
+      "With --solver: what that solver's requests will cost, from public numbers alone: epochs by rows removed and by\n"
+      "epsilon, least noise by epochs, totals of requests one by one and in one batch. With --requests, rows that it\n"
+      "removes. Nothing is trained.",
       {"STORE"},
       "unweave plan demo/debian.store --hops 2 --rows all\n"
-      "  echo 'edge 12 34' | unweave plan demo/debian.store --requests -");
+      "  echo 'edge 12 34' | unweave plan demo/debian.store --requests -\n"
+      "  unweave plan demo/debian.store --solver langevin --epsilon 1");
   add_propagation_options(line);
   auto add = line.options().add_options();
   add("requests", po::value<std::string>()->value_name("F"), "foresee a stream of these; - for standard input");
   add("batch", po::value<Count>()->value_name("K")->default_value({100}), "requests a batch, with --requests");
+  add_unlearning_options(line);
   if (!line.parse()) return;
   refuse_mixed_options(line);
 
   MemoryBudget budget(line.budget_bytes());
   LiveStore store(line.positional(0), Access::read, budget);
-  if (line.has("requests"))
+  if (line.has("solver"))
+    foresee_unlearning(line, store);
+  else if (line.has("requests"))
     foresee_stream(line, std::move(store), budget);
   else
     foresee_propagation(line, store, budget);
