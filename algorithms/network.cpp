@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "algorithms/counter_random.h"
 #include "algorithms/network_pass.h"
@@ -33,18 +34,36 @@ std::vector<ClassId> labels_of(const ChosenRows& rows, std::size_t first, std::s
 
 }  // namespace
 
+Activation parse_activation(std::string_view name) {
+  if (name == "tanh") return Activation::kTanh;
+  if (name == "smelu") return Activation::kSmelu;
+  throw UsageError("unknown activation \"" + std::string(name) + "\"; use tanh or smelu");
+}
+
+std::string_view name_of(Activation activation) noexcept {
+  return activation == Activation::kTanh ? "tanh" : "smelu";
+}
+
 Network::Network(NetworkShape shape) : shape_(std::move(shape)) {
-  if (shape_.features == 0) throw UsageError("a model needs at least one feature");
-  if (shape_.classes == 0) throw UsageError("a model needs at least one class");
+  if (shape_.hidden.size() > kMostHiddenLayers)
+    throw UsageError("a model has at most " + std::to_string(kMostHiddenLayers) + " hidden layers");
+  const auto check_width = [](std::size_t width, const char* what) {
+    if (width == 0 || width > kWidestLayer)
+      throw UsageError(std::string(what) + " of a model must be from 1 to " + std::to_string(kWidestLayer));
+  };
+  check_width(shape_.features, "the features");
+  check_width(shape_.classes, "the classes");
   const bool bias = !shape_.hidden.empty();
   std::size_t first = 0, inputs = shape_.features;
   const auto add = [&](std::size_t outputs) {
-    if (outputs == 0) throw UsageError("a hidden layer needs at least one unit");
     layers_.push_back({first, inputs, outputs, bias});
     first += layers_.back().size();
     inputs = outputs;
   };
-  for (const std::size_t width : shape_.hidden) add(width);
+  for (const std::size_t width : shape_.hidden) {
+    check_width(width, "the width of a hidden layer");
+    add(width);
+  }
   add(shape_.classes);
 }
 

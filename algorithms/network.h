@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "algorithms/head.h"
@@ -23,6 +24,12 @@ enum class Activation {
   kSmelu,  ///< 0 below -b, the identity above b, (u + b)^2 / 4b between, b = kSmeluHalfWidth
 };
 inline constexpr double kSmeluHalfWidth = 0.5;
+
+inline constexpr std::size_t kMostHiddenLayers = 16, kWidestLayer = std::size_t{1} << 28;
+
+/// "tanh" or "smelu". Throws UsageError for other names.
+[[nodiscard]] Activation parse_activation(std::string_view name);
+[[nodiscard]] std::string_view name_of(Activation activation) noexcept;
 
 struct NetworkShape {
   Head head = Head::kSoftmax;
@@ -72,7 +79,7 @@ class ChosenRows {
 /// classes. What does not fit throws UsageError.
 class Network {
  public:
-  /// Throws UsageError for no features, no classes or a hidden layer of width 0.
+  /// Throws UsageError for more than kMostHiddenLayers, and for features, classes or a width of 0 or above kWidestLayer.
   explicit Network(NetworkShape shape);
 
   [[nodiscard]] const NetworkShape& shape() const noexcept { return shape_; }

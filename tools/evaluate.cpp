@@ -1,4 +1,5 @@
 // tools/evaluate.cpp - `unweave evaluate`: accuracy of the published weights of every model.
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -31,7 +32,13 @@ void compare_with_retrained(nlohmann::ordered_json& json, const ModelRecord& rec
   json["retrained_cosine"] = nullptr;
   const TrainingRows rows(store, record.weights, record.clip, budget);
   const ApproximationError lazy = lazy_error(store.embedding(), store.contents(), record.weights, rows.set().nodes());
-  const Fit fresh = make_solver("retrain", record.options)->fit(rows.set(), lazy);
+  SolverOptions options = record.options;
+  std::erase_if(options.parameters, [&](const auto& given) {
+    const auto known = solver_parameters("retrain");
+    return options.hidden.empty() ||
+           std::none_of(known.begin(), known.end(), [&](const Parameter& own) { return own.name == given.first; });
+  });
+  const Fit fresh = make_solver("retrain", options)->fit(rows.set(), lazy);
   if (fresh.report.flush_needed) return;
   const Matrix& mine = record.model.published;
   const Matrix& other = fresh.model.published;
@@ -58,7 +65,7 @@ void run_evaluate(CommandLine& line) {
     const ModelRecord record = load_model(store.path(), solver);
     check_propagation(record, store.manifest(), store.path());
     const bool outdated = record.model.sequence != store.sequence();
-    const Accuracies accuracies = evaluate_model(store, record.weights, record.model.published);
+    const Accuracies accuracies = evaluate_model(store, record);
     nlohmann::ordered_json json = {{"solver", solver}, {"sequence", record.model.sequence}, {"outdated", outdated}};
     add_accuracies(json, accuracies);
     if (line.get<bool>("retrain")) compare_with_retrained(json, record, store, budget);

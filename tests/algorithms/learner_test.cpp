@@ -438,7 +438,7 @@ TEST_SUITE("unit") {
       }
       return right / all;
     };
-    const Accuracies found = evaluate_model(store, kWeights, published);
+    const Accuracies found = evaluate_model(store, learner.record());
     CHECK(found.train == naive(false));
     CHECK(found.test == naive(true));
     CHECK_FALSE(found.valid.has_value());
