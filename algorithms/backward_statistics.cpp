@@ -141,7 +141,7 @@ void backward_statistics(const SgdRun& run, const StatisticsPlan& plan, const st
   Trajectory trajectory(run, plan.memory);
   std::vector<Part> parts = identity_of(run.network);
   PartitionSums sums(schedule, run.network.size(), folder);
-  Matrix visits = Matrix::Zero(index_of(schedule.constants().slots), index_of(epochs));
+  Matrix visits = Matrix::Constant(index_of(schedule.constants().slots), index_of(epochs), kNoVisit);
   for (std::uint64_t step = schedule.steps(); step-- > 0;) {
     const Vector& weights = trajectory.at(step);
     const SgdBatch batch(run, step);

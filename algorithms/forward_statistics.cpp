@@ -36,7 +36,7 @@ class Tile {
         constants_(run_constants(run.network.shape().head, run.lambda, run.rows.clip(), run.rows.features(), classes_,
                                  run.schedule.constants().batch_rows)) {
     const std::uint64_t epochs = run.schedule.constants().epochs;
-    visits_ = Matrix::Zero(index_of(count), index_of(plan.layout.rows * epochs));
+    visits_ = Matrix::Constant(index_of(count), index_of(plan.layout.rows * epochs), kNoVisit);
     size_.assign(count, 0.0);
     if (is_linear()) {
       vectors_ = Matrix::Zero(index_of(run.rows.features()), index_of(count * classes_));

@@ -45,11 +45,15 @@ void sgd_step(const SgdRun& run, const SgdBatch& batch, Vector& weights) {
   weights = (1 - batch.share * run.lambda * static_cast<double>(batch.rows.size())) * weights - batch.share * gradient;
 }
 
-Vector run_sgd(const SgdRun& run) {
-  Vector weights = run.initial();
-  for (std::uint64_t step = 0; step < run.schedule.steps(); ++step) sgd_step(run, SgdBatch(run, step), weights);
-  check(weights);
-  return weights;
+SgdEnd end_of_run(const SgdRun& run) {
+  SgdEnd end{run.initial(), 0};
+  end.largest_norm = end.weights.norm();
+  for (std::uint64_t step = 0; step < run.schedule.steps(); ++step) {
+    sgd_step(run, SgdBatch(run, step), end.weights);
+    end.largest_norm = std::max(end.largest_norm, end.weights.norm());
+  }
+  check(end.weights);
+  return end;
 }
 
 Trajectory::Trajectory(const SgdRun& run, std::size_t bytes) : run_(run), segment_at_(kNoSegment) {
@@ -74,6 +78,7 @@ const Vector& Trajectory::at(std::uint64_t step) {
   if (step % stride_ == 0) return kept_[segment];
   if (segment != segment_at_) {
     segment_ = {kept_[segment]};
+    segment_.reserve(stride_);
     const std::uint64_t last = std::min(run_.schedule.steps(), (segment + 1) * stride_ - 1);
     for (std::uint64_t at = segment * stride_; at < last; ++at) {
       segment_.push_back(segment_.back());

@@ -42,8 +42,12 @@ struct SgdBatch {
 /// One step from `weights`.
 void sgd_step(const SgdRun& run, const SgdBatch& batch, Vector& weights);
 
+struct SgdEnd {
+  Vector weights;
+  double largest_norm = 0;  ///< of the weights at any step
+};
 /// All steps. Throws UsageError when the weights leave the range in which statistics add up exactly.
-[[nodiscard]] Vector run_sgd(const SgdRun& run);
+[[nodiscard]] SgdEnd end_of_run(const SgdRun& run);
 
 /// Weights of every step, from some that are kept and the steps between, made again. Wiped on destruction.
 class Trajectory {

@@ -42,12 +42,14 @@ struct RecordLayout {
   }
 };
 
+inline constexpr double kNoVisit = -1;  ///< of a slot that is empty
+
 /// Records first .. first + vectors.rows() - 1.
 struct RecordBlock {
   std::uint64_t first = 0;
   Matrix vectors;              ///< one a row, in the order of the parameters
   std::vector<double> bounds;  ///< on |end of a run without U - (w_T + a_T)| (THEOREMS.md, T3); infinity: none is known
-  Matrix visits;               ///< rows x epochs numbers a record: >= |grad l_i(w_t)| when slot i is visited
+  Matrix visits;  ///< rows x epochs numbers a record: >= |grad l_i(w_t)| when slot i is visited, or kNoVisit
 };
 /// Called with the blocks of `block` records, first to last.
 using RecordSink = std::function<void(const RecordBlock&)>;

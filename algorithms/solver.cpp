@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "algorithms/hessian_free_solver.h"
 #include "algorithms/langevin_solver.h"
 #include "algorithms/newton_solver.h"
 #include "algorithms/scalegun_solver.h"
@@ -29,6 +30,7 @@ constexpr Entry kSolvers[] = {
     {"ceu", make_ceu_solver},
     {"langevin", make_langevin_solver},
     {"langevin-full", make_langevin_full_solver},
+    {"hessian-free", make_hessian_free_solver, kHessianFreeParameters, true},
     {"finetune", make_finetune_solver, kFinetuneParameters, true, true},
     {"neggrad", make_neggrad_solver, kNeggradParameters, true, true},
 };

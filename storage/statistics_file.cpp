@@ -39,8 +39,10 @@ struct RecordHeader {
   std::uint64_t number;
   std::int32_t exponent;
   float bound;
+  float error;
+  std::uint32_t unused;
 };
-static_assert(sizeof(RecordHeader) == 24);
+static_assert(sizeof(RecordHeader) == 32);
 
 std::uint64_t record_bytes(const StatisticsShape& shape) noexcept {
   const std::uint64_t bytes = sizeof(RecordHeader) + sizeof(float) * shape.visits + shape.bits / 8 * shape.values;
@@ -135,7 +137,7 @@ void StatisticsWriter::append(std::span<const double> values, std::span<const do
   double largest = 0;
   for (const double x : values) largest = std::isfinite(x) ? std::max(largest, std::abs(x)) : kMostValue;
   if (!(largest < kMostValue)) throw UsageError("statistics grew beyond all measure: the run diverged; make its steps smaller");
-  RecordHeader header{0, next_, kLeastExponent, 0};
+  RecordHeader header{0, next_, kLeastExponent, 0, 0, 0};
   int exponent = 0;
   static_cast<void>(std::frexp(largest, &exponent));
   if (largest > 0) header.exponent = std::max(exponent, kLeastExponent);
@@ -151,7 +153,8 @@ void StatisticsWriter::append(std::span<const double> values, std::span<const do
   decode(code, shape_.bits, scale, decoded);
   double error = 0;
   for (std::size_t i = 0; i < values.size(); ++i) error += (values[i] - decoded[i]) * (values[i] - decoded[i]);
-  header.bound = rounded_up((bound + std::sqrt(error)) * (1 + 1e-9));
+  header.bound = rounded_up(bound);
+  header.error = rounded_up(std::sqrt(error) * (1 + 1e-9));
 
   std::vector<float> norms(visits.size());
   std::transform(visits.begin(), visits.end(), norms.begin(), rounded_up);
@@ -193,6 +196,7 @@ std::optional<Statistic> StatisticsFile::read(std::uint64_t record) const {
                       "the content does not match its checksum");
   Statistic statistic;
   statistic.bound = header.bound;
+  statistic.error = header.error;
   statistic.visits.resize(shape_.visits);
   if (shape_.visits > 0)
     std::memcpy(statistic.visits.data(), buffer.data() + sizeof(header), sizeof(float) * shape_.visits);

@@ -32,7 +32,8 @@ struct StatisticsShape {
 struct Statistic {
   std::vector<double> values;
   std::vector<float> visits;
-  float bound = 0;  ///< what the writer was given, plus the Euclidean error of the encoding, rounded up
+  float bound = 0;  ///< what the writer was given, rounded up
+  float error = 0;  ///< >= the Euclidean distance of the values from those that the writer was given
 };
 
 /// Writes one file front to back, under its own name: it is complete only when a later, durable file says so.
