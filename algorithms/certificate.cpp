@@ -41,11 +41,12 @@ Json constants_of(const ModelRecord& record) {
   return json;
 }
 
-enum class Mechanism { output_noise, objective_noise, step_noise, none };
+enum class Mechanism { output_noise, objective_noise, step_noise, run_noise, none };
 
 Mechanism mechanism_of(const ModelRecord& record, const StepReport& report) {
   if (record.model.langevin) return Mechanism::step_noise;
   if (claims_nothing(record.model)) return Mechanism::none;
+  if (report.terms.contains("s_max")) return Mechanism::run_noise;
   return report.terms.contains("sigma") ? Mechanism::output_noise : Mechanism::objective_noise;
 }
 
@@ -57,6 +58,8 @@ const char* name_of(Mechanism mechanism) {
       return "Gaussian noise in the objective";
     case Mechanism::step_noise:
       return "projected noisy SGD over fixed batches, Gaussian noise at every step";
+    case Mechanism::run_noise:
+      return "discrete Gaussian noise on the end of a run of SGD over fixed slots";
     case Mechanism::none:
       return "none";
   }
@@ -65,6 +68,12 @@ const char* name_of(Mechanism mechanism) {
 
 std::string reference_of(Head head, Mechanism mechanism) {
   if (mechanism == Mechanism::none) return "none: how near this is to a model trained again is not bounded";
+  if (mechanism == Mechanism::run_noise)
+    return "on the present data alone: rows z_i = float32(clip(row i of the fixed-point embedding)) of the training "
+           "nodes in their slots; from the public start, steps t over the batches B_t of slots in their public order: "
+           "w <- w - (step decay^t / |B_t|) sum over the filled slots i of B_t of (grad l_i(w) + lambda w), |B_t| with "
+           "empty slots; published: the last w rounded to the grid, plus fresh discrete Gaussian noise of variance "
+           "sigma^2 on every number";
   if (mechanism == Mechanism::step_noise)
     return "on the present data alone: rows z_i = float32(clip(row i of the fixed-point embedding)) of the training "
            "nodes in their slots, 0 in the others; from W = 0, learning_epochs times over the batches in their order: "
@@ -87,17 +96,22 @@ std::string adjacency_of(Mechanism mechanism) {
   if (mechanism == Mechanism::none) return "none: nothing is claimed";
   const std::string any =
       "any removed edges, nodes and features, any inserted edges, and every row that moved because of them";
-  return mechanism == Mechanism::step_noise ? "null-row: a removed training row leaves its slot empty; covers " + any
+  const bool slots = mechanism == Mechanism::step_noise || mechanism == Mechanism::run_noise;
+  return slots ? "null-row: a removed training row leaves its slot empty; covers " + any
                                             : "none needed: " + any;
 }
 
-std::vector<std::string> not_covered_by(Mechanism mechanism) {
+/// Whether a release covers the later ones: the next release reads nothing else that depends on what was removed.
+bool covers_later(const ModelRecord& record, Mechanism mechanism) {
+  return mechanism == Mechanism::output_noise && !record.model.state.arrays.contains("clean");
+}
+
+std::vector<std::string> not_covered_by(Mechanism mechanism, bool covers_later) {
   std::vector<std::string> out{"what an adaptive choice of requests reveals by itself",
                                "models published before the removal: withdraw them",
                                "records that remain: this is no differential privacy"};
-  if (mechanism != Mechanism::step_noise) return out;
-  out.emplace_back("several releases seen together: each is compared with one retraining");
-  out.emplace_back("that the noise of a step is a floating-point number");
+  if (!covers_later) out.emplace_back("several releases seen together: each is compared with one retraining");
+  if (mechanism == Mechanism::step_noise) out.emplace_back("that the noise of a step is a floating-point number");
   return out;
 }
 
@@ -127,7 +141,7 @@ std::string make_certificate(const ModelRecord& record, const StepReport& report
       {"reference", reference_of(record.options.head, mechanism)},
       {"adjacency", adjacency_of(mechanism)},
       {"requests", context.adaptive ? "adaptive" : "non-adaptive"},
-      {"releases", report.certified && mechanism != Mechanism::step_noise ? "all-later" : "this"},
+      {"releases", report.certified && covers_later(record, mechanism) ? "all-later" : "this"},
       {"withdraw", context.withdraw},
       {"epsilon", report.epsilon},
       {"delta", {{"target", report.delta}, {"reached", delta_reached(mechanism, report)}}},
@@ -137,11 +151,14 @@ std::string make_certificate(const ModelRecord& record, const StepReport& report
       {"terms", report.terms},
       {"constants", constants_of(record)},
       {"private", {"residual_bound", "retrained", "terms"}},
-      {"not_covered", not_covered_by(mechanism)},
+      {"not_covered", not_covered_by(mechanism, covers_later(record, mechanism))},
       {"for_tests", report.for_tests},
       {"version", context.program},
   };
   if (mechanism == Mechanism::output_noise) json["public_terms"] = {"mu", "distance", "sensitivity", "sigma", "grid"};
+  if (mechanism == Mechanism::run_noise)
+    json["public_terms"] = {"s_max",      "sensitivity",    "sigma", "grid",  "slots",     "epochs",
+                            "batch_rows", "partition_rows", "step",  "decay", "order_key", "group_rows"};
   if (mechanism == Mechanism::step_noise)
     json["public_terms"] = {"learning_epochs",  "sigma", "step_size",  "radius",  "gradient_bound", "smoothness",
                             "strong_convexity", "slots", "batch_rows", "batches", "order_key"};

@@ -93,6 +93,13 @@ class HessianFreeSolver final : public Solver {
 
   bool reads_moved_rows() const noexcept override { return true; }
 
+  /// Propagators where they serve, a block of vectors as numbers and as records, tiles, some weights of the run.
+  std::size_t working_memory_wanted(const TrainingSet& rows, std::size_t most) const override {
+    constexpr std::size_t kRest = std::size_t{512} << 20;
+    const Network network(shape_of(options_, rows));
+    return std::min(most, kRest + (network.shape().hidden.empty() ? backward_bytes(network) : 0));
+  }
+
   void tidy(const Model& model) const override {
     if (!fs::is_directory(folder())) return;
     const HessianFreeState state = hessian_free_state(model);
@@ -215,7 +222,8 @@ class HessianFreeSolver final : public Solver {
     fs::create_directories(folder());
     double bytes = 0;
     StatisticsPlan plan{layout, state.backward ? RemovedCurvature::kAll : constants.curvature,
-                        constants.sgd.partition_rows, working_memory() / 4};
+                        constants.sgd.partition_rows,
+                        (working_memory() - (state.backward ? backward_bytes(network) : 0)) / 4};
     const RecordSink sink = [&](const RecordBlock& block) {
       const std::uint64_t file = block.first / constants.sgd.partition_rows;
       const StatisticsShape of_file = statistics_shape(state, network.size(), file);

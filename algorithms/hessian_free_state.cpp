@@ -214,7 +214,9 @@ double distance_of(const HessianFreeState& state, const NetworkShape& shape, dou
     account.advance(eta / static_cast<double>(batch), filled, removed[step], injected[step]);
   }
   const double own = state.removed.size() == 1 ? state.single_bound : std::numeric_limits<double>::infinity();
-  return std::min(own, account.distance()) + state.error;
+  // Both ends are rounded to the grid.
+  const double rounded = kStatisticsGrid * std::sqrt(static_cast<double>(state.clean.size()));
+  return (std::min(own, account.distance()) + state.error + rounded) * (1 + 1e-12);
 }
 
 OutputNoise release_noise(const HessianFreeState& state, const NetworkShape& shape, const SolverOptions& options) {

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "algorithms/lazy_error.h"
-#include "algorithms/working_memory.h"
 #include "storage/error.h"
 
 namespace unweave {
@@ -17,7 +16,8 @@ Learner::Learner(LiveStore& store, MemoryBudget& budget, ModelRecord record, Rel
       rows_(store, record_.weights, record_.clip, budget) {
   for (const ModelSummary& present : list_models(store.path()))
     if (present.damage.empty()) context_.withdraw.push_back(present.id);
-  working_memory_ = reserve_working_memory(rows().rows(), rows().classes(), budget);
+  const auto half = static_cast<std::size_t>(budget.available() / 2);
+  working_memory_ = budget.reserve(solver_->working_memory_wanted(rows(), half), "working memory of a model");
   solver_->set_working_memory(static_cast<std::size_t>(working_memory_.bytes()));
   solver_->set_folder(folder_of(store.path(), record_.model.solver));
 }

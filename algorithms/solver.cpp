@@ -7,8 +7,10 @@
 #include "algorithms/hessian_free_solver.h"
 #include "algorithms/langevin_solver.h"
 #include "algorithms/newton_solver.h"
+#include "algorithms/newton_step_solver.h"
 #include "algorithms/scalegun_solver.h"
 #include "algorithms/sgd_solvers.h"
+#include "algorithms/working_memory.h"
 #include "storage/error.h"
 
 namespace unweave {
@@ -30,6 +32,8 @@ constexpr Entry kSolvers[] = {
     {"ceu", make_ceu_solver},
     {"langevin", make_langevin_solver},
     {"langevin-full", make_langevin_full_solver},
+    {"newton-step", make_newton_step_solver, kNewtonStepParameters},
+    {"jackknife", make_jackknife_solver, kNewtonStepParameters},
     {"hessian-free", make_hessian_free_solver, kHessianFreeParameters, true},
     {"finetune", make_finetune_solver, kFinetuneParameters, true, true},
     {"neggrad", make_neggrad_solver, kNeggradParameters, true, true},
@@ -77,6 +81,10 @@ void check_network(const Entry& entry, const SolverOptions& options) {
 }
 
 }  // namespace
+
+std::size_t Solver::working_memory_wanted(const TrainingSet& rows, std::size_t most) const {
+  return working_memory_within(rows.rows(), rows.classes(), most).total();
+}
 
 BoundRule parse_bound(std::string_view name) {
   if (name == "corrected") return BoundRule::kCorrected;

@@ -131,7 +131,9 @@ class Solver {
   void set_folder(std::filesystem::path folder) { folder_ = std::move(folder); }
   [[nodiscard]] const std::filesystem::path& folder() const noexcept { return folder_; }
 
-  /// Bytes for working_memory.h, none before the first call; the caller has set them aside.
+  /// Bytes that set_working_memory() is to give, at most `most`: by itself those of working_memory.h.
+  [[nodiscard]] virtual std::size_t working_memory_wanted(const TrainingSet& rows, std::size_t most) const;
+  /// None before the first call; the caller has set them aside.
   void set_working_memory(std::size_t bytes) noexcept { working_memory_ = bytes; }
   [[nodiscard]] std::size_t working_memory() const noexcept { return working_memory_; }
 

@@ -36,7 +36,8 @@ using Json = nlohmann::json;
 constexpr double kExponent = 21.5;  // of the probability of a false alarm on one side
 
 bool has_output_noise(const ModelRecord& record) {
-  return record.model.solver == "newton" || record.model.solver == "retrain";
+  const std::string& solver = record.model.solver;
+  return solver == "newton" || solver == "retrain" || solver == "newton-step" || solver == "jackknife";
 }
 
 bool is_langevin(const ModelRecord& record) {
@@ -108,11 +109,7 @@ void check_output_noise(const ModelRecord& record, const Json& certificate, Stat
     say.near("the delta reached", reached, delta_of(noise.sensitivity, smoothed, options.epsilon), 1e-8);
     say.at_most("the delta reached", reached, "the target", options.delta);
   }
-  const Matrix steps = record.model.published / noise.grid;  // exact: the grid is a power of two
-  for (Eigen::Index i = 0; i < steps.size(); ++i)
-    if (std::nearbyint(steps.data()[i]) != steps.data()[i])
-      return say.wrong("published weight " + std::to_string(i) + " is " +
-                       Json(record.model.published.data()[i]).dump() + ", off the grid of " + Json(noise.grid).dump());
+  check_on_grid(record.model.published, noise.grid, say);
 }
 
 void check_objective_noise(const ModelRecord& record, const Json& certificate, Statements& say, VerifyReport& report) {
@@ -161,24 +158,15 @@ void check_distance(const ModelRecord& record, const TrainingSet& rows, double r
   newton.memory = static_cast<std::size_t>(memory.bytes());
   NewtonResult done = minimise({rows.rows(), rows.classes(), record.options.head, mu, nullptr}, published, newton);
   const double distance = (published - done.weights).norm();
+  // The last term of the shift covers float64 here and in the publication of grid integers above 2^53.
   const double weights_norm = published.norm() + done.weights.norm();
   wipe(done.weights.data(), size_of(done.weights.size()) * sizeof(double));
   if (done.residual > newton.tolerance)
     report.remarks.push_back(record.model.solver + ": minimised again only to a gradient norm of " +
                              Json(done.residual).dump() + ", which blunts the comparison");
 
-  const auto coordinates = static_cast<double>(published.size());
-  const Factors factors = noise_factors(coordinates);
-  // The last term covers float64 here and in the publication of grid integers above 2^53.
-  const double shift =
-      (residual_bound + done.residual) / mu + noise.grid * std::sqrt(coordinates) / 2 + 0x1p-49 * weights_norm;
-  const double spread = noise.sigma * std::sqrt(coordinates);
-  const double least = spread * std::sqrt(factors.low) - shift, most = spread * std::sqrt(factors.high) + shift;
-  if (distance >= least && distance <= most) return;
-  say.wrong("the published weights stand " + Json(distance).dump() +
-            " from the minimiser on the present rows; noise of sigma " + Json(noise.sigma).dump() + " on " +
-            std::to_string(published.size()) + " weights puts them between " + Json(std::max(0.0, least)).dump() +
-            " and " + Json(most).dump());
+  check_spread(published.size(), distance, (residual_bound + done.residual) / mu + 0x1p-49 * weights_norm, noise,
+               "the minimiser on the present rows", say);
 }
 
 /// A bound on the exact gradient is refuted by what the computed one is at least. Once more the float error is granted:
@@ -194,6 +182,27 @@ void check_gradient(const ModelRecord& record, const TrainingSet& rows, double b
 }
 
 }  // namespace
+
+void check_spread(Eigen::Index weights, double distance, double shift, const OutputNoise& noise,
+                  const std::string& centre, Statements& say) {
+  const auto coordinates = static_cast<double>(weights);
+  const Factors factors = noise_factors(coordinates);
+  const double slack = shift + noise.grid * std::sqrt(coordinates) / 2;
+  const double spread = noise.sigma * std::sqrt(coordinates);
+  const double least = spread * std::sqrt(factors.low) - slack, most = spread * std::sqrt(factors.high) + slack;
+  if (distance >= least && distance <= most) return;
+  say.wrong("the published weights stand " + Json(distance).dump() + " from " + centre + "; noise of sigma " +
+            Json(noise.sigma).dump() + " on " + std::to_string(weights) + " weights puts them between " +
+            Json(std::max(0.0, least)).dump() + " and " + Json(most).dump());
+}
+
+void check_on_grid(const Matrix& published, double grid, Statements& say) {
+  const Matrix steps = published / grid;  // exact: the grid is a power of two
+  for (Eigen::Index i = 0; i < steps.size(); ++i)
+    if (std::nearbyint(steps.data()[i]) != steps.data()[i])
+      return say.wrong("published weight " + std::to_string(i) + " is " + Json(published.data()[i]).dump() +
+                       ", off the grid of " + Json(grid).dump());
+}
 
 void check_certificate(const ModelRecord& record, const LiveStore& store, VerifyReport& report) {
   Statements say("models", record, report);
@@ -211,6 +220,8 @@ void check_certificate(const ModelRecord& record, const LiveStore& store, Verify
       check_no_claim(certificate, say);
     else if (is_langevin(record))
       check_noisy_steps(record, certificate, say);
+    else if (record.model.solver == "hessian-free")
+      check_run(record, store.path(), certificate, say);
     else if (has_output_noise(record))
       check_output_noise(record, certificate, say);
     else
@@ -229,6 +240,8 @@ void check_release(const ModelRecord& record, const TrainingSet& rows, MemoryBud
   const Json certificate = Json::parse(record.certificate);
   if (is_langevin(record))
     check_noise_of_steps(record, rows, certificate, say);
+  else if (record.model.solver == "hessian-free")
+    check_end_of_run(record, rows, say);
   else if (has_output_noise(record))
     check_distance(record, rows, certificate.at("residual_bound").get<double>(), budget, say, report);
   else

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "algorithms/output_noise.h"
 #include "algorithms/verify_checks.h"
 
 namespace unweave {
@@ -41,5 +42,17 @@ void check_noisy_steps(const ModelRecord& record, const nlohmann::json& certific
 /// Published weights against a run without noise on the present rows.
 void check_noise_of_steps(const ModelRecord& record, const TrainingSet& rows, const nlohmann::json& certificate,
                           Statements& say);
+
+/// The certificate of a model of hessian-free, its state and its files of statistics: there for every filled slot, erased
+/// for the others.
+void check_run(const ModelRecord& record, const std::filesystem::path& store, const nlohmann::json& certificate,
+               Statements& say);
+/// Published weights against the clean ones, and where it is bounded against a run on the present rows.
+void check_end_of_run(const ModelRecord& record, const TrainingSet& rows, Statements& say);
+
+/// `distance` between published weights and `centre`, which the noise had as its centre but for `shift`.
+void check_spread(Eigen::Index weights, double distance, double shift, const OutputNoise& noise,
+                  const std::string& centre, Statements& say);
+void check_on_grid(const Matrix& published, double grid, Statements& say);
 
 }  // namespace unweave
