@@ -53,41 +53,49 @@ std::vector<Part> identity_of(const Network& network) {
   return parts;
 }
 
-/// Vectors of one partition at a time, the others in a file that has no name.
+/// Vectors of all partitions: in memory where it holds them, else one partition at a time, the others in a file that has no
+/// name.
 class PartitionSums {
  public:
-  PartitionSums(const SgdSchedule& schedule, std::size_t width, const std::filesystem::path& folder)
-      : schedule_(schedule), width_(width) {
+  PartitionSums(const SgdSchedule& schedule, std::size_t width, std::size_t memory, const std::filesystem::path& folder)
+      : schedule_(schedule), width_(width), held_(schedule.partitions()) {
+    const std::uint64_t bytes = schedule.constants().slots * width * sizeof(double);
+    if (bytes <= memory) return;
     std::filesystem::create_directories(folder);
     const std::filesystem::path path = folder / "vectors";
     std::filesystem::remove(path);
     file_ = File::create(path);
     std::filesystem::remove(path);
-    file_.truncate(schedule.constants().slots * width * sizeof(double));
+    file_.truncate(bytes);
   }
 
   /// The sums of a partition, places x width.
   Matrix& of(std::uint64_t partition) {
-    if (sums_.size() > 0 && partition == partition_) return sums_;
-    flush();
-    partition_ = partition;
-    sums_.resize(index_of(schedule_.places_of(partition)), index_of(width_));
-    file_.read_at(offset(), std::as_writable_bytes(values()));
-    return sums_;
+    Matrix& sums = held_[partition];
+    if (sums.size() > 0) return sums;
+    const bool spooled = file_.is_open();
+    if (spooled && held_[last_].size() > 0) {
+      file_.write_at(offset(last_), std::as_bytes(values(held_[last_])));
+      sums = std::move(held_[last_]);
+      held_[last_] = Matrix();
+    }
+    last_ = partition;
+    sums.setZero(index_of(schedule_.places_of(partition)), index_of(width_));
+    if (spooled) file_.read_at(offset(partition), std::as_writable_bytes(values(sums)));
+    return sums;
   }
 
  private:
-  void flush() const {
-    if (sums_.size() > 0) file_.write_at(offset(), std::as_bytes(std::span(sums_.data(), size_of(sums_.size()))));
+  static std::span<double> values(Matrix& sums) { return {sums.data(), size_of(sums.size())}; }
+  [[nodiscard]] std::uint64_t offset(std::uint64_t partition) const {
+    return schedule_.first_place(partition) * width_ * sizeof(double);
   }
-  [[nodiscard]] std::span<double> values() { return {sums_.data(), size_of(sums_.size())}; }
-  [[nodiscard]] std::uint64_t offset() const { return schedule_.first_place(partition_) * width_ * sizeof(double); }
 
   const SgdSchedule& schedule_;
   std::size_t width_;
   File file_;
-  std::uint64_t partition_ = 0;
-  Matrix sums_;
+  std::uint64_t last_ = 0;
+  std::vector<Matrix> held_;
 };
 
 /// Takes a part through one step, and the batch's rows through the part.
@@ -140,7 +148,7 @@ void backward_statistics(const SgdRun& run, const StatisticsPlan& plan, const st
   const std::uint64_t epochs = schedule.constants().epochs;
   Trajectory trajectory(run, plan.memory);
   std::vector<Part> parts = identity_of(run.network);
-  PartitionSums sums(schedule, run.network.size(), folder);
+  PartitionSums sums(schedule, run.network.size(), plan.memory, folder);
   Matrix visits = Matrix::Constant(index_of(schedule.constants().slots), index_of(epochs), kNoVisit);
   for (std::uint64_t step = schedule.steps(); step-- > 0;) {
     const Vector& weights = trajectory.at(step);

@@ -17,6 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kName = "hessian-free";
+constexpr std::size_t kBlocks = std::size_t{256} << 20;
 
 /// Rows of each file of statistics that a batch removed.
 using RecordsOfFile = std::map<std::uint64_t, std::vector<std::uint64_t>>;
@@ -76,10 +77,10 @@ class HessianFreeSolver final : public Solver {
       return report;
     }
     add(state, records);
-    StepReport report = release(model, std::move(state), after);
-    if (!report.certified && hessian_free_state(model).constants.retrain)
-      return learn(model, hessian_free_state(model), after);
-    return report;
+    if (state.constants.retrain &&
+        !(distance_of(state, shape_of(options_, after), options_.lambda, after.clip()) <= state.constants.largest_shift))
+      return learn(model, std::move(state), after);
+    return release(model, std::move(state), after);
   }
 
   StepReport catch_up(Model& model, const TrainingSet& rows, const ApproximationError& lazy) const override {
@@ -93,11 +94,11 @@ class HessianFreeSolver final : public Solver {
 
   bool reads_moved_rows() const noexcept override { return true; }
 
-  /// Propagators where they serve, a block of vectors as numbers and as records, tiles, some weights of the run.
+  /// Propagators where they serve, twice all vectors for StatisticsPlan, and blocks and tiles on their way to the files.
   std::size_t working_memory_wanted(const TrainingSet& rows, std::size_t most) const override {
-    constexpr std::size_t kRest = std::size_t{512} << 20;
     const Network network(shape_of(options_, rows));
-    return std::min(most, kRest + (network.shape().hidden.empty() ? backward_bytes(network) : 0));
+    const std::size_t vectors = rows.size() * network.size() * sizeof(double);
+    return std::min(most, kBlocks + 2 * vectors + (network.shape().hidden.empty() ? backward_bytes(network) : 0));
   }
 
   void tidy(const Model& model) const override {
@@ -127,6 +128,11 @@ class HessianFreeSolver final : public Solver {
     StepReport report = blank_report();
     report.flush_needed = true;
     return report;
+  }
+
+  [[nodiscard]] std::size_t memory_left(std::size_t propagators) const noexcept {
+    const std::size_t used = propagators + kBlocks;
+    return working_memory() > used ? working_memory() - used : 0;
   }
 
   [[nodiscard]] StatisticsFile open(const HessianFreeState& state, std::uint64_t file, bool writable) const {
@@ -223,7 +229,7 @@ class HessianFreeSolver final : public Solver {
     double bytes = 0;
     StatisticsPlan plan{layout, state.backward ? RemovedCurvature::kAll : constants.curvature,
                         constants.sgd.partition_rows,
-                        (working_memory() - (state.backward ? backward_bytes(network) : 0)) / 4};
+                        memory_left(state.backward ? backward_bytes(network) : 0) / 2};
     const RecordSink sink = [&](const RecordBlock& block) {
       const std::uint64_t file = block.first / constants.sgd.partition_rows;
       const StatisticsShape of_file = statistics_shape(state, network.size(), file);

@@ -63,6 +63,7 @@ HessianFreeConstants choose_constants(const NetworkShape& shape, std::uint64_t s
   sgd.order_key = kOrderKey;
   if (parameter(options, named("decay"))) {
     sgd.decay = positive_of(options, named("decay"));
+    if (sgd.decay > 1) throw UsageError("--set decay is at most 1");
   } else {
     const std::uint64_t steps = std::max<std::uint64_t>(1, SgdSchedule(sgd).steps());
     sgd.decay = std::pow(kLastStep, 1 / static_cast<double>(steps));

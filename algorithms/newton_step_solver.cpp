@@ -40,7 +40,7 @@ class NewtonStep final : public Solver {
         static_cast<double>(std::max<std::size_t>(1, hessian_before_ ? model.trained_rows : after.size()));
     const RemovalStep step = solve_removal(
         {now, clean, strong_convexity(options_.lambda, model.trained_rows), change, hessian_before_, damping},
-        1e-2 * options_.tau / std::sqrt(static_cast<double>(after.classes())), working_memory());
+        0, 1e-2 * options_.tau / std::sqrt(static_cast<double>(after.classes())), working_memory());
     clean += step.step;
     const Gradient gradient = gradient_with_error(now, clean);
     StepReport report = release(model, clean, gradient, after);

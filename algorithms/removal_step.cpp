@@ -27,7 +27,7 @@ std::vector<SignedObjective> parts_of(const RemovalProblem& problem) {
 
 }  // namespace
 
-RemovalStep solve_removal(const RemovalProblem& problem, double enough, std::size_t bytes) {
+RemovalStep solve_removal(const RemovalProblem& problem, double relative, double enough, std::size_t bytes) {
   const Matrix& weights = problem.weights;
   const double mu_lost = problem.mu_before - problem.after.mu;
   const double shift = problem.damping + (problem.hessian_before ? mu_lost : 0);
@@ -57,7 +57,7 @@ RemovalStep solve_removal(const RemovalProblem& problem, double enough, std::siz
     if (couples_classes(problem.after.head)) return Vector::Constant(1, matrix.norm());
     return matrix.colwise().norm().transpose();
   };
-  const Vector tolerance = (1e-6 * norms_of(done.right).array()).max(enough).matrix();
+  const Vector tolerance = (relative * norms_of(done.right).array()).max(enough).matrix();
   const std::unique_ptr<Preconditioner> preconditioner = make_preconditioner(hessian, memory.preconditioner);
   done.step = Matrix::Zero(weights.rows(), weights.cols());
   done.missing = done.right;

@@ -27,8 +27,9 @@ struct RemovalStep {
   int passes = 0;
 };
 
-/// By conjugate gradients over float32 products, refined by float64 ones until each class has |missing| of at most a
-/// millionth of the right side, or `enough`; four rounds at most. `memory` as for NewtonOptions.
-[[nodiscard]] RemovalStep solve_removal(const RemovalProblem& problem, double enough, std::size_t memory);
+/// By conjugate gradients over float32 products, refined by float64 ones until each class has |missing| of at most
+/// `relative` times the right side, or `enough`; four rounds at most. `memory` as for NewtonOptions.
+[[nodiscard]] RemovalStep solve_removal(const RemovalProblem& problem, double relative, double enough,
+                                        std::size_t memory);
 
 }  // namespace unweave

@@ -212,7 +212,7 @@ class ObjectivePerturbation final : public Solver {
     const Objective now = objective_on(after, nullptr);
     const double allowed = objective_noise_budget(options_.alpha, options_.epsilon, options_.delta);
     const RemovalStep done = solve_removal(
-        {now, weights, strong_convexity(options_.lambda, model.trained_rows), change, policy_.hessian_before},
+        {now, weights, strong_convexity(options_.lambda, model.trained_rows), change, policy_.hessian_before}, 1e-6,
         1e-4 * allowed / std::sqrt(static_cast<double>(after.classes())), working_memory());
     Step step;
     step.passes = done.passes;

@@ -58,7 +58,9 @@ struct StatisticsPlan {
   RecordLayout layout;
   RemovedCurvature curvature = RemovedCurvature::kKept;
   std::uint64_t block = 1;  ///< records of a RecordBlock; those of a partition, where they are made backward
-  std::size_t memory = 0;   ///< bytes for the weights of all steps; with fewer some are made again
+  /// Bytes for the weights of all steps, and as many for all vectors that are made backward. With fewer some weights are
+  /// made again, and vectors wait in a file.
+  std::size_t memory = 0;
 };
 
 /// The bounds are infinite where the head is not linear.
