@@ -5,9 +5,11 @@
 #include <cmath>
 
 #include "algorithms/descent_solver.h"
+#include "algorithms/hessian_free_solver.h"
 #include "algorithms/langevin_constants.h"
 #include "algorithms/langevin_solver.h"
 #include "algorithms/newton_solver.h"
+#include "algorithms/newton_step_solver.h"
 #include "algorithms/rewind_account.h"
 #include "algorithms/rewind_solver.h"
 #include "algorithms/scalegun_solver.h"
@@ -33,11 +35,14 @@ constexpr Entry kSolvers[] = {
     {"scalegun", make_scalegun_solver},
     {"cgu", make_cgu_solver},
     {"ceu", make_ceu_solver},
+    {"newton-step", make_newton_step_solver, kNewtonStepParameters},
+    {"jackknife", make_jackknife_solver, kNewtonStepParameters},
     {"langevin", make_langevin_solver, kLangevinParameters},
     {"langevin-full", make_langevin_full_solver, std::span(kLangevinParameters).first(5)},
     {"descent-to-delete", make_descent_solver, kDescentParameters},
     {"rewind", make_rewind_solver, kRewindParameters},
     {"descend", make_descend_solver, kRewindParameters},
+    {"hessian-free", make_hessian_free_solver, kHessianFreeParameters, true},
     {"streaming", make_streaming_solver, kStreamingParameters, true, true},
     {"finetune", make_finetune_solver, kFinetuneParameters, true, true},
     {"neggrad", make_neggrad_solver, kNeggradParameters, true, true},

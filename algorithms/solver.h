@@ -135,7 +135,7 @@ class Solver {
   void set_folder(std::filesystem::path folder) { folder_ = std::move(folder); }
   [[nodiscard]] const std::filesystem::path& folder() const noexcept { return folder_; }
 
-  /// Bytes for working_memory.h, none before the first call; the caller has set them aside.
+  /// Bytes that reserve() has set aside, none before the first call.
   void set_working_memory(std::size_t bytes) noexcept { working_memory_ = bytes; }
   [[nodiscard]] std::size_t working_memory() const noexcept { return working_memory_; }
 

@@ -38,8 +38,9 @@ using Json = nlohmann::json;
 constexpr double kExponent = 21.5;  // of the probability of a false alarm on one side
 
 bool has_output_noise(const ModelRecord& record) {
-  return record.model.solver == "newton" || record.model.solver == "retrain" ||
-         (record.model.solver == "descent-to-delete" && record.options.bound == BoundRule::kCorrected);
+  const std::string& solver = record.model.solver;
+  return solver == "newton" || solver == "retrain" || solver == "newton-step" || solver == "jackknife" ||
+         (solver == "descent-to-delete" && record.options.bound == BoundRule::kCorrected);
 }
 
 bool is_published_descent(const ModelRecord& record) {
@@ -255,6 +256,8 @@ void check_certificate(const ModelRecord& record, const LiveStore& store, Verify
       check_run_noise(record, certificate, say), check_iterates(record, store.path(), report);
     else if (is_published_descent(record))
       check_published_descent(record, certificate, say, report);
+    else if (record.model.solver == "hessian-free")
+      check_hessian_free(record, store.path(), certificate, say);
     else if (has_output_noise(record))
       check_output_noise(record, certificate, say);
     else
@@ -277,6 +280,8 @@ void check_release(const ModelRecord& record, const TrainingSet& rows, MemoryBud
     check_run(record, rows, certificate, budget, say);
   else if (is_published_descent(record))
     return;
+  else if (record.model.solver == "hessian-free")
+    check_end_of_run(record, rows, say);
   else if (has_output_noise(record))
     check_distance(record, rows, certificate.at("residual_bound").get<double>(), budget, say, report);
   else

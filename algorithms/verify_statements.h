@@ -57,4 +57,11 @@ void check_noisy_steps(const ModelRecord& record, const nlohmann::json& certific
 void check_noise_of_steps(const ModelRecord& record, const TrainingSet& rows, const nlohmann::json& certificate,
                           MemoryBudget& budget, Statements& say);
 
+/// The certificate of a model of hessian-free, its state and its files of statistics: there for every filled slot, erased
+/// for the others.
+void check_hessian_free(const ModelRecord& record, const std::filesystem::path& store,
+                        const nlohmann::json& certificate, Statements& say);
+/// Published weights against the clean ones, and where it is bounded against a run on the present rows.
+void check_end_of_run(const ModelRecord& record, const TrainingSet& rows, Statements& say);
+
 }  // namespace unweave
