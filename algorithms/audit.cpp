@@ -166,12 +166,12 @@ AuditResult audit(const SolverFactory& make, const SolverOptions& options, const
                   const AuditOptions& how) {
   constexpr std::uint64_t kFewest = 16;
   if (how.trials < kFewest) throw UsageError("an audit needs at least " + std::to_string(kFewest) + " trials");
-  const std::uint64_t quarter = how.trials / 4, tests = how.trials - 2 * quarter;
+  const std::uint64_t learning = how.trials / 8, choosing = 3 * learning, tests = how.trials - learning - choosing;
   const double most = epsilon_lower_bound({tests, tests}, {tests, 0}, options.delta, how.confidence);
 
   Trials trials(make, options, canary, how);
   Matrix difference = Matrix::Zero(trials.known().gradient.rows(), trials.known().gradient.cols());
-  for (std::uint64_t t = 0; t < quarter; ++t) {
+  for (std::uint64_t t = 0; t < learning; ++t) {
     const Releases releases = trials.run();
     difference += releases.unlearned - releases.retrained;
   }
@@ -182,7 +182,7 @@ AuditResult audit(const SolverFactory& make, const SolverOptions& options, const
     for (std::uint64_t t = 0; t < count; ++t) attacker.add(trials.run(), scores);
     return scores;
   };
-  const Event event = choose_event(score(quarter), options.delta, how.confidence);
+  const Event event = choose_event(score(choosing), tests, options.delta, how.confidence);
   const Evidence evidence = try_event(event, score(tests), options.delta, how.confidence);
   AuditResult result = std::move(trials.result());
   result.evidence = evidence;

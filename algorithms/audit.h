@@ -37,9 +37,8 @@ struct Canary {
 };
 
 struct AuditOptions {
-  std::uint64_t trials =
-      400;                   ///< releases of each kind: a quarter finds directions, a quarter thresholds, the rest test
-  double confidence = 0.95;  ///< that the bound holds
+  std::uint64_t trials = 400;  ///< releases of each kind: an eighth finds directions, three a threshold, the rest test
+  double confidence = 0.95;    ///< that the bound holds
   std::filesystem::path folder;           ///< where solvers may keep files during a trial
   std::size_t working_memory = 0;         ///< bytes for working_memory.h, which the caller has set aside
   std::function<void()> advance = [] {};  ///< called after every trial

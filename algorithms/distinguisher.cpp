@@ -23,7 +23,7 @@ double bound_of(const Event& event, EventCount unlearned, EventCount retrained, 
 
 }  // namespace
 
-Event choose_event(const TwoScores& scores, double delta, double confidence) {
+Event choose_event(const TwoScores& scores, std::uint64_t tests, double delta, double confidence) {
   constexpr std::size_t kMostThresholds = 256;
   Event best;
   double most = -1;
@@ -37,7 +37,10 @@ Event choose_event(const TwoScores& scores, double delta, double confidence) {
         Event event{k, above, thresholds[i], true};
         const EventCount unlearned = count(event, scores.unlearned), retrained = count(event, scores.retrained);
         event.unlearned_likelier = unlearned.hits * retrained.trials >= retrained.hits * unlearned.trials;
-        const double bound = bound_of(event, unlearned, retrained, delta, confidence);
+        const auto expected = [&](EventCount seen) {
+          return EventCount{tests, (seen.hits * tests + seen.trials / 2) / seen.trials};
+        };
+        const double bound = bound_of(event, expected(unlearned), expected(retrained), delta, confidence);
         if (bound <= most) continue;
         most = bound;
         best = event;

@@ -24,9 +24,9 @@ struct Event {
   bool unlearned_likelier = true;
 };
 
-/// The event with the largest lower bound of epsilon on these trials, among all statistics, up to 256 thresholds of each,
-/// both sides and both directions. Throws UsageError as epsilon_lower_bound() does.
-[[nodiscard]] Event choose_event(const TwoScores& scores, double delta, double confidence);
+/// The event with the largest lower bound of epsilon if `tests` trials came out as these did, among all statistics, up to
+/// 256 thresholds of each, both sides and both directions. Throws UsageError as epsilon_lower_bound() does.
+[[nodiscard]] Event choose_event(const TwoScores& scores, std::uint64_t tests, double delta, double confidence);
 
 struct Evidence {
   std::uint64_t trials = 0;  ///< of each source
