@@ -1,10 +1,14 @@
 // algorithms/certificate.cpp - the fields of a certificate.
 #include "algorithms/certificate.h"
 
+#include <sodium.h>
+
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "algorithms/gaussian_mechanism.h"
+#include "storage/checksum.h"
 #include "storage/line_log.h"
 
 namespace unweave {
@@ -151,6 +155,15 @@ Json delta_reached(Mechanism mechanism, const StepReport& report) {
   return delta_of(report.terms.at("sensitivity"), smoothed, report.epsilon);
 }
 
+constexpr std::string_view kDigestKey = ",\"digest\":\"";
+
+std::string digest_of(std::string_view text) {
+  std::array<unsigned char, 32> digest{};
+  crypto_generichash(digest.data(), digest.size(), reinterpret_cast<const unsigned char*>(text.data()), text.size(),
+                     nullptr, 0);
+  return to_hex(std::as_bytes(std::span(digest)));
+}
+
 }  // namespace
 
 std::string make_certificate(const ModelRecord& record, const StepReport& report, const ReleaseContext& context) {
@@ -177,7 +190,7 @@ std::string make_certificate(const ModelRecord& record, const StepReport& report
       {"retrained", report.retrained},
       {"terms", report.terms},
       {"constants", constants_of(record)},
-      {"private", {"residual_bound", "retrained", "terms"}},
+      {"private", {"residual_bound", "retrained", "terms", "digest"}},
       {"not_covered", not_covered_by(mechanism, later)},
       {"for_tests", report.for_tests},
       {"version", context.program},
@@ -194,7 +207,17 @@ std::string make_certificate(const ModelRecord& record, const StepReport& report
                             "rounding",         "step_size", "radius",      "gradient_bound", "smoothness",
                             "strong_convexity", "slots",     "batch_rows",  "batches",        "order_key",
                             "sampling",         "capacity",  "retention"};
-  return json.dump();
+  return seal_certificate(json.dump());
+}
+
+std::string seal_certificate(std::string object) {
+  object.pop_back();
+  return object + std::string(kDigestKey) + digest_of(object) + "\"}";
+}
+
+bool is_sealed(std::string_view line) {
+  const std::size_t at = line.rfind(kDigestKey);
+  return at != std::string_view::npos && line == seal_certificate(std::string(line.substr(0, at)) + "}");
 }
 
 void log_certificate(const std::filesystem::path& store, const ModelRecord& record) {

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "algorithms/model_record.h"
@@ -19,6 +20,12 @@ struct ReleaseContext {
 /// One line, without the newline. The certificate names what in it is private: noiseless functions of removed data.
 [[nodiscard]] std::string make_certificate(const ModelRecord& record, const StepReport& report,
                                            const ReleaseContext& context);
+
+/// The text of a JSON object with a last member more, "digest": BLAKE2b-256 of the text before that member, in hexadecimal
+/// digits. It finds an altered number; who alters the digest too is found by `verify` alone, by what it computes anew.
+[[nodiscard]] std::string seal_certificate(std::string object);
+/// Whether a line ends with its own digest.
+[[nodiscard]] bool is_sealed(std::string_view line);
 
 /// Makes the certificate of the model's last release the last line of certificates/<solver>.jsonl, unless it is there
 /// already; durable on return. The model file holds the certificate too, hence a crash between the two loses nothing.

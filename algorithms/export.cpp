@@ -114,6 +114,13 @@ void write_sorted_edges(const LiveStore& store, const std::filesystem::path& fil
                          });
 }
 
+void write_array(const std::filesystem::path& file, const std::vector<std::int64_t>& values) {
+  const std::array<std::uint64_t, 1> shape{values.size()};
+  NpyWriter writer(file, "<i8", sizeof(std::int64_t), shape);
+  writer.append(std::span<const std::int64_t>(values));
+  writer.finish();
+}
+
 }  // namespace
 
 void export_embeddings(const LiveStore& store, const std::optional<std::vector<NodeId>>& nodes,
@@ -156,6 +163,23 @@ void export_edges(const LiveStore& store, const std::filesystem::path& file) {
     write_sorted_edges(store, file, sink);
   sink.flush();
   writer.finish();
+}
+
+void export_labels(const LiveStore& store, const std::filesystem::path& file) {
+  const Contents& contents = store.contents();
+  std::vector<std::int64_t> labels(contents.num_nodes());
+  for (NodeId user = 0; user < contents.num_nodes(); ++user)
+    labels[user] = contents.label(contents.order().position(user));
+  write_array(file, labels);
+}
+
+void export_train(const LiveStore& store, const std::filesystem::path& file) {
+  const Contents& contents = store.contents();
+  std::vector<std::int64_t> nodes;
+  for (const NodeId node : contents.train())
+    if (contents.label(node) != kNoLabel) nodes.push_back(contents.order().user(node));
+  std::sort(nodes.begin(), nodes.end());
+  write_array(file, nodes);
 }
 
 }  // namespace unweave

@@ -22,4 +22,10 @@ void export_embeddings(const LiveStore& store, const std::optional<std::vector<N
 /// Edges as int64 [m, 2], each once, u < v, sorted.
 void export_edges(const LiveStore& store, const std::filesystem::path& file);
 
+/// Classes of all nodes as int64 [nodes], -1 for none.
+void export_labels(const LiveStore& store, const std::filesystem::path& file);
+
+/// Ids of the training nodes that have a label, ascending, as int64: those whose rows models are trained on.
+void export_train(const LiveStore& store, const std::filesystem::path& file);
+
 }  // namespace unweave

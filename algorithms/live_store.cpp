@@ -185,6 +185,10 @@ BatchReport LiveStore::apply(std::span<const Request> requests, BatchChanges cha
   return report;
 }
 
+UpdateReport LiveStore::rehearse(std::span<const Request> requests) {
+  return propagate_batch(resolve(requests), {}, LastLevel::at_once);
+}
+
 UpdateReport LiveStore::flush() {
   UpdateReport report = deliver();
   if (!embedding_ || embedding_->stale_rows() == 0) return report;

@@ -75,6 +75,9 @@ class LiveStore {
   /// the work on the last level off.
   BatchReport apply(std::span<const Request> requests, BatchChanges changes, const StreamMode& mode,
                     LastLevel last = LastLevel::at_once);
+  /// Applies requests in exact mode, stale rows published first, as a replay of the journal would: this object alone knows
+  /// of it, no file does. A reader only.
+  UpdateReport rehearse(std::span<const Request> requests);
   /// How levels are brought up to date from now on; by the planner until then. The bits are the same. A writer only, since
   /// readers push.
   void set_plan(Plan plan) noexcept { plan_ = plan; }

@@ -14,12 +14,14 @@ namespace {
 // of the curve about 1e-12: both are paid by asking for slightly less.
 constexpr double kEpsilonSlack = 1 - 1e-12;
 constexpr double kDeltaSlack = 1 - 1e-9;
-constexpr double kSmoothing = 9;  // t^2 of Lemma 2, in grid steps squared
+constexpr double kLeastEpsilon = 1e-50;  // whose slack still pays for 2 kappa
+constexpr double kSmoothing = 9;         // t^2 of Lemma 2, in grid steps squared
 
 }  // namespace
 
 OutputNoise plan_output_noise(double distance, std::size_t coordinates, double epsilon, double delta) {
   if (!(distance > 0) || !std::isfinite(distance)) throw UsageError("the distance of a release must be positive");
+  if (!(epsilon >= kLeastEpsilon)) throw UsageError("--epsilon must be at least 1e-50");
   OutputNoise noise;
   noise.distance = distance;
   const double first = sigma_of(distance, epsilon * kEpsilonSlack, delta * kDeltaSlack);
@@ -29,7 +31,8 @@ OutputNoise plan_output_noise(double distance, std::size_t coordinates, double e
   const double sigma = sigma_of(noise.sensitivity, epsilon * kEpsilonSlack, delta * kDeltaSlack);
   const double steps = sigma / noise.grid;
   noise.variance = static_cast<std::uint64_t>(std::ceil(steps * steps * (1 + 1e-12) + kSmoothing));
-  if (noise.variance > kMostDiscreteVariance) throw UsageError("too many weights for one grid; use a larger --tau");
+  if (noise.variance > kMostDiscreteVariance)
+    throw UsageError("epsilon and delta are too small for exact noise on so many weights; use larger ones");
   noise.sigma = noise.grid * std::sqrt(static_cast<double>(noise.variance));
   return noise;
 }

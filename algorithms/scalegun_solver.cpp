@@ -94,8 +94,9 @@ class ObjectivePerturbation final : public Solver {
     model.accumulated += step.charged.corrected;
     model.accumulated_printed += step.charged.printed;
     model.trained_rows = after.size();
-    ++model.releases;
-    if (!judge(model, after, lazy, report)) {
+    if (judge(model, after, lazy, report)) {
+      ++model.releases;
+    } else {  // one release either way: their number is public
       train(model, after, report);
       judge(model, after, lazy, report);
     }

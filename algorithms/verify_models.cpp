@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "algorithms/certificate.h"
 #include "algorithms/verify_checks.h"
 #include "storage/checksum.h"
 #include "storage/error.h"
@@ -45,6 +46,7 @@ void take_line(Log& log, const fs::path& path, std::string_view line, std::uint6
     if (!json.contains(key) || !json[key].is_number_unsigned()) fail("the certificate has no " + std::string(key));
     return json[key].get<std::uint64_t>();
   };
+  if (!is_sealed(line)) fail("the certificate was altered: its digest does not fit");
   if (!json.contains("id") || !json["id"].is_string()) fail("the certificate has no id");
   const std::uint64_t release = number_at("release");
   log.sequence = number_at("sequence");

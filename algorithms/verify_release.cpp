@@ -20,6 +20,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "algorithms/certificate.h"
 #include "algorithms/gaussian_mechanism.h"
 #include "algorithms/newton.h"
 #include "algorithms/output_noise.h"
@@ -121,6 +122,9 @@ void check_output_noise(const ModelRecord& record, const Json& certificate, Stat
   say.near("sigma", term("sigma"), noise.sigma);
   say.near("grid", term("grid"), noise.grid, 0);
   say.same("budget", certificate.at("budget"), options.tau);
+  say.near("the residual bound", certificate.at("residual_bound").get<double>(),
+           term("residual") + term("float_error") + term("approximation"));
+  for (const char* part : {"residual", "float_error", "approximation"}) say.at_most("0", 0, part, term(part));
   if (certificate.at("certified").get<bool>()) {
     say.at_most("the residual bound", certificate.at("residual_bound").get<double>(), "the budget", options.tau);
     const double smoothed = std::sqrt(noise.sigma * noise.sigma - 9 * noise.grid * noise.grid);
@@ -245,6 +249,7 @@ void check_certificate(const ModelRecord& record, const LiveStore& store, Verify
       if (matrix->size() > 0 && !(matrix->cwiseAbs().maxCoeff<Eigen::PropagateNaN>() < 1e100))
         return say.wrong("weights or noise are not finite numbers of a sensible size");
     const Json certificate = Json::parse(record.certificate, nullptr, false);
+    if (!is_sealed(record.certificate)) say.wrong("the certificate was altered: its digest does not fit");
     check_constants(record, certificate, say);
     if (certificate.at("certified").get<bool>() && (store.manifest().standardized || record.options.standardized))
       say.wrong("it is certified, on features that were standardised by statistics of the data");

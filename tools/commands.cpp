@@ -15,6 +15,7 @@ std::span<const Command> all_commands() {
       {"train", "learn a model on the training rows, to be unlearned from later", run_train},
       {"stream", "remove edges, nodes and features, insert edges", run_stream},
       {"evaluate", "accuracy of the models on every split", run_evaluate},
+      {"audit", "try to tell unlearned models from retrained ones", run_audit},
       {"verify", "check the files and the integers of a store", run_verify},
       {"export", "write embeddings or edges as NumPy files", run_export},
       {"bench", "figures beside the machine's limit", run_bench},

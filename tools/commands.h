@@ -10,6 +10,7 @@ namespace unweave {
 /// In the order in which the help lists them.
 [[nodiscard]] std::span<const Command> all_commands();
 
+void run_audit(CommandLine& line);
 void run_bench(CommandLine& line);
 void run_evaluate(CommandLine& line);
 void run_export(CommandLine& line);

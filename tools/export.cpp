@@ -12,8 +12,8 @@
 namespace unweave {
 
 void run_export(CommandLine& line) {
-  line.describe("Writes embeddings or edges as NumPy files, in the ids of the imported data.", {"STORE"},
-                "unweave export demo/debian.store --embeddings z.npy");
+  line.describe("Writes embeddings, edges, labels or training nodes as NumPy files, in the ids of the imported data.",
+                {"STORE"}, "unweave export demo/debian.store --embeddings z.npy");
   auto add = line.options().add_options();
   add("embeddings", po::value<std::string>()->value_name("F.npy"), "float32, one row a node");
   add("nodes", po::value<std::string>()->value_name("F"),
@@ -21,9 +21,12 @@ void run_export(CommandLine& line) {
   add("weights", po::value<RealList>()->value_name("W"),
       "with --embeddings: weights w_0,..,w_L instead of those of the store");
   add("edges", po::value<std::string>()->value_name("F.npy"), "int64 m x 2, each edge once, u < v");
+  add("labels", po::value<std::string>()->value_name("F.npy"), "int64, one a node, -1 for none");
+  add("train", po::value<std::string>()->value_name("F.npy"),
+      "int64: ids of the training nodes that have a label, ascending");
   if (!line.parse()) return;
-  if (!line.has("embeddings") && !line.has("edges"))
-    throw UsageError("nothing to export; give --embeddings or --edges");
+  if (!line.has("embeddings") && !line.has("edges") && !line.has("labels") && !line.has("train"))
+    throw UsageError("nothing to export; give --embeddings, --edges, --labels or --train");
   for (const char* option : {"nodes", "weights"})
     if (line.has(option) && !line.has("embeddings"))
       throw UsageError(std::string("--") + option + " needs --embeddings");
@@ -38,6 +41,8 @@ void run_export(CommandLine& line) {
     export_embeddings(store, nodes, weights, line.get<std::string>("embeddings"));
   }
   if (line.has("edges")) export_edges(store, line.get<std::string>("edges"));
+  if (line.has("labels")) export_labels(store, line.get<std::string>("labels"));
+  if (line.has("train")) export_train(store, line.get<std::string>("train"));
 }
 
 }  // namespace unweave

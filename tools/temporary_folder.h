@@ -1,4 +1,4 @@
-// tools/temporary_folder.h - where benchmarks keep what they make.
+// tools/temporary_folder.h - where benchmarks and audits keep what they make.
 #pragma once
 
 #include <cerrno>
@@ -14,8 +14,9 @@ namespace unweave {
 /// A new folder where this machine keeps temporary files (TMPDIR) or in another one, removed with all it holds.
 class TemporaryFolder {
  public:
-  explicit TemporaryFolder(const std::filesystem::path& in = std::filesystem::temp_directory_path()) {
-    std::string name = (in / "unweave-bench-XXXXXX").string();
+  explicit TemporaryFolder(const std::filesystem::path& in = std::filesystem::temp_directory_path(),
+                           const std::string& prefix = "unweave-bench-") {
+    std::string name = (in / (prefix + "XXXXXX")).string();
     if (mkdtemp(name.data()) == nullptr) throw_system_error("create a folder", name, errno);
     path_ = name;
   }

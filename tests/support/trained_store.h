@@ -84,10 +84,11 @@ struct TrainedStore {
     const std::string before = record.certificate;
     change(record);
     Json json = Json::parse(record.certificate);
+    json.erase("digest");
     json["id"] = release_id(record.model);
     json["sequence"] = record.model.sequence;
     certificate(json);
-    record.certificate = json.dump();
+    record.certificate = seal_certificate(json.dump());
     save_model(store, record);
     std::string lines = read_all(log(solver));
     REQUIRE(lines.ends_with(before + "\n"));

@@ -1,0 +1,194 @@
+// algorithms/audit.cpp - trials, directions, scores.
+#include "algorithms/audit.h"
+
+#include <array>
+
+#include "algorithms/accounting/epsilon_lower_bound.h"
+#include "algorithms/newton.h"
+#include "algorithms/output_noise.h"
+#include "storage/error.h"
+
+namespace unweave {
+namespace {
+
+constexpr std::array<std::string_view, 5> kAttacks{"gradient of the removal", "step of the removal",
+                                                   "difference of the means", "distance from the minimiser",
+                                                   "noise shared with the release before"};
+constexpr std::size_t kSharedNoise = 4;
+
+struct Releases {
+  Matrix first;  ///< on the rows before, from which the unlearned one was made
+  Matrix unlearned;
+  Matrix retrained;
+};
+
+/// What the attacker computes before any release: minimisers, and the gradient at the old one on the new rows.
+struct Knowledge {
+  Matrix best_before;
+  Matrix best_after;
+  Matrix gradient;
+};
+
+Objective objective_on(const TrainingSet& rows, const SolverOptions& options) {
+  return {rows.rows(), rows.classes(), options.head, strong_convexity(options.lambda, rows.size()), nullptr};
+}
+
+Knowledge know(const SolverOptions& options, const Canary& canary, std::size_t memory) {
+  NewtonOptions newton;
+  newton.tolerance = options.tau / 100;  // small beside the tau that M may leave
+  newton.best_effort = true;
+  newton.memory = memory;
+  const Matrix zero = Matrix::Zero(index_of(canary.after.features()), index_of(canary.after.classes()));
+  Knowledge known;
+  known.best_before = minimise(objective_on(canary.before, options), zero, newton).weights;
+  known.best_after = minimise(objective_on(canary.after, options), known.best_before, newton).weights;
+  known.gradient = gradient_with_error(objective_on(canary.after, options), known.best_before).value;
+  return known;
+}
+
+class Trials {
+ public:
+  Trials(const SolverFactory& make, const SolverOptions& options, const Canary& canary, const AuditOptions& how)
+      : make_(make), options_(options), canary_(canary), how_(how), known_(know(options, canary, how.working_memory)) {
+    result_.certified = true;
+    result_.epsilon = options.epsilon;
+    result_.delta = options.delta;
+  }
+
+  Releases run() {
+    Releases out;
+    out.unlearned = unlearn(out.first);
+    out.retrained = result_.certified && result_.claim == "T1" ? stated_release() : train_anew();
+    how_.advance();
+    return out;
+  }
+
+  [[nodiscard]] const Knowledge& known() const noexcept { return known_; }
+  [[nodiscard]] AuditResult& result() noexcept { return result_; }
+
+ private:
+  SolverOptions next_options() {
+    SolverOptions own = options_;
+    if (own.seed) *own.seed += seeds_used_++;
+    return own;
+  }
+
+  /// Calls body(solver, fitted model) on the rows before, in a folder of their own.
+  template <class Body>
+  void with_model(const Body& body) {
+    const std::unique_ptr<Solver> solver = make_(next_options());
+    solver->set_folder(how_.folder / "trial");
+    solver->set_working_memory(how_.working_memory);
+    Fit fit = solver->fit(canary_.before, exact_);
+    solver->tidy(fit.model);
+    body(*solver, fit.model);
+    std::filesystem::remove_all(solver->folder());
+  }
+
+  Matrix unlearn(Matrix& first) {
+    Matrix out;
+    with_model([&](const Solver& solver, Model& model) {
+      first = model.published;
+      const StepReport report = solver.absorb(model, canary_.after, canary_.change, exact_);
+      result_.certified = result_.certified && report.certified;
+      result_.claim = report.claim;
+      out = std::move(model.published);
+    });
+    return out;
+  }
+
+  Matrix train_anew() {
+    Matrix out;
+    with_model([&](const Solver& solver, Model& model) {
+      if (!solver.catch_up(model, canary_.after, exact_).retrained)
+        model = make_(next_options())->fit(canary_.after, exact_).model;
+      out = std::move(model.published);
+    });
+    return out;
+  }
+
+  Matrix stated_release() {
+    const double mu = strong_convexity(options_.lambda, canary_.after.size());
+    Matrix weights = known_.best_after;
+    const OutputNoise noise =
+        plan_output_noise(options_.tau / mu, size_of(weights.size()), options_.epsilon, options_.delta);
+    RandomSource random = noise_source(next_options(), 0);
+    return publish(weights, noise, random);
+  }
+
+  const SolverFactory& make_;
+  const SolverOptions& options_;
+  const Canary& canary_;
+  const AuditOptions& how_;
+  const ApproximationError exact_;
+  Knowledge known_;
+  AuditResult result_;
+  std::uint64_t seeds_used_ = 0;
+};
+
+Matrix normalised(const Matrix& direction) {
+  const double norm = direction.norm();
+  return norm > 0 ? Matrix(direction / norm) : direction;
+}
+
+/// Directions in the space of weights, and the statistics of a release.
+class Attacker {
+ public:
+  Attacker(const Knowledge& known, bool sees_first, const Matrix& difference_of_means)
+      : known_(known),
+        sees_first_(sees_first),
+        directions_{normalised(known.gradient), normalised(known.best_before - known.best_after),
+                    normalised(difference_of_means)} {}
+
+  void add(const Releases& releases, TwoScores& scores) const {
+    add(releases.first, releases.unlearned, scores.unlearned);
+    add(releases.first, releases.retrained, scores.retrained);
+  }
+
+ private:
+  void add(const Matrix& first, const Matrix& second, Scores& scores) const {
+    scores.resize(kAttacks.size());
+    const Matrix noise = second - known_.best_after;
+    std::size_t k = 0;
+    for (const Matrix& direction : directions_) scores[k++].push_back(noise.cwiseProduct(direction).sum());
+    scores[k++].push_back(noise.norm());
+    scores[kSharedNoise].push_back(sees_first_ ? (noise - (first - known_.best_before)).norm() : 0);
+  }
+
+  const Knowledge& known_;
+  bool sees_first_;
+  std::array<Matrix, 3> directions_;
+};
+
+}  // namespace
+
+AuditResult audit(const SolverFactory& make, const SolverOptions& options, const Canary& canary,
+                  const AuditOptions& how) {
+  constexpr std::uint64_t kFewest = 16;
+  if (how.trials < kFewest) throw UsageError("an audit needs at least " + std::to_string(kFewest) + " trials");
+  const std::uint64_t learning = how.trials / 8, choosing = 3 * learning, tests = how.trials - learning - choosing;
+  const double most = epsilon_lower_bound({tests, tests}, {tests, 0}, options.delta, how.confidence);
+
+  Trials trials(make, options, canary, how);
+  Matrix difference = Matrix::Zero(trials.known().gradient.rows(), trials.known().gradient.cols());
+  for (std::uint64_t t = 0; t < learning; ++t) {
+    const Releases releases = trials.run();
+    difference += releases.unlearned - releases.retrained;
+  }
+  const bool all_later = trials.result().certified && trials.result().claim == "T1";
+  const Attacker attacker(trials.known(), all_later, difference);
+  const auto score = [&](std::uint64_t count) {
+    TwoScores scores;
+    for (std::uint64_t t = 0; t < count; ++t) attacker.add(trials.run(), scores);
+    return scores;
+  };
+  const Event event = choose_event(score(choosing), tests, options.delta, how.confidence);
+  const Evidence evidence = try_event(event, score(tests), options.delta, how.confidence);
+  AuditResult result = std::move(trials.result());
+  result.evidence = evidence;
+  result.attack = kAttacks[event.statistic];
+  result.most = most;
+  return result;
+}
+
+}  // namespace unweave

@@ -1,0 +1,36 @@
+// algorithms/canary.h - removals that should be hardest to hide, and what they do to the training rows.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "algorithms/audit.h"
+#include "algorithms/live_store.h"
+#include "algorithms/model_record.h"
+#include "engine/memory.h"
+
+namespace unweave {
+
+/// A canary before it is tried.
+struct CanaryRequests {
+  std::string name;
+  std::vector<Request> requests;
+};
+
+/// The worst that a store holds, of each kind at most one:
+///   hub       the node with the most edges, removed
+///   bridge    the edge of a training node that hangs on it alone (of a training node with the fewest edges, where there
+///             is no such edge), the one with the largest gradient
+///   gradient  the training node whose row has the largest gradient at the model's published weights, removed
+/// Flat data has no hub and no bridge. Throws what TrainingRows throws.
+[[nodiscard]] std::vector<CanaryRequests> find_canaries(const LiveStore& store, const ModelRecord& record,
+                                                        MemoryBudget& budget);
+
+/// Applies the requests to a reader of the store, which then stands after them. At most `most_rows` training rows take
+/// part: those that leave first, then those that move farthest, then others evenly; a claim holds for every data set,
+/// hence for this part too. Throws UsageError where the requests change no training row.
+[[nodiscard]] Canary release_canary(const CanaryRequests& of, LiveStore& store, const ModelRecord& record,
+                                    std::uint64_t most_rows, MemoryBudget& budget);
+
+}  // namespace unweave

@@ -1,0 +1,41 @@
+// algorithms/distinguisher.h - telling two random sources apart by one event, chosen on some trials and tried on others.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace unweave {
+
+/// Values of several statistics: scores[k][t] of statistic k in trial t, none of them NaN.
+using Scores = std::vector<std::vector<double>>;
+
+/// What an experiment with two sources, the unlearned and the retrained models, has seen.
+struct TwoScores {
+  Scores unlearned;
+  Scores retrained;
+};
+
+/// The event that statistic `statistic` is at least (or at most) `threshold`, and the source that meets it more often.
+struct Event {
+  std::size_t statistic = 0;
+  bool above = true;
+  double threshold = 0;
+  bool unlearned_likelier = true;
+};
+
+/// The event with the largest lower bound of epsilon if `tests` trials came out as these did, among all statistics, up to
+/// 256 thresholds of each, both sides and both directions. Throws UsageError as epsilon_lower_bound() does.
+[[nodiscard]] Event choose_event(const TwoScores& scores, std::uint64_t tests, double delta, double confidence);
+
+struct Evidence {
+  std::uint64_t trials = 0;  ///< of each source
+  std::uint64_t unlearned_hits = 0;
+  std::uint64_t retrained_hits = 0;
+  double epsilon = 0;  ///< a lower bound, with the confidence asked for
+};
+
+/// Tries the event on trials that had no part in choosing it.
+[[nodiscard]] Evidence try_event(const Event& event, const TwoScores& scores, double delta, double confidence);
+
+}  // namespace unweave

@@ -1,0 +1,184 @@
+// tests/algorithms/audit_test.cpp - honest solvers pass, every planted sabotage is caught, a bound is right as often as it says.
+#include "algorithms/audit.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "algorithms/accounting/epsilon_lower_bound.h"
+#include "storage/error.h"
+#include "support/learner_data.h"
+#include "support/sabotage.h"
+#include "support/temp_dir.h"
+
+using namespace unweave;
+using namespace unweave::test;
+
+namespace {
+
+/// `removals` rows, one at the most, leave and others move.
+Canary canary_on(const TrainingSet& rows, std::size_t removals, std::size_t moves, double distance) {
+  Canary canary{"one row", rows, random_change(rows, 1, rows.size(), removals, moves, distance, 5), rows};
+  canary.after.apply(canary.change);
+  return canary;
+}
+
+Canary plain_canary(std::size_t removals = 1) {
+  return canary_on(random_rows(60, 6, 3, 11), removals, 20, 0.05);
+}
+
+/// False alarms at a rate of 1e-7.
+AuditResult attack(const SolverFactory& make, const Canary& canary, SolverOptions options, std::uint64_t trials) {
+  const testing::TempDir folder;
+  AuditOptions how;
+  how.trials = trials;
+  how.confidence = 1 - 1e-7;
+  how.folder = folder.path();
+  return audit(make, options, canary, how);
+}
+
+template <class Saboteur>
+SolverFactory sabotaged(std::string_view name) {
+  return [name](const SolverOptions& options) { return std::make_unique<Saboteur>(name, options); };
+}
+
+SolverFactory plain(std::string_view name) {
+  return [name](const SolverOptions& options) { return make_solver(name, options); };
+}
+
+/// Binomial tail by summation.
+double at_least(int trials, int hits, double p) {
+  double sum = 0;
+  for (int k = hits; k <= trials; ++k)
+    sum += std::exp(std::lgamma(trials + 1.0) - std::lgamma(k + 1.0) - std::lgamma(trials - k + 1.0) + k * std::log(p) +
+                    (trials - k) * std::log1p(-p));
+  return sum;
+}
+
+}  // namespace
+
+TEST_SUITE("unit") {
+  TEST_CASE("a lower bound of epsilon: exact limits, by summation") {
+    const std::uint64_t n = 60;
+    const double delta = 0.01, confidence = 0.9;
+    for (const auto& [p_hits, q_hits] : {std::pair<std::uint64_t, std::uint64_t>{50, 3}, {60, 0}, {20, 1}}) {
+      const double bound = epsilon_lower_bound({n, p_hits}, {n, q_hits}, delta, confidence);
+      REQUIRE(bound > 0);
+      // The limits by bisection of the tails, each with 5 %.
+      double p = 0, q = 1;
+      for (double step = 0.5; step > 1e-13; step /= 2) {
+        if (at_least(60, static_cast<int>(p_hits), p + step) < 0.05) p += step;
+        if (1 - at_least(60, static_cast<int>(q_hits) + 1, q - step) < 0.05) q -= step;
+      }
+      CHECK(bound == doctest::Approx(std::log((p - delta) / q)).epsilon(1e-9));
+    }
+    CHECK(epsilon_lower_bound({n, 3}, {n, 50}, delta, confidence) == 0);
+    CHECK(epsilon_lower_bound({n, 0}, {n, 0}, delta, confidence) == 0);
+    CHECK(epsilon_lower_bound({n, 60}, {n, 60}, delta, confidence) == 0);
+    CHECK(epsilon_lower_bound({0, 0}, {0, 0}, delta, confidence) == 0);
+    const double certain = epsilon_lower_bound({1000000000, 1000000000}, {1000000000, 0}, 1e-300, 1 - 1e-12);
+    CHECK(certain == doctest::Approx(17.4).epsilon(0.01));
+  }
+
+  TEST_CASE("a lower bound of epsilon refuses what is no probability and no count") {
+    for (const double bad : {0.0, 1.0, -1.0, std::numeric_limits<double>::quiet_NaN()}) {
+      CHECK_THROWS_AS(static_cast<void>(epsilon_lower_bound({10, 5}, {10, 5}, bad, 0.9)), UsageError);
+      CHECK_THROWS_AS(static_cast<void>(epsilon_lower_bound({10, 5}, {10, 5}, 0.1, bad)), UsageError);
+    }
+    CHECK_THROWS_AS(static_cast<void>(epsilon_lower_bound({10, 11}, {10, 5}, 0.1, 0.9)), UsageError);
+    CHECK_THROWS_AS(static_cast<void>(epsilon_lower_bound({10, 5}, {10, 11}, 0.1, 0.9)), UsageError);
+  }
+
+  TEST_CASE("randomised response: the bound is below the true epsilon in all but a few runs, and not far") {
+    const double truth = 1.5, p = std::exp(truth) / (1 + std::exp(truth));
+    std::mt19937 random(3);
+    int above = 0, near = 0;
+    constexpr int kRuns = 100;
+    for (int run = 0; run < kRuns; ++run) {
+      const auto sample = [&](double chance) {
+        Scores scores(2);  // the second tells nothing
+        for (int t = 0; t < 500; ++t) {
+          scores[0].push_back(std::bernoulli_distribution(chance)(random) ? 1 : 0);
+          scores[1].push_back(std::normal_distribution<double>()(random));
+        }
+        return scores;
+      };
+      const TwoScores choice{sample(p), sample(1 - p)};
+      const Event event = choose_event(choice, 500, 1e-6, 0.8);
+      CHECK(event.statistic == 0);
+      const double bound = try_event(event, {sample(p), sample(1 - p)}, 1e-6, 0.8).epsilon;
+      above += bound > truth ? 1 : 0;
+      near += bound > truth - 0.5 ? 1 : 0;
+    }
+    CHECK(above < 0.2 * kRuns);
+    CHECK(near > 0.9 * kRuns);
+  }
+
+  TEST_CASE("no honest solver is refuted, whatever moves and whoever leaves") {
+    for (const std::size_t removals : {std::size_t{0}, std::size_t{1}}) {
+      const Canary canary = plain_canary(removals);
+      for (const std::string_view solver : solver_names()) {
+        SolverOptions options;
+        options.lambda = 0.05;
+        const AuditResult result = attack(plain(solver), canary, options, 160);
+        CAPTURE(std::string(solver));
+        CHECK(result.most > options.epsilon);
+        CHECK_FALSE(result.refuted());
+        CHECK((result.claim.has_value() || !result.certified));
+        CHECK(std::isfinite(result.evidence.epsilon));
+      }
+    }
+  }
+
+  TEST_CASE("newton, retrain and langevin are audited as certified; too few trials are refused") {
+    const Canary canary = plain_canary();
+    for (const char* solver : {"newton", "retrain", "langevin"}) CHECK(attack(plain(solver), canary, {}, 16).certified);
+    CHECK_FALSE(attack(plain("scalegun"), canary, {}, 16).certified);
+    CHECK_THROWS_AS(static_cast<void>(attack(plain("newton"), canary, {}, 15)), UsageError);
+  }
+
+  TEST_CASE("sabotage is caught: a tenth of the noise, no step, reused noise, skipped moves") {
+    const Canary canary = plain_canary(), moves = plain_canary(0);
+    for (const auto& [what, make] : {std::pair{std::string("a tenth of the noise"), sabotaged<WeakNoise>("newton")},
+                                     {"no step", sabotaged<NoStep>("newton")},
+                                     {"reused noise", sabotaged<ReusedNoise>("newton")},
+                                     {"skipped moves", sabotaged<SkippedMoves>("newton")},
+                                     {"a tenth of the noise of retrain", sabotaged<WeakNoise>("retrain")},
+                                     {"skipped moves of retrain", sabotaged<SkippedMoves>("retrain")}}) {
+      CAPTURE(what);
+      // Noise is the same to the bit where its level is, hence where no row leaves.
+      const AuditResult result = attack(make, what == "reused noise" ? moves : canary, {}, 160);
+      CHECK(result.certified);
+      CHECK(result.refuted());
+      CHECK(result.evidence.epsilon <= result.most);
+    }
+  }
+
+  TEST_CASE("langevin without its epochs is caught") {
+    SolverOptions options;
+    options.lambda = 0.005;
+    const AuditResult result =
+        attack(sabotaged<NoStep>("langevin"), canary_on(random_rows(24, 2, 2, 12), 1, 4, 0.3), options, 400);
+    CHECK(result.certified);
+    CHECK(result.refuted());
+  }
+
+  TEST_CASE("a fresh B after a trigger that depends on B is caught; without the trigger nothing is") {
+    const Canary canary = canary_on(random_rows(24, 1, 1, 13), 1, 0, 0);
+    SolverOptions options;
+    options.epsilon = 0.5;
+    options.seed = 3;  // the margin is not large
+    options.alpha = 3;
+    options.lambda = 0.05;
+    for (const bool draws_again : {false, true}) {
+      CAPTURE(draws_again);
+      const AuditResult result =
+          attack([&](const SolverOptions& own) { return std::make_unique<ExactObjectiveNoise>(own, draws_again); },
+                 canary, options, 6000);
+      CHECK(result.certified);
+      CHECK(result.refuted() == draws_again);
+    }
+  }
+}

@@ -1,0 +1,239 @@
+// tests/algorithms/every_solver_test.cpp - what holds for every solver there is: bad options, rows that run out, noise.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <string>
+
+#include "algorithms/certificate.h"
+#include "algorithms/gaussian_mechanism.h"
+#include "algorithms/output_noise.h"
+#include "storage/error.h"
+#include "support/learner_data.h"
+#include "support/temp_dir.h"
+#include "support/trained_store.h"
+
+using namespace unweave;
+using namespace unweave::test;
+
+namespace {
+
+const ApproximationError kExact;
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr Head kHeads[] = {Head::kLogistic, Head::kLeastSquares, Head::kSoftmax};
+
+/// A release that may be printed: numbers that are numbers, and no certificate without a theorem or above its budget.
+void check_release(const Model& model, const StepReport& report, const TrainingSet& rows) {
+  CHECK(model.trained_rows == rows.size());
+  CHECK(model.published.rows() == index_of(rows.features()));
+  CHECK(model.published.cols() == index_of(rows.classes()));
+  CHECK(model.published.allFinite());
+  for (const auto& [name, value] : report.terms) CHECK_MESSAGE(std::isfinite(value), name);
+  CHECK(std::isfinite(report.residual_bound));
+  CHECK(std::isfinite(report.budget));
+  if (!report.certified) return;
+  REQUIRE(report.claim.has_value());
+  CHECK(report.claim->starts_with("T"));
+  CHECK(report.residual_bound <= report.budget);
+}
+
+/// Calls body(); a refusal is one line.
+void release_or_refuse(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const UsageError& error) {
+    CHECK(std::string(error.what()).find('\n') == std::string::npos);
+    CHECK(std::string(error.what()).size() > 10);
+  }
+}
+
+/// One solver with files of its own in a folder of its own.
+struct Maker {
+  testing::TempDir dir;
+  [[nodiscard]] std::unique_ptr<Solver> make(std::string_view name, const SolverOptions& options) const {
+    auto solver = make_solver(name, options);
+    solver->set_folder(dir / name);
+    return solver;
+  }
+};
+
+BatchChange removal_of(const TrainingSet& rows, const std::function<bool(std::size_t)>& leaves) {
+  BatchChange change(rows.features(), rows.classes(), rows.clip());
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (leaves(i)) change.removed.append(rows.nodes()[i], rows.row(i), rows.labels()[i]);
+  change.only_edges = change.removed.size() == 0;
+  return change;
+}
+
+SolverOptions plain(Head head = Head::kLogistic) {
+  SolverOptions options;
+  options.head = head;
+  options.lambda = 0.05;
+  return options;
+}
+
+}  // namespace
+
+TEST_SUITE("unit") {
+  TEST_CASE("every solver refuses epsilon, delta and lambda out of range") {
+    for (const std::string_view name : solver_names()) {
+      CAPTURE(std::string(name));
+      const auto refused = [&](double SolverOptions::*option, double value) {
+        SolverOptions options;
+        options.*option = value;
+        CHECK_THROWS_AS(static_cast<void>(make_solver(name, options)), UsageError);
+      };
+      for (const double value : {0.0, -1.0, kNaN, kInfinity}) {
+        refused(&SolverOptions::epsilon, value);
+        refused(&SolverOptions::lambda, value);
+        refused(&SolverOptions::tau, value);
+      }
+      for (const double value : {0.0, 1.0, -1e-300, 2.0, kNaN}) refused(&SolverOptions::delta, value);
+    }
+  }
+
+  TEST_CASE("every solver: batches that take a class, all rows but one, the last row, and nothing from nothing") {
+    for (const std::string_view name : solver_names())
+      for (const Head head : kHeads) {
+        CAPTURE(std::string(name));
+        CAPTURE(name_of(head));
+        release_or_refuse([&, name = name, head = head] {
+          const Maker maker;
+          const auto solver = maker.make(name, plain(head));
+          TrainingSet rows = random_rows(12, 3, 3, 21);
+          Fit fit = solver->fit(rows, kExact);
+          check_release(fit.model, fit.report, rows);
+          const auto take = [&](const std::function<bool(std::size_t)>& leaves) {
+            const BatchChange change = removal_of(rows, leaves);
+            rows.apply(change);
+            const StepReport report = solver->absorb(fit.model, rows, change, kExact);
+            CHECK_FALSE(report.flush_needed);
+            check_release(fit.model, report, rows);
+          };
+          const ClassId gone = rows.labels()[0];
+          take([&](std::size_t i) { return rows.labels()[i] == gone; });
+          take([](std::size_t i) { return i > 0; });
+          REQUIRE(rows.size() == 1);
+          take([](std::size_t) { return true; });
+          take([](std::size_t) { return true; });
+          const StepReport report = solver->catch_up(fit.model, rows, kExact);
+          check_release(fit.model, report, rows);
+        });
+      }
+  }
+
+  TEST_CASE("every solver trains on no row, one row, one class and one feature, or says why not") {
+    for (const std::string_view name : solver_names())
+      for (const Head head : kHeads)
+        for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{5}})
+          for (const std::size_t size : {std::size_t{1}, std::size_t{2}}) {
+            CAPTURE(std::string(name));
+            CAPTURE(name_of(head));
+            CAPTURE(count);
+            CAPTURE(size);
+            release_or_refuse([&, name = name, head = head] {
+              const Maker maker;
+              const TrainingSet rows = random_rows(count, size, size, 22);
+              const Fit fit = maker.make(name, plain(head))->fit(rows, kExact);
+              check_release(fit.model, fit.report, rows);
+            });
+          }
+  }
+
+  TEST_CASE("every solver at the ends of its options gives a release or one clear line") {
+    struct Extreme {
+      double SolverOptions::*option;
+      double value;
+    };
+    const Extreme extremes[] = {
+        {&SolverOptions::epsilon, 1e-300}, {&SolverOptions::epsilon, 1e-12}, {&SolverOptions::epsilon, 50},
+        {&SolverOptions::epsilon, 1e300},  {&SolverOptions::delta, 1e-300},  {&SolverOptions::delta, 1 - 0x1p-53},
+        {&SolverOptions::lambda, 1e6},     {&SolverOptions::lambda, 1e300},  {&SolverOptions::tau, 1e-300},
+        {&SolverOptions::tau, 1e300},      {&SolverOptions::alpha, 0},       {&SolverOptions::alpha, 1e300}};
+    for (const std::string_view name : solver_names())
+      for (const Extreme& extreme : extremes) {
+        CAPTURE(std::string(name));
+        CAPTURE(extreme.value);
+        release_or_refuse([&, name = name] {
+          SolverOptions options = plain();
+          options.*extreme.option = extreme.value;
+          const Maker maker;
+          const auto solver = maker.make(name, options);
+          TrainingSet rows = random_rows(12, 3, 2, 23);
+          Fit fit = solver->fit(rows, kExact);
+          check_release(fit.model, fit.report, rows);
+          const BatchChange change = random_change(rows, 1, 6, 1, 3, 0.1, 1);
+          rows.apply(change);
+          const StepReport report = solver->absorb(fit.model, rows, change, kExact);
+          check_release(fit.model, report, rows);
+        });
+      }
+  }
+
+  TEST_CASE("every solver: noise is fresh in every release, a seed repeats it and marks the report") {
+    const TrainingSet rows = random_rows(30, 3, 2, 24);
+    const BatchChange nothing(3, 2);
+    for (const std::string_view name : solver_names()) {
+      CAPTURE(std::string(name));
+      const auto run = [&](std::optional<std::uint64_t> seed) {
+        const Maker maker;
+        SolverOptions options = plain();
+        options.seed = seed;
+        const auto solver = maker.make(name, options);
+        Fit fit = solver->fit(rows, kExact);
+        std::vector<Matrix> releases{fit.model.published};
+        std::vector<StepReport> reports{fit.report};
+        reports.push_back(solver->absorb(fit.model, rows, nothing, kExact));
+        releases.push_back(fit.model.published);
+        reports.push_back(solver->catch_up(fit.model, rows, kExact));
+        releases.push_back(fit.model.published);
+        for (const StepReport& report : reports) CHECK(report.for_tests == seed.has_value());
+        for (std::size_t i = 0; i < releases.size(); ++i) {
+          if (!reports[i].certified) continue;
+          for (std::size_t j = 0; j < i; ++j) CHECK(releases[i] != releases[j]);
+        }
+        return std::pair(releases, reports[0].certified);
+      };
+      const auto [first, certified] = run(std::nullopt);
+      const auto second = run(std::nullopt).first;
+      for (std::size_t i = 0; i < first.size(); ++i)
+        if (certified) CHECK(first[i] != second[i]);
+      CHECK(run(5).first == run(5).first);
+      if (certified) CHECK(run(5).first != run(6).first);
+    }
+  }
+
+  TEST_CASE("every solver: the certificate of a seeded release is for tests, and no model holds a seed") {
+    const testing::TrainedStore world;
+    for (const std::string_view name : solver_names())
+      for (const bool with_seed : {false, true}) {
+        CAPTURE(std::string(name));
+        SolverOptions options = testing::seeded();
+        if (!with_seed) options.seed.reset();
+        world.train(std::string(name), options);
+        const ModelRecord record = load_model(world.store, name);
+        CHECK(testing::Json::parse(record.certificate)["for_tests"] == with_seed);
+        CHECK_FALSE(record.options.seed.has_value());
+        CHECK(is_sealed(record.certificate));
+      }
+  }
+
+  TEST_CASE("output noise at the ends of its range: the promised delta, or an error") {
+    int planned = 0;
+    for (const double epsilon : {1e-300, 1e-50, 1e-12, 1e-3, 1.0, 50.0, 700.0, 1e6})
+      for (const double delta : {1e-300, 1e-12, 1e-4, 0.5, 1 - 0x1p-53})
+        for (const std::size_t count : {std::size_t{1}, std::size_t{1} << 20, std::size_t{1} << 40})
+          for (const double distance : {5e-324, 1e-200, 1e-6, 1e200})
+            release_or_refuse([&] {
+              const OutputNoise noise = plan_output_noise(distance, count, epsilon, delta);
+              CHECK(std::isfinite(noise.sigma));
+              CHECK(noise.grid * std::sqrt(static_cast<double>(count)) <= noise.sensitivity);
+              const double smoothed = noise.grid * std::sqrt(static_cast<double>(noise.variance) - 9);
+              CHECK(log_delta_of(noise.sensitivity, smoothed, epsilon) <= std::log(delta));
+              ++planned;
+            });
+    CHECK(planned > 100);
+  }
+}

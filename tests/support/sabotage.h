@@ -1,0 +1,138 @@
+// tests/support/sabotage.h - solvers that break a promise of theirs in one place and report as if they had kept it.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "algorithms/newton.h"
+#include "algorithms/solver.h"
+
+namespace unweave::test {
+
+/// Does what another solver does; a saboteur overrides one member.
+class Wrapped : public Solver {
+ public:
+  Wrapped(std::string_view name, const SolverOptions& options) : solver_(make_solver(name, options)) {}
+  std::string_view name() const noexcept override { return solver_->name(); }
+  Fit fit(const TrainingSet& rows, const ApproximationError& lazy) const override { return solver_->fit(rows, lazy); }
+  StepReport absorb(Model& model, const TrainingSet& after, const BatchChange& change,
+                    const ApproximationError& lazy) const override {
+    return solver_->absorb(model, after, change, lazy);
+  }
+  StepReport catch_up(Model& model, const TrainingSet& rows, const ApproximationError& lazy) const override {
+    return solver_->catch_up(model, rows, lazy);
+  }
+  bool reads_moved_rows() const noexcept override { return solver_->reads_moved_rows(); }
+
+ protected:
+  [[nodiscard]] const Solver& honest() const noexcept { return *solver_; }
+
+ private:
+  std::unique_ptr<Solver> solver_;
+};
+
+/// Noise of a tenth of the level, in every release.
+class WeakNoise final : public Wrapped {
+ public:
+  WeakNoise(std::string_view name, SolverOptions options) : Wrapped(name, weakened(options)) {}
+
+ private:
+  static SolverOptions weakened(SolverOptions options) {
+    options.tau /= 10;  // sigma is proportional to it
+    return options;
+  }
+};
+
+/// Publishes the model as it was, and the report of a step.
+class NoStep final : public Wrapped {
+ public:
+  using Wrapped::Wrapped;
+  StepReport absorb(Model& model, const TrainingSet& after, const BatchChange& change,
+                    const ApproximationError& lazy) const override {
+    Model other = model;
+    const StepReport report = honest().absorb(other, after, change, lazy);
+    model.trained_rows = after.size();
+    ++model.releases;
+    return report;
+  }
+};
+
+/// Draws the noise of the first release again.
+class ReusedNoise final : public Wrapped {
+ public:
+  ReusedNoise(std::string_view name, SolverOptions options) : Wrapped(name, with_seed(options)) {}
+  StepReport absorb(Model& model, const TrainingSet& after, const BatchChange& change,
+                    const ApproximationError& lazy) const override {
+    model.releases = 0;
+    return honest().absorb(model, after, change, lazy);
+  }
+
+ private:
+  static SolverOptions with_seed(SolverOptions options) {
+    if (!options.seed) options.seed = RandomSource::from_system().bits();
+    return options;
+  }
+};
+
+/// Leaves rows that moved where they were.
+class SkippedMoves final : public Wrapped {
+ public:
+  using Wrapped::Wrapped;
+  StepReport absorb(Model& model, const TrainingSet& after, const BatchChange& change,
+                    const ApproximationError& lazy) const override {
+    BatchChange back(after.features(), after.classes(), after.clip());
+    back.moved_to = change.moved_from;
+    TrainingSet stale = after;
+    stale.apply(back);
+    BatchChange removals(after.features(), after.classes(), after.clip());
+    removals.removed = change.removed;
+    return honest().absorb(model, stale, removals, lazy);
+  }
+};
+
+/// Objective perturbation with exact minimisers, retained B where `draws_again` is false: the unlearned model then has the
+/// law of the retrained one. With it B is drawn again where the published model was wrong about the removed row by much,
+/// which depends on B and truncates its law.
+class ExactObjectiveNoise final : public Wrapped {
+ public:
+  ExactObjectiveNoise(const SolverOptions& options, bool draws_again)
+      : Wrapped("scalegun", options), options_(options), draws_again_(draws_again) {}
+
+  Fit fit(const TrainingSet& rows, const ApproximationError& lazy) const override {
+    return certified(honest().fit(rows, lazy));
+  }
+  StepReport absorb(Model& model, const TrainingSet& after, const BatchChange& change,
+                    const ApproximationError& lazy) const override {
+    const auto row = Eigen::Map<const Eigen::VectorXf>(change.removed.row(0).data(), index_of(after.features()));
+    const double margin = model.published.col(change.removed.labels()[0]).dot(row.cast<double>());
+    if (draws_again_ && margin < kTrigger) {
+      Fit fit = this->fit(after, lazy);
+      model = std::move(fit.model);
+      return fit.report;
+    }
+    NewtonOptions newton;
+    newton.tolerance = options_.tau;
+    model.published = minimise({after.rows(), after.classes(), options_.head,
+                                strong_convexity(options_.lambda, after.size()), &model.objective_noise},
+                               model.published, newton)
+                          .weights;
+    model.trained_rows = after.size();
+    Fit fit;
+    fit.report.epsilon = options_.epsilon;
+    return certified(std::move(fit)).report;
+  }
+
+  static constexpr double kTrigger = -0.25;
+
+ private:
+  static Fit certified(Fit fit) {
+    fit.report.certified = true;
+    fit.report.claim = "a saboteur's";
+    return fit;
+  }
+
+  SolverOptions options_;
+  bool draws_again_;
+};
+
+}  // namespace unweave::test
