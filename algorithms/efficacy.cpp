@@ -96,6 +96,7 @@ void EfficacyTests::set_original(const ModelRecord* original) {
   original_presence_.clear();
   if (original == nullptr || retained_.empty() || forgotten_.empty()) return;
   check_propagation(*original, before_.manifest(), before_.path());
+  const Reservation memory = reserve(retained_.size());
   original_.emplace(confidences(before_, *original, retained_), confidences(before_, *original, unseen_), true,
                     random_key(seed_, kParts));
   const std::vector<double> forgotten = confidences(before_, *original, forgotten_);
@@ -115,7 +116,8 @@ Efficacy EfficacyTests::of(const ModelRecord& model) const {
       replayed += vanished_[predictions[i].predicted] ? 1 : 0;
     }
     result.replay_forgotten = static_cast<double>(replayed) / static_cast<double>(rows);
-    result.replay_all = replay_of_all(model);
+    result.replay_all = replay_of_all(before_, model);
+    result.replay_present = replay_of_all(present_, model);
   }
   if (forgotten_.empty()) return result;
   std::vector<double> forgotten;
@@ -124,18 +126,22 @@ Efficacy EfficacyTests::of(const ModelRecord& model) const {
   return result;
 }
 
-double EfficacyTests::replay_of_all(const ModelRecord& model) const {
+Reservation EfficacyTests::reserve(std::size_t rows_of_kind) const {
+  return present_.budget().reserve(ConfidenceAttack::bytes(2 * rows_of_kind), "a membership attack (--attack-rows)");
+}
+
+double EfficacyTests::replay_of_all(const LiveStore& store, const ModelRecord& model) const {
   std::uint64_t rows = 0, replayed = 0;
   std::vector<NodeId> chunk;
-  const NodeId nodes = before_.contents().num_nodes();
+  const NodeId nodes = store.contents().num_nodes();
   for (std::uint64_t node = 0; node < nodes;) {
     chunk.clear();
     for (; node < nodes && chunk.size() < kRowsAtOnce; ++node)
-      if (before_.embedding().is_target(static_cast<NodeId>(node))) chunk.push_back(static_cast<NodeId>(node));
+      if (store.embedding().is_target(static_cast<NodeId>(node))) chunk.push_back(static_cast<NodeId>(node));
     rows += chunk.size();
-    for (const Prediction& one : predict(before_, model, chunk)) replayed += vanished_[one.predicted] ? 1 : 0;
+    for (const Prediction& one : predict(store, model, chunk)) replayed += vanished_[one.predicted] ? 1 : 0;
   }
-  return static_cast<double>(replayed) / static_cast<double>(rows);
+  return static_cast<double>(replayed) / static_cast<double>(std::max<std::uint64_t>(1, rows));
 }
 
 void EfficacyTests::add_attacks(Efficacy& result, const ModelRecord& model,
@@ -143,6 +149,7 @@ void EfficacyTests::add_attacks(Efficacy& result, const ModelRecord& model,
   if (!members_.empty()) {
     const std::vector<double> members = confidences(present_, model, members_);
     const std::vector<double> others = confidences(present_, model, others_);
+    const Reservation memory = reserve(members_.size());
     const ConfidenceAttack attack(members, others, false, 0);
     const double threshold = best_threshold(members, others);
     const auto share = [&](const auto& of) { return mean(each(forgotten.size(), of)); };

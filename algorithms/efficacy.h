@@ -26,6 +26,7 @@ struct Efficacy {
   // Deleted data replay: predictions of a vanished class, one that lost all its training rows.
   std::optional<double> replay_forgotten;  ///< of the forgotten rows of vanished classes
   std::optional<double> replay_all;        ///< of all rows of the copy
+  std::optional<double> replay_present;    ///< of all rows of the store
   // Membership of forgotten rows. None without attacks, and without test rows.
   std::optional<double> svm_member_rate;        ///< that ConfidenceAttack calls members
   std::optional<double> threshold_member_rate;  ///< that lie above best_threshold()
@@ -47,12 +48,14 @@ class EfficacyTests {
   [[nodiscard]] std::size_t attack_rows() const noexcept { return members_.size(); }
 
   /// The model of the same solver before the removals, or none: presence is measured by an attack that learns from it.
+  /// Throws as of().
   void set_original(const ModelRecord* original);
-  /// Throws DataError when a model does not stand on the propagation of `before`.
+  /// Throws ResourceError, or DataError when a model does not stand on the propagation of `before`.
   [[nodiscard]] Efficacy of(const ModelRecord& model) const;
 
  private:
-  [[nodiscard]] double replay_of_all(const ModelRecord& model) const;
+  [[nodiscard]] Reservation reserve(std::size_t rows_of_kind) const;
+  [[nodiscard]] double replay_of_all(const LiveStore& store, const ModelRecord& model) const;
   void add_attacks(Efficacy& result, const ModelRecord& model, const std::vector<double>& forgotten) const;
 
   const LiveStore& before_;

@@ -15,6 +15,7 @@ namespace unweave {
 namespace {
 
 constexpr double kMember = 1, kOther = 0;
+constexpr int kCacheMiB = 200;  // of rows of the kernel, float32
 
 /// A row as LIBSVM wants it: its only feature, and the end.
 std::array<svm_node, 2> node_of(double confidence) {
@@ -27,7 +28,7 @@ svm_parameter parameters(bool probability) {
   p.kernel_type = RBF;
   p.gamma = 1;
   p.C = 3;
-  p.cache_size = 200;
+  p.cache_size = kCacheMiB;
   p.eps = 1e-3;
   p.shrinking = 1;
   p.probability = probability ? 1 : 0;
@@ -64,6 +65,11 @@ ConfidenceAttack::ConfidenceAttack(std::span<const double> members, std::span<co
   model_ = svm_train(&problem, &how);
 }
 
+std::uint64_t ConfidenceAttack::bytes(std::uint64_t rows) noexcept {
+  constexpr std::uint64_t kBytesOfRow = 128;
+  return std::min<std::uint64_t>(std::uint64_t{kCacheMiB} << 20, rows * rows * sizeof(float)) + rows * kBytesOfRow;
+}
+
 ConfidenceAttack::~ConfidenceAttack() {
   svm_free_and_destroy_model(&model_);
 }
@@ -75,9 +81,7 @@ bool ConfidenceAttack::is_member(double confidence) const {
 double ConfidenceAttack::presence(double confidence) const {
   std::array<double, 2> probabilities{};
   svm_predict_probability(model_, node_of(confidence).data(), probabilities.data());
-  std::array<int, 2> labels{};
-  svm_get_labels(model_, labels.data());
-  return probabilities[labels[0] == static_cast<int>(kMember) ? 0 : 1];
+  return probabilities[0];  // of the label that was seen first
 }
 
 double best_threshold(std::span<const double> members, std::span<const double> others) {

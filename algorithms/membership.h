@@ -26,6 +26,9 @@ class ConfidenceAttack {
   ConfidenceAttack(const ConfidenceAttack&) = delete;
   ConfidenceAttack& operator=(const ConfidenceAttack&) = delete;
 
+  /// Memory that learning from so many rows takes.
+  [[nodiscard]] static std::uint64_t bytes(std::uint64_t rows) noexcept;
+
   [[nodiscard]] bool is_member(double confidence) const;
   /// Probability that the row is a member: a sigmoid of the machine's decision value, fitted on held-out parts (Platt).
   [[nodiscard]] double presence(double confidence) const;

@@ -56,8 +56,8 @@ class ForgettingReport {
   ForgettingReport(const EfficacyTests& tests, std::uint64_t seed) : tests_(tests), seed_(seed) {}
 
   static void add_header(std::vector<std::string>& header) {
-    header.insert(header.end(), {"forgotten", "replayed", "of all", "called members", "by threshold", "attack AUC",
-                                 "presence ratio"});
+    header.insert(header.end(), {"forgotten", "replayed", "of all", "of present", "called members", "by threshold",
+                                 "attack AUC", "presence ratio"});
   }
   void add(nlohmann::ordered_json& json, std::vector<std::string>& cells, const Efficacy& of) const {
     json["forgotten_rows"] = tests_.forgotten();
@@ -65,6 +65,7 @@ class ForgettingReport {
     json["vanished_classes"] = tests_.vanished_classes();
     json["replay_forgotten"] = value_of(of.replay_forgotten);
     json["replay_all"] = value_of(of.replay_all);
+    json["replay_present"] = value_of(of.replay_present);
     json["attack_rows"] = tests_.attack_rows();
     json["attack_seed"] = seed_;
     json["mia_member_rate"] = value_of(of.svm_member_rate);
@@ -73,8 +74,8 @@ class ForgettingReport {
     json["mia_auc"] = value_of(of.attack_auc);
     json["presence"] = value_of(of.presence);
     json["presence_ratio"] = value_of(of.presence_ratio);
-    for (const auto& value : {of.accuracy_forgotten, of.replay_forgotten, of.replay_all, of.svm_member_rate,
-                              of.threshold_member_rate, of.attack_auc, of.presence_ratio})
+    for (const auto& value : {of.accuracy_forgotten, of.replay_forgotten, of.replay_all, of.replay_present,
+                              of.svm_member_rate, of.threshold_member_rate, of.attack_auc, of.presence_ratio})
       cells.push_back(accuracy_text(value));
   }
 

@@ -75,6 +75,10 @@ class ReplayFeatures final : public FeatureReader {
 }  // namespace
 
 std::unique_ptr<FeatureReader> mark_features(std::unique_ptr<FeatureReader> inner, std::vector<NodeId> marked) {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max() - 1;
+  if (inner->columns() > kMost - kReplayColumns)
+    throw UsageError(std::to_string(inner->columns()) + " features leave no room for " +
+                     std::to_string(kReplayColumns) + " more");
   return std::make_unique<ReplayFeatures>(std::move(inner), std::move(marked));
 }
 
