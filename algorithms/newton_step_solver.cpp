@@ -110,6 +110,7 @@ class NewtonStep final : public Solver {
     report.claim = report.certified ? "T1" : "as published: " + std::string(paper_);
     report.terms = {{"residual", gradient.norm},
                     {"float_error", gradient.error},
+                    {"approximation", 0},
                     {"damping", *parameter(options_, kNewtonStepParameters[0])},
                     {"mu", mu},
                     {"distance", noise.distance},

@@ -98,6 +98,7 @@ StepReport uncertified(const SolverOptions& options) {
   StepReport report;
   report.epsilon = options.epsilon;
   report.delta = options.delta;
+  report.for_tests = options.seed.has_value();
   return report;
 }
 

@@ -59,6 +59,8 @@ TEST_SUITE("unit") {
       LiveStore live(world.store, Access::write, ample_budget());
       TrainingRows rows(live, before.weights, before.clip, ample_budget());
       const auto solver = make_solver(one.solver, options_of(one));
+      const Reservation memory = solver->reserve({}, rows.set(), ample_budget());
+      solver->set_working_memory(static_cast<std::size_t>(memory.bytes()));
       Model kept = solver->fit(rows.set(), {}).model;
       CHECK(kept.published == before.model.published);
       Learner learner = Learner::open(live, ample_budget(), one.solver, kContext, 1);

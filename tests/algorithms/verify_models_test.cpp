@@ -29,17 +29,17 @@ TEST_SUITE("unit") {
     for (const std::string& solver : all) world.train(solver);
     const VerifyReport fresh = world.verify();
     CHECK(text_of(fresh) == "");
-    CHECK(fresh.models == 7);
+    CHECK(fresh.models == 13);
     const VerifyReport again = world.verify();
     CHECK(again.checked() == fresh.checked());
 
     world.stream({{RequestKind::remove_node, 7, 0}, {RequestKind::remove_edge, 0, 3}}, all);
     world.stream({world.edge_of_training_node()}, all);
     CHECK(text_of(world.verify()) == "");
-    CHECK(world.verify().models == 7);
+    CHECK(world.verify().models == 13);
     LiveStore(world.store, Access::write, testing::ample_budget()).checkpoint();
     CHECK(text_of(world.verify()) == "");
-    CHECK(world.verify().models == 7);
+    CHECK(world.verify().models == 13);
   }
 
   TEST_CASE("models and logs are counted as files, with their bytes") {
@@ -186,7 +186,7 @@ TEST_SUITE("unit") {
     found("/terms/sigma", 0.99 * sigma, "sigma is");
     found("/terms/grid", 2 * good["terms"]["grid"].get<double>(), "grid is");
     found("/budget", 1.0, "budget is 1.0");
-    found("/residual_bound", 2e-6, "the residual bound is 2e-06, above the budget 1e-06");
+    found("/residual_bound", 5e-7, "the residual bound is 5e-07 in the certificate");
     found("/delta/reached", 0.9e-4, "the delta reached is 9e-05");
     world.forge_certificate("newton", [](Json& json) { json.erase("terms"); });
     check_one(world.verify(), true, world.model("newton").string() + ": the certificate in it is malformed");
