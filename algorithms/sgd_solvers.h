@@ -19,7 +19,7 @@ inline constexpr Parameter kTuneEpochs{"tune-epochs", 5, "epochs over the presen
 inline constexpr Parameter kTuneStepSize{"tune-step-size", 0.05, "step of these"};
 inline constexpr Parameter kFinetuneParameters[] = {kEpochs, kBatchRows, kStepSize, kDecay, kTuneEpochs, kTuneStepSize};
 inline constexpr Parameter kAscentEpochs{"ascent-epochs", 1, "epochs over the rows of a batch of requests"};
-inline constexpr Parameter kAscentStepSize{"ascent-step-size", 0.05, "step of these"};
+inline constexpr Parameter kAscentStepSize{"ascent-step-size", 0.01, "step of these"};
 inline constexpr Parameter kNeggradParameters[] = {kEpochs, kBatchRows,    kStepSize,
                                                    kDecay,  kAscentEpochs, kAscentStepSize};
 

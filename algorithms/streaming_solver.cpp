@@ -57,8 +57,8 @@ class Streaming final : public Solver {
     if (state.round >= rounds_ || after.size() == 0) return learn(model, after);
     if (change.removed.size() + change.moved_from.size() == 0) return release(model, state, {});
 
-    state.follow(network, change, mode_ == Forgotten::all);
-    const Direction direction = direction_of(network, state, change);
+    const Vector fresh = state.follow(network, change, mode_ == Forgotten::all);
+    const Direction direction = direction_of(state, forgetting_of(network, state, change, fresh));
     Vector weights = state.start;
     const double length = direction.sum.norm();
     if (length > 0) weights -= step_of(state) / length * direction.sum;
@@ -103,21 +103,19 @@ class Streaming final : public Solver {
     return *std::min_element(counts.begin(), counts.end()) >= 2000 ? 16 : 8;
   }
 
-  [[nodiscard]] Vector forgetting_of(const Network& network, const StreamingState& state,
-                                     const BatchChange& change) const {
+  /// The mean over the rows that the mode takes; `fresh` is the sum over those of this batch.
+  [[nodiscard]] Vector forgetting_of(const Network& network, const StreamingState& state, const BatchChange& change,
+                                     const Vector& fresh) const {
     const auto mean = [](const Vector& sum, double rows) -> Vector { return sum / std::max(1.0, rows); };
     if (mode_ == Forgotten::sum) return mean(state.shift, state.removed_rows);
-    if (mode_ == Forgotten::batch)
-      return mean(state.shift_gradient(network, change.removed), static_cast<double>(change.removed.size()));
+    if (mode_ == Forgotten::batch) return mean(fresh, static_cast<double>(change.removed.size()));
     const TrainingSet kept = state.kept_rows(change.removed.features(), change.removed.clip());
     return mean(state.shift_gradient(network, kept), state.removed_rows);
   }
 
-  [[nodiscard]] Direction direction_of(const Network& network, const StreamingState& state,
-                                       const BatchChange& change) const {
+  [[nodiscard]] Direction direction_of(const StreamingState& state, const Vector& forgetting) const {
     Direction direction;
     const Vector whole = retention_gradient(state, options_.lambda);
-    const Vector forgetting = forgetting_of(network, state, change);
     direction.retention = whole.norm();
     direction.forgetting = forgetting.norm();
     if (const auto fixed = parameter(options_, kAmplification))

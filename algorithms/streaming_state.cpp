@@ -191,7 +191,7 @@ SolverState StreamingState::stored() const {
   return out;
 }
 
-void StreamingState::follow(const Network& network, const BatchChange& change, bool keep_rows) {
+Vector StreamingState::follow(const Network& network, const BatchChange& change, bool keep_rows) {
   const std::span<const double> at = span_of(start);
   left += network.gradient(at, ChosenRows(change.removed)) + network.gradient(at, ChosenRows(change.moved_from)) -
           network.gradient(at, ChosenRows(change.moved_to));
@@ -205,13 +205,14 @@ void StreamingState::follow(const Network& network, const BatchChange& change, b
   rows -= removed;
   removed_rows += removed;
   round += 1;
-  shift += shift_gradient(network, change.removed);
-  if (!keep_rows) return;
-  for (std::size_t i = 0; i < change.removed.size(); ++i) {
+  for (std::size_t i = 0; keep_rows && i < change.removed.size(); ++i) {
     const std::span<const float> row = change.removed.row(i);
     forgotten.insert(forgotten.end(), row.begin(), row.end());
     forgotten.push_back(change.removed.labels()[i]);
   }
+  const Vector grown = shift_gradient(network, change.removed);
+  shift += grown;
+  return grown;
 }
 
 void turn_to_softmax_shift(const Vector& tau, double* margins) {

@@ -55,8 +55,8 @@ struct StreamingState {
   StreamingState(const Network& network, const SolverState& stored);
   [[nodiscard]] SolverState stored() const;
 
-  /// Gradients and moments follow the batch; reads rows of the change alone.
-  void follow(const Network& network, const BatchChange& change, bool keep_rows);
+  /// Gradients and moments follow the batch; reads rows of the change alone. Returns the sum that `shift` has grown by.
+  Vector follow(const Network& network, const BatchChange& change, bool keep_rows);
   /// Sum over `set` of J^T delta at w_0, delta the gradient of KL(f, r) by the margins, r the posteriors f after the shift;
   /// 0 for a head without class probabilities.
   [[nodiscard]] Vector shift_gradient(const Network& network, const TrainingSet& set) const;

@@ -251,7 +251,7 @@ TEST_SUITE("unit") {
         const BatchChange change = random_change(rows, round % 5, 40, 5, 20, 0.2, round);
         rows.apply(change);
         state = StreamingState(network, state.stored());  // as from a file
-        state.follow(network, change, false);
+        static_cast<void>(state.follow(network, change, false));
         const Vector direct = network.gradient(span_of(at), ChosenRows(rows));
         CHECK((state.gradient - state.left - direct).norm() < 1e-10 * direct.norm());
       }
