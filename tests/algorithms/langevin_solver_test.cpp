@@ -279,7 +279,7 @@ TEST_SUITE("unit") {
   TEST_CASE("refused: noise that float64 cannot resolve, models without slots, rows that are not the model's") {
     const TrainingSet rows = random_rows(40, 3, 2, 80);
     CHECK_THROWS_WITH_AS(make_solver("langevin", seeded(1e-12))->fit(rows, kExact),
-                         doctest::Contains("could not tell from rounding"), UsageError);
+                         doctest::Contains("could not tell it from rounding"), UsageError);
     const auto solver = make_solver("langevin", seeded());
     Fit fit = solver->fit(rows, kExact);
     CHECK_THROWS_AS(make_solver("langevin-full", seeded())->absorb(fit.model, rows, BatchChange(3, 2), kExact),
