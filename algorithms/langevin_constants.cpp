@@ -11,6 +11,7 @@ namespace {
 
 constexpr double kMarginNoise = 0.1;
 constexpr double kStartForgotten = 1e-3;
+constexpr std::uint64_t kMostEpochs = std::uint64_t{1} << 30;
 constexpr std::uint64_t kLeastBatch = 32, kMostBatches = 1024;
 
 std::uint64_t learning_epochs(const NoisySgd& sgd, double sigma, const SolverOptions& options) {
@@ -53,7 +54,7 @@ LangevinConstants choose_constants(bool full_batches, std::size_t rows, std::siz
         "the noise of langevin is so small that float64 could not tell it from rounding: raise --lambda, or sigma "
         "where it was set");
   const NoisySgd sgd = noisy_sgd_of(constants, options.head, options.lambda, classes);
-  const std::optional<std::uint64_t> epochs = count_setting(options, "epochs");
+  const std::optional<std::uint64_t> epochs = count_setting(options, "epochs", kMostEpochs);
   constants.epochs = epochs ? *epochs : learning_epochs(sgd, constants.sigma, options);
   return constants;
 }

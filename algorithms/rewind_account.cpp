@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "algorithms/accounting/descend.h"
+#include "algorithms/accounting/require.h"
 #include "algorithms/accounting/search.h"
 #include "algorithms/gaussian_mechanism.h"
 #include "algorithms/matrix.h"
@@ -18,7 +19,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kStartForgotten = 1e-3;
 constexpr double kAccountSlack = 1 + 1e-9;                           // float64 in the account itself
 constexpr double kEpsilonSlack = 1 - 1e-12, kDeltaSlack = 1 - 1e-9;  // of a discrete release, as in output_noise.cpp
-constexpr std::uint64_t kMostEpochs = std::uint64_t{1} << 40;
+constexpr std::uint64_t kMostEpochs = std::uint64_t{1} << 30;
 
 /// r of THEOREMS.md, Lemma R3: by how much a step of the program leaves the exact one at most.
 double step_rounding(const NoisySgdConstants& run, Head head, double features, double classes) {
@@ -57,7 +58,7 @@ RewindAccount::RewindAccount(bool descend, const RewindConstants& constants, std
           (constants.step_size * options.lambda)),
       noise_(noise_of_sigma(constants.sigma, features * classes, options.epsilon, options.delta)) {
   if (!(rounding_ < noise_.distance))
-    throw UsageError("float64 could round two equal runs " + std::to_string(rounding_) +
+    throw UsageError("float64 could round two equal runs " + shown(rounding_) +
                      " apart, more than the noise covers; raise sigma (--set sigma=...) or --lambda");
   static_cast<void>(step_of(sgd_.constants(), rule_));
 }
@@ -152,10 +153,9 @@ std::vector<std::uint64_t> RewindAccount::kept_epochs() const {
   const auto rows = static_cast<std::uint64_t>(std::ceil(constants_.capacity * static_cast<double>(constants_.slots)));
   const std::uint64_t most = fewest_epochs(worst_change(rows)).value_or(constants_.epochs - 1);
   std::vector<std::uint64_t> kept;
-  for (std::uint64_t epochs = 1; epochs < most;
-       epochs = std::max(epochs + 1,
-                         static_cast<std::uint64_t>(std::ceil(constants_.retention * static_cast<double>(epochs)))))
-    kept.push_back(epochs);
+  for (double epochs = 1; epochs < static_cast<double>(most);
+       epochs = std::max(epochs + 1, std::ceil(constants_.retention * epochs)))
+    kept.push_back(static_cast<std::uint64_t>(epochs));
   if (most > 0) kept.push_back(most);
   return kept;
 }
