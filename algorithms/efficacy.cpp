@@ -2,6 +2,7 @@
 #include "algorithms/efficacy.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <string>
 
@@ -15,6 +16,7 @@ namespace {
 
 constexpr std::size_t kRowsAtOnce = std::size_t{1} << 20;
 constexpr std::size_t kRowsOfAttack = 256;
+constexpr std::size_t kMostPresenceRows = 2000;  // an attack with probabilities learns six times
 enum Use : std::uint64_t { kMembers, kOthers, kRetained, kUnseen, kParts };
 
 std::vector<NodeId> sample(const std::vector<NodeId>& nodes, std::size_t count, std::uint64_t seed, Use use) {
@@ -86,7 +88,7 @@ EfficacyTests::EfficacyTests(const LiveStore& before, const LiveStore& present, 
   members_ = sample(train, rows, seed, kMembers);
   others_ = sample(test, rows, seed, kOthers);
   const std::vector<NodeId> unseen = labelled(old, old.test());
-  const std::size_t old_rows = std::min({attack_rows, retained.size(), unseen.size()});
+  const std::size_t old_rows = std::min({attack_rows, kMostPresenceRows, retained.size(), unseen.size()});
   retained_ = sample(retained, old_rows, seed, kRetained);
   unseen_ = sample(unseen, old_rows, seed, kUnseen);
 }
@@ -97,10 +99,26 @@ void EfficacyTests::set_original(const ModelRecord* original) {
   if (original == nullptr || retained_.empty() || forgotten_.empty()) return;
   check_propagation(*original, before_.manifest(), before_.path());
   const Reservation memory = reserve(retained_.size());
-  original_.emplace(confidences(before_, *original, retained_), confidences(before_, *original, unseen_), true,
-                    random_key(seed_, kParts));
-  const std::vector<double> forgotten = confidences(before_, *original, forgotten_);
-  original_presence_ = each(forgotten.size(), [&](std::size_t i) { return original_->presence(forgotten[i]); });
+  std::vector<double> members = confidences(before_, *original, retained_);
+  std::vector<double> others = confidences(before_, *original, unseen_);
+  measure_scale(members, others);
+  for (std::vector<double>* const list : {&members, &others})
+    for (double& confidence : *list) confidence = scaled(confidence);
+  original_.emplace(members, others, true, random_key(seed_, kParts));
+  original_presence_ = presence_of(confidences(before_, *original, forgotten_));
+}
+
+void EfficacyTests::measure_scale(const std::vector<double>& members, const std::vector<double>& others) {
+  center_ = (mean(members) + mean(others)) / 2;
+  double squares = 0;
+  for (const std::vector<double>* const list : {&members, &others})
+    for (const double confidence : *list) squares += (confidence - center_) * (confidence - center_);
+  const double deviation = std::sqrt(squares / static_cast<double>(members.size() + others.size()));
+  spread_ = deviation > 0 ? deviation : 1;
+}
+
+std::vector<double> EfficacyTests::presence_of(const std::vector<double>& confidences) const {
+  return each(confidences.size(), [&](std::size_t i) { return original_->presence(scaled(confidences[i])); });
 }
 
 Efficacy EfficacyTests::of(const ModelRecord& model) const {
@@ -158,8 +176,7 @@ void EfficacyTests::add_attacks(Efficacy& result, const ModelRecord& model,
     result.attack_auc = area_under_curve(forgotten, others);
   }
   if (!original_) return;
-  const std::vector<double> presence =
-      each(forgotten.size(), [&](std::size_t i) { return original_->presence(forgotten[i]); });
+  const std::vector<double> presence = presence_of(forgotten);
   result.presence = mean(presence);
   result.presence_ratio =
       mean(each(forgotten.size(), [&](std::size_t i) { return original_presence_[i] / presence[i]; }));

@@ -38,7 +38,8 @@ struct Efficacy {
 class EfficacyTests {
  public:
   /// Forgotten are the labelled training nodes of `before` that are no training nodes of `present`. An attack learns from
-  /// as many training rows, drawn by `seed`, as test rows, `attack_rows` of each at most; 0 for no attacks.
+  /// as many training rows, drawn by `seed`, as test rows, `attack_rows` of each at most (2,000 for presence); 0
+  /// for no attacks.
   /// Throws DataError when `before` cannot be a copy of the store.
   EfficacyTests(const LiveStore& before, const LiveStore& present, std::size_t attack_rows, std::uint64_t seed);
 
@@ -46,6 +47,7 @@ class EfficacyTests {
   [[nodiscard]] std::size_t vanished_classes() const noexcept { return vanished_count_; }
   /// Rows of either kind that an attack on a model of the present store learns from.
   [[nodiscard]] std::size_t attack_rows() const noexcept { return members_.size(); }
+  [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
 
   /// The model of the same solver before the removals, or none: presence is measured by an attack that learns from it.
   /// Throws as of().
@@ -56,6 +58,9 @@ class EfficacyTests {
  private:
   [[nodiscard]] Reservation reserve(std::size_t rows_of_kind) const;
   [[nodiscard]] double replay_of_all(const LiveStore& store, const ModelRecord& model) const;
+  void measure_scale(const std::vector<double>& members, const std::vector<double>& others);
+  [[nodiscard]] double scaled(double confidence) const noexcept { return (confidence - center_) / spread_; }
+  [[nodiscard]] std::vector<double> presence_of(const std::vector<double>& confidences) const;
   void add_attacks(Efficacy& result, const ModelRecord& model, const std::vector<double>& forgotten) const;
 
   const LiveStore& before_;
@@ -67,6 +72,7 @@ class EfficacyTests {
   std::vector<bool> vanished_;             ///< by class
   std::size_t vanished_count_ = 0;
   std::optional<ConfidenceAttack> original_;
+  double center_ = 0, spread_ = 1;  ///< of the confidences that it learnt from: some heads are never sure of anything
   std::vector<double> original_presence_;  ///< of forgotten_
 };
 
