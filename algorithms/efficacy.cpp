@@ -2,7 +2,6 @@
 #include "algorithms/efficacy.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <string>
 
@@ -16,8 +15,7 @@ namespace {
 
 constexpr std::size_t kRowsAtOnce = std::size_t{1} << 20;
 constexpr std::size_t kRowsOfAttack = 256;
-constexpr std::size_t kMostPresenceRows = 2000;  // an attack with probabilities learns six times
-enum Use : std::uint64_t { kMembers, kOthers, kRetained, kUnseen, kParts };
+enum Use : std::uint64_t { kMembers, kOthers, kRetained, kUnseen };
 
 std::vector<NodeId> sample(const std::vector<NodeId>& nodes, std::size_t count, std::uint64_t seed, Use use) {
   std::vector<NodeId> drawn(count);
@@ -88,7 +86,7 @@ EfficacyTests::EfficacyTests(const LiveStore& before, const LiveStore& present, 
   members_ = sample(train, rows, seed, kMembers);
   others_ = sample(test, rows, seed, kOthers);
   const std::vector<NodeId> unseen = labelled(old, old.test());
-  const std::size_t old_rows = std::min({attack_rows, kMostPresenceRows, retained.size(), unseen.size()});
+  const std::size_t old_rows = std::min({attack_rows, retained.size(), unseen.size()});
   retained_ = sample(retained, old_rows, seed, kRetained);
   unseen_ = sample(unseen, old_rows, seed, kUnseen);
 }
@@ -98,27 +96,12 @@ void EfficacyTests::set_original(const ModelRecord* original) {
   original_presence_.clear();
   if (original == nullptr || retained_.empty() || forgotten_.empty()) return;
   check_propagation(*original, before_.manifest(), before_.path());
-  const Reservation memory = reserve(retained_.size());
-  std::vector<double> members = confidences(before_, *original, retained_);
-  std::vector<double> others = confidences(before_, *original, unseen_);
-  measure_scale(members, others);
-  for (std::vector<double>* const list : {&members, &others})
-    for (double& confidence : *list) confidence = scaled(confidence);
-  original_.emplace(members, others, true, random_key(seed_, kParts));
+  original_.emplace(confidences(before_, *original, retained_), confidences(before_, *original, unseen_));
   original_presence_ = presence_of(confidences(before_, *original, forgotten_));
 }
 
-void EfficacyTests::measure_scale(const std::vector<double>& members, const std::vector<double>& others) {
-  center_ = (mean(members) + mean(others)) / 2;
-  double squares = 0;
-  for (const std::vector<double>* const list : {&members, &others})
-    for (const double confidence : *list) squares += (confidence - center_) * (confidence - center_);
-  const double deviation = std::sqrt(squares / static_cast<double>(members.size() + others.size()));
-  spread_ = deviation > 0 ? deviation : 1;
-}
-
 std::vector<double> EfficacyTests::presence_of(const std::vector<double>& confidences) const {
-  return each(confidences.size(), [&](std::size_t i) { return original_->presence(scaled(confidences[i])); });
+  return each(confidences.size(), [&](std::size_t i) { return original_->presence(confidences[i]); });
 }
 
 Efficacy EfficacyTests::of(const ModelRecord& model) const {
@@ -144,10 +127,6 @@ Efficacy EfficacyTests::of(const ModelRecord& model) const {
   return result;
 }
 
-Reservation EfficacyTests::reserve(std::size_t rows_of_kind) const {
-  return present_.budget().reserve(ConfidenceAttack::bytes(2 * rows_of_kind), "a membership attack (--attack-rows)");
-}
-
 double EfficacyTests::replay_of_all(const LiveStore& store, const ModelRecord& model) const {
   std::uint64_t rows = 0, replayed = 0;
   std::vector<NodeId> chunk;
@@ -167,8 +146,9 @@ void EfficacyTests::add_attacks(Efficacy& result, const ModelRecord& model,
   if (!members_.empty()) {
     const std::vector<double> members = confidences(present_, model, members_);
     const std::vector<double> others = confidences(present_, model, others_);
-    const Reservation memory = reserve(members_.size());
-    const ConfidenceAttack attack(members, others, false, 0);
+    const Reservation memory = present_.budget().reserve(ConfidenceAttack::bytes(members_.size() + others_.size()),
+                                                         "a membership attack (--attack-rows)");
+    const ConfidenceAttack attack(members, others);
     const double threshold = best_threshold(members, others);
     const auto share = [&](const auto& of) { return mean(each(forgotten.size(), of)); };
     result.svm_member_rate = share([&](std::size_t i) { return attack.is_member(forgotten[i]) ? 1.0 : 0.0; });

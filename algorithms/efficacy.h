@@ -31,15 +31,14 @@ struct Efficacy {
   std::optional<double> svm_member_rate;        ///< that ConfidenceAttack calls members
   std::optional<double> threshold_member_rate;  ///< that lie above best_threshold()
   std::optional<double> attack_auc;             ///< area_under_curve() of forgotten rows against test rows
-  std::optional<double> presence;               ///< mean presence() of an attack on the original model
+  std::optional<double> presence;               ///< mean PresenceAttack::presence() by an attack on the original model
   std::optional<double> presence_ratio;  ///< mean of the rows' presence in the original model over that in this one
 };
 
 class EfficacyTests {
  public:
   /// Forgotten are the labelled training nodes of `before` that are no training nodes of `present`. An attack learns from
-  /// as many training rows, drawn by `seed`, as test rows, `attack_rows` of each at most (2,000 for presence); 0
-  /// for no attacks.
+  /// as many training rows, drawn by `seed`, as test rows, `attack_rows` of each at most; 0 for no attacks.
   /// Throws DataError when `before` cannot be a copy of the store.
   EfficacyTests(const LiveStore& before, const LiveStore& present, std::size_t attack_rows, std::uint64_t seed);
 
@@ -56,10 +55,7 @@ class EfficacyTests {
   [[nodiscard]] Efficacy of(const ModelRecord& model) const;
 
  private:
-  [[nodiscard]] Reservation reserve(std::size_t rows_of_kind) const;
   [[nodiscard]] double replay_of_all(const LiveStore& store, const ModelRecord& model) const;
-  void measure_scale(const std::vector<double>& members, const std::vector<double>& others);
-  [[nodiscard]] double scaled(double confidence) const noexcept { return (confidence - center_) / spread_; }
   [[nodiscard]] std::vector<double> presence_of(const std::vector<double>& confidences) const;
   void add_attacks(Efficacy& result, const ModelRecord& model, const std::vector<double>& forgotten) const;
 
@@ -71,8 +67,7 @@ class EfficacyTests {
   std::vector<NodeId> retained_, unseen_;  ///< the same for an attack on the original model: positions in before_
   std::vector<bool> vanished_;             ///< by class
   std::size_t vanished_count_ = 0;
-  std::optional<ConfidenceAttack> original_;
-  double center_ = 0, spread_ = 1;  ///< of the confidences that it learnt from: some heads are never sure of anything
+  std::optional<PresenceAttack> original_;
   std::vector<double> original_presence_;  ///< of forgotten_
 };
 
