@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kRowsAtOnce = std::size_t{1} << 20;
 constexpr std::size_t kRowsOfAttack = 256;
-enum Use : std::uint64_t { kMembers, kOthers, kRetained, kUnseen, kParts };
+enum Use : std::uint64_t { kMembers, kOthers, kRetained, kUnseen };
 
 std::vector<NodeId> sample(const std::vector<NodeId>& nodes, std::size_t count, std::uint64_t seed, Use use) {
   std::vector<NodeId> drawn(count);
@@ -96,11 +96,12 @@ void EfficacyTests::set_original(const ModelRecord* original) {
   original_presence_.clear();
   if (original == nullptr || retained_.empty() || forgotten_.empty()) return;
   check_propagation(*original, before_.manifest(), before_.path());
-  const Reservation memory = reserve(retained_.size());
-  original_.emplace(confidences(before_, *original, retained_), confidences(before_, *original, unseen_), true,
-                    random_key(seed_, kParts));
-  const std::vector<double> forgotten = confidences(before_, *original, forgotten_);
-  original_presence_ = each(forgotten.size(), [&](std::size_t i) { return original_->presence(forgotten[i]); });
+  original_.emplace(confidences(before_, *original, retained_), confidences(before_, *original, unseen_));
+  original_presence_ = presence_of(confidences(before_, *original, forgotten_));
+}
+
+std::vector<double> EfficacyTests::presence_of(const std::vector<double>& confidences) const {
+  return each(confidences.size(), [&](std::size_t i) { return original_->presence(confidences[i]); });
 }
 
 Efficacy EfficacyTests::of(const ModelRecord& model) const {
@@ -126,10 +127,6 @@ Efficacy EfficacyTests::of(const ModelRecord& model) const {
   return result;
 }
 
-Reservation EfficacyTests::reserve(std::size_t rows_of_kind) const {
-  return present_.budget().reserve(ConfidenceAttack::bytes(2 * rows_of_kind), "a membership attack (--attack-rows)");
-}
-
 double EfficacyTests::replay_of_all(const LiveStore& store, const ModelRecord& model) const {
   std::uint64_t rows = 0, replayed = 0;
   std::vector<NodeId> chunk;
@@ -149,8 +146,9 @@ void EfficacyTests::add_attacks(Efficacy& result, const ModelRecord& model,
   if (!members_.empty()) {
     const std::vector<double> members = confidences(present_, model, members_);
     const std::vector<double> others = confidences(present_, model, others_);
-    const Reservation memory = reserve(members_.size());
-    const ConfidenceAttack attack(members, others, false, 0);
+    const Reservation memory = present_.budget().reserve(ConfidenceAttack::bytes(members_.size() + others_.size()),
+                                                         "a membership attack (--attack-rows)");
+    const ConfidenceAttack attack(members, others);
     const double threshold = best_threshold(members, others);
     const auto share = [&](const auto& of) { return mean(each(forgotten.size(), of)); };
     result.svm_member_rate = share([&](std::size_t i) { return attack.is_member(forgotten[i]) ? 1.0 : 0.0; });
@@ -158,8 +156,7 @@ void EfficacyTests::add_attacks(Efficacy& result, const ModelRecord& model,
     result.attack_auc = area_under_curve(forgotten, others);
   }
   if (!original_) return;
-  const std::vector<double> presence =
-      each(forgotten.size(), [&](std::size_t i) { return original_->presence(forgotten[i]); });
+  const std::vector<double> presence = presence_of(forgotten);
   result.presence = mean(presence);
   result.presence_ratio =
       mean(each(forgotten.size(), [&](std::size_t i) { return original_presence_[i] / presence[i]; }));

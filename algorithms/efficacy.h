@@ -31,7 +31,7 @@ struct Efficacy {
   std::optional<double> svm_member_rate;        ///< that ConfidenceAttack calls members
   std::optional<double> threshold_member_rate;  ///< that lie above best_threshold()
   std::optional<double> attack_auc;             ///< area_under_curve() of forgotten rows against test rows
-  std::optional<double> presence;               ///< mean presence() of an attack on the original model
+  std::optional<double> presence;               ///< mean PresenceAttack::presence() by an attack on the original model
   std::optional<double> presence_ratio;  ///< mean of the rows' presence in the original model over that in this one
 };
 
@@ -46,6 +46,7 @@ class EfficacyTests {
   [[nodiscard]] std::size_t vanished_classes() const noexcept { return vanished_count_; }
   /// Rows of either kind that an attack on a model of the present store learns from.
   [[nodiscard]] std::size_t attack_rows() const noexcept { return members_.size(); }
+  [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
 
   /// The model of the same solver before the removals, or none: presence is measured by an attack that learns from it.
   /// Throws as of().
@@ -54,8 +55,8 @@ class EfficacyTests {
   [[nodiscard]] Efficacy of(const ModelRecord& model) const;
 
  private:
-  [[nodiscard]] Reservation reserve(std::size_t rows_of_kind) const;
   [[nodiscard]] double replay_of_all(const LiveStore& store, const ModelRecord& model) const;
+  [[nodiscard]] std::vector<double> presence_of(const std::vector<double>& confidences) const;
   void add_attacks(Efficacy& result, const ModelRecord& model, const std::vector<double>& forgotten) const;
 
   const LiveStore& before_;
@@ -66,7 +67,7 @@ class EfficacyTests {
   std::vector<NodeId> retained_, unseen_;  ///< the same for an attack on the original model: positions in before_
   std::vector<bool> vanished_;             ///< by class
   std::size_t vanished_count_ = 0;
-  std::optional<ConfidenceAttack> original_;
+  std::optional<PresenceAttack> original_;
   std::vector<double> original_presence_;  ///< of forgotten_
 };
 

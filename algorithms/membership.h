@@ -17,11 +17,9 @@ namespace unweave {
 /// A support vector machine with an RBF kernel over one number a row. Const members may run on any number of threads.
 class ConfidenceAttack {
  public:
-  /// Learns from confidences of rows that are members and of rows that are not. With `probability` presence() may be
-  /// called too, for which five machines more are trained on parts that `seed` draws; the constructor then is for one
-  /// thread at a time. At most 2^30 rows. Throws UsageError unless there are rows of either kind.
-  ConfidenceAttack(std::span<const double> members, std::span<const double> others, bool probability,
-                   std::uint64_t seed);
+  /// Learns from confidences of rows that are members and of rows that are not, at most 2^30. Throws UsageError unless
+  /// there are rows of either kind.
+  ConfidenceAttack(std::span<const double> members, std::span<const double> others);
   ~ConfidenceAttack();
   ConfidenceAttack(const ConfidenceAttack&) = delete;
   ConfidenceAttack& operator=(const ConfidenceAttack&) = delete;
@@ -30,13 +28,24 @@ class ConfidenceAttack {
   [[nodiscard]] static std::uint64_t bytes(std::uint64_t rows) noexcept;
 
   [[nodiscard]] bool is_member(double confidence) const;
-  /// Probability that the row is a member: a sigmoid of the machine's decision value, fitted on held-out parts (Platt).
-  [[nodiscard]] double presence(double confidence) const;
 
  private:
   struct Data;  // the machine refers to its rows
   std::unique_ptr<Data> data_;
   svm_model* model_ = nullptr;
+};
+
+/// Logistic regression on the confidence: the probability that a row is a member. Targets are those of Platt, (n + 1) / (n
+/// + 2) for the n members and 1 / (m + 2) for the m others, so that rows that can be told apart have one too.
+class PresenceAttack {
+ public:
+  /// Throws UsageError unless there are rows of either kind.
+  PresenceAttack(std::span<const double> members, std::span<const double> others);
+
+  [[nodiscard]] double presence(double confidence) const noexcept;
+
+ private:
+  double slope_ = 0, offset_ = 0;
 };
 
 /// The t for which "confidence > t means member" is right most often, members and others counting one half each; the

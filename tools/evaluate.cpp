@@ -71,39 +71,30 @@ nlohmann::ordered_json value_of(const std::optional<double>& x) {
   return x ? nlohmann::ordered_json(*x) : nlohmann::ordered_json();
 }
 
-/// The fields of EfficacyTests and one column of the table each; without `tests`, nothing.
-class ForgettingReport {
- public:
-  ForgettingReport(const EfficacyTests& tests, std::uint64_t seed) : tests_(tests), seed_(seed) {}
+const std::vector<std::string> kForgettingColumns{"forgotten",      "replayed",     "of all",     "of present",
+                                                  "called members", "by threshold", "attack AUC", "presence ratio"};
 
-  static void add_header(std::vector<std::string>& header) {
-    header.insert(header.end(), {"forgotten", "replayed", "of all", "of present", "called members", "by threshold",
-                                 "attack AUC", "presence ratio"});
-  }
-  void add(nlohmann::ordered_json& json, std::vector<std::string>& cells, const Efficacy& of) const {
-    json["forgotten_rows"] = tests_.forgotten();
-    json["accuracy_forgotten"] = value_of(of.accuracy_forgotten);
-    json["vanished_classes"] = tests_.vanished_classes();
-    json["replay_forgotten"] = value_of(of.replay_forgotten);
-    json["replay_all"] = value_of(of.replay_all);
-    json["replay_present"] = value_of(of.replay_present);
-    json["attack_rows"] = tests_.attack_rows();
-    json["attack_seed"] = seed_;
-    json["mia_member_rate"] = value_of(of.svm_member_rate);
-    json["mia_nonmember_rate"] = of.svm_member_rate ? value_of(1 - *of.svm_member_rate) : value_of({});
-    json["mia_threshold_member_rate"] = value_of(of.threshold_member_rate);
-    json["mia_auc"] = value_of(of.attack_auc);
-    json["presence"] = value_of(of.presence);
-    json["presence_ratio"] = value_of(of.presence_ratio);
-    for (const auto& value : {of.accuracy_forgotten, of.replay_forgotten, of.replay_all, of.replay_present,
-                              of.svm_member_rate, of.threshold_member_rate, of.attack_auc, of.presence_ratio})
-      cells.push_back(accuracy_text(value));
-  }
-
- private:
-  const EfficacyTests& tests_;
-  std::uint64_t seed_;
-};
+/// The fields of one model, and its cells of kForgettingColumns.
+void add_forgetting(nlohmann::ordered_json& json, std::vector<std::string>& cells, const EfficacyTests& tests,
+                    const Efficacy& of) {
+  json["forgotten_rows"] = tests.forgotten();
+  json["accuracy_forgotten"] = value_of(of.accuracy_forgotten);
+  json["vanished_classes"] = tests.vanished_classes();
+  json["replay_forgotten"] = value_of(of.replay_forgotten);
+  json["replay_all"] = value_of(of.replay_all);
+  json["replay_present"] = value_of(of.replay_present);
+  json["attack_rows"] = tests.attack_rows();
+  json["attack_seed"] = tests.seed();
+  json["mia_member_rate"] = value_of(of.svm_member_rate);
+  json["mia_nonmember_rate"] = of.svm_member_rate ? value_of(1 - *of.svm_member_rate) : value_of({});
+  json["mia_threshold_member_rate"] = value_of(of.threshold_member_rate);
+  json["mia_auc"] = value_of(of.attack_auc);
+  json["presence"] = value_of(of.presence);
+  json["presence_ratio"] = value_of(of.presence_ratio);
+  for (const auto& value : {of.accuracy_forgotten, of.replay_forgotten, of.replay_all, of.replay_present,
+                            of.svm_member_rate, of.threshold_member_rate, of.attack_auc, of.presence_ratio})
+    cells.push_back(accuracy_text(value));
+}
 
 /// One line a model: the present one of each solver and, of a copy, the one from before the removals.
 class Evaluation {
@@ -118,14 +109,13 @@ class Evaluation {
         if (contents.label(position) != kNoLabel) nodes_->push_back(position);
       }
     }
-    if (before_ != nullptr) {
-      const std::uint64_t seed = line.common().seed.value_or(kSeed);
-      tests_.emplace(*before_, store, static_cast<std::size_t>(line.get<Count>("attack-rows").value), seed);
-      report_.emplace(*tests_, seed);
-    }
     std::vector<std::string> header{"solver", "training", "validation", "test"};
     if (nodes_) header.emplace_back("nodes");
-    if (before_ != nullptr) ForgettingReport::add_header(header);
+    if (before_ != nullptr) {
+      tests_.emplace(*before_, store, static_cast<std::size_t>(line.get<Count>("attack-rows").value),
+                     line.common().seed.value_or(kSeed));
+      header.insert(header.end(), kForgettingColumns.begin(), kForgettingColumns.end());
+    }
     header.insert(header.end(), {"requests absorbed", "state"});
     table_.emplace(std::move(header));
   }
@@ -136,7 +126,10 @@ class Evaluation {
     std::optional<ModelRecord> original;
     if (before_ != nullptr && has_model(before_->path(), solver)) original = load_model(before_->path(), solver);
     if (tests_) tests_->set_original(original ? &*original : nullptr);
-    if (original) add(*original, false);
+    if (original) {
+      check_propagation(*original, store_.manifest(), store_.path());
+      add(*original, false);
+    }
     for (const ModelRecord& one : with_references(record, store_, budget_, line_.get<bool>("retrain"))) add(one, true);
   }
 
@@ -166,7 +159,7 @@ class Evaluation {
       json["accuracy_nodes"] = value_of(accuracy);
       cells.push_back(accuracy_text(accuracy));
     }
-    if (report_) report_->add(json, cells, tests_->of(record));
+    if (tests_) add_forgetting(json, cells, *tests_, tests_->of(record));
     std::string state = !present ? "before the removals" : outdated ? "outdated" : "up to date";
     if (line_.get<bool>("retrain")) {
       compare_with_retrained(json, record, store_, budget_);
@@ -184,7 +177,6 @@ class Evaluation {
   MemoryBudget& budget_;
   std::optional<std::vector<NodeId>> nodes_;
   std::optional<EfficacyTests> tests_;
-  std::optional<ForgettingReport> report_;
   std::optional<Table> table_;
 };
 

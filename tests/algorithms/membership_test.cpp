@@ -101,7 +101,7 @@ TEST_SUITE("unit") {
     for (const std::uint32_t seed : {1U, 2U, 3U}) {
       CAPTURE(seed);
       const List members = draw(30, 0.3, seed), others = draw(25, 1.2, seed + 100);
-      const ConfidenceAttack attack(members, others, false, 0);
+      const ConfidenceAttack attack(members, others);
       const SlowMachine slow(members, others);
       int compared = 0, called = 0;
       for (double x = 0; x <= 1; x += 0.01) {
@@ -116,28 +116,47 @@ TEST_SUITE("unit") {
     }
   }
 
-  TEST_CASE("presence grows from rows like the others to rows like members, and is the same for the same seed") {
-    for (const bool swapped : {false, true}) {
-      List members = draw(200, 0.2, 5), others = draw(200, 1.5, 6);
-      if (swapped) std::swap(members, others);
-      const ConfidenceAttack one(members, others, true, 7), same(members, others, true, 7);
-      double least = 1, most = 0;
-      for (double x = 0; x <= 1; x += 0.05) {
-        CHECK(one.presence(x) == same.presence(x));
-        least = std::min(least, one.presence(x));
-        most = std::max(most, one.presence(x));
-      }
-      CHECK(least > 0);
-      CHECK(least < 0.3);
-      CHECK(most > 0.7);
-      CHECK(most < 1);
-      CHECK((one.presence(0.95) > one.presence(0.1)) != swapped);
+  TEST_CASE("presence: two confidences give the shares of Platt's targets, more the least loss") {
+    // 30 of 40 members and 10 of 50 others at 0.8, the rest at 0.3.
+    List members(30, 0.8), others(10, 0.8);
+    members.resize(40, 0.3);
+    others.resize(50, 0.3);
+    const PresenceAttack attack(members, others);
+    CHECK(attack.presence(0.8) == doctest::Approx((30 * 41.0 / 42 + 10 / 52.0) / 40).epsilon(1e-6));
+    CHECK(attack.presence(0.3) == doctest::Approx((10 * 41.0 / 42 + 40 / 52.0) / 50).epsilon(1e-6));
+
+    for (const double scale : {1.0, 1e-4}) {
+      List in = draw(60, 0.3, 5), out = draw(80, 1.2, 6);
+      for (List* const list : {&in, &out})
+        for (double& x : *list) x *= scale;
+      const PresenceAttack fitted(in, out);
+      // No other slope and offset has less loss.
+      const auto logit = [&](double x) { return std::log(fitted.presence(x) / (1 - fitted.presence(x))); };
+      const double slope = logit(scale) - logit(0), offset = logit(0);
+      const auto loss = [&](double a, double b) {
+        double sum = 0;
+        const auto add = [&](const List& rows, double target) {
+          for (const double x : rows) {
+            const double m = a * x / scale + b;
+            sum += target * std::log1p(std::exp(-m)) + (1 - target) * std::log1p(std::exp(m));
+          }
+        };
+        add(in, 61.0 / 62);
+        add(out, 1.0 / 82);
+        return sum;
+      };
+      for (const double da : {-0.01, 0.0, 0.01})
+        for (const double db : {-0.01, 0.0, 0.01})
+          if (da != 0 || db != 0) CHECK(loss(slope + da, offset + db) > loss(slope, offset));
+      CHECK(fitted.presence(scale) > fitted.presence(0));
     }
-    CHECK_THROWS_AS(ConfidenceAttack({}, List{1.0}, false, 0), UsageError);
-    CHECK_THROWS_AS(ConfidenceAttack(List{1.0}, {}, false, 0), UsageError);
-    // Rows that cannot be told apart.
-    const ConfidenceAttack blind(List(20, 0.5), List(20, 0.5), true, 1);
-    CHECK(blind.presence(0.5) == doctest::Approx(0.5).epsilon(0.2));
+    const PresenceAttack apart(List(50, 0.9), List(50, 0.1)), blind(List(20, 0.5), List(20, 0.5));
+    CHECK(apart.presence(0.9) == doctest::Approx(51.0 / 52));
+    CHECK(apart.presence(0.1) == doctest::Approx(1.0 / 52));
+    CHECK(blind.presence(0.5) == doctest::Approx(0.5));
+    CHECK_THROWS_AS(ConfidenceAttack({}, List{1.0}), UsageError);
+    CHECK_THROWS_AS(ConfidenceAttack(List{1.0}, {}), UsageError);
+    CHECK_THROWS_AS(PresenceAttack(List{1.0}, {}), UsageError);
   }
 
   TEST_CASE("the threshold is the best of all, and no worse than the best of 99 quantiles") {
