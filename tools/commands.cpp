@@ -16,6 +16,7 @@ std::span<const Command> all_commands() {
       {"stream", "remove edges, nodes and features, insert edges", run_stream},
       {"evaluate", "accuracy of the models on every split", run_evaluate},
       {"verify", "check the files and the integers of a store", run_verify},
+      {"purge", "erase what was removed, and prove it", run_purge},
       {"export", "write embeddings or edges as NumPy files", run_export},
       {"bench", "figures beside the machine's limit", run_bench},
   };
