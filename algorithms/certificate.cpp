@@ -19,26 +19,33 @@ Json chosen(const Json& value) {
 
 Json constants_of(const ModelRecord& record) {
   const SolverOptions& options = record.options;
-  return {{"lambda", chosen(options.lambda)},
-          {"tau", chosen(options.tau)},
-          {"alpha", chosen(options.alpha)},
-          {"bound", chosen(options.bound == BoundRule::kPaper ? "paper" : "corrected")},
-          {"head", chosen(name_of(options.head))},
-          {"clip", chosen(record.clip)},
-          {"training_rows", chosen(record.model.trained_rows)},
-          {"features", chosen(record.model.published.rows())},
-          {"classes", chosen(record.model.published.cols())},
-          {"levels", chosen(record.levels)},
-          {"weights", chosen(record.weights)},
-          {"rho", chosen(record.rho)},
-          {"scale_bits", chosen(record.scale_bits)},
-          {"all_rows", chosen(record.all_rows)}};
+  const NetworkShape shape = shape_of(record.model);
+  Json json = {{"lambda", chosen(options.lambda)},
+               {"tau", chosen(options.tau)},
+               {"alpha", chosen(options.alpha)},
+               {"bound", chosen(options.bound == BoundRule::kPaper ? "paper" : "corrected")},
+               {"head", chosen(head_name(options))},
+               {"clip", chosen(record.clip)},
+               {"training_rows", chosen(record.model.trained_rows)},
+               {"features", chosen(shape.features)},
+               {"classes", chosen(shape.classes)},
+               {"levels", chosen(record.levels)},
+               {"weights", chosen(record.weights)},
+               {"rho", chosen(record.rho)},
+               {"scale_bits", chosen(record.scale_bits)},
+               {"all_rows", chosen(record.all_rows)}};
+  if (record.model.network) {
+    json["hidden"] = chosen(options.hidden);
+    json["activation"] = chosen(name_of(options.activation));
+  }
+  return json;
 }
 
-enum class Mechanism { output_noise, objective_noise, step_noise };
+enum class Mechanism { output_noise, objective_noise, step_noise, none };
 
 Mechanism mechanism_of(const ModelRecord& record, const StepReport& report) {
   if (record.model.langevin) return Mechanism::step_noise;
+  if (claims_nothing(record.model)) return Mechanism::none;
   return report.terms.contains("sigma") ? Mechanism::output_noise : Mechanism::objective_noise;
 }
 
@@ -50,11 +57,14 @@ const char* name_of(Mechanism mechanism) {
       return "Gaussian noise in the objective";
     case Mechanism::step_noise:
       return "projected noisy SGD over fixed batches, Gaussian noise at every step";
+    case Mechanism::none:
+      return "none";
   }
   return "";
 }
 
 std::string reference_of(Head head, Mechanism mechanism) {
+  if (mechanism == Mechanism::none) return "none: how near this is to a model trained again is not bounded";
   if (mechanism == Mechanism::step_noise)
     return "on the present data alone: rows z_i = float32(clip(row i of the fixed-point embedding)) of the training "
            "nodes in their slots, 0 in the others; from W = 0, learning_epochs times over the batches in their order: "
@@ -74,6 +84,7 @@ std::string reference_of(Head head, Mechanism mechanism) {
 }
 
 std::string adjacency_of(Mechanism mechanism) {
+  if (mechanism == Mechanism::none) return "none: nothing is claimed";
   const std::string any =
       "any removed edges, nodes and features, any inserted edges, and every row that moved because of them";
   return mechanism == Mechanism::step_noise ? "null-row: a removed training row leaves its slot empty; covers " + any

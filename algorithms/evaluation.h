@@ -2,10 +2,9 @@
 #pragma once
 
 #include <optional>
-#include <span>
 
 #include "algorithms/live_store.h"
-#include "algorithms/matrix.h"
+#include "algorithms/model_record.h"
 #include "algorithms/training_set.h"
 
 namespace unweave {
@@ -15,9 +14,10 @@ struct Accuracies {
   std::optional<double> train, valid, test;
 };
 
-/// The class with the largest score z . w_c (float64, ties to the lowest class) is the prediction. Rows are read in
-/// blocks of 128 a thread. `held` may give the training rows, which are then not read again. Throws UsageError.
-[[nodiscard]] Accuracies evaluate_model(const LiveStore& store, std::span<const double> weights,
-                                        const Matrix& published, const TrainingSet* held = nullptr);
+/// The class with the largest margin (margins_of(), ties to the lowest class) is the prediction; rows are clipped as those
+/// that the model was trained on, and read in blocks of 128 a thread. `held` may give the training rows, which are then
+/// not read again. Throws UsageError.
+[[nodiscard]] Accuracies evaluate_model(const LiveStore& store, const ModelRecord& record,
+                                        const TrainingSet* held = nullptr);
 
 }  // namespace unweave

@@ -49,6 +49,10 @@ class LiveStore {
   LiveStore(std::filesystem::path store, Access access, MemoryBudget& budget);
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+  /// Where nameless temporary files go: a reader writes nothing into the store's folder.
+  [[nodiscard]] std::filesystem::path temporary_folder() const {
+    return access_ == Access::write ? path() : std::filesystem::temp_directory_path();
+  }
   [[nodiscard]] const Manifest& manifest() const noexcept { return manifest_; }
   [[nodiscard]] const Contents& contents() const noexcept { return *contents_; }
   [[nodiscard]] MemoryBudget& budget() const noexcept { return budget_; }

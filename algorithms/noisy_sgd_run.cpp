@@ -2,7 +2,6 @@
 #include "algorithms/noisy_sgd_run.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <string>
 
@@ -38,11 +37,9 @@ Matrix loss_gradient(const NoisySgdRun& run, std::span<const std::uint32_t> memb
 }
 
 void add_noise(double scale, RandomSource& random, std::span<double> weights) {
-  for (std::size_t i = 0; i < weights.size(); i += 2) {
-    const std::array<double, 2> pair = random.gaussian_pair();
-    weights[i] += scale * pair[0];
-    if (i + 1 < weights.size()) weights[i + 1] += scale * pair[1];
-  }
+  double* const noise = block_buffer<double, BlockUse::product>(weights.size());
+  random.gaussians({noise, weights.size()});
+  for (std::size_t i = 0; i < weights.size(); ++i) weights[i] += scale * noise[i];
 }
 
 void project(double radius, Matrix& weights) {

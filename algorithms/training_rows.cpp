@@ -62,7 +62,7 @@ TrainingRows::Room TrainingRows::room_for(std::size_t most, std::string_view wha
   const std::uint64_t bytes = besides + most * set_.features() * sizeof(float);
   const bool in_memory = bytes <= budget_.available() / 2;
   Room room{in_memory ? TrainingSet(set_.features(), set_.classes(), set_.clip())
-                      : TrainingSet(set_.features(), set_.classes(), set_.clip(), store_.path(), most),
+                      : TrainingSet(set_.features(), set_.classes(), set_.clip(), store_.temporary_folder(), most),
             budget_.reserve(in_memory ? bytes : besides, what)};
   room.set.reserve(most);
   return room;

@@ -23,6 +23,7 @@
 #include "algorithms/gaussian_mechanism.h"
 #include "algorithms/newton.h"
 #include "algorithms/output_noise.h"
+#include "algorithms/sgd.h"
 #include "algorithms/verify_checks.h"
 #include "algorithms/verify_statements.h"
 #include "algorithms/working_memory.h"
@@ -46,6 +47,7 @@ bool is_langevin(const ModelRecord& record) {
 void check_constants(const ModelRecord& record, const Json& certificate, Statements& say) {
   const Model& model = record.model;
   const SolverOptions& options = record.options;
+  const NetworkShape shape = shape_of(model);
   say.same("id", certificate.at("id"), release_id(model));
   say.same("solver", certificate.at("solver"), model.solver);
   say.same("release", certificate.at("release"), model.releases);
@@ -56,17 +58,35 @@ void check_constants(const ModelRecord& record, const Json& certificate, Stateme
                                                {"tau", options.tau},
                                                {"alpha", options.alpha},
                                                {"bound", options.bound == BoundRule::kPaper ? "paper" : "corrected"},
-                                               {"head", name_of(options.head)},
+                                               {"head", head_name(options)},
                                                {"clip", record.clip},
                                                {"training_rows", model.trained_rows},
-                                               {"features", model.published.rows()},
-                                               {"classes", model.published.cols()},
+                                               {"features", shape.features},
+                                               {"classes", shape.classes},
                                                {"levels", record.levels},
                                                {"weights", record.weights},
                                                {"rho", record.rho},
                                                {"scale_bits", record.scale_bits},
                                                {"all_rows", record.all_rows}};
-  for (const auto& [name, value] : held) say.same(name, certificate.at("constants").at(name).at("value"), value);
+  const Json& constants = certificate.at("constants");
+  for (const auto& [name, value] : held) say.same(name, constants.at(name).at("value"), value);
+  if (!model.network) return;
+  say.same("hidden", constants.at("hidden").at("value"), shape.hidden);
+  say.same("activation", constants.at("activation").at("value"), name_of(shape.activation));
+}
+
+/// Solvers for comparison: all that can be wrong is that more is said, and the length of the step of `streaming`.
+void check_no_claim(const ModelRecord& record, const Json& certificate, Statements& say) {
+  if (certificate.at("certified").get<bool>()) say.wrong("it is certified, and no theorem covers this solver");
+  if (!certificate.at("claim").is_null()) say.wrong("it makes a claim, and this solver makes none");
+  if (record.model.solver != "streaming") return;
+  const Vector published = as_vector(record.model.published);
+  const auto start = record.model.state.arrays.find("start");
+  if (start == record.model.state.arrays.end() || start->second.size() != size_of(published.size()))
+    return say.wrong("the model file holds no starting weights in the shape of the published ones");
+  const double distance = (Eigen::Map<const Vector>(start->second.data(), published.size()) - published).norm();
+  say.near("the distance to the starting weights", certificate.at("terms").at("distance_to_start").get<double>(),
+           distance, 1e-9);
 }
 
 double mu_of(const ModelRecord& record) {
@@ -196,7 +216,9 @@ void check_certificate(const ModelRecord& record, const LiveStore& store, Verify
     check_constants(record, certificate, say);
     if (certificate.at("certified").get<bool>() && (store.manifest().standardized || record.options.standardized))
       say.wrong("it is certified, on features that were standardised by statistics of the data");
-    if (is_langevin(record))
+    if (claims_nothing(model))
+      check_no_claim(record, certificate, say);
+    else if (is_langevin(record))
       check_noisy_steps(record, certificate, say);
     else if (has_output_noise(record))
       check_output_noise(record, certificate, say);

@@ -21,6 +21,13 @@ class FloatRows {
   /// Rows in a nameless file of `folder`, which never are more than `most`.
   FloatRows(std::size_t width, const std::filesystem::path& folder, std::size_t most);
 
+  /// A copy lies in memory.
+  FloatRows(const FloatRows& other) : width_(other.width_) { append({other.data(), other.rows_ * width_}); }
+  FloatRows& operator=(const FloatRows& other) { return *this = FloatRows(other); }
+  FloatRows(FloatRows&&) noexcept = default;
+  FloatRows& operator=(FloatRows&&) noexcept = default;
+  ~FloatRows() = default;
+
   [[nodiscard]] bool in_file() const noexcept { return file_.has_value(); }
   /// Room for so many rows; of a file: no effect.
   void reserve(std::size_t rows);

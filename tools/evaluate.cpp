@@ -1,10 +1,12 @@
 // tools/evaluate.cpp - `unweave evaluate`: accuracy of the published weights of every model.
+#include <algorithm>
 #include <cmath>
 #include <string>
 
 #include "algorithms/evaluation.h"
 #include "algorithms/lazy_error.h"
 #include "algorithms/model_record.h"
+#include "algorithms/streaming_solver.h"
 #include "algorithms/training_rows.h"
 #include "storage/error.h"
 #include "tools/commands.h"
@@ -31,13 +33,33 @@ void compare_with_retrained(nlohmann::ordered_json& json, const ModelRecord& rec
   json["retrained_cosine"] = nullptr;
   const TrainingRows rows(store, record.weights, record.clip, budget);
   const ApproximationError lazy = lazy_error(store.embedding(), store.contents(), record.weights, rows.set().nodes());
-  const Fit fresh = make_solver("retrain", record.options)->fit(rows.set(), lazy);
+  SolverOptions options = record.options;
+  std::erase_if(options.parameters, [&](const auto& given) {
+    const auto known = solver_parameters("retrain");
+    return options.hidden.empty() ||
+           std::none_of(known.begin(), known.end(), [&](const Parameter& own) { return own.name == given.first; });
+  });
+  const Fit fresh = make_solver("retrain", options)->fit(rows.set(), lazy);
   if (fresh.report.flush_needed) return;
   const Matrix& mine = record.model.published;
   const Matrix& other = fresh.model.published;
   json["retrained_distance"] = (mine - other).norm();
   const double norms = mine.norm() * other.norm();
   if (norms > 0) json["retrained_cosine"] = mine.cwiseProduct(other).sum() / norms;
+}
+
+/// A model, and after one of `streaming` the weights that it is to be seen beside, as models of other names.
+std::vector<ModelRecord> with_references(const ModelRecord& record, const LiveStore& store, MemoryBudget& budget,
+                                         bool retrained) {
+  std::vector<ModelRecord> records{record};
+  if (record.model.solver != "streaming") return records;
+  const TrainingRows rows(store, record.weights, record.clip, budget);
+  for (NamedWeights& reference : streaming_references(record.model, record.options, rows.set(), retrained)) {
+    records.push_back(record);
+    records.back().model.solver += ", " + reference.name;
+    records.back().model.published = std::move(reference.weights);
+  }
+  return records;
 }
 
 }  // namespace
@@ -54,11 +76,17 @@ void run_evaluate(CommandLine& line) {
   MemoryBudget budget(line.budget_bytes());
   const LiveStore store(line.positional(0), Access::read, budget);
   Table table({"solver", "training", "validation", "test", "requests absorbed", "state"});
+  std::vector<ModelRecord> records;
   for (const std::string& solver : chosen_solvers(line, store)) {
-    const ModelRecord record = load_model(store.path(), solver);
-    check_propagation(record, store.manifest(), store.path());
+    const ModelRecord trained = load_model(store.path(), solver);
+    check_propagation(trained, store.manifest(), store.path());
+    for (ModelRecord& record : with_references(trained, store, budget, line.get<bool>("retrain")))
+      records.push_back(std::move(record));
+  }
+  for (const ModelRecord& record : records) {
+    const std::string& solver = record.model.solver;
     const bool outdated = record.model.sequence != store.sequence();
-    const Accuracies accuracies = evaluate_model(store, record.weights, record.model.published);
+    const Accuracies accuracies = evaluate_model(store, record);
     nlohmann::ordered_json json = {{"solver", solver}, {"sequence", record.model.sequence}, {"outdated", outdated}};
     add_accuracies(json, accuracies);
     if (line.get<bool>("retrain")) compare_with_retrained(json, record, store, budget);

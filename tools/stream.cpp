@@ -179,8 +179,7 @@ class Follower {
     if (caught_up_) step_.retrained |= caught_up_->retrained;
     ++batches_;
     accuracies_ = {};
-    if (every_ > 0 && batches_ % every_ == 0)
-      accuracies_ = evaluate_model(store_, learner_.record().weights, learner_.model().published, &learner_.rows());
+    if (every_ > 0 && batches_ % every_ == 0) accuracies_ = evaluate_model(store_, learner_.record(), &learner_.rows());
   }
 
   void add_to(nlohmann::ordered_json& json) {

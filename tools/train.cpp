@@ -13,9 +13,19 @@
 namespace unweave {
 namespace {
 
+constexpr std::size_t kHiddenUnits = 64;
+
 SolverOptions read_options(const CommandLine& line) {
   SolverOptions options;
-  options.head = parse_head(line.get<std::string>("head"));
+  if (const std::string& head = line.get<std::string>("head"); head == "mlp") {
+    options.head = Head::kSoftmax;
+    options.hidden = {kHiddenUnits};
+    if (line.has("hidden")) options.hidden = line.get<Widths>("hidden").values;
+    options.activation = parse_activation(line.get<std::string>("activation"));
+  } else {
+    options.head = parse_head(head);
+    if (line.has("hidden")) throw UsageError("--hidden is for --head mlp");
+  }
   options.epsilon = line.get<Real>("epsilon").value;
   options.delta = line.get<Real>("delta").value;
   options.lambda = line.get<Real>("lambda").value;
@@ -44,26 +54,26 @@ std::string text_of_parameters() {
   return text;
 }
 
-/// The value that a step used: its report's where the solver tells it there, under the name with _ for -.
-std::string value_text(const Parameter& own, const SolverOptions& options, const StepReport& report) {
+/// The name under which a step reports the value that it used.
+std::string term_of(const Parameter& own) {
   std::string term(own.name);
   std::replace(term.begin(), term.end(), '-', '_');
-  if (const auto told = report.terms.find(term); told != report.terms.end()) return number_text(told->second);
-  const std::optional<double> value = parameter(options, own);
-  return value ? number_text(*value) : "-";
+  return term;
 }
 
 }  // namespace
 
 void run_train(CommandLine& line) {
   const std::string solvers = names_of_solvers();
-  line.describe("Learns a linear model on the training rows and saves it in the store.", {"STORE"},
+  line.describe("Learns a model on the training rows and saves it in the store.", {"STORE"},
                 "unweave train demo/debian.store --solver newton --lambda 1e-3");
   auto add = line.options().add_options();
   const SolverOptions defaults;
   add("solver", po::value<std::string>()->value_name("NAME")->default_value("newton"), solvers.c_str());
   add("head", po::value<std::string>()->value_name("H")->default_value("logistic"),
-      "logistic or least-squares, one-vs-rest; softmax: multinomial (newton, retrain)");
+      "logistic or least-squares, one-vs-rest; softmax: multinomial; mlp: softmax over hidden layers");
+  add("hidden", po::value<Widths>()->value_name("H1,H2"), "widths of the hidden layers of mlp; default: 64");
+  add("activation", po::value<std::string>()->value_name("A")->default_value("tanh"), "of mlp: tanh or smelu");
   add("epsilon", po::value<Real>()->value_name("E")->default_value({defaults.epsilon}), "privacy budget of a release");
   add("delta", po::value<Real>()->value_name("D")->default_value({defaults.delta}), "its failure probability");
   add("lambda", po::value<Real>()->value_name("L")->default_value({defaults.lambda}),
@@ -89,8 +99,7 @@ void run_train(CommandLine& line) {
       line.has("weights") ? line.get<RealList>("weights").values : store.embedding().spec().weights;
   const Learner learner = Learner::train(store, budget, solver, options, weights, {true, std::string(version()), {}});
   const StepReport& report = learner.last_step();
-  const Accuracies accuracies =
-      evaluate_model(store, learner.record().weights, learner.model().published, &learner.rows());
+  const Accuracies accuracies = evaluate_model(store, learner.record(), &learner.rows());
 
   if (line.common().json) {
     nlohmann::ordered_json json = {{"solver", solver}};
@@ -104,13 +113,14 @@ void run_train(CommandLine& line) {
     return write_json_line(line.out(), json);
   }
   Table table({"trained", solver});
-  table.add_row({"head", std::string(name_of(options.head))});
+  table.add_row({"head", std::string(head_name(options))});
   table.add_row({"training rows", count_text(learner.rows().size())});
   table.add_row({"epsilon, delta", number_text(options.epsilon) + ", " + number_text(options.delta)});
   table.add_row({"lambda", number_text(options.lambda)});
   table.add_row({"tau", number_text(options.tau)});
   for (const Parameter& own : solver_parameters(solver))
-    table.add_row({std::string(own.name), value_text(own, options, report)});
+    if (const auto used = report.terms.find(term_of(own)); used != report.terms.end())
+      table.add_row({std::string(own.name), number_text(used->second)});
   if (const std::optional<LangevinState>& state = learner.model().langevin) {
     const LangevinConstants& constants = state->constants;
     table.add_row({"batch rows", count_text(constants.batch_rows)});
@@ -119,13 +129,15 @@ void run_train(CommandLine& line) {
     table.add_row({"radius", number_text(constants.radius)});
     table.add_row({"noise of a step", number_text(constants.sigma)});
     table.add_row({"order of the rows", count_text(constants.order_key)});
-  } else if (!report.certified) {
+  } else if (!report.certified && report.budget > 0) {
     table.add_row({"alpha", number_text(options.alpha)});
     table.add_row({"bound", line.get<std::string>("bound")});
   }
   table.add_row({"certified", certified_text(report)});
-  table.add_row({"residual bound", number_text(report.residual_bound)});
-  table.add_row({"budget", number_text(report.budget)});
+  if (report.budget > 0) {
+    table.add_row({"residual bound", number_text(report.residual_bound)});
+    table.add_row({"budget", number_text(report.budget)});
+  }
   table.add_row({"accuracy, training", accuracy_text(accuracies.train)});
   table.add_row({"accuracy, validation", accuracy_text(accuracies.valid)});
   table.add_row({"accuracy, test", accuracy_text(accuracies.test)});
