@@ -12,8 +12,8 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -84,7 +84,7 @@ using testing::Sample;
 using testing::TempDir;
 
 constexpr int kNotReached = 77;  // the purge has fewer operations
-constexpr const char* kChild = "one purge with a fault, in a process of its own";
+constexpr const char* kChild = "one purge with a fault";
 
 PurgeReport purge(const fs::path& store) {
   WorkMeter nobody;
@@ -166,7 +166,7 @@ void check_reader(const Victim& victim, const fs::path& store) {
 }  // namespace
 
 TEST_SUITE("child") {
-  TEST_CASE("one purge with a fault, in a process of its own" * doctest::skip()) {
+  TEST_CASE("one purge with a fault" * doctest::skip()) {
     const char* store = std::getenv("UNWEAVE_FAULT_STORE");
     REQUIRE(store != nullptr);
     fault_at = std::stol(std::getenv("UNWEAVE_FAULT_AT"));

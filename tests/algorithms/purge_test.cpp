@@ -2,9 +2,8 @@
 #include "algorithms/purge.h"
 
 #include <doctest/doctest.h>
-#include <sys/stat.h>
 
-#include <map>
+#include <random>
 #include <string>
 #include <vector>
 

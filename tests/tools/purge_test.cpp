@@ -147,7 +147,19 @@ TEST_SUITE("unit") {
     CHECK(streamed["acknowledged"] == 2);
     CHECK(streamed["pending_purge"] == false);
 
+    const auto plan = testing::run({"plan", store, "--purge", "--keep-order", "--json"}).json();
+    const auto whole = testing::run({"plan", store, "--purge", "--json"}).json();
+    CHECK(plan["computes_order"] == false);
+    CHECK(plan["temporary_bytes"] == 0);
+    CHECK(whole["computes_order"] == true);
+    CHECK(whole["bytes_rewritten"] > plan["bytes_rewritten"]);
+    CHECK(whole["disk_bytes"] > whole["bytes_rewritten"]);
+    CHECK(testing::run({"plan", store, "--keep-order"}).code == 1);
+    CHECK(testing::run({"plan", store, "--purge", "--hops", "2"}).code == 1);
+    CHECK(testing::run({"plan", store, "--purge", "--requests", "-"}).code == 1);
+
     const auto kept = testing::run({"purge", store, "--keep-order", "--json"}).json();
+    CHECK(kept["bytes_rewritten"] <= plan["bytes_rewritten"]);
     CHECK(kept["requests"] == 2);
     CHECK(kept["order_recomputed"] == false);
     CHECK(kept["proof"] == "digest");
@@ -162,8 +174,9 @@ TEST_SUITE("unit") {
 
     const auto again = testing::run({"purge", store});
     CHECK(again.code == 0);
-    for (const std::string words : {"bytes rewritten", "bytes kept", "bytes removed", "computed anew",
-                                    "digest " + streamed["digest"].get<std::string>(), "next: unweave verify " + store})
+    for (const std::string& words :
+         std::vector<std::string>{"bytes rewritten", "bytes kept", "bytes removed", "computed anew",
+                                  "digest " + streamed["digest"].get<std::string>(), "next: unweave verify " + store})
       CHECK_MESSAGE(again.out.find(words) != std::string::npos, words);
     CHECK(testing::run({"verify", store, "--rebuild"}).code == 0);
   }
@@ -204,8 +217,10 @@ TEST_SUITE("slow") {
       const auto expected = folder_bytes(fresh);
       fs::copy(store, dir / "killed", fs::copy_options::recursive);
 
+      const Json plan = Json::parse(must({"plan", store, "--purge", "--json"}));
       const Json report = Json::parse(must({"purge", store, "--memory", "80M", "--json"}));
       CHECK(report["peak_anonymous_bytes"] < 80 << 20);
+      CHECK(report["bytes_rewritten"] <= plan["bytes_rewritten"]);
       CHECK(report["digest"] == Json::parse(must({"info", fresh, "--json"}))["digest"]);
       CHECK(folder_bytes(store) == expected);
       must({"verify", store, "--rebuild", "--sample", "all"});
