@@ -97,8 +97,7 @@ std::string adjacency_of(Mechanism mechanism) {
   const std::string any =
       "any removed edges, nodes and features, any inserted edges, and every row that moved because of them";
   const bool slots = mechanism == Mechanism::step_noise || mechanism == Mechanism::run_noise;
-  return slots ? "null-row: a removed training row leaves its slot empty; covers " + any
-                                            : "none needed: " + any;
+  return slots ? "null-row: a removed training row leaves its slot empty; covers " + any : "none needed: " + any;
 }
 
 /// Whether a release covers the later ones: the next release reads nothing else that depends on what was removed.

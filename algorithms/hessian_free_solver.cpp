@@ -77,8 +77,8 @@ class HessianFreeSolver final : public Solver {
       return report;
     }
     add(state, records);
-    if (state.constants.retrain &&
-        !(distance_of(state, shape_of(options_, after), options_.lambda, after.clip()) <= state.constants.largest_shift))
+    if (state.constants.retrain && !(distance_of(state, shape_of(options_, after), options_.lambda, after.clip()) <=
+                                     state.constants.largest_shift))
       return learn(model, std::move(state), after);
     return release(model, std::move(state), after);
   }
@@ -109,8 +109,7 @@ class HessianFreeSolver final : public Solver {
       if (!state.statistics || !entry.path().filename().string().starts_with(own)) fs::remove(entry.path());
     if (!state.statistics) return;
     const std::span<const std::uint64_t> erased = std::span(state.removed).subspan(state.erase_from);
-    for (const auto& [file, records] : by_file(erased, state.constants))
-      open(state, file, true).erase(records);
+    for (const auto& [file, records] : by_file(erased, state.constants)) open(state, file, true).erase(records);
   }
 
  private:
@@ -215,21 +214,19 @@ class HessianFreeSolver final : public Solver {
     const Network& network = run.network;
     const RecordLayout layout = layout_of(constants);
     const NetworkShape& shape = network.shape();
-    const StatisticsCost cost =
-        statistics_cost(constants.sgd.epochs, run.rows.size(), layout.records(), network.size(),
-                        couples_classes(shape.head) ? network.size() : shape.features);
+    const StatisticsCost cost = statistics_cost(constants.sgd.epochs, run.rows.size(), layout.records(), network.size(),
+                                                couples_classes(shape.head) ? network.size() : shape.features);
     const bool able = shape.hidden.empty() && layout.rows == 1;
     const auto forced = parameter(options_, kBackward);
-    state.backward = able && (forced ? *forced == 1
-                                     : cost.backward < cost.forward && backward_bytes(network) <= working_memory());
+    state.backward =
+        able && (forced ? *forced == 1 : cost.backward < cost.forward && backward_bytes(network) <= working_memory());
     RandomSource random = RandomSource::from_system();
     state.run = random.bits() >> 12;
 
     fs::create_directories(folder());
     double bytes = 0;
     StatisticsPlan plan{layout, state.backward ? RemovedCurvature::kAll : constants.curvature,
-                        constants.sgd.partition_rows,
-                        memory_left(state.backward ? backward_bytes(network) : 0) / 2};
+                        constants.sgd.partition_rows, memory_left(state.backward ? backward_bytes(network) : 0) / 2};
     const RecordSink sink = [&](const RecordBlock& block) {
       const std::uint64_t file = block.first / constants.sgd.partition_rows;
       const StatisticsShape of_file = statistics_shape(state, network.size(), file);
@@ -260,24 +257,25 @@ class HessianFreeSolver final : public Solver {
     report.residual_bound = distance_of(state, shape, options_.lambda, rows.clip());
     judge(report);
     const SgdConstants& sgd = state.constants.sgd;
-    report.terms = {{"sensitivity", noise.sensitivity},
-                    {"sigma", noise.sigma},
-                    {"grid", noise.grid},
-                    {"s_max", state.constants.largest_shift},
-                    {"encoding_error", state.error},
-                    {"removed_records", static_cast<double>(state.removed.size())},
-                    {"slots", static_cast<double>(sgd.slots)},
-                    {"epochs", static_cast<double>(sgd.epochs)},
-                    {"batch_rows", static_cast<double>(sgd.batch_rows)},
-                    {"partition_rows", static_cast<double>(sgd.partition_rows)},
-                    {"step", sgd.step_size},
-                    {"decay", sgd.decay},
-                    {"order_key", static_cast<double>(sgd.order_key)},
-                    {"group_rows", static_cast<double>(state.constants.group_rows)},
-                    {"own_hessian", state.constants.curvature == RemovedCurvature::kKept && !state.backward ? 1.0 : 0.0},
-                    {"bits", static_cast<double>(state.constants.bits)},
-                    {"retrain", state.constants.retrain ? 1.0 : 0.0},
-                    {"statistics", state.statistics ? 1.0 : 0.0}};
+    report.terms = {
+        {"sensitivity", noise.sensitivity},
+        {"sigma", noise.sigma},
+        {"grid", noise.grid},
+        {"s_max", state.constants.largest_shift},
+        {"encoding_error", state.error},
+        {"removed_records", static_cast<double>(state.removed.size())},
+        {"slots", static_cast<double>(sgd.slots)},
+        {"epochs", static_cast<double>(sgd.epochs)},
+        {"batch_rows", static_cast<double>(sgd.batch_rows)},
+        {"partition_rows", static_cast<double>(sgd.partition_rows)},
+        {"step", sgd.step_size},
+        {"decay", sgd.decay},
+        {"order_key", static_cast<double>(sgd.order_key)},
+        {"group_rows", static_cast<double>(state.constants.group_rows)},
+        {"own_hessian", state.constants.curvature == RemovedCurvature::kKept && !state.backward ? 1.0 : 0.0},
+        {"bits", static_cast<double>(state.constants.bits)},
+        {"retrain", state.constants.retrain ? 1.0 : 0.0},
+        {"statistics", state.statistics ? 1.0 : 0.0}};
     if (state.statistics) report.terms["backward"] = state.backward ? 1.0 : 0.0;
 
     RandomSource random = noise_source(options_, model.releases);

@@ -88,7 +88,7 @@ double Network::loss(std::span<const double> at, const ChosenRows& rows) const {
   check(at, rows);
   const NetworkPoint point(*this, at, false);
   return sweep(point, rows, shape_.features, 0.0,
-               [&](NetworkPass&, const double* margins, std::size_t first, std::size_t count, double& sum) {
+               [&](NetworkPass&, double* margins, std::size_t first, std::size_t count, double& sum) {
                  for (std::size_t i = 0; i < count; ++i)
                    sum += row_loss(shape_.head, margins + i * shape_.classes, shape_.classes, rows.label(first + i));
                });
@@ -99,8 +99,21 @@ Vector Network::gradient(std::span<const double> at, const ChosenRows& rows) con
   const NetworkPoint point(*this, at, true);
   const Vector zero = Vector::Zero(index_of(size()));
   return sweep(point, rows, shape_.features, zero,
-               [&](NetworkPass& pass, const double*, std::size_t first, std::size_t count, Vector& sum) {
+               [&](NetworkPass& pass, double*, std::size_t first, std::size_t count, Vector& sum) {
                  pass.backward(labels_of(rows, first, count).data());
+                 pass.add_gradient(sum.data());
+               });
+}
+
+Vector Network::pull_back(std::span<const double> at, const ChosenRows& rows,
+                          const std::function<void(std::size_t, double*)>& replace) const {
+  check(at, rows);
+  const NetworkPoint point(*this, at, true);
+  const Vector zero = Vector::Zero(index_of(size()));
+  return sweep(point, rows, shape_.features, zero,
+               [&](NetworkPass& pass, double* margins, std::size_t first, std::size_t count, Vector& sum) {
+                 for (std::size_t i = 0; i < count; ++i) replace(first + i, margins + i * shape_.classes);
+                 pass.back();
                  pass.add_gradient(sum.data());
                });
 }
@@ -133,7 +146,7 @@ Matrix Network::hessian_products(std::span<const double> at, const ChosenRows& r
   const NetworkDirections packed(*this, directions);
   const ProductSums sums =
       sweep(point, rows, width, ProductSums(*this, count),
-            [&](NetworkPass& pass, const double*, std::size_t first, std::size_t block, ProductSums& part) {
+            [&](NetworkPass& pass, double*, std::size_t first, std::size_t block, ProductSums& part) {
               pass.backward(labels_of(rows, first, block).data());
               pass.add_products(packed, part);
             });

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -94,6 +95,10 @@ class Network {
   [[nodiscard]] double loss(std::span<const double> at, const ChosenRows& rows) const;
   /// Sum of the gradients.
   [[nodiscard]] Vector gradient(std::span<const double> at, const ChosenRows& rows) const;
+  /// Sum of J^T d over the rows, J the derivative of a row's margins by the parameters and d what replace(i, margins)
+  /// makes of the margins of the i-th row, in place and on any thread.
+  [[nodiscard]] Vector pull_back(std::span<const double> at, const ChosenRows& rows,
+                                 const std::function<void(std::size_t, double*)>& replace) const;
   /// Gradient of each row's own loss, rows x size(). Every row is computed alone: its bits do not depend on the others.
   [[nodiscard]] Matrix row_gradients(std::span<const double> at, const ChosenRows& rows) const;
   /// Sum of the Hessians times each direction; directions and products are count x size(), one a row.

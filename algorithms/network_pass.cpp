@@ -145,6 +145,10 @@ void NetworkPass::backward(const ClassId* labels) {
     }
     slopes_in_place(head, margins, classes, labels[i]);
   }
+  back();
+}
+
+void NetworkPass::back() {
   for (std::size_t l = layers_.size() - 1; l > 0; --l) {
     const Layer& layer = layers_[l];
     multiply(back_[l], point_.transposed[l].data(), reach_[l - 1], count_, layer.outputs, layer.inputs, false);

@@ -53,9 +53,11 @@ class NetworkPass {
     }
     return run();
   }
-  /// After forward(): turns margins into slopes and takes these back to the first layer.
+  /// After forward(): takes what was made of the margins back to the first layer.
+  void back();
+  /// Turns margins into slopes, keeps their curvatures, and takes the slopes back.
   void backward(const ClassId* labels);
-  /// Adds the gradient of the block to `sum`, size() numbers. After backward(), as the rest.
+  /// Adds the gradient of the block to `sum`, size() numbers. After back() or backward(), as the rest.
   void add_gradient(double* sum) const;
   /// Writes the gradient of each row, count x size().
   void row_gradients(double* out) const;

@@ -17,10 +17,10 @@ struct SgdPlan {
   double decay = 1;
 };
 
-inline constexpr Parameter kEpochs{"epochs", 30, "times that SGD takes all rows (--head mlp)"};
+inline constexpr Parameter kEpochs{"epochs", 20, "times that SGD takes all rows (--head mlp)"};
 inline constexpr Parameter kBatchRows{"batch-rows", 32, "rows of a step of SGD"};
-inline constexpr Parameter kStepSize{"step-size", 0.5, "step of SGD in its first epoch (--head mlp)"};
-inline constexpr Parameter kDecay{"decay", 0.95, "factor of the step from epoch to epoch (--head mlp)"};
+inline constexpr Parameter kStepSize{"step-size", 1, "step of SGD in its first epoch (--head mlp)"};
+inline constexpr Parameter kDecay{"decay", 0.9, "factor of the step from epoch to epoch (--head mlp)"};
 
 /// Of the four parameters. Throws UsageError for a number of epochs or rows that is no whole number from 1 to 2^40, a
 /// step that is not positive and a decay outside (0, 1].

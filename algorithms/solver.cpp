@@ -10,6 +10,7 @@
 #include "algorithms/newton_step_solver.h"
 #include "algorithms/scalegun_solver.h"
 #include "algorithms/sgd_solvers.h"
+#include "algorithms/streaming_solver.h"
 #include "algorithms/working_memory.h"
 #include "storage/error.h"
 
@@ -37,6 +38,7 @@ constexpr Entry kSolvers[] = {
     {"hessian-free", make_hessian_free_solver, kHessianFreeParameters, true},
     {"finetune", make_finetune_solver, kFinetuneParameters, true, true},
     {"neggrad", make_neggrad_solver, kNeggradParameters, true, true},
+    {"streaming", make_streaming_solver, kStreamingParameters, true, true},
 };
 
 const Entry& entry_of(std::string_view solver) {

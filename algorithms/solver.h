@@ -154,7 +154,7 @@ class Solver {
 /// Margins of `count` clipped rows under the published weights, count x classes into `out`. Who predicts does so by these.
 void margins_of(const Model& model, const float* rows, std::size_t count, double* out);
 
-/// newton, retrain, scalegun, cgu, ceu, langevin, langevin-full, finetune, neggrad. Throws UsageError for other names, for
+/// newton, retrain, scalegun, cgu, ceu, langevin, langevin-full, hessian-free, newton-step, jackknife, finetune, neggrad. Throws UsageError for other names, for
 /// options out of range and for parameters that the solver does not have.
 [[nodiscard]] std::unique_ptr<Solver> make_solver(std::string_view name, const SolverOptions& options);
 [[nodiscard]] std::vector<std::string_view> solver_names();

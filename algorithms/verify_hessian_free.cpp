@@ -60,26 +60,28 @@ void check_run(const ModelRecord& record, const std::filesystem::path& store, co
     say.wrong("the constants of the run are not those that its options and slots give");
   const OutputNoise noise = release_noise(state, shape, options);
   const Json& terms = certificate.at("terms");
-  const std::pair<const char*, double> numbers[] = {{"s_max", constants.largest_shift},
-                                                    {"sensitivity", noise.sensitivity},
-                                                    {"sigma", noise.sigma},
-                                                    {"grid", noise.grid},
-                                                    {"slots", static_cast<double>(constants.sgd.slots)},
-                                                    {"epochs", static_cast<double>(constants.sgd.epochs)},
-                                                    {"batch_rows", static_cast<double>(constants.sgd.batch_rows)},
-                                                    {"partition_rows", static_cast<double>(constants.sgd.partition_rows)},
-                                                    {"step", constants.sgd.step_size},
-                                                    {"decay", constants.sgd.decay},
-                                                    {"order_key", static_cast<double>(constants.sgd.order_key)},
-                                                    {"group_rows", static_cast<double>(constants.group_rows)},
-                                                    {"removed_records", static_cast<double>(state.removed.size())},
-                                                    {"encoding_error", state.error}};
+  const std::pair<const char*, double> numbers[] = {
+      {"s_max", constants.largest_shift},
+      {"sensitivity", noise.sensitivity},
+      {"sigma", noise.sigma},
+      {"grid", noise.grid},
+      {"slots", static_cast<double>(constants.sgd.slots)},
+      {"epochs", static_cast<double>(constants.sgd.epochs)},
+      {"batch_rows", static_cast<double>(constants.sgd.batch_rows)},
+      {"partition_rows", static_cast<double>(constants.sgd.partition_rows)},
+      {"step", constants.sgd.step_size},
+      {"decay", constants.sgd.decay},
+      {"order_key", static_cast<double>(constants.sgd.order_key)},
+      {"group_rows", static_cast<double>(constants.group_rows)},
+      {"removed_records", static_cast<double>(state.removed.size())},
+      {"encoding_error", state.error}};
   for (const auto& [name, value] : numbers) say.near(name, terms.at(name).get<double>(), value);
   say.near("budget", certificate.at("budget").get<double>(), constants.largest_shift);
   const double reached = distance_of(state, shape, options.lambda, record.clip);
   const Json& bound = certificate.at("residual_bound");
   if (bound.is_null() != !std::isfinite(reached))
-    say.wrong("residual_bound is " + bound.dump() + " in the certificate, computed again it is " + Json(reached).dump());
+    say.wrong("residual_bound is " + bound.dump() + " in the certificate, computed again it is " +
+              Json(reached).dump());
   else if (std::isfinite(reached))
     say.near("residual_bound", bound.get<double>(), reached);
   if (certificate.at("certified").get<bool>()) {

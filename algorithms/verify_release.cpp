@@ -23,6 +23,7 @@
 #include "algorithms/gaussian_mechanism.h"
 #include "algorithms/newton.h"
 #include "algorithms/output_noise.h"
+#include "algorithms/sgd.h"
 #include "algorithms/verify_checks.h"
 #include "algorithms/verify_statements.h"
 #include "algorithms/working_memory.h"
@@ -75,10 +76,18 @@ void check_constants(const ModelRecord& record, const Json& certificate, Stateme
   say.same("activation", constants.at("activation").at("value"), name_of(shape.activation));
 }
 
-/// Solvers for comparison: all that can be wrong is that more is said.
-void check_no_claim(const Json& certificate, Statements& say) {
+/// Solvers for comparison: all that can be wrong is that more is said, and the length of the step of `streaming`.
+void check_no_claim(const ModelRecord& record, const Json& certificate, Statements& say) {
   if (certificate.at("certified").get<bool>()) say.wrong("it is certified, and no theorem covers this solver");
   if (!certificate.at("claim").is_null()) say.wrong("it makes a claim, and this solver makes none");
+  if (record.model.solver != "streaming") return;
+  const Vector published = as_vector(record.model.published);
+  const auto start = record.model.state.arrays.find("start");
+  if (start == record.model.state.arrays.end() || start->second.size() != size_of(published.size()))
+    return say.wrong("the model file holds no starting weights in the shape of the published ones");
+  const double distance = (Eigen::Map<const Vector>(start->second.data(), published.size()) - published).norm();
+  say.near("the distance to the starting weights", certificate.at("terms").at("distance_to_start").get<double>(),
+           distance, 1e-9);
 }
 
 double mu_of(const ModelRecord& record) {
@@ -217,7 +226,7 @@ void check_certificate(const ModelRecord& record, const LiveStore& store, Verify
     if (certificate.at("certified").get<bool>() && (store.manifest().standardized || record.options.standardized))
       say.wrong("it is certified, on features that were standardised by statistics of the data");
     if (claims_nothing(model))
-      check_no_claim(certificate, say);
+      check_no_claim(record, certificate, say);
     else if (is_langevin(record))
       check_noisy_steps(record, certificate, say);
     else if (record.model.solver == "hessian-free")

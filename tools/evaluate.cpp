@@ -6,6 +6,7 @@
 #include "algorithms/evaluation.h"
 #include "algorithms/lazy_error.h"
 #include "algorithms/model_record.h"
+#include "algorithms/streaming_solver.h"
 #include "algorithms/training_rows.h"
 #include "storage/error.h"
 #include "tools/commands.h"
@@ -47,6 +48,20 @@ void compare_with_retrained(nlohmann::ordered_json& json, const ModelRecord& rec
   if (norms > 0) json["retrained_cosine"] = mine.cwiseProduct(other).sum() / norms;
 }
 
+/// A model, and after one of `streaming` the weights that it is to be seen beside, as models of other names.
+std::vector<ModelRecord> with_references(const ModelRecord& record, const LiveStore& store, MemoryBudget& budget,
+                                         bool retrained) {
+  std::vector<ModelRecord> records{record};
+  if (record.model.solver != "streaming") return records;
+  const TrainingRows rows(store, record.weights, record.clip, budget);
+  for (NamedWeights& reference : streaming_references(record.model, record.options, rows.set(), retrained)) {
+    records.push_back(record);
+    records.back().model.solver += ", " + reference.name;
+    records.back().model.published = std::move(reference.weights);
+  }
+  return records;
+}
+
 }  // namespace
 
 void run_evaluate(CommandLine& line) {
@@ -61,9 +76,15 @@ void run_evaluate(CommandLine& line) {
   MemoryBudget budget(line.budget_bytes());
   const LiveStore store(line.positional(0), Access::read, budget);
   Table table({"solver", "training", "validation", "test", "requests absorbed", "state"});
+  std::vector<ModelRecord> records;
   for (const std::string& solver : chosen_solvers(line, store)) {
-    const ModelRecord record = load_model(store.path(), solver);
-    check_propagation(record, store.manifest(), store.path());
+    const ModelRecord trained = load_model(store.path(), solver);
+    check_propagation(trained, store.manifest(), store.path());
+    for (ModelRecord& record : with_references(trained, store, budget, line.get<bool>("retrain")))
+      records.push_back(std::move(record));
+  }
+  for (const ModelRecord& record : records) {
+    const std::string& solver = record.model.solver;
     const bool outdated = record.model.sequence != store.sequence();
     const Accuracies accuracies = evaluate_model(store, record);
     nlohmann::ordered_json json = {{"solver", solver}, {"sequence", record.model.sequence}, {"outdated", outdated}};
