@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "engine/store_purge.h"
 #include "storage/checksum.h"
 #include "storage/error.h"
 #include "storage/model_file.h"
@@ -204,7 +205,7 @@ void save_model(const std::filesystem::path& store, const ModelRecord& record) {
 
 ModelRecord load_model(const std::filesystem::path& store, std::string_view solver) {
   const std::filesystem::path path = path_of(store, solver);
-  if (!std::filesystem::exists(path))
+  if (!std::filesystem::exists(path) || purge_state(store) == PurgeState::decided)
     throw UsageError(store.string() + ": " + std::string(solver) + " is not trained yet; run `unweave train " +
                      store.string() + " --solver " + std::string(solver) + "` first");
   const ModelFile file = read_model_file(path);
@@ -219,6 +220,7 @@ ModelRecord load_model(const std::filesystem::path& store, std::string_view solv
 
 std::vector<ModelSummary> list_models(const std::filesystem::path& store) {
   std::vector<ModelSummary> models;
+  if (purge_state(store) == PurgeState::decided) return models;
   for (const std::string_view solver : solver_names()) {
     if (!std::filesystem::exists(path_of(store, solver))) continue;
     try {

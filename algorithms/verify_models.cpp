@@ -5,6 +5,7 @@
 
 #include "algorithms/certificate.h"
 #include "algorithms/verify_checks.h"
+#include "engine/store_purge.h"
 #include "storage/checksum.h"
 #include "storage/error.h"
 #include "storage/line_log.h"
@@ -173,6 +174,19 @@ class RowsOfModels {
 
 std::vector<ModelRecord> read_models(const fs::path& store, VerifyReport& report) {
   std::vector<ModelRecord> models;
+  switch (purge_state(store)) {
+    case PurgeState::decided:
+      report.remarks.push_back(store.string() +
+                               ": a purge was interrupted, and models and files that it removes may lie " +
+                               "there yet; run `unweave purge " + store.string() + "` again");
+      return models;
+    case PurgeState::begun:
+      report.remarks.push_back(store.string() + ": a purge was interrupted and nothing is purged; run `unweave purge " +
+                               store.string() + "` again");
+      break;
+    case PurgeState::none:
+      break;
+  }
   for (const std::string_view solver : solver_names()) {
     const fs::path model = store / "models" / (std::string(solver) + ".model");
     const fs::path certificates = store / "certificates" / (std::string(solver) + ".jsonl");

@@ -38,6 +38,9 @@ class Graph {
     return (std::size_t{nodes_} + kBlockNodes - 1) / kBlockNodes;
   }
 
+  /// True when a list of this span of nodes differs from its shard's.
+  [[nodiscard]] bool has_changes(NodeRange span) const noexcept;
+
   /// Neighbours of `node` and itself.
   [[nodiscard]] std::uint32_t degree(NodeId node) const noexcept {
     const std::uint32_t base = counts_[node >> span_log2_][node & span_mask_] + 1;
