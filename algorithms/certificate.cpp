@@ -23,26 +23,40 @@ Json chosen(const Json& value) {
 
 Json constants_of(const ModelRecord& record) {
   const SolverOptions& options = record.options;
-  return {{"lambda", chosen(options.lambda)},
-          {"tau", chosen(options.tau)},
-          {"alpha", chosen(options.alpha)},
-          {"bound", chosen(options.bound == BoundRule::kPaper ? "paper" : "corrected")},
-          {"head", chosen(name_of(options.head))},
-          {"clip", chosen(record.clip)},
-          {"training_rows", chosen(record.model.trained_rows)},
-          {"features", chosen(record.model.published.rows())},
-          {"classes", chosen(record.model.published.cols())},
-          {"levels", chosen(record.levels)},
-          {"weights", chosen(record.weights)},
-          {"rho", chosen(record.rho)},
-          {"scale_bits", chosen(record.scale_bits)},
-          {"all_rows", chosen(record.all_rows)}};
+  const NetworkShape shape = shape_of(record.model);
+  Json json = {{"lambda", chosen(options.lambda)},
+               {"tau", chosen(options.tau)},
+               {"alpha", chosen(options.alpha)},
+               {"bound", chosen(options.bound == BoundRule::kPaper ? "paper" : "corrected")},
+               {"head", chosen(head_name(options))},
+               {"clip", chosen(record.clip)},
+               {"training_rows", chosen(record.model.trained_rows)},
+               {"features", chosen(shape.features)},
+               {"classes", chosen(shape.classes)},
+               {"levels", chosen(record.levels)},
+               {"weights", chosen(record.weights)},
+               {"rho", chosen(record.rho)},
+               {"scale_bits", chosen(record.scale_bits)},
+               {"all_rows", chosen(record.all_rows)}};
+  if (record.model.network) {
+    json["hidden"] = chosen(options.hidden);
+    json["activation"] = chosen(name_of(options.activation));
+  }
+  return json;
 }
 
-enum class Mechanism { output_noise, objective_noise, step_noise };
+enum class Mechanism { output_noise, objective_noise, step_noise, run_noise, projected_run_noise, none };
+
+bool keeps_slots(Mechanism mechanism) {
+  return mechanism == Mechanism::step_noise || mechanism == Mechanism::run_noise ||
+         mechanism == Mechanism::projected_run_noise;
+}
 
 Mechanism mechanism_of(const ModelRecord& record, const StepReport& report) {
   if (record.model.langevin) return Mechanism::step_noise;
+  if (claims_nothing(record.model)) return Mechanism::none;
+  if (report.terms.contains("s_max")) return Mechanism::run_noise;
+  if (report.terms.contains("epochs")) return Mechanism::projected_run_noise;
   return report.terms.contains("sigma") ? Mechanism::output_noise : Mechanism::objective_noise;
 }
 
@@ -54,22 +68,47 @@ const char* name_of(Mechanism mechanism) {
       return "Gaussian noise in the objective";
     case Mechanism::step_noise:
       return "projected noisy SGD over fixed batches, Gaussian noise at every step";
+    case Mechanism::run_noise:
+      return "discrete Gaussian noise on the end of a run of SGD over fixed slots";
+    case Mechanism::projected_run_noise:
+      return "discrete Gaussian noise on the last iterate of projected SGD over slots";
+    case Mechanism::none:
+      return "none";
   }
   return "";
 }
 
-std::string reference_of(Head head, Mechanism mechanism) {
+std::string reference_of(Head head, Mechanism mechanism, const StepReport& report) {
+  if (mechanism == Mechanism::none) return "none: how near this is to a model trained again is not bounded";
+  if (mechanism == Mechanism::run_noise)
+    return "on the present data alone: rows z_i = float32(clip(row i of the fixed-point embedding)) of the training "
+           "nodes in their slots; from the public start, steps t over the batches B_t of slots in their public order: "
+           "w <- w - (step decay^t / |B_t|) sum over the filled slots i of B_t of (grad l_i(w) + lambda w), |B_t| with "
+           "empty slots; published: the last w rounded to the grid, plus fresh discrete Gaussian noise of variance "
+           "sigma^2 on every number";
   if (mechanism == Mechanism::step_noise)
     return "on the present data alone: rows z_i = float32(clip(row i of the fixed-point embedding)) of the training "
            "nodes in their slots, 0 in the others; from W = 0, learning_epochs times over the batches in their order: "
            "W <- P_R(W - step_size (G / batch_rows + strong_convexity W) + sqrt(2 step_size) sigma xi), G the batch's "
            "sum of gradients of sum_c l(z_i.w_c, y_ic), xi fresh standard normal; published: the last W";
+  if (mechanism == Mechanism::projected_run_noise)
+    return "on the present data alone: rows z_i = float32(clip(row i of the fixed-point embedding)) of the training "
+           "nodes in their slots, 0 in the others; from W = 0, learning_epochs times so many steps as there are "
+           "batches: "
+           "W <- P_R(W - step_size (G / batch_rows + strong_convexity W)), G the sum of gradients of the rows' losses "
+           "over a batch: sampling 0, the public batches in their order; else batch_rows slots drawn uniformly; "
+           "published: the last W rounded to the grid, plus fresh discrete Gaussian noise of variance sigma^2 on every "
+           "coordinate";
   const std::string loss =
       couples_classes(head) ? "sum_i [ln sum_c exp(z_i.w_c) - z_i.w_(y_i)]" : "sum_i sum_c l(z_i.w_c, y_ic)";
   const std::string rows =
       "on the present data alone: rows z_i = float32(clip(row i of the fixed-point embedding)) of the training nodes; "
       "F(W) = " +
       loss + " + (lambda max(1, n) / 2) |W|_F^2; ";
+  if (report.terms.contains("learning_steps"))
+    return rows +
+           "learning_steps of W <- P_R(W - 2 / (L + mu) grad F(W)) from W = 0; published: the last W rounded to the "
+           "grid, plus fresh discrete Gaussian noise of variance sigma^2 on every coordinate";
   if (mechanism == Mechanism::output_noise)
     return rows +
            "W* its minimiser; published: W* rounded to the grid, plus fresh discrete Gaussian noise of variance "
@@ -78,19 +117,29 @@ std::string reference_of(Head head, Mechanism mechanism) {
 }
 
 std::string adjacency_of(Mechanism mechanism) {
+  if (mechanism == Mechanism::none) return "none: nothing is claimed";
   const std::string any =
       "any removed edges, nodes and features, any inserted edges, and every row that moved because of them";
-  return mechanism == Mechanism::step_noise ? "null-row: a removed training row leaves its slot empty; covers " + any
-                                            : "none needed: " + any;
+  return keeps_slots(mechanism) ? "null-row: a removed training row leaves its slot empty; covers " + any
+                                : "none needed: " + any;
 }
 
-std::vector<std::string> not_covered_by(Mechanism mechanism) {
+/// Whether a release covers the later ones: the next release reads published weights and present data, and nothing else
+/// that depends on what was removed.
+bool covers_later_ones(const ModelRecord& record, Mechanism mechanism, const StepReport& report) {
+  const auto state = report.terms.find("public_state");
+  return !keeps_slots(mechanism) && !record.model.state.arrays.contains("clean") &&
+         (state == report.terms.end() || state->second != 0);
+}
+
+std::vector<std::string> not_covered_by(Mechanism mechanism, bool covers_later) {
   std::vector<std::string> out{"what an adaptive choice of requests reveals by itself",
                                "models published before the removal: withdraw them",
                                "records that remain: this is no differential privacy"};
-  if (mechanism != Mechanism::step_noise) return out;
-  out.emplace_back("several releases seen together: each is compared with one retraining");
-  out.emplace_back("that the noise of a step is a floating-point number");
+  if (!covers_later) out.emplace_back("several releases seen together: each is compared with one retraining");
+  if (mechanism == Mechanism::step_noise) out.emplace_back("that the noise of a step is a floating-point number");
+  if (mechanism == Mechanism::projected_run_noise)
+    out.emplace_back("iterates of the original run: they show removed rows without noise, and stay private");
   return out;
 }
 
@@ -98,7 +147,9 @@ std::vector<std::string> not_covered_by(Mechanism mechanism) {
 /// squared of the variance smooth the law). T2 keeps delta, and reaches the residual bound's epsilon.
 Json delta_reached(Mechanism mechanism, const StepReport& report) {
   if (!report.certified) return nullptr;
-  if (mechanism == Mechanism::step_noise) return report.delta;
+  if (mechanism == Mechanism::step_noise ||
+      (mechanism == Mechanism::projected_run_noise && report.terms.at("sampling") != 0))
+    return report.delta;
   const double grid = report.terms.at("grid"), sigma = report.terms.at("sigma");
   const double smoothed = std::sqrt(sigma * sigma - 9 * grid * grid);
   return delta_of(report.terms.at("sensitivity"), smoothed, report.epsilon);
@@ -117,6 +168,7 @@ std::string digest_of(std::string_view text) {
 
 std::string make_certificate(const ModelRecord& record, const StepReport& report, const ReleaseContext& context) {
   const Mechanism mechanism = mechanism_of(record, report);
+  const bool later = covers_later_ones(record, mechanism, report);
   Json json = {
       {"id", release_id(record.model)},
       {"solver", record.model.solver},
@@ -126,10 +178,10 @@ std::string make_certificate(const ModelRecord& record, const StepReport& report
       {"theorem", report.certified ? Json(*report.claim) : Json()},
       {"certified", report.certified},
       {"claim", report.claim ? Json(*report.claim) : Json()},
-      {"reference", reference_of(record.options.head, mechanism)},
+      {"reference", reference_of(record.options.head, mechanism, report)},
       {"adjacency", adjacency_of(mechanism)},
       {"requests", context.adaptive ? "adaptive" : "non-adaptive"},
-      {"releases", report.certified && mechanism != Mechanism::step_noise ? "all-later" : "this"},
+      {"releases", report.certified && later ? "all-later" : "this"},
       {"withdraw", context.withdraw},
       {"epsilon", report.epsilon},
       {"delta", {{"target", report.delta}, {"reached", delta_reached(mechanism, report)}}},
@@ -139,14 +191,22 @@ std::string make_certificate(const ModelRecord& record, const StepReport& report
       {"terms", report.terms},
       {"constants", constants_of(record)},
       {"private", {"residual_bound", "retrained", "terms", "digest"}},
-      {"not_covered", not_covered_by(mechanism)},
+      {"not_covered", not_covered_by(mechanism, later)},
       {"for_tests", report.for_tests},
       {"version", context.program},
   };
   if (mechanism == Mechanism::output_noise) json["public_terms"] = {"mu", "distance", "sensitivity", "sigma", "grid"};
+  if (mechanism == Mechanism::run_noise)
+    json["public_terms"] = {"s_max",      "sensitivity",    "sigma", "grid",  "slots",     "epochs",
+                            "batch_rows", "partition_rows", "step",  "decay", "order_key", "group_rows"};
   if (mechanism == Mechanism::step_noise)
     json["public_terms"] = {"learning_epochs",  "sigma", "step_size",  "radius",  "gradient_bound", "smoothness",
                             "strong_convexity", "slots", "batch_rows", "batches", "order_key"};
+  if (mechanism == Mechanism::projected_run_noise)
+    json["public_terms"] = {"learning_epochs",  "distance",  "sensitivity", "sigma",          "grid",
+                            "rounding",         "step_size", "radius",      "gradient_bound", "smoothness",
+                            "strong_convexity", "slots",     "batch_rows",  "batches",        "order_key",
+                            "sampling",         "capacity",  "retention"};
   return seal_certificate(json.dump());
 }
 

@@ -211,13 +211,17 @@ std::string digest_text(const Digest& digest) {
 }
 
 Digest content_digest(const LiveStore& store) {
+  return content_digest(store.manifest(), store.contents(), store.propagated() ? &store.embedding() : nullptr,
+                        store.budget());
+}
+
+Digest content_digest(const Manifest& manifest, const Contents& contents, const Embedding* embedding,
+                      MemoryBudget& budget) {
   if (sodium_init() < 0) throw ResourceError("libsodium does not start on this machine");
-  const Contents& contents = store.contents();
-  const Embedding* embedding = store.propagated() ? &store.embedding() : nullptr;
   const NodeId nodes = contents.num_nodes();
-  const std::uint64_t room = store.budget().available() / 2 / sizeof(Digest) / kLeafNodes * kLeafNodes;
+  const std::uint64_t room = budget.available() / 2 / sizeof(Digest) / kLeafNodes * kLeafNodes;
   const std::uint64_t at_once = std::min<std::uint64_t>(nodes, std::max<std::uint64_t>(room, kLeafNodes));
-  const Reservation memory = store.budget().reserve(at_once * sizeof(Digest), "hashes of nodes");
+  const Reservation memory = budget.reserve(at_once * sizeof(Digest), "hashes of nodes");
   std::vector<Digest> hashes(static_cast<std::size_t>(at_once));
   std::vector<Digest> leaves((std::size_t{nodes} + kLeafNodes - 1) / kLeafNodes);
   for (std::uint64_t first = 0; first < nodes; first += at_once) {
@@ -239,7 +243,7 @@ Digest content_digest(const LiveStore& store) {
                     });
   }
   Words constants;
-  add_constants(store.manifest(), embedding, constants);
+  add_constants(manifest, embedding, constants);
   return hash(constants.bytes(), std::as_bytes(std::span(leaves)));
 }
 

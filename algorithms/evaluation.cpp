@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "algorithms/blas.h"
+#include "algorithms/head.h"
 #include "engine/parallel.h"
 
 namespace unweave {
@@ -14,59 +14,99 @@ namespace {
 constexpr std::size_t kBlockRows = 128;
 constexpr std::size_t kLanes = 16;  // each has one buffer, used for all its blocks
 
-/// Right predictions over `count` rows; read(first, count, buffer) gives rows as floats, label(i) their classes.
+std::size_t lane_of(std::size_t count) {
+  return std::max(kBlockRows, (count + kLanes - 1) / kLanes);
+}
+
+/// Calls use(i, margins of row i) for begin <= i < end; read(first, count, buffer) gives rows as floats.
+template <class Read, class Use>
+void for_margins(std::size_t begin, std::size_t end, const Model& model, const Read& read, const Use& use) {
+  const NetworkShape shape = shape_of(model);
+  const std::size_t classes = shape.classes;
+  const std::size_t most = std::min(kBlockRows, end - begin);
+  std::vector<float> buffer(most * shape.features);
+  std::vector<double> margins(most * classes);
+  for (std::size_t first = begin; first < end; first += most) {
+    const std::size_t rows = std::min(most, end - first);
+    margins_of(model, read(first, rows, buffer.data()), rows, margins.data());
+    for (std::size_t i = 0; i < rows; ++i) use(first + i, std::span(margins).subspan(i * classes, classes));
+  }
+}
+
+std::size_t largest(std::span<const double> margins) {
+  return static_cast<std::size_t>(std::max_element(margins.begin(), margins.end()) - margins.begin());
+}
+
+/// Share of right predictions over `count` rows, of which label(i) is the class.
 template <class Read, class Label>
-std::optional<double> accuracy(std::size_t count, const Matrix& published, const Read& read, const Label& label) {
+std::optional<double> accuracy(std::size_t count, const Model& model, const Read& read, const Label& label) {
   if (count == 0) return std::nullopt;
-  const std::size_t features = size_of(published.rows()), classes = size_of(published.cols());
-  const auto hits_of_lane = [&](std::size_t begin, std::size_t end) {
-    const std::size_t most = std::min(kBlockRows, end - begin);
-    std::vector<float> buffer(most * features);
-    std::vector<double> exact(most * features), scores(most * classes);
+  const auto right = ordered_sum<std::uint64_t>(count, lane_of(count), 0, [&](std::size_t begin, std::size_t end) {
     std::uint64_t hits = 0;
-    for (std::size_t first = begin; first < end; first += most) {
-      const std::size_t rows = std::min(most, end - first);
-      const float* values = read(first, rows, buffer.data());
-      std::copy_n(values, rows * features, exact.data());
-      multiply(exact.data(), published.data(), scores.data(), rows, features, classes, false);
-      for (std::size_t i = 0; i < rows; ++i) {
-        const double* row = &scores[i * classes];
-        hits += static_cast<std::size_t>(std::max_element(row, row + classes) - row) == label(first + i) ? 1 : 0;
-      }
-    }
+    for_margins(begin, end, model, read,
+                [&](std::size_t i, std::span<const double> margins) { hits += largest(margins) == label(i) ? 1 : 0; });
     return hits;
-  };
-  const std::size_t lane = std::max(kBlockRows, (count + kLanes - 1) / kLanes);
-  const auto right = ordered_sum<std::uint64_t>(count, lane, 0, hits_of_lane);
+  });
   return static_cast<double>(right) / static_cast<double>(count);
 }
 
 }  // namespace
 
-Accuracies evaluate_model(const LiveStore& store, std::span<const double> weights, const Matrix& published,
-                          const TrainingSet* held) {
+Accuracies evaluate_model(const LiveStore& store, const ModelRecord& record, const TrainingSet* held) {
   const Contents& contents = store.contents();
   const auto of_split = [&](const std::vector<NodeId>& split) {
     std::vector<NodeId> nodes;
     for (const NodeId node : split)
       if (contents.label(node) != kNoLabel) nodes.push_back(node);
     const auto read = [&](std::size_t first, std::size_t count, float* out) {
-      store.embedding().rows(std::span(nodes).subspan(first, count), weights, out);
+      store.embedding().rows(std::span(nodes).subspan(first, count), record.weights, out);
+      const std::size_t features = store.manifest().features;
+      for (std::size_t i = 0; i < count; ++i) clip_row({out + i * features, features}, record.clip);
       return out;
     };
-    return accuracy(nodes.size(), published, read,
+    return accuracy(nodes.size(), record.model, read,
                     [&](std::size_t i) { return static_cast<std::size_t>(contents.label(nodes[i])); });
   };
   Accuracies result;
   if (held != nullptr) {
     const auto read = [&](std::size_t first, std::size_t, float*) { return held->row(first).data(); };
-    result.train = accuracy(held->size(), published, read, [&](std::size_t i) { return held->labels()[i]; });
+    result.train = accuracy(held->size(), record.model, read, [&](std::size_t i) { return held->labels()[i]; });
   } else {
     result.train = of_split(contents.train());
   }
   result.valid = of_split(contents.valid());
   result.test = of_split(contents.test());
   return result;
+}
+
+std::vector<Prediction> predict(const LiveStore& store, const ModelRecord& record, std::span<const NodeId> nodes) {
+  const Model& model = record.model;
+  const std::size_t features = shape_of(model).features;
+  const auto read = [&](std::size_t first, std::size_t count, float* out) {
+    store.embedding().rows(nodes.subspan(first, count), record.weights, out);
+    for (std::size_t i = 0; i < count; ++i) clip_row({out + i * features, features}, record.clip);
+    return out;
+  };
+  std::vector<Prediction> predictions(nodes.size());
+  parallel_ranges(0, nodes.size(), lane_of(nodes.size()), [&](std::size_t begin, std::size_t end) {
+    for_margins(begin, end, model, read, [&](std::size_t i, std::span<double> margins) {
+      predictions[i].predicted = static_cast<ClassId>(largest(margins));
+      const std::int32_t label = store.contents().label(nodes[i]);
+      if (label == kNoLabel) return;
+      probabilities_in_place(model.head, margins.data(), margins.size());
+      predictions[i].confidence = margins[static_cast<std::size_t>(label)];
+    });
+  });
+  return predictions;
+}
+
+std::optional<double> accuracy_of(const LiveStore& store, std::span<const NodeId> nodes,
+                                  std::span<const Prediction> predictions) {
+  if (nodes.empty()) return std::nullopt;
+  std::uint64_t right = 0;
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    right += static_cast<std::int32_t>(predictions[i].predicted) == store.contents().label(nodes[i]) ? 1 : 0;
+  return static_cast<double>(right) / static_cast<double>(nodes.size());
 }
 
 }  // namespace unweave

@@ -1,11 +1,12 @@
-// algorithms/evaluation.h - how often the published weights of a model are right on the present data.
+// algorithms/evaluation.h - what the published weights of a model say of rows, and how often they are right.
 #pragma once
 
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "algorithms/live_store.h"
-#include "algorithms/matrix.h"
+#include "algorithms/model_record.h"
 #include "algorithms/training_set.h"
 
 namespace unweave {
@@ -15,9 +16,25 @@ struct Accuracies {
   std::optional<double> train, valid, test;
 };
 
-/// The class with the largest score z . w_c (float64, ties to the lowest class) is the prediction. Rows are read in
-/// blocks of 128 a thread. `held` may give the training rows, which are then not read again. Throws UsageError.
-[[nodiscard]] Accuracies evaluate_model(const LiveStore& store, std::span<const double> weights,
-                                        const Matrix& published, const TrainingSet* held = nullptr);
+/// The class with the largest margin (margins_of(), ties to the lowest class) is the prediction; rows are clipped as those
+/// that the model was trained on, and read in blocks of 128 a thread. `held` may give the training rows, which are then
+/// not read again. Throws UsageError.
+[[nodiscard]] Accuracies evaluate_model(const LiveStore& store, const ModelRecord& record,
+                                        const TrainingSet* held = nullptr);
+
+/// What a model says of one row.
+struct Prediction {
+  ClassId predicted = 0;  ///< as above
+  double confidence = 0;  ///< in [0, 1]: probability (head.h) of the node's own class; 0 for a node without a label
+};
+
+/// One for each of `nodes`, which have rows in `store`, another one than the model's perhaps. Rows are clipped as those
+/// that the model was trained on. Memory: 16 bytes a node. Throws UsageError.
+[[nodiscard]] std::vector<Prediction> predict(const LiveStore& store, const ModelRecord& record,
+                                              std::span<const NodeId> nodes);
+
+/// Share of `nodes` of which the prediction is the label; none where there are no nodes.
+[[nodiscard]] std::optional<double> accuracy_of(const LiveStore& store, std::span<const NodeId> nodes,
+                                                std::span<const Prediction> predictions);
 
 }  // namespace unweave

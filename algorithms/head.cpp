@@ -60,6 +60,16 @@ void softmax_in_place(double* margins, std::size_t classes) noexcept {
   for (std::size_t c = 0; c < classes; ++c) margins[c] /= sum;
 }
 
+void probabilities_in_place(Head head, double* margins, std::size_t classes) noexcept {
+  if (couples_classes(head)) return softmax_in_place(margins, classes);
+  double sum = 0;
+  for (std::size_t c = 0; c < classes; ++c) {
+    margins[c] = head == Head::kLogistic ? 1 / (1 + std::exp(-margins[c])) : std::clamp((margins[c] + 1) / 2, 0.0, 1.0);
+    sum += margins[c];
+  }
+  for (std::size_t c = 0; c < classes; ++c) margins[c] = sum > 0 ? margins[c] / sum : 1 / static_cast<double>(classes);
+}
+
 void slopes_in_place(Head head, double* margins, std::size_t classes, std::size_t label) noexcept {
   if (couples_classes(head)) {
     softmax_in_place(margins, classes);

@@ -72,4 +72,9 @@ void slopes_in_place(Head head, double* margins, std::size_t classes, std::size_
 /// Margins of one row become exp(m_c) / sum_k exp(m_k). classes > 0.
 void softmax_in_place(double* margins, std::size_t classes) noexcept;
 
+/// Margins of one row become probabilities of its classes, of sum 1: softmax as above; one-vs-rest each class's own,
+/// 1 / (1 + exp(-m)) or, for least squares, (m + 1) / 2 kept within [0, 1], divided by their sum; all alike where that is
+/// 0. classes > 0.
+void probabilities_in_place(Head head, double* margins, std::size_t classes) noexcept;
+
 }  // namespace unweave

@@ -102,17 +102,19 @@ Matrix HessianOperator::diagonal() const {
   const std::size_t features = objective_.rows.features, width = objective_.classes;
   std::vector<std::size_t> all(width);
   std::iota(all.begin(), all.end(), std::size_t{0});
-  const FloatMatrix sum = sweep_rows<float>(
-      objective_.rows, float_zero(features, width),
-      [&](const float* block, std::size_t first, std::size_t count, FloatMatrix& part) {
-        std::vector<float> squares(block, block + count * features), curvature(count * width, 1.0F);
-        for (float& x : squares) x *= x;
-        if (couples_classes(objective_.head))
-          coupled_curvatures(block, first, count, curvature.data());
-        else
-          scale_by_curvatures(block, first, count, all, weights_, curvature.data());
-        multiply_transposed(squares.data(), curvature.data(), part.data(), features, count, width, true);
-      });
+  const FloatMatrix sum =
+      sweep_rows<float>(objective_.rows, float_zero(features, width),
+                        [&](const float* block, std::size_t first, std::size_t count, FloatMatrix& part) {
+                          float* const squares = block_buffer<float, BlockUse::squares>(count * features);
+                          std::transform(block, block + count * features, squares, [](float x) { return x * x; });
+                          float* const curvature = block_buffer<float, BlockUse::product>(count * width + kSlopeSlack);
+                          std::fill_n(curvature, count * width, 1.0F);
+                          if (couples_classes(objective_.head))
+                            coupled_curvatures(block, first, count, curvature);
+                          else
+                            scale_by_curvatures(block, first, count, all, weights_, curvature);
+                          multiply_transposed(squares, curvature, part.data(), features, count, width, true);
+                        });
   return (sum.cast<double>().array() + objective_.mu).matrix();
 }
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/accounting/head_constants.h"
 #include "storage/error.h"
 
 namespace unweave {
@@ -12,21 +11,8 @@ namespace {
 
 constexpr double kMarginNoise = 0.1;
 constexpr double kStartForgotten = 1e-3;
+constexpr std::uint64_t kMostEpochs = std::uint64_t{1} << 30;
 constexpr std::uint64_t kLeastBatch = 32, kMostBatches = 1024;
-constexpr std::uint64_t kOrderKey = 1;
-
-LossConstants loss_of(Head head, const PublicConstants& given) {
-  if (head == Head::kLogistic) return logistic_constants(given);
-  if (head == Head::kSoftmax) return softmax_constants(given);
-  return least_squares_constants(given, std::sqrt(static_cast<double>(given.classes)));  // targets are +1 or -1
-}
-
-std::uint64_t batch_rows_of(bool full_batches, std::uint64_t rows) {
-  if (full_batches || rows <= kLeastBatch) return std::max<std::uint64_t>(1, rows);
-  std::uint64_t batch = kLeastBatch;
-  while (rows / batch > kMostBatches) batch *= 2;
-  return batch;
-}
 
 std::uint64_t learning_epochs(const NoisySgd& sgd, double sigma, const SolverOptions& options) {
   const LangevinAccountant from_anywhere(sgd, {BurnIn::kNone, 0, Decay::kSharp, NoiseVariance::kActual}, options.delta);
@@ -37,43 +23,64 @@ std::uint64_t learning_epochs(const NoisySgd& sgd, double sigma, const SolverOpt
 
 }  // namespace
 
+LossConstants loss_constants(Head head, double radius, double lambda, std::size_t classes) {
+  const PublicConstants given{.radius = radius, .lambda = lambda, .classes = classes};
+  if (head == Head::kLogistic) return logistic_constants(given);
+  if (head == Head::kSoftmax) return softmax_constants(given);
+  return least_squares_constants(given, std::sqrt(static_cast<double>(classes)));  // targets are +1 or -1
+}
+
+std::uint64_t default_batch_rows(std::uint64_t rows) {
+  if (rows <= kLeastBatch) return std::max<std::uint64_t>(1, rows);
+  std::uint64_t batch = kLeastBatch;
+  while (rows / batch > kMostBatches) batch *= 2;
+  return batch;
+}
+
 LangevinConstants choose_constants(bool full_batches, std::size_t rows, std::size_t classes,
                                    const SolverOptions& options) {
-  const LossConstants loss = loss_of(options.head, {.lambda = options.lambda, .classes = classes});
+  const LossConstants loss = loss_constants(options.head, 0, options.lambda, classes);
+  const std::uint64_t all = std::max<std::size_t>(1, rows);
   LangevinConstants constants;
   constants.slots = rows;
-  constants.batch_rows = batch_rows_of(full_batches, rows);
-  constants.step_size = 1 / loss.smoothness;
-  constants.radius = std::sqrt(2 * loss.loss_at_zero / options.lambda);
-  constants.sigma = kMarginNoise * std::sqrt(options.lambda);
-  constants.order_key = kOrderKey;
+  constants.batch_rows =
+      count_setting(options, "batch-rows", all).value_or(full_batches ? all : default_batch_rows(rows));
+  constants.step_size = positive_setting(options, "step-size").value_or(1 / loss.smoothness);
+  constants.radius = positive_setting(options, "radius").value_or(std::sqrt(2 * loss.loss_at_zero / options.lambda));
+  constants.sigma = positive_setting(options, "sigma").value_or(kMarginNoise * std::sqrt(options.lambda));
+  constants.order_key = count_setting(options, "order-key").value_or(1);
   if (constants.sigma < resolvable_sigma(constants.step_size, constants.radius))
     throw UsageError(
-        "--lambda is too small for the noise of langevin, which float64 could not tell from rounding; raise it");
+        "the noise of langevin is so small that float64 could not tell it from rounding: raise --lambda, or sigma "
+        "where it was set");
   const NoisySgd sgd = noisy_sgd_of(constants, options.head, options.lambda, classes);
-  constants.epochs = learning_epochs(sgd, constants.sigma, options);
+  const std::optional<std::uint64_t> epochs = count_setting(options, "epochs", kMostEpochs);
+  constants.epochs = epochs ? *epochs : learning_epochs(sgd, constants.sigma, options);
   return constants;
 }
 
-NoisySgd noisy_sgd_of(const LangevinConstants& constants, Head head, double lambda, std::size_t classes) {
-  const LossConstants loss = loss_of(head, {.radius = constants.radius, .lambda = lambda, .classes = classes});
+NoisySgd noisy_sgd_of(const SlotRun& run, Head head, double lambda, std::size_t classes) {
+  const LossConstants loss = loss_constants(head, run.radius, lambda, classes);
   NoisySgdConstants of;
-  of.rows = constants.padded_slots();
-  of.batch_rows = constants.batch_rows;
-  of.step_size = constants.step_size;
+  of.rows = run.padded_slots();
+  of.batch_rows = run.batch_rows;
+  of.step_size = run.step_size;
   of.strong_convexity = lambda;
   of.smoothness = loss.smoothness;
   of.gradient_bound = loss.data_gradient;
-  of.radius = constants.radius;
+  of.radius = run.radius;
   return NoisySgd(of);
+}
+
+std::optional<std::uint64_t> request_epochs(const LangevinConstants& constants, const LangevinAccountant& accountant,
+                                            double distance, double epsilon) {
+  if (accountant.epsilon(distance, constants.epochs, constants.sigma) > epsilon) return std::nullopt;
+  const std::uint64_t epochs = accountant.fewest_epochs(distance, constants.sigma, epsilon);
+  return epochs < constants.epochs ? std::optional(epochs) : std::nullopt;
 }
 
 LangevinAccountant accountant_of(const LangevinConstants& constants, const NoisySgd& sgd, double delta) {
   return {sgd, {BurnIn::kAligned, constants.epochs, Decay::kSharp, NoiseVariance::kActual}, delta};
-}
-
-double moved_weight(const NoisySgd& sgd, Head head, double distance) {
-  return moved_row_weight(sgd, smoothness(head).curvature, distance);
 }
 
 }  // namespace unweave

@@ -9,31 +9,49 @@
 
 #include <cstddef>
 
+#include "algorithms/accounting/head_constants.h"
 #include "algorithms/accounting/langevin.h"
 #include "algorithms/langevin_state.h"
 #include "algorithms/solver.h"
 
 namespace unweave {
 
+inline constexpr Parameter kLangevinParameters[] = {
+    {"epochs", {}, "epochs of learning"},
+    {"sigma", {}, "noise of a step: sqrt(2 step-size) sigma on every weight"},
+    {"step-size", {}, "at most 1 / smoothness"},
+    {"radius", {}, "of the ball that weights are projected onto"},
+    {"order-key", 1, "draws the batches"},
+    {"batch-rows", {}, "rows of a batch"},  // last: langevin-full has none
+};
+
 /// eta = 1/L.
 /// R: (lambda/2) |W*|^2 <= f(0) whatever the data, so the ball holds the minimiser.
 /// sigma = 0.1 sqrt(lambda): in the stationary law a coordinate has standard deviation sigma / sqrt(lambda) at most, so a
 ///   margin is blurred by 0.1.
-/// b: the least power of two from 32 on with n/b <= 1024; n with fewer rows, or with `full_batches`.
+/// b: default_batch_rows(), or n with `full_batches`.
 /// T: twice the epochs that bring the largest distance there is, 2R, to (epsilon, delta), and enough to forget a
 ///   thousandth of the start: no request ever needs more than half of T. Where lambda is small beside what requests
 ///   change, the distance does reach 2R, and unlearning then costs just that half.
-/// Throws UsageError for a head without these bounds, and where no such run can be resolved in float64.
+/// Each gives way to a parameter of the options. Throws UsageError for a parameter out of range, and where float64 cannot
+/// resolve the noise.
 [[nodiscard]] LangevinConstants choose_constants(bool full_batches, std::size_t rows, std::size_t classes,
                                                  const SolverOptions& options);
 
+/// The bounds of a head for rows of norm at most 1 and weights in a ball.
+[[nodiscard]] LossConstants loss_constants(Head head, double radius, double lambda, std::size_t classes);
+/// The least power of two from 32 on with n/b <= 1024; n where that is fewer.
+[[nodiscard]] std::uint64_t default_batch_rows(std::uint64_t rows);
+
 /// The run of these constants. Throws UsageError as NoisySgd does, and for a head without bounds.
-[[nodiscard]] NoisySgd noisy_sgd_of(const LangevinConstants& constants, Head head, double lambda, std::size_t classes);
+[[nodiscard]] NoisySgd noisy_sgd_of(const SlotRun& run, Head head, double lambda, std::size_t classes);
+
+/// Epochs of a request from this distance: the fewest that reach epsilon; none where T would be needed, or would not do.
+[[nodiscard]] std::optional<std::uint64_t> request_epochs(const LangevinConstants& constants,
+                                                          const LangevinAccountant& accountant, double distance,
+                                                          double epsilon);
 
 /// The accountant of releases: aligned, sharp, with the noise that is added.
 [[nodiscard]] LangevinAccountant accountant_of(const LangevinConstants& constants, const NoisySgd& sgd, double delta);
-
-/// By how much the gradient of a row at most changes when it moves by `distance`, inside the ball.
-[[nodiscard]] double moved_weight(const NoisySgd& sgd, Head head, double distance);
 
 }  // namespace unweave

@@ -1,11 +1,9 @@
 // algorithms/langevin_solver.cpp - the weights of what changed, the epochs that they ask for, and those epochs.
 #include "algorithms/langevin_solver.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "algorithms/langevin_constants.h"
 #include "algorithms/noisy_sgd_run.h"
+#include "algorithms/slot_weights.h"
 #include "storage/error.h"
 
 namespace unweave {
@@ -18,41 +16,12 @@ struct Weight {
   double distance = 0;  ///< of the stationary laws
 };
 
-double distance_between(std::span<const float> a, std::span<const float> b) {
-  double sum = 0;
-  for (std::size_t f = 0; f < a.size(); ++f) {
-    const double difference = static_cast<double>(a[f]) - static_cast<double>(b[f]);
-    sum += difference * difference;
-  }
-  return std::sqrt(sum) * (1 + rounding_gamma(static_cast<double>(a.size()) + 4));
-}
-
 Weight weigh(const LangevinState& state, const NoisySgd& sgd, Head head, const BatchChange& change) {
-  const SlotOrder order(state.constants);
-  std::vector<double> sums(sgd.batches(), 0.0);
+  const std::vector<SlotWeight> rows = weights_of(state.slots, sgd, head, change);
   Weight weight;
-  for (const std::size_t slot : slots_of(state.slots, change.removed.nodes())) {
-    sums[order.batch_of(slot)] += sgd.zeroed_row_weight();
-    weight.removed += sgd.zeroed_row_weight();
-  }
-  const std::vector<std::size_t> moved = slots_of(state.slots, change.moved_from.nodes());
-  for (std::size_t i = 0; i < moved.size(); ++i) {
-    const double distance = distance_between(change.moved_from.row(i), change.moved_to.row(i));
-    const double of_row = moved_weight(sgd, head, distance);
-    sums[order.batch_of(moved[i])] += of_row;
-    weight.moved += of_row;
-  }
-  std::vector<ChangedBatch> changed;
-  for (std::uint64_t batch = 0; batch < sgd.batches(); ++batch)
-    if (sums[batch] > 0) changed.push_back({batch, sums[batch]});
-  weight.distance = stationary_distance(sgd, placed_shift(sgd, changed));
+  for (const SlotWeight& row : rows) (row.removed ? weight.removed : weight.moved) += row.weight;
+  weight.distance = stationary_distance(sgd, shift_of(sgd, state.constants, rows));
   return weight;
-}
-
-/// Empties the slots of nodes that have no row any more.
-void empty_departed(std::vector<NodeId>& slots, std::span<const NodeId> present) {
-  for (NodeId& node : slots)
-    if (node != kNoNode && !std::binary_search(present.begin(), present.end(), node)) node = kNoNode;
 }
 
 class LangevinSolver final : public Solver {
@@ -84,13 +53,14 @@ class LangevinSolver final : public Solver {
                                 ? own.distance
                                 : following_distance(sgd, state.distance, state.last_epochs, own.distance);
     StepReport report;
-    if (const std::uint64_t epochs = fewest_epochs(state, accountant, distance); epochs < state.constants.epochs) {
+    // Of data and constants alone, never of weights.
+    if (const auto epochs = request_epochs(state.constants, accountant, distance, options_.epsilon)) {
       empty_departed(state.slots, after.nodes());
       state.distance = distance;
-      state.last_epochs = epochs;
+      state.last_epochs = *epochs;
       state.adaptive_requests |= change.adaptive;
-      report = release(model, model.published, epochs, after, lazy);
-      report.residual_bound = accountant.epsilon(distance, epochs, state.constants.sigma);
+      report = release(model, model.published, *epochs, after, lazy);
+      report.residual_bound = accountant.epsilon(distance, *epochs, state.constants.sigma);
     } else {
       report = learn(model, after, lazy);
     }
@@ -107,6 +77,11 @@ class LangevinSolver final : public Solver {
 
   bool reads_moved_rows() const noexcept override { return true; }
 
+  Reservation reserve(const Model& model, const TrainingSet& rows, MemoryBudget& budget) const override {
+    const std::size_t slots = std::max(rows.size(), model.langevin ? model.langevin->slots.size() : 0);
+    return budget.reserve(slot_bytes(slots), "slots and batches of a model");
+  }
+
  private:
   static LangevinState& state_of(Model& model) {
     if (!model.langevin) throw UsageError("the model holds no slots; train it again");
@@ -116,14 +91,6 @@ class LangevinSolver final : public Solver {
   [[nodiscard]] NoisySgd sgd_of(const LangevinState& state, const TrainingSet& rows) const {
     if (rows.clip() > 1) throw UsageError(name_ + " needs rows clipped to norm 1");
     return noisy_sgd_of(state.constants, options_.head, options_.lambda, rows.classes());
-  }
-
-  /// T where no fewer will do. Depends on data and constants alone, never on weights.
-  [[nodiscard]] std::uint64_t fewest_epochs(const LangevinState& state, const LangevinAccountant& accountant,
-                                            double distance) const {
-    const LangevinConstants& constants = state.constants;
-    if (accountant.epsilon(distance, constants.epochs, constants.sigma) > options_.epsilon) return constants.epochs;
-    return accountant.fewest_epochs(distance, constants.sigma, options_.epsilon);
   }
 
   StepReport learn(Model& model, const TrainingSet& rows, const ApproximationError& lazy) const {
@@ -145,7 +112,8 @@ class LangevinSolver final : public Solver {
     const NoisySgd sgd = sgd_of(state, rows);
     require_resolvable(state.constants.sigma, state.constants.step_size, state.constants.radius);
     RandomSource random = noise_source(options_, model.releases);
-    run_epochs({sgd, rows, Batches(state, rows), options_.head, state.constants.sigma}, epochs, random, weights);
+    run_epochs({sgd, rows, Batches(state.constants, state.slots, rows), options_.head, state.constants.sigma}, epochs,
+               random, weights);
     model.published = std::move(weights);
     model.trained_rows = rows.size();
     ++model.releases;

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "algorithms/lazy_error.h"
-#include "algorithms/working_memory.h"
 #include "storage/error.h"
 
 namespace unweave {
@@ -30,7 +29,7 @@ Learner::Learner(LiveStore& store, MemoryBudget& budget, ModelRecord record, Rel
       rows_(store, record_.weights, record_.clip, budget) {
   for (const ModelSummary& present : list_models(store.path()))
     if (present.damage.empty()) context_.withdraw.push_back(present.id);
-  working_memory_ = reserve_working_memory(rows().rows(), rows().classes(), budget);
+  working_memory_ = solver_->reserve(record_.model, rows(), budget);
   solver_->set_working_memory(static_cast<std::size_t>(working_memory_.bytes()));
   solver_->set_folder(folder_of(store.path(), record_.model.solver));
 }
@@ -85,7 +84,7 @@ StepReport Learner::absorb(const BatchReport& batch) {
   change.only_edges = batch.changes.nodes_removed == 0 && batch.changes.features_removed == 0;
   StepReport report = solver_->absorb(record_.model, rows(), change, approximation());
   if (report.flush_needed) {
-    append_change(change, flush_rows());
+    rows_.append(change, flush_rows());
     report = solver_->absorb(record_.model, rows(), change, approximation());
   }
   return release(std::move(report));

@@ -28,7 +28,7 @@ LevelWork level_work(const Contents& contents, const Embedding& embedding, std::
   work.is_resident = embedding.level(level).is_resident();
   work.is_below_resident = level > 1 && embedding.level(level - 1).is_resident();
   work.nodes = graph.num_nodes();
-  work.graph_arcs = graph.num_arcs() + graph.num_nodes();
+  work.graph_arcs = graph.num_terms();
   work.changed_arcs = graph.num_changed_arcs();
   work.columns = embedding.columns();
   work.threads = active_threads();

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "engine/clock.h"
+#include "engine/store_purge.h"
 #include "storage/error.h"
 
 namespace unweave {
@@ -37,6 +38,7 @@ LiveStore::LiveStore(std::filesystem::path store, Access access, MemoryBudget& b
   if (access == Access::write) {
     lock_.emplace(path_);
     manifest_ = read_manifest(path_);
+    if (purge_state(path_) == PurgeState::decided) finish_purge(path_, manifest_);
     remove_strays(path_, manifest_);
     open_generation();
     return;
@@ -230,7 +232,7 @@ void LiveStore::save(bool fold) {
   Manifest next = present_manifest();
   if (embedding_) {
     std::vector<Run> runs(next.levels.size());
-    embedding_->cone().checkpoint(path_, next.levels, runs);
+    embedding_->cone().checkpoint(path_, fold, next.levels, runs);
     for (std::uint32_t l = 0; l < next.levels.size(); ++l) {
       LevelFiles& files = next.levels[l];
       if (l > 0) files.partitions = embedding_->level(l).checkpoint(path_, fold, runs[l]);
@@ -241,6 +243,17 @@ void LiveStore::save(bool fold) {
   }
   swap_manifest(std::move(next));
   if (fold && embedding_) embedding_ = std::make_unique<Embedding>(path_, manifest_, *contents_);
+}
+
+WriterLock LiveStore::close() && {
+  embedding_.reset();
+  contents_.reset();
+  journal_.reset();
+  overlay_.release();
+  degrees_.release();
+  WriterLock lock = std::move(*lock_);
+  lock_.reset();
+  return lock;
 }
 
 void LiveStore::commit_propagation(const PropagationSpec& spec, std::vector<LevelFiles> levels) {

@@ -45,10 +45,14 @@ struct BatchReport {
 
 class LiveStore {
  public:
-  /// Throws DataError, FormatError; ResourceError when another process writes the store and `access` is write.
+  /// A writer finishes a purge that a crash interrupted after it was decided (engine/store_purge.h). Throws DataError, FormatError; ResourceError when another process writes the store and `access` is write.
   LiveStore(std::filesystem::path store, Access access, MemoryBudget& budget);
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+  /// Where nameless temporary files go: a reader writes nothing into the store's folder.
+  [[nodiscard]] std::filesystem::path temporary_folder() const {
+    return access_ == Access::write ? path() : std::filesystem::temp_directory_path();
+  }
   [[nodiscard]] const Manifest& manifest() const noexcept { return manifest_; }
   [[nodiscard]] const Contents& contents() const noexcept { return *contents_; }
   [[nodiscard]] MemoryBudget& budget() const noexcept { return budget_; }
@@ -88,6 +92,9 @@ class LiveStore {
   void forget_embedding() noexcept { embedding_.reset(); }
   /// Replaces the embedding: the writer has built files for `spec` from the present contents.
   void commit_propagation(const PropagationSpec& spec, std::vector<LevelFiles> levels);
+
+  /// Gives everything back but the right to write. A writer only; the object is of no further use.
+  [[nodiscard]] WriterLock close() &&;
 
   /// Thresholds of a mode for this store's constants, in integer units. Throws UsageError for a bad r_max.
   [[nodiscard]] Threshold threshold(const StreamMode& mode) const;

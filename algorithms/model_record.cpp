@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "engine/store_purge.h"
 #include "storage/checksum.h"
 #include "storage/error.h"
 #include "storage/model_file.h"
@@ -57,16 +58,19 @@ LangevinState langevin_from_json(const Json& json, const std::vector<double>& sl
 Json to_json(const ModelRecord& record) {
   const Model& model = record.model;
   const SolverOptions& options = record.options;
+  const NetworkShape shape = shape_of(model);
   return {{"solver", model.solver},
           {"sequence", model.sequence},
           {"releases", model.releases},
           {"trained_rows", model.trained_rows},
-          {"features", model.published.rows()},
-          {"classes", model.published.cols()},
+          {"features", shape.features},
+          {"classes", shape.classes},
           {"spectral_bound", model.spectral_bound},
           {"spectral_fresh", model.spectral_fresh},
           {"options",
            {{"head", name_of(options.head)},
+            {"hidden", options.hidden},
+            {"activation", name_of(options.activation)},
             {"epsilon", options.epsilon},
             {"delta", options.delta},
             {"lambda", options.lambda},
@@ -121,15 +125,20 @@ ModelRecord from_json(const Json& json, const ModelFile& file) {
   const auto features = json.at("features").get<std::size_t>(), classes = json.at("classes").get<std::size_t>();
   model.spectral_bound = json.at("spectral_bound").get<double>();
   model.spectral_fresh = json.at("spectral_fresh").get<double>();
-  model.published = matrix_of(file.arrays[0], features, classes, false);
+  const Json& options = json.at("options");
+  record.options.head = model.head = parse_head(options.at("head").get<std::string>());
+  record.options.hidden = options.value("hidden", std::vector<std::size_t>{});
+  record.options.activation = parse_activation(options.value("activation", std::string("tanh")));
+  if (!record.options.hidden.empty())
+    model.network = NetworkShape{model.head, features, classes, record.options.hidden, record.options.activation};
+  model.published = model.network ? matrix_of(file.arrays[0], Network(*model.network).size(), 1, false)
+                                  : matrix_of(file.arrays[0], features, classes, false);
   model.objective_noise = matrix_of(file.arrays[1], features, classes, true);
   model.accumulated = matrix_of(file.arrays[2], classes, 1, true).reshaped();
   model.accumulated_printed = matrix_of(file.arrays[3], classes, 1, true).reshaped();
   if (langevin) model.langevin = langevin_from_json(json.at("langevin"), file.arrays[4]);
   model.state = state_from_json(json.at("state"), std::span(file.arrays).subspan(fixed));
 
-  const Json& options = json.at("options");
-  record.options.head = model.head = parse_head(options.at("head").get<std::string>());
   record.options.epsilon = options.at("epsilon").get<double>();
   record.options.delta = options.at("delta").get<double>();
   record.options.lambda = options.at("lambda").get<double>();
@@ -171,9 +180,9 @@ void stand_on(ModelRecord& record, const PropagationSpec& spec) {
 void check_propagation(const ModelRecord& record, const Manifest& manifest, const std::filesystem::path& store) {
   if (manifest.propagation) {
     const PropagationSpec& spec = *manifest.propagation;
+    const NetworkShape shape = shape_of(record.model);
     if (record.levels == spec.levels && record.rho == spec.rho && record.scale_bits == spec.scale_bits &&
-        record.all_rows == spec.all_rows && size_of(record.model.published.rows()) == manifest.features &&
-        size_of(record.model.published.cols()) == manifest.classes)
+        record.all_rows == spec.all_rows && shape.features == manifest.features && shape.classes == manifest.classes)
       return;
   }
   throw DataError(store.string() + ": the model of " + record.model.solver +
@@ -196,7 +205,7 @@ void save_model(const std::filesystem::path& store, const ModelRecord& record) {
 
 ModelRecord load_model(const std::filesystem::path& store, std::string_view solver) {
   const std::filesystem::path path = path_of(store, solver);
-  if (!std::filesystem::exists(path))
+  if (!std::filesystem::exists(path) || purge_state(store) == PurgeState::decided)
     throw UsageError(store.string() + ": " + std::string(solver) + " is not trained yet; run `unweave train " +
                      store.string() + " --solver " + std::string(solver) + "` first");
   const ModelFile file = read_model_file(path);
@@ -211,6 +220,7 @@ ModelRecord load_model(const std::filesystem::path& store, std::string_view solv
 
 std::vector<ModelSummary> list_models(const std::filesystem::path& store) {
   std::vector<ModelSummary> models;
+  if (purge_state(store) == PurgeState::decided) return models;
   for (const std::string_view solver : solver_names()) {
     if (!std::filesystem::exists(path_of(store, solver))) continue;
     try {

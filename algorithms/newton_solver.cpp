@@ -3,7 +3,9 @@
 
 #include "algorithms/newton.h"
 #include "algorithms/output_noise.h"
+#include "algorithms/sgd_solvers.h"
 #include "algorithms/spectral_norm.h"
+#include "storage/error.h"
 
 namespace unweave {
 namespace {
@@ -111,6 +113,9 @@ std::unique_ptr<Solver> make_newton_solver(const SolverOptions& options) {
 }
 
 std::unique_ptr<Solver> make_retrain_solver(const SolverOptions& options) {
+  if (!options.hidden.empty()) return make_network_retrain_solver(options);
+  if (!options.parameters.empty())
+    throw UsageError("retrain minimises a linear model to tau; --set is for its --head mlp");
   return std::make_unique<OutputPerturbation>("retrain", false, options);
 }
 

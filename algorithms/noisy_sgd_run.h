@@ -23,11 +23,13 @@ namespace unweave {
 /// Slot of each of the ascending `nodes`. Throws UsageError for a node without one.
 [[nodiscard]] std::vector<std::size_t> slots_of(std::span<const NodeId> slots, std::span<const NodeId> nodes);
 
+/// What slots and their batches take in memory, while they are made.
+[[nodiscard]] std::uint64_t slot_bytes(std::size_t slots) noexcept;
+
 /// The partition of the slots, drawn from the order key. It knows no rows.
 class SlotOrder {
  public:
-  explicit SlotOrder(const LangevinConstants& constants)
-      : places_(constants.padded_slots(), constants.order_key), batch_rows_(constants.batch_rows) {}
+  explicit SlotOrder(const SlotRun& run) : places_(run.padded_slots(), run.order_key), batch_rows_(run.batch_rows) {}
   /// Of a slot below padded_slots().
   [[nodiscard]] std::uint64_t batch_of(std::size_t slot) const { return places_.at(slot) / batch_rows_; }
 
@@ -40,7 +42,7 @@ class SlotOrder {
 class Batches {
  public:
   /// Throws UsageError for a row whose node has no slot.
-  Batches(const LangevinState& state, const TrainingSet& rows);
+  Batches(const SlotRun& run, std::span<const NodeId> slots, const TrainingSet& rows);
   /// Ascending positions in the training set.
   [[nodiscard]] std::span<const std::uint32_t> rows_of(std::uint64_t batch) const {
     return std::span(rows_).subspan(first_[batch], first_[batch + 1] - first_[batch]);
@@ -58,6 +60,20 @@ struct NoisySgdRun {
   Head head = Head::kLogistic;
   double sigma = 0;  ///< 0: without noise, for checks; `random` is not used then
 };
+
+/// The same steps without noise, each over `batch_rows` slots drawn uniformly and afresh, with replacement; as many an
+/// epoch as there are batches. `row_of_slot` holds positions in `rows`, kNoRow for an empty slot.
+struct DrawnRun {
+  const NoisySgd& sgd;
+  const TrainingSet& rows;
+  std::span<const std::uint32_t> row_of_slot;
+  Head head = Head::kLogistic;
+};
+inline constexpr std::uint32_t kNoRow = 0xffffffff;
+/// One entry for each of the run's padded slots. Throws UsageError for a row whose node has no slot.
+[[nodiscard]] std::vector<std::uint32_t> rows_of_slots(const SlotRun& run, std::span<const NodeId> slots,
+                                                       const TrainingSet& rows);
+void run_drawn_epochs(const DrawnRun& run, std::uint64_t epochs, RandomSource& random, Matrix& weights);
 
 /// Runs whole epochs on `weights`, F x C.
 void run_epochs(const NoisySgdRun& run, std::uint64_t epochs, RandomSource& random, Matrix& weights);

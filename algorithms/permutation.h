@@ -13,7 +13,7 @@ namespace unweave {
 /// A bijection of [0, size) chosen by `key`. Immutable; any number of threads at once.
 class Permutation {
  public:
-  /// 1 <= size <= 2^32.
+  /// 1 <= size <= 2^40; takes sqrt(size) steps.
   Permutation(std::uint64_t size, std::uint64_t key) noexcept : size_(size), key_(key) {
     while (rows_ * rows_ < size) ++rows_;
     columns_ = (size + rows_ - 1) / rows_;

@@ -37,8 +37,9 @@ Vector mean_curvature(const HessianOperator& hessian, const RowSample& sample) {
   std::iota(classes.begin(), classes.end(), std::size_t{0});
   const Vector sum = sample.sweep(Vector(Vector::Zero(index_of(width + 1))),  // the weight of the rows comes last
                                   [&](const float* block, std::size_t first, std::size_t count, Vector& part) {
-                                    std::vector<float> curvatures(count * width + kSlopeSlack);
-                                    hessian.curvatures(block, count, classes, curvatures.data());
+                                    float* const curvatures =
+                                        block_buffer<float, BlockUse::product>(count * width + kSlopeSlack);
+                                    hessian.curvatures(block, count, classes, curvatures);
                                     for (std::size_t i = 0; i < count; ++i) {
                                       const double square = sample.norm(first + i) * sample.norm(first + i);
                                       for (std::size_t c = 0; c < width; ++c)

@@ -22,68 +22,70 @@ void check(const LiveStore& store, const PropagationSpec& spec) {
     throw UsageError("--rows labelled: this store has no labels; use --rows all");
 }
 
-/// Keeps the lists of the targets apart where they are few against the graph.
-void write_targets(const LiveStore& store, const RowMask& wanted, LevelFiles& files) {
-  const Graph& graph = store.contents().graph();
+}  // namespace
+
+void write_targets(const std::filesystem::path& store, const Contents& contents, LevelFiles& files) {
+  const Graph& graph = contents.graph();
   std::vector<NodeId> targets;
   std::uint64_t arcs = 0;
-  for (NodeId node = 0; node < wanted.rows(); ++node) {
-    if (!wanted.contains(node)) continue;
+  for (NodeId node = 0; node < contents.num_nodes(); ++node) {
+    if (contents.label(node) == kNoLabel) continue;
     targets.push_back(node);
     arcs += graph.degree(node) - 1;  // the self loop is in no list
   }
-  if (target_lists_pay(arcs, graph.num_arcs())) write_target_lists(store.path(), graph, targets, files);
+  if (target_lists_pay(arcs, graph.num_arcs())) write_target_lists(store, graph, targets, files);
 }
 
-}  // namespace
+std::vector<LevelFiles> build_levels(const std::filesystem::path& store, const Contents& contents,
+                                     const PropagationSpec& spec, MemoryBudget& budget, const PropagateMeter& progress,
+                                     PropagateReport& report) {
+  std::vector<LevelFiles> files(spec.levels + std::size_t{1});
+  if (spec.levels == 0) return files;
+  const std::uint32_t columns = contents.features().columns();
+  SweepJob job;
+  job.first_level = 1;
+  job.last_level = spec.levels;
+  job.columns = columns;
+  job.scale_bits = spec.scale_bits;
+  Reservation masks;
+  if (!spec.all_rows) {
+    masks =
+        budget.reserve((std::uint64_t{spec.levels} + 1) * (contents.num_nodes() / 8 + 1), "masks of the rows to keep");
+    job.wanted = backward_cone(contents, spec.levels, [&](std::uint32_t level, std::span<const std::uint32_t> counts) {
+      files[level].counts = write_counts(store, level, counts);
+    });
+    write_targets(store, contents, files.back());
+  }
+  std::uint64_t total = 0, arcs = 0, done = 0;
+  for (std::uint32_t l = 0; l < spec.levels; ++l) {
+    total += spec.all_rows ? contents.num_nodes() : job.wanted[l].size();
+    arcs += spec.all_rows ? contents.graph().num_terms() : arcs_of_rows(contents.graph(), job.wanted[l]);
+  }
+  job.fill = level0_fill(contents, spec);
+  if (progress)
+    job.progress = [&](std::uint64_t rows, std::uint64_t tiles) {
+      progress({done += rows, total * tiles, static_cast<double>(arcs) * columns});
+    };
+  SweepResult result = build_state(store, contents, job, budget);
+  for (std::uint32_t l = 1; l <= spec.levels; ++l) files[l].partitions = std::move(result.partitions[l - 1]);
+  report.rows = result.rows;
+  report.tiles = result.tiles;
+  report.tile_width = result.tile_width;
+  report.sweep_seconds = result.seconds;
+  report.sync_seconds = result.drain_seconds;
+  if (result.seconds > 0)
+    report.arc_features_per_second =
+        static_cast<double>(contents.graph().num_terms()) * columns * spec.levels / result.seconds;
+  return files;
+}
 
 PropagateReport propagate(LiveStore& store, PropagationSpec spec, MemoryBudget& budget,
-                          const std::function<void(const PropagateProgress&)>& progress) {
+                          const PropagateMeter& progress) {
   check(store, spec);
   store.forget_embedding();
-  const Contents& contents = store.contents();
-  const NodeId nodes = contents.num_nodes();
-  const std::uint32_t columns = contents.features().columns();
-  measure_columns(contents, spec);
-
+  measure_columns(store.contents(), spec);
   PropagateReport report;
-  std::vector<LevelFiles> files(spec.levels + std::size_t{1});
-  if (spec.levels > 0) {
-    SweepJob job;
-    job.first_level = 1;
-    job.last_level = spec.levels;
-    job.columns = columns;
-    job.scale_bits = spec.scale_bits;
-    Reservation masks;
-    if (!spec.all_rows) {
-      masks = budget.reserve((std::uint64_t{spec.levels} + 1) * (nodes / 8 + 1), "masks of the rows to keep");
-      job.wanted =
-          backward_cone(contents, spec.levels, [&](std::uint32_t level, std::span<const std::uint32_t> counts) {
-            files[level].counts = write_counts(store.path(), level, counts);
-          });
-      write_targets(store, job.wanted.back(), files.back());
-    }
-    std::uint64_t total = 0, arcs = 0, done = 0;
-    for (std::uint32_t l = 0; l < spec.levels; ++l) {
-      total += spec.all_rows ? nodes : job.wanted[l].size();
-      arcs += spec.all_rows ? contents.graph().num_arcs() + nodes : arcs_of_rows(contents.graph(), job.wanted[l]);
-    }
-    job.fill = level0_fill(contents, spec);
-    if (progress)
-      job.progress = [&](std::uint64_t rows, std::uint64_t tiles) {
-        progress({done += rows, total * tiles, static_cast<double>(arcs) * columns});
-      };
-    SweepResult result = build_state(store.path(), contents, job, budget);
-    for (std::uint32_t l = 1; l <= spec.levels; ++l) files[l].partitions = std::move(result.partitions[l - 1]);
-    report.rows = result.rows;
-    report.tiles = result.tiles;
-    report.tile_width = result.tile_width;
-    report.sweep_seconds = result.seconds;
-    report.sync_seconds = result.drain_seconds;
-    if (result.seconds > 0)
-      report.arc_features_per_second =
-          static_cast<double>(contents.graph().num_arcs() + nodes) * columns * spec.levels / result.seconds;
-  }
+  std::vector<LevelFiles> files = build_levels(store.path(), store.contents(), spec, budget, progress, report);
   const Clock::time_point start = Clock::now();
   store.commit_propagation(spec, std::move(files));
   report.sync_seconds += seconds_since(start);

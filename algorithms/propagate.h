@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
+#include <vector>
 
 #include "algorithms/live_store.h"
 #include "engine/memory.h"
@@ -26,10 +28,20 @@ struct PropagateReport {
   double arc_features_per_second = 0;  ///< (arcs + nodes) x columns x L / sweep_seconds
 };
 
+/// Called from any thread, one call at a time; may be empty.
+using PropagateMeter = std::function<void(const PropagateProgress&)>;
+
+/// Computes all levels of an embedding of `contents`, whose store is the folder `store`, and writes their files, not yet
+/// durable. `report` has everything but the last sync of a commit. Throws ResourceError (memory, disk), DataError.
+[[nodiscard]] std::vector<LevelFiles> build_levels(const std::filesystem::path& store, const Contents& contents,
+                                                   const PropagationSpec& spec, MemoryBudget& budget,
+                                                   const PropagateMeter& progress, PropagateReport& report);
+
+/// Keeps the lists of the labelled nodes apart, in the files of the last level, where they are few against the graph.
+void write_targets(const std::filesystem::path& store, const Contents& contents, LevelFiles& files);
+
 /// Computes all levels for `spec`, whose weights, levels, rho, scale and rows are set, and commits the new generation.
-/// `progress` may be empty; any thread calls it, one at a time. Throws UsageError (no features, a parameter out of range),
-/// ResourceError (memory, disk), DataError.
-PropagateReport propagate(LiveStore& store, PropagationSpec spec, MemoryBudget& budget,
-                          const std::function<void(const PropagateProgress&)>& progress);
+/// Throws UsageError (no features, a parameter out of range), ResourceError (memory, disk), DataError.
+PropagateReport propagate(LiveStore& store, PropagationSpec spec, MemoryBudget& budget, const PropagateMeter& progress);
 
 }  // namespace unweave

@@ -49,8 +49,7 @@ PropagationPlan plan_propagation(const Contents& contents, const PropagationSpec
   }
   for (std::uint32_t l = 0; l < spec.levels; ++l) {
     plan.rows.push_back(spec.all_rows ? nodes : job.wanted[l].size());
-    plan.arcs.push_back(spec.all_rows ? contents.graph().num_arcs() + nodes
-                                      : arcs_of_rows(contents.graph(), job.wanted[l]));
+    plan.arcs.push_back(spec.all_rows ? contents.graph().num_terms() : arcs_of_rows(contents.graph(), job.wanted[l]));
   }
   if (!spec.all_rows) {
     plan.cone_bytes = (spec.levels - 1) * sealed_file_bytes(sizeof(std::uint32_t) * std::uint64_t{nodes});

@@ -3,10 +3,12 @@
 
 #include <sodium.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <numbers>
 
+#include "algorithms/normal_lanes.h"
 #include "storage/error.h"
 
 namespace unweave {
@@ -96,11 +98,23 @@ double RandomSource::gaussian() {
   return std::sqrt(-2 * std::log(radius)) * std::cos(2 * std::numbers::pi * angle);
 }
 
-std::array<double, 2> RandomSource::gaussian_pair() {
-  const double uniform = (static_cast<double>(bits() >> 11) + 0.5) * 0x1p-53;
-  const double angle = 2 * std::numbers::pi * (static_cast<double>(bits() >> 11) * 0x1p-53);
-  const double radius = std::sqrt(-2 * std::log(uniform));
-  return {radius * std::cos(angle), radius * std::sin(angle)};
+void RandomSource::gaussians(std::span<double> out) {
+  constexpr std::size_t kPairs = 256;
+  std::array<double, kPairs> first, second;
+  while (!out.empty()) {
+    const std::size_t pairs = std::min(kPairs, (out.size() + 1) / 2);
+    for (std::size_t i = 0; i < pairs; ++i) {
+      first[i] = (static_cast<double>(bits() >> 11) + 0.5) * 0x1p-53;
+      second[i] = static_cast<double>(bits() >> 11) * 0x1p-53;
+    }
+    normals_from_uniforms(first.data(), second.data(), pairs);
+    const std::size_t rest = std::min(pairs, out.size() - pairs);
+    std::copy_n(first.begin(), pairs, out.begin());
+    std::copy_n(second.begin(), rest, out.begin() + static_cast<std::ptrdiff_t>(pairs));
+    out = out.subspan(pairs + rest);
+  }
+  wipe(first.data(), sizeof first);
+  wipe(second.data(), sizeof second);
 }
 
 void wipe(void* data, std::size_t bytes) noexcept {

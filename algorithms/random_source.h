@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace unweave {
 
@@ -28,8 +29,8 @@ class RandomSource {
   [[nodiscard]] Wide below(Wide bound);
   /// Standard normal in float64 (Box and Muller): for noise in an objective, not for certified output noise.
   [[nodiscard]] double gaussian();
-  /// Two independent ones for the price of a little more than one.
-  [[nodiscard]] std::array<double, 2> gaussian_pair();
+  /// Fills `out` with independent ones, many at a time.
+  void gaussians(std::span<double> out);
 
  private:
   static constexpr std::size_t kKeyBytes = 32, kBufferBytes = 4096;

@@ -50,8 +50,8 @@ std::vector<SentKeys> receivers_of(const Graph& graph, std::span<const NodeId> s
 }
 
 ReceiverSample sample_receivers(const Graph& graph, std::span<const NodeId> sources, std::uint64_t arcs) {
-  constexpr std::uint64_t kExactArcs = std::uint64_t{1} << 14;
-  const bool is_exact = arcs <= kExactArcs;
+  constexpr std::uint64_t kMostCountedArcs = std::uint64_t{1} << 14;
+  const bool is_exact = arcs <= kMostCountedArcs;
   // Multiplying by an odd number spreads ids that lie at regular distances.
   const auto counts = [&](NodeId node) { return is_exact || (node * 0x9E3779B1U) >> 28 == 0; };
   std::vector<NodeId> found;

@@ -39,7 +39,7 @@ struct RowCut {
 }
 
 /// What a block needs memory for at the same time.
-enum class BlockUse { rows, margins, curvatures, product };
+enum class BlockUse { rows, squares, margins, curvatures, product };
 
 /// Room for `count` values, with whatever they hold, which the calling thread takes again for its next block: fresh memory for
 /// each of thousands of blocks would have to be cleared by the kernel. Kept until the thread ends.

@@ -3,10 +3,9 @@
 
 #include <cmath>
 
-#include "algorithms/conjugate_gradient.h"
 #include "algorithms/newton.h"
+#include "algorithms/removal_step.h"
 #include "algorithms/spectral_norm.h"
-#include "algorithms/working_memory.h"
 #include "storage/error.h"
 
 namespace unweave {
@@ -37,12 +36,6 @@ struct Step {
   double norm = 0;
   double solver_error = 0;
   int passes = 0;
-};
-
-/// Rows that a batch changed, with the sign they have in "before minus after".
-struct SignedObjective {
-  double sign;
-  Objective objective;
 };
 
 double moved_distance(const BatchChange& change) {
@@ -218,67 +211,25 @@ class ObjectivePerturbation final : public Solver {
   Step newton_step(const Model& model, const TrainingSet& after, const BatchChange& change) const {
     const Matrix& weights = model.published;
     const Objective now = objective_on(after, nullptr);
-    const double mu_lost = strong_convexity(options_.lambda, model.trained_rows) - now.mu;
-    std::vector<SignedObjective> parts;
-    for (const auto& [sign, rows] :
-         {std::pair{1.0, &change.removed}, {1.0, &change.moved_from}, {-1.0, &change.moved_to}})
-      if (rows->size() > 0) parts.push_back({sign, {rows->rows(), after.classes(), options_.head, 0, nullptr}});
-
-    Matrix delta = mu_lost * weights;
-    for (const SignedObjective& part : parts) delta += part.sign * gradient_with_error(part.objective, weights).value;
-
-    const WorkingMemory memory = working_memory_within(now.rows, now.classes, working_memory());
-    // No kept curvatures: their 8 bits cost another round, with its float64 pass, and a round has few products to spare.
-    const HessianOperator hessian(now, weights);
-    std::vector<HessianOperator> corrections;
-    if (policy_.hessian_before)
-      for (const SignedObjective& part : parts) corrections.emplace_back(part.objective, weights);
-    const ClassOperator apply = [&](const Matrix& direction, std::span<const std::size_t> classes) {
-      Matrix product = hessian.apply(direction, classes);
-      if (!policy_.hessian_before) return product;
-      product += mu_lost * direction;
-      for (std::size_t i = 0; i < corrections.size(); ++i)
-        product += parts[i].sign * corrections[i].apply(direction, classes);
-      return product;
-    };
-
-    // Float32 products steer, float64 measures; a few rounds of refinement make the solver error negligible.
-    constexpr int kRounds = 4, kMostPasses = 500;
     const double allowed = objective_noise_budget(options_.alpha, options_.epsilon, options_.delta);
-    const Vector tolerance = (1e-6 * delta.colwise().norm().transpose().array())
-                                 .max(1e-4 * allowed / std::sqrt(static_cast<double>(after.classes())))
-                                 .matrix();
-    const std::unique_ptr<Preconditioner> preconditioner = make_preconditioner(hessian, memory.preconditioner);
+    const RemovalStep done = solve_removal(
+        {now, weights, strong_convexity(options_.lambda, model.trained_rows), change, policy_.hessian_before}, 1e-6,
+        1e-4 * allowed / std::sqrt(static_cast<double>(after.classes())), working_memory());
     Step step;
-    Matrix moved = Matrix::Zero(weights.rows(), weights.cols());
-    Matrix missing = delta;  // right-hand side minus the operator times `moved`, measured
-    CurvatureAction action;
-    for (int round = 0; round < kRounds; ++round) {
-      const CgResult cg = conjugate_gradient(apply, *preconditioner, missing, 0.5 * tolerance, kMostPasses);
-      moved += cg.solution;
-      action = curvature_action(now, weights, moved);
-      missing = delta - action.product;
-      if (policy_.hessian_before) {
-        missing -= mu_lost * moved;
-        for (const SignedObjective& part : parts)
-          missing -= part.sign * curvature_action(part.objective, weights, moved).product;
-      }
-      step.passes += cg.passes + 1;
-      if ((missing.colwise().norm().transpose().array() <= tolerance.array()).all()) break;
-    }
-
-    const Matrix charged_error = delta - action.product;  // against the Hessian after the batch, whatever solved
+    step.passes = done.passes;
+    const CurvatureAction& action = done.undamped;
+    const Matrix charged_error = done.right - action.product;  // against the Hessian after the batch, whatever solved
     const Eigen::Index classes = weights.cols();
     step.charged = {Vector(classes), Vector(classes)};
     for (Eigen::Index c = 0; c < classes; ++c) {
       step.charged.corrected[c] = corrected_step_term(options_.head, model.spectral_bound, action.squared_image_norm[c],
                                                       charged_error.col(c).norm());
       step.charged.printed[c] =
-          printed_step_term(options_.head, model.spectral_bound, moved.col(c).norm(), action.image_norm[c]);
+          printed_step_term(options_.head, model.spectral_bound, done.step.col(c).norm(), action.image_norm[c]);
     }
-    step.norm = moved.norm();
-    step.solver_error = missing.norm();
-    step.weights = weights + moved;
+    step.norm = done.step.norm();
+    step.solver_error = done.missing.norm();
+    step.weights = weights + done.step;
     return step;
   }
 

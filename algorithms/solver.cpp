@@ -4,9 +4,18 @@
 #include <algorithm>
 #include <cmath>
 
+#include "algorithms/descent_solver.h"
+#include "algorithms/hessian_free_solver.h"
+#include "algorithms/langevin_constants.h"
 #include "algorithms/langevin_solver.h"
 #include "algorithms/newton_solver.h"
+#include "algorithms/newton_step_solver.h"
+#include "algorithms/rewind_account.h"
+#include "algorithms/rewind_solver.h"
 #include "algorithms/scalegun_solver.h"
+#include "algorithms/sgd_solvers.h"
+#include "algorithms/streaming_solver.h"
+#include "algorithms/working_memory.h"
 #include "storage/error.h"
 
 namespace unweave {
@@ -17,15 +26,26 @@ struct Entry {
   std::string_view name;
   Factory make;
   std::span<const Parameter> parameters = {};
+  bool networks = false;   ///< trains models with hidden layers too
+  bool reference = false;  ///< claims nothing, whatever it trains
 };
 constexpr Entry kSolvers[] = {
     {"newton", make_newton_solver},
-    {"retrain", make_retrain_solver},
+    {"retrain", make_retrain_solver, kRetrainParameters, true},
     {"scalegun", make_scalegun_solver},
     {"cgu", make_cgu_solver},
     {"ceu", make_ceu_solver},
-    {"langevin", make_langevin_solver},
-    {"langevin-full", make_langevin_full_solver},
+    {"newton-step", make_newton_step_solver, kNewtonStepParameters},
+    {"jackknife", make_jackknife_solver, kNewtonStepParameters},
+    {"langevin", make_langevin_solver, kLangevinParameters},
+    {"langevin-full", make_langevin_full_solver, std::span(kLangevinParameters).first(5)},
+    {"descent-to-delete", make_descent_solver, kDescentParameters},
+    {"rewind", make_rewind_solver, kRewindParameters},
+    {"descend", make_descend_solver, kRewindParameters},
+    {"hessian-free", make_hessian_free_solver, kHessianFreeParameters, true},
+    {"streaming", make_streaming_solver, kStreamingParameters, true, true},
+    {"finetune", make_finetune_solver, kFinetuneParameters, true, true},
+    {"neggrad", make_neggrad_solver, kNeggradParameters, true, true},
 };
 
 const Entry& entry_of(std::string_view solver) {
@@ -58,6 +78,17 @@ void check_options(const SolverOptions& options) {
   if (!(options.alpha >= 0) || !std::isfinite(options.alpha)) throw UsageError("--alpha must be at least 0 and finite");
 }
 
+void check_network(const Entry& entry, const SolverOptions& options) {
+  if (options.hidden.empty()) return;
+  std::string takers;
+  for (const Entry& other : kSolvers)
+    if (other.networks) takers += (takers.empty() ? "" : ", ") + std::string(other.name);
+  if (!entry.networks)
+    throw UsageError(std::string(entry.name) + " trains linear models alone; --head mlp is for " + takers);
+  if (options.head != Head::kSoftmax) throw UsageError("hidden layers go with the softmax loss");
+  static_cast<void>(Network({options.head, 1, 1, options.hidden, options.activation}));
+}
+
 }  // namespace
 
 BoundRule parse_bound(std::string_view name) {
@@ -69,6 +100,7 @@ BoundRule parse_bound(std::string_view name) {
 std::unique_ptr<Solver> make_solver(std::string_view name, const SolverOptions& options) {
   const Entry& entry = entry_of(name);
   check_options(options);
+  check_network(entry, options);
   check_parameters(entry, options);
   return entry.make(options);
 }
@@ -82,10 +114,52 @@ std::optional<double> parameter(const SolverOptions& options, const Parameter& o
   return given == options.parameters.end() ? of.standard : given->second;
 }
 
+std::optional<std::uint64_t> count_setting(const SolverOptions& options, std::string_view name, std::uint64_t most) {
+  const auto given = options.parameters.find(name);
+  if (given == options.parameters.end()) return std::nullopt;
+  const double value = given->second;
+  if (!(value >= 1) || value > static_cast<double>(most) || value != std::floor(value))
+    throw UsageError("--set " + std::string(name) + " must be a whole number from 1 to " + std::to_string(most));
+  return static_cast<std::uint64_t>(value);
+}
+
+std::optional<double> positive_setting(const SolverOptions& options, std::string_view name) {
+  const auto given = options.parameters.find(name);
+  if (given == options.parameters.end()) return std::nullopt;
+  if (!(given->second > 0)) throw UsageError("--set " + std::string(name) + " must be above 0");
+  return given->second;
+}
+
+Reservation Solver::reserve(const Model&, const TrainingSet& rows, MemoryBudget& budget) const {
+  return reserve_working_memory(rows.rows(), rows.classes(), budget);
+}
+
 std::vector<std::string_view> solver_names() {
   std::vector<std::string_view> names;
   for (const Entry& entry : kSolvers) names.push_back(entry.name);
   return names;
+}
+
+bool claims_nothing(const Model& model) {
+  return entry_of(model.solver).reference || (model.solver == "retrain" && model.network);
+}
+
+std::string_view head_name(const SolverOptions& options) noexcept {
+  return options.hidden.empty() ? name_of(options.head) : "mlp";
+}
+
+NetworkShape shape_of(const SolverOptions& options, const TrainingSet& rows) {
+  return {options.head, rows.features(), rows.classes(), options.hidden, options.activation};
+}
+
+NetworkShape shape_of(const Model& model) {
+  if (model.network) return *model.network;
+  return {model.head, size_of(model.published.rows()), size_of(model.published.cols()), {}, Activation::kTanh};
+}
+
+void margins_of(const Model& model, const float* rows, std::size_t count, double* out) {
+  const Network network(shape_of(model));
+  network.margins({model.published.data(), size_of(model.published.size())}, rows, count, out);
 }
 
 RandomSource noise_source(const SolverOptions& options, std::uint64_t release) {
@@ -95,7 +169,8 @@ RandomSource noise_source(const SolverOptions& options, std::uint64_t release) {
 void check_shape(const Model& model, std::string_view name, const TrainingSet& rows) {
   if (model.solver != name)
     throw UsageError("the model was trained by " + model.solver + ", not by " + std::string(name) + "; train it again");
-  if (size_of(model.published.rows()) != rows.features() || size_of(model.published.cols()) != rows.classes())
+  const NetworkShape shape = shape_of(model);
+  if (shape.features != rows.features() || shape.classes != rows.classes())
     throw UsageError("the model has another shape than the training rows; train it again");
 }
 

@@ -18,6 +18,7 @@
 #include "algorithms/head.h"
 #include "algorithms/langevin_state.h"
 #include "algorithms/matrix.h"
+#include "algorithms/network.h"
 #include "algorithms/random_source.h"
 #include "algorithms/residual_bounds.h"
 #include "algorithms/training_set.h"
@@ -42,6 +43,8 @@ struct Parameter {
 /// Every solver runs with the defaults alone.
 struct SolverOptions {
   Head head = Head::kLogistic;
+  std::vector<std::size_t> hidden;  ///< widths of hidden layers below the head (network.h); empty: a linear model
+  Activation activation = Activation::kTanh;
   double epsilon = 1;
   double delta = 1e-4;
   double lambda = 1e-3;  ///< per training row: the objective holds (lambda n / 2) |W|^2
@@ -63,10 +66,11 @@ struct SolverState {
 struct Model {
   std::string solver;
   Head head = Head::kLogistic;
-  std::size_t trained_rows = 0;  ///< n_t that the model stands on
-  std::uint64_t releases = 0;    ///< models published so far: no noise is ever drawn twice
-  std::uint64_t sequence = 0;    ///< request that the model has absorbed; kept by the caller
-  Matrix published;              ///< F x C
+  std::size_t trained_rows = 0;         ///< n_t that the model stands on
+  std::uint64_t releases = 0;           ///< models published so far: no noise is ever drawn twice
+  std::uint64_t sequence = 0;           ///< request that the model has absorbed; kept by the caller
+  Matrix published;                     ///< F x C; of a network its parameters, size() x 1
+  std::optional<NetworkShape> network;  ///< of a model with hidden layers
 
   // Objective perturbation alone.
   Matrix objective_noise;      ///< B, F x C
@@ -122,12 +126,16 @@ class Solver {
   /// need any more. Throws ResourceError.
   virtual void tidy(const Model&) const {}
 
+  /// Sets aside what the next steps of a model (one without weights before the first fit) need beside these rows, and what
+  /// else is worth having. Throws ResourceError. By default working_memory.h.
+  [[nodiscard]] virtual Reservation reserve(const Model& model, const TrainingSet& rows, MemoryBudget& budget) const;
+
   /// Where a solver may keep files of its own beside the model, models/<solver>/; it need not exist, and is empty before
   /// the first call. A file is durable before a model that needs it is returned, and its name is never used twice.
   void set_folder(std::filesystem::path folder) { folder_ = std::move(folder); }
   [[nodiscard]] const std::filesystem::path& folder() const noexcept { return folder_; }
 
-  /// Bytes for working_memory.h, none before the first call; the caller has set them aside.
+  /// Bytes that reserve() has set aside, none before the first call.
   void set_working_memory(std::size_t bytes) noexcept { working_memory_ = bytes; }
   [[nodiscard]] std::size_t working_memory() const noexcept { return working_memory_; }
 
@@ -136,7 +144,19 @@ class Solver {
   std::filesystem::path folder_;
 };
 
-/// newton, retrain, scalegun, cgu, ceu, langevin, langevin-full. Throws UsageError for other names, for
+/// Whether its solver publishes weights of which nothing is claimed: finetune, neggrad, streaming, and `retrain` of networks.
+[[nodiscard]] bool claims_nothing(const Model& model);
+
+/// "mlp" where there are hidden layers, else the name of the head.
+[[nodiscard]] std::string_view head_name(const SolverOptions& options) noexcept;
+/// What these options train on such rows.
+[[nodiscard]] NetworkShape shape_of(const SolverOptions& options, const TrainingSet& rows);
+/// Of a trained model.
+[[nodiscard]] NetworkShape shape_of(const Model& model);
+/// Margins of `count` clipped rows under the published weights, count x classes into `out`. Who predicts does so by these.
+void margins_of(const Model& model, const float* rows, std::size_t count, double* out);
+
+/// The solver of this name (solver_names()). Throws UsageError for other names, for
 /// options out of range and for parameters that the solver does not have.
 [[nodiscard]] std::unique_ptr<Solver> make_solver(std::string_view name, const SolverOptions& options);
 [[nodiscard]] std::vector<std::string_view> solver_names();
@@ -145,6 +165,12 @@ class Solver {
 [[nodiscard]] std::span<const Parameter> solver_parameters(std::string_view solver);
 /// The given value of a parameter, else its standard; none when the solver is to choose.
 [[nodiscard]] std::optional<double> parameter(const SolverOptions& options, const Parameter& of) noexcept;
+
+/// A given parameter that is a whole number from 1 to `most`, or one above 0; none when it was not given. Throws UsageError
+/// for other values.
+[[nodiscard]] std::optional<std::uint64_t> count_setting(const SolverOptions& options, std::string_view name,
+                                                         std::uint64_t most = std::uint64_t{1} << 53);
+[[nodiscard]] std::optional<double> positive_setting(const SolverOptions& options, std::string_view name);
 
 /// Noise for release number `release` of a model: from the system, or from the options' seed and this number.
 [[nodiscard]] RandomSource noise_source(const SolverOptions& options, std::uint64_t release);

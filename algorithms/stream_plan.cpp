@@ -31,10 +31,6 @@ struct Frontier {
 
 using Keeps = std::function<bool(NodeId)>;  ///< whether a level has a row of a node, since before the batch
 
-std::uint64_t all_arcs(const Graph& graph) {
-  return graph.num_arcs() + graph.num_nodes();
-}
-
 /// The rows of a level that a push writes.
 Frontier follow(const Contents& contents, std::span<const NodeId> sources, std::span<const NodeId> repaired,
                 const Keeps& keeps) {
@@ -73,7 +69,7 @@ Frontier estimate(const Graph& graph, const Frontier& frontier, std::uint64_t ro
   const auto rows_pushed = static_cast<double>(frontier.rows), arcs_pushed = static_cast<double>(frontier.arcs);
   const double is_none = 1 - std::min(1.0, rows_pushed / nodes);
   const double is_no_end =
-      1 - std::clamp((arcs_pushed - 2 * rows_pushed) / static_cast<double>(all_arcs(graph)), 0.0, 1.0);
+      1 - std::clamp((arcs_pushed - 2 * rows_pushed) / static_cast<double>(graph.num_terms()), 0.0, 1.0);
 
   double kept = 0, written = 0, arcs = 0, written_arcs = 0;
   std::vector<NodeId> list;
@@ -100,7 +96,7 @@ Frontier estimate(const Graph& graph, const Frontier& frontier, std::uint64_t ro
   const auto share_of = [](std::uint64_t total, double part, double whole) {
     return whole > 0 ? static_cast<std::uint64_t>(std::llround(static_cast<double>(total) * part / whole)) : 0;
   };
-  return {std::nullopt, share_of(rows, written, kept), share_of(all_arcs(graph), written_arcs, arcs)};
+  return {std::nullopt, share_of(rows, written, kept), share_of(graph.num_terms(), written_arcs, arcs)};
 }
 
 /// One number for the features of each node as its neighbours read them.
@@ -206,7 +202,7 @@ class Walk {
   }
 
   [[nodiscard]] LevelForecast anew(double push_seconds) const {
-    return {embedding_.cone().rows(level_), all_arcs(contents_.graph()), push_seconds, *anew_seconds_, true};
+    return {embedding_.cone().rows(level_), contents_.graph().num_terms(), push_seconds, *anew_seconds_, true};
   }
 
   Contents& contents_;

@@ -28,6 +28,8 @@ TrainingSet empty_set(const LiveStore& store, double clip) {
   return {manifest.features, manifest.classes, clip};
 }
 
+}  // namespace
+
 std::vector<NodeId> training_nodes(const Contents& contents) {
   std::vector<NodeId> nodes;
   nodes.reserve(contents.train().size());
@@ -36,26 +38,34 @@ std::vector<NodeId> training_nodes(const Contents& contents) {
   return nodes;
 }
 
-}  // namespace
-
 TrainingRows::TrainingRows(const LiveStore& store, std::vector<double> weights, double clip, MemoryBudget& budget)
     : store_(store), weights_(std::move(weights)), budget_(budget), set_(empty_set(store, clip)) {
   const std::vector<NodeId> nodes = training_nodes(store.contents());
-  reservation_ = budget.reserve(bytes_of(nodes.size()), "training rows");
-  set_.reserve(nodes.size());
+  Room room = room_for(nodes.size(), "training rows");
+  set_ = std::move(room.set);
+  reservation_ = std::move(room.memory);
   const std::size_t features = set_.features(), block = block_rows(features);
   std::vector<float> rows(std::min(block, nodes.size()) * features);
+  std::vector<ClassId> labels;
   for (std::size_t first = 0; first < nodes.size(); first += block) {
     const std::size_t count = std::min(block, nodes.size() - first);
-    read(std::span(nodes).subspan(first, count), rows.data());
-    for (std::size_t i = 0; i < count; ++i)
-      set_.append(nodes[first + i], std::span(rows).subspan(i * features, features),
-                  static_cast<ClassId>(store.contents().label(nodes[first + i])));
+    const std::span<const NodeId> some = std::span(nodes).subspan(first, count);
+    read(some, rows.data());
+    labels.clear();
+    for (const NodeId node : some) labels.push_back(static_cast<ClassId>(store.contents().label(node)));
+    set_.append(some, std::span(rows).first(count * features), labels);
   }
 }
 
-std::uint64_t TrainingRows::bytes_of(std::size_t rows) const {
-  return std::uint64_t{rows} * (set_.features() * sizeof(float) + sizeof(NodeId) + sizeof(ClassId) + sizeof(double));
+TrainingRows::Room TrainingRows::room_for(std::size_t most, std::string_view what) const {
+  const std::uint64_t besides = most * (sizeof(NodeId) + sizeof(ClassId) + sizeof(double));
+  const std::uint64_t bytes = besides + most * set_.features() * sizeof(float);
+  const bool in_memory = bytes <= budget_.available() / 2;
+  Room room{in_memory ? TrainingSet(set_.features(), set_.classes(), set_.clip())
+                      : TrainingSet(set_.features(), set_.classes(), set_.clip(), store_.temporary_folder(), most),
+            budget_.reserve(in_memory ? bytes : besides, what)};
+  room.set.reserve(most);
+  return room;
 }
 
 void TrainingRows::read(std::span<const NodeId> nodes, float* out) const {
@@ -81,8 +91,9 @@ void TrainingRows::drop_departed(BatchChange& change) {
       departed.push_back(i);
   }
   if (departed.empty()) return;
-  change.memory.push_back(budget_.reserve(bytes_of(departed.size()), "training rows that left"));
-  change.removed.reserve(departed.size());
+  Room room = room_for(departed.size(), "training rows that left");
+  change.removed = std::move(room.set);
+  change.memory.push_back(std::move(room.memory));
   for (const std::size_t i : departed) change.removed.append(set_.nodes()[i], set_.row(i), set_.labels()[i]);
   set_.apply(change);
 }
@@ -107,11 +118,12 @@ BatchChange TrainingRows::follow(const UpdateReport& update, bool keep_moved) {
   drop_departed(change);
   const std::vector<std::size_t> places = places_of(update);
   const std::size_t features = set_.features(), block = block_rows(features);
-  if (keep_moved) {
-    change.memory.push_back(budget_.reserve(2 * bytes_of(places.size()), "moved training rows"));
-    change.moved_from.reserve(places.size());
-    change.moved_to.reserve(places.size());
-  }
+  if (keep_moved)
+    for (TrainingSet* side : {&change.moved_from, &change.moved_to}) {
+      Room room = room_for(places.size(), "moved training rows");
+      *side = std::move(room.set);
+      change.memory.push_back(std::move(room.memory));
+    }
   std::vector<float> rows(std::min(block, places.size()) * features);
   std::vector<NodeId> nodes;
   for (std::size_t first = 0; first < places.size(); first += block) {
@@ -120,27 +132,38 @@ BatchChange TrainingRows::follow(const UpdateReport& update, bool keep_moved) {
     for (std::size_t i = first; i < first + count; ++i) nodes.push_back(set_.nodes()[places[i]]);
     read(nodes, rows.data());
     const auto row = [&](std::size_t i) { return std::span(rows).subspan(i * features, features); };
-    if (!keep_moved) {
-      parallel_ranges(0, count, 64, [&](std::size_t begin, std::size_t end) {
-        for (std::size_t i = begin; i < end; ++i) set_.replace(places[first + i], row(i));
-      });
-      continue;
-    }
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t place = places[first + i];
-      clip_row(row(i), set_.clip());
-      if (std::memcmp(row(i).data(), set_.row(place).data(), features * sizeof(float)) == 0) continue;
-      change.moved_from.append(nodes[i], set_.row(place), set_.labels()[place]);
-      change.moved_to.append(nodes[i], row(i), set_.labels()[place]);
-      set_.replace(place, row(i));
-    }
+    if (keep_moved)
+      keep_changed(std::span(places).subspan(first, count), std::span(rows).first(count * features), change);
+    parallel_ranges(0, count, 64, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) set_.replace(places[first + i], row(i));
+    });
   }
   return change;
 }
 
-void append_change(BatchChange& first, BatchChange later) {
-  const TrainingSet& shape = first.moved_from;
-  TrainingSet from(shape.features(), shape.classes(), shape.clip()), to = from;
+void TrainingRows::keep_changed(std::span<const std::size_t> places, std::span<float> rows, BatchChange& change) const {
+  const std::size_t features = set_.features();
+  std::vector<NodeId> nodes;
+  std::vector<ClassId> labels;
+  std::vector<float> from, to;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const std::span<float> row = rows.subspan(i * features, features);
+    const std::span<const float> held = set_.row(places[i]);
+    clip_row(row, set_.clip());
+    if (std::memcmp(row.data(), held.data(), features * sizeof(float)) == 0) continue;
+    nodes.push_back(set_.nodes()[places[i]]);
+    labels.push_back(set_.labels()[places[i]]);
+    from.insert(from.end(), held.begin(), held.end());
+    to.insert(to.end(), row.begin(), row.end());
+  }
+  change.moved_from.append(nodes, from, labels);
+  change.moved_to.append(nodes, to, labels);
+}
+
+void TrainingRows::append(BatchChange& first, BatchChange later) const {
+  const std::size_t most = first.moved_from.size() + later.moved_from.size();
+  Room room_from = room_for(most, "moved training rows"), room_to = room_for(most, "moved training rows");
+  TrainingSet &from = room_from.set, &to = room_to.set;
   std::size_t a = 0, b = 0;
   while (a < first.moved_from.size() || b < later.moved_from.size()) {
     const bool in_first = a < first.moved_from.size() &&
@@ -158,7 +181,8 @@ void append_change(BatchChange& first, BatchChange later) {
   }
   first.moved_from = std::move(from);
   first.moved_to = std::move(to);
-  for (Reservation& part : later.memory) first.memory.push_back(std::move(part));
+  first.memory.push_back(std::move(room_from.memory));
+  first.memory.push_back(std::move(room_to.memory));
 }
 
 }  // namespace unweave

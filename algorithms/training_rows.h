@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "algorithms/live_store.h"
@@ -10,25 +11,36 @@
 
 namespace unweave {
 
-/// One row of Z for each training node with a label, clipped. Memory: that of the rows, charged to the budget.
+/// One row of Z for each training node with a label, clipped. Rows that would take more than half of what is left of the
+/// budget lie in a nameless file (LiveStore::temporary_folder), beside 16 bytes a row in memory; so do those of a change.
 class TrainingRows {
  public:
   /// Throws DataError naming the command to run when the store has no embedding, no labels or no training split;
-  /// or for a value that is not finite; UsageError for a wrong number of weights; ResourceError when the rows do not fit the budget.
+  /// or for a value that is not finite; UsageError for a wrong number of weights; ResourceError when 16 bytes a row do not fit the budget.
   TrainingRows(const LiveStore& store, std::vector<double> weights, double clip, MemoryBudget& budget);
 
   [[nodiscard]] const TrainingSet& set() const noexcept { return set_; }
   /// Follows the store: `update` names the embedding rows that may have changed since the last call. Returns what did,
   /// comparing bits; without `keep_moved` its moved rows stay empty, which spares two copies of them. Throws DataError
-  /// for a value that is not finite, ResourceError where the rows of the change do not fit the budget.
+  /// for a value that is not finite, ResourceError where 16 bytes a row of the change do not fit the budget.
   BatchChange follow(const UpdateReport& update, bool keep_moved);
+
+  /// Two changes, one after the other, as one. The later one removes no rows. Throws ResourceError.
+  void append(BatchChange& first, BatchChange later) const;
 
  private:
   /// Embedding rows of `nodes` as the store has them now. Throws DataError for a value that is not finite.
   void read(std::span<const NodeId> nodes, float* out) const;
   void drop_departed(BatchChange& change);
+  /// Appends the rows that differ from those held, old and new, to the moved ones of a change.
+  void keep_changed(std::span<const std::size_t> places, std::span<float> rows, BatchChange& change) const;
   [[nodiscard]] std::vector<std::size_t> places_of(const UpdateReport& update) const;
-  [[nodiscard]] std::uint64_t bytes_of(std::size_t rows) const;
+  /// An empty set like the training rows with room for `most`, and what it takes of the budget.
+  struct Room {
+    TrainingSet set;
+    Reservation memory;
+  };
+  [[nodiscard]] Room room_for(std::size_t most, std::string_view what) const;
 
   const LiveStore& store_;
   std::vector<double> weights_;
@@ -37,7 +49,7 @@ class TrainingRows {
   Reservation reservation_;
 };
 
-/// Two changes, one after the other, as one. The later one removes no rows.
-void append_change(BatchChange& first, BatchChange later);
+/// Labelled nodes of the training split, ascending.
+[[nodiscard]] std::vector<NodeId> training_nodes(const Contents& contents);
 
 }  // namespace unweave

@@ -41,30 +41,45 @@ double clip_row(std::span<float> row, double clip) {
 }
 
 TrainingSet::TrainingSet(std::size_t features, std::size_t classes, double clip)
-    : features_(features), classes_(classes), clip_(clip) {
+    : features_(features), classes_(classes), clip_(clip), values_(features) {
   if (features == 0) throw UsageError("a training set needs at least one feature");
   if (classes == 0) throw UsageError("a training set needs at least one class");
   if (!(clip > 0)) throw UsageError("the norm that rows are clipped to must be positive");
+}
+
+TrainingSet::TrainingSet(std::size_t features, std::size_t classes, double clip, const std::filesystem::path& folder,
+                         std::size_t most)
+    : TrainingSet(features, classes, clip) {
+  values_ = FloatRows(features, folder, most);
 }
 
 void TrainingSet::reserve(std::size_t rows) {
   nodes_.reserve(rows);
   labels_.reserve(rows);
   norms_.reserve(rows);
-  values_.reserve(rows * features_);
+  values_.reserve(rows);
 }
 
 void TrainingSet::append(NodeId node, std::span<const float> row, ClassId label) {
-  if (row.size() != features_) throw UsageError(name_of_row(node) + " has a wrong number of features");
-  if (label >= classes_) throw UsageError(name_of_row(node) + " has a label outside the declared classes");
-  if (!nodes_.empty() && node <= nodes_.back()) throw UsageError(name_of_row(node) + " is out of order");
-  values_.insert(values_.end(), row.begin(), row.end());
-  const double norm = clip_row({values_.data() + nodes_.size() * features_, features_}, clip_);
-  if (!std::isfinite(norm)) values_.resize(nodes_.size() * features_);
-  check_finite(node, norm);
-  norms_.push_back(norm);
-  nodes_.push_back(node);
-  labels_.push_back(label);
+  std::vector<float> copy(row.begin(), row.end());
+  append(std::span(&node, 1), copy, std::span(&label, 1));
+}
+
+void TrainingSet::append(std::span<const NodeId> nodes, std::span<float> rows, std::span<const ClassId> labels) {
+  std::vector<double> norms(nodes.size());
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const NodeId* const before = i > 0 ? &nodes[i - 1] : nodes_.empty() ? nullptr : &nodes_.back();
+    if (before != nullptr && nodes[i] <= *before) throw UsageError(name_of_row(nodes[i]) + " is out of order");
+    if (rows.size() != nodes.size() * features_)
+      throw UsageError(name_of_row(nodes[i]) + " has a wrong number of features");
+    if (labels[i] >= classes_) throw UsageError(name_of_row(nodes[i]) + " has a label outside the declared classes");
+    norms[i] = clip_row(rows.subspan(i * features_, features_), clip_);
+    check_finite(nodes[i], norms[i]);
+  }
+  values_.append(rows);
+  norms_.insert(norms_.end(), norms.begin(), norms.end());
+  nodes_.insert(nodes_.end(), nodes.begin(), nodes.end());
+  labels_.insert(labels_.end(), labels.begin(), labels.end());
 }
 
 void TrainingSet::apply(const BatchChange& change) {
@@ -78,32 +93,41 @@ void TrainingSet::apply(const BatchChange& change) {
 
   for (std::size_t i = 0; i < to.size(); ++i) {
     const std::size_t at = *find(to.nodes_[i]);
-    std::copy_n(to.values_.data() + i * features_, features_, values_.data() + at * features_);
+    values_.set(at, to.row(i));
     norms_[at] = to.norms_[i];
   }
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < size(); ++i) {
-    if (change.removed.find(nodes_[i])) continue;
-    if (kept != i) {
-      std::copy_n(values_.data() + i * features_, features_, values_.data() + kept * features_);
-      nodes_[kept] = nodes_[i];
-      labels_[kept] = labels_[i];
-      norms_[kept] = norms_[i];
-    }
-    ++kept;
+  const std::span<const NodeId> removed = change.removed.nodes();
+  if (removed.empty()) return;
+  std::vector<std::size_t> places;
+  for (const NodeId node : removed) places.push_back(*find(node));
+  // The rows between two that leave move down together.
+  std::size_t kept = places[0];
+  for (std::size_t r = 0; r < places.size(); ++r) {
+    const std::size_t first = places[r] + 1;
+    const std::size_t last = r + 1 < places.size() ? places[r + 1] : size();
+    values_.move_down(first, last - first, kept);
+    kept += last - first;
   }
-  nodes_.resize(kept);
-  labels_.resize(kept);
-  norms_.resize(kept);
-  values_.resize(kept * features_);
+  const auto drop = [&](auto& values) {
+    std::size_t to_place = 0, r = 0;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (r < places.size() && places[r] == i)
+        ++r;
+      else
+        values[to_place++] = values[i];
+    values.resize(to_place);
+  };
+  drop(labels_);
+  drop(norms_);
+  drop(nodes_);
+  values_.shrink(kept);
 }
 
 bool TrainingSet::replace(std::size_t i, std::span<float> row) {
   const double norm = clip_row(row, clip_);
   check_finite(nodes_[i], norm);
-  float* held = values_.data() + i * features_;
-  if (std::memcmp(held, row.data(), features_ * sizeof(float)) == 0) return false;
-  std::copy_n(row.data(), features_, held);
+  if (std::memcmp(values_.row(i).data(), row.data(), features_ * sizeof(float)) == 0) return false;
+  values_.set(i, row);
   norms_[i] = norm;
   return true;
 }

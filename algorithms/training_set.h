@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "engine/float_rows.h"
 #include "engine/memory.h"
 #include "storage/types.h"
 
@@ -34,11 +36,16 @@ class TrainingSet {
   /// `classes` is the declared number, also of classes without members. Throws UsageError for zero features or classes
   /// or a clip that is not positive.
   TrainingSet(std::size_t features, std::size_t classes, double clip = 1.0);
+  /// The same; its rows, `most` at most, lie in a nameless file of `folder`.
+  TrainingSet(std::size_t features, std::size_t classes, double clip, const std::filesystem::path& folder,
+              std::size_t most);
 
   void reserve(std::size_t rows);
   /// Appends one row, clipped. `node` must exceed the last node. Throws UsageError for order, length or label and
   /// DataError for a value that is not finite.
   void append(NodeId node, std::span<const float> row, ClassId label);
+  /// The same for several rows, row-major, which are clipped in place.
+  void append(std::span<const NodeId> nodes, std::span<float> rows, std::span<const ClassId> labels);
   /// Turns the set before a batch into the set after it: O(rows) moves when rows leave. Throws UsageError, with the
   /// set unchanged, when the batch names rows that are not here.
   void apply(const BatchChange& change);
@@ -52,9 +59,7 @@ class TrainingSet {
   [[nodiscard]] double clip() const noexcept { return clip_; }
   [[nodiscard]] std::span<const NodeId> nodes() const noexcept { return nodes_; }
   [[nodiscard]] std::span<const ClassId> labels() const noexcept { return labels_; }
-  [[nodiscard]] std::span<const float> row(std::size_t i) const noexcept {
-    return {values_.data() + i * features_, features_};
-  }
+  [[nodiscard]] std::span<const float> row(std::size_t i) const noexcept { return values_.row(i); }
   [[nodiscard]] Rows rows() const noexcept;
   /// Position of a node's row.
   [[nodiscard]] std::optional<std::size_t> find(NodeId node) const;
@@ -65,7 +70,7 @@ class TrainingSet {
   double clip_;
   std::vector<NodeId> nodes_;
   std::vector<ClassId> labels_;
-  std::vector<float> values_;
+  FloatRows values_;
   std::vector<double> norms_;
 };
 

@@ -45,7 +45,7 @@ std::uint64_t whole_pages(std::uint64_t nodes) {
 /// Bounds of about `slices` ranges of nodes with as many arcs each, whatever the order of the nodes.
 std::vector<NodeId> cut_by_degree(const Graph& graph, std::uint64_t slices) {
   std::vector<NodeId> bounds{0};
-  const std::uint64_t most = (graph.num_arcs() + graph.num_nodes()) / slices + 1;
+  const std::uint64_t most = graph.num_terms() / slices + 1;
   std::uint64_t arcs = 0;
   for (NodeId node = 0; slices > 1 && node < graph.num_nodes(); ++node) {
     arcs += graph.degree(node);
@@ -173,9 +173,9 @@ void Update::sweep_levels(std::uint32_t first, std::uint32_t last, UpdateReport&
   report.rows_touched += recompute_levels(contents_, embedding_, budget_, options_.store, first, last);
   const Graph& graph = contents_.graph();
   const Cone& cone = embedding_.cone();
-  report.arcs_visited += (graph.num_arcs() + graph.num_nodes()) * (last - first + 1);
+  report.arcs_visited += graph.num_terms() * (last - first + 1);
   for (std::uint32_t level = first; level <= last; ++level) {
-    if (cone.all_rows()) report.arcs_summed += graph.num_arcs() + graph.num_nodes();
+    if (cone.all_rows()) report.arcs_summed += graph.num_terms();
     for (NodeId node = 0; !cone.all_rows() && node < graph.num_nodes(); ++node)
       if (cone.contains(level, node)) report.arcs_summed += graph.degree(node);
   }

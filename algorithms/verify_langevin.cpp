@@ -78,7 +78,7 @@ void check_noisy_steps(const ModelRecord& record, const Json& certificate, State
 }
 
 void check_noise_of_steps(const ModelRecord& record, const TrainingSet& rows, const Json& certificate,
-                          Statements& say) {
+                          MemoryBudget& budget, Statements& say) {
   const LangevinState& state = *record.model.langevin;
   const LangevinConstants& constants = state.constants;
   const auto filled = static_cast<std::size_t>(
@@ -89,8 +89,10 @@ void check_noise_of_steps(const ModelRecord& record, const TrainingSet& rows, co
   const NoisySgd sgd = sgd_of(record);
   Matrix still = Matrix::Zero(record.model.published.rows(), record.model.published.cols());
   RandomSource unused = RandomSource::from_seed(0, 0);
+  const Reservation memory = budget.reserve(slot_bytes(state.slots.size()), "slots and batches of a model");
   try {
-    run_epochs({sgd, rows, Batches(state, rows), record.options.head, 0}, constants.epochs, unused, still);
+    run_epochs({sgd, rows, Batches(constants, state.slots, rows), record.options.head, 0}, constants.epochs, unused,
+               still);
   } catch (const UsageError& error) {  // a row without a slot
     return say.wrong(error.what());
   }

@@ -5,6 +5,7 @@
 
 #include "algorithms/certificate.h"
 #include "algorithms/verify_checks.h"
+#include "engine/store_purge.h"
 #include "storage/checksum.h"
 #include "storage/error.h"
 #include "storage/line_log.h"
@@ -173,6 +174,19 @@ class RowsOfModels {
 
 std::vector<ModelRecord> read_models(const fs::path& store, VerifyReport& report) {
   std::vector<ModelRecord> models;
+  switch (purge_state(store)) {
+    case PurgeState::decided:
+      report.remarks.push_back(store.string() +
+                               ": a purge was interrupted, and models and files that it removes may lie " +
+                               "there yet; run `unweave purge " + store.string() + "` again");
+      return models;
+    case PurgeState::begun:
+      report.remarks.push_back(store.string() + ": a purge was interrupted and nothing is purged; run `unweave purge " +
+                               store.string() + "` again");
+      break;
+    case PurgeState::none:
+      break;
+  }
   for (const std::string_view solver : solver_names()) {
     const fs::path model = store / "models" / (std::string(solver) + ".model");
     const fs::path certificates = store / "certificates" / (std::string(solver) + ".jsonl");
@@ -198,6 +212,7 @@ void check_models(const std::vector<ModelRecord>& models, const LiveStore& store
   for (const ModelRecord& record : models) {
     const std::size_t known = report.findings.size();
     check_certificate(record, store, report);
+    if (claims_nothing(record.model)) continue;
     if (!is_present(record, store, report) || report.findings.size() > known) continue;
     const TrainingSet* rows = rows_of.of(record, report);
     if (rows == nullptr) continue;

@@ -24,6 +24,8 @@
 #include "algorithms/gaussian_mechanism.h"
 #include "algorithms/newton.h"
 #include "algorithms/output_noise.h"
+#include "algorithms/rewind_account.h"
+#include "algorithms/sgd.h"
 #include "algorithms/verify_checks.h"
 #include "algorithms/verify_statements.h"
 #include "algorithms/working_memory.h"
@@ -37,7 +39,17 @@ using Json = nlohmann::json;
 constexpr double kExponent = 21.5;  // of the probability of a false alarm on one side
 
 bool has_output_noise(const ModelRecord& record) {
-  return record.model.solver == "newton" || record.model.solver == "retrain";
+  const std::string& solver = record.model.solver;
+  return solver == "newton" || solver == "retrain" || solver == "newton-step" || solver == "jackknife" ||
+         (solver == "descent-to-delete" && record.options.bound == BoundRule::kCorrected);
+}
+
+bool is_published_descent(const ModelRecord& record) {
+  return record.model.solver == "descent-to-delete" && record.options.bound == BoundRule::kPaper;
+}
+
+bool is_rewind(const ModelRecord& record) {
+  return record.model.solver == "rewind" || record.model.solver == "descend";
 }
 
 bool is_langevin(const ModelRecord& record) {
@@ -47,6 +59,7 @@ bool is_langevin(const ModelRecord& record) {
 void check_constants(const ModelRecord& record, const Json& certificate, Statements& say) {
   const Model& model = record.model;
   const SolverOptions& options = record.options;
+  const NetworkShape shape = shape_of(model);
   say.same("id", certificate.at("id"), release_id(model));
   say.same("solver", certificate.at("solver"), model.solver);
   say.same("release", certificate.at("release"), model.releases);
@@ -57,17 +70,35 @@ void check_constants(const ModelRecord& record, const Json& certificate, Stateme
                                                {"tau", options.tau},
                                                {"alpha", options.alpha},
                                                {"bound", options.bound == BoundRule::kPaper ? "paper" : "corrected"},
-                                               {"head", name_of(options.head)},
+                                               {"head", head_name(options)},
                                                {"clip", record.clip},
                                                {"training_rows", model.trained_rows},
-                                               {"features", model.published.rows()},
-                                               {"classes", model.published.cols()},
+                                               {"features", shape.features},
+                                               {"classes", shape.classes},
                                                {"levels", record.levels},
                                                {"weights", record.weights},
                                                {"rho", record.rho},
                                                {"scale_bits", record.scale_bits},
                                                {"all_rows", record.all_rows}};
-  for (const auto& [name, value] : held) say.same(name, certificate.at("constants").at(name).at("value"), value);
+  const Json& constants = certificate.at("constants");
+  for (const auto& [name, value] : held) say.same(name, constants.at(name).at("value"), value);
+  if (!model.network) return;
+  say.same("hidden", constants.at("hidden").at("value"), shape.hidden);
+  say.same("activation", constants.at("activation").at("value"), name_of(shape.activation));
+}
+
+/// Solvers for comparison: all that can be wrong is that more is said, and the length of the step of `streaming`.
+void check_no_claim(const ModelRecord& record, const Json& certificate, Statements& say) {
+  if (certificate.at("certified").get<bool>()) say.wrong("it is certified, and no theorem covers this solver");
+  if (!certificate.at("claim").is_null()) say.wrong("it makes a claim, and this solver makes none");
+  if (record.model.solver != "streaming") return;
+  const Vector published = as_vector(record.model.published);
+  const auto start = record.model.state.arrays.find("start");
+  if (start == record.model.state.arrays.end() || start->second.size() != size_of(published.size()))
+    return say.wrong("the model file holds no starting weights in the shape of the published ones");
+  const double distance = (Eigen::Map<const Vector>(start->second.data(), published.size()) - published).norm();
+  say.near("the distance to the starting weights", certificate.at("terms").at("distance_to_start").get<double>(),
+           distance, 1e-9);
 }
 
 double mu_of(const ModelRecord& record) {
@@ -101,11 +132,21 @@ void check_output_noise(const ModelRecord& record, const Json& certificate, Stat
     say.near("the delta reached", reached, delta_of(noise.sensitivity, smoothed, options.epsilon), 1e-8);
     say.at_most("the delta reached", reached, "the target", options.delta);
   }
-  const Matrix steps = record.model.published / noise.grid;  // exact: the grid is a power of two
-  for (Eigen::Index i = 0; i < steps.size(); ++i)
-    if (std::nearbyint(steps.data()[i]) != steps.data()[i])
-      return say.wrong("published weight " + std::to_string(i) + " is " +
-                       Json(record.model.published.data()[i]).dump() + ", off the grid of " + Json(noise.grid).dump());
+  check_grid(record.model.published, noise, say);
+}
+
+/// Published steps and noise: nothing is certified, and no bound of theirs is checked.
+void check_published_descent(const ModelRecord& record, const Json& certificate, Statements& say,
+                             VerifyReport& report) {
+  if (certificate.at("certified").get<bool>()) say.wrong("it is certified, and no theorem covers published steps");
+  const auto sigma = record.model.state.numbers.find("sigma");
+  if (sigma == record.model.state.numbers.end()) return say.wrong("the model file holds no sigma");
+  const OutputNoise noise = noise_of_sigma(sigma->second, size_of(record.model.published.size()),
+                                           record.options.epsilon, record.options.delta);
+  say.near("sigma", certificate.at("terms").at("sigma").get<double>(), noise.sigma);
+  say.near("budget", certificate.at("budget").get<double>(), noise.distance);
+  check_grid(record.model.published, noise, say);
+  report.remarks.push_back(record.model.solver + ": bounds as printed (--bound paper) are not checked");
 }
 
 void check_objective_noise(const ModelRecord& record, const Json& certificate, Statements& say, VerifyReport& report) {
@@ -153,25 +194,12 @@ void check_distance(const ModelRecord& record, const TrainingSet& rows, double r
   const Reservation memory = reserve_working_memory(rows.rows(), rows.classes(), budget);
   newton.memory = static_cast<std::size_t>(memory.bytes());
   NewtonResult done = minimise({rows.rows(), rows.classes(), record.options.head, mu, nullptr}, published, newton);
-  const double distance = (published - done.weights).norm();
-  const double weights_norm = published.norm() + done.weights.norm();
-  wipe(done.weights.data(), size_of(done.weights.size()) * sizeof(double));
   if (done.residual > newton.tolerance)
     report.remarks.push_back(record.model.solver + ": minimised again only to a gradient norm of " +
                              Json(done.residual).dump() + ", which blunts the comparison");
 
-  const auto coordinates = static_cast<double>(published.size());
-  const Factors factors = noise_factors(coordinates);
-  // The last term covers float64 here and in the publication of grid integers above 2^53.
-  const double shift =
-      (residual_bound + done.residual) / mu + noise.grid * std::sqrt(coordinates) / 2 + 0x1p-49 * weights_norm;
-  const double spread = noise.sigma * std::sqrt(coordinates);
-  const double least = spread * std::sqrt(factors.low) - shift, most = spread * std::sqrt(factors.high) + shift;
-  if (distance >= least && distance <= most) return;
-  say.wrong("the published weights stand " + Json(distance).dump() +
-            " from the minimiser on the present rows; noise of sigma " + Json(noise.sigma).dump() + " on " +
-            std::to_string(published.size()) + " weights puts them between " + Json(std::max(0.0, least)).dump() +
-            " and " + Json(most).dump());
+  check_spread(published, done.weights, "the minimiser", noise, (residual_bound + done.residual) / mu, say);
+  wipe(done.weights.data(), size_of(done.weights.size()) * sizeof(double));
 }
 
 /// A bound on the exact gradient is refuted by what the computed one is at least. Once more the float error is granted:
@@ -188,6 +216,30 @@ void check_gradient(const ModelRecord& record, const TrainingSet& rows, double b
 
 }  // namespace
 
+void check_grid(const Matrix& published, const OutputNoise& noise, Statements& say) {
+  const Matrix steps = published / noise.grid;  // exact: the grid is a power of two
+  for (Eigen::Index i = 0; i < steps.size(); ++i)
+    if (std::nearbyint(steps.data()[i]) != steps.data()[i])
+      return say.wrong("published weight " + std::to_string(i) + " is " + Json(published.data()[i]).dump() +
+                       ", off the grid of " + Json(noise.grid).dump());
+}
+
+void check_spread(const Matrix& published, const Matrix& centre, const std::string& centre_name,
+                  const OutputNoise& noise, double shift, Statements& say) {
+  const double distance = (published - centre).norm();
+  const auto coordinates = static_cast<double>(published.size());
+  const Factors factors = noise_factors(coordinates);
+  // The last term covers float64 here and in the publication of grid integers above 2^53.
+  shift += noise.grid * std::sqrt(coordinates) / 2 + 0x1p-49 * (published.norm() + centre.norm());
+  const double spread = noise.sigma * std::sqrt(coordinates);
+  const double least = spread * std::sqrt(factors.low) - shift, most = spread * std::sqrt(factors.high) + shift;
+  if (distance >= least && distance <= most) return;
+  say.wrong("the published weights stand " + Json(distance).dump() + " from " + centre_name +
+            " on the present rows; noise of sigma " + Json(noise.sigma).dump() + " on " +
+            std::to_string(published.size()) + " weights puts them between " + Json(std::max(0.0, least)).dump() +
+            " and " + Json(most).dump());
+}
+
 void check_certificate(const ModelRecord& record, const LiveStore& store, VerifyReport& report) {
   Statements say("models", record, report);
   try {
@@ -201,8 +253,16 @@ void check_certificate(const ModelRecord& record, const LiveStore& store, Verify
     check_constants(record, certificate, say);
     if (certificate.at("certified").get<bool>() && (store.manifest().standardized || record.options.standardized))
       say.wrong("it is certified, on features that were standardised by statistics of the data");
-    if (is_langevin(record))
+    if (claims_nothing(model))
+      check_no_claim(record, certificate, say);
+    else if (is_langevin(record))
       check_noisy_steps(record, certificate, say);
+    else if (is_rewind(record))
+      check_run_noise(record, certificate, say), check_iterates(record, store.path(), report);
+    else if (is_published_descent(record))
+      check_published_descent(record, certificate, say, report);
+    else if (record.model.solver == "hessian-free")
+      check_hessian_free(record, store.path(), certificate, say);
     else if (has_output_noise(record))
       check_output_noise(record, certificate, say);
     else
@@ -220,7 +280,13 @@ void check_release(const ModelRecord& record, const TrainingSet& rows, MemoryBud
   Statements say("releases", record, report);
   const Json certificate = Json::parse(record.certificate);
   if (is_langevin(record))
-    check_noise_of_steps(record, rows, certificate, say);
+    check_noise_of_steps(record, rows, certificate, budget, say);
+  else if (is_rewind(record))
+    check_run(record, rows, certificate, budget, say);
+  else if (is_published_descent(record))
+    return;
+  else if (record.model.solver == "hessian-free")
+    check_end_of_run(record, rows, say);
   else if (has_output_noise(record))
     check_distance(record, rows, certificate.at("residual_bound").get<double>(), budget, say, report);
   else

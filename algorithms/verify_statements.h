@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "algorithms/output_noise.h"
 #include "algorithms/verify_checks.h"
 
 namespace unweave {
@@ -36,10 +37,31 @@ class Statements {
   VerifyReport& report_;
 };
 
+/// Published weights must be whole multiples of the grid.
+void check_grid(const Matrix& published, const OutputNoise& noise, Statements& say);
+/// Published weights against a point within `shift` of what the noise was added to, `centre_name` in words.
+void check_spread(const Matrix& published, const Matrix& centre, const std::string& centre_name,
+                  const OutputNoise& noise, double shift, Statements& say);
+
+/// Certificates of T4 and of what Mu and Klabjan print: constants, distances and noise anew.
+void check_run_noise(const ModelRecord& record, const nlohmann::json& certificate, Statements& say);
+/// The files that the model needs.
+void check_iterates(const ModelRecord& record, const std::filesystem::path& store, VerifyReport& report);
+/// Published weights against a training without noise on the present rows.
+void check_run(const ModelRecord& record, const TrainingSet& rows, const nlohmann::json& certificate,
+               MemoryBudget& budget, Statements& say);
+
 /// Certificates of T2: constants, distance and epsilon anew.
 void check_noisy_steps(const ModelRecord& record, const nlohmann::json& certificate, Statements& say);
 /// Published weights against a run without noise on the present rows.
 void check_noise_of_steps(const ModelRecord& record, const TrainingSet& rows, const nlohmann::json& certificate,
-                          Statements& say);
+                          MemoryBudget& budget, Statements& say);
+
+/// The certificate of a model of hessian-free, its state and its files of statistics: there for every filled slot, erased
+/// for the others.
+void check_hessian_free(const ModelRecord& record, const std::filesystem::path& store,
+                        const nlohmann::json& certificate, Statements& say);
+/// Published weights against the clean ones, and where it is bounded against a run on the present rows.
+void check_end_of_run(const ModelRecord& record, const TrainingSet& rows, Statements& say);
 
 }  // namespace unweave

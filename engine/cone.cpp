@@ -58,12 +58,12 @@ std::uint64_t Cone::rows(std::uint32_t level) const {
   return level == top_ ? contents_.num_labelled() : levels_[level].rows;
 }
 
-void Cone::checkpoint(const std::filesystem::path& store, std::vector<LevelFiles>& files,
+void Cone::checkpoint(const std::filesystem::path& store, bool fold, std::vector<LevelFiles>& files,
                       std::vector<Run>& runs) const {
   if (all_rows_) return;
   for (std::uint32_t level = 1; level < top_; ++level) {
     const Level& one = levels_[level];
-    if (one.changed.size() * 16 > nodes_) {
+    if (one.changed.size() * 16 > nodes_ || (fold && !one.changed.empty())) {
       std::vector<std::uint32_t> counts(one.base.begin(), one.base.end());
       for (const auto& [node, count] : one.changed) counts[node] = count;
       files[level].counts = write_counts(store, level, counts);

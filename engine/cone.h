@@ -34,8 +34,10 @@ class Cone {
   void add(std::uint32_t level, NodeId node, std::int64_t step);
   /// Rows kept at a level.
   [[nodiscard]] std::uint64_t rows(std::uint32_t level) const;
-  /// Puts changed counts into the run of each level, or writes the counts of a level anew when many changed.
-  void checkpoint(const std::filesystem::path& store, std::vector<LevelFiles>& files, std::vector<Run>& runs) const;
+  /// Puts changed counts into the run of each level, or writes the counts of a level anew when many changed, or any and
+  /// `fold` is set.
+  void checkpoint(const std::filesystem::path& store, bool fold, std::vector<LevelFiles>& files,
+                  std::vector<Run>& runs) const;
 
  private:
   struct Level {

@@ -44,6 +44,7 @@ class CsrGraph {
 
   [[nodiscard]] NodeId num_nodes() const noexcept { return static_cast<NodeId>(offsets_.size() - 1); }
   [[nodiscard]] ArcIndex num_arcs() const noexcept { return targets_.size(); }
+  [[nodiscard]] std::uint64_t num_terms() const noexcept { return targets_.size() + num_nodes(); }
   [[nodiscard]] std::size_t num_blocks() const noexcept {
     return (static_cast<std::size_t>(num_nodes()) + kBlockNodes - 1) / kBlockNodes;
   }

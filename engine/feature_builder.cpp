@@ -225,6 +225,21 @@ void bound_rows(Batch& batch, std::size_t columns, FeatureType type, const Make&
   round_to_type(batch, type);
 }
 
+/// Turns the dense rows in `bounded` into sparse ones.
+void drop_zeros(Batch& batch, std::uint32_t columns) {
+  batch.read.indptr.assign(1, 0);
+  batch.read.indices.clear();
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < batch.bounded.size(); ++i) {
+    if (batch.bounded[i] != 0) {
+      batch.read.indices.push_back(static_cast<std::uint32_t>(i % columns));
+      batch.bounded[kept++] = batch.bounded[i];
+    }
+    if ((i + 1) % columns == 0) batch.read.indptr.push_back(kept);
+  }
+  batch.bounded.resize(kept);
+}
+
 }  // namespace
 
 std::vector<FileEntry> build_features(const std::filesystem::path& store, FeatureReader& reader, FeatureType type,
@@ -263,6 +278,39 @@ std::vector<FileEntry> build_standardized_features(const std::filesystem::path& 
                         meter.advance(batch.rows);
                       });
   return sink.finish();
+}
+
+std::vector<FileEntry> rebuild_features(const std::filesystem::path& store, const Features& features,
+                                        FeatureLayout layout, const std::vector<bool>& wanted,
+                                        std::span<const NodeId> positions, MemoryBudget& budget, WorkMeter& meter) {
+  const NodeId nodes = features.nodes();
+  const std::uint32_t columns = features.columns();
+  const auto batch_rows = static_cast<NodeId>(std::max<std::size_t>(1, kBatchValues / columns));
+  NodeId next = 0;
+  const auto produce = [&](Batch& batch) {
+    while (next < nodes && positions.empty() && !wanted[next / span_nodes(nodes)])
+      next += span_range(nodes, next / span_nodes(nodes)).size();
+    if (next >= nodes) return false;
+    batch.first = next;
+    batch.rows = std::min(batch_rows, span_range(nodes, next / span_nodes(nodes)).last - next);
+    next += batch.rows;
+    return true;
+  };
+  const auto read = [&](Batch& batch) {
+    batch.bounded.resize(std::size_t{batch.rows} * columns);
+    features.read({batch.first, batch.first + batch.rows}, 0, columns, batch.bounded.data());
+    if (layout.sparse) drop_zeros(batch, columns);
+  };
+  const auto build = [&](auto&& sink) {
+    run_pipeline<Batch>(produce, read, [&](const Batch& batch) {
+      sink.add(batch);
+      meter.advance(batch.rows);
+    });
+    return sink.finish();
+  };
+  const Shape shape{nodes, columns, layout.type};
+  return layout.sparse ? build(SparseSink(store, shape, positions, budget))
+                       : build(DenseSink(store, shape, positions, budget));
 }
 
 std::vector<FileEntry> build_computed_features(const std::filesystem::path& store, NodeId nodes, std::uint32_t columns,

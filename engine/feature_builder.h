@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/features.h"
 #include "engine/memory.h"
 #include "engine/standardize.h"
 #include "engine/work_meter.h"
@@ -43,5 +44,13 @@ using MakeRow = std::function<void(NodeId node, std::span<double> row)>;
                                                              std::uint32_t columns, FeatureType type,
                                                              const MakeRow& make, MemoryBudget& budget,
                                                              WorkMeter& meter);
+
+/// Writes the present rows of `features` in the layout that they have, bit for bit: those of the spans that `wanted` says
+/// (one flag a span), or, where `positions` is not empty, all of them, row i at positions[i]. Returns the files that it
+/// wrote, in order. Counts rows on the meter. Throws FormatError, ResourceError.
+[[nodiscard]] std::vector<FileEntry> rebuild_features(const std::filesystem::path& store, const Features& features,
+                                                      FeatureLayout layout, const std::vector<bool>& wanted,
+                                                      std::span<const NodeId> positions, MemoryBudget& budget,
+                                                      WorkMeter& meter);
 
 }  // namespace unweave

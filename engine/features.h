@@ -38,6 +38,7 @@ class Features {
   /// Throws DataError, FormatError.
   Features(const std::filesystem::path& store, const Manifest& manifest, const NodeSet& cleared);
 
+  [[nodiscard]] NodeId nodes() const noexcept { return nodes_; }
   [[nodiscard]] std::uint32_t columns() const noexcept { return columns_; }
   /// Columns [first_column, first_column + width) of a range of rows, row-major.
   void read(NodeRange range, std::uint32_t first_column, std::uint32_t width, float* out) const;

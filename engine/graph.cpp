@@ -127,6 +127,14 @@ void Graph::decode(std::size_t block, BlockBuffer& buffer, DecodedBlock& out) co
   out.targets = buffer.targets.data();
 }
 
+bool Graph::has_changes(NodeRange span) const noexcept {
+  if (changed_.empty()) return false;
+  static_assert(kMinSpanNodes % 64 == 0);  // so that no word of bits belongs to two spans
+  const auto first = changed_.begin() + static_cast<std::ptrdiff_t>(span.first / 64);
+  const auto last = changed_.begin() + static_cast<std::ptrdiff_t>((std::uint64_t{span.last} + 63) / 64);
+  return std::any_of(first, last, [](std::uint64_t word) { return word != 0; });
+}
+
 std::uint64_t Graph::max_decoded_bytes() const noexcept {
   return (max_block_arcs_ + changed_arcs_ + kDecodeSlack) * 5 / 4 * sizeof(NodeId);
 }

@@ -31,10 +31,15 @@ class Graph {
 
   [[nodiscard]] NodeId num_nodes() const noexcept { return nodes_; }
   [[nodiscard]] std::uint64_t num_arcs() const noexcept { return arcs_; }  ///< 2 x edges, without self loops
+  /// Terms of the sums of one level: every arc, and every node's self loop.
+  [[nodiscard]] std::uint64_t num_terms() const noexcept { return arcs_ + nodes_; }
   [[nodiscard]] std::uint64_t num_changed_arcs() const noexcept { return changed_arcs_; }  ///< since the shards
   [[nodiscard]] std::size_t num_blocks() const noexcept {
     return (std::size_t{nodes_} + kBlockNodes - 1) / kBlockNodes;
   }
+
+  /// True when a list of this span of nodes differs from its shard's.
+  [[nodiscard]] bool has_changes(NodeRange span) const noexcept;
 
   /// Neighbours of `node` and itself.
   [[nodiscard]] std::uint32_t degree(NodeId node) const noexcept {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/arc_lists.h"
+#include "engine/graph.h"
 #include "engine/work_meter.h"
 #include "storage/sealed_file.h"
 #include "storage/types.h"
@@ -21,5 +22,12 @@ struct BuiltShards {
 /// Charges what it holds besides `arcs` to the budget. Throws DataError, ResourceError.
 [[nodiscard]] BuiltShards build_shards(const std::filesystem::path& store, NodeId nodes, SortedArcs& arcs,
                                        MemoryBudget& budget, WorkMeter& meter);
+
+/// Writes the shards of `graph` as build_shards() would from its present arcs. `shards` are those that it lies on: where
+/// no list differs the file stays as it is. Returns one file a span. Counts nodes on the meter. Throws FormatError,
+/// ResourceError.
+[[nodiscard]] std::vector<FileEntry> fold_shards(const std::filesystem::path& store, const Graph& graph,
+                                                 std::vector<FileEntry> shards, MemoryBudget& budget,
+                                                 WorkMeter& meter);
 
 }  // namespace unweave

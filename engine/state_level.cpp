@@ -160,6 +160,12 @@ FileEntry StateLevel::rewrite(const std::filesystem::path& folder, const StatePa
   return writer.finish();
 }
 
+bool StateLevel::has_changes(NodeRange span) const {
+  bool any = resident_ != nullptr;
+  dirty_.for_each(span, [&](NodeId, const DirtyRow&) { any = true; });
+  return any;
+}
+
 std::vector<FileEntry> StateLevel::checkpoint(const std::filesystem::path& folder, bool fold, Run& run) const {
   std::vector<FileEntry> files = entries_;
   for (std::size_t i = 0; i < partitions_.size(); ++i) {

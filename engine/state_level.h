@@ -50,6 +50,8 @@ class StateLevel {
     return rows * (columns * sizeof(std::int32_t) + sizeof(DirtyRow));
   }
   [[nodiscard]] std::uint64_t overlay_bytes() const noexcept;
+  /// True when a row of the span differs from its partition, or may.
+  [[nodiscard]] bool has_changes(NodeRange span) const;
   /// True when all rows lie in memory, after a recomputation.
   [[nodiscard]] bool is_resident() const noexcept { return resident_ != nullptr; }
   /// Rows in memory and not in files, those that left the cone included.

@@ -154,30 +154,41 @@ void end_building(const std::filesystem::path& store) {
   remove_mark(store);
 }
 
-void commit_generation(const std::filesystem::path& store, const Manifest& before, const Manifest& after) {
+void sync_generation(const std::filesystem::path& store, const Manifest& before, const Manifest& after) {
   const std::set<std::string> old_names = named_files(before);
   std::vector<FileEntry> fresh;
   for (const FileEntry& entry : after.files())
     if (!old_names.contains(entry.path)) fresh.push_back(entry);
   sync_files(store, fresh);
+}
+
+void commit_generation(const std::filesystem::path& store, const Manifest& before, const Manifest& after) {
+  sync_generation(store, before, after);
   write_manifest(store, after);
   const std::set<std::string> new_names = named_files(after);
   std::error_code ignored;
-  for (const std::string& name : old_names)
+  for (const std::string& name : named_files(before))
     if (!new_names.contains(name)) std::filesystem::remove(store / name, ignored);
 }
 
-void remove_strays(const std::filesystem::path& store, const Manifest& manifest) {
+std::vector<std::filesystem::path> strays_of(const std::filesystem::path& store, const Manifest& manifest) {
   const std::set<std::string> names = named_files(manifest);
-  std::error_code ignored;
-  std::filesystem::remove(store / new_manifest_name(), ignored);
-  end_building(store);
-  for (const char* folder : kFolders) {
-    std::error_code missing;
-    for (const auto& item : std::filesystem::directory_iterator(store / folder, missing))
-      if (!names.contains(std::string(folder) + "/" + item.path().filename().string()))
-        std::filesystem::remove(item.path(), ignored);
+  std::vector<std::filesystem::path> strays;
+  std::error_code missing;
+  for (const auto& item : std::filesystem::directory_iterator(store, missing)) {
+    const std::string name = item.path().filename().string();
+    if (name == new_manifest_name() || name.starts_with(SpoolFile::kPrefix)) strays.push_back(item.path());
   }
+  for (const char* folder : kFolders)
+    for (const auto& item : std::filesystem::directory_iterator(store / folder, missing))
+      if (!names.contains(std::string(folder) + "/" + item.path().filename().string())) strays.push_back(item.path());
+  return strays;
+}
+
+void remove_strays(const std::filesystem::path& store, const Manifest& manifest) {
+  end_building(store);
+  std::error_code ignored;
+  for (const std::filesystem::path& stray : strays_of(store, manifest)) std::filesystem::remove_all(stray, ignored);
 }
 
 }  // namespace unweave

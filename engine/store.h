@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <vector>
 
 #include "storage/manifest.h"
 
@@ -35,7 +36,14 @@ void end_building(const std::filesystem::path& store);
 /// then removes what only the old generation named. `before` may be empty.
 void commit_generation(const std::filesystem::path& store, const Manifest& before, const Manifest& after);
 
-/// Removes what a killed writer left behind: files in the store's folders that the manifest does not name.
+/// The first half of that: makes the files of `after` durable that `before` does not name.
+void sync_generation(const std::filesystem::path& store, const Manifest& before, const Manifest& after);
+
+/// What lies in the store's folders, and of temporary files beside them, and is not named by the manifest. Models and
+/// certificates are never named and not looked at.
+[[nodiscard]] std::vector<std::filesystem::path> strays_of(const std::filesystem::path& store,
+                                                           const Manifest& manifest);
+/// Removes what a killed writer left behind: strays, and the mark of a store in the making.
 void remove_strays(const std::filesystem::path& store, const Manifest& manifest);
 
 }  // namespace unweave

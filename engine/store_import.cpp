@@ -17,6 +17,8 @@
 #include "engine/store_builder.h"
 #include "storage/error.h"
 #include "storage/input/edge_reader.h"
+#include "storage/input/replay_features.h"
+#include "storage/input/request_reader.h"
 #include "storage/node_file.h"
 #include "storage/order_file.h"
 
@@ -66,6 +68,24 @@ std::unique_ptr<FeatureReader> open_matrix(const std::variant<InputFile, CsrInpu
   return open_csr_features(csr.files, csr.columns);
 }
 
+/// The nodes that the requests of a file remove, sorted.
+std::vector<NodeId> removed_nodes(const InputFile& file) {
+  std::vector<NodeId> nodes;
+  RequestReader reader(file.path);
+  for (Request request; reader.next(request);) {
+    if (request.kind != RequestKind::remove_node && request.kind != RequestKind::remove_feature) continue;
+    if (request.u >= kMostNodes)
+      throw InputError(display_name(file), "request " + std::to_string(nodes.size() + 1), "no store has such a node",
+                       "correct the id");
+    nodes.push_back(static_cast<NodeId>(request.u));
+  }
+  if (nodes.empty())
+    throw InputError(display_name(file), "whole file", "no request removes a node", "write lines such as `node 17`");
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  return nodes;
+}
+
 const InputFile& first_file(const std::variant<InputFile, CsrInput>& input) {
   const auto* file = std::get_if<InputFile>(&input);
   return file != nullptr ? *file : std::get<CsrInput>(input).files.indptr;
@@ -79,9 +99,10 @@ class Import {
   /// What tells the number of nodes comes first, so that errors in the edges name their line.
   BuildReport run() {
     if (const auto& stated = options_.stated_nodes) nodes_.agree(stated->count, stated->file, stated->place);
+    if (options_.replay) replayed_ = removed_nodes(*options_.replay);
     std::unique_ptr<FeatureReader> features;
     if (options_.features) {
-      features = open_matrix(*options_.features, nodes_.known());
+      features = open_rows();
       nodes_.agree(features->rows(), first_file(*options_.features), "rows");
     }
     read_labels();
@@ -118,7 +139,22 @@ class Import {
     memory_of_labels_ = budget_.reserve(labels_.size() * sizeof(std::int32_t), "labels");
     if (!options_.classes)
       manifest.classes = static_cast<std::uint32_t>(*std::max_element(labels_.begin(), labels_.end()) + 1);
+    add_replay_class();
     read_splits();
+  }
+
+  void add_replay_class() {
+    if (replayed_.empty()) return;
+    if (replayed_.back() >= labels_.size())
+      throw InputError(display_name(*options_.replay), "node " + std::to_string(replayed_.back()),
+                       "there are " + std::to_string(labels_.size()) + " nodes", "correct the id");
+    const std::uint32_t own = builder_.manifest().classes++;
+    for (const NodeId node : replayed_) labels_[node] = static_cast<std::int32_t>(own);
+  }
+
+  std::unique_ptr<FeatureReader> open_rows() {
+    auto rows = open_matrix(*options_.features, nodes_.known());
+    return replayed_.empty() ? std::move(rows) : mark_features(std::move(rows), replayed_);
   }
 
   std::vector<std::int32_t> read_all_labels() {
@@ -269,8 +305,7 @@ class Import {
           build_features(builder_.path(), *reader, options_.feature_type, positions_, budget_, meter_);
       return;
     }
-    const auto standardization =
-        measure_standardization([&] { return open_matrix(*options_.features, nodes_.known()); }, budget_, meter_);
+    const auto standardization = measure_standardization([&] { return open_rows(); }, budget_, meter_);
     meter_.start("features", reader->rows(), "rows");
     manifest.feature_files = build_standardized_features(builder_.path(), *reader, standardization,
                                                          options_.feature_type, positions_, budget_, meter_);
@@ -285,6 +320,7 @@ class Import {
   Split splits_[3] = {{"train", options_.train, builder_.manifest().train, {}},
                       {"valid", options_.valid, builder_.manifest().valid, {}},
                       {"test", options_.test, builder_.manifest().test, {}}};
+  std::vector<NodeId> replayed_;   ///< sorted ids
   std::vector<NodeId> positions_;  ///< of ids; empty where they are the same
   Reservation memory_of_labels_, memory_of_positions_;
   double seconds_order_ = 0;
@@ -299,6 +335,8 @@ BuildReport import_store(const std::filesystem::path& store, const ImportOptions
     throw UsageError("nothing to import: give --edges, --features, --labels or --nodes");
   if ((options.train || options.valid || options.test) && !options.labels)
     throw UsageError("--split needs --labels: a split holds nodes whose class is known");
+  if (options.replay && !(options.features && options.labels))
+    throw UsageError("--replay needs --features and --labels, to which it adds");
   if (!is_order(options.order)) throw UsageError("--order " + options.order + ": there are none, " + order_names());
   if (options.standardize && !options.features) throw UsageError("--standardize needs --features");
   if (options.feature_type != FeatureType::f32 && !options.features)

@@ -30,6 +30,8 @@ struct ImportOptions {
   std::optional<InputFile> labels;
   std::optional<std::uint64_t> classes;
   std::optional<InputFile> train, valid, test;  ///< only with labels
+  /// Requests; the nodes that they remove get a class of their own, the last, and the columns of replay_features.h.
+  std::optional<InputFile> replay;
   bool standardize = false;
   FeatureType feature_type = FeatureType::f32;
   std::string order = "none";                             ///< of nodes inside the store, graph_order.h

@@ -213,14 +213,18 @@ Manifest read_manifest(const std::filesystem::path& store) {
   }
 }
 
-void write_manifest(const std::filesystem::path& store, const Manifest& manifest) {
+std::string manifest_text(const Manifest& manifest) {
   const Json contents = manifest_json(manifest);
   const std::string body = contents.dump();
   const Json json = {{"format", "unweave store"},
                      {"version", kManifestVersion},
                      {"checksum", to_hex(checksum128(std::as_bytes(std::span(body)), {}))},
                      {"contents", contents}};
-  replace_file(store / kManifestName, json.dump(1) + "\n");
+  return json.dump(1) + "\n";
+}
+
+void write_manifest(const std::filesystem::path& store, const Manifest& manifest) {
+  replace_file(store / kManifestName, manifest_text(manifest));
 }
 
 }  // namespace unweave

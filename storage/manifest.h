@@ -70,6 +70,9 @@ inline constexpr std::string_view kManifestName = "manifest.json";
 /// there is no store, FormatError when it is damaged.
 [[nodiscard]] Manifest read_manifest(const std::filesystem::path& store);
 
+/// The bytes of manifest.json.
+[[nodiscard]] std::string manifest_text(const Manifest& manifest);
+
 /// Replaces manifest.json; durable on return. The files it names must be durable already.
 void write_manifest(const std::filesystem::path& store, const Manifest& manifest);
 

@@ -41,10 +41,11 @@ void append(std::string& bytes, const T* values, std::size_t count) {
   bytes.append(reinterpret_cast<const char*>(values), count * sizeof(T));
 }
 
-/// Makes a folder of the store, its name durable.
+/// Makes a folder of the store and those above it, their names durable.
 void make_folder(const std::filesystem::path& folder) {
   std::error_code error;
-  if (std::filesystem::is_directory(folder, error)) return;
+  if (folder.empty() || std::filesystem::is_directory(folder, error)) return;
+  make_folder(folder.parent_path());
   std::filesystem::create_directory(folder, error);
   if (error) throw_system_error("create the folder", folder, error.value());
   sync_directory(folder.parent_path());

@@ -1,6 +1,7 @@
 #include "storage/spool_file.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -43,7 +44,12 @@ SpoolFile& SpoolFile::operator=(SpoolFile&& other) noexcept {
 
 std::uint64_t SpoolFile::append(std::span<const char> bytes) {
   const std::uint64_t begin = size_.fetch_add(bytes.size());
-  for (std::uint64_t offset = begin; !bytes.empty();) {
+  write(begin, bytes);
+  return begin;
+}
+
+void SpoolFile::write(std::uint64_t offset, std::span<const char> bytes) {
+  while (!bytes.empty()) {
     const std::size_t count = std::min(bytes.size(), kMostBytesACall);
     const ssize_t done = ::pwrite(descriptor_, bytes.data(), count, static_cast<off_t>(offset));
     if (done < 0 && errno == EINTR) continue;
@@ -51,7 +57,6 @@ std::uint64_t SpoolFile::append(std::span<const char> bytes) {
     offset += static_cast<std::uint64_t>(done);
     bytes = bytes.subspan(static_cast<std::size_t>(done));
   }
-  return begin;
 }
 
 void SpoolFile::will_need(std::uint64_t offset, std::uint64_t bytes) const noexcept {
@@ -67,6 +72,31 @@ void SpoolFile::read(std::uint64_t offset, std::span<char> out) const {
     offset += static_cast<std::uint64_t>(done);
     out = out.subspan(static_cast<std::size_t>(done));
   }
+}
+
+MappedSpool::MappedSpool(const std::filesystem::path& directory, std::uint64_t most)
+    : file_(directory), most_(std::max<std::uint64_t>(1, most)) {
+  void* const address = ::mmap(nullptr, most_, PROT_READ, MAP_SHARED, file_.descriptor_, 0);
+  if (address == MAP_FAILED) throw_system_error("map", file_.name_, errno);
+  address_ = address;
+}
+
+MappedSpool::~MappedSpool() {
+  if (address_ != nullptr) ::munmap(address_, most_);
+}
+
+MappedSpool::MappedSpool(MappedSpool&& other) noexcept
+    : file_(std::move(other.file_)), address_(std::exchange(other.address_, nullptr)), most_(other.most_) {}
+
+MappedSpool& MappedSpool::operator=(MappedSpool&& other) noexcept {
+  std::swap(file_, other.file_);
+  std::swap(address_, other.address_);
+  std::swap(most_, other.most_);
+  return *this;
+}
+
+void MappedSpool::write(std::uint64_t offset, std::span<const std::byte> bytes) {
+  file_.write(offset, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 }  // namespace unweave

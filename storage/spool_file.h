@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <span>
@@ -30,9 +31,34 @@ class SpoolFile {
   [[nodiscard]] std::uint64_t size() const noexcept { return size_.load(); }
 
  private:
+  friend class MappedSpool;
+  void write(std::uint64_t offset, std::span<const char> bytes);
+
   std::filesystem::path name_;
   int descriptor_ = -1;
   std::atomic<std::uint64_t> size_ = 0;
+};
+
+/// Such a file that is read through a mapping. Move-only. Its pages are the kernel's to drop; only bytes that write() has
+/// put there may be read. Writes of different bytes may run at once. Errors as above.
+class MappedSpool {
+ public:
+  /// `most` bytes at most; takes address space for them, and no disk before they are written.
+  MappedSpool(const std::filesystem::path& directory, std::uint64_t most);
+  ~MappedSpool();
+  MappedSpool(MappedSpool&& other) noexcept;
+  MappedSpool& operator=(MappedSpool&& other) noexcept;
+
+  void write(std::uint64_t offset, std::span<const std::byte> bytes);
+  template <class T>
+  [[nodiscard]] const T* as() const noexcept {
+    return static_cast<const T*>(address_);
+  }
+
+ private:
+  SpoolFile file_;
+  void* address_ = nullptr;
+  std::uint64_t most_ = 0;
 };
 
 }  // namespace unweave

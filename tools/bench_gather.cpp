@@ -138,7 +138,7 @@ double gather_limit(const CsrGraph& graph, std::size_t columns, MemoryBudget& bu
               input.as<std::int32_t>() + begin * columns);
   });
   const double seconds = gather_once(graph, {input.as<std::int32_t>(), columns, kScaleBits});
-  return static_cast<double>(graph.num_arcs() + graph.num_nodes()) * static_cast<double>(columns) / seconds;
+  return static_cast<double>(graph.num_terms()) * static_cast<double>(columns) / seconds;
 }
 
 std::uint64_t gather_limit_bytes(const GatherBenchOptions& options) {

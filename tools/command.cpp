@@ -29,9 +29,10 @@ bool looks_like_option(std::string_view word) {
 }
 
 /// Boost would swallow the next option as the value of one that lacks it, and leaves repetition to each kind of value.
-void check_option(const po::option& option, std::set<std::string>& seen) {
+void check_option(const po::option& option, bool repeatable, std::set<std::string>& seen) {
   const std::string name = "--" + option.string_key;
-  if (!seen.insert(option.string_key).second) throw UsageError("option '" + name + "' is given more than once");
+  if (!seen.insert(option.string_key).second && !repeatable)
+    throw UsageError("option '" + name + "' is given more than once");
   if (option.original_tokens.size() == 2 && option.original_tokens[1].starts_with("--")) {
     throw UsageError("option '" + name + "' needs a value, but '" + option.original_tokens[1] + "' follows");
   }
@@ -140,7 +141,7 @@ void CommandLine::store_values() {
   std::set<std::string> seen;
   for (const po::option& option : parsed.options) {
     if (!option.string_key.empty()) {
-      check_option(option, seen);
+      check_option(option, all.find(option.string_key, false).semantic()->is_composing(), seen);
       continue;
     }
     for (const std::string& word : option.value) {

@@ -14,10 +14,11 @@ std::span<const Command> all_commands() {
       {"propagate", "compute the embedding of every level anew", run_propagate},
       {"train", "learn a model on the training rows, to be unlearned from later", run_train},
       {"stream", "remove edges, nodes and features, insert edges", run_stream},
-      {"evaluate", "accuracy of the models on every split", run_evaluate},
+      {"evaluate", "accuracy of the models, and what they still show of removed rows", run_evaluate},
       {"audit", "try to tell unlearned models from retrained ones", run_audit},
       {"verify", "check the files and the integers of a store", run_verify},
-      {"export", "write embeddings or edges as NumPy files", run_export},
+      {"purge", "erase what was removed, and prove it", run_purge},
+      {"export", "write embeddings or edges as NumPy files, draw requests", run_export},
       {"bench", "figures beside the machine's limit", run_bench},
   };
   return table;

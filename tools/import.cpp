@@ -1,5 +1,6 @@
 // tools/import.cpp - `unweave import`: a store from files of edges, features, labels and splits.
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
@@ -79,8 +80,8 @@ std::optional<std::variant<InputFile, CsrInput>> features_option(const CommandLi
 }
 
 void require_one_pipe(const ImportOptions& options) {
-  std::vector<std::optional<InputFile>> files{options.edges, options.labels, options.train, options.valid,
-                                              options.test};
+  std::vector<std::optional<InputFile>> files{options.edges, options.labels, options.train,
+                                              options.valid, options.test,   options.replay};
   if (options.features) {
     if (const auto* csr = std::get_if<CsrInput>(&*options.features)) {
       files.insert(files.end(), {csr->files.indptr, csr->files.indices, csr->files.values});
@@ -125,14 +126,16 @@ ImportOptions import_options(const CommandLine& line) {
     options.test = file_at(files, "test");
   }
   if (line.has("ogb")) add_ogb_folder(line, options);
+  options.replay = file_option(line, "replay");
   options.standardize = line.get<bool>("standardize");
   options.feature_type = line.get<FeatureTypeName>("feature-type").value;
   require_one_pipe(options);
   return options;
 }
 
-/// None, with a remark, where there is no room for it.
+/// None, with a remark, where there is no room for it; none where the import will say that its edges are missing.
 std::optional<ImportBench> measure_limit(const CommandLine& line, const ImportOptions& options, MemoryBudget& budget) {
+  if (options.edges->path != "-" && !std::filesystem::exists(options.edges->path)) return std::nullopt;
   try {
     return measure_import_limit(line.positional(0), options, budget);
   } catch (const ResourceError& error) {
@@ -161,6 +164,9 @@ void run_import(CommandLine& line) {
   add("classes", count("C"), "number of classes; default: largest label + 1");
   add("split", po::value<std::string>()->value_name("train=F,valid=F,test=F"),
       "ids of each split, .npy or text; each may be left out; ids without a label are ignored");
+  add("replay", file(),
+      "for a deleted data replay test: the nodes that the requests of F remove get a class of their own and 100 binary "
+      "features that no other node has");
   add("ogb", po::value<std::string>()->value_name("DIR"),
       "folder of a node-property data set of OGB as fetched, raw/ and split/ inside, in place of --edges, --features, "
       "--nodes, --labels and --split");

@@ -8,6 +8,7 @@
 #include "algorithms/live_store.h"
 #include "algorithms/model_record.h"
 #include "engine/memory.h"
+#include "engine/store_purge.h"
 #include "tools/commands.h"
 #include "tools/output.h"
 
@@ -79,6 +80,7 @@ Json describe_store(const LiveStore& store) {
                {"lazy_error_bound", embedding != nullptr ? lazy_error_bound(*embedding, store.contents()) : 0},
                {"pending_requests", store.pending_requests()},
                {"acknowledged", store.sequence()},
+               {"pending_purge", purge_state(store.path()) != PurgeState::none},
                {"labelled", contents.num_labelled()},
                {"train", contents.train().size()},
                {"valid", contents.valid().size()},

@@ -6,11 +6,13 @@
 namespace unweave {
 
 void add_step(nlohmann::ordered_json& json, const StepReport& report, bool is_public) {
+  // Solvers that claim nothing have no bound.
+  const auto bound = [&](double x) { return report.budget > 0 ? nlohmann::ordered_json(x) : nlohmann::ordered_json(); };
   if (!is_public) {
     json["retrained"] = report.retrained;
-    json["residual_bound"] = report.residual_bound;
+    json["residual_bound"] = bound(report.residual_bound);
   }
-  json["budget"] = report.budget;
+  json["budget"] = bound(report.budget);
   json["certified"] = report.certified;
   json["claim"] = report.claim ? nlohmann::ordered_json(*report.claim) : nlohmann::ordered_json();
   json["for_tests"] = report.for_tests;

@@ -45,6 +45,20 @@ void write_shortest(std::ostream& out, double number) {
   out.write(text, end - text);
 }
 
+/// Items of one kind with commas between them.
+template <class Item>
+std::optional<std::vector<Item>> read_list(std::string_view text) {
+  std::vector<Item> items;
+  for (;;) {
+    const std::size_t comma = text.find(',');
+    const auto item = Item::read(text.substr(0, comma));
+    if (!item) return std::nullopt;
+    items.push_back(*item);
+    if (comma == std::string_view::npos) return items;
+    text.remove_prefix(comma + 1);
+  }
+}
+
 }  // namespace
 
 std::optional<Count> Count::read(std::string_view text) {
@@ -68,15 +82,22 @@ std::optional<Setting> Setting::read(std::string_view text) {
 }
 
 std::optional<RealList> RealList::read(std::string_view text) {
+  const auto numbers = read_list<Real>(text);
+  if (!numbers) return std::nullopt;
   RealList list;
-  for (;;) {
-    const std::size_t comma = text.find(',');
-    const auto number = Real::read(text.substr(0, comma));
-    if (!number) return std::nullopt;
-    list.values.push_back(number->value);
-    if (comma == std::string_view::npos) return list;
-    text.remove_prefix(comma + 1);
+  for (const Real number : *numbers) list.values.push_back(number.value);
+  return list;
+}
+
+std::optional<Widths> Widths::read(std::string_view text) {
+  const auto numbers = read_list<Count>(text);
+  if (!numbers) return std::nullopt;
+  Widths widths;
+  for (const Count number : *numbers) {
+    if (number.value == 0) return std::nullopt;
+    widths.values.push_back(number.value);
   }
+  return widths;
 }
 
 std::optional<Bytes> Bytes::read(std::string_view text) {

@@ -39,6 +39,13 @@ struct RealList {
   static std::optional<RealList> read(std::string_view text);
 };
 
+/// One or more whole numbers above 0, as in 64,32.
+struct Widths {
+  static constexpr const char* kWanted = "whole numbers above 0 with commas between them, such as 64,32";
+  std::vector<std::size_t> values;
+  static std::optional<Widths> read(std::string_view text);
+};
+
 /// A parameter of a solver and its value, as in epochs=20.
 struct Setting {
   static constexpr const char* kWanted = "NAME=VALUE with a finite number, such as epochs=20";

@@ -10,6 +10,7 @@
 #include "algorithms/live_store.h"
 #include "algorithms/propagation_plan.h"
 #include "algorithms/propagation_trial.h"
+#include "algorithms/purge_plan.h"
 #include "engine/clock.h"
 #include "engine/level_image.h"
 #include "engine/parallel.h"
@@ -18,6 +19,7 @@
 #include "storage/input/request_reader.h"
 #include "tools/commands.h"
 #include "tools/output.h"
+#include "tools/plan_unlearning.h"
 #include "tools/propagation_options.h"
 
 namespace unweave {
@@ -212,43 +214,103 @@ void foresee_stream(const CommandLine& line, LiveStore store, MemoryBudget& budg
                         bytes_text(free_disk) + " are free; free some, or stream fewer requests at a time");
 }
 
+void foresee_purge(const CommandLine& line, const LiveStore& store) {
+  const PurgePlan plan = plan_purge(store, {line.get<bool>("keep-order")});
+  const std::uint64_t free_disk = std::filesystem::space(store.path()).available;
+  const bool fits = plan.disk_bytes() <= free_disk;
+  if (line.common().json) {
+    write_json_line(line.out(), {{"computes_order", plan.computes_order},
+                                 {"bytes_rewritten", plan.written_bytes},
+                                 {"temporary_bytes", plan.temporary_bytes},
+                                 {"disk_bytes", plan.disk_bytes()},
+                                 {"disk_free_bytes", free_disk},
+                                 {"fits", fits}});
+  } else {
+    Table table({"to purge, at most", "needed", "there is"});
+    table.add_row({"order of nodes", plan.computes_order ? "computed anew" : "as it is", ""});
+    table.add_row({"bytes to rewrite", bytes_text(plan.written_bytes), ""});
+    if (plan.temporary_bytes > 0) table.add_row({"temporary files", bytes_text(plan.temporary_bytes), ""});
+    table.add_row({"disk at a time", bytes_text(plan.disk_bytes()), bytes_text(free_disk)});
+    table.print(line.out());
+  }
+  if (!fits)
+    throw ResourceError(store.path().string() + ": a purge needs up to " + bytes_text(plan.disk_bytes()) +
+                        " of disk, " + bytes_text(free_disk) + " are free; free some" +
+                        (plan.computes_order ? ", or keep the order of the nodes as public (--keep-order)" : ""));
+}
+
 void refuse_mixed_options(const CommandLine& line) {
+<<<<<<< HEAD
+  if (!line.has("solver"))
+    for (const char* const option : {"removed", "head", "epsilon", "delta", "lambda", "tau", "alpha", "bound", "set"})
+      if (line.given(option)) throw UsageError("--" + std::string(option) + " needs --solver");
+  if (line.has("solver") && !line.has("requests"))
+    for (const char* const option : {"hops", "weights", "scheme", "rho", "scale-bits", "rows"})
+      if (line.given(option))
+        throw UsageError("--" + std::string(option) + " belongs to a propagation, --solver to a model of one");
+=======
+  if (line.get<bool>("purge") && line.has("requests"))
+    throw UsageError("--purge and --requests ask for two plans; leave one of them out");
+  if (line.get<bool>("keep-order") && !line.get<bool>("purge")) throw UsageError("--keep-order needs --purge");
+>>>>>>> purge
   if (!line.has("requests")) {
     if (line.given("batch")) throw UsageError("--batch needs --requests");
-    return;
+    if (!line.get<bool>("purge")) return;
   }
   for (const char* const option : {"hops", "weights", "scheme", "rho", "scale-bits", "rows"})
     if (line.given(option))
       throw UsageError("--" + std::string(option) +
-                       " belongs to a propagation, --requests to a stream over one that was; "
-                       "leave one of them out");
+                       " belongs to a propagation, --requests and --purge to one that was; leave one of them out");
 }
 
 }  // namespace
 
 void run_plan(CommandLine& line) {
   line.describe(
-      "Foresees a propagation, or with --requests a stream: rows, memory, disk, bytes and seconds, beside what this\n"
-      "machine has. It changes nothing, and ends with exit code 3 where that cannot fit.\n"
+      "Foresees a propagation, or with --requests a stream, with --purge a purge: rows, memory, disk, bytes and "
+      "seconds,\n"
+      "beside what this machine has. It changes nothing, and ends with exit code 3 where that cannot fit.\n"
       "A propagation: for the seconds it sums a sample of the rows in tiles of the true size and writes 128 MiB to a\n"
       "nameless file. Bytes to read are those of shards and features, once; from the disk they come again where the\n"
       "system's cache does not hold them. sweep_arc_features_per_second of --json: what the sweep is expected to\n"
       "reach when nothing is written.\n"
       "A stream: the first batch stands for all; the stream is exact, and each batch brings the last level up to\n"
-      "date, as with a solver. Without one that happens once for many batches.",
+      "date, as with a solver. Without one that happens once for many batches.\n"
+<<<<<<< HEAD
+      "With --solver: what that solver's requests will cost, from public numbers alone: epochs by rows removed and by\n"
+      "epsilon, least noise by epochs, totals of requests one by one and in one batch. With --requests, rows that it\n"
+      "removes. Nothing is trained.",
+=======
+      "A purge: bytes of new files and disk, at most; where the order of the nodes is computed anew and comes out the\n"
+      "same, far less is written.",
+>>>>>>> purge
       {"STORE"},
       "unweave plan demo/debian.store --hops 2 --rows all\n"
-      "  echo 'edge 12 34' | unweave plan demo/debian.store --requests -");
+      "  echo 'edge 12 34' | unweave plan demo/debian.store --requests -\n"
+      "  unweave plan demo/debian.store --solver langevin --epsilon 1");
   add_propagation_options(line);
   auto add = line.options().add_options();
   add("requests", po::value<std::string>()->value_name("F"), "foresee a stream of these; - for standard input");
   add("batch", po::value<Count>()->value_name("K")->default_value({100}), "requests a batch, with --requests");
+<<<<<<< HEAD
+  add_unlearning_options(line);
+=======
+  add("purge", po::bool_switch(), "foresee a purge");
+  add("keep-order", po::bool_switch(), "as purge has it, with --purge");
+>>>>>>> purge
   if (!line.parse()) return;
   refuse_mixed_options(line);
 
   MemoryBudget budget(line.budget_bytes());
   LiveStore store(line.positional(0), Access::read, budget);
-  if (line.has("requests"))
+<<<<<<< HEAD
+  if (line.has("solver"))
+    foresee_unlearning(line, store);
+=======
+  if (line.get<bool>("purge"))
+    foresee_purge(line, store);
+>>>>>>> purge
+  else if (line.has("requests"))
     foresee_stream(line, std::move(store), budget);
   else
     foresee_propagation(line, store, budget);

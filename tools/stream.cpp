@@ -44,14 +44,6 @@ Plan read_plan(const CommandLine& line) {
   return Plan::recompute;
 }
 
-std::string text_of(const Request& request) {
-  static constexpr const char* kNames[] = {"", "edge", "node", "feature", "insert-edge"};
-  std::string text = std::string(kNames[static_cast<int>(request.kind)]) + " " + std::to_string(request.u);
-  if (request.kind == RequestKind::remove_edge || request.kind == RequestKind::insert_edge)
-    text += " " + std::to_string(request.v);
-  return text;
-}
-
 void refuse_if_strict(const CommandLine& line, const std::vector<Request>& requests, const BatchChanges& changes) {
   if (!line.get<bool>("strict") || changes.rejected == 0) return;
   throw DataError(line.get<std::string>("requests") + ": request " + std::to_string(changes.first_rejected + 1) +
@@ -179,8 +171,7 @@ class Follower {
     if (caught_up_) step_.retrained |= caught_up_->retrained;
     ++batches_;
     accuracies_ = {};
-    if (every_ > 0 && batches_ % every_ == 0)
-      accuracies_ = evaluate_model(store_, learner_.record().weights, learner_.model().published, &learner_.rows());
+    if (every_ > 0 && batches_ % every_ == 0) accuracies_ = evaluate_model(store_, learner_.record(), &learner_.rows());
   }
 
   void add_to(nlohmann::ordered_json& json) {

@@ -8,79 +8,33 @@
 #include "tools/measure.h"
 #include "tools/model_output.h"
 #include "tools/output.h"
+#include "tools/solver_options.h"
 #include "tools/version.h"
 
 namespace unweave {
 namespace {
 
-SolverOptions read_options(const CommandLine& line) {
-  SolverOptions options;
-  options.head = parse_head(line.get<std::string>("head"));
-  options.epsilon = line.get<Real>("epsilon").value;
-  options.delta = line.get<Real>("delta").value;
-  options.lambda = line.get<Real>("lambda").value;
-  options.tau = line.get<Real>("tau").value;
-  options.alpha = line.get<Real>("alpha").value;
-  options.bound = parse_bound(line.get<std::string>("bound"));
-  if (line.has("set"))
-    for (const Setting& given : line.get<std::vector<Setting>>("set")) options.parameters[given.name] = given.value;
-  options.seed = line.common().seed;
-  return options;
-}
-
-std::string names_of_solvers() {
-  std::string text;
-  for (const std::string_view name : solver_names()) text += (text.empty() ? "" : ", ") + std::string(name);
-  return text;
-}
-
-/// One line a parameter, for the help.
-std::string text_of_parameters() {
-  std::string text;
-  for (const std::string_view solver : solver_names())
-    for (const Parameter& own : solver_parameters(solver))
-      text += "\n" + std::string(solver) + " " + std::string(own.name) + ": " + std::string(own.text) +
-              (own.standard ? " (" + number_text(*own.standard) + ")" : "");
-  return text;
-}
-
-/// The value that a step used: its report's where the solver tells it there, under the name with _ for -.
-std::string value_text(const Parameter& own, const SolverOptions& options, const StepReport& report) {
+/// The name under which a step reports the value that it used.
+std::string term_of(const Parameter& own) {
   std::string term(own.name);
   std::replace(term.begin(), term.end(), '-', '_');
-  if (const auto told = report.terms.find(term); told != report.terms.end()) return number_text(told->second);
-  const std::optional<double> value = parameter(options, own);
-  return value ? number_text(*value) : "-";
+  return term;
 }
 
 }  // namespace
 
 void run_train(CommandLine& line) {
   const std::string solvers = names_of_solvers();
-  line.describe("Learns a linear model on the training rows and saves it in the store.", {"STORE"},
+  line.describe("Learns a model on the training rows and saves it in the store.", {"STORE"},
                 "unweave train demo/debian.store --solver newton --lambda 1e-3");
   auto add = line.options().add_options();
-  const SolverOptions defaults;
   add("solver", po::value<std::string>()->value_name("NAME")->default_value("newton"), solvers.c_str());
-  add("head", po::value<std::string>()->value_name("H")->default_value("logistic"),
-      "logistic or least-squares, one-vs-rest; softmax: multinomial (newton, retrain)");
-  add("epsilon", po::value<Real>()->value_name("E")->default_value({defaults.epsilon}), "privacy budget of a release");
-  add("delta", po::value<Real>()->value_name("D")->default_value({defaults.delta}), "its failure probability");
-  add("lambda", po::value<Real>()->value_name("L")->default_value({defaults.lambda}),
-      "regularisation, times the training rows / 2");
-  add("tau", po::value<Real>()->value_name("T")->default_value({defaults.tau}),
-      "gradient norm at which a minimisation is finished");
-  add("alpha", po::value<Real>()->value_name("A")->default_value({defaults.alpha}),
-      "noise in the objective (scalegun, cgu, ceu)");
-  add("bound", po::value<std::string>()->value_name("B")->default_value("corrected"),
-      "corrected or paper (scalegun, cgu, ceu)");
-  const std::string settings = "a parameter of the solver's own; may stand several times." + text_of_parameters();
-  add("set", po::value<std::vector<Setting>>()->value_name("NAME=VALUE")->composing(), settings.c_str());
   add("weights", po::value<RealList>()->value_name("W"), "L + 1 weights of the levels; default: those of propagate");
+  add_solver_options(line);
   if (!line.parse()) return;
 
   Measure measure;
-  const SolverOptions options = read_options(line);
+  const SolverOptions options = read_solver_options(line);
   const std::string& solver = line.get<std::string>("solver");
   static_cast<void>(make_solver(solver, options));  // wrong usage is told before the store is read
   MemoryBudget budget(line.budget_bytes());
@@ -89,8 +43,7 @@ void run_train(CommandLine& line) {
       line.has("weights") ? line.get<RealList>("weights").values : store.embedding().spec().weights;
   const Learner learner = Learner::train(store, budget, solver, options, weights, {true, std::string(version()), {}});
   const StepReport& report = learner.last_step();
-  const Accuracies accuracies =
-      evaluate_model(store, learner.record().weights, learner.model().published, &learner.rows());
+  const Accuracies accuracies = evaluate_model(store, learner.record(), &learner.rows());
 
   if (line.common().json) {
     nlohmann::ordered_json json = {{"solver", solver}};
@@ -104,28 +57,23 @@ void run_train(CommandLine& line) {
     return write_json_line(line.out(), json);
   }
   Table table({"trained", solver});
-  table.add_row({"head", std::string(name_of(options.head))});
+  table.add_row({"head", std::string(head_name(options))});
   table.add_row({"training rows", count_text(learner.rows().size())});
   table.add_row({"epsilon, delta", number_text(options.epsilon) + ", " + number_text(options.delta)});
   table.add_row({"lambda", number_text(options.lambda)});
   table.add_row({"tau", number_text(options.tau)});
   for (const Parameter& own : solver_parameters(solver))
-    table.add_row({std::string(own.name), value_text(own, options, report)});
-  if (const std::optional<LangevinState>& state = learner.model().langevin) {
-    const LangevinConstants& constants = state->constants;
-    table.add_row({"batch rows", count_text(constants.batch_rows)});
-    table.add_row({"epochs", count_text(constants.epochs)});
-    table.add_row({"step", number_text(constants.step_size)});
-    table.add_row({"radius", number_text(constants.radius)});
-    table.add_row({"noise of a step", number_text(constants.sigma)});
-    table.add_row({"order of the rows", count_text(constants.order_key)});
-  } else if (!report.certified) {
+    if (const auto used = report.terms.find(term_of(own)); used != report.terms.end())
+      table.add_row({std::string(own.name), number_text(used->second)});
+  if (!report.certified && report.budget > 0) {
     table.add_row({"alpha", number_text(options.alpha)});
     table.add_row({"bound", line.get<std::string>("bound")});
   }
   table.add_row({"certified", certified_text(report)});
-  table.add_row({"residual bound", number_text(report.residual_bound)});
-  table.add_row({"budget", number_text(report.budget)});
+  if (report.budget > 0) {
+    table.add_row({"residual bound", number_text(report.residual_bound)});
+    table.add_row({"budget", number_text(report.budget)});
+  }
   table.add_row({"accuracy, training", accuracy_text(accuracies.train)});
   table.add_row({"accuracy, validation", accuracy_text(accuracies.valid)});
   table.add_row({"accuracy, test", accuracy_text(accuracies.test)});

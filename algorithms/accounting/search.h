@@ -1,6 +1,7 @@
 // algorithms/accounting/search.h - the searches of accountants: a minimum over Renyi orders, a least count.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -60,7 +61,7 @@ template <class Predicate>
     high *= 2;
   }
   if (high >= most && !holds(most)) return std::nullopt;
-  return least_count(fails + 1, high, holds);
+  return least_count(fails + 1, std::min(high, most), holds);
 }
 
 /// Searches for counts end here: as float64 every count up to it is exact.

@@ -11,6 +11,15 @@ namespace {
 
 constexpr std::uint64_t kNoSuchNode = std::numeric_limits<std::uint64_t>::max();
 
+constexpr std::pair<std::string_view, RequestKind> kKinds[] = {{"edge", RequestKind::remove_edge},
+                                                               {"node", RequestKind::remove_node},
+                                                               {"feature", RequestKind::remove_feature},
+                                                               {"insert-edge", RequestKind::insert_edge}};
+
+bool names_edge(RequestKind kind) {
+  return kind == RequestKind::remove_edge || kind == RequestKind::insert_edge;
+}
+
 /// Digits, perhaps with a minus sign; false for anything else.
 bool read_id(std::string_view field, std::uint64_t& id) {
   const bool negative = field.starts_with('-');
@@ -22,6 +31,14 @@ bool read_id(std::string_view field, std::uint64_t& id) {
 }
 
 }  // namespace
+
+std::string text_of(const Request& request) {
+  std::string text;
+  for (const auto& [name, kind] : kKinds)
+    if (kind == request.kind) text = name;
+  text += " " + std::to_string(request.u);
+  return names_edge(request.kind) ? text + " " + std::to_string(request.v) : text;
+}
 
 RequestReader::RequestReader(const std::filesystem::path& path) : name_(path == "-" ? "standard input" : path) {
   if (path != "-") file_.emplace(ByteSource({path, {}}));
@@ -36,10 +53,6 @@ bool RequestReader::next_line(std::string_view& line) {
 }
 
 bool RequestReader::next(Request& request) {
-  static constexpr std::pair<std::string_view, RequestKind> kKinds[] = {{"edge", RequestKind::remove_edge},
-                                                                        {"node", RequestKind::remove_node},
-                                                                        {"feature", RequestKind::remove_feature},
-                                                                        {"insert-edge", RequestKind::insert_edge}};
   std::string_view line;
   while (next_line(line)) {
     ++number_;
@@ -48,9 +61,9 @@ bool RequestReader::next(Request& request) {
     const std::string_view word = fields.take();
     for (const auto& [name, kind] : kKinds) {
       if (word != name) continue;
-      const bool pair = kind == RequestKind::remove_edge || kind == RequestKind::insert_edge;
       request = {kind, 0, 0};
-      if (read_id(fields.take(), request.u) && (!pair || read_id(fields.take(), request.v)) && fields.at_end())
+      if (read_id(fields.take(), request.u) && (!names_edge(kind) || read_id(fields.take(), request.v)) &&
+          fields.at_end())
         return true;
     }
     throw InputError(name_, "line " + std::to_string(number_), "not a request: " + quote_for_message(line),

@@ -13,6 +13,9 @@
 
 namespace unweave {
 
+/// The line of a request, without its end.
+[[nodiscard]] std::string text_of(const Request& request);
+
 /// Lines `edge U V`, `node U`, `feature U`, `insert-edge U V`; empty lines and `#` comments are skipped. A number that is
 /// negative or too large for any store is kept as an id that no store has, so that it is rejected as out of range.
 ///

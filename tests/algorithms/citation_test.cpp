@@ -151,12 +151,14 @@ TEST_SUITE("unit") {
       }
       if (size > 50) CHECK(kept < 12);  // one is expected
     }
-    const std::uint64_t largest = std::uint64_t{1} << 32;
-    const Permutation order(largest, 7);
-    for (std::uint64_t i = 0; i < 1000; ++i) {
-      const std::uint64_t place = largest - 1 - i * i * 4001;
-      CHECK(order.place_of(order.at(place)) == place);
-      CHECK(order.at(place) != Permutation(largest, 8).at(place));
+    for (const std::uint64_t largest : {std::uint64_t{1} << 32, std::uint64_t{1} << 40}) {
+      const Permutation order(largest, 7), other(largest, 8);
+      for (std::uint64_t i = 0; i < 1000; ++i) {
+        const std::uint64_t place = largest - 1 - i * i * 4001;
+        CHECK(order.at(place) < largest);
+        CHECK(order.place_of(order.at(place)) == place);
+        CHECK(order.at(place) != other.at(place));
+      }
     }
   }
 

@@ -52,8 +52,8 @@ Matrix plain_epoch(const LangevinState& state, const TrainingSet& rows, const So
 Matrix quiet_epochs(const LangevinState& state, const TrainingSet& rows, const SolverOptions& options,
                     std::uint64_t epochs, Matrix weights) {
   RandomSource unused = RandomSource::from_seed(1, 1);
-  run_epochs({noisy_sgd_of(state.constants, options.head, options.lambda, rows.classes()), rows, Batches(state, rows),
-              options.head, 0},
+  run_epochs({noisy_sgd_of(state.constants, options.head, options.lambda, rows.classes()), rows,
+              Batches(state.constants, state.slots, rows), options.head, 0},
              epochs, unused, weights);
   return weights;
 }
@@ -88,7 +88,7 @@ TEST_SUITE("unit") {
     TrainingSet rows = random_rows(200, 2, 2, 72);
     const LangevinState state = slots_on(rows, options);
     const auto places = [&] {
-      const Batches batches(state, rows);
+      const Batches batches(state.constants, state.slots, rows);
       std::map<NodeId, std::uint64_t> batch_of;
       for (std::uint64_t batch = 0; batch < 7; ++batch) {
         CHECK(batches.rows_of(batch).size() <= 32);
@@ -108,7 +108,7 @@ TEST_SUITE("unit") {
     CHECK(mixed);
     rows.apply(random_change(rows, 3, 9, 20, 0, 0, 6));
     for (const auto& [node, batch] : places()) CHECK(before.at(node) == batch);
-    CHECK_THROWS_AS(Batches(state, random_rows(201, 2, 2, 72)), UsageError);
+    CHECK_THROWS_AS(Batches(state.constants, state.slots, random_rows(201, 2, 2, 72)), UsageError);
   }
 
   TEST_CASE("a removal early in the epoch is charged less than one late, by the contraction between") {
@@ -117,7 +117,7 @@ TEST_SUITE("unit") {
     const TrainingSet rows = random_rows(100, 2, 2, 73);
     const LangevinState state = slots_on(rows, options);
     const NoisySgd sgd = noisy_sgd_of(state.constants, options.head, options.lambda, 2);
-    const Batches batches(state, rows);
+    const Batches batches(state.constants, state.slots, rows);
     const Model model = solver->fit(rows, kExact).model;
     const auto charge = [&](std::uint64_t batch) {
       const std::size_t at = batches.rows_of(batch)[0];
@@ -279,7 +279,7 @@ TEST_SUITE("unit") {
   TEST_CASE("refused: noise that float64 cannot resolve, models without slots, rows that are not the model's") {
     const TrainingSet rows = random_rows(40, 3, 2, 80);
     CHECK_THROWS_WITH_AS(make_solver("langevin", seeded(1e-12))->fit(rows, kExact),
-                         doctest::Contains("could not tell from rounding"), UsageError);
+                         doctest::Contains("could not tell it from rounding"), UsageError);
     const auto solver = make_solver("langevin", seeded());
     Fit fit = solver->fit(rows, kExact);
     CHECK_THROWS_AS(make_solver("langevin-full", seeded())->absorb(fit.model, rows, BatchChange(3, 2), kExact),

@@ -395,7 +395,7 @@ TEST_SUITE("unit") {
     CHECK_THROWS_AS(Learner::open(store, world.budget, "newton", kContext, std::nullopt), UsageError);
     CHECK_THROWS_AS(Learner::open(store, world.budget, "nonsense", kContext, std::nullopt), UsageError);
     CHECK_THROWS_AS(Learner::train(store, world.budget, "newton", {}, {1.0}, kContext), UsageError);
-    MemoryBudget small(1000);
+    MemoryBudget small(100);
     CHECK_THROWS_AS(Learner::train(store, small, "newton", {}, kWeights, kContext), ResourceError);
     CHECK(list_models(world.path()).empty());
 
@@ -438,7 +438,7 @@ TEST_SUITE("unit") {
       }
       return right / all;
     };
-    const Accuracies found = evaluate_model(store, kWeights, published);
+    const Accuracies found = evaluate_model(store, learner.record());
     CHECK(found.train == naive(false));
     CHECK(found.test == naive(true));
     CHECK_FALSE(found.valid.has_value());

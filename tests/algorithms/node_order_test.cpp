@@ -258,7 +258,7 @@ TEST_SUITE("unit") {
       const std::vector<Request> requests = random_requests(contents, 30, 8);
       learner.absorb(store.apply(requests, store.resolve(requests), {}));
       weights.push_back(learner.model().published);
-      accuracies.push_back(*evaluate_model(store, levels, learner.model().published).test);
+      accuracies.push_back(*evaluate_model(store, learner.record()).test);
     }
     for (std::size_t i = 1; i < names.size(); ++i) {
       CAPTURE(names[i]);

@@ -1,17 +1,21 @@
 // tests/algorithms/noise_test.cpp - the privacy curve, the exact sampler and the release, each against slow twins.
 #include <doctest/doctest.h>
 
-#include <array>
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numbers>
+#include <span>
 #include <vector>
 
 #include "algorithms/discrete_gaussian.h"
 #include "algorithms/gaussian_mechanism.h"
+#include "algorithms/normal_lanes.h"
 #include "algorithms/output_noise.h"
 #include "storage/error.h"
 #include "support/learner_data.h"
+#include "support/vector_targets.h"
 
 using namespace unweave;
 using namespace unweave::test;
@@ -186,13 +190,53 @@ TEST_SUITE("unit") {
     CHECK(first(RandomSource::from_system()) != first(RandomSource::from_system()));
   }
 
+  TEST_CASE("normals from uniforms are Box and Muller's, on the vector extension that runs and on every target") {
+    constexpr std::size_t kCount = 1003;
+    RandomSource random = RandomSource::from_seed(6, 6);
+    std::vector<double> first(kCount), second(kCount);
+    for (std::size_t i = 0; i < kCount; ++i) {
+      first[i] = (static_cast<double>(random.bits() >> 11) + 0.5) * 0x1p-53;
+      second[i] = static_cast<double>(random.bits() >> 11) * 0x1p-53;
+    }
+    first[0] = 0x1p-54;
+    first[1] = 1;
+    second[2] = 0;
+    second[3] = 0.5;
+    second[4] = 1 - 0x1p-53;
+    unweave::testing::for_each_target([&] {
+      std::vector<double> x = first, y = second;
+      normals_from_uniforms(x.data(), y.data(), kCount);
+      for (std::size_t i = 0; i < kCount; ++i) {
+        const long double radius = std::sqrt(-2 * std::log(static_cast<long double>(first[i])));
+        const long double angle = 2 * std::numbers::pi_v<long double> * (static_cast<long double>(second[i]) - 0.5L);
+        REQUIRE(std::abs(static_cast<double>(x[i] - radius * std::cos(angle))) < 1e-14);
+        REQUIRE(std::abs(static_cast<double>(y[i] - radius * std::sin(angle))) < 1e-14);
+      }
+    });
+  }
+
+  TEST_CASE("many normal numbers: every length is filled, and no more") {
+    for (const std::size_t length : {0U, 1U, 2U, 3U, 511U, 512U, 513U, 1500U}) {
+      std::vector<double> values(length + 1, 99);
+      RandomSource random = RandomSource::from_seed(7, 7);
+      random.gaussians(std::span(values).first(length));
+      CHECK(values[length] == 99);
+      CHECK(std::all_of(values.begin(), values.end() - 1, [](double x) { return std::abs(x) < 9; }));
+    }
+  }
+
   TEST_CASE("pairs of normal numbers: moments, tails, and neither of a pair tells of the other") {
     RandomSource random = RandomSource::from_seed(5, 5);
     constexpr int kPairs = 200000;
+    std::vector<double> values(2 * kPairs);
+    random.gaussians(values);
     double sum[2] = {}, squares[2] = {}, product = 0, product_of_squares = 0;
     int beyond[2] = {};
     for (int i = 0; i < kPairs; ++i) {
-      const std::array<double, 2> pair = random.gaussian_pair();
+      // Blocks of 256 pairs hold all the first ones, then all the second ones; the last block is shorter.
+      const int block = i / 256, size = std::min(256, kPairs - block * 256);
+      const int at = block * 512 + i % 256;
+      const double pair[2] = {values[static_cast<std::size_t>(at)], values[static_cast<std::size_t>(at + size)]};
       for (std::size_t k = 0; k < 2; ++k) {
         sum[k] += pair[k];
         squares[k] += pair[k] * pair[k];

@@ -51,21 +51,6 @@ Sample sparse_sample(NodeId nodes, std::size_t edges, std::uint32_t columns, dou
   return sample;
 }
 
-std::vector<Request> random_requests(const Sample& sample, std::size_t count, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  const std::vector<std::pair<NodeId, NodeId>> edges(sample.edges.begin(), sample.edges.end());
-  std::vector<Request> requests;
-  while (requests.size() < count) {
-    const auto& [u, v] = edges[random() % edges.size()];
-    const auto kind = random() % 8;
-    if (kind < 5) requests.push_back({RequestKind::remove_edge, u, v});
-    if (kind == 5) requests.push_back({RequestKind::insert_edge, random() % sample.nodes, random() % sample.nodes});
-    if (kind == 6) requests.push_back({RequestKind::remove_node, random() % sample.nodes, 0});
-    if (kind == 7) requests.push_back({RequestKind::remove_feature, random() % sample.nodes, 0});
-  }
-  return requests;
-}
-
 struct Totals {
   std::uint64_t rows = 0, arcs = 0;
   std::vector<std::string> plan;

@@ -29,21 +29,6 @@ Sample few_targets(NodeId nodes, double labelled, std::uint64_t seed) {
   return sample;
 }
 
-std::vector<Request> random_requests(const Sample& sample, std::size_t count, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  const std::vector<std::pair<NodeId, NodeId>> edges(sample.edges.begin(), sample.edges.end());
-  std::vector<Request> requests;
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto& [u, v] = edges[random() % edges.size()];
-    const auto kind = random() % 8;
-    if (kind < 5) requests.push_back({RequestKind::remove_edge, u, v});
-    if (kind == 5) requests.push_back({RequestKind::insert_edge, random() % sample.nodes, random() % sample.nodes});
-    if (kind == 6) requests.push_back({RequestKind::remove_node, random() % sample.nodes, 0});
-    if (kind == 7) requests.push_back({RequestKind::remove_feature, random() % sample.nodes, 0});
-  }
-  return requests;
-}
-
 /// A store over the sample, propagated for its labelled rows, after the requests.
 std::unique_ptr<LiveStore> streamed(const std::filesystem::path& path, const Sample& sample,
                                     const std::vector<Request>& requests) {

@@ -8,6 +8,7 @@
 
 #include "storage/error.h"
 #include "support/learner_data.h"
+#include "support/temp_dir.h"
 
 using namespace unweave;
 using namespace unweave::test;
@@ -33,6 +34,37 @@ TEST_SUITE("unit") {
       CHECK(norm_of(row) <= bound);
       if (norm_of(before) < 0.74999) CHECK(row == before);
       if (norm_of(before) > 0.75) CHECK(norm_of(row) > 0.7499);
+    }
+  }
+
+  TEST_CASE("rows in a file change as rows in memory do") {
+    const testing::TempDir folder;
+    for (unsigned seed = 0; seed < 40; ++seed) {
+      TrainingSet memory = random_rows(20 + seed % 30, 1 + seed % 7, 3, seed);
+      TrainingSet file(memory.features(), memory.classes(), memory.clip(), folder.path(), memory.size());
+      for (std::size_t i = 0; i < memory.size(); ++i) file.append(memory.nodes()[i], memory.row(i), memory.labels()[i]);
+      const auto same = [&] {
+        REQUIRE(file.size() == memory.size());
+        CHECK(std::equal(file.nodes().begin(), file.nodes().end(), memory.nodes().begin()));
+        CHECK(std::equal(file.labels().begin(), file.labels().end(), memory.labels().begin()));
+        for (std::size_t i = 0; i < memory.size(); ++i) {
+          CHECK(std::equal(file.row(i).begin(), file.row(i).end(), memory.row(i).begin()));
+          CHECK(file.rows().norms[i] == memory.rows().norms[i]);
+        }
+      };
+      same();
+      for (unsigned step = 0; step < 3 && memory.size() > 4; ++step) {
+        const BatchChange change =
+            random_change(memory, step % 3, 1 + step, 1 + seed % memory.size() / 2, 3, 0.1, seed);
+        memory.apply(change);
+        file.apply(change);
+        same();
+      }
+      if (memory.size() == 0) continue;
+      std::vector<float> row(memory.features(), 0.125F);
+      CHECK(memory.replace(0, row) == file.replace(0, row));
+      CHECK_FALSE(file.replace(0, row));
+      same();
     }
   }
 

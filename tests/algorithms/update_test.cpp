@@ -20,7 +20,7 @@ using testing::Sample;
 constexpr std::uint64_t kMemory = std::uint64_t{1} << 30;
 
 /// Requests of all kinds, some of which change nothing; the same for a given seed whatever the sample holds by then.
-std::vector<Request> random_requests(const Sample& sample, std::size_t count, std::uint64_t seed) {
+std::vector<Request> mixed_requests(const Sample& sample, std::size_t count, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<std::pair<NodeId, NodeId>> edges(sample.edges.begin(), sample.edges.end());
   std::vector<Request> requests;
@@ -128,7 +128,7 @@ TEST_SUITE("unit") {
     for (const Sample& original : testing::sample_families(4)) {
       for (const std::uint32_t levels : {1U, 2U, 3U}) {
         for (const bool all_rows : {true, false}) {
-          const std::vector<Request> requests = random_requests(original, 60, 5 + levels);
+          const std::vector<Request> requests = mixed_requests(original, 60, 5 + levels);
           Sample after = original;
           std::uint64_t applied = 0;
           for (const Request& request : requests) applied += testing::apply_naively(after, request) ? 1 : 0;
@@ -160,7 +160,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("pushing, recomputing in memory and recomputing into files give the same integers") {
     for (const Sample& original : testing::sample_families(6)) {
-      const std::vector<Request> requests = random_requests(original, 30, 3);
+      const std::vector<Request> requests = mixed_requests(original, 30, 3);
       Sample after = original;
       for (const Request& request : requests) testing::apply_naively(after, request);
       const ThreadLimit limit(2);  // more threads need more memory
@@ -223,7 +223,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("requests are applied and rejected as the naive sample does") {
     const Sample original = testing::random_sample(40, 0.1, 3, 9);
-    const std::vector<Request> requests = random_requests(original, 200, 77);
+    const std::vector<Request> requests = mixed_requests(original, 200, 77);
     const testing::TempDir folder;
     testing::build_store(folder / "s", original);
     MemoryBudget budget(kMemory);
@@ -249,7 +249,7 @@ TEST_SUITE("unit") {
           CAPTURE(r_max);
           CAPTURE(all_rows);
           const std::uint32_t levels = 3;
-          const std::vector<Request> requests = random_requests(original, 40, 31);
+          const std::vector<Request> requests = mixed_requests(original, 40, 31);
           Sample after = original;
           for (const Request& request : requests) testing::apply_naively(after, request);
           const testing::TempDir folder;
@@ -299,7 +299,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("lazy streams give the same bits with and without reopening, checkpoints and readers") {
     const Sample original = testing::random_sample(80, 0.08, 4, 3);
-    const std::vector<Request> requests = random_requests(original, 60, 13);
+    const std::vector<Request> requests = mixed_requests(original, 60, 13);
     const StreamMode mode{0.02, ThresholdScale::absolute};
     std::vector<testing::AllSums> results;
     struct Way {

@@ -29,17 +29,17 @@ TEST_SUITE("unit") {
     for (const std::string& solver : all) world.train(solver);
     const VerifyReport fresh = world.verify();
     CHECK(text_of(fresh) == "");
-    CHECK(fresh.models == 7);
+    CHECK(fresh.models == 13);
     const VerifyReport again = world.verify();
     CHECK(again.checked() == fresh.checked());
 
     world.stream({{RequestKind::remove_node, 7, 0}, {RequestKind::remove_edge, 0, 3}}, all);
     world.stream({world.edge_of_training_node()}, all);
     CHECK(text_of(world.verify()) == "");
-    CHECK(world.verify().models == 7);
+    CHECK(world.verify().models == 13);
     LiveStore(world.store, Access::write, testing::ample_budget()).checkpoint();
     CHECK(text_of(world.verify()) == "");
-    CHECK(world.verify().models == 7);
+    CHECK(world.verify().models == 13);
   }
 
   TEST_CASE("models and logs are counted as files, with their bytes") {

@@ -206,7 +206,7 @@ TEST_SUITE("unit") {
     const TrainedStore world;
     world.train("newton");
     world.train("scalegun", seeded(1, 1e4));
-    MemoryBudget small(2000);
+    MemoryBudget small(1000);
     const VerifyReport poor = world.verify(small);
     CHECK(poor.ok());
     CHECK(poor.models == 0);

@@ -26,7 +26,8 @@ class Chain {
 
   void epoch(const TrainingSet& rows, std::uint64_t number) {
     RandomSource random = RandomSource::from_seed(99, number);
-    run_epochs({sgd_, rows, Batches(state_, rows), head_, state_.constants.sigma}, 1, random, weights);
+    run_epochs({sgd_, rows, Batches(state_.constants, state_.slots, rows), head_, state_.constants.sigma}, 1, random,
+               weights);
   }
   [[nodiscard]] const NoisySgd& sgd() const { return sgd_; }
 

@@ -152,6 +152,21 @@ AllSums naive_sums(const Sample& sample, std::uint32_t levels, bool all_rows, do
   return sums;
 }
 
+std::vector<Request> random_requests(const Sample& sample, std::size_t count, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const std::vector<std::pair<NodeId, NodeId>> edges(sample.edges.begin(), sample.edges.end());
+  std::vector<Request> requests;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto& [u, v] = edges[random() % edges.size()];
+    const auto kind = random() % 8;
+    if (kind < 5) requests.push_back({RequestKind::remove_edge, u, v});
+    if (kind == 5) requests.push_back({RequestKind::insert_edge, random() % sample.nodes, random() % sample.nodes});
+    if (kind == 6) requests.push_back({RequestKind::remove_node, random() % sample.nodes, 0});
+    if (kind == 7) requests.push_back({RequestKind::remove_feature, random() % sample.nodes, 0});
+  }
+  return requests;
+}
+
 bool apply_naively(Sample& sample, const Request& request) {
   if (request.u >= sample.nodes) return false;
   const auto u = static_cast<NodeId>(request.u);

@@ -43,6 +43,9 @@ using AllSums = std::vector<std::vector<std::vector<std::int64_t>>>;
 [[nodiscard]] AllSums naive_sums(const Sample& sample, std::uint32_t levels, bool all_rows, double rho = 0.5,
                                  std::uint32_t scale_bits = 24);
 
+/// Requests of every kind, most of them removals of edges; some change nothing. The sample has edges.
+[[nodiscard]] std::vector<Request> random_requests(const Sample& sample, std::size_t count, std::uint64_t seed);
+
 /// The same requests on the sample, by set operations; false when a request changes nothing.
 bool apply_naively(Sample& sample, const Request& request);
 

@@ -112,6 +112,59 @@ TEST_SUITE("unit") {
     CHECK(blind.error.find("--labels") != std::string::npos);
   }
 
+  TEST_CASE("networks and solvers that claim nothing train, stream and are evaluated; others refuse a network") {
+    const World world;
+    const auto network = [&](const std::string& solver, std::vector<std::string> more) {
+      std::vector<std::string> words{"train", world.store, "--solver", solver, "--head", "mlp", "--json"};
+      words.insert(words.end(), more.begin(), more.end());
+      return run(words);
+    };
+    const Result wide = network("retrain", {"--hidden", "7,3", "--set", "epochs=3", "--set", "decay=1"});
+    CAPTURE(wide.error);
+    REQUIRE(wide.code == 0);
+    CHECK(wide.lines()[0]["certified"] == false);
+    for (const char* field : {"claim", "budget", "residual_bound"}) CHECK(wide.lines()[0][field].is_null());
+    CHECK(wide.lines()[0]["terms"]["epochs"] == 3);
+    for (const char* solver : {"finetune", "neggrad"}) CHECK(network(solver, {"--hidden", "4"}).code == 0);
+    CHECK(network("streaming", {"--activation", "smelu"}).code == 0);
+    for (const char* solver : {"retrain", "finetune", "neggrad", "streaming"}) {
+      const Result streamed =
+          world.stream(world.edges(solver[0] % 7 * 5, 5) + "node " + std::to_string(solver[0]) + "\n",
+                       {"--solver", solver, "--batch", "3"});
+      CAPTURE(streamed.error);
+      REQUIRE(streamed.code == 0);
+      REQUIRE(streamed.lines().size() == 2);
+      for (const Json& line : streamed.lines()) {
+        CHECK(line["certified"] == false);
+        CHECK(line["claim"].is_null());
+        CHECK(line["budget"].is_null());
+        CHECK(line["accuracy_test"].is_number());
+      }
+    }
+    const Result evaluated = run({"evaluate", world.store, "--json"});
+    CAPTURE(evaluated.error);
+    REQUIRE(evaluated.lines().size() == 5);
+    CHECK(evaluated.lines()[1]["solver"] == "streaming");
+    CHECK(evaluated.lines()[2]["solver"] == "streaming, no-op");
+    CHECK(run({"verify", world.store}).code == 0);
+
+    CHECK(run({"train", world.store, "--solver", "streaming", "--json"}).code == 0);
+    const auto beside = run({"evaluate", world.store, "--solver", "streaming", "--retrain", "--json"}).lines();
+    REQUIRE(beside.size() == 4);
+    CHECK(beside[2]["solver"] == "streaming, newton-step");
+    CHECK(beside[3]["solver"] == "streaming, retrained");
+    CHECK(beside[3]["retrained_distance"].is_number());
+
+    const Result refused = network("newton", {});
+    CHECK(refused.code == 1);
+    CHECK(refused.error.find("newton trains linear models alone; --head mlp is for retrain, ") != std::string::npos);
+    CHECK(run({"train", world.store, "--head", "softmax", "--hidden", "4"}).code == 1);
+    CHECK(network("retrain", {"--hidden", "4,0"}).code == 1);
+    CHECK(network("retrain", {"--activation", "step"}).code == 1);
+    CHECK(run({"train", world.store, "--solver", "retrain", "--set", "epochs=3"}).code == 1);
+    CHECK(run({"train", world.store, "--lambda", "1", "--lambda", "1"}).code == 1);
+  }
+
   TEST_CASE("stream with a solver prints the model's fields for every batch; without it none") {
     const World world;
     REQUIRE(world.train("newton").code == 0);
@@ -337,12 +390,12 @@ TEST_SUITE("unit") {
     CHECK(trained["residual_bound"] == 0.0);
 
     const Result help = run({"train", "--help"});
-    CHECK(help.out.find("langevin, langevin-full") != std::string::npos);
+    CHECK(help.out.find("langevin-full") != std::string::npos);
     const Result small = run({"train", world.store, "--solver", "langevin", "--lambda", "1e-12"});
     CHECK(small.code == 1);
-    CHECK(small.error.find("could not tell from rounding") != std::string::npos);
+    CHECK(small.error.find("could not tell it from rounding") != std::string::npos);
     const Result table = run({"train", world.store, "--solver", "langevin-full"});
-    for (const char* row : {"batch rows", "epochs", "step", "radius", "noise of a step", "order of the rows"})
+    for (const char* row : {"epochs", "step-size", "radius", "sigma", "order-key"})
       CHECK_MESSAGE(table.out.find(row) != std::string::npos, row);
   }
 

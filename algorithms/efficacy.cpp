@@ -1,0 +1,165 @@
+// algorithms/efficacy.cpp - predictions of forgotten rows, of all rows, and of what an attack learns from.
+#include "algorithms/efficacy.h"
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+
+#include "algorithms/counter_random.h"
+#include "algorithms/permutation.h"
+#include "engine/parallel.h"
+#include "storage/error.h"
+
+namespace unweave {
+namespace {
+
+constexpr std::size_t kRowsAtOnce = std::size_t{1} << 20;
+constexpr std::size_t kRowsOfAttack = 256;
+enum Use : std::uint64_t { kMembers, kOthers, kRetained, kUnseen };
+
+std::vector<NodeId> sample(const std::vector<NodeId>& nodes, std::size_t count, std::uint64_t seed, Use use) {
+  std::vector<NodeId> drawn(count);
+  if (count == 0) return drawn;
+  const Permutation order(nodes.size(), random_key(seed, use));
+  for (std::size_t i = 0; i < count; ++i) drawn[i] = nodes[static_cast<std::size_t>(order.at(i))];
+  return drawn;
+}
+
+std::vector<NodeId> labelled(const Contents& contents, std::vector<NodeId> nodes) {
+  std::erase_if(nodes, [&](NodeId node) { return contents.label(node) == kNoLabel; });
+  return nodes;
+}
+
+std::vector<double> confidences(const LiveStore& store, const ModelRecord& model, const std::vector<NodeId>& nodes) {
+  std::vector<double> values;
+  values.reserve(nodes.size());
+  for (const Prediction& one : predict(store, model, nodes)) values.push_back(one.confidence);
+  return values;
+}
+
+double mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+/// of(i) for every row, on all threads.
+template <class Of>
+std::vector<double> each(std::size_t rows, const Of& of) {
+  std::vector<double> values(rows);
+  parallel_ranges(0, rows, kRowsOfAttack, [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) values[i] = of(i);
+  });
+  return values;
+}
+
+void require_copy(const LiveStore& before, const LiveStore& present) {
+  const Manifest &old = before.manifest(), &now = present.manifest();
+  if (old.nodes == now.nodes && old.features == now.features && old.classes == now.classes) return;
+  const auto text = [](const Manifest& of) {
+    return std::to_string(of.nodes) + " nodes, " + std::to_string(of.features) + " features and " +
+           std::to_string(of.classes) + " classes";
+  };
+  throw DataError(before.path().string() + ": " + text(old) + ", but " + present.path().string() + " has " + text(now) +
+                  "; name a copy of the store from before the removals");
+}
+
+}  // namespace
+
+EfficacyTests::EfficacyTests(const LiveStore& before, const LiveStore& present, std::size_t attack_rows,
+                             std::uint64_t seed)
+    : before_(before), present_(present), seed_(seed) {
+  require_copy(before, present);
+  const Contents &old = before.contents(), &now = present.contents();
+  std::vector<NodeId> retained;
+  std::vector<bool> seen(old.num_nodes(), false);
+  for (const NodeId node : now.train()) seen[now.order().user(node)] = true;
+  vanished_.assign(before.manifest().classes, false);
+  for (const NodeId node : labelled(old, old.train())) {
+    const bool kept = seen[old.order().user(node)];
+    (kept ? retained : forgotten_).push_back(node);
+    if (!kept) vanished_[static_cast<std::size_t>(old.label(node))] = true;
+  }
+  for (const NodeId node : retained) vanished_[static_cast<std::size_t>(old.label(node))] = false;
+  vanished_count_ = static_cast<std::size_t>(std::count(vanished_.begin(), vanished_.end(), true));
+
+  const std::vector<NodeId> train = labelled(now, now.train()), test = labelled(now, now.test());
+  const std::size_t rows = std::min({attack_rows, train.size(), test.size()});
+  members_ = sample(train, rows, seed, kMembers);
+  others_ = sample(test, rows, seed, kOthers);
+  const std::vector<NodeId> unseen = labelled(old, old.test());
+  const std::size_t old_rows = std::min({attack_rows, retained.size(), unseen.size()});
+  retained_ = sample(retained, old_rows, seed, kRetained);
+  unseen_ = sample(unseen, old_rows, seed, kUnseen);
+}
+
+void EfficacyTests::set_original(const ModelRecord* original) {
+  original_.reset();
+  original_presence_.clear();
+  if (original == nullptr || retained_.empty() || forgotten_.empty()) return;
+  check_propagation(*original, before_.manifest(), before_.path());
+  original_.emplace(confidences(before_, *original, retained_), confidences(before_, *original, unseen_));
+  original_presence_ = presence_of(confidences(before_, *original, forgotten_));
+}
+
+std::vector<double> EfficacyTests::presence_of(const std::vector<double>& confidences) const {
+  return each(confidences.size(), [&](std::size_t i) { return original_->presence(confidences[i]); });
+}
+
+Efficacy EfficacyTests::of(const ModelRecord& model) const {
+  check_propagation(model, before_.manifest(), before_.path());
+  Efficacy result;
+  const std::vector<Prediction> predictions = predict(before_, model, forgotten_);
+  result.accuracy_forgotten = accuracy_of(before_, forgotten_, predictions);
+  if (vanished_count_ > 0) {
+    std::size_t rows = 0, replayed = 0;
+    for (std::size_t i = 0; i < forgotten_.size(); ++i) {
+      if (!vanished_[static_cast<std::size_t>(before_.contents().label(forgotten_[i]))]) continue;
+      ++rows;
+      replayed += vanished_[predictions[i].predicted] ? 1 : 0;
+    }
+    result.replay_forgotten = static_cast<double>(replayed) / static_cast<double>(rows);
+    result.replay_all = replay_of_all(before_, model);
+    result.replay_present = replay_of_all(present_, model);
+  }
+  if (forgotten_.empty()) return result;
+  std::vector<double> forgotten;
+  for (const Prediction& one : predictions) forgotten.push_back(one.confidence);
+  add_attacks(result, model, forgotten);
+  return result;
+}
+
+double EfficacyTests::replay_of_all(const LiveStore& store, const ModelRecord& model) const {
+  std::uint64_t rows = 0, replayed = 0;
+  std::vector<NodeId> chunk;
+  const NodeId nodes = store.contents().num_nodes();
+  for (std::uint64_t node = 0; node < nodes;) {
+    chunk.clear();
+    for (; node < nodes && chunk.size() < kRowsAtOnce; ++node)
+      if (store.embedding().is_target(static_cast<NodeId>(node))) chunk.push_back(static_cast<NodeId>(node));
+    rows += chunk.size();
+    for (const Prediction& one : predict(store, model, chunk)) replayed += vanished_[one.predicted] ? 1 : 0;
+  }
+  return static_cast<double>(replayed) / static_cast<double>(std::max<std::uint64_t>(1, rows));
+}
+
+void EfficacyTests::add_attacks(Efficacy& result, const ModelRecord& model,
+                                const std::vector<double>& forgotten) const {
+  if (!members_.empty()) {
+    const std::vector<double> members = confidences(present_, model, members_);
+    const std::vector<double> others = confidences(present_, model, others_);
+    const Reservation memory = present_.budget().reserve(ConfidenceAttack::bytes(members_.size() + others_.size()),
+                                                         "a membership attack (--attack-rows)");
+    const ConfidenceAttack attack(members, others);
+    const double threshold = best_threshold(members, others);
+    const auto share = [&](const auto& of) { return mean(each(forgotten.size(), of)); };
+    result.svm_member_rate = share([&](std::size_t i) { return attack.is_member(forgotten[i]) ? 1.0 : 0.0; });
+    result.threshold_member_rate = share([&](std::size_t i) { return forgotten[i] > threshold ? 1.0 : 0.0; });
+    result.attack_auc = area_under_curve(forgotten, others);
+  }
+  if (!original_) return;
+  const std::vector<double> presence = presence_of(forgotten);
+  result.presence = mean(presence);
+  result.presence_ratio =
+      mean(each(forgotten.size(), [&](std::size_t i) { return original_presence_[i] / presence[i]; }));
+}
+
+}  // namespace unweave

@@ -1,0 +1,74 @@
+// algorithms/efficacy.h - how much of what a store has forgotten its models still show, judged by a copy of the store from
+// before the removals.
+//
+// The copy is the caller's. From it come the rows that were forgotten, as they were, and their labels; the store itself
+// keeps neither. Splits are compared by the users' ids.
+//
+// source   Yi and Wei, ScaleGUN, ICLR 2025, appendix: deleted data replay and presence probability, the latter after
+//          Olatunji et al., Membership inference attack on graph neural networks, 2021, and Cheng et al., GNNDelete, ICLR
+//          2023, which take the mean of the rows' ratios; the streaming paper's attack is membership.h.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "algorithms/evaluation.h"
+#include "algorithms/live_store.h"
+#include "algorithms/membership.h"
+#include "algorithms/model_record.h"
+
+namespace unweave {
+
+/// Fractions of rows; none where no row is of the kind.
+struct Efficacy {
+  std::optional<double> accuracy_forgotten;
+  // Deleted data replay: predictions of a vanished class, one that lost all its training rows.
+  std::optional<double> replay_forgotten;  ///< of the forgotten rows of vanished classes
+  std::optional<double> replay_all;        ///< of all rows of the copy
+  std::optional<double> replay_present;    ///< of all rows of the store
+  // Membership of forgotten rows. None without attacks, and without test rows.
+  std::optional<double> svm_member_rate;        ///< that ConfidenceAttack calls members
+  std::optional<double> threshold_member_rate;  ///< that lie above best_threshold()
+  std::optional<double> attack_auc;             ///< area_under_curve() of forgotten rows against test rows
+  std::optional<double> presence;               ///< mean PresenceAttack::presence() by an attack on the original model
+  std::optional<double> presence_ratio;  ///< mean of the rows' presence in the original model over that in this one
+};
+
+class EfficacyTests {
+ public:
+  /// Forgotten are the labelled training nodes of `before` that are no training nodes of `present`. An attack learns from
+  /// as many training rows, drawn by `seed`, as test rows, `attack_rows` of each at most; 0 for no attacks.
+  /// Throws DataError when `before` cannot be a copy of the store.
+  EfficacyTests(const LiveStore& before, const LiveStore& present, std::size_t attack_rows, std::uint64_t seed);
+
+  [[nodiscard]] std::size_t forgotten() const noexcept { return forgotten_.size(); }
+  [[nodiscard]] std::size_t vanished_classes() const noexcept { return vanished_count_; }
+  /// Rows of either kind that an attack on a model of the present store learns from.
+  [[nodiscard]] std::size_t attack_rows() const noexcept { return members_.size(); }
+  [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
+
+  /// The model of the same solver before the removals, or none: presence is measured by an attack that learns from it.
+  /// Throws as of().
+  void set_original(const ModelRecord* original);
+  /// Throws ResourceError, or DataError when a model does not stand on the propagation of `before`.
+  [[nodiscard]] Efficacy of(const ModelRecord& model) const;
+
+ private:
+  [[nodiscard]] double replay_of_all(const LiveStore& store, const ModelRecord& model) const;
+  [[nodiscard]] std::vector<double> presence_of(const std::vector<double>& confidences) const;
+  void add_attacks(Efficacy& result, const ModelRecord& model, const std::vector<double>& forgotten) const;
+
+  const LiveStore& before_;
+  const LiveStore& present_;
+  std::uint64_t seed_;
+  std::vector<NodeId> forgotten_;          ///< positions in before_
+  std::vector<NodeId> members_, others_;   ///< positions in present_
+  std::vector<NodeId> retained_, unseen_;  ///< the same for an attack on the original model: positions in before_
+  std::vector<bool> vanished_;             ///< by class
+  std::size_t vanished_count_ = 0;
+  std::optional<PresenceAttack> original_;
+  std::vector<double> original_presence_;  ///< of forgotten_
+};
+
+}  // namespace unweave

@@ -1,0 +1,251 @@
+// algorithms/hessian_free_state.cpp - constants from options, the state as numbers and arrays, and its account.
+#include "algorithms/hessian_free_state.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <string>
+
+#include "algorithms/accounting/mechanisms.h"
+#include "algorithms/gaussian_mechanism.h"
+#include "algorithms/sgd.h"
+#include "storage/error.h"
+
+namespace unweave {
+namespace {
+
+constexpr std::uint64_t kLeastBatch = 32, kMostBatches = 1024;
+constexpr std::size_t kPartitionBytes = std::size_t{64} << 20;  // of vectors in float64
+constexpr double kLastStep = 0.1;                               // of the first one
+constexpr double kNetworkStep = 0.5;
+constexpr double kMarginNoise = 0.1;
+constexpr std::uint64_t kOrderKey = 1;
+
+const Parameter& named(std::string_view name) {
+  return *std::find_if(std::begin(kHessianFreeParameters), std::end(kHessianFreeParameters),
+                       [&](const Parameter& own) { return own.name == name; });
+}
+
+std::uint64_t batch_rows_of(std::uint64_t slots) {
+  std::uint64_t batch = kLeastBatch;
+  while (slots / batch > kMostBatches) batch *= 2;
+  return batch;
+}
+
+double step_of(const NetworkShape& shape, double lambda) {
+  return shape.hidden.empty() ? 1 / (lambda + smoothness(shape.head).curvature) : kNetworkStep;
+}
+
+bool flag_of(const SolverOptions& options, std::string_view name) {
+  const double value = *parameter(options, named(name));
+  if (value != 0 && value != 1) throw UsageError("--set " + std::string(name) + " is 0 or 1");
+  return value == 1;
+}
+
+template <class T>
+std::vector<double> as_numbers(const std::vector<T>& values) {
+  return {values.begin(), values.end()};
+}
+
+}  // namespace
+
+HessianFreeConstants choose_constants(const NetworkShape& shape, std::uint64_t slots, const SolverOptions& options) {
+  HessianFreeConstants constants;
+  SgdConstants& sgd = constants.sgd;
+  sgd.slots = slots;
+  sgd.epochs = count_of(options, named("epochs"));
+  sgd.batch_rows = parameter(options, named("batch-rows")) ? count_of(options, named("batch-rows")) : batch_rows_of(slots);
+  const std::uint64_t batch_bytes = sizeof(double) * Network(shape).size() * sgd.batch_rows;
+  sgd.partition_rows = sgd.batch_rows * std::max<std::uint64_t>(1, kPartitionBytes / batch_bytes);
+  sgd.step_size =
+      parameter(options, named("step")) ? positive_of(options, named("step")) : step_of(shape, options.lambda);
+  sgd.order_key = kOrderKey;
+  if (parameter(options, named("decay"))) {
+    sgd.decay = positive_of(options, named("decay"));
+    if (sgd.decay > 1) throw UsageError("--set decay is at most 1");
+  } else {
+    const std::uint64_t steps = std::max<std::uint64_t>(1, SgdSchedule(sgd).steps());
+    sgd.decay = std::pow(kLastStep, 1 / static_cast<double>(steps));
+  }
+  constants.group_rows = count_of(options, named("group-rows"));
+  constants.curvature = flag_of(options, "own-hessian") ? RemovedCurvature::kKept : RemovedCurvature::kAll;
+  constants.retrain = flag_of(options, "retrain");
+  const double bits = *parameter(options, named("bits"));
+  if (bits != 8 && bits != 16 && bits != 32) throw UsageError("--set bits is 8, 16 or 32");
+  constants.bits = static_cast<std::uint32_t>(bits);
+  constants.largest_shift = parameter(options, named("s-max"))
+                                ? positive_of(options, named("s-max"))
+                                : kMarginNoise / sigma_of(1, options.epsilon, options.delta);
+  return constants;
+}
+
+SolverState to_solver_state(const HessianFreeState& state) {
+  const HessianFreeConstants& constants = state.constants;
+  const SgdConstants& sgd = constants.sgd;
+  SolverState out;
+  out.numbers = {{"slots", static_cast<double>(sgd.slots)},
+                 {"partition_rows", static_cast<double>(sgd.partition_rows)},
+                 {"batch_rows", static_cast<double>(sgd.batch_rows)},
+                 {"epochs", static_cast<double>(sgd.epochs)},
+                 {"step", sgd.step_size},
+                 {"decay", sgd.decay},
+                 {"order_key", static_cast<double>(sgd.order_key)},
+                 {"s_max", constants.largest_shift},
+                 {"group_rows", static_cast<double>(constants.group_rows)},
+                 {"bits", constants.bits},
+                 {"own_hessian", constants.curvature == RemovedCurvature::kKept ? 1.0 : 0.0},
+                 {"retrain", constants.retrain ? 1.0 : 0.0},
+                 {"statistics", state.statistics ? 1.0 : 0.0},
+                 {"backward", state.backward ? 1.0 : 0.0},
+                 {"run", static_cast<double>(state.run)},
+                 {"largest_norm", state.largest_norm},
+                 {"erase_from", static_cast<double>(state.erase_from)},
+                 {"error", state.error}};
+  if (std::isfinite(state.single_bound)) out.numbers["single_bound"] = state.single_bound;
+  out.arrays = {{"nodes", as_numbers(state.slots)},
+                {"clean", {state.clean.data(), state.clean.data() + state.clean.size()}},
+                {"filled", state.filled},
+                {"removed", as_numbers(state.removed)},
+                {"visits", state.visits}};
+  return out;
+}
+
+HessianFreeState hessian_free_state(const Model& model) {
+  const SolverState& from = model.state;
+  const auto fail = [] { throw UsageError("the model holds no run of hessian-free; train it again"); };
+  const auto number = [&](const char* name) {
+    const auto at = from.numbers.find(name);
+    if (at == from.numbers.end() || !(at->second >= 0 && at->second < 0x1p53)) fail();
+    return at->second;
+  };
+  const auto count = [&](const char* name) {
+    const double value = number(name);
+    if (value != std::floor(value)) fail();
+    return static_cast<std::uint64_t>(value);
+  };
+  const auto array = [&](const char* name) -> const std::vector<double>& {
+    const auto at = from.arrays.find(name);
+    if (at == from.arrays.end()) fail();
+    return at->second;
+  };
+  HessianFreeState state;
+  HessianFreeConstants& constants = state.constants;
+  constants.sgd = {count("slots"), count("partition_rows"), count("batch_rows"), count("epochs"),
+                   number("step"), number("decay"),         count("order_key")};
+  constants.largest_shift = number("s_max");
+  constants.group_rows = count("group_rows");
+  constants.bits = static_cast<std::uint32_t>(count("bits"));
+  constants.curvature = count("own_hessian") == 1 ? RemovedCurvature::kKept : RemovedCurvature::kAll;
+  constants.retrain = count("retrain") == 1;
+  state.statistics = count("statistics") == 1;
+  state.backward = count("backward") == 1;
+  state.run = count("run");
+  state.largest_norm = number("largest_norm");
+  state.erase_from = count("erase_from");
+  state.error = number("error");
+  state.single_bound =
+      from.numbers.contains("single_bound") ? number("single_bound") : std::numeric_limits<double>::infinity();
+  for (const double node : array("nodes")) {
+    if (!(node >= 0 && node <= static_cast<double>(kNoNode)) || node != std::floor(node)) fail();
+    state.slots.push_back(static_cast<NodeId>(node));
+  }
+  const std::vector<double>& clean = array("clean");
+  state.clean = Eigen::Map<const Vector>(clean.data(), index_of(clean.size()));
+  state.filled = array("filled");
+  state.visits = array("visits");
+  for (const double record : array("removed")) state.removed.push_back(static_cast<std::uint64_t>(record));
+  const std::uint64_t of_record = constants.group_rows * constants.sgd.epochs;
+  if (state.slots.size() != constants.sgd.slots || constants.group_rows == 0 || constants.sgd.partition_rows == 0 ||
+      size_of(state.clean.size()) != size_of(model.published.size()) ||
+      state.visits.size() != state.removed.size() * of_record || state.erase_from > state.removed.size())
+    fail();
+  return state;
+}
+
+RecordLayout layout_of(const HessianFreeConstants& constants) noexcept {
+  return {constants.sgd.slots, constants.group_rows};
+}
+
+StatisticsShape statistics_shape(const HessianFreeState& state, std::uint64_t parameters, std::uint64_t partition) {
+  const HessianFreeConstants& constants = state.constants;
+  const std::uint64_t first = partition * constants.sgd.partition_rows;
+  return {constants.bits,
+          state.run,
+          partition,
+          std::min(constants.sgd.partition_rows, layout_of(constants).records() - first),
+          parameters,
+          constants.group_rows * constants.sgd.epochs};
+}
+
+std::filesystem::path statistics_path(const std::filesystem::path& folder, std::uint64_t run, std::uint64_t partition) {
+  char name[64];
+  std::snprintf(name, sizeof name, "%013llx-%010llu.statistics", static_cast<unsigned long long>(run),
+                static_cast<unsigned long long>(partition));
+  return folder / name;
+}
+
+double distance_of(const HessianFreeState& state, const NetworkShape& shape, double lambda, double clip) {
+  if (state.removed.empty()) return 0;
+  if (!shape.hidden.empty()) return std::numeric_limits<double>::infinity();
+  const SgdSchedule schedule(state.constants.sgd);
+  const RecordLayout layout = layout_of(state.constants);
+  const std::uint64_t epochs = state.constants.sgd.epochs, of_record = layout.rows * epochs;
+  std::vector<double> injected(schedule.steps(), 0.0);
+  std::vector<std::uint64_t> removed(schedule.steps(), 0);
+  for (std::size_t i = 0; i < state.removed.size(); ++i)
+    for (std::uint64_t at = 0; at < of_record; ++at) {
+      const double norm = state.visits[i * of_record + at];
+      if (norm < 0) continue;  // a slot that was empty already
+      const std::uint64_t place =
+          layout.rows == 1 ? state.removed[i] : schedule.place_of(state.removed[i] * layout.rows + at / epochs);
+      const std::uint64_t step = schedule.visit(place, at % epochs);
+      injected[step] += norm;
+      ++removed[step];
+    }
+  RunConstants constants = run_constants(shape.head, lambda, clip, shape.features, shape.classes,
+                                         state.constants.sgd.batch_rows);
+  constants.weights = state.largest_norm;
+  RemovalAccount account(constants);
+  double eta = 0;
+  for (std::uint64_t step = 0; step < schedule.steps(); ++step) {
+    eta = step % schedule.steps_of_epoch() == 0 ? schedule.step_size(step) : eta * state.constants.sgd.decay;
+    const std::uint64_t batch = schedule.batch_size(step);
+    const auto filled = state.filled.empty() ? batch : static_cast<std::uint64_t>(state.filled[step]);
+    account.advance(eta / static_cast<double>(batch), filled, removed[step], injected[step]);
+  }
+  const double own = state.removed.size() == 1 ? state.single_bound : std::numeric_limits<double>::infinity();
+  // Both ends are rounded to the grid.
+  const double rounded = kStatisticsGrid * std::sqrt(static_cast<double>(state.clean.size()));
+  return (std::min(own, account.distance()) + state.error + rounded) * (1 + 1e-12);
+}
+
+OutputNoise release_noise(const HessianFreeState& state, const NetworkShape& shape, const SolverOptions& options) {
+  const HessianFreeConstants& constants = state.constants;
+  if (options.bound == BoundRule::kCorrected)
+    return plan_output_noise(constants.largest_shift, Network(shape).size(), options.epsilon, options.delta);
+  const SgdSchedule schedule(constants.sgd);
+  const RunConstants run =
+      run_constants(shape.head, options.lambda, 1, shape.features, shape.classes, constants.sgd.batch_rows);
+  PrintedRun printed;
+  printed.step_size = constants.sgd.step_size;
+  printed.decay = std::min(constants.sgd.decay, 1 - 1e-12);
+  printed.gradient = run.slope + options.lambda * state.largest_norm;
+  const double last = schedule.steps() == 0 ? 0 : schedule.step_size(schedule.steps() - 1);
+  printed.rho = std::max(1 - last * options.lambda, printed.step_size * (options.lambda + run.curvature) - 1);
+  printed.steps = schedule.steps();
+  printed.epoch_steps = std::max<std::uint64_t>(1, schedule.steps_of_epoch());
+  printed.batch = constants.sgd.batch_rows;
+  const double distance =
+      printed_distance(printed, std::max<std::uint64_t>(1, state.removed.size() * constants.group_rows));
+  OutputNoise noise;
+  noise.distance = distance;
+  noise.sigma = classic_sigma(distance, {options.epsilon, options.delta}, BoundRule::kPaper);
+  noise.grid = std::exp2(std::floor(std::log2(noise.sigma)) - 23);
+  noise.sensitivity = distance;
+  noise.variance = static_cast<std::uint64_t>(std::ceil(noise.sigma / noise.grid * (noise.sigma / noise.grid)));
+  noise.sigma = noise.grid * std::sqrt(static_cast<double>(noise.variance));
+  return noise;
+}
+
+}  // namespace unweave

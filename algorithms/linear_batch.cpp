@@ -1,0 +1,78 @@
+// algorithms/linear_batch.cpp - margins, slopes and curvatures of a batch.
+#include "algorithms/linear_batch.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "algorithms/blas.h"
+#include "algorithms/row_sweep.h"
+
+namespace unweave {
+
+LinearBatch::LinearBatch(const SgdRun& run, const SgdBatch& batch, const Vector& weights)
+    : head_(run.network.shape().head) {
+  const std::size_t count = batch.rows.size(), features = run.rows.features(), classes = run.rows.classes();
+  rows_.resize(index_of(count), index_of(features));
+  const Rows all = run.rows.rows();
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::span<const float> row = run.rows.row(batch.rows[i]);
+    std::copy(row.begin(), row.end(), rows_.row(index_of(i)).data());
+    norms_.push_back(all.norms[batch.rows[i]]);
+    labels_.push_back(all.labels[batch.rows[i]]);
+  }
+  margins_.resize(index_of(count), index_of(classes));
+  if (count == 0) return;
+  multiply(rows_.data(), weights.data(), margins_.data(), count, features, classes, false);
+  slopes_ = probabilities_ = margins_;
+  gram_.noalias() = rows_ * rows_.transpose();
+  for (std::size_t i = 0; i < count; ++i) {
+    double* const own = probabilities_.row(index_of(i)).data();
+    slopes_in_place(head_, slopes_.row(index_of(i)).data(), classes, labels_[i]);
+    if (couples_classes(head_)) {
+      softmax_in_place(own, classes);
+    } else {
+      for (std::size_t c = 0; c < classes; ++c) own[c] = derivatives(head_, own[c], c == labels_[i] ? 1 : -1).curvature;
+    }
+  }
+}
+
+double LinearBatch::curvature(std::size_t i, std::size_t c) const noexcept {
+  return probabilities_(index_of(i), index_of(c));
+}
+
+void LinearBatch::bend(std::size_t i, double* image) const {
+  const double* const own = probabilities_.row(index_of(i)).data();
+  double mean = 0;
+  if (couples_classes(head_))
+    for (std::size_t c = 0; c < classes(); ++c) mean += own[c] * image[c];
+  for (std::size_t c = 0; c < classes(); ++c) image[c] = own[c] * (image[c] - mean);
+}
+
+void LinearBatch::remainder(std::size_t i, const double* image, const double* bent, double* out) const {
+  const double* const margins = margins_.row(index_of(i)).data();
+  const double* const slopes = slopes_.row(index_of(i)).data();
+  for (std::size_t c = 0; c < classes(); ++c) out[c] = margins[c] + image[c];
+  slopes_in_place(head_, out, classes(), labels_[i]);
+  for (std::size_t c = 0; c < classes(); ++c) out[c] -= slopes[c] + bent[c];
+}
+
+void LinearBatch::squared_norms(const double* remainders, std::size_t count, double* out) const {
+  const std::size_t width = count * classes();
+  double* const images = block_buffer<double, BlockUse::product>(size() * width);
+  multiply(gram_.data(), remainders, images, size(), size(), width, false);
+  const double gamma = rounding_gamma(2 * static_cast<double>(size() + rows_.cols()) + 8);
+  for (std::size_t k = 0; k < count; ++k) {
+    double square = 0, sum = 0;
+    for (std::size_t i = 0; i < size(); ++i) {
+      double own = 0;
+      for (std::size_t at = i * width + k * classes(); at < i * width + (k + 1) * classes(); ++at) {
+        square += remainders[at] * images[at];
+        own += remainders[at] * remainders[at];
+      }
+      sum += norms_[i] * std::sqrt(own);
+    }
+    out[k] += std::max(0.0, square) + gamma * sum * sum;
+  }
+}
+
+}  // namespace unweave

@@ -1,0 +1,171 @@
+// algorithms/network.cpp - shapes, where training starts, passes over all rows.
+#include "algorithms/network.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "algorithms/counter_random.h"
+#include "algorithms/network_pass.h"
+#include "algorithms/row_sweep.h"
+#include "engine/parallel.h"
+#include "storage/error.h"
+
+namespace unweave {
+namespace {
+
+/// Adds body(pass, margins, first, count, part) over blocks of rows that went forward; a block has `width` numbers a row.
+template <class Part, class Body>
+Part sweep(const NetworkPoint& point, const ChosenRows& rows, std::size_t width, const Part& zero, const Body& body) {
+  const auto place = [](std::size_t first, std::size_t) { return first; };
+  return sweep_blocks<double>(
+      rows.size(), width, zero, place, [&](std::size_t first, std::size_t, std::size_t count, Part& part) {
+        NetworkPass pass(point, count);
+        double* const margins = pass.forward([&](std::size_t i) { return rows.row(first + i); });
+        body(pass, margins, first, count, part);
+      });
+}
+
+std::vector<ClassId> labels_of(const ChosenRows& rows, std::size_t first, std::size_t count) {
+  std::vector<ClassId> labels(count);
+  for (std::size_t i = 0; i < count; ++i) labels[i] = rows.label(first + i);
+  return labels;
+}
+
+}  // namespace
+
+Activation parse_activation(std::string_view name) {
+  if (name == "tanh") return Activation::kTanh;
+  if (name == "smelu") return Activation::kSmelu;
+  throw UsageError("unknown activation \"" + std::string(name) + "\"; use tanh or smelu");
+}
+
+std::string_view name_of(Activation activation) noexcept {
+  return activation == Activation::kTanh ? "tanh" : "smelu";
+}
+
+Network::Network(NetworkShape shape) : shape_(std::move(shape)) {
+  if (shape_.hidden.size() > kMostHiddenLayers)
+    throw UsageError("a model has at most " + std::to_string(kMostHiddenLayers) + " hidden layers");
+  const auto check_width = [](std::size_t width, const char* what) {
+    if (width == 0 || width > kWidestLayer)
+      throw UsageError(std::string(what) + " of a model must be from 1 to " + std::to_string(kWidestLayer));
+  };
+  check_width(shape_.features, "the features");
+  check_width(shape_.classes, "the classes");
+  const bool bias = !shape_.hidden.empty();
+  std::size_t first = 0, inputs = shape_.features;
+  const auto add = [&](std::size_t outputs) {
+    layers_.push_back({first, inputs, outputs, bias});
+    first += layers_.back().size();
+    inputs = outputs;
+  };
+  for (const std::size_t width : shape_.hidden) {
+    check_width(width, "the width of a hidden layer");
+    add(width);
+  }
+  add(shape_.classes);
+}
+
+Vector Network::initial(std::uint64_t key) const {
+  Vector values = Vector::Zero(index_of(size()));
+  if (shape_.hidden.empty()) return values;
+  for (const Layer& layer : layers_) {
+    const double deviation = layer.first == 0 ? 1 : 1 / std::sqrt(static_cast<double>(layer.inputs));
+    for (std::size_t i = layer.first; i < layer.first + layer.inputs * layer.outputs; ++i)
+      values[index_of(i)] = deviation * bits_to_deviate(random_bits(key, i));
+  }
+  return values;
+}
+
+void Network::check(std::span<const double> at, const ChosenRows& rows) const {
+  if (at.size() != size()) throw UsageError("the model has another number of parameters than its shape");
+  if (rows.features() != shape_.features || rows.classes() != shape_.classes)
+    throw UsageError("the rows have another number of features or classes than the model");
+}
+
+double Network::loss(std::span<const double> at, const ChosenRows& rows) const {
+  check(at, rows);
+  const NetworkPoint point(*this, at, false);
+  return sweep(point, rows, shape_.features, 0.0,
+               [&](NetworkPass&, double* margins, std::size_t first, std::size_t count, double& sum) {
+                 for (std::size_t i = 0; i < count; ++i)
+                   sum += row_loss(shape_.head, margins + i * shape_.classes, shape_.classes, rows.label(first + i));
+               });
+}
+
+Vector Network::gradient(std::span<const double> at, const ChosenRows& rows) const {
+  check(at, rows);
+  const NetworkPoint point(*this, at, true);
+  const Vector zero = Vector::Zero(index_of(size()));
+  return sweep(point, rows, shape_.features, zero,
+               [&](NetworkPass& pass, double*, std::size_t first, std::size_t count, Vector& sum) {
+                 pass.backward(labels_of(rows, first, count).data());
+                 pass.add_gradient(sum.data());
+               });
+}
+
+Vector Network::pull_back(std::span<const double> at, const ChosenRows& rows,
+                          const std::function<void(std::size_t, double*)>& replace) const {
+  check(at, rows);
+  const NetworkPoint point(*this, at, true);
+  const Vector zero = Vector::Zero(index_of(size()));
+  return sweep(point, rows, shape_.features, zero,
+               [&](NetworkPass& pass, double* margins, std::size_t first, std::size_t count, Vector& sum) {
+                 for (std::size_t i = 0; i < count; ++i) replace(first + i, margins + i * shape_.classes);
+                 pass.back();
+                 pass.add_gradient(sum.data());
+               });
+}
+
+Matrix Network::row_gradients(std::span<const double> at, const ChosenRows& rows) const {
+  check(at, rows);
+  const NetworkPoint point(*this, at, true);
+  Matrix out(index_of(rows.size()), index_of(size()));
+  parallel_ranges(0, rows.size(), 1, [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) {
+      NetworkPass pass(point, 1);
+      static_cast<void>(pass.forward([&](std::size_t) { return rows.row(i); }));
+      const ClassId label = rows.label(i);
+      pass.backward(&label);
+      pass.row_gradients(out.row(index_of(i)).data());
+    }
+  });
+  return out;
+}
+
+Matrix Network::hessian_products(std::span<const double> at, const ChosenRows& rows, const Matrix& directions) const {
+  check(at, rows);
+  if (size_of(directions.cols()) != size())
+    throw UsageError("a direction has another number of parameters than the model");
+  const std::size_t count = size_of(directions.rows());
+  if (count == 0) return directions;
+  std::size_t width = shape_.features;
+  for (const Layer& layer : layers_) width = std::max(width, count * layer.outputs);
+  const NetworkPoint point(*this, at, true);
+  const NetworkDirections packed(*this, directions);
+  const ProductSums sums =
+      sweep(point, rows, width, ProductSums(*this, count),
+            [&](NetworkPass& pass, double*, std::size_t first, std::size_t block, ProductSums& part) {
+              pass.backward(labels_of(rows, first, block).data());
+              pass.add_products(packed, part);
+            });
+  return sums.unpacked(*this, count);
+}
+
+Vector Network::hessian_product(std::span<const double> at, const ChosenRows& rows,
+                                std::span<const double> direction) const {
+  const Eigen::Map<const Matrix> row(direction.data(), 1, index_of(direction.size()));
+  return hessian_products(at, rows, row).row(0).transpose();
+}
+
+void Network::margins(std::span<const double> at, const float* rows, std::size_t count, double* out) const {
+  if (at.size() != size()) throw UsageError("the model has another number of parameters than its shape");
+  if (count == 0) return;
+  const NetworkPoint point(*this, at, false);
+  NetworkPass pass(point, count);
+  const double* const found = pass.forward([&](std::size_t i) { return rows + i * shape_.features; });
+  std::copy_n(found, count * shape_.classes, out);
+}
+
+}  // namespace unweave

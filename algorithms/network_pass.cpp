@@ -1,0 +1,231 @@
+// algorithms/network_pass.cpp - forward, backward and directional (R-operator: Pearlmutter 1994) passes of a block.
+#include "algorithms/network_pass.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "algorithms/blas.h"
+
+namespace unweave {
+namespace {
+
+enum Use : std::size_t { kInputs, kSlope, kBend, kBack, kReach, kCurvature, kImage, kAhead, kReturn, kUses };
+
+/// As block_buffer() of row_sweep.h, one for each layer and use.
+double* buffer(std::size_t layer, Use use, std::size_t count) {
+  thread_local std::vector<std::vector<double>> buffers;
+  const std::size_t slot = layer * kUses + use;
+  if (buffers.size() <= slot) buffers.resize(slot + 1);
+  if (buffers[slot].size() < count) buffers[slot] = std::vector<double>(count);
+  return buffers[slot].data();
+}
+
+struct Unit {
+  double value, slope, bend;
+};
+
+Unit activate(Activation activation, double u) {
+  if (activation == Activation::kTanh) {
+    const double value = std::tanh(u), slope = 1 - value * value;
+    return {value, slope, -2 * value * slope};
+  }
+  constexpr double b = kSmeluHalfWidth;
+  if (u <= -b) return {0, 0, 0};
+  if (u >= b) return {u, 1, 0};
+  return {(u + b) * (u + b) / (4 * b), (u + b) / (2 * b), 1 / (2 * b)};
+}
+
+Eigen::Map<const Matrix> view(const double* values, std::size_t rows, std::size_t columns) {
+  return {values, index_of(rows), index_of(columns)};
+}
+
+}  // namespace
+
+NetworkPoint::NetworkPoint(const Network& of, std::span<const double> parameters, bool backward)
+    : network(of), values(parameters.data()) {
+  transposed.resize(of.layers().size());
+  for (std::size_t l = 1; backward && l < transposed.size(); ++l) {
+    const Layer& layer = of.layers()[l];
+    transposed[l] = view(values + layer.first, layer.inputs, layer.outputs).transpose();
+  }
+}
+
+NetworkDirections::NetworkDirections(const Network& network, const Matrix& directions)
+    : count(size_of(directions.rows())) {
+  for (const Layer& layer : network.layers()) {
+    const Eigen::Index outputs = index_of(layer.outputs), inputs = index_of(layer.inputs);
+    Matrix& side = layers.emplace_back(index_of(layer.rows()), index_of(count) * outputs);
+    Matrix& back = transposed.emplace_back();
+    if (layer.first > 0) back.resize(outputs, index_of(count) * inputs);
+    for (Eigen::Index k = 0; k < directions.rows(); ++k) {
+      const auto own = view(directions.row(k).data() + layer.first, layer.rows(), layer.outputs);
+      side.middleCols(k * outputs, outputs) = own;
+      if (layer.first > 0) back.middleCols(k * inputs, inputs) = own.topRows(inputs).transpose();
+    }
+  }
+}
+
+ProductSums::ProductSums(const Network& network, std::size_t directions) {
+  for (const Layer& layer : network.layers()) {
+    layers.push_back(Matrix::Zero(index_of(layer.rows()), index_of(directions * layer.outputs)));
+    stacked.emplace_back();
+    if (layer.first > 0) stacked.back() = Matrix::Zero(index_of(directions * layer.inputs), index_of(layer.outputs));
+  }
+}
+
+ProductSums& ProductSums::operator+=(const ProductSums& other) {
+  for (std::size_t l = 0; l < layers.size(); ++l) {
+    layers[l] += other.layers[l];
+    stacked[l] += other.stacked[l];
+  }
+  return *this;
+}
+
+Matrix ProductSums::unpacked(const Network& network, std::size_t directions) const {
+  Matrix out(index_of(directions), index_of(network.size()));
+  for (std::size_t l = 0; l < layers.size(); ++l) {
+    const Layer& layer = network.layers()[l];
+    const Eigen::Index outputs = index_of(layer.outputs), inputs = index_of(layer.inputs);
+    for (Eigen::Index k = 0; k < out.rows(); ++k) {
+      Eigen::Map<Matrix> to(out.row(k).data() + layer.first, index_of(layer.rows()), outputs);
+      to = layers[l].middleCols(k * outputs, outputs);
+      if (l > 0) to.topRows(inputs) += stacked[l].middleRows(k * inputs, inputs);
+    }
+  }
+  return out;
+}
+
+NetworkPass::NetworkPass(const NetworkPoint& point, std::size_t count)
+    : point_(point), layers_(point.network.layers()), count_(count) {
+  for (std::size_t l = 0; l < layers_.size(); ++l) {
+    const std::size_t outputs = count * layers_[l].outputs;
+    inputs_.push_back(buffer(l, kInputs, count * layers_[l].rows()));
+    back_.push_back(buffer(l, kBack, outputs));
+    if (l + 1 == layers_.size()) break;
+    slope_.push_back(buffer(l, kSlope, outputs));
+    bend_.push_back(buffer(l, kBend, outputs));
+    reach_.push_back(buffer(l, kReach, outputs));
+  }
+  curvature_ = buffer(0, kCurvature, count * layers_.back().outputs);
+}
+
+double* NetworkPass::run() {
+  for (std::size_t l = 0;; ++l) {
+    const Layer& layer = layers_[l];
+    double* const outputs = back_[l];
+    multiply(inputs_[l], point_.values + layer.first, outputs, count_, layer.rows(), layer.outputs, false);
+    if (l + 1 == layers_.size()) return outputs;
+    for (std::size_t i = 0; i < count_; ++i) {
+      double* const next = inputs_[l + 1] + i * (layer.outputs + 1);
+      for (std::size_t j = 0; j < layer.outputs; ++j) {
+        const std::size_t at = i * layer.outputs + j;
+        const Unit unit = activate(point_.network.shape().activation, outputs[at]);
+        next[j] = unit.value;
+        slope_[l][at] = unit.slope;
+        bend_[l][at] = unit.bend;
+      }
+      next[layer.outputs] = 1;
+    }
+  }
+}
+
+void NetworkPass::backward(const ClassId* labels) {
+  const Head head = point_.network.shape().head;
+  const std::size_t classes = layers_.back().outputs;
+  for (std::size_t i = 0; i < count_; ++i) {
+    double* const margins = back_.back() + i * classes;
+    double* const curvature = curvature_ + i * classes;
+    std::copy_n(margins, classes, curvature);
+    if (couples_classes(head)) {
+      softmax_in_place(curvature, classes);
+    } else {
+      for (std::size_t c = 0; c < classes; ++c)
+        curvature[c] = derivatives(head, curvature[c], c == labels[i] ? 1 : -1).curvature;
+    }
+    slopes_in_place(head, margins, classes, labels[i]);
+  }
+  back();
+}
+
+void NetworkPass::back() {
+  for (std::size_t l = layers_.size() - 1; l > 0; --l) {
+    const Layer& layer = layers_[l];
+    multiply(back_[l], point_.transposed[l].data(), reach_[l - 1], count_, layer.outputs, layer.inputs, false);
+    for (std::size_t at = 0; at < count_ * layer.inputs; ++at) back_[l - 1][at] = reach_[l - 1][at] * slope_[l - 1][at];
+  }
+}
+
+void NetworkPass::add_gradient(double* sum) const {
+  for (std::size_t l = 0; l < layers_.size(); ++l)
+    multiply_transposed(inputs_[l], back_[l], sum + layers_[l].first, layers_[l].rows(), count_, layers_[l].outputs,
+                        true);
+}
+
+void NetworkPass::row_gradients(double* out) const {
+  const std::size_t size = point_.network.size();
+  for (std::size_t l = 0; l < layers_.size(); ++l) {
+    const Layer& layer = layers_[l];
+    for (std::size_t i = 0; i < count_; ++i)
+      for (std::size_t r = 0; r < layer.rows(); ++r) {
+        const double input = inputs_[l][i * layer.rows() + r];
+        double* const to = out + i * size + layer.first + r * layer.outputs;
+        for (std::size_t j = 0; j < layer.outputs; ++j) to[j] = input * back_[l][i * layer.outputs + j];
+      }
+  }
+}
+
+/// values (count x directions x classes) = Hessian of each row's loss by its margins, times values.
+void NetworkPass::bend_output(std::size_t directions, double* values) const {
+  const std::size_t classes = layers_.back().outputs;
+  const bool coupled = couples_classes(point_.network.shape().head);
+  for (std::size_t i = 0; i < count_; ++i) {
+    const double* const curvature = curvature_ + i * classes;
+    for (std::size_t k = 0; k < directions; ++k, values += classes) {
+      const double mean = coupled ? std::inner_product(curvature, curvature + classes, values, 0.0) : 0;
+      for (std::size_t c = 0; c < classes; ++c) values[c] = curvature[c] * (values[c] - mean);
+    }
+  }
+}
+
+void NetworkPass::add_products(const NetworkDirections& directions, ProductSums& sums) {
+  const std::size_t wide = directions.count;
+  // Forward: image[l] is how the outputs of layer l before phi move, ahead[l] how its inputs do.
+  std::vector<double*> image(layers_.size()), ahead(layers_.size());
+  for (std::size_t l = 0; l < layers_.size(); ++l) {
+    const Layer& layer = layers_[l];
+    image[l] = buffer(l, kImage, count_ * wide * layer.outputs);
+    multiply(inputs_[l], directions.layers[l].data(), image[l], count_, layer.rows(), wide * layer.outputs, false);
+    if (l > 0)
+      multiply(ahead[l], point_.values + layer.first, image[l], count_ * wide, layer.inputs, layer.outputs, true);
+    if (l + 1 == layers_.size()) break;
+    ahead[l + 1] = buffer(l + 1, kAhead, count_ * wide * layer.outputs);
+    for (std::size_t i = 0; i < count_; ++i)
+      for (std::size_t k = 0; k < wide; ++k)
+        for (std::size_t j = 0; j < layer.outputs; ++j) {
+          const std::size_t at = (i * wide + k) * layer.outputs + j;
+          ahead[l + 1][at] = slope_[l][i * layer.outputs + j] * image[l][at];
+        }
+  }
+  // Back: `moved` is how back_[l] moves.
+  double* moved = image.back();
+  bend_output(wide, moved);
+  for (std::size_t l = layers_.size() - 1;; --l) {
+    const Layer& layer = layers_[l];
+    multiply_transposed(inputs_[l], moved, sums.layers[l].data(), layer.rows(), count_, wide * layer.outputs, true);
+    if (l == 0) break;
+    multiply_transposed(ahead[l], back_[l], sums.stacked[l].data(), wide * layer.inputs, count_, layer.outputs, true);
+    double* const reached = buffer(l, kReturn, count_ * wide * layer.inputs);
+    multiply(back_[l], directions.transposed[l].data(), reached, count_, layer.outputs, wide * layer.inputs, false);
+    multiply(moved, point_.transposed[l].data(), reached, count_ * wide, layer.outputs, layer.inputs, true);
+    for (std::size_t i = 0; i < count_; ++i)
+      for (std::size_t k = 0; k < wide; ++k)
+        for (std::size_t j = 0; j < layer.inputs; ++j) {
+          const std::size_t own = i * layer.inputs + j, at = (i * wide + k) * layer.inputs + j;
+          reached[at] = reached[at] * slope_[l - 1][own] + reach_[l - 1][own] * bend_[l - 1][own] * image[l - 1][at];
+        }
+    moved = reached;
+  }
+}
+
+}  // namespace unweave

@@ -1,0 +1,81 @@
+// algorithms/network_pass.h - one block of rows on its way through the layers of a network and back.
+#pragma once
+
+#include <vector>
+
+#include "algorithms/network.h"
+
+namespace unweave {
+
+/// Parameters with what every block needs of them.
+struct NetworkPoint {
+  const Network& network;
+  const double* values;
+  std::vector<Matrix> transposed;  ///< of each layer without its bias, outputs x inputs; none of the first
+
+  NetworkPoint(const Network& of, std::span<const double> parameters, bool backward);
+};
+
+/// Directions side by side: column k * outputs + j of layer l belongs to output j of direction k.
+struct NetworkDirections {
+  std::size_t count = 0;
+  std::vector<Matrix> layers;      ///< rows() x (count outputs)
+  std::vector<Matrix> transposed;  ///< outputs x (count inputs), without the bias; none of the first layer
+
+  NetworkDirections(const Network& network, const Matrix& directions);
+};
+
+/// Sums over blocks of Hessian products, in the layout of the directions.
+struct ProductSums {
+  std::vector<Matrix> layers;   ///< rows() x (count outputs)
+  std::vector<Matrix> stacked;  ///< (count inputs) x outputs: what reaches a layer by its inputs; none for the first
+
+  ProductSums(const Network& network, std::size_t directions);
+  ProductSums& operator+=(const ProductSums& other);
+  /// count x size().
+  [[nodiscard]] Matrix unpacked(const Network& network, std::size_t directions) const;
+};
+
+/// Buffers belong to the calling thread, which may have one pass at a time.
+class NetworkPass {
+ public:
+  NetworkPass(const NetworkPoint& point, std::size_t count);
+
+  /// Takes rows in and returns their margins, count x classes. Calls row(i) for each row's features.
+  template <class Row>
+  double* forward(const Row& row) {
+    const Layer& layer = layers_.front();
+    for (std::size_t i = 0; i < count_; ++i) {
+      double* const to = inputs_.front() + i * layer.rows();
+      const float* const from = row(i);
+      for (std::size_t f = 0; f < layer.inputs; ++f) to[f] = static_cast<double>(from[f]);
+      if (layer.bias) to[layer.inputs] = 1;
+    }
+    return run();
+  }
+  /// After forward(): takes what was made of the margins back to the first layer.
+  void back();
+  /// Turns margins into slopes, keeps their curvatures, and takes the slopes back.
+  void backward(const ClassId* labels);
+  /// Adds the gradient of the block to `sum`, size() numbers. After back() or backward(), as the rest.
+  void add_gradient(double* sum) const;
+  /// Writes the gradient of each row, count x size().
+  void row_gradients(double* out) const;
+  void add_products(const NetworkDirections& directions, ProductSums& sums);
+
+ private:
+  double* run();
+  void bend_output(std::size_t directions, double* values) const;
+
+  const NetworkPoint& point_;
+  std::span<const Layer> layers_;
+  std::size_t count_;
+  std::vector<double*> inputs_;  // of each layer, count x rows()
+  std::vector<double*> slope_;   // phi' of each hidden layer, count x outputs
+  std::vector<double*> bend_;    // phi''
+  std::vector<double*> back_;    // dl / d(outputs before phi) of each layer
+  std::vector<double*> reach_;   // dl / d(outputs after phi) of each hidden layer
+  double* curvature_ = nullptr;  // of the loss by the margins: softmax's probabilities, else its diagonal
+};
+
+}  // namespace unweave

@@ -1,0 +1,147 @@
+#include "algorithms/purge.h"
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "algorithms/level0.h"
+#include "algorithms/live_store.h"
+#include "algorithms/propagate.h"
+#include "engine/compaction.h"
+#include "engine/store_purge.h"
+#include "storage/error.h"
+
+namespace unweave {
+namespace {
+
+/// The levels of an exact embedding without runs; targets and their lists are left out.
+std::vector<LevelFiles> fold_levels(const LiveStore& store, WorkMeter& meter) {
+  const Embedding& embedding = store.embedding();
+  std::vector<LevelFiles> files = store.manifest().levels;
+  std::vector<Run> runs(files.size());
+  embedding.cone().checkpoint(store.path(), true, files, runs);
+  meter.start("sums", embedding.levels(), "levels");
+  for (std::uint32_t l = 0; l < files.size(); ++l) {
+    files[l].run.reset();
+    files[l].stale.reset();
+    files[l].targets.reset();
+    files[l].lists.clear();
+    if (l == 0) continue;
+    files[l].partitions = embedding.level(l).checkpoint(store.path(), true, runs[l]);
+    meter.advance(1);
+  }
+  return files;
+}
+
+void count_bytes(const Manifest& before, const Manifest& after, PurgeReport& report) {
+  std::set<std::string> known;
+  for (const FileEntry& entry : before.files()) known.insert(entry.path);
+  for (const FileEntry& entry : after.files())
+    (known.contains(entry.path) ? report.bytes_kept : report.bytes_written) += entry.bytes;
+}
+
+class Purge {
+ public:
+  Purge(const std::filesystem::path& store, const PurgeOptions& options, MemoryBudget& budget, WorkMeter& meter)
+      : store_(store), options_(options), budget_(budget), meter_(meter) {
+    live_.emplace(store, Access::write, budget);
+    before_ = live_->manifest();
+    report_.requests = live_->sequence();
+    report_.standardized = before_.standardized;
+    report_.propagated = live_->propagated();
+    report_.has_order = before_.order_file.has_value();
+  }
+
+  PurgeReport run() {
+    begin_purge(store_);
+    try {
+      build();
+      meter_.start("removal", 0, "files");
+      count_bytes(before_, after_, report_);
+      report_.bytes_removed = commit_purge(store_, before_, after_);
+    } catch (...) {
+      abandon();
+      throw;
+    }
+    return report_;
+  }
+
+ private:
+  /// After a failure. What this cannot remove either, the next writer can.
+  void abandon() const noexcept {
+    try {
+      if (purge_state(store_) != PurgeState::decided) abandon_purge(store_, before_);
+    } catch (const std::exception&) {
+    }
+  }
+
+  void build() {
+    if (live_->propagated()) {
+      report_.stale_rows = live_->embedding().stale_rows();
+      meter_.start("stale rows", report_.stale_rows, "rows");
+      static_cast<void>(live_->flush());
+    }
+    meter_.start("digest", 0, "nodes");
+    report_.digest = content_digest(*live_);
+    after_ = compact_contents(store_, before_, live_->contents(), options_.keep_order, budget_, meter_);
+    report_.order_changed = after_.order_file != before_.order_file;
+    std::vector<LevelFiles> folded;
+    if (report_.propagated && !report_.order_changed) folded = fold_levels(*live_, meter_);
+    lock_.emplace(std::move(*live_).close());
+    live_.reset();
+
+    const Reservation degrees = budget_.reserve(sizeof(std::uint32_t) * std::uint64_t{after_.nodes}, "degrees");
+    const Contents contents(store_, after_);
+    std::optional<Embedding> embedding;
+    if (report_.propagated) {
+      add_levels(contents, std::move(folded));
+      embedding.emplace(store_, after_, contents);
+    }
+    meter_.start("digest", 0, "nodes");
+    if (content_digest(after_, contents, embedding ? &*embedding : nullptr, budget_) != report_.digest)
+      throw std::logic_error(store_.string() + ": the purged store would hold something else; it stays as it was");
+  }
+
+  void add_levels(const Contents& contents, std::vector<LevelFiles> folded) {
+    PropagationSpec spec = *before_.propagation;
+    meter_.start("norms of columns", 0, "rows");
+    measure_columns(contents, spec);
+    if (folded.empty()) {
+      PropagateReport ignored;
+      std::uint64_t shown = 0;
+      meter_.start("sums", 0, "rows");
+      folded = build_levels(
+          store_, contents, spec, budget_,
+          [&](const PropagateProgress& progress) {
+            meter_.advance(progress.done - std::exchange(shown, progress.done));
+          },
+          ignored);
+    } else if (spec.levels > 0 && !spec.all_rows) {
+      write_targets(store_, contents, folded.back());
+    }
+    after_.propagation = std::move(spec);
+    after_.levels = std::move(folded);
+  }
+
+  const std::filesystem::path& store_;
+  const PurgeOptions& options_;
+  MemoryBudget& budget_;
+  WorkMeter& meter_;
+  std::optional<LiveStore> live_;
+  std::optional<WriterLock> lock_;
+  Manifest before_, after_;
+  PurgeReport report_;
+};
+
+}  // namespace
+
+PurgeReport purge_store(const std::filesystem::path& store, const PurgeOptions& options, MemoryBudget& budget,
+                        WorkMeter& meter) {
+  return Purge(store, options, budget, meter).run();
+}
+
+}  // namespace unweave

@@ -1,0 +1,45 @@
+// algorithms/purge.h - physical erasure: a store that is, file by file, the one that `import` and `propagate` with the same
+// options would have built from what remains.
+//
+// Requests leave traces beside the contents that they change: shards under a list of changes, sums under runs, the journal,
+// orders, norms and counts computed from what was there, models. A purge writes what an import of the present contents
+// would write, keeps each file that would come out the same, computes the content digest of both generations, and replaces
+// one by the other only where they are equal. Then it removes everything that the new manifest does not name.
+//
+// A crash before the new manifest leaves the store as it was; one after it leaves remains that the next writer removes, or
+// another purge (engine/store_purge.h).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include "algorithms/digest.h"
+#include "engine/memory.h"
+#include "engine/work_meter.h"
+
+namespace unweave {
+
+struct PurgeOptions {
+  bool keep_order = false;  ///< the order of the nodes is public, and stays though the graph that gave it is another
+};
+
+struct PurgeReport {
+  Digest digest{};
+  std::uint64_t bytes_written = 0;  ///< of files of the purged store that were not in it before
+  std::uint64_t bytes_kept = 0;     ///< of files that stay
+  std::uint64_t bytes_removed = 0;
+  std::uint64_t requests = 0;    ///< that the store had acknowledged, and forgets
+  std::uint64_t stale_rows = 0;  ///< of a lazy stream, published first
+  bool has_order = false;        ///< nodes lie in another order than that of their ids
+  bool order_changed = false;
+  bool propagated = false;
+  bool standardized = false;  ///< features keep the constants by which they were scaled, statistics of all data ever
+};
+
+/// Purges the store. Without `keep_order` its order is computed anew; where that moves a node, all files are written anew
+/// and the sums recomputed. Needs the disk that the new files take beside the old ones. Throws what opening a store throws,
+/// ResourceError; unless the purge was decided by then, the store is as it was.
+PurgeReport purge_store(const std::filesystem::path& store, const PurgeOptions& options, MemoryBudget& budget,
+                        WorkMeter& meter);
+
+}  // namespace unweave

@@ -1,0 +1,82 @@
+#include "algorithms/purge_plan.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "storage/store_layout.h"
+
+namespace unweave {
+namespace {
+
+constexpr std::uint64_t kArcBytes = 8;  // more than a codec makes of one arc
+
+std::uint64_t bytes_of(const std::vector<FileEntry>& files) {
+  std::uint64_t bytes = 0;
+  for (const FileEntry& file : files) bytes += file.bytes;
+  return bytes;
+}
+
+std::uint64_t bytes_of(const std::optional<FileEntry>& file) {
+  return file ? file->bytes : 0;
+}
+
+/// Of files of one span each, those of the spans that `changed` says.
+template <class Changed>
+std::uint64_t bytes_where(const std::vector<FileEntry>& files, NodeId nodes, const Changed& changed) {
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < files.size(); ++i)
+    if (changed(span_range(nodes, i))) bytes += files[i].bytes;
+  return bytes;
+}
+
+std::uint64_t small_files(const Manifest& manifest) {
+  return bytes_of(manifest.labels) + bytes_of(manifest.train) + bytes_of(manifest.valid) + bytes_of(manifest.test);
+}
+
+/// Bytes of the sums that are written anew: all of them, or those with rows that differ from the files.
+std::uint64_t state_bytes(const LiveStore& store, bool all) {
+  if (!store.propagated()) return 0;
+  const Embedding& embedding = store.embedding();
+  all |= embedding.stale_rows() > 0;  // publishing them changes rows everywhere
+  std::uint64_t bytes = 0;
+  for (std::uint32_t l = 1; l <= embedding.levels(); ++l) {
+    const LevelFiles& files = store.manifest().levels[l];
+    const StateLevel& level = embedding.level(l);
+    bytes += bytes_where(files.partitions, store.manifest().nodes,
+                         [&](NodeRange span) { return all || level.has_changes(span); });
+    bytes += level.overlay_bytes() + bytes_of(files.counts) + bytes_of(files.targets) + bytes_of(files.lists);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+PurgePlan plan_purge(const LiveStore& store, const PurgeOptions& options) {
+  const Manifest& manifest = store.manifest();
+  const Graph& graph = store.contents().graph();
+  PurgePlan plan;
+  plan.computes_order = manifest.order_file.has_value() && !options.keep_order;
+  const bool all = plan.computes_order;
+  const std::vector<NodeId> cleared = store.contents().cleared().sorted();
+  const auto has_cleared = [&](NodeRange span) {
+    const auto first = std::lower_bound(cleared.begin(), cleared.end(), span.first);
+    return first != cleared.end() && *first < span.last;
+  };
+  const std::uint64_t new_arcs = kArcBytes * graph.num_changed_arcs();
+  plan.written_bytes =
+      new_arcs +
+      bytes_where(manifest.shards, manifest.nodes, [&](NodeRange span) { return all || graph.has_changes(span); }) +
+      bytes_where(manifest.feature_files, manifest.nodes, [&](NodeRange span) { return all || has_cleared(span); }) +
+      (all || !cleared.empty() ? small_files(manifest) : 0) + (all ? bytes_of(manifest.order_file) : 0) +
+      state_bytes(store, all);
+  if (all) {
+    // One after another: the graph by ids while its arcs are sorted; rows of features, and sums, on their way.
+    const std::uint64_t graph_bytes = bytes_of(manifest.shards) + new_arcs + kArcBytes * graph.num_arcs();
+    const std::uint64_t feature_bytes =
+        bytes_of(manifest.feature_files) * (manifest.feature_layout.type == FeatureType::f16 ? 2 : 1);
+    plan.temporary_bytes = std::max({graph_bytes, feature_bytes, state_bytes(store, all)});
+  }
+  return plan;
+}
+
+}  // namespace unweave

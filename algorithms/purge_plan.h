@@ -1,0 +1,22 @@
+// algorithms/purge_plan.h - what a purge is going to write, before it begins.
+#pragma once
+
+#include <cstdint>
+
+#include "algorithms/live_store.h"
+#include "algorithms/purge.h"
+
+namespace unweave {
+
+/// Upper bounds, but for what codecs make of other lists.
+struct PurgePlan {
+  std::uint64_t written_bytes = 0;    ///< of new files; the old ones are removed at the end
+  std::uint64_t temporary_bytes = 0;  ///< of nameless files and of the graph by ids, at a time, beside them
+  bool computes_order = false;        ///< these bytes are those of another order: with the same one it is far less
+
+  [[nodiscard]] std::uint64_t disk_bytes() const noexcept { return written_bytes + temporary_bytes; }
+};
+
+[[nodiscard]] PurgePlan plan_purge(const LiveStore& store, const PurgeOptions& options);
+
+}  // namespace unweave

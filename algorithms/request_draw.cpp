@@ -1,0 +1,193 @@
+// algorithms/request_draw.cpp - places drawn from a random order, and the nodes and edges that lie there.
+#include "algorithms/request_draw.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "algorithms/counter_random.h"
+#include "algorithms/permutation.h"
+#include "engine/row_mask.h"
+#include "storage/error.h"
+
+namespace unweave {
+namespace {
+
+constexpr std::pair<std::string_view, DrawKind> kKinds[] = {{"node", DrawKind::kNode},
+                                                            {"feature", DrawKind::kFeature},
+                                                            {"edge", DrawKind::kEdge},
+                                                            {"vulnerable-edge", DrawKind::kVulnerableEdge},
+                                                            {"adversarial-edge", DrawKind::kAdversarialEdge}};
+constexpr std::uint64_t kTriesAnEdge = 1000;  ///< of an adversarial edge, before there are called too few
+
+class Draw {
+ public:
+  Draw(const LiveStore& store, const DrawOptions& options)
+      : contents_(store.contents()),
+        graph_(contents_.graph()),
+        options_(options),
+        key_(random_key(options.seed, static_cast<std::uint64_t>(options.kind))) {}
+
+  std::vector<Request> run() {
+    switch (options_.kind) {
+      case DrawKind::kNode:
+        draw_nodes(RequestKind::remove_node);
+        break;
+      case DrawKind::kFeature:
+        draw_nodes(RequestKind::remove_feature);
+        break;
+      case DrawKind::kEdge:
+        draw_edges();
+        break;
+      case DrawKind::kVulnerableEdge:
+        draw_vulnerable_edges();
+        break;
+      case DrawKind::kAdversarialEdge:
+        draw_adversarial_edges();
+        break;
+    }
+    return std::move(requests_);
+  }
+
+ private:
+  void require(std::uint64_t available, const std::string& what) const {
+    if (available < options_.count)
+      throw UsageError(std::to_string(options_.count) + " " + what + " are wanted, but there are " +
+                       std::to_string(available));
+  }
+
+  void add(RequestKind kind, NodeId u, NodeId v = 0) {
+    const bool is_pair = kind == RequestKind::remove_edge || kind == RequestKind::insert_edge;
+    requests_.push_back({kind, contents_.order().user(u), is_pair ? contents_.order().user(v) : 0});
+  }
+
+  /// Positions of the pool's nodes, sorted, none twice; those of `standard` with a label where no pool is given.
+  [[nodiscard]] std::vector<NodeId> pool(const std::vector<NodeId>& standard) const {
+    std::vector<NodeId> nodes;
+    if (options_.pool) {
+      for (const NodeId node : *options_.pool) nodes.push_back(contents_.order().position(node));
+      std::sort(nodes.begin(), nodes.end());
+      nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+    } else {
+      nodes = standard;
+      std::erase_if(nodes, [&](NodeId node) { return contents_.label(node) == kNoLabel; });
+    }
+    return nodes;
+  }
+
+  [[nodiscard]] std::vector<NodeId> all_nodes() const {
+    std::vector<NodeId> nodes(contents_.num_nodes());
+    std::iota(nodes.begin(), nodes.end(), NodeId{0});
+    return nodes;
+  }
+
+  void draw_nodes(RequestKind kind) {
+    const std::vector<NodeId> nodes = pool(contents_.train());
+    require(nodes.size(), "nodes");
+    if (options_.count == 0) return;
+    const Permutation order(nodes.size(), key_);
+    for (std::uint64_t i = 0; i < options_.count; ++i) add(kind, nodes[static_cast<std::size_t>(order.at(i))]);
+  }
+
+  /// Calls use(u, v) for every edge of the pool, u < v, in their order.
+  template <class Use>
+  void for_edges(const RowMask* pool, const Use& use) const {
+    Graph::BlockBuffer buffer;
+    DecodedBlock block;
+    for (std::size_t b = 0; b < graph_.num_blocks(); ++b) {
+      graph_.decode(b, buffer, block);
+      const NodeId* target = block.targets;
+      for (std::uint32_t i = 0; i < block.nodes; ++i)
+        for (std::uint32_t k = 0; k < block.counts[i]; ++k, ++target) {
+          const NodeId u = block.first + i;
+          if (*target > u && (pool == nullptr || pool->contains(u) || pool->contains(*target))) use(u, *target);
+        }
+    }
+  }
+
+  void draw_edges() {
+    std::optional<RowMask> mask;
+    if (options_.pool) {
+      mask.emplace(contents_.num_nodes());
+      for (const NodeId node : pool({})) mask->insert(node);
+    }
+    const RowMask* const wanted = mask ? &*mask : nullptr;
+    std::uint64_t edges = graph_.num_arcs() / 2;
+    if (wanted != nullptr) {
+      edges = 0;
+      for_edges(wanted, [&](NodeId, NodeId) { ++edges; });
+    }
+    require(edges, "edges");
+    if (options_.count == 0) return;
+    // Where each drawn edge lies among all, and its place among the requests.
+    const Permutation order(edges, key_);
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> places;
+    for (std::uint64_t i = 0; i < options_.count; ++i) places.emplace_back(order.at(i), i);
+    std::sort(places.begin(), places.end());
+    requests_.resize(places.size());
+    std::uint64_t edge = 0;
+    auto next = places.begin();
+    for_edges(wanted, [&](NodeId u, NodeId v) {
+      if (next == places.end() || next->first != edge++) return;
+      requests_[static_cast<std::size_t>(next->second)] = {RequestKind::remove_edge, contents_.order().user(u),
+                                                           contents_.order().user(v)};
+      ++next;
+    });
+  }
+
+  void draw_vulnerable_edges() {
+    std::vector<NodeId> nodes = pool(contents_.test());
+    std::erase_if(nodes, [&](NodeId node) { return graph_.degree(node) - 1 >= options_.degree_below; });
+    const Permutation order(std::max<std::size_t>(1, nodes.size()), key_);
+    std::set<Edge> drawn;
+    std::vector<NodeId> neighbours;
+    for (std::size_t i = 0; i < nodes.size() && requests_.size() < options_.count; ++i) {
+      const NodeId u = nodes[static_cast<std::size_t>(order.at(i))];
+      const std::int32_t label = contents_.label(u);
+      graph_.neighbours(u, neighbours);
+      for (const NodeId v : neighbours) {
+        if (label == kNoLabel || contents_.label(v) != label || requests_.size() == options_.count) continue;
+        if (drawn.insert({std::min(u, v), std::max(u, v)}).second) add(RequestKind::remove_edge, u, v);
+      }
+    }
+    require(requests_.size(), "vulnerable edges");
+  }
+
+  void draw_adversarial_edges() {
+    const std::vector<NodeId> nodes = pool(all_nodes());
+    std::set<Edge> drawn;
+    std::uint64_t counter = 0;
+    const auto below = [&](std::uint64_t bound) { return bits_below(random_bits(key_, counter++), bound); };
+    for (std::uint64_t tries = 0; requests_.size() < options_.count; ++tries) {
+      if (nodes.empty() || tries >= kTriesAnEdge * options_.count) require(requests_.size(), "adversarial edges");
+      const NodeId u = nodes[static_cast<std::size_t>(below(nodes.size()))];
+      const auto v = static_cast<NodeId>(below(contents_.num_nodes()));
+      const std::int32_t one = contents_.label(u), other = contents_.label(v);
+      if (one == kNoLabel || other == kNoLabel || one == other || graph_.has_edge(u, v)) continue;
+      if (drawn.insert({std::min(u, v), std::max(u, v)}).second) add(RequestKind::insert_edge, u, v);
+    }
+  }
+
+  const Contents& contents_;
+  const Graph& graph_;
+  const DrawOptions& options_;
+  std::uint64_t key_;
+  std::vector<Request> requests_;
+};
+
+}  // namespace
+
+DrawKind parse_draw(std::string_view name) {
+  for (const auto& [known, kind] : kKinds)
+    if (known == name) return kind;
+  throw UsageError("unknown kind of request \"" + std::string(name) +
+                   "\"; use node, feature, edge, vulnerable-edge or adversarial-edge");
+}
+
+std::vector<Request> draw_requests(const LiveStore& store, const DrawOptions& options) {
+  return Draw(store, options).run();
+}
+
+}  // namespace unweave

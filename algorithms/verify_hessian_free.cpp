@@ -1,0 +1,113 @@
+// algorithms/verify_hessian_free.cpp - a model of hessian-free against its certificate, its files and a run of its own.
+//
+// The published weights are the clean ones plus noise, which tells too much and too little of it; the clean ones stand
+// within the distance reached of a run on the present rows, made again here. Where no distance is known nothing is
+// compared with that run.
+#include <cmath>
+
+#include "algorithms/gaussian_mechanism.h"
+#include "algorithms/hessian_free_state.h"
+#include "algorithms/sgd.h"
+#include "algorithms/verify_statements.h"
+#include "storage/error.h"
+
+namespace unweave {
+namespace {
+
+using Json = nlohmann::json;
+
+void check_files(const HessianFreeState& state, const std::filesystem::path& store, const std::string& solver,
+                 Statements& say) {
+  if (!state.statistics) return;
+  const SgdSchedule schedule(state.constants.sgd);
+  const RecordLayout layout = layout_of(state.constants);
+  std::vector<bool> held(layout.records(), false), removed(layout.records(), false);
+  for (std::uint64_t slot = 0; slot < state.slots.size(); ++slot)
+    if (state.slots[slot] != kNoNode) held[layout.record_of(schedule, slot)] = true;
+  for (const std::uint64_t record : state.removed) {
+    if (record >= removed.size()) return say.wrong("a removed record is none of the run's");
+    removed[record] = true;
+  }
+  const std::uint64_t rows = state.constants.sgd.partition_rows, size = size_of(state.clean.size());
+  for (std::uint64_t first = 0; first < held.size(); first += rows) {
+    const std::uint64_t file = first / rows;
+    const StatisticsFile statistics(statistics_path(folder_of(store, solver), state.run, file),
+                                    statistics_shape(state, size, file), false);
+    for (std::uint64_t record = first; record < std::min<std::uint64_t>(held.size(), first + rows); ++record) {
+      const bool there = statistics.read(record - first).has_value();
+      if (held[record] && !there)
+        return say.wrong("the vector of record " + std::to_string(record) + " is erased, and its rows are there");
+      if (removed[record] && there)
+        return say.wrong("the vector of record " + std::to_string(record) + " is there, and its rows were removed");
+    }
+  }
+}
+
+}  // namespace
+
+void check_hessian_free(const ModelRecord& record, const std::filesystem::path& store, const Json& certificate,
+                        Statements& say) {
+  const SolverOptions& options = record.options;
+  const HessianFreeState state = hessian_free_state(record.model);
+  const NetworkShape shape = shape_of(record.model);
+  const HessianFreeConstants& constants = state.constants;
+  if (constants != choose_constants(shape, constants.sgd.slots, options))
+    say.wrong("the constants of the run are not those that its options and slots give");
+  const OutputNoise noise = release_noise(state, shape, options);
+  const Json& terms = certificate.at("terms");
+  const std::pair<const char*, double> numbers[] = {
+      {"s_max", constants.largest_shift},
+      {"sensitivity", noise.sensitivity},
+      {"sigma", noise.sigma},
+      {"grid", noise.grid},
+      {"slots", static_cast<double>(constants.sgd.slots)},
+      {"epochs", static_cast<double>(constants.sgd.epochs)},
+      {"batch_rows", static_cast<double>(constants.sgd.batch_rows)},
+      {"partition_rows", static_cast<double>(constants.sgd.partition_rows)},
+      {"step", constants.sgd.step_size},
+      {"decay", constants.sgd.decay},
+      {"order_key", static_cast<double>(constants.sgd.order_key)},
+      {"group_rows", static_cast<double>(constants.group_rows)},
+      {"removed_records", static_cast<double>(state.removed.size())},
+      {"encoding_error", state.error}};
+  for (const auto& [name, value] : numbers) say.near(name, terms.at(name).get<double>(), value);
+  say.near("budget", certificate.at("budget").get<double>(), constants.largest_shift);
+  const double reached = distance_of(state, shape, options.lambda, record.clip);
+  const Json& bound = certificate.at("residual_bound");
+  if (bound.is_null() != !std::isfinite(reached))
+    say.wrong("residual_bound is " + bound.dump() + " in the certificate, computed again it is " +
+              Json(reached).dump());
+  else if (std::isfinite(reached))
+    say.near("residual_bound", bound.get<double>(), reached);
+  if (certificate.at("certified").get<bool>()) {
+    if (!shape.hidden.empty() || options.bound == BoundRule::kPaper)
+      say.wrong("it is certified, and no theorem covers hidden layers or printed bounds");
+    say.at_most("the distance reached", reached, "the budget", constants.largest_shift);
+    say.same("claim", certificate.at("claim"), "T3");
+    const double smoothed = std::sqrt(noise.sigma * noise.sigma - 9 * noise.grid * noise.grid);
+    const double delta = certificate.at("delta").at("reached").get<double>();
+    say.near("the delta reached", delta, delta_of(noise.sensitivity, smoothed, options.epsilon), 1e-8);
+    say.at_most("the delta reached", delta, "the target", options.delta);
+  }
+  check_grid(record.model.published, noise, say);
+  check_files(state, store, record.model.solver, say);
+}
+
+void check_end_of_run(const ModelRecord& record, const TrainingSet& rows, Statements& say) {
+  const HessianFreeState state = hessian_free_state(record.model);
+  const NetworkShape shape = shape_of(record.model);
+  const OutputNoise noise = release_noise(state, shape, record.options);
+  const Matrix& published = record.model.published;
+  const Matrix clean = Eigen::Map<const Matrix>(state.clean.data(), published.rows(), published.cols());
+  check_spread(published, clean, "the weights without noise", noise, 0, say);
+  const double reached = distance_of(state, shape, record.options.lambda, record.clip);
+  if (!std::isfinite(reached)) return;
+  const Network network(shape);
+  const SgdSchedule schedule(state.constants.sgd);
+  const SgdEnd end = end_of_run(SgdRun(network, rows, schedule, state.slots, record.options.lambda));
+  const double distance = (state.clean - end.weights).norm();
+  say.at_most("the distance of the weights without noise from a run on the present rows", distance,
+              "the distance reached", reached + kStatisticsGrid * std::sqrt(static_cast<double>(published.size())));
+}
+
+}  // namespace unweave

@@ -1,0 +1,92 @@
+#include "engine/store_purge.h"
+
+#include <cerrno>
+#include <span>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "engine/store.h"
+#include "storage/checksum.h"
+#include "storage/error.h"
+#include "storage/file.h"
+
+namespace unweave {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kMarkName = "purge";
+constexpr const char* kBegun = "A purge of this store has begun.\n";
+constexpr std::uint64_t kMarkLimit = 1024;
+constexpr std::uint64_t kManifestLimit = std::uint64_t{64} << 20;
+/// Folders without a file that a purged manifest names.
+constexpr const char* kEmptied[] = {"journal", "models", "certificates"};
+
+/// What the mark says once the manifest with these bytes is to be the present one.
+std::string decided_mark(const std::string& manifest) {
+  return kBegun + to_hex(checksum128(std::as_bytes(std::span(manifest)), {})) + "\n";
+}
+
+std::uint64_t bytes_below(const fs::path& path) {
+  std::error_code ignored;
+  if (fs::is_regular_file(fs::symlink_status(path, ignored))) return fs::file_size(path, ignored);
+  std::uint64_t bytes = 0;
+  for (const auto& item : fs::recursive_directory_iterator(path, ignored))
+    if (item.is_regular_file(ignored) && !item.is_symlink(ignored)) bytes += item.file_size(ignored);
+  return bytes;
+}
+
+void remove_mark(const fs::path& store) {
+  std::error_code error;
+  fs::remove(store / kMarkName, error);
+  if (error) throw_system_error("remove", store / kMarkName, error.value());
+  sync_directory(store);
+}
+
+}  // namespace
+
+PurgeState purge_state(const fs::path& store) {
+  std::error_code error;
+  if (!fs::exists(store / kMarkName, error)) return PurgeState::none;
+  const std::string mark = read_text_file(store / kMarkName, kMarkLimit);
+  if (mark == kBegun) return PurgeState::begun;
+  return mark == decided_mark(read_text_file(store / kManifestName, kManifestLimit)) ? PurgeState::decided
+                                                                                     : PurgeState::begun;
+}
+
+void begin_purge(const fs::path& store) {
+  replace_file(store / kMarkName, kBegun);
+}
+
+void abandon_purge(const fs::path& store, const Manifest& manifest) {
+  remove_strays(store, manifest);
+  remove_mark(store);
+}
+
+std::uint64_t commit_purge(const fs::path& store, const Manifest& before, const Manifest& after) {
+  sync_generation(store, before, after);
+  replace_file(store / kMarkName, decided_mark(manifest_text(after)));
+  write_manifest(store, after);
+  return finish_purge(store, after);
+}
+
+std::uint64_t finish_purge(const fs::path& store, const Manifest& manifest) {
+  std::vector<fs::path> doomed = strays_of(store, manifest);
+  for (const char* folder : kEmptied) doomed.push_back(store / folder);
+  std::uint64_t bytes = 0;
+  for (const fs::path& path : doomed) {
+    const std::uint64_t freed = bytes_below(path);
+    std::error_code error;
+    fs::remove_all(path, error);
+    if (error) throw_system_error("remove", path, error.value());
+    bytes += freed;
+  }
+  for (const auto& item : fs::directory_iterator(store))
+    if (item.is_directory() && !item.is_symlink()) sync_directory(item.path());
+  sync_directory(store);
+  remove_mark(store);
+  return bytes;
+}
+
+}  // namespace unweave

@@ -1,0 +1,229 @@
+// tests/algorithms/purge_test.cpp - a purged store is, file by file, a fresh import and propagation of what remains.
+#include "algorithms/purge.h"
+
+#include <doctest/doctest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "algorithms/live_store.h"
+#include "algorithms/propagate.h"
+#include "algorithms/verify.h"
+#include "engine/store_purge.h"
+#include "storage/error.h"
+#include "storage/half.h"
+#include "support/folder_bytes.h"
+#include "support/imported_sample.h"
+#include "support/trained_store.h"
+
+namespace unweave {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ample_budget;
+using testing::folder_bytes;
+using testing::Importing;
+using testing::Sample;
+using testing::TempDir;
+
+PurgeReport purge(const fs::path& store, const PurgeOptions& options = {}) {
+  WorkMeter nobody;
+  return purge_store(store, options, ample_budget(), nobody);
+}
+
+std::string digest_of(const fs::path& store) {
+  return digest_text(content_digest(LiveStore(store, Access::read, ample_budget())));
+}
+
+/// The folders hold the same files; says which differ.
+void check_same_files(const fs::path& store, const fs::path& fresh) {
+  const auto mine = folder_bytes(store), other = folder_bytes(fresh);
+  for (const auto& [name, bytes] : mine) {
+    CAPTURE(name);
+    CHECK(other.contains(name));
+    if (other.contains(name)) CHECK(other.at(name) == bytes);
+  }
+  CHECK(mine.size() == other.size());
+}
+
+/// What lies in models/ and certificates/ of a store whose learner is of no interest.
+void leave_models(const fs::path& store) {
+  fs::create_directories(store / "models" / "newton");
+  fs::create_directories(store / "certificates");
+  testing::write_file(store / "models" / "newton.model", "weights");
+  testing::write_file(store / "models" / "newton" / "slots", "rows");
+  testing::write_file(store / "certificates" / "newton.jsonl", "{}\n");
+}
+
+struct Life {
+  Importing importing;
+  PropagationSpec spec;
+  double r_max = 0;
+  std::size_t batch = 7;
+  std::uint64_t seed = 1;
+};
+
+/// Import, propagate, stream, purge; beside an import and a propagation of what remains.
+void check_life(Sample sample, const Life& life) {
+  CAPTURE(sample.name);
+  CAPTURE(life.importing.order);
+  CAPTURE(feature_type_name(life.importing.type));
+  CAPTURE(life.importing.sparse);
+  CAPTURE(life.spec.levels);
+  CAPTURE(life.spec.all_rows);
+  CAPTURE(life.r_max);
+  CAPTURE(life.seed);
+  const TempDir dir;
+  testing::import_sample(dir / "s", sample, life.importing);
+  testing::propagate_store(dir / "s", life.spec);
+  testing::stream_sample(dir / "s", sample, testing::requests_for(sample, 40, life.seed), life.batch, life.r_max);
+  leave_models(dir / "s");
+  const std::uint64_t acknowledged = LiveStore(dir / "s", Access::read, ample_budget()).sequence();
+
+  const PurgeReport report = purge(dir / "s");
+  testing::import_sample(dir / "fresh", sample, life.importing);
+  testing::propagate_store(dir / "fresh", life.spec);
+  check_same_files(dir / "s", dir / "fresh");
+  CHECK(digest_text(report.digest) == digest_of(dir / "fresh"));
+  CHECK(report.requests == acknowledged);
+  CHECK(purge_state(dir / "s") == PurgeState::none);
+  const VerifyReport verified = verify_store(dir / "s", {std::nullopt, true, 1}, ample_budget());
+  CAPTURE(testing::text_of(verified));
+  CHECK(verified.ok());
+
+  const auto before = folder_bytes(dir / "s");
+  const PurgeReport again = purge(dir / "s");
+  CHECK(again.bytes_written == 0);
+  CHECK(again.bytes_removed == 0);
+  CHECK(folder_bytes(dir / "s") == before);
+}
+
+constexpr const char* kOrders[] = {"none", "degree", "bfs"};
+
+}  // namespace
+
+TEST_SUITE("unit") {
+  TEST_CASE("a purged store is file by file that of a fresh import and propagation of what remains") {
+    std::uint32_t turn = 0;
+    for (const bool all_rows : {false, true}) {
+      for (const char* order : kOrders) {
+        for (const Sample& sample : testing::sample_families(5)) {
+          Life life;
+          life.importing = {order, turn % 3 == 1 ? FeatureType::f16 : FeatureType::f32, turn % 4 == 2};
+          life.spec = testing::tiny_spec(turn % 5 == 4 ? 0 : 1 + turn % 3, all_rows, turn % 2 == 0 ? 0.5 : 1);
+          life.spec.scale_bits = turn % 7 == 3 ? 29 : 24;  // sums beyond 32 bits
+          life.r_max = turn % 2 == 0 ? 0 : 0.02;
+          life.seed = ++turn;
+          check_life(sample, life);
+        }
+      }
+    }
+  }
+
+  TEST_CASE("a store that was not propagated, and one without features or labels") {
+    const TempDir dir;
+    Sample sample = testing::random_sample(80, 0.05, 4, 3);
+    testing::import_sample(dir / "s", sample, {"bfs", FeatureType::f32, true});
+    testing::stream_sample(dir / "s", sample, testing::random_requests(sample, 30, 5), 4, 0);
+    purge(dir / "s");
+    testing::import_sample(dir / "fresh", sample, {"bfs", FeatureType::f32, true});
+    check_same_files(dir / "s", dir / "fresh");
+
+    testing::TinyStore bare;
+    bare.nodes = 5;
+    bare.edges = {{0, 1}, {1, 2}, {3, 4}};
+    testing::write_store(dir / "bare", bare);
+    testing::apply_batch(dir / "bare", std::vector<Request>{{RequestKind::remove_node, 1, 0}}, 0, true);
+    purge(dir / "bare");
+    bare.edges = {{3, 4}};
+    testing::write_store(dir / "rest", bare);
+    CHECK(fs::remove(dir / "bare" / "lock"));  // write_store() takes none
+    check_same_files(dir / "bare", dir / "rest");
+  }
+
+  TEST_CASE("a store without any trace of requests stays as it is but for its models") {
+    const TempDir dir;
+    testing::import_sample(dir / "s", testing::random_sample(60, 0.1, 3, 9), {"degree", FeatureType::f32, false});
+    testing::propagate_store(dir / "s", testing::tiny_spec(2));
+    const auto before = folder_bytes(dir / "s");
+    leave_models(dir / "s");
+    const PurgeReport report = purge(dir / "s");
+    CHECK(folder_bytes(dir / "s") == before);
+    CHECK(report.bytes_written == 0);
+    CHECK(report.bytes_removed == 7 + 4 + 3);
+    CHECK_FALSE(report.order_changed);
+  }
+
+  TEST_CASE("--keep-order keeps the order file and proves the content alone") {
+    const TempDir dir;
+    Sample sample = testing::random_sample(90, 0.06, 4, 11);
+    testing::import_sample(dir / "s", sample, {"degree", FeatureType::f32, false});
+    testing::propagate_store(dir / "s", testing::tiny_spec(2, false));
+    const FileEntry order = read_manifest(dir / "s").order_file.value();
+    testing::stream_sample(dir / "s", sample, testing::random_requests(sample, 50, 2), 9, 0.01);
+    const PurgeReport kept = purge(dir / "s", {true});
+    CHECK(read_manifest(dir / "s").order_file == order);
+    CHECK_FALSE(read_manifest(dir / "s").changes);
+    CHECK_FALSE(kept.order_changed);
+    testing::import_sample(dir / "fresh", sample, {"degree", FeatureType::f32, false});
+    testing::propagate_store(dir / "fresh", testing::tiny_spec(2, false));
+    REQUIRE(read_manifest(dir / "fresh").order_file != order);
+    CHECK(digest_text(kept.digest) == digest_of(dir / "fresh"));
+    CHECK(digest_of(dir / "s") == digest_of(dir / "fresh"));
+    // What was kept as public can be given up later.
+    CHECK(purge(dir / "s").order_changed);
+    check_same_files(dir / "s", dir / "fresh");
+  }
+
+  TEST_CASE("a purged store is streamed, trained and purged again like any other") {
+    const TempDir dir;
+    Sample sample = testing::random_sample(90, 0.08, 6, 21);
+    testing::import_sample(dir / "s", sample, {});
+    testing::propagate_store(dir / "s", testing::tiny_spec(2, false));
+    for (std::uint64_t round = 0; round < 3; ++round) {
+      testing::stream_sample(dir / "s", sample, testing::random_requests(sample, 20, round), 6, 0);
+      purge(dir / "s");
+      LiveStore live(dir / "s", Access::write, ample_budget());
+      CHECK(live.sequence() == 0);
+      CHECK(live.pending_requests() == 0);
+      CHECK(list_models(dir / "s").empty());
+      static_cast<void>(Learner::train(live, ample_budget(), "newton", testing::seeded(),
+                                       live.embedding().spec().weights, testing::kContext));
+    }
+    purge(dir / "s");
+    testing::import_sample(dir / "fresh", sample, {});
+    testing::propagate_store(dir / "fresh", testing::tiny_spec(2, false));
+    check_same_files(dir / "s", dir / "fresh");
+  }
+
+  TEST_CASE("a standardised store keeps its constants, and says so") {
+    const TempDir dir;
+    testing::TinyStore contents = testing::random_store(50, 120, 3, 2);
+    Manifest manifest = testing::write_store(dir / "s", contents);
+    manifest.standardized = true;
+    write_manifest(dir / "s", manifest);
+    testing::apply_batch(dir / "s", std::vector<Request>{{RequestKind::remove_node, 3, 0}}, 0, false);
+    CHECK(purge(dir / "s").standardized);
+    CHECK(read_manifest(dir / "s").standardized);
+  }
+}
+
+TEST_SUITE("slow") {
+  TEST_CASE("random graphs, streams and options: a purged store is that of a fresh import") {
+    for (std::uint64_t seed = 100; seed < 220; ++seed) {
+      std::mt19937_64 random(seed);
+      const auto nodes = static_cast<NodeId>(20 + random() % 300);
+      Life life;
+      life.importing = {kOrders[random() % 3], random() % 2 == 0 ? FeatureType::f16 : FeatureType::f32,
+                        random() % 2 == 0};
+      life.spec = testing::tiny_spec(static_cast<std::uint32_t>(random() % 4), random() % 2 == 0);
+      life.r_max = random() % 2 == 0 ? 0 : 0.003 * static_cast<double>(random() % 10);
+      life.batch = 1 + random() % 20;
+      life.seed = seed;
+      check_life(testing::random_sample(nodes, 4.0 / nodes, static_cast<std::uint32_t>(1 + random() % 40), seed), life);
+    }
+  }
+}
+
+}  // namespace unweave

@@ -1,0 +1,76 @@
+// tools/purge.cpp - `unweave purge`: what was removed leaves the disk.
+#include "algorithms/purge.h"
+
+#include <optional>
+
+#include "tools/commands.h"
+#include "tools/measure.h"
+#include "tools/output.h"
+#include "tools/step_progress.h"
+
+namespace unweave {
+namespace {
+
+std::string order_text(const PurgeReport& report, bool keep_order) {
+  if (!report.has_order) return "by id";
+  if (keep_order) return "kept, as public";
+  return report.order_changed ? "computed anew, another one" : "computed anew, the same";
+}
+
+void print(const CommandLine& line, const PurgeReport& report, bool keep_order, Measure& measure) {
+  const std::string& store = line.positional(0);
+  const std::string next = "unweave verify " + store + (report.propagated ? " --rebuild" : "");
+  Figures figures{{}, Table({"purged", ""})};
+  figures.count("requests", "requests forgotten", report.requests);
+  if (report.stale_rows > 0) figures.count("stale_rows", "stale rows published first", report.stale_rows);
+  figures.bytes("bytes_rewritten", "bytes rewritten", report.bytes_written);
+  figures.bytes("bytes_kept", "bytes kept", report.bytes_kept);
+  figures.bytes("bytes_removed", "bytes removed", report.bytes_removed);
+  figures.table.add_row({"order of nodes", order_text(report, keep_order)});
+  figures.json["order_recomputed"] = report.has_order && !keep_order;
+  figures.json["order_changed"] = report.order_changed;
+  figures.json["proof"] = report.has_order && keep_order ? "digest" : "bytes";
+  figures.json["standardized"] = report.standardized;
+  figures.json["digest"] = digest_text(report.digest);
+  figures.json["next"] = next;
+  measure.report(figures.json);
+  figures.table.add_row({"time", seconds_text(figures.json["seconds"].get<double>())});
+  figures.table.add_row({"peak memory", bytes_text(figures.json["peak_anonymous_bytes"].get<std::uint64_t>())});
+  figures.print(line.out(), line.common().json);
+  if (line.common().json) return;
+  line.out() << "digest " << digest_text(report.digest) << '\n';
+  if (report.has_order && keep_order)
+    line.out() << "note: the order of the nodes comes from a graph that had more edges; the digest alone is that of a "
+                  "fresh import\n";
+  if (report.standardized)
+    line.out() << "note: features keep the constants of their columns, which removed rows took part in\n";
+  line.out() << "next: " << next << '\n';
+}
+
+}  // namespace
+
+void run_purge(CommandLine& line) {
+  line.describe(
+      "Erases what requests have removed: writes the store that an import and a propagation of the remaining data "
+      "with\n"
+      "the same options would have made, compares the content digests, replaces one by the other and removes the "
+      "rest:\n"
+      "journal, models, certificates, requests and their number. Models have to be trained again. Files that would "
+      "come\n"
+      "out the same stay. Needs the disk of the new files beside the old ones. Where nodes lie in an order (import\n"
+      "--order) it is computed anew. Interrupted, it is finished by calling it again.\n"
+      "It does not reach copies, backups, what was exported or printed, or what a disk keeps of removed files.",
+      {"STORE"}, "unweave purge demo/debian.store");
+  line.options().add_options()("keep-order", po::bool_switch(),
+                               "the order of the nodes is public: keep it, though it comes from the graph as it was");
+  if (!line.parse()) return;
+  MemoryBudget budget(line.budget_bytes());
+  Measure measure;
+  const bool keep_order = line.get<bool>("keep-order");
+  StepProgress progress(line.error(), line.shows_progress());
+  const PurgeReport report = purge_store(line.positional(0), {keep_order}, budget, progress);
+  progress.finish();
+  print(line, report, keep_order, measure);
+}
+
+}  // namespace unweave

@@ -1,0 +1,76 @@
+// tools/solver_options.cpp - reading the options of a learner.
+#include "tools/solver_options.h"
+
+#include <string>
+
+#include "storage/error.h"
+#include "tools/output.h"
+
+namespace unweave {
+namespace {
+
+constexpr std::size_t kHiddenUnits = 64;
+
+/// One line a parameter, for the help.
+std::string text_of_parameters() {
+  std::string text;
+  for (const std::string_view solver : solver_names())
+    for (const Parameter& own : solver_parameters(solver))
+      text += "\n" + std::string(solver) + " " + std::string(own.name) + ": " + std::string(own.text) +
+              (own.standard ? " (" + number_text(*own.standard) + ")" : "");
+  return text;
+}
+
+}  // namespace
+
+std::string names_of_solvers() {
+  std::string text;
+  for (const std::string_view name : solver_names()) text += (text.empty() ? "" : ", ") + std::string(name);
+  return text;
+}
+
+void add_solver_options(CommandLine& line) {
+  auto add = line.options().add_options();
+  const SolverOptions defaults;
+  add("head", po::value<std::string>()->value_name("H")->default_value("logistic"),
+      "logistic or least-squares, one-vs-rest; softmax: multinomial; mlp: softmax over hidden layers");
+  add("hidden", po::value<Widths>()->value_name("H1,H2"), "widths of the hidden layers of mlp; default: 64");
+  add("activation", po::value<std::string>()->value_name("A")->default_value("tanh"), "of mlp: tanh or smelu");
+  add("epsilon", po::value<Real>()->value_name("E")->default_value({defaults.epsilon}), "privacy budget of a release");
+  add("delta", po::value<Real>()->value_name("D")->default_value({defaults.delta}), "its failure probability");
+  add("lambda", po::value<Real>()->value_name("L")->default_value({defaults.lambda}),
+      "regularisation, times the training rows / 2");
+  add("tau", po::value<Real>()->value_name("T")->default_value({defaults.tau}),
+      "gradient norm at which a minimisation is finished");
+  add("alpha", po::value<Real>()->value_name("A")->default_value({defaults.alpha}),
+      "noise in the objective (scalegun, cgu, ceu)");
+  add("bound", po::value<std::string>()->value_name("B")->default_value("corrected"),
+      "corrected, or paper: as printed, never certified (scalegun, cgu, ceu, descent-to-delete, rewind, descend)");
+  const std::string settings = "a parameter of the solver's own; may stand several times." + text_of_parameters();
+  add("set", po::value<std::vector<Setting>>()->value_name("NAME=VALUE")->composing(), settings.c_str());
+}
+
+SolverOptions read_solver_options(const CommandLine& line) {
+  SolverOptions options;
+  if (const std::string& head = line.get<std::string>("head"); head == "mlp") {
+    options.head = Head::kSoftmax;
+    options.hidden = {kHiddenUnits};
+    if (line.has("hidden")) options.hidden = line.get<Widths>("hidden").values;
+    options.activation = parse_activation(line.get<std::string>("activation"));
+  } else {
+    options.head = parse_head(head);
+    if (line.has("hidden")) throw UsageError("--hidden is for --head mlp");
+  }
+  options.epsilon = line.get<Real>("epsilon").value;
+  options.delta = line.get<Real>("delta").value;
+  options.lambda = line.get<Real>("lambda").value;
+  options.tau = line.get<Real>("tau").value;
+  options.alpha = line.get<Real>("alpha").value;
+  options.bound = parse_bound(line.get<std::string>("bound"));
+  if (line.has("set"))
+    for (const Setting& given : line.get<std::vector<Setting>>("set")) options.parameters[given.name] = given.value;
+  options.seed = line.common().seed;
+  return options;
+}
+
+}  // namespace unweave
