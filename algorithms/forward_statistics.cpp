@@ -32,7 +32,11 @@ struct Members {
 class Tile {
  public:
   Tile(const SgdRun& run, const StatisticsPlan& plan, std::uint64_t first, std::size_t count)
-      : run_(run), plan_(plan), first_(first), count_(count), classes_(run.rows.classes()),
+      : run_(run),
+        plan_(plan),
+        first_(first),
+        count_(count),
+        classes_(run.rows.classes()),
         constants_(run_constants(run.network.shape().head, run.lambda, run.rows.clip(), run.rows.features(), classes_,
                                  run.schedule.constants().batch_rows)) {
     const std::uint64_t epochs = run.schedule.constants().epochs;
@@ -136,9 +140,9 @@ class Tile {
     const Eigen::Map<const Matrix> at(weights.data(), index_of(features), index_of(classes_));
     for (std::size_t i = 0; i < rows.size(); ++i)
       if (members.record[i] < count_)
-        columns(members.record[i]) += batch.share * (rows.rows().row(index_of(i)).transpose() *
-                                                         rows.slopes().row(index_of(i)) +
-                                                     run_.lambda * at);
+        columns(members.record[i]) +=
+            batch.share *
+            (rows.rows().row(index_of(i)).transpose() * rows.slopes().row(index_of(i)) + run_.lambda * at);
   }
 
   [[nodiscard]] Eigen::Block<Matrix> columns(std::size_t k) {
@@ -168,8 +172,7 @@ class Tile {
     std::vector<double> injected(count_, 0.0);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (members.record[i] == count_) continue;
-      const double norm =
-          (rows.row_norm(i) * rows.slopes().row(index_of(i)).norm() + run_.lambda * weights_norm) * kUp;
+      const double norm = (rows.row_norm(i) * rows.slopes().row(index_of(i)).norm() + run_.lambda * weights_norm) * kUp;
       visits_(index_of(members.record[i]), index_of(members.visit[i])) = norm;
       injected[members.record[i]] += norm;
     }

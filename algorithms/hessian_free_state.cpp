@@ -55,7 +55,8 @@ HessianFreeConstants choose_constants(const NetworkShape& shape, std::uint64_t s
   SgdConstants& sgd = constants.sgd;
   sgd.slots = slots;
   sgd.epochs = count_of(options, named("epochs"));
-  sgd.batch_rows = parameter(options, named("batch-rows")) ? count_of(options, named("batch-rows")) : batch_rows_of(slots);
+  sgd.batch_rows =
+      parameter(options, named("batch-rows")) ? count_of(options, named("batch-rows")) : batch_rows_of(slots);
   const std::uint64_t batch_bytes = sizeof(double) * Network(shape).size() * sgd.batch_rows;
   sgd.partition_rows = sgd.batch_rows * std::max<std::uint64_t>(1, kPartitionBytes / batch_bytes);
   sgd.step_size =
@@ -170,12 +171,9 @@ RecordLayout layout_of(const HessianFreeConstants& constants) noexcept {
 StatisticsShape statistics_shape(const HessianFreeState& state, std::uint64_t parameters, std::uint64_t partition) {
   const HessianFreeConstants& constants = state.constants;
   const std::uint64_t first = partition * constants.sgd.partition_rows;
-  return {constants.bits,
-          state.run,
-          partition,
-          std::min(constants.sgd.partition_rows, layout_of(constants).records() - first),
-          parameters,
-          constants.group_rows * constants.sgd.epochs};
+  return {constants.bits, state.run,
+          partition,      std::min(constants.sgd.partition_rows, layout_of(constants).records() - first),
+          parameters,     constants.group_rows * constants.sgd.epochs};
 }
 
 std::filesystem::path statistics_path(const std::filesystem::path& folder, std::uint64_t run, std::uint64_t partition) {
@@ -203,8 +201,8 @@ double distance_of(const HessianFreeState& state, const NetworkShape& shape, dou
       injected[step] += norm;
       ++removed[step];
     }
-  RunConstants constants = run_constants(shape.head, lambda, clip, shape.features, shape.classes,
-                                         state.constants.sgd.batch_rows);
+  RunConstants constants =
+      run_constants(shape.head, lambda, clip, shape.features, shape.classes, state.constants.sgd.batch_rows);
   constants.weights = state.largest_norm;
   RemovalAccount account(constants);
   double eta = 0;

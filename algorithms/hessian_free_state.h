@@ -73,8 +73,7 @@ struct HessianFreeState {
 
 /// Distance of the clean weights from a run without the removed records, encoding included; infinity where the head is
 /// not linear, 0 where nothing was removed.
-[[nodiscard]] double distance_of(const HessianFreeState& state, const NetworkShape& shape, double lambda,
-                                 double clip);
+[[nodiscard]] double distance_of(const HessianFreeState& state, const NetworkShape& shape, double lambda, double clip);
 
 /// Noise of a release of so many weights: for s_max, or under --bound paper the classic one for Theorem 4.
 [[nodiscard]] OutputNoise release_noise(const HessianFreeState& state, const NetworkShape& shape,

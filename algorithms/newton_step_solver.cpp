@@ -39,8 +39,8 @@ class NewtonStep final : public Solver {
         *parameter(options_, kNewtonStepParameters[0]) *
         static_cast<double>(std::max<std::size_t>(1, hessian_before_ ? model.trained_rows : after.size()));
     const RemovalStep step = solve_removal(
-        {now, clean, strong_convexity(options_.lambda, model.trained_rows), change, hessian_before_, damping},
-        0, 1e-2 * options_.tau / std::sqrt(static_cast<double>(after.classes())), working_memory());
+        {now, clean, strong_convexity(options_.lambda, model.trained_rows), change, hessian_before_, damping}, 0,
+        1e-2 * options_.tau / std::sqrt(static_cast<double>(after.classes())), working_memory());
     clean += step.step;
     const Gradient gradient = gradient_with_error(now, clean);
     StepReport report = release(model, clean, gradient, after);
@@ -105,8 +105,8 @@ class NewtonStep final : public Solver {
     const OutputNoise noise =
         plan_output_noise(options_.tau / mu, size_of(clean.size()), options_.epsilon, options_.delta);
     report.residual_bound = gradient.norm + gradient.error;
-    report.certified = !options_.standardized && options_.bound == BoundRule::kCorrected &&
-                       report.residual_bound <= options_.tau;
+    report.certified =
+        !options_.standardized && options_.bound == BoundRule::kCorrected && report.residual_bound <= options_.tau;
     report.claim = report.certified ? "T1" : "as published: " + std::string(paper_);
     report.terms = {{"residual", gradient.norm},
                     {"float_error", gradient.error},

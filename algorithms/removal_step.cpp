@@ -17,9 +17,8 @@ struct SignedObjective {
 
 std::vector<SignedObjective> parts_of(const RemovalProblem& problem) {
   std::vector<SignedObjective> parts;
-  for (const auto& [sign, rows] : {std::pair{1.0, &problem.change.removed},
-                                   {1.0, &problem.change.moved_from},
-                                   {-1.0, &problem.change.moved_to}})
+  for (const auto& [sign, rows] :
+       {std::pair{1.0, &problem.change.removed}, {1.0, &problem.change.moved_from}, {-1.0, &problem.change.moved_to}})
     if (rows->size() > 0)
       parts.push_back({sign, {rows->rows(), problem.after.classes, problem.after.head, 0, nullptr}});
   return parts;

@@ -20,10 +20,10 @@ struct RemovalProblem {
 };
 
 struct RemovalStep {
-  Matrix right;                ///< right side
-  Matrix step;                 ///< s
-  Matrix missing;              ///< right side minus H s, in float64
-  CurvatureAction undamped;    ///< of the Hessian of F' on s
+  Matrix right;              ///< right side
+  Matrix step;               ///< s
+  Matrix missing;            ///< right side minus H s, in float64
+  CurvatureAction undamped;  ///< of the Hessian of F' on s
   int passes = 0;
 };
 

@@ -76,7 +76,8 @@ float rounded_up(double x) noexcept {
 float half_step(float x) noexcept {
   if (x == 0) return 0;
   int exponent = 0;
-  static_cast<void>(std::frexp(x, &exponent));  // |x| in [2^(exponent - 1), 2^exponent), halves of 11 bits down to 2^-14
+  static_cast<void>(
+      std::frexp(x, &exponent));  // |x| in [2^(exponent - 1), 2^exponent), halves of 11 bits down to 2^-14
   return std::copysign(std::ldexp(1.0F, std::max(exponent, -13) - 12), x);
 }
 
@@ -136,7 +137,8 @@ void StatisticsWriter::append(std::span<const double> values, std::span<const do
     throw UsageError("a record does not fit in its file of statistics");
   double largest = 0;
   for (const double x : values) largest = std::isfinite(x) ? std::max(largest, std::abs(x)) : kMostValue;
-  if (!(largest < kMostValue)) throw UsageError("statistics grew beyond all measure: the run diverged; make its steps smaller");
+  if (!(largest < kMostValue))
+    throw UsageError("statistics grew beyond all measure: the run diverged; make its steps smaller");
   RecordHeader header{0, next_, kLeastExponent, 0, 0, 0};
   int exponent = 0;
   static_cast<void>(std::frexp(largest, &exponent));
@@ -201,8 +203,8 @@ std::optional<Statistic> StatisticsFile::read(std::uint64_t record) const {
   if (shape_.visits > 0)
     std::memcpy(statistic.visits.data(), buffer.data() + sizeof(header), sizeof(float) * shape_.visits);
   statistic.values.resize(shape_.values);
-  decode(buffer.data() + sizeof(header) + sizeof(float) * shape_.visits, shape_.bits,
-         std::ldexp(1.0, header.exponent), statistic.values);
+  decode(buffer.data() + sizeof(header) + sizeof(float) * shape_.visits, shape_.bits, std::ldexp(1.0, header.exponent),
+         statistic.values);
   return statistic;
 }
 

@@ -19,12 +19,12 @@ inline constexpr double kStatisticsGrid = 0x1p-44;
 
 /// What a file holds; a reader refuses another one.
 struct StatisticsShape {
-  std::uint32_t bits = 16;      ///< of a value: 8 (integer), 16 (binary16) or 32 (float32), times a power of two a record
-  std::uint64_t run = 0;        ///< tells the files of one training from those of another
+  std::uint32_t bits = 16;  ///< of a value: 8 (integer), 16 (binary16) or 32 (float32), times a power of two a record
+  std::uint64_t run = 0;    ///< tells the files of one training from those of another
   std::uint64_t partition = 0;
   std::uint64_t records = 0;
-  std::uint64_t values = 0;     ///< of a record
-  std::uint64_t visits = 0;     ///< further numbers of a record, rounded up to float32
+  std::uint64_t values = 0;  ///< of a record
+  std::uint64_t visits = 0;  ///< further numbers of a record, rounded up to float32
 
   friend bool operator==(const StatisticsShape&, const StatisticsShape&) = default;
 };

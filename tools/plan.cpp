@@ -240,7 +240,6 @@ void foresee_purge(const CommandLine& line, const LiveStore& store) {
 }
 
 void refuse_mixed_options(const CommandLine& line) {
-<<<<<<< HEAD
   if (!line.has("solver"))
     for (const char* const option : {"removed", "head", "epsilon", "delta", "lambda", "tau", "alpha", "bound", "set"})
       if (line.given(option)) throw UsageError("--" + std::string(option) + " needs --solver");
@@ -248,11 +247,9 @@ void refuse_mixed_options(const CommandLine& line) {
     for (const char* const option : {"hops", "weights", "scheme", "rho", "scale-bits", "rows"})
       if (line.given(option))
         throw UsageError("--" + std::string(option) + " belongs to a propagation, --solver to a model of one");
-=======
   if (line.get<bool>("purge") && line.has("requests"))
     throw UsageError("--purge and --requests ask for two plans; leave one of them out");
   if (line.get<bool>("keep-order") && !line.get<bool>("purge")) throw UsageError("--keep-order needs --purge");
->>>>>>> purge
   if (!line.has("requests")) {
     if (line.given("batch")) throw UsageError("--batch needs --requests");
     if (!line.get<bool>("purge")) return;
@@ -276,14 +273,11 @@ void run_plan(CommandLine& line) {
       "reach when nothing is written.\n"
       "A stream: the first batch stands for all; the stream is exact, and each batch brings the last level up to\n"
       "date, as with a solver. Without one that happens once for many batches.\n"
-<<<<<<< HEAD
       "With --solver: what that solver's requests will cost, from public numbers alone: epochs by rows removed and by\n"
       "epsilon, least noise by epochs, totals of requests one by one and in one batch. With --requests, rows that it\n"
-      "removes. Nothing is trained.",
-=======
+      "removes. Nothing is trained.\n"
       "A purge: bytes of new files and disk, at most; where the order of the nodes is computed anew and comes out the\n"
       "same, far less is written.",
->>>>>>> purge
       {"STORE"},
       "unweave plan demo/debian.store --hops 2 --rows all\n"
       "  echo 'edge 12 34' | unweave plan demo/debian.store --requests -\n"
@@ -292,24 +286,18 @@ void run_plan(CommandLine& line) {
   auto add = line.options().add_options();
   add("requests", po::value<std::string>()->value_name("F"), "foresee a stream of these; - for standard input");
   add("batch", po::value<Count>()->value_name("K")->default_value({100}), "requests a batch, with --requests");
-<<<<<<< HEAD
   add_unlearning_options(line);
-=======
   add("purge", po::bool_switch(), "foresee a purge");
   add("keep-order", po::bool_switch(), "as purge has it, with --purge");
->>>>>>> purge
   if (!line.parse()) return;
   refuse_mixed_options(line);
 
   MemoryBudget budget(line.budget_bytes());
   LiveStore store(line.positional(0), Access::read, budget);
-<<<<<<< HEAD
   if (line.has("solver"))
     foresee_unlearning(line, store);
-=======
-  if (line.get<bool>("purge"))
+  else if (line.get<bool>("purge"))
     foresee_purge(line, store);
->>>>>>> purge
   else if (line.has("requests"))
     foresee_stream(line, std::move(store), budget);
   else

@@ -63,7 +63,8 @@ void RemovalAccount::advance(double share, std::uint64_t rows, std::uint64_t rem
 double printed_distance(const PrintedRun& run, std::uint64_t removed) {
   require_positive(run.step_size, "the step");
   require_positive(run.gradient, "the gradient bound");
-  if (!(run.decay > 0 && run.decay < 1)) throw UsageError("the bound of Theorem 4 needs a decay strictly between 0 and 1");
+  if (!(run.decay > 0 && run.decay < 1))
+    throw UsageError("the bound of Theorem 4 needs a decay strictly between 0 and 1");
   const double q = run.decay, rho = run.rho, steps = static_cast<double>(run.steps);
   const double epoch = static_cast<double>(run.epoch_steps), at = static_cast<double>(run.batch_number);
   const double drift = power_quotient(rho, q, steps) - power_quotient(rho, q * q, steps);
@@ -71,8 +72,7 @@ double printed_distance(const PrintedRun& run, std::uint64_t removed) {
   const double visits = power_quotient(std::pow(rho, epoch), std::pow(q, epoch), steps / epoch);
   const double own = 2 * run.step_size * run.gradient / static_cast<double>(run.batch) * visits *
                      std::pow(rho, epoch - at - 1) * std::pow(q, at);
-  return static_cast<double>(removed) *
-         (2 * run.step_size * run.step_size * run.gradient / (1 - q) * drift + own);
+  return static_cast<double>(removed) * (2 * run.step_size * run.step_size * run.gradient / (1 - q) * drift + own);
 }
 
 double released_code_distance(const PrintedRun& run, double steps, std::uint64_t removed) {

@@ -1,10 +1,11 @@
 // tests/algorithms/hessian_free_solver_test.cpp - removal by addition: order, noise, what is certified, what trains again.
+#include "algorithms/hessian_free_solver.h"
+
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <numeric>
 
-#include "algorithms/hessian_free_solver.h"
 #include "algorithms/sgd.h"
 #include "storage/error.h"
 #include "support/learner_data.h"
@@ -272,14 +273,14 @@ TEST_SUITE("unit") {
 
   TEST_CASE("parameters out of range and rows without a slot are told") {
     for (const auto& [name, value] : std::initializer_list<std::pair<const char*, double>>{{"epochs", 0.5},
-                                                                                          {"bits", 12},
-                                                                                          {"s-max", 0},
-                                                                                          {"step", -1},
-                                                                                          {"decay", 1.5},
-                                                                                          {"group-rows", 0},
-                                                                                          {"backward", 2},
-                                                                                          {"retrain", 3},
-                                                                                          {"own-hessian", 0.5}}) {
+                                                                                           {"bits", 12},
+                                                                                           {"s-max", 0},
+                                                                                           {"step", -1},
+                                                                                           {"decay", 1.5},
+                                                                                           {"group-rows", 0},
+                                                                                           {"backward", 2},
+                                                                                           {"retrain", 3},
+                                                                                           {"own-hessian", 0.5}}) {
       CAPTURE(name);
       SolverOptions options;
       options.parameters[name] = value;

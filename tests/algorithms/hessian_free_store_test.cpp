@@ -100,9 +100,8 @@ TEST_SUITE("unit") {
     for (const char* name : {"s_max", "sensitivity", "sigma", "grid", "slots", "epochs", "batch_rows", "partition_rows",
                              "step", "decay", "order_key", "group_rows", "removed_records", "encoding_error"}) {
       CAPTURE(name);
-      world.forge_certificate("hessian-free", [&](Json& json) {
-        json["terms"][name] = 1.25 * good["terms"][name].get<double>() + 1e-9;
-      });
+      world.forge_certificate(
+          "hessian-free", [&](Json& json) { json["terms"][name] = 1.25 * good["terms"][name].get<double>() + 1e-9; });
       check_one(world.verify(), false, name);
       restore();
     }

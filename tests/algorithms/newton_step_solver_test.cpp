@@ -1,9 +1,10 @@
 // tests/algorithms/newton_step_solver_test.cpp - newton-step and jackknife against dense minimisers.
+#include "algorithms/newton_step_solver.h"
+
 #include <doctest/doctest.h>
 
 #include <cmath>
 
-#include "algorithms/newton_step_solver.h"
 #include "storage/error.h"
 #include "support/learner_data.h"
 

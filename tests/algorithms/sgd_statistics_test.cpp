@@ -185,8 +185,10 @@ TEST_SUITE("unit") {
             errors += error;
             bounds += records.bounds[record];
           }
-          if (head != Head::kLeastSquares || curvature == RemovedCurvature::kAll) CHECK(bounds < 4 * errors);
-          else CHECK(bounds < 1e-9);
+          if (head != Head::kLeastSquares || curvature == RemovedCurvature::kAll)
+            CHECK(bounds < 4 * errors);
+          else
+            CHECK(bounds < 1e-9);
         }
     }
   }

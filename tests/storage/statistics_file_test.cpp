@@ -1,4 +1,6 @@
 // tests/storage/statistics_file_test.cpp - records: encodings and their errors, exact sums, erasure, damage.
+#include "storage/statistics_file.h"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -6,7 +8,6 @@
 #include <random>
 
 #include "storage/error.h"
-#include "storage/statistics_file.h"
 #include "support/input_files.h"
 #include "support/temp_dir.h"
 

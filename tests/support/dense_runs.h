@@ -17,17 +17,15 @@ struct RunWorld {
   SgdRun run;
 
   RunWorld(TrainingSet set, const NetworkShape& shape, const SgdConstants& constants, double lambda)
-      : rows(std::move(set)),
-        network(shape),
-        schedule(constants),
-        run(network, rows, schedule, rows.nodes(), lambda) {}
+      : rows(std::move(set)), network(shape), schedule(constants), run(network, rows, schedule, rows.nodes(), lambda) {}
   RunWorld(const RunWorld&) = delete;
 };
 
 inline RunWorld run_world(Head head, std::size_t rows = 60, std::vector<std::size_t> hidden = {},
                           double lambda = 0.02) {
   const SgdConstants constants{rows, 24, 8, 4, 0.9, 0.98, 1};
-  return {random_rows(rows, 7, 3, 4), NetworkShape{head, 7, 3, std::move(hidden), Activation::kTanh}, constants, lambda};
+  return {random_rows(rows, 7, 3, 4), NetworkShape{head, 7, 3, std::move(hidden), Activation::kTanh}, constants,
+          lambda};
 }
 
 /// Slopes and Hessian by the margins of one row.

@@ -1,9 +1,10 @@
 // tests/algorithms/accounting/hessian_free_test.cpp - printed bounds by their printed values, the account by hand.
+#include "algorithms/accounting/hessian_free.h"
+
 #include <doctest/doctest.h>
 
 #include <cmath>
 
-#include "algorithms/accounting/hessian_free.h"
 #include "algorithms/accounting/mechanisms.h"
 #include "algorithms/gaussian_mechanism.h"
 #include "storage/error.h"
@@ -46,7 +47,8 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("the cost model takes the propagator where the rows outnumber its width") {
-    const StatisticsCost few = statistics_cost(15, 1000, 1000, 7840, 784), many = statistics_cost(15, 60000, 60000, 7840, 784);
+    const StatisticsCost few = statistics_cost(15, 1000, 1000, 7840, 784),
+                         many = statistics_cost(15, 60000, 60000, 7840, 784);
     CHECK(few.forward == 2.0 * 15 * 1000 * 1000 * 7840);
     CHECK(few.backward == 2.0 * 15 * 1000 * 7840 * 784);
     CHECK(many.backward < many.forward / 50);
