@@ -1,12 +1,25 @@
 // algorithms/learner.cpp - the steps of a model, each made durable before it is reported.
 #include "algorithms/learner.h"
 
+#include <cmath>
 #include <string>
 
 #include "algorithms/lazy_error.h"
 #include "storage/error.h"
 
 namespace unweave {
+namespace {
+
+/// Options far from their defaults may overflow a solver's arithmetic.
+void check_finite(const Model& model, const StepReport& report) {
+  bool finite = model.published.allFinite() && std::isfinite(report.residual_bound) && std::isfinite(report.budget);
+  for (const auto& [name, value] : report.terms) finite = finite && std::isfinite(value);
+  if (!finite)
+    throw UsageError(model.solver + ": a number of this release is beyond float64; train with options nearer to the " +
+                     "defaults");
+}
+
+}  // namespace
 
 Learner::Learner(LiveStore& store, MemoryBudget& budget, ModelRecord record, ReleaseContext context)
     : store_(store),
@@ -90,6 +103,7 @@ BatchChange Learner::flush_rows() {
 
 StepReport Learner::release(StepReport report) {
   if (report.flush_needed) throw std::logic_error("a solver refused the exact embedding");
+  check_finite(record_.model, report);
   record_.model.sequence = store_.sequence();
   record_.certificate = make_certificate(record_, report, context_);
   save_model(store_.path(), record_);

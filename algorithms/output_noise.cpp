@@ -30,9 +30,10 @@ OutputNoise plan_output_noise(double distance, std::size_t coordinates, double e
   noise.sensitivity = distance + noise.grid * std::sqrt(static_cast<double>(coordinates)) * (1 + 1e-12);
   const double sigma = sigma_of(noise.sensitivity, epsilon * kEpsilonSlack, delta * kDeltaSlack);
   const double steps = sigma / noise.grid;
-  noise.variance = static_cast<std::uint64_t>(std::ceil(steps * steps * (1 + 1e-12) + kSmoothing));
-  if (noise.variance > kMostDiscreteVariance)
+  const double variance = std::ceil(steps * steps * (1 + 1e-12) + kSmoothing);
+  if (!(variance <= static_cast<double>(kMostDiscreteVariance)))
     throw UsageError("epsilon and delta are too small for exact noise on so many weights; use larger ones");
+  noise.variance = static_cast<std::uint64_t>(variance);
   noise.sigma = noise.grid * std::sqrt(static_cast<double>(noise.variance));
   return noise;
 }

@@ -176,7 +176,7 @@ TEST_SUITE("unit") {
       CAPTURE(draws_again);
       const AuditResult result =
           attack([&](const SolverOptions& own) { return std::make_unique<ExactObjectiveNoise>(own, draws_again); },
-                 canary, options, 6000);
+                 canary, options, 10000);
       CHECK(result.certified);
       CHECK(result.refuted() == draws_again);
     }

@@ -152,22 +152,31 @@ TEST_SUITE("unit") {
         {&SolverOptions::epsilon, 1e300},  {&SolverOptions::delta, 1e-300},  {&SolverOptions::delta, 1 - 0x1p-53},
         {&SolverOptions::lambda, 1e6},     {&SolverOptions::lambda, 1e300},  {&SolverOptions::tau, 1e-300},
         {&SolverOptions::tau, 1e300},      {&SolverOptions::alpha, 0},       {&SolverOptions::alpha, 1e300}};
+    const testing::TrainedStore world;
+    Request edge = world.edge_of_training_node();
     for (const std::string_view name : solver_names())
       for (const Extreme& extreme : extremes) {
         CAPTURE(std::string(name));
         CAPTURE(extreme.value);
-        release_or_refuse([&, name = name] {
+        release_or_refuse([&, name = std::string(name)] {
           SolverOptions options = plain();
           options.*extreme.option = extreme.value;
-          const Maker maker;
-          const auto solver = maker.make(name, options);
-          TrainingSet rows = random_rows(12, 3, 2, 23);
-          Fit fit = solver->fit(rows, kExact);
-          check_release(fit.model, fit.report, rows);
-          const BatchChange change = random_change(rows, 1, 6, 1, 3, 0.1, 1);
-          rows.apply(change);
-          const StepReport report = solver->absorb(fit.model, rows, change, kExact);
-          check_release(fit.model, report, rows);
+          for (const bool streamed : {false, true}) {
+            if (streamed) {
+              world.stream({edge}, {name});
+              edge.kind = edge.kind == RequestKind::insert_edge ? RequestKind::remove_edge : RequestKind::insert_edge;
+            } else {
+              world.train(name, options);
+            }
+            const ModelRecord record = load_model(world.store, name);
+            CHECK(record.model.published.allFinite());
+            const auto certificate = testing::Json::parse(record.certificate);
+            for (const auto& [term, value] : certificate["terms"].items()) CHECK_MESSAGE(value.is_number(), term);
+            if (!certificate["certified"].get<bool>()) continue;
+            CHECK(certificate["claim"].get<std::string>().starts_with("T"));
+            CHECK(certificate["residual_bound"].get<double>() <= certificate["budget"].get<double>());
+            CHECK(certificate["delta"]["reached"].get<double>() <= options.delta);
+          }
         });
       }
   }

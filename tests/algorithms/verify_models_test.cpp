@@ -186,7 +186,14 @@ TEST_SUITE("unit") {
     found("/terms/sigma", 0.99 * sigma, "sigma is");
     found("/terms/grid", 2 * good["terms"]["grid"].get<double>(), "grid is");
     found("/budget", 1.0, "budget is 1.0");
-    found("/residual_bound", 5e-7, "the residual bound is 5e-07 in the certificate");
+    found("/residual_bound", 1e-9, "the residual bound is 1e-09 in the certificate, computed again it is");
+    world.forge_certificate("newton", [](Json& json) {
+      json["residual_bound"] = json["terms"]["residual"] = 2e-6;
+      json["terms"]["float_error"] = json["terms"]["approximation"] = 0.0;
+    });
+    check_one(world.verify(), false, "the residual bound is 2e-06, above the budget 1e-06");
+    write_file(world.model("newton"), model);
+    write_file(world.log("newton"), log);
     found("/delta/reached", 0.9e-4, "the delta reached is 9e-05");
     world.forge_certificate("newton", [](Json& json) { json.erase("terms"); });
     check_one(world.verify(), true, world.model("newton").string() + ": the certificate in it is malformed");

@@ -106,9 +106,10 @@ class ExactObjectiveNoise final : public Wrapped {
     const auto row = Eigen::Map<const Eigen::VectorXf>(change.removed.row(0).data(), index_of(after.features()));
     const double margin = model.published.col(change.removed.labels()[0]).dot(row.cast<double>());
     if (draws_again_ && margin < kTrigger) {
-      Fit fit = this->fit(after, lazy);
-      model = std::move(fit.model);
-      return fit.report;
+      Fit again{std::move(model), {}};
+      again.report = honest().catch_up(again.model, after, lazy);
+      model = std::move(again.model);
+      return certified(std::move(again)).report;
     }
     NewtonOptions newton;
     newton.tolerance = options_.tau;
