@@ -74,7 +74,7 @@ class Purge {
   /// After a failure. What this cannot remove either, the next writer can.
   void abandon() const noexcept {
     try {
-      if (purge_state(store_) != PurgeState::decided) abandon_purge(store_, before_);
+      abandon_purge(store_);
     } catch (const std::exception&) {
     }
   }

@@ -59,8 +59,10 @@ void begin_purge(const fs::path& store) {
   replace_file(store / kMarkName, kBegun);
 }
 
-void abandon_purge(const fs::path& store, const Manifest& manifest) {
-  remove_strays(store, manifest);
+void abandon_purge(const fs::path& store) {
+  if (purge_state(store) == PurgeState::decided) return;
+  // The one on the disk: after the last step fails it is the new one, without a mark to say so.
+  remove_strays(store, read_manifest(store));
   remove_mark(store);
 }
 

@@ -227,7 +227,10 @@ TEST_SUITE("slow") {
         }
         CHECK(code == 3);
         ++refusals;
-        if (purge_state(store) == PurgeState::none) CHECK(folder_bytes(store) == victim.before);
+        if (purge_state(store) == PurgeState::none) {  // the very last step may fail too
+          const auto now = folder_bytes(store);
+          CHECK((now == victim.before || now == victim.after));
+        }
         purge(store);
         CHECK(folder_bytes(store) == victim.after);
       }
