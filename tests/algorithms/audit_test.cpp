@@ -30,7 +30,8 @@ Canary plain_canary(std::size_t removals = 1) {
 }
 
 /// False alarms at a rate of 1e-7.
-AuditResult attack(const SolverFactory& make, const Canary& canary, SolverOptions options, std::uint64_t trials) {
+AuditResult attack(const SolverFactory& make, const Canary& canary, const SolverOptions& options,
+                   std::uint64_t trials) {
   const testing::TempDir folder;
   AuditOptions how;
   how.trials = trials;
@@ -147,7 +148,8 @@ TEST_SUITE("unit") {
                                      {"skipped moves", sabotaged<SkippedMoves>("newton")},
                                      {"a tenth of the noise of retrain", sabotaged<WeakNoise>("retrain")},
                                      {"skipped moves of retrain", sabotaged<SkippedMoves>("retrain")}}) {
-      CAPTURE(what);
+      const auto& shown = what;
+      CAPTURE(shown);
       // Noise is the same to the bit where its level is, hence where no row leaves.
       const AuditResult result = attack(make, what == "reused noise" ? moves : canary, {}, 160);
       CHECK(result.certified);

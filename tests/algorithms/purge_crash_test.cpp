@@ -154,7 +154,8 @@ void check_reader(const Victim& victim, const fs::path& store) {
     CHECK(live.sequence() == victim.sequence);
     CHECK(live.embedding().stale_rows() > 0);
     for (const auto& [name, bytes] : victim.before) {
-      CAPTURE(name);
+      const auto& shown = name;
+      CAPTURE(shown);
       CHECK(testing::read_all(store / name) == bytes);
     }
   } else {  // finished
