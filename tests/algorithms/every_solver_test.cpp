@@ -30,9 +30,10 @@ void check_release(const Model& model, const StepReport& report, const TrainingS
   CHECK(shape_of(model).classes == rows.classes());
   CHECK(model.published.allFinite());
   for (const auto& term : report.terms) CHECK_MESSAGE(std::isfinite(term.second), term.first);
-  CHECK(std::isfinite(report.residual_bound));
+  CHECK_FALSE(std::isnan(report.residual_bound));  // infinite where nothing bounds it, as of networks
   CHECK(std::isfinite(report.budget));
   if (!report.certified) return;
+  CHECK(std::isfinite(report.residual_bound));
   REQUIRE(report.claim.has_value());
   CHECK(report.claim->starts_with("T"));
   CHECK(report.residual_bound <= report.budget);
