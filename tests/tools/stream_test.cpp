@@ -289,7 +289,7 @@ TEST_SUITE("unit") {
       const std::string name(solver);
       REQUIRE(world.train(name).code == 0);
       const Json line = world.stream(world.edges(first++, 1), {"--solver", name, "--public"}).lines().at(0);
-      for (const auto& [key, value] : line.items()) CHECK_MESSAGE(allowed.contains(key), name, " ", key);
+      for (const auto& item : line.items()) CHECK_MESSAGE(allowed.contains(item.key()), name, " ", item.key());
       CHECK(line.size() == allowed.size());
       const Result text =
           run({"stream", world.store, "--requests", world.file(world.edges(first++, 1)), "--solver", name, "--public"});
