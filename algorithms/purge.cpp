@@ -57,8 +57,8 @@ class Purge {
   }
 
   PurgeReport run() {
-    begin_purge(store_);
     try {
+      begin_purge(store_);
       build();
       meter_.start("removal", 0, "files");
       count_bytes(before_, after_, report_);

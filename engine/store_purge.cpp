@@ -37,10 +37,13 @@ std::uint64_t bytes_below(const fs::path& path) {
   return bytes;
 }
 
+/// And one that was about to replace it.
 void remove_mark(const fs::path& store) {
-  std::error_code error;
-  fs::remove(store / kMarkName, error);
-  if (error) throw_system_error("remove", store / kMarkName, error.value());
+  for (const std::string& name : {std::string(kMarkName) + ".new", std::string(kMarkName)}) {
+    std::error_code error;
+    fs::remove(store / name, error);
+    if (error) throw_system_error("remove", store / name, error.value());
+  }
   sync_directory(store);
 }
 
