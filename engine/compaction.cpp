@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "engine/graph_order.h"
 #include "engine/parallel.h"
 #include "engine/shard_builder.h"
+#include "storage/error.h"
 #include "storage/node_file.h"
 #include "storage/order_file.h"
 #include "storage/store_layout.h"
@@ -58,7 +60,9 @@ class Compaction {
     given.nodes = nodes;
     given.edges = after_.edges;
     meter_.start("graph by ids", 2 * std::uint64_t{nodes}, "nodes");
-    std::filesystem::create_directories(by_ids);
+    std::error_code error;
+    std::filesystem::create_directories(by_ids, error);
+    if (error) throw_system_error("create the folder", by_ids, error.value());
     given.shards = build_reordered_shards(by_ids, contents_.graph(), users, budget_, meter_);
     const Reservation memory = budget_.reserve(bytes, "positions of nodes");
     std::vector<NodeId> positions;
@@ -66,7 +70,8 @@ class Compaction {
       const Reservation degrees = budget_.reserve(sizeof(std::uint32_t) * std::uint64_t{nodes}, "degrees");
       positions = compute_order(before_.order, Graph(by_ids, given, Changes()), budget_, meter_);
     }
-    std::filesystem::remove_all(by_ids);
+    std::filesystem::remove_all(by_ids, error);
+    if (error) throw_system_error("remove", by_ids, error.value());
     bool same = true;
     for (NodeId position = 0; position < nodes; ++position) {
       users[position] = positions[users[position]];
