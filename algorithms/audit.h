@@ -12,7 +12,7 @@
 //
 // The attacker knows D, D' and both minimisers, and looks at P - W*(D') of a release P: along the gradient that the
 // removal leaves at W*(D), along W*(D) - W*(D') (about H^-1 of it), along the difference of the means of both kinds, its
-// norm; and where the claim covers all later releases together (T1), at what P shares with the noise of the release before.
+// norm; and where the claim covers all later releases together, at what P shares with the noise of the release before.
 #pragma once
 
 #include <cstdint>

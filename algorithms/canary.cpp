@@ -10,14 +10,14 @@
 namespace unweave {
 namespace {
 
-/// Norm of the gradient of each row's loss at these weights.
-std::vector<double> gradient_norms(const TrainingSet& rows, Head head, const Matrix& weights) {
+/// How far each row pulls at the model: the norm of the gradient of its loss for linear models; for networks, of the
+/// gradient by its margins, times that of the row.
+std::vector<double> gradient_norms(const TrainingSet& rows, const Model& model) {
   std::vector<double> norms(rows.size());
+  Vector slopes(index_of(rows.classes()));
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const std::span<const float> row = rows.row(i);
-    Vector slopes =
-        weights.transpose() * Eigen::Map<const Eigen::VectorXf>(row.data(), index_of(row.size())).cast<double>();
-    slopes_in_place(head, slopes.data(), rows.classes(), rows.labels()[i]);
+    margins_of(model, rows.row(i).data(), 1, slopes.data());
+    slopes_in_place(model.head, slopes.data(), rows.classes(), rows.labels()[i]);
     norms[i] = rows.rows().norms[i] * slopes.norm();
   }
   return norms;
@@ -82,7 +82,7 @@ std::vector<CanaryRequests> find_canaries(const LiveStore& store, const ModelRec
   std::vector<CanaryRequests> canaries;
   if (graph.num_arcs() > 0) canaries.push_back({"hub", {{RequestKind::remove_node, order.user(hub_of(graph)), 0}}});
 
-  const std::vector<double> gradient = gradient_norms(rows, record.options.head, record.model.published);
+  const std::vector<double> gradient = gradient_norms(rows, record.model);
   std::optional<std::size_t> bridge, steepest;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (!steepest || gradient[i] > gradient[*steepest]) steepest = i;

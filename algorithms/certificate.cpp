@@ -52,9 +52,9 @@ bool keeps_slots(Mechanism mechanism) {
          mechanism == Mechanism::projected_run_noise;
 }
 
-Mechanism mechanism_of(const ModelRecord& record, const StepReport& report) {
-  if (record.model.langevin) return Mechanism::step_noise;
-  if (claims_nothing(record.model)) return Mechanism::none;
+Mechanism mechanism_of(const Model& model, const StepReport& report) {
+  if (model.langevin) return Mechanism::step_noise;
+  if (claims_nothing(model)) return Mechanism::none;
   if (report.terms.contains("s_max")) return Mechanism::run_noise;
   if (report.terms.contains("epochs")) return Mechanism::projected_run_noise;
   return report.terms.contains("sigma") ? Mechanism::output_noise : Mechanism::objective_noise;
@@ -124,14 +124,6 @@ std::string adjacency_of(Mechanism mechanism) {
                                 : "none needed: " + any;
 }
 
-/// Whether a release covers the later ones: the next release reads published weights and present data, and nothing else
-/// that depends on what was removed.
-bool covers_later_ones(const ModelRecord& record, Mechanism mechanism, const StepReport& report) {
-  const auto state = report.terms.find("public_state");
-  return !keeps_slots(mechanism) && !record.model.state.arrays.contains("clean") &&
-         (state == report.terms.end() || state->second != 0);
-}
-
 std::vector<std::string> not_covered_by(Mechanism mechanism, bool covers_later) {
   std::vector<std::string> out{"what an adaptive choice of requests reveals by itself",
                                "models published before the removal: withdraw them",
@@ -166,9 +158,15 @@ std::string digest_of(std::string_view text) {
 
 }  // namespace
 
+bool covers_later_releases(const Model& model, const StepReport& report) {
+  const auto state = report.terms.find("public_state");
+  return !keeps_slots(mechanism_of(model, report)) && !model.state.arrays.contains("clean") &&
+         (state == report.terms.end() || state->second != 0);
+}
+
 std::string make_certificate(const ModelRecord& record, const StepReport& report, const ReleaseContext& context) {
-  const Mechanism mechanism = mechanism_of(record, report);
-  const bool later = covers_later_ones(record, mechanism, report);
+  const Mechanism mechanism = mechanism_of(record.model, report);
+  const bool later = covers_later_releases(record.model, report);
   Json json = {
       {"id", release_id(record.model)},
       {"solver", record.model.solver},

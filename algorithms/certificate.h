@@ -17,6 +17,10 @@ struct ReleaseContext {
   std::vector<std::string> withdraw;  ///< releases that still show what this one forgot
 };
 
+/// Whether a release covers the later ones: the next one reads published weights and present data, and nothing else that
+/// depends on what was removed.
+[[nodiscard]] bool covers_later_releases(const Model& model, const StepReport& report);
+
 /// One line, without the newline. The certificate names what in it is private: noiseless functions of removed data.
 [[nodiscard]] std::string make_certificate(const ModelRecord& record, const StepReport& report,
                                            const ReleaseContext& context);

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""tests/verify_certificate.py - the newest certificate of a model, computed again by a program that shares no code with it.
+"""tests/verify_certificate.py - the newest certificate of a model, computed again by code of its own.
 
     unweave export STORE --labels labels.npy --train train.npy
     unweave export STORE --embeddings rows.npy --nodes train.npy
     tests/verify_certificate.py STORE SOLVER --rows rows.npy --labels labels.npy --train train.npy
 
-Reads models/SOLVER.model and certificates/SOLVER.jsonl (storage/FORMAT.md); T1 and T2 are those of algorithms/THEOREMS.md.
-From lambda, tau, n, C, F, epsilon and delta follow noise, distances and the accounts; from the rows a fresh minimiser, from
-which the published weights must stand where the noise puts them. Prints what is false, a line each, and exits 1; 0 where
-all holds; 2 where something cannot be read or no theorem is known. Python 3.9 and NumPy.
+Shares nothing with the program: reads models/SOLVER.model and certificates/SOLVER.jsonl (storage/FORMAT.md) and knows T1 and
+T2 of algorithms/THEOREMS.md. From lambda, tau, n, C, F, epsilon and delta follow noise, distances and accounts; from the rows
+a fresh minimiser, from which the published weights must stand where the noise puts them. Prints what is false, a line each,
+and exits 1; 0 where all holds; 2 where something cannot be read or another theorem is named. Python 3.9 and NumPy.
 """
 import argparse
 import hashlib
@@ -55,7 +55,7 @@ class Verifier:
         self.check("claim", self.certificate["claim"], theorem)
         self.check("standardized", self.model["options"]["standardized"], False)
         if len(self.rows) != self.model["trained_rows"]:
-            self.false.append(f"there are {len(self.rows)} training rows, the model stands on {self.model['trained_rows']}")
+            self.check("training rows of the model", self.model["trained_rows"], len(self.rows))
         elif theorem == "T1":
             self.check_finished_weights()
         elif theorem == "T2":
@@ -122,12 +122,12 @@ class Verifier:
     # T2: projected noisy SGD over slots.
 
     def check_noisy_steps(self):
-        state, terms = self.model["langevin"], self.terms
+        state, terms, given = self.model["langevin"], self.terms, self.model["options"]["parameters"]
         slots, lam, classes = state["slots"], self.lam, self.classes
         curvature, loss_at_zero = {"logistic": (0.25, classes * math.log(2)), "least-squares": (1, classes / 2),
                                    "softmax": (0.5, math.log(classes) if classes > 0 else 0)}[self.head]
         smoothness = curvature + lam
-        radius = math.sqrt(2 * loss_at_zero / lam)
+        radius = given.get("radius", math.sqrt(2 * loss_at_zero / lam))
         slope = {"logistic": math.sqrt(classes), "least-squares": radius + math.sqrt(classes),
                  "softmax": math.sqrt(2)}[self.head]
         batch = 32
@@ -135,12 +135,15 @@ class Verifier:
             batch *= 2
         if self.model["solver"] == "langevin-full" or slots <= 32:
             batch = max(1, slots)
+        batch = int(given.get("batch-rows", batch))
         batches = max(1, -(-slots // batch))
-        sgd = NoisySgd(step=1 / smoothness, lam=lam, sigma=0.1 * math.sqrt(lam), radius=radius, batches=batches,
-                       delta=self.delta)
-        learning = max(2 * sgd.fewest(self.epsilon, 2 * radius, None),
-                       math.ceil(math.log(1e-3) / (batches * sgd.log_c)))
-        found = {"step_size": sgd.step, "sigma": sgd.sigma, "radius": radius, "order_key": 1, "slots": slots,
+        sgd = NoisySgd(given.get("step-size", 1 / smoothness), lam, given.get("sigma", 0.1 * math.sqrt(lam)), radius,
+                       batches, self.delta)
+        self.within("step_size", sgd.step, 0, 1 / smoothness)
+        learning = int(given["epochs"]) if "epochs" in given else max(
+            2 * sgd.fewest(self.epsilon, 2 * radius, None), math.ceil(math.log(1e-3) / (batches * sgd.log_c)))
+        key = int(given.get("order-key", 1))
+        found = {"step_size": sgd.step, "sigma": sgd.sigma, "radius": radius, "order_key": key, "slots": slots,
                  "batch_rows": batch}
         for name, value in found.items():
             self.near(f"{name} of the model", state[name], value)
@@ -163,20 +166,21 @@ class Verifier:
             self.check("the fewest epochs", epochs, sgd.fewest(self.epsilon, state["distance"], learning))
         if "own_distance" in terms:
             self.check_weights(sgd, batch, slope)
-        self.check_run(sgd, batch, epochs, learning, retrained)
+        self.check_run(sgd, batch, key, epochs, learning, retrained)
 
     def check_weights(self, sgd, batch, slope):
         """What is left of rows that are gone; only the digest holds these three numbers to the last digit."""
         terms = self.terms
         removed = terms["removed_weight"] / slope
         self.near("removed_weight in rows", removed, round(removed), 1e-9)
-        most = sgd.step / batch * (terms["removed_weight"] + terms["moved_weight"]) / -math.expm1(sgd.batches * sgd.log_c)
+        weight = terms["removed_weight"] + terms["moved_weight"]
+        most = sgd.step / batch * weight / -math.expm1(sgd.batches * sgd.log_c)
         least = most * math.exp((sgd.batches - 1) * sgd.log_c)
         self.within("own_distance", terms["own_distance"], min(2 * sgd.radius, least) * (1 - 1e-9), most * (1 + 1e-9))
         if not self.certificate["retrained"]:
             self.within("own_distance", terms["own_distance"], 0, terms["distance"] * (1 + 1e-12))
 
-    def check_run(self, sgd, batch, epochs, learning, retrained):
+    def check_run(self, sgd, batch, key, epochs, learning, retrained):
         """A run with noise and one without stand within s sqrt(N / (1 - c^2)) and 6.6 deviations, but for e^-21.5."""
         nodes = self.arrays[4]
         filled = np.flatnonzero(nodes != 2**32 - 1)
@@ -184,7 +188,7 @@ class Verifier:
         if len(filled) != len(self.rows):
             return
         padded = sgd.batches * batch
-        batch_of = [permuted(int(slot), padded, 1) // batch for slot in filled]
+        batch_of = [permuted(int(slot), padded, key) // batch for slot in filled]
         members = [np.flatnonzero(np.array(batch_of) == j) for j in range(sgd.batches)]
         still = np.zeros_like(self.published)
         for _ in range(learning):
@@ -205,7 +209,8 @@ class NoisySgd:
     """Contraction and account of T2, with g(k) = c^2k (1 - c^2) / (1 - c^2k)."""
 
     def __init__(self, step, lam, sigma, radius, batches, delta):
-        self.step, self.lam, self.sigma, self.radius, self.batches, self.delta = step, lam, sigma, radius, batches, delta
+        self.step, self.lam, self.sigma, self.radius = step, lam, sigma, radius
+        self.batches, self.delta = batches, delta
         self.log_c = math.log1p(-step * lam)
 
     def power(self, epochs):
@@ -375,7 +380,8 @@ def main():
         parser.add_argument(f"--{name}", required=True)
     given = parser.parse_args()
     try:
-        false = verify(given.store, given.solver, *(np.load(getattr(given, name)) for name in ("rows", "labels", "train")))
+        inputs = (np.load(getattr(given, name)) for name in ("rows", "labels", "train"))
+        false = verify(given.store, given.solver, *inputs)
     except (OSError, ValueError, KeyError, IndexError) as error:
         print(f"verify_certificate: {error}", file=sys.stderr)
         return 2

@@ -6,7 +6,6 @@
 
 #include "algorithms/canary.h"
 #include "algorithms/model_record.h"
-#include "algorithms/working_memory.h"
 #include "storage/error.h"
 #include "storage/input/request_reader.h"
 #include "tools/commands.h"
@@ -71,7 +70,7 @@ AuditResult run_attack(const CommandLine& line, const Attack& attack, double con
   const ModelRecord& record = attack.record;
   LiveStore store(line.positional(0), Access::read, budget);
   const Canary canary = release_canary(attack.canary, store, record, line.get<Count>("rows").value, budget);
-  const Reservation memory = reserve_working_memory(canary.before.rows(), canary.before.classes(), budget);
+  const Reservation memory = make_solver(record.model.solver, record.options)->reserve(Model{}, canary.before, budget);
   const TemporaryFolder folder(std::filesystem::temp_directory_path(), "unweave-audit-");
   AuditOptions how;
   how.trials = line.get<Count>("trials").value;

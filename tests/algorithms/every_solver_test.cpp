@@ -22,13 +22,12 @@ namespace {
 const ApproximationError kExact;
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr Head kHeads[] = {Head::kLogistic, Head::kLeastSquares, Head::kSoftmax};
 
 /// A release that may be printed: numbers that are numbers, and no certificate without a theorem or above its budget.
 void check_release(const Model& model, const StepReport& report, const TrainingSet& rows) {
   CHECK(model.trained_rows == rows.size());
-  CHECK(model.published.rows() == index_of(rows.features()));
-  CHECK(model.published.cols() == index_of(rows.classes()));
+  CHECK(shape_of(model).features == rows.features());
+  CHECK(shape_of(model).classes == rows.classes());
   CHECK(model.published.allFinite());
   for (const auto& [name, value] : report.terms) CHECK_MESSAGE(std::isfinite(value), name);
   CHECK(std::isfinite(report.residual_bound));
@@ -67,11 +66,19 @@ BatchChange removal_of(const TrainingSet& rows, const std::function<bool(std::si
   return change;
 }
 
-SolverOptions plain(Head head = Head::kLogistic) {
+SolverOptions plain() {
   SolverOptions options;
-  options.head = head;
   options.lambda = 0.05;
   return options;
+}
+
+/// Every head, and a network.
+std::vector<SolverOptions> all_heads() {
+  std::vector<SolverOptions> all(4, plain());
+  all[1].head = Head::kLeastSquares;
+  all[2].head = all[3].head = Head::kSoftmax;
+  all[3].hidden = {2};
+  return all;
 }
 
 }  // namespace
@@ -96,12 +103,12 @@ TEST_SUITE("unit") {
 
   TEST_CASE("every solver: batches that take a class, all rows but one, the last row, and nothing from nothing") {
     for (const std::string_view name : solver_names())
-      for (const Head head : kHeads) {
+      for (const SolverOptions& options : all_heads()) {
         CAPTURE(std::string(name));
-        CAPTURE(name_of(head));
-        release_or_refuse([&, name = name, head = head] {
+        CAPTURE(head_name(options));
+        release_or_refuse([&, name = name] {
           const Maker maker;
-          const auto solver = maker.make(name, plain(head));
+          const auto solver = maker.make(name, options);
           TrainingSet rows = random_rows(12, 3, 3, 21);
           Fit fit = solver->fit(rows, kExact);
           check_release(fit.model, fit.report, rows);
@@ -126,17 +133,17 @@ TEST_SUITE("unit") {
 
   TEST_CASE("every solver trains on no row, one row, one class and one feature, or says why not") {
     for (const std::string_view name : solver_names())
-      for (const Head head : kHeads)
+      for (const SolverOptions& options : all_heads())
         for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{5}})
           for (const std::size_t size : {std::size_t{1}, std::size_t{2}}) {
             CAPTURE(std::string(name));
-            CAPTURE(name_of(head));
+            CAPTURE(head_name(options));
             CAPTURE(count);
             CAPTURE(size);
-            release_or_refuse([&, name = name, head = head] {
+            release_or_refuse([&, name = name] {
               const Maker maker;
               const TrainingSet rows = random_rows(count, size, size, 22);
-              const Fit fit = maker.make(name, plain(head))->fit(rows, kExact);
+              const Fit fit = maker.make(name, options)->fit(rows, kExact);
               check_release(fit.model, fit.report, rows);
             });
           }
