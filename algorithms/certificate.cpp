@@ -160,7 +160,7 @@ std::string digest_of(std::string_view text) {
 
 bool covers_later_releases(const Model& model, const StepReport& report) {
   const auto state = report.terms.find("public_state");
-  return !keeps_slots(mechanism_of(model, report)) && !model.state.arrays.contains("clean") &&
+  return mechanism_of(model, report) == Mechanism::output_noise && !model.state.arrays.contains("clean") &&
          (state == report.terms.end() || state->second != 0);
 }
 

@@ -122,6 +122,7 @@ Efficacy EfficacyTests::of(const ModelRecord& model) const {
   }
   if (forgotten_.empty()) return result;
   std::vector<double> forgotten;
+  forgotten.reserve(predictions.size());
   for (const Prediction& one : predictions) forgotten.push_back(one.confidence);
   add_attacks(result, model, forgotten);
   return result;

@@ -35,9 +35,9 @@ class HessianFreeSolver final : public Solver {
     static_cast<void>(choose_constants({options.head, 1, 1, options.hidden, options.activation}, 1, options));
     if (options.bound == BoundRule::kPaper && !options.hidden.empty())
       throw UsageError("Theorem 4 has no constants for hidden layers; leave --bound paper away");
-    if (const auto way = parameter(options, kBackward)) {
+    if (const auto way = parameter(options, hessian_free_parameter("backward"))) {
       if (*way != 0 && *way != 1) throw UsageError("--set backward is 0 or 1");
-      if (*way == 1 && (!options.hidden.empty() || *parameter(options, kHessianFreeParameters[4]) != 1))
+      if (*way == 1 && (!options.hidden.empty() || *parameter(options, hessian_free_parameter("group-rows")) != 1))
         throw UsageError("statistics are made backward for linear heads and single rows alone");
     }
   }
@@ -55,7 +55,7 @@ class HessianFreeSolver final : public Solver {
     HessianFreeState state;
     state.constants = choose_constants(shape_of(options_, rows), rows.size(), options_);
     state.slots.assign(rows.nodes().begin(), rows.nodes().end());
-    state.statistics = !folder().empty();
+    state.statistics = !folder().empty();  // nowhere to keep them: every removal trains again
     fit.report = learn(fit.model, std::move(state), rows);
     return fit;
   }
@@ -114,8 +114,6 @@ class HessianFreeSolver final : public Solver {
   }
 
  private:
-  static constexpr const Parameter& kBackward = kHessianFreeParameters[6];
-
   StepReport blank_report() const {
     StepReport report;
     report.epsilon = options_.epsilon;
@@ -218,7 +216,7 @@ class HessianFreeSolver final : public Solver {
     const StatisticsCost cost = statistics_cost(constants.sgd.epochs, run.rows.size(), layout.records(), network.size(),
                                                 couples_classes(shape.head) ? network.size() : shape.features);
     const bool able = shape.hidden.empty() && layout.rows == 1;
-    const auto forced = parameter(options_, kBackward);
+    const auto forced = parameter(options_, hessian_free_parameter("backward"));
     state.backward =
         able && (forced ? *forced == 1 : cost.backward < cost.forward && backward_bytes(network) <= working_memory());
     RandomSource random = RandomSource::from_system();

@@ -22,11 +22,6 @@ constexpr double kNetworkStep = 0.5;
 constexpr double kMarginNoise = 0.1;
 constexpr std::uint64_t kOrderKey = 1;
 
-const Parameter& named(std::string_view name) {
-  return *std::find_if(std::begin(kHessianFreeParameters), std::end(kHessianFreeParameters),
-                       [&](const Parameter& own) { return own.name == name; });
-}
-
 std::uint64_t batch_rows_of(std::uint64_t slots) {
   std::uint64_t batch = kLeastBatch;
   while (slots / batch > kMostBatches) batch *= 2;
@@ -38,7 +33,7 @@ double step_of(const NetworkShape& shape, double lambda) {
 }
 
 bool flag_of(const SolverOptions& options, std::string_view name) {
-  const double value = *parameter(options, named(name));
+  const double value = *parameter(options, hessian_free_parameter(name));
   if (value != 0 && value != 1) throw UsageError("--set " + std::string(name) + " is 0 or 1");
   return value == 1;
 }
@@ -50,7 +45,13 @@ std::vector<double> as_numbers(const std::vector<T>& values) {
 
 }  // namespace
 
+const Parameter& hessian_free_parameter(std::string_view name) noexcept {
+  return *std::find_if(std::begin(kHessianFreeParameters), std::end(kHessianFreeParameters),
+                       [&](const Parameter& own) { return own.name == name; });
+}
+
 HessianFreeConstants choose_constants(const NetworkShape& shape, std::uint64_t slots, const SolverOptions& options) {
+  const auto& named = hessian_free_parameter;
   HessianFreeConstants constants;
   SgdConstants& sgd = constants.sgd;
   sgd.slots = slots;

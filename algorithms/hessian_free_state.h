@@ -27,6 +27,9 @@ inline constexpr Parameter kHessianFreeParameters[] = {
     {"retrain", 0, "1: train again rather than publish what is not certified"},
 };
 
+/// One of these.
+[[nodiscard]] const Parameter& hessian_free_parameter(std::string_view name) noexcept;
+
 /// Fixed at training.
 struct HessianFreeConstants {
   SgdConstants sgd;

@@ -57,8 +57,8 @@ class Purge {
   }
 
   PurgeReport run() {
-    begin_purge(store_);
     try {
+      begin_purge(store_);
       build();
       meter_.start("removal", 0, "files");
       count_bytes(before_, after_, report_);
@@ -74,7 +74,7 @@ class Purge {
   /// After a failure. What this cannot remove either, the next writer can.
   void abandon() const noexcept {
     try {
-      if (purge_state(store_) != PurgeState::decided) abandon_purge(store_, before_);
+      abandon_purge(store_);
     } catch (const std::exception&) {
     }
   }

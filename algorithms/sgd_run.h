@@ -15,7 +15,6 @@
 
 namespace unweave {
 
-
 struct SgdRun {
   const Network& network;
   const TrainingSet& rows;

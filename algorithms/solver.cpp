@@ -60,12 +60,13 @@ const Entry& entry_of(std::string_view solver) {
 void check_parameters(const Entry& entry, const SolverOptions& options) {
   std::string known;
   for (const Parameter& own : entry.parameters) known += (known.empty() ? "" : ", ") + std::string(own.name);
-  for (const auto& [name, value] : options.parameters) {
+  for (const auto& given : options.parameters) {
+    const std::string& name = given.first;
     if (std::none_of(entry.parameters.begin(), entry.parameters.end(),
                      [&](const Parameter& p) { return p.name == name; }))
       throw UsageError(std::string(entry.name) + " has no parameter \"" + name + "\"; it has " +
                        (known.empty() ? "none" : known));
-    if (!std::isfinite(value)) throw UsageError("--set " + name + " must be finite");
+    if (!std::isfinite(given.second)) throw UsageError("--set " + name + " must be finite");
   }
 }
 

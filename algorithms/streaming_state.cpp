@@ -210,7 +210,7 @@ Vector StreamingState::follow(const Network& network, const BatchChange& change,
     forgotten.insert(forgotten.end(), row.begin(), row.end());
     forgotten.push_back(change.removed.labels()[i]);
   }
-  const Vector grown = shift_gradient(network, change.removed);
+  Vector grown = shift_gradient(network, change.removed);
   shift += grown;
   return grown;
 }

@@ -160,7 +160,7 @@ void TrainingRows::keep_changed(std::span<const std::size_t> places, std::span<f
   change.moved_to.append(nodes, to, labels);
 }
 
-void TrainingRows::append(BatchChange& first, BatchChange later) const {
+void TrainingRows::append(BatchChange& first, const BatchChange& later) const {
   const std::size_t most = first.moved_from.size() + later.moved_from.size();
   Room room_from = room_for(most, "moved training rows"), room_to = room_for(most, "moved training rows");
   TrainingSet &from = room_from.set, &to = room_to.set;

@@ -26,7 +26,7 @@ class TrainingRows {
   BatchChange follow(const UpdateReport& update, bool keep_moved);
 
   /// Two changes, one after the other, as one. The later one removes no rows. Throws ResourceError.
-  void append(BatchChange& first, BatchChange later) const;
+  void append(BatchChange& first, const BatchChange& later) const;
 
  private:
   /// Embedding rows of `nodes` as the store has them now. Throws DataError for a value that is not finite.

@@ -27,7 +27,6 @@ struct BuiltShards {
 /// no list differs the file stays as it is. Returns one file a span. Counts nodes on the meter. Throws FormatError,
 /// ResourceError.
 [[nodiscard]] std::vector<FileEntry> fold_shards(const std::filesystem::path& store, const Graph& graph,
-                                                 std::vector<FileEntry> shards, MemoryBudget& budget,
-                                                 WorkMeter& meter);
+                                                 std::vector<FileEntry> shards, MemoryBudget& budget, WorkMeter& meter);
 
 }  // namespace unweave

@@ -37,10 +37,13 @@ std::uint64_t bytes_below(const fs::path& path) {
   return bytes;
 }
 
+/// And one that was about to replace it.
 void remove_mark(const fs::path& store) {
-  std::error_code error;
-  fs::remove(store / kMarkName, error);
-  if (error) throw_system_error("remove", store / kMarkName, error.value());
+  for (const std::string& name : {std::string(kMarkName) + ".new", std::string(kMarkName)}) {
+    std::error_code error;
+    fs::remove(store / name, error);
+    if (error) throw_system_error("remove", store / name, error.value());
+  }
   sync_directory(store);
 }
 
@@ -59,8 +62,10 @@ void begin_purge(const fs::path& store) {
   replace_file(store / kMarkName, kBegun);
 }
 
-void abandon_purge(const fs::path& store, const Manifest& manifest) {
-  remove_strays(store, manifest);
+void abandon_purge(const fs::path& store) {
+  if (purge_state(store) == PurgeState::decided) return;
+  // The one on the disk: after the last step fails it is the new one, without a mark to say so.
+  remove_strays(store, read_manifest(store));
   remove_mark(store);
 }
 

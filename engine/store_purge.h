@@ -26,8 +26,9 @@ enum class PurgeState {
 
 /// Leaves the mark; durable on return.
 void begin_purge(const std::filesystem::path& store);
-/// Removes the mark, and files that `manifest`, the present one, does not name: nothing has happened.
-void abandon_purge(const std::filesystem::path& store, const Manifest& manifest);
+/// Removes the mark, and files that the present manifest does not name: nothing has happened. Of a purge that is decided
+/// nothing is removed.
+void abandon_purge(const std::filesystem::path& store);
 /// Makes the files of `after` durable, swaps the manifest and finishes the purge. Returns the bytes of the files that it
 /// removed. Throws ResourceError, DataError; then purge_state() says whether `after` holds.
 std::uint64_t commit_purge(const std::filesystem::path& store, const Manifest& before, const Manifest& after);

@@ -75,15 +75,6 @@ double printed_distance(const PrintedRun& run, std::uint64_t removed) {
   return static_cast<double>(removed) * (2 * run.step_size * run.step_size * run.gradient / (1 - q) * drift + own);
 }
 
-double released_code_distance(const PrintedRun& run, double steps, std::uint64_t removed) {
-  const double q = run.decay, rho = run.rho, epoch = static_cast<double>(run.epoch_steps);
-  const double drift = power_quotient(rho, q, steps) - power_quotient(rho, q * q, steps);
-  const double visits = power_quotient(std::pow(rho, epoch), std::pow(q, epoch), steps / epoch);
-  return 2 * run.step_size * run.step_size * run.gradient * drift * (1 - q) +
-         2 * run.step_size * run.gradient * static_cast<double>(removed) / static_cast<double>(run.batch) * visits *
-             std::pow(rho, epoch) * std::pow(q, epoch);
-}
-
 StatisticsCost statistics_cost(std::uint64_t epochs, std::uint64_t rows, std::uint64_t records,
                                std::uint64_t parameters, std::uint64_t propagator_width) {
   const double per = 2 * static_cast<double>(epochs) * static_cast<double>(rows) * static_cast<double>(parameters);

@@ -71,9 +71,6 @@ struct PrintedRun {
 };
 /// Theorem 4 (Eq. 56) times the number of removed rows. It bounds nothing (a Taylor remainder is missing): for comparison.
 [[nodiscard]] double printed_distance(const PrintedRun& run, std::uint64_t removed);
-/// What the paper's program computes instead, `steps` as it counts them, n (E + 1) / |B|: the factor 1 / (1 - q) became
-/// 1 - q.
-[[nodiscard]] double released_code_distance(const PrintedRun& run, double steps, std::uint64_t removed);
 
 /// Multiply-adds of the statistics of n rows: forward 2 E n^2 d; backward 2 E n d w, w the d of one propagator or the F of
 /// one a class. (A visit needs only products that the step forms anyway: E n d w less than the paper's form.)

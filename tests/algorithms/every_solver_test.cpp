@@ -29,10 +29,11 @@ void check_release(const Model& model, const StepReport& report, const TrainingS
   CHECK(shape_of(model).features == rows.features());
   CHECK(shape_of(model).classes == rows.classes());
   CHECK(model.published.allFinite());
-  for (const auto& [name, value] : report.terms) CHECK_MESSAGE(std::isfinite(value), name);
-  CHECK(std::isfinite(report.residual_bound));
+  for (const auto& term : report.terms) CHECK_MESSAGE(std::isfinite(term.second), term.first);
+  CHECK_FALSE(std::isnan(report.residual_bound));  // infinite where nothing bounds it, as of networks
   CHECK(std::isfinite(report.budget));
   if (!report.certified) return;
+  CHECK(std::isfinite(report.residual_bound));
   REQUIRE(report.claim.has_value());
   CHECK(report.claim->starts_with("T"));
   CHECK(report.residual_bound <= report.budget);
@@ -178,7 +179,7 @@ TEST_SUITE("unit") {
             const ModelRecord record = load_model(world.store, name);
             CHECK(record.model.published.allFinite());
             const auto certificate = testing::Json::parse(record.certificate);
-            for (const auto& [term, value] : certificate["terms"].items()) CHECK_MESSAGE(value.is_number(), term);
+            for (const auto& term : certificate["terms"].items()) CHECK_MESSAGE(term.value().is_number(), term.key());
             if (!certificate["certified"].get<bool>()) continue;
             CHECK(certificate["claim"].get<std::string>().starts_with("T"));
             CHECK(certificate["residual_bound"].get<double>() <= certificate["budget"].get<double>());

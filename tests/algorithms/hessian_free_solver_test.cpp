@@ -281,7 +281,8 @@ TEST_SUITE("unit") {
                                                                                            {"backward", 2},
                                                                                            {"retrain", 3},
                                                                                            {"own-hessian", 0.5}}) {
-      CAPTURE(name);
+      const auto& shown = name;
+      CAPTURE(shown);
       SolverOptions options;
       options.parameters[name] = value;
       CHECK_THROWS_AS(static_cast<void>(make_solver("hessian-free", options)), UsageError);

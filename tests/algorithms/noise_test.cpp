@@ -234,9 +234,9 @@ TEST_SUITE("unit") {
     int beyond[2] = {};
     for (int i = 0; i < kPairs; ++i) {
       // Blocks of 256 pairs hold all the first ones, then all the second ones; the last block is shorter.
-      const int block = i / 256, size = std::min(256, kPairs - block * 256);
-      const int at = block * 512 + i % 256;
-      const double pair[2] = {values[static_cast<std::size_t>(at)], values[static_cast<std::size_t>(at + size)]};
+      const auto at = static_cast<std::size_t>(i), block = at / 256;
+      const std::size_t first = block * 512 + at % 256, size = std::min<std::size_t>(256, kPairs - block * 256);
+      const double pair[2] = {values[first], values[first + size]};
       for (std::size_t k = 0; k < 2; ++k) {
         sum[k] += pair[k];
         squares[k] += pair[k] * pair[k];

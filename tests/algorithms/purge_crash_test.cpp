@@ -154,7 +154,8 @@ void check_reader(const Victim& victim, const fs::path& store) {
     CHECK(live.sequence() == victim.sequence);
     CHECK(live.embedding().stale_rows() > 0);
     for (const auto& [name, bytes] : victim.before) {
-      CAPTURE(name);
+      const auto& shown = name;
+      CAPTURE(shown);
       CHECK(testing::read_all(store / name) == bytes);
     }
   } else {  // finished
@@ -227,7 +228,10 @@ TEST_SUITE("slow") {
         }
         CHECK(code == 3);
         ++refusals;
-        if (purge_state(store) == PurgeState::none) CHECK(folder_bytes(store) == victim.before);
+        if (purge_state(store) == PurgeState::none) {  // the very last step may fail too
+          const auto now = folder_bytes(store);
+          CHECK((now == victim.before || now == victim.after));
+        }
         purge(store);
         CHECK(folder_bytes(store) == victim.after);
       }

@@ -97,7 +97,8 @@ TEST_SUITE("unit") {
         markers["edge"] = bytes_of(edge);
         markers["request"] = bytes_of(std::vector<std::uint64_t>{3, 55, 0});
         for (const auto& [what, marker] : markers) {
-          CAPTURE(what);
+          const auto& shown = what;
+          CAPTURE(shown);
           CHECK(files_with(dir / "s", marker).size() == 1);
         }
         // A temporary file of a killed writer holds what it was about to write.
@@ -107,7 +108,8 @@ TEST_SUITE("unit") {
         testing::write_file(dir / "s" / "graph" / "by-ids" / "graph" / "x.shard", markers["edge"]);
         purge(dir / "s");
         for (const auto& [what, marker] : markers) {
-          CAPTURE(what);
+          const auto& shown = what;
+          CAPTURE(shown);
           CHECK(files_with(dir / "s", marker).empty());
         }
         CHECK_FALSE(fs::exists(dir / "s" / "journal"));

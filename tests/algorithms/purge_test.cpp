@@ -40,7 +40,8 @@ std::string digest_of(const fs::path& store) {
 void check_same_files(const fs::path& store, const fs::path& fresh) {
   const auto mine = folder_bytes(store), other = folder_bytes(fresh);
   for (const auto& [name, bytes] : mine) {
-    CAPTURE(name);
+    const auto& shown = name;
+    CAPTURE(shown);
     CHECK(other.contains(name));
     if (other.contains(name)) CHECK(other.at(name) == bytes);
   }

@@ -7,8 +7,8 @@
 # mnist: digits 3 against 8, pixels of unit rows, FOLDER/mnist/*-ubyte.gz; removals are nodes, nothing moves. Other sets: as in
 # removals.py; removals are edges and nodes, and move rows. Counts and noise come from `plan --solver`: nothing is trained for
 # them. For the distances the noise is made so small, by a large epsilon, that published weights are the iterates: a
-# batch is unlearnt, and on a copy of the store the model is trained again in its slots. Prints Markdown. Needs numpy and,
-# for .zst, zstd.
+# batch is unlearnt, and on a copy of the store the model is trained again in its slots; what noise is left is told beside the
+# distances. Prints Markdown. Needs numpy and, for .zst, zstd.
 import argparse
 import gzip
 import json
@@ -92,12 +92,15 @@ def distances(run, store, lam, batches, work):
             requests.write_text("")
             run("stream", other, "--requests", requests, "--solver", solver)  # it missed a batch: trained again in its slots
             apart = np.linalg.norm(published(one, solver) - published(other, solver))
+            noise = said["terms"]["sigma"] * np.sqrt(2 * len(published(one, solver)))
             shutil.rmtree(other)
-            rows.append([solver, number, f"{said['terms']['removed_weight']:.3g}", f"{said['terms']['moved_weight']:.3g}",
-                         said["passes"], f"{apart:.3g}", f"{said['residual_bound']:.3g}", f"{said['budget']:.3g}",
+            terms = said["terms"]
+            rows.append([solver, number, f"{terms['removed_weight']:.3g}", f"{terms['moved_weight']:.3g}", said["passes"],
+                         f"{apart:.3g}", f"{noise:.2g}", f"{said['residual_bound']:.3g}", f"{said['budget']:.3g}",
                          "yes" if said["retrained"] else "no", f"{said['seconds_unlearn']:.3f}"])
         shutil.rmtree(one)
-    table(["solver", "batch", "removed weight", "moved weight", "epochs", "distance", "bound", "budget", "retrained", "s"], rows)
+    table(["solver", "batch", "removed weight", "moved weight", "epochs", "distance", "noise in it", "bound", "budget",
+           "retrained", "s"], rows)
 
 
 def main():
@@ -106,7 +109,7 @@ def main():
     parser.add_argument("--data", type=pathlib.Path, required=True)
     parser.add_argument("--set", default="mnist")
     parser.add_argument("--rows", type=int, default=11264)
-    parser.add_argument("--lambda", dest="lam", type=float, default=1e-2)
+    parser.add_argument("--lambda", dest="lam", type=float, default=1e-3)
     parser.add_argument("--batches", type=int, default=5)
     parser.add_argument("--work", help="folder for stores")
     args = parser.parse_args()

@@ -47,7 +47,7 @@ def one_solver(run, solver, store, requests, args, lam):
     out = run("stream", store, "--requests", requests, "--batch", EDGES + NODES + FEATURES, "--solver", solver,
               "--evaluate-every", args.batches, "--json")
     batches = [json.loads(line) for line in out.splitlines()]
-    compared = json.loads(run("evaluate", store, "--solver", solver, "--retrain", "--json"))
+    compared = json.loads(run("evaluate", store, "--solver", solver, "--retrain", "--json").splitlines()[0])
     run("verify", store)
     return {"solver": solver, "before": before["accuracy_test"], "after": batches[-1]["accuracy_test"],
             "seconds_train": before["seconds"], "seconds_propagate": mean(batches, "seconds_propagate"),

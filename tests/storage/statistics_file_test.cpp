@@ -49,7 +49,8 @@ TEST_SUITE("unit") {
     const TempDir folder;
     for (const double scale : {1e-5, 1e-2, 3.0}) {
       for (const auto& [bits, relative] : {std::pair{8U, 8e-3}, {16U, 4e-4}, {32U, 1e-6}}) {
-        CAPTURE(bits);
+        const auto& shown = bits;
+        CAPTURE(shown);
         CAPTURE(scale);
         const auto vectors = random_vectors(12, 257, scale);
         const std::filesystem::path path = folder / ("s" + std::to_string(bits) + std::to_string(scale));

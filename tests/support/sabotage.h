@@ -34,7 +34,7 @@ class Wrapped : public Solver {
 /// Noise of a tenth of the level, in every release.
 class WeakNoise final : public Wrapped {
  public:
-  WeakNoise(std::string_view name, SolverOptions options) : Wrapped(name, weakened(options)) {}
+  WeakNoise(std::string_view name, const SolverOptions& options) : Wrapped(name, weakened(options)) {}
 
  private:
   static SolverOptions weakened(SolverOptions options) {
@@ -50,7 +50,7 @@ class NoStep final : public Wrapped {
   StepReport absorb(Model& model, const TrainingSet& after, const BatchChange& change,
                     const ApproximationError& lazy) const override {
     Model other = model;
-    const StepReport report = honest().absorb(other, after, change, lazy);
+    StepReport report = honest().absorb(other, after, change, lazy);
     model.trained_rows = after.size();
     ++model.releases;
     return report;
@@ -60,7 +60,7 @@ class NoStep final : public Wrapped {
 /// Draws the noise of the first release again.
 class ReusedNoise final : public Wrapped {
  public:
-  ReusedNoise(std::string_view name, SolverOptions options) : Wrapped(name, with_seed(options)) {}
+  ReusedNoise(std::string_view name, const SolverOptions& options) : Wrapped(name, with_seed(options)) {}
   StepReport absorb(Model& model, const TrainingSet& after, const BatchChange& change,
                     const ApproximationError& lazy) const override {
     model.releases = 0;

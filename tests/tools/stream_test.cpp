@@ -66,7 +66,8 @@ const std::vector<std::string> kModelFields{"seconds_unlearn", "retrained",     
 TEST_SUITE("unit") {
   TEST_CASE("train prints its fields for every solver and needs propagate, labels and a split") {
     const World world;
-    for (const char* solver : {"newton", "retrain", "scalegun", "cgu", "ceu", "langevin", "langevin-full"}) {
+    for (const char* solver : {"newton", "retrain", "scalegun", "cgu", "ceu", "langevin", "langevin-full",
+                               "newton-step", "jackknife", "hessian-free"}) {
       const Result result = world.train(solver);
       CAPTURE(result.error);
       REQUIRE(result.code == 0);
@@ -80,6 +81,7 @@ TEST_SUITE("unit") {
       CHECK(line["certified"] == !published);
       CHECK(line["claim"].get<std::string>().starts_with(published                      ? "as published"
                                                          : name.starts_with("langevin") ? "T2"
+                                                         : name == "hessian-free"       ? "T3"
                                                                                         : "T1"));
       CHECK(line["accuracy_train"].get<double>() > 0);
     }
@@ -287,7 +289,7 @@ TEST_SUITE("unit") {
       const std::string name(solver);
       REQUIRE(world.train(name).code == 0);
       const Json line = world.stream(world.edges(first++, 1), {"--solver", name, "--public"}).lines().at(0);
-      for (const auto& [key, value] : line.items()) CHECK_MESSAGE(allowed.contains(key), name, " ", key);
+      for (const auto& item : line.items()) CHECK_MESSAGE(allowed.contains(item.key()), name, " ", item.key());
       CHECK(line.size() == allowed.size());
       const Result text =
           run({"stream", world.store, "--requests", world.file(world.edges(first++, 1)), "--solver", name, "--public"});
@@ -397,6 +399,23 @@ TEST_SUITE("unit") {
     const Result table = run({"train", world.store, "--solver", "langevin-full"});
     for (const char* row : {"epochs", "step-size", "radius", "sigma", "order-key"})
       CHECK_MESSAGE(table.out.find(row) != std::string::npos, row);
+  }
+
+  TEST_CASE("hessian-free prints its parameters and which way its statistics were made") {
+    const World world;
+    const Result table = run({"train", world.store, "--solver", "hessian-free"});
+    for (const char* row :
+         {"epochs", "batch-rows", "step", "decay", "group-rows", "own-hessian", "backward", "bits", "s-max", "retrain"})
+      CHECK_MESSAGE(table.out.find("\n" + std::string(row)) != std::string::npos, row);
+    const auto backward_of = [&](const char* value) -> double {
+      const Result result =
+          run({"train", world.store, "--solver", "hessian-free", "--set", std::string("backward=") + value, "--json"});
+      return result.lines()[0]["terms"]["backward"];
+    };
+    CHECK(backward_of("1") == 1);
+    CHECK(backward_of("0") == 0);
+    CHECK(run({"train", world.store, "--solver", "hessian-free", "--set", "s-max=0"}).code == 1);
+    CHECK(run({"train", world.store, "--solver", "newton", "--set", "s-max=1"}).code == 1);
   }
 
   TEST_CASE("nothing is certified on standardised features") {
