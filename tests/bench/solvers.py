@@ -11,8 +11,8 @@
 # "bound of budget" is the worst batch's residual bound as a share of what its claim allows: of epsilon for langevin.
 # "audit" is the lower bound of epsilon that `unweave audit` finds with the canary of the largest gradient, --audit-trials
 # releases of each kind on --audit-rows rows, and in brackets the largest that so few trials could show: where both agree,
-# the removal is seen every time. "refuted" beside them contradicts a certificate. A solver that takes longer than
-# --seconds for one of its commands is given up, and its row says so.
+# the removal is seen every time. "refuted" beside them contradicts a certificate. An audit that takes longer than
+# --audit-seconds is left out; a solver that takes longer than --seconds for another command is given up. Both are said.
 import argparse
 import functools
 import json
@@ -63,10 +63,13 @@ def share_of(batches):
 def audit_of(run, solver, store, args):
     if args.audit_trials == 0:
         return None
-    out = run("audit", store, "--solver", solver, "--canary", "gradient", "--trials", args.audit_trials, "--rows",
-              args.audit_rows, "--json", codes=(0, REFUTED))
-    return {key: value for key, value in json.loads(out).items() if key in ("epsilon_lower_bound", "epsilon_provable",
-                                                                            "certified", "refuted", "attack")}
+    try:
+        out = run("audit", store, "--solver", solver, "--canary", "gradient", "--trials", args.audit_trials, "--rows",
+                  args.audit_rows, "--json", codes=(0, REFUTED), seconds=args.audit_seconds)
+    except subprocess.TimeoutExpired:
+        return {"gave_up": args.audit_seconds}
+    fields = ("epsilon_lower_bound", "epsilon_provable", "certified", "refuted", "attack")
+    return {field: json.loads(out)[field] for field in fields}
 
 
 def one_solver(run, solver, store, requests, args, lam):
@@ -90,6 +93,8 @@ def one_solver(run, solver, store, requests, args, lam):
 def audit_text(audit):
     if audit is None:
         return "-"
+    if "gave_up" in audit:
+        return f"over {audit['gave_up']:g} s"
     return f"{audit['epsilon_lower_bound']:.2f} ({audit['epsilon_provable']:.2f})" + (" refuted" if audit["refuted"] else "")
 
 
@@ -113,6 +118,7 @@ def main():
     parser.add_argument("--delta", type=float, default=1e-4)
     parser.add_argument("--audit-trials", type=int, default=32, help="0: no audit")
     parser.add_argument("--audit-rows", type=int, default=200)
+    parser.add_argument("--audit-seconds", type=float, default=300)
     parser.add_argument("--seconds", type=float, help="most that a command of a solver may take")
     parser.add_argument("--work", help="folder for stores")
     args = parser.parse_args()
