@@ -11,12 +11,13 @@ PROJECT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def runner(unweave):
-    """A function that runs one command of unweave and returns what it prints; its failure ends this program. What it
-    remarks on standard error is added to the list `remarks`."""
+    """A function that runs one command of unweave and returns what it prints; an exit code that is not one of `codes` ends
+    this program. What it remarks on standard error is added to the list `remarks`. Past `seconds`, where given, it is
+    stopped: subprocess.TimeoutExpired."""
 
-    def run(*words, remarks=None):
-        done = subprocess.run([unweave, *map(str, words)], capture_output=True, text=True, check=False)
-        if done.returncode != 0:
+    def run(*words, remarks=None, codes=(0,), seconds=None):
+        done = subprocess.run([unweave, *map(str, words)], capture_output=True, text=True, check=False, timeout=seconds)
+        if done.returncode not in codes:
             sys.exit(f"{' '.join(map(str, words))}: {done.stderr.strip() or done.returncode}")
         if remarks is not None:
             remarks.append(done.stderr)

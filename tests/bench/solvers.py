@@ -7,10 +7,18 @@
 # batches of 20 edges drawn uniformly, 4 training nodes and 1 training feature each, sent from a file, hence non-adaptive. Each
 # solver gets its own copy of the propagated store, and --epsilon, --delta and --lambda alone. Prints a Markdown table a data
 # set and JSON lines. Needs numpy and, for .zst, zstd.
+#
+# "bound of budget" is the worst batch's residual bound as a share of what its claim allows: of epsilon for langevin.
+# "audit" is the lower bound of epsilon that `unweave audit` finds with the canary of the largest gradient, --audit-trials
+# releases of each kind on --audit-rows rows, and in brackets the largest that so few trials could show: where both agree,
+# the removal is seen every time. "refuted" beside them contradicts a certificate. An audit that takes longer than
+# --audit-seconds is left out; a solver that takes longer than --seconds for another command is given up. Both are said.
 import argparse
+import functools
 import json
 import pathlib
 import shutil
+import subprocess
 import sys
 import tempfile
 
@@ -20,6 +28,11 @@ import real_graphs
 
 LAMBDA = {"cora": 1e-4, "citeseer": 1e-4, "photo": 1e-5, "coauthor-cs": 1e-4, "debian": 1e-5}
 EDGES, NODES, FEATURES = 20, 4, 1
+SOLVERS = ("newton", "retrain", "newton-step", "jackknife", "langevin", "langevin-full", "rewind", "descend",
+           "descent-to-delete", "hessian-free", "scalegun", "cgu", "ceu", "streaming", "finetune", "neggrad")
+REFUTED = 4  # exit code of an audit
+HEAD = ("solver", "test before", "after", "training s", "propagation s", "unlearning s", "passes", "retrained", "certified",
+        "by", "bound of budget", "from its retrained model", "audit: ε at least")
 
 
 def stream_of(run, store, train, batches, work):
@@ -41,6 +54,24 @@ def mean(batches, field):
     return float(np.mean([batch[field] for batch in batches]))
 
 
+def share_of(batches):
+    """The largest residual bound of a batch as a share of its budget; none where one of them has none."""
+    shares = [b["residual_bound"] / b["budget"] for b in batches if b["residual_bound"] is not None and b["budget"]]
+    return max(shares) if len(shares) == len(batches) else None
+
+
+def audit_of(run, solver, store, args):
+    if args.audit_trials == 0:
+        return None
+    try:
+        out = run("audit", store, "--solver", solver, "--canary", "gradient", "--trials", args.audit_trials, "--rows",
+                  args.audit_rows, "--json", codes=(0, REFUTED), seconds=args.audit_seconds)
+    except subprocess.TimeoutExpired:
+        return {"gave_up": args.audit_seconds}
+    fields = ("epsilon_lower_bound", "epsilon_provable", "certified", "refuted", "attack")
+    return {field: json.loads(out)[field] for field in fields}
+
+
 def one_solver(run, solver, store, requests, args, lam):
     options = ("--epsilon", args.epsilon, "--delta", args.delta, "--lambda", lam)
     before = json.loads(run("train", store, "--solver", solver, *options, "--json"))
@@ -49,21 +80,31 @@ def one_solver(run, solver, store, requests, args, lam):
     batches = [json.loads(line) for line in out.splitlines()]
     compared = json.loads(run("evaluate", store, "--solver", solver, "--retrain", "--json").splitlines()[0])
     run("verify", store)
+    audit = audit_of(run, solver, store, args)
     return {"solver": solver, "before": before["accuracy_test"], "after": batches[-1]["accuracy_test"],
             "seconds_train": before["seconds"], "seconds_propagate": mean(batches, "seconds_propagate"),
             "seconds_unlearn": mean(batches, "seconds_unlearn"), "passes": mean(batches, "passes"),
             "passes_train": before["passes"], "retrained": sum(b["retrained"] for b in batches),
             "certified": sum(b["certified"] for b in batches), "batches": len(batches), "claim": batches[-1]["claim"],
-            "rows_touched": mean(batches, "rows_touched"), "distance": compared["retrained_distance"],
-            "cosine": compared["retrained_cosine"]}
+            "rows_touched": mean(batches, "rows_touched"), "share": share_of(batches),
+            "distance": compared["retrained_distance"], "cosine": compared["retrained_cosine"], "audit": audit}
+
+
+def audit_text(audit):
+    if audit is None:
+        return "-"
+    if "gave_up" in audit:
+        return f"over {audit['gave_up']:g} s"
+    return f"{audit['epsilon_lower_bound']:.2f} ({audit['epsilon_provable']:.2f})" + (" refuted" if audit["refuted"] else "")
 
 
 def cells(row):
     claim = row["claim"] if row["certified"] else "no"
-    distance = "-" if row["distance"] is None else f"{row['distance']:.3g}"
+    share, distance = ("-" if row[name] is None else f"{row[name]:.3g}" for name in ("share", "distance"))
     return (row["solver"], f"{100 * row['before']:.2f}", f"{100 * row['after']:.2f}", f"{row['seconds_train']:.2f}",
             f"{row['seconds_propagate']:.4f}", f"{row['seconds_unlearn']:.3f}", f"{row['passes']:.0f}",
-            f"{row['retrained']} of {row['batches']}", f"{row['certified']} of {row['batches']}", claim, distance)
+            f"{row['retrained']} of {row['batches']}", f"{row['certified']} of {row['batches']}", claim, share, distance,
+            audit_text(row["audit"]))
 
 
 def main():
@@ -71,13 +112,18 @@ def main():
     parser.add_argument("--unweave", required=True)
     parser.add_argument("--data", type=pathlib.Path)
     parser.add_argument("--sets", default="cora,citeseer,photo,coauthor-cs,debian")
-    parser.add_argument("--solvers", default="newton,retrain,langevin,langevin-full,scalegun,cgu,ceu")
+    parser.add_argument("--solvers", default=",".join(SOLVERS))
     parser.add_argument("--batches", type=int, default=20)
     parser.add_argument("--epsilon", type=float, default=1)
     parser.add_argument("--delta", type=float, default=1e-4)
+    parser.add_argument("--audit-trials", type=int, default=32, help="0: no audit")
+    parser.add_argument("--audit-rows", type=int, default=200)
+    parser.add_argument("--audit-seconds", type=float, default=300)
+    parser.add_argument("--seconds", type=float, help="most that a command of a solver may take")
     parser.add_argument("--work", help="folder for stores")
     args = parser.parse_args()
     run = real_graphs.runner(args.unweave)
+    limited = functools.partial(run, seconds=args.seconds)
     for name in args.sets.split(","):
         work = pathlib.Path(tempfile.mkdtemp(prefix="solvers-", dir=args.work))
         folder = real_graphs.folder_of(name, args.data)
@@ -86,15 +132,18 @@ def main():
         run("propagate", work / "fresh", "--hops", 2, "--weights", "0,0,1", "--rows", "labelled")
         (work / "requests.txt").write_text("\n".join(stream_of(run, work / "fresh", train, args.batches, work)) + "\n")
         print(f"\n{name}, {len(train):,} training rows, λ = {LAMBDA[name]:g}:\n")
-        print("| solver | test before | after | training s | propagation s | unlearning s | passes | retrained | certified | by | "
-              "from its retrained model |")
-        print("|" + "---|" * 11)
+        print("| " + " | ".join(HEAD) + " |\n|" + "---|" * len(HEAD))
         for solver in args.solvers.split(","):
             shutil.copytree(work / "fresh", work / "store")
-            row = one_solver(run, solver, work / "store", work / "requests.txt", args, LAMBDA[name])
+            try:
+                row = one_solver(limited, solver, work / "store", work / "requests.txt", args, LAMBDA[name])
+                text = cells(row)
+            except subprocess.TimeoutExpired as late:
+                row = {"solver": solver, "gave_up": late.cmd[1]}
+                text = (solver, f"given up: {late.cmd[1]} took more than {args.seconds:g} s") + ("",) * (len(HEAD) - 2)
             shutil.rmtree(work / "store")
             print(json.dumps({"set": name, **row}), file=sys.stderr, flush=True)
-            print("| " + " | ".join(cells(row)) + " |", flush=True)
+            print("| " + " | ".join(text) + " |", flush=True)
         shutil.rmtree(work)
 
 
