@@ -124,10 +124,27 @@ std::string adjacency_of(Mechanism mechanism) {
                                 : "none needed: " + any;
 }
 
-std::vector<std::string> not_covered_by(Mechanism mechanism, bool covers_later) {
+/// What depends on removed data without noise.
+std::vector<std::string> private_fields(const StepReport& report) {
+  std::vector<std::string> out{"residual_bound", "retrained", "terms", "digest"};
+  if (report.private_claim) out.insert(out.end(), {"certified", "claim", "theorem", "delta", "reference", "adjacency"});
+  return out;
+}
+
+/// Whether the theorem asks for requests that depend on no release: secret noise of a run outlives it.
+bool needs_independent_requests(Mechanism mechanism, const StepReport& report) {
+  return mechanism == Mechanism::step_noise ||
+         (mechanism == Mechanism::projected_run_noise && report.terms.at("sampling") != 0);
+}
+
+std::vector<std::string> not_covered_by(Mechanism mechanism, const StepReport& report, bool covers_later) {
   std::vector<std::string> out{"what an adaptive choice of requests reveals by itself",
                                "models published before the removal: withdraw them",
-                               "records that remain: this is no differential privacy"};
+                               "records that remain: this is no differential privacy",
+                               "an error in place of a release, the number of rows and of releases, running times"};
+  if (report.for_tests) out.emplace_back("anything: the noise was drawn from a given seed, for tests");
+  if (needs_independent_requests(mechanism, report))
+    out.emplace_back("requests that were chosen after seeing a release and sent as non-adaptive");
   if (!covers_later) out.emplace_back("several releases seen together: each is compared with one retraining");
   if (mechanism == Mechanism::step_noise) out.emplace_back("that the noise of a step is a floating-point number");
   if (mechanism == Mechanism::projected_run_noise)
@@ -139,9 +156,7 @@ std::vector<std::string> not_covered_by(Mechanism mechanism, bool covers_later) 
 /// squared of the variance smooth the law). T2 keeps delta, and reaches the residual bound's epsilon.
 Json delta_reached(Mechanism mechanism, const StepReport& report) {
   if (!report.certified) return nullptr;
-  if (mechanism == Mechanism::step_noise ||
-      (mechanism == Mechanism::projected_run_noise && report.terms.at("sampling") != 0))
-    return report.delta;
+  if (needs_independent_requests(mechanism, report)) return report.delta;
   const double grid = report.terms.at("grid"), sigma = report.terms.at("sigma");
   const double smoothed = std::sqrt(sigma * sigma - 9 * grid * grid);
   return delta_of(report.terms.at("sensitivity"), smoothed, report.epsilon);
@@ -159,14 +174,15 @@ std::string digest_of(std::string_view text) {
 }  // namespace
 
 bool covers_later_releases(const Model& model, const StepReport& report) {
-  const auto state = report.terms.find("public_state");
+  const auto state = report.terms.find("public_state"), approximation = report.terms.find("approximation");
   return mechanism_of(model, report) == Mechanism::output_noise && !model.state.arrays.contains("clean") &&
-         (state == report.terms.end() || state->second != 0);
+         (state == report.terms.end() || state->second != 0) &&
+         (approximation == report.terms.end() || approximation->second == 0);
 }
 
 std::string make_certificate(const ModelRecord& record, const StepReport& report, const ReleaseContext& context) {
   const Mechanism mechanism = mechanism_of(record.model, report);
-  const bool later = covers_later_releases(record.model, report);
+  const bool later = covers_later_releases(record.model, report) && !record.options.data_order;
   Json json = {
       {"id", release_id(record.model)},
       {"solver", record.model.solver},
@@ -188,8 +204,8 @@ std::string make_certificate(const ModelRecord& record, const StepReport& report
       {"retrained", report.retrained},
       {"terms", report.terms},
       {"constants", constants_of(record)},
-      {"private", {"residual_bound", "retrained", "terms", "digest"}},
-      {"not_covered", not_covered_by(mechanism, later)},
+      {"private", private_fields(report)},
+      {"not_covered", not_covered_by(mechanism, report, later)},
       {"for_tests", report.for_tests},
       {"version", context.program},
   };

@@ -17,8 +17,8 @@ struct ReleaseContext {
   std::vector<std::string> withdraw;  ///< releases that still show what this one forgot
 };
 
-/// Whether a release covers the later ones: the next one reads published weights and present data, and nothing else that
-/// depends on what was removed.
+/// Whether a release covers the later ones: it stands on exact rows, and the next one reads published weights and present
+/// data, and nothing else that depends on what was removed. The caller sees to it that positions do not either.
 [[nodiscard]] bool covers_later_releases(const Model& model, const StepReport& report);
 
 /// One line, without the newline. The certificate names what in it is private: noiseless functions of removed data.

@@ -320,8 +320,11 @@ class HessianFreeSolver final : public Solver {
       why = "the printed bound lacks the remainder";
     else if (options_.standardized)
       why = "features were standardised by statistics of the data";
+    else if (options_.data_order)
+      why = "slots follow an order of the nodes that was computed from the graph";
     else if (!(report.residual_bound <= report.budget))
       why = "the removed rows may be further from the retrained weights than s-max";
+    report.private_claim = true;
     report.certified = why.empty();
     report.claim = why.empty() ? "T3" : "as published: Qiao et al., Algorithm 1; " + why;
   }

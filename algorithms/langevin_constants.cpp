@@ -17,8 +17,12 @@ constexpr std::uint64_t kLeastBatch = 32, kMostBatches = 1024;
 std::uint64_t learning_epochs(const NoisySgd& sgd, double sigma, const SolverOptions& options) {
   const LangevinAccountant from_anywhere(sgd, {BurnIn::kNone, 0, Decay::kSharp, NoiseVariance::kActual}, options.delta);
   const std::uint64_t enough = from_anywhere.fewest_epochs(sgd.diameter(), sigma, options.epsilon);
-  const double forgotten = std::ceil(std::log(kStartForgotten) / std::log(sgd.power(sgd.iterations(1))));
-  return std::max(2 * enough, static_cast<std::uint64_t>(forgotten));
+  const double an_epoch =
+      static_cast<double>(sgd.iterations(1)) * std::log1p(-sgd.constants().step_size * options.lambda);
+  const double forgotten = std::ceil(std::log(kStartForgotten) / an_epoch);
+  const std::uint64_t start =
+      forgotten < static_cast<double>(kMostEpochs) ? static_cast<std::uint64_t>(forgotten) : kMostEpochs;
+  return std::clamp<std::uint64_t>(std::max(2 * enough, start), 1, kMostEpochs);
 }
 
 }  // namespace

@@ -44,6 +44,7 @@ Learner Learner::open(LiveStore& store, MemoryBudget& budget, std::string_view s
                     " has absorbed requests that the store does not hold; run `unweave train` again");
   log_certificate(store.path(), record);
   record.options.seed = seed;
+  record.options.data_order = store.manifest().order_file.has_value();
   Learner learner(store, budget, std::move(record), std::move(context));
   learner.solver_->tidy(learner.model());
   return learner;
@@ -54,6 +55,7 @@ Learner Learner::train(LiveStore& store, MemoryBudget& budget, std::string_view 
   ModelRecord record;
   record.options = options;
   record.options.standardized = store.manifest().standardized;
+  record.options.data_order = store.manifest().order_file.has_value();
   record.weights = weights;
   record.model.solver = solver;
   stand_on(record, store.embedding().spec());

@@ -29,7 +29,8 @@ Json to_json(const LangevinState& state) {
           {"epochs", constants.epochs},       {"step_size", constants.step_size},
           {"radius", constants.radius},       {"sigma", constants.sigma},
           {"order_key", constants.order_key}, {"distance", state.distance},
-          {"last_epochs", state.last_epochs}, {"adaptive_requests", state.adaptive_requests}};
+          {"last_epochs", state.last_epochs}, {"adaptive_requests", state.adaptive_requests},
+          {"lazy_rows", state.lazy_rows}};
 }
 
 LangevinState langevin_from_json(const Json& json, const std::vector<double>& slots) {
@@ -45,6 +46,7 @@ LangevinState langevin_from_json(const Json& json, const std::vector<double>& sl
   state.distance = json.at("distance").get<double>();
   state.last_epochs = json.at("last_epochs").get<std::uint64_t>();
   state.adaptive_requests = json.at("adaptive_requests").get<bool>();
+  state.lazy_rows = json.at("lazy_rows").get<bool>();
   if (slots.size() != constants.slots || constants.batch_rows == 0)
     throw std::runtime_error("slots and batches do not fit");
   for (const double node : slots) {

@@ -71,11 +71,11 @@ class RewindSolver final : public Solver {
     if (const std::optional<std::uint64_t> epochs = epochs_for(state, account, all)) {
       state.last_epochs = *epochs;
       state.adaptive_requests |= change.adaptive;
+      state.lazy_rows |= !lazy.exact();
       Matrix weights = read_iterate(folder(), state, descend_ ? 0 : *epochs, model.published);
       RandomSource random = noise_source(options_, model.releases);
       Epochs(account, state, after, options_.head).run(*epochs, random, weights);
-      report = release(model, state, account, weights, random, after, lazy);
-      report.residual_bound = account.residual(all, *epochs);
+      report = release(model, state, account, weights, account.residual(all, *epochs), random, after);
       report.terms["distance_bound"] = account.distance(all, *epochs);
     } else {
       report = learn(model, state, after, lazy);
@@ -134,6 +134,7 @@ class RewindSolver final : public Solver {
     state.weights.assign(state.slots.size(), 0.0);
     state.last_epochs = 0;
     state.adaptive_requests = false;
+    state.lazy_rows = !lazy.exact();
     state.run = RandomSource::from_system().bits() >> 12;
     state.kept.clear();
     if (!folder().empty()) state.kept = descend_ ? std::vector<std::uint64_t>{0} : account.kept_epochs();
@@ -147,14 +148,14 @@ class RewindSolver final : public Solver {
       write_iterate(folder(), state, *kept, weights);
     }
     epochs.run(left, random, weights);
-    StepReport report = release(model, state, account, weights, random, rows, lazy);
+    StepReport report = release(model, state, account, weights, 0, random, rows);
     report.retrained = true;
     return report;
   }
 
-  /// Publishes `weights`, and says what is so of every release.
+  /// Publishes `weights`, at most `residual` from those trained again, and says what is so of every release.
   StepReport release(Model& model, const RewindState& state, const RewindAccount& account, Matrix& weights,
-                     RandomSource& random, const TrainingSet& rows, const ApproximationError& lazy) const {
+                     double residual, RandomSource& random, const TrainingSet& rows) const {
     const OutputNoise& noise = account.noise();
     model.published = publish(weights, noise, random);
     model.trained_rows = rows.size();
@@ -169,6 +170,7 @@ class RewindSolver final : public Solver {
     report.epsilon = options_.epsilon;
     report.delta = options_.delta;
     report.budget = noise.distance;
+    report.residual_bound = residual;
     report.for_tests = options_.seed.has_value();
     report.passes = static_cast<int>(learnt ? constants.epochs : state.last_epochs);
     report.terms = {{"epochs", real(learnt ? constants.epochs : state.last_epochs)},
@@ -198,7 +200,8 @@ class RewindSolver final : public Solver {
     }
     // Drawn batches are secret noise that an adaptive request may depend on; batches in turn are public.
     const bool independent = constants.sampling == Sampling::kInTurn || !state.adaptive_requests;
-    report.certified = !options_.standardized && lazy.exact() && independent;
+    report.certified =
+        !options_.standardized && !options_.data_order && !state.lazy_rows && independent && residual <= noise.distance;
     if (report.certified) report.claim = "T4";
     return report;
   }

@@ -58,7 +58,8 @@ void keep_state(const RewindState& state, Model& model) {
                          {"retention", constants.retention},
                          {"run", real(state.run)},
                          {"last_epochs", real(state.last_epochs)},
-                         {"adaptive_requests", state.adaptive_requests ? 1.0 : 0.0}};
+                         {"adaptive_requests", state.adaptive_requests ? 1.0 : 0.0},
+                         {"lazy_rows", state.lazy_rows ? 1.0 : 0.0}};
   model.state.arrays = {{"slots", {state.slots.begin(), state.slots.end()}},
                         {"weights", state.weights},
                         {"kept", {state.kept.begin(), state.kept.end()}}};
@@ -81,6 +82,7 @@ RewindState state_of(const Model& model) {
   state.run = whole(number(model, "run"));
   state.last_epochs = whole(number(model, "last_epochs"));
   state.adaptive_requests = number(model, "adaptive_requests") != 0;
+  state.lazy_rows = number(model, "lazy_rows") != 0;
   for (const double node : array(model, "slots")) {
     if (!(node <= static_cast<double>(kNoNode))) throw UsageError("a slot holds no node; train the model again");
     state.slots.push_back(static_cast<NodeId>(whole(node)));

@@ -10,6 +10,9 @@
 namespace unweave {
 namespace {
 
+/// Covers the roundings of sums over slots and batches, and of the account that adds such shifts up.
+constexpr double kRoundedUp = 1 + 1e-9;
+
 double distance_between(std::span<const float> a, std::span<const float> b) {
   double sum = 0;
   for (std::size_t f = 0; f < a.size(); ++f) {
@@ -41,7 +44,7 @@ double shift_of(const NoisySgd& sgd, const SlotRun& run, std::span<const SlotWei
   std::vector<ChangedBatch> changed;
   for (std::uint64_t batch = 0; batch < sgd.batches(); ++batch)
     if (sums[batch] > 0) changed.push_back({batch, sums[batch]});
-  return placed_shift(sgd, changed);
+  return placed_shift(sgd, changed) * kRoundedUp;
 }
 
 void empty_departed(std::vector<NodeId>& slots, std::span<const NodeId> present) {

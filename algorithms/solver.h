@@ -53,6 +53,7 @@ struct SolverOptions {
   BoundRule bound = BoundRule::kCorrected;
   std::map<std::string, double, std::less<>> parameters;  ///< those given of the solver's own
   bool standardized = false;          ///< features were scaled by statistics of the data: nothing is certified
+  bool data_order = false;            ///< positions of nodes follow a graph that held what was removed since
   std::optional<std::uint64_t> seed;  ///< reproducible noise; marks every report for_tests
 };
 
@@ -88,6 +89,7 @@ struct Model {
 struct StepReport {
   bool certified = false;
   std::optional<std::string> claim;  ///< the theorem it rests on, or the paper's own claim; none: nothing is claimed
+  bool private_claim = false;        ///< certified and claim depend on removed data without noise
   bool for_tests = false;            ///< noise came from a seed
   double epsilon = 0;
   double delta = 0;

@@ -73,6 +73,7 @@ void check_noisy_steps(const ModelRecord& record, const Json& certificate, State
     say.same("the delta reached", certificate.at("delta").at("reached"), options.delta);
     say.same("claim", certificate.at("claim"), "T2");
     if (state.adaptive_requests) say.wrong("it is certified, after requests that may have been adaptive");
+    if (state.lazy_rows) say.wrong("it is certified, after rows that were not exact");
   }
   say.at_most("the norm of the weights", model.published.norm(), "the radius", constants.radius * (1 + 1e-12));
 }

@@ -253,6 +253,8 @@ void check_certificate(const ModelRecord& record, const LiveStore& store, Verify
     check_constants(record, certificate, say);
     if (certificate.at("certified").get<bool>() && (store.manifest().standardized || record.options.standardized))
       say.wrong("it is certified, on features that were standardised by statistics of the data");
+    if (certificate.at("certified").get<bool>() && store.manifest().order_file && certificate.at("claim") != "T1")
+      say.wrong("it is certified, over slots that follow an order of the nodes that was computed from the graph");
     if (claims_nothing(model))
       check_no_claim(record, certificate, say);
     else if (is_langevin(record))

@@ -77,6 +77,7 @@ void check_run_noise(const ModelRecord& record, const Json& certificate, Stateme
     if (options.bound == BoundRule::kPaper) say.wrong("it is certified, by bounds as printed");
     if (state.adaptive_requests && state.constants.sampling != Sampling::kInTurn)
       say.wrong("it is certified, after requests that may have been adaptive to drawn batches");
+    if (state.lazy_rows) say.wrong("it is certified, after rows that were not exact");
     const OutputNoise& noise = account.noise();
     const double smoothed = std::sqrt(noise.sigma * noise.sigma - 9 * noise.grid * noise.grid);
     const double delta = state.constants.sampling == Sampling::kInTurn

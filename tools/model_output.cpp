@@ -13,8 +13,10 @@ void add_step(nlohmann::ordered_json& json, const StepReport& report, bool is_pu
     json["residual_bound"] = bound(report.residual_bound);
   }
   json["budget"] = bound(report.budget);
-  json["certified"] = report.certified;
-  json["claim"] = report.claim ? nlohmann::ordered_json(*report.claim) : nlohmann::ordered_json();
+  if (!is_public || !report.private_claim) {
+    json["certified"] = report.certified;
+    json["claim"] = report.claim ? nlohmann::ordered_json(*report.claim) : nlohmann::ordered_json();
+  }
   json["for_tests"] = report.for_tests;
   if (is_public) return;
   json["passes"] = report.passes;

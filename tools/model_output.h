@@ -9,8 +9,8 @@
 
 namespace unweave {
 
-/// certified, claim, budget; and unless `is_public` what depends on removed data: retrained, residual_bound, passes and
-/// terms.
+/// budget, certified, claim; and unless `is_public` what depends on removed data: retrained, residual_bound, passes, terms
+/// (and certified and claim of a report with a private_claim).
 void add_step(nlohmann::ordered_json& json, const StepReport& report, bool is_public);
 
 /// accuracy_train, accuracy_valid, accuracy_test; null for a split without nodes.

@@ -1,7 +1,9 @@
 // tools/solver_options.cpp - reading the options of a learner.
 #include "tools/solver_options.h"
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "storage/error.h"
 #include "tools/output.h"
@@ -11,13 +13,25 @@ namespace {
 
 constexpr std::size_t kHiddenUnits = 64;
 
-/// One line a parameter, for the help.
+/// One line a parameter, for the help; solvers that share it are named together.
 std::string text_of_parameters() {
-  std::string text;
+  struct Line {
+    std::string name, solvers, meaning;
+  };
+  std::vector<Line> lines;
   for (const std::string_view solver : solver_names())
-    for (const Parameter& own : solver_parameters(solver))
-      text += "\n" + std::string(solver) + " " + std::string(own.name) + ": " + std::string(own.text) +
-              (own.standard ? " (" + number_text(*own.standard) + ")" : "");
+    for (const Parameter& own : solver_parameters(solver)) {
+      const std::string name(own.name);
+      const std::string meaning = std::string(own.text) + (own.standard ? " (" + number_text(*own.standard) + ")" : "");
+      const auto same = std::find_if(lines.begin(), lines.end(),
+                                     [&](const Line& line) { return line.name == name && line.meaning == meaning; });
+      if (same == lines.end())
+        lines.push_back({name, std::string(solver), meaning});
+      else
+        same->solvers += ", " + std::string(solver);
+    }
+  std::string text;
+  for (const Line& line : lines) text += "\n" + line.name + ", of " + line.solvers + ": " + line.meaning;
   return text;
 }
 

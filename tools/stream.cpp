@@ -157,7 +157,9 @@ class Follower {
         every_(line.get<Count>("evaluate-every").value),
         learner_(Learner::open(
             store, budget, line.get<std::string>("solver"),
-            {line.get<std::string>("requests") == "-" && !line.get<bool>("non-adaptive"), std::string(version()), {}},
+            {line.get<std::string>("requests") == "-" ? !line.get<bool>("non-adaptive") : line.get<bool>("adaptive"),
+             std::string(version()),
+             {}},
             line.common().seed)) {
     const Clock::time_point start = Clock::now();
     caught_up_ = learner_.catch_up();
@@ -188,7 +190,8 @@ class Follower {
     if (!is_public_)
       out << ", unlearning " << seconds_text(seconds_) << (step_.retrained ? " (retrained)" : "") << ", residual bound "
           << number_text(step_.residual_bound);
-    out << ", budget " << number_text(step_.budget) << ", certified " << certified_text(step_);
+    out << ", budget " << number_text(step_.budget);
+    if (!is_public_ || !step_.private_claim) out << ", certified " << certified_text(step_);
     if (accuracies_.test) out << ", test accuracy " << accuracy_text(accuracies_.test);
     caught_up_.reset();
   }
@@ -246,6 +249,8 @@ void run_stream(CommandLine& line) {
   add("solver", po::value<std::string>()->value_name("NAME"), "unlearn every batch from this trained model");
   add("evaluate-every", po::value<Count>()->value_name("K")->default_value({1}),
       "accuracy after every K-th batch, with --solver; 0: never");
+  add("adaptive", po::bool_switch(),
+      "the requests of a file were chosen after looking at a release; else it is held that not");
   add("non-adaptive", po::bool_switch(), "the requests of - were chosen without looking at any release");
   add("measure-limit", po::bool_switch(),
       "first measure what bounds the batches: sums over the uncompressed lists of this graph, rows copied from random "

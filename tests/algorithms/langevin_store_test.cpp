@@ -132,8 +132,39 @@ TEST_SUITE("unit") {
     CHECK(lazy["certified"] == false);
     CHECK(lazy["claim"].is_null());
     world.stream(requests[2], {"langevin"});
-    CHECK(Json::parse(load_model(world.store, "langevin").certificate)["certified"] == true);
+    CHECK(Json::parse(load_model(world.store, "langevin").certificate)["certified"] == false);
     CHECK(text_of(world.verify()) == "");
+    world.forge_certificate("langevin", [](Json& json) {
+      json["certified"] = true;
+      json["claim"] = "T2";
+      json["delta"]["reached"] = 1e-4;
+    });
+    check_one(world.verify(), false, "after rows that were not exact");
+    world.train("langevin");
+    CHECK(Json::parse(load_model(world.store, "langevin").certificate)["certified"] == true);
+  }
+
+  TEST_CASE("rows that were made exact behind a model's back are never certified, until it is trained again") {
+    for (const char* solver : {"langevin", "langevin-full", "rewind", "descend"}) {
+      CAPTURE(solver);
+      const TrainedStore world;
+      const auto certified = [&] {
+        return Json::parse(load_model(world.store, solver).certificate)["certified"] == true;
+      };
+      world.stream(batches(world)[0], {}, 0.5);
+      world.train(solver);
+      CHECK_FALSE(certified());
+      {
+        LiveStore live(world.store, Access::write, ample_budget());
+        CHECK(live.flush().rows_touched > 0);  // as another solver's training does
+        live.checkpoint();
+      }
+      world.stream({{RequestKind::remove_edge, 0, 0}}, {solver});  // rejected: no row moves
+      CHECK_FALSE(certified());
+      CHECK(text_of(world.verify()) == "");
+      world.train(solver);
+      CHECK(certified());
+    }
   }
 
   TEST_CASE("every number of a T2 certificate is held against the model or computed again") {

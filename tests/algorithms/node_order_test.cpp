@@ -224,6 +224,27 @@ TEST_SUITE("unit") {
     testing::check_message(message, {(dir / "degree").string() + ": ", "node 7 ", "unweave verify"});
   }
 
+  TEST_CASE("an order that was computed from the graph is no public constant: runs over slots are not certified") {
+    const TempDir dir;
+    const TinyStore contents = testing::random_store(80, 240, 6, 5);
+    for (const std::string order : {"none", "degree", "bfs"}) {
+      CAPTURE(order);
+      import_ordered(dir, contents, order);
+      testing::propagate_store(dir / order, testing::tiny_spec(2, true));
+      LiveStore live(dir / order, Access::write, ample_budget());
+      for (const std::string solver : {"newton", "langevin", "rewind", "descend", "hessian-free"}) {
+        CAPTURE(solver);
+        SolverOptions options;
+        options.lambda = 0.01;
+        const Learner learner =
+            Learner::train(live, ample_budget(), solver, options, live.embedding().spec().weights, {false, "test", {}});
+        CHECK(learner.last_step().certified == (order == "none" || solver == "newton"));
+        const bool later = learner.record().certificate.find("all-later") != std::string::npos;
+        CHECK(later == (order == "none" && solver == "newton"));
+      }
+    }
+  }
+
   TEST_CASE("the journal keeps requests as they were made") {
     const TempDir dir;
     const TinyStore contents = scattered(testing::random_graph_with_hub(60, 100, 1), 2);

@@ -7,7 +7,8 @@
 # FOLDER/mnist and FOLDER/fashion-mnist hold the usual *-ubyte.gz files. Rows are pixels of unit norm.
 #
 # streaming: the stream of Shen et al. (section 6.1): 20 rounds of 400 training images drawn at random (seed 0), a softmax head
-# over the pixels. Accuracy of retained, forgotten and test rows and the attack's member rate are means over every --every-th round.
+# over the pixels. Accuracy of retained, forgotten and test rows and the attack's member rate are means over every --every-th round; the attack
+# learns from --attack-rows rows of either kind.
 # vectors: hessian-free, newton-step and jackknife on the first --rows images (Qiao et al., section 7) in three regimes of
 # training, 1, 20 % and 30 % removed: their change of the weights beside that of the run without the rows. Published noise is made small by a large epsilon, so that
 # published weights are those without noise. Prints Markdown. Needs numpy.
@@ -76,7 +77,7 @@ def streaming(args, run, work):
             if (number + 1) % args.every:
                 continue
             out = run("evaluate", folder / "store", "--solver", "streaming", "--before", folder / "before", "--retrain",
-                      "--json")
+                      "--attack-rows", args.attack_rows, "--json")
             for line in map(json.loads, out.splitlines()):
                 if line["model"] == "present":
                     seen.setdefault(line["solver"], []).append(line)
@@ -146,6 +147,7 @@ def main():
     parser.add_argument("--sets", default="mnist,fashion-mnist")
     parser.add_argument("--rows", type=int, default=1000)
     parser.add_argument("--every", type=int, default=10)
+    parser.add_argument("--attack-rows", type=int, default=4000)
     parser.add_argument("--lam", type=float, default=1e-5)
     parser.add_argument("--work", help="folder for stores")
     args = parser.parse_args()

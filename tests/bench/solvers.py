@@ -2,11 +2,13 @@
 # tests/bench/solvers.py - every solver on the same stream of removals, side by side.
 #
 #   python3 tests/bench/solvers.py --unweave build/release/unweave --data FOLDER [--sets cora,photo] [--solvers newton,langevin]
+#   python3 tests/bench/solvers.py --unweave build/release/unweave --store FOLDER --lambda 1e-4
 #
-# Data sets and splits as in removals.py; features are normalised row by row. The stream of a data set is drawn once (seed 0):
-# batches of 20 edges drawn uniformly, 4 training nodes and 1 training feature each, sent from a file, hence non-adaptive. Each
-# solver gets its own copy of the propagated store, and --epsilon, --delta and --lambda alone. Prints a Markdown table a data
-# set and JSON lines. Needs numpy and, for .zst, zstd.
+# Data sets and splits as in removals.py; features are normalised row by row. Or a store of one's own, already propagated, which
+# stays as it is. The stream of a data set is drawn once: batches of 20 edges drawn uniformly, 4 training nodes and 1
+# training feature each, sent from a file, hence non-adaptive. Each solver gets its own copy of the propagated store (links to
+# its files, which are never written again), and --epsilon, --delta and --lambda alone. Prints a Markdown table a data set and
+# JSON lines. Needs numpy and, for .zst, zstd.
 #
 # "bound of budget" is the worst batch's residual bound as a share of what its claim allows: of epsilon for langevin.
 # "audit" is the lower bound of epsilon that `unweave audit` finds with the canary of the largest gradient, --audit-trials
@@ -16,6 +18,7 @@
 import argparse
 import functools
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -35,18 +38,17 @@ HEAD = ("solver", "test before", "after", "training s", "propagation s", "unlear
         "by", "bound of budget", "from its retrained model", "audit: ε at least")
 
 
-def stream_of(run, store, train, batches, work):
+def stream_of(run, store, batches, work):
     """Request lines, a batch after the other; no node is named twice."""
-    rng = np.random.default_rng(0)
-    run("export", store, "--edges", work / "edges.npy", "--quiet")
-    edges = np.load(work / "edges.npy")
-    edges = edges[rng.choice(len(edges), EDGES * batches, replace=False)]
-    nodes = rng.choice(train, (NODES + FEATURES) * batches, replace=False)
+    def drawn(kind, count):
+        run("export", store, "--requests", work / "drawn.txt", "--draw", kind, "--count", count, "--seed", 1, "--quiet")
+        return (work / "drawn.txt").read_text().split("\n")[:-1]
+
+    edges, nodes = drawn("edge", EDGES * batches), drawn("node", (NODES + FEATURES) * batches)
     lines = []
     for b in range(batches):
-        lines += [f"edge {u} {v}" for u, v in edges[b * EDGES:(b + 1) * EDGES]]
         named = nodes[b * (NODES + FEATURES):(b + 1) * (NODES + FEATURES)]
-        lines += [f"node {u}" for u in named[:NODES]] + [f"feature {u}" for u in named[NODES:]]
+        lines += edges[b * EDGES:(b + 1) * EDGES] + named[:NODES] + [f"feature {line.split()[1]}" for line in named[NODES:]]
     return lines
 
 
@@ -112,6 +114,8 @@ def main():
     parser.add_argument("--unweave", required=True)
     parser.add_argument("--data", type=pathlib.Path)
     parser.add_argument("--sets", default="cora,citeseer,photo,coauthor-cs,debian")
+    parser.add_argument("--store", type=pathlib.Path, help="a propagated store with labels, instead of sets")
+    parser.add_argument("--lambda", dest="lam", type=float)
     parser.add_argument("--solvers", default=",".join(SOLVERS))
     parser.add_argument("--batches", type=int, default=20)
     parser.add_argument("--epsilon", type=float, default=1)
@@ -124,19 +128,21 @@ def main():
     args = parser.parse_args()
     run = real_graphs.runner(args.unweave)
     limited = functools.partial(run, seconds=args.seconds)
-    for name in args.sets.split(","):
+    for name in [str(args.store)] if args.store else args.sets.split(","):
         work = pathlib.Path(tempfile.mkdtemp(prefix="solvers-", dir=args.work))
-        folder = real_graphs.folder_of(name, args.data)
-        split, train = real_graphs.splits(name, folder, work)
-        run("import", work / "fresh", *real_graphs.import_arguments(name, folder, split))
-        run("propagate", work / "fresh", "--hops", 2, "--weights", "0,0,1", "--rows", "labelled")
-        (work / "requests.txt").write_text("\n".join(stream_of(run, work / "fresh", train, args.batches, work)) + "\n")
-        print(f"\n{name}, {len(train):,} training rows, λ = {LAMBDA[name]:g}:\n")
+        fresh, lam = (args.store, args.lam) if args.store else (work / "fresh", args.lam or LAMBDA[name])
+        if not args.store:
+            folder = real_graphs.folder_of(name, args.data)
+            run("import", fresh, *real_graphs.import_arguments(name, folder, real_graphs.splits(name, folder, work)[0]))
+            run("propagate", fresh, "--hops", 2, "--weights", "0,0,1", "--rows", "labelled")
+        (work / "requests.txt").write_text("\n".join(stream_of(run, fresh, args.batches, work)) + "\n")
+        rows = json.loads(run("info", fresh, "--json"))["train"]
+        print(f"\n{name}, {rows:,} training rows, λ = {lam:g}:\n")
         print("| " + " | ".join(HEAD) + " |\n|" + "---|" * len(HEAD))
         for solver in args.solvers.split(","):
-            shutil.copytree(work / "fresh", work / "store")
+            shutil.copytree(fresh, work / "store", copy_function=os.link)
             try:
-                row = one_solver(limited, solver, work / "store", work / "requests.txt", args, LAMBDA[name])
+                row = one_solver(limited, solver, work / "store", work / "requests.txt", args, lam)
                 text = cells(row)
             except subprocess.TimeoutExpired as late:
                 row = {"solver": solver, "gave_up": late.cmd[1]}

@@ -369,6 +369,8 @@ TEST_SUITE("unit") {
     CHECK(last_kind() == "non-adaptive");
     CHECK(world.stream(world.edges(2, 1), {"--solver", "newton"}).code == 0);
     CHECK(last_kind() == "non-adaptive");
+    CHECK(world.stream(world.edges(3, 1), {"--solver", "newton", "--adaptive"}).code == 0);
+    CHECK(last_kind() == "adaptive");
   }
 
   TEST_CASE("langevin certifies requests from a file; those of a pipe it does not, until it is trained again") {
