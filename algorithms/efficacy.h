@@ -42,7 +42,8 @@ class EfficacyTests {
   /// Throws DataError when `before` cannot be a copy of the store.
   EfficacyTests(const LiveStore& before, const LiveStore& present, std::size_t attack_rows, std::uint64_t seed);
 
-  [[nodiscard]] std::size_t forgotten() const noexcept { return forgotten_.size(); }
+  /// Their positions in `before`.
+  [[nodiscard]] const std::vector<NodeId>& forgotten() const noexcept { return forgotten_; }
   [[nodiscard]] std::size_t vanished_classes() const noexcept { return vanished_count_; }
   /// Rows of either kind that an attack on a model of the present store learns from.
   [[nodiscard]] std::size_t attack_rows() const noexcept { return members_.size(); }

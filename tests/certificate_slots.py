@@ -112,6 +112,7 @@ def check_noisy_steps(v):
     v.near("residual_bound", v.certificate["residual_bound"], reached)
     v.within("residual_bound", reached, 0, v.epsilon)
     v.check("adaptive requests", state["adaptive_requests"], False)
+    v.check("lazy rows", state["lazy_rows"], False)
     if not retrained:
         v.check("the fewest epochs", epochs, account.fewest(v.epsilon, state["distance"], learning))
     if "own_distance" in terms:
@@ -136,7 +137,7 @@ def check_own_distance(v, run):
     weight = terms["removed_weight"] + terms["moved_weight"]
     most = run.step / run.batch * weight / -math.expm1(run.batches * run.log_c)
     least = most * math.exp((run.batches - 1) * run.log_c)
-    v.within("own_distance", terms["own_distance"], min(2 * run.radius, least) * (1 - 1e-9), most * (1 + 1e-9))
+    v.within("own_distance", terms["own_distance"], min(2 * run.radius, least) * (1 - 1e-9), most * (1 + 3e-9))
     if v.certificate["retrained"]:
         return
     v.check("the release before", v.previous["release"] if v.previous else None, v.certificate["release"] - 1)
@@ -201,6 +202,7 @@ def check_last_iterate(v):
     v.check("epochs", terms["epochs"], epochs or learning)
     v.within("epochs", epochs, 0, learning - 1)
     v.near("budget", v.certificate["budget"], distance)
+    v.check("lazy rows", numbers["lazy_rows"], 0)
     if sampling != 0:
         v.check("adaptive requests", numbers["adaptive_requests"], 0)
     weights, empty = arrays["weights"], arrays["slots"] == EMPTY

@@ -9,6 +9,7 @@
 #include "algorithms/efficacy.h"
 #include "algorithms/evaluation.h"
 #include "algorithms/lazy_error.h"
+#include "algorithms/model_comparison.h"
 #include "algorithms/model_record.h"
 #include "algorithms/streaming_solver.h"
 #include "algorithms/training_rows.h"
@@ -31,26 +32,22 @@ std::vector<std::string> chosen_solvers(const CommandLine& line, const LiveStore
   return names;
 }
 
-/// How far the published weights are from those of a model that has never seen anything but the present data.
-void compare_with_retrained(nlohmann::ordered_json& json, const ModelRecord& record, const LiveStore& store,
-                            MemoryBudget& budget) {
-  json["retrained_distance"] = nullptr;
-  json["retrained_cosine"] = nullptr;
+/// A model as `record` was trained, that has never seen anything but the present data; none where the embedding is too far
+/// from the exact one.
+std::optional<ModelRecord> retrained_of(const ModelRecord& record, const LiveStore& store, MemoryBudget& budget) {
   const TrainingRows rows(store, record.weights, record.clip, budget);
   const ApproximationError lazy = lazy_error(store.embedding(), store.contents(), record.weights, rows.set().nodes());
-  SolverOptions options = record.options;
+  ModelRecord retrained = record;
+  SolverOptions& options = retrained.options;
   std::erase_if(options.parameters, [&](const auto& given) {
     const auto known = solver_parameters("retrain");
     return options.hidden.empty() ||
            std::none_of(known.begin(), known.end(), [&](const Parameter& own) { return own.name == given.first; });
   });
-  const Fit fresh = make_solver("retrain", options)->fit(rows.set(), lazy);
-  if (fresh.report.flush_needed) return;
-  const Matrix& mine = record.model.published;
-  const Matrix& other = fresh.model.published;
-  json["retrained_distance"] = (mine - other).norm();
-  const double norms = mine.norm() * other.norm();
-  if (norms > 0) json["retrained_cosine"] = mine.cwiseProduct(other).sum() / norms;
+  Fit fresh = make_solver("retrain", options)->fit(rows.set(), lazy);
+  if (fresh.report.flush_needed) return std::nullopt;
+  retrained.model = std::move(fresh.model);
+  return retrained;
 }
 
 /// A model, and after one of `streaming` the weights that it is to be seen beside, as models of other names.
@@ -71,13 +68,70 @@ nlohmann::ordered_json value_of(const std::optional<double>& x) {
   return x ? nlohmann::ordered_json(*x) : nlohmann::ordered_json();
 }
 
+std::vector<NodeId> labelled(const LiveStore& store, std::vector<NodeId> nodes) {
+  std::erase_if(nodes, [&](NodeId node) { return store.contents().label(node) == kNoLabel; });
+  return nodes;
+}
+
+/// How near the published weights are to the retrained model's; with an original model also in units of how far they have come.
+void add_weight_distances(nlohmann::ordered_json& json, const Model& model, const Model* retrained,
+                          const Model* original) {
+  const Matrix& mine = model.published;
+  json["retrained_distance"] = nullptr;
+  json["retrained_cosine"] = nullptr;
+  if (retrained != nullptr) {
+    json["retrained_distance"] = (mine - retrained->published).norm();
+    json["retrained_cosine"] = value_of(cosine(mine, retrained->published));
+  }
+  if (original == nullptr) return;
+  const Matrix step = mine - original->published;
+  json["original_distance"] = step.norm();
+  json["distance_ratio"] = nullptr;
+  json["step_cosine"] = nullptr;
+  if (retrained == nullptr) return;
+  const Matrix whole = retrained->published - original->published;
+  if (whole.norm() > 0) json["distance_ratio"] = (mine - retrained->published).norm() / whole.norm();
+  json["step_cosine"] = value_of(cosine(step, whole));
+}
+
+/// How near the predictions are to the retrained model's. Returns what is said of the test rows.
+std::optional<Likeness> add_likeness(nlohmann::ordered_json& json, const LiveStore& store, const LiveStore* before,
+                                     const EfficacyTests* tests, const ModelRecord& model,
+                                     const ModelRecord* retrained) {
+  std::optional<Likeness> of_test;
+  const auto add = [&](const std::string& rows, const LiveStore& of, const std::vector<NodeId>& nodes) {
+    const auto found = retrained == nullptr ? std::nullopt : likeness(of, model, *retrained, nodes);
+    json["kl_" + rows] = found ? value_of(found->divergence) : value_of({});
+    json["agreement_" + rows] = found ? value_of(found->agreement) : value_of({});
+    return found;
+  };
+  add("train", store, labelled(store, store.contents().train()));
+  of_test = add("test", store, labelled(store, store.contents().test()));
+  if (tests != nullptr) add("forgotten", *before, tests->forgotten());
+  return of_test;
+}
+
+/// Of the forgotten rows: whether their losses moved from the original model's as retraining moves them.
+void add_loss_changes(nlohmann::ordered_json& json, const LiveStore& before, const EfficacyTests& tests,
+                      const ModelRecord& model, const ModelRecord& retrained, const ModelRecord& original) {
+  std::vector<double> mine = losses_of(before, model, tests.forgotten());
+  std::vector<double> theirs = losses_of(before, retrained, tests.forgotten());
+  const std::vector<double> old = losses_of(before, original, tests.forgotten());
+  for (std::size_t i = 0; i < old.size(); ++i) {
+    mine[i] -= old[i];
+    theirs[i] -= old[i];
+  }
+  json["loss_change_pearson"] = value_of(pearson(mine, theirs));
+  json["loss_change_spearman"] = value_of(spearman(mine, theirs));
+}
+
 const std::vector<std::string> kForgettingColumns{"forgotten",      "replayed",     "of all",     "of present",
                                                   "called members", "by threshold", "attack AUC", "presence ratio"};
 
 /// The fields of one model, and its cells of kForgettingColumns.
 void add_forgetting(nlohmann::ordered_json& json, std::vector<std::string>& cells, const EfficacyTests& tests,
                     const Efficacy& of) {
-  json["forgotten_rows"] = tests.forgotten();
+  json["forgotten_rows"] = tests.forgotten().size();
   json["accuracy_forgotten"] = value_of(of.accuracy_forgotten);
   json["vanished_classes"] = tests.vanished_classes();
   json["replay_forgotten"] = value_of(of.replay_forgotten);
@@ -116,6 +170,7 @@ class Evaluation {
                      line.common().seed.value_or(kSeed));
       header.insert(header.end(), kForgettingColumns.begin(), kForgettingColumns.end());
     }
+    if (retrains()) header.insert(header.end(), {"from retrained", "KL, test", "agreement, test"});
     header.insert(header.end(), {"requests absorbed", "state"});
     table_.emplace(std::move(header));
   }
@@ -123,14 +178,14 @@ class Evaluation {
   void run(const std::string& solver) {
     const ModelRecord record = load_model(store_.path(), solver);
     check_propagation(record, store_.manifest(), store_.path());
-    std::optional<ModelRecord> original;
-    if (before_ != nullptr && has_model(before_->path(), solver)) original = load_model(before_->path(), solver);
-    if (tests_) tests_->set_original(original ? &*original : nullptr);
-    if (original) {
-      check_propagation(*original, store_.manifest(), store_.path());
-      add(*original, false);
-    }
-    for (const ModelRecord& one : with_references(record, store_, budget_, line_.get<bool>("retrain"))) add(one, true);
+    original_.reset();
+    retrained_.reset();
+    if (before_ != nullptr && has_model(before_->path(), solver)) original_ = load_model(before_->path(), solver);
+    if (original_) check_propagation(*original_, store_.manifest(), store_.path());
+    if (tests_) tests_->set_original(original_ ? &*original_ : nullptr);
+    if (retrains()) retrained_ = retrained_of(record, store_, budget_);
+    if (original_) add(*original_, false);
+    for (const ModelRecord& one : with_references(record, store_, budget_, retrains())) add(one, true);
   }
 
   void finish() {
@@ -143,6 +198,20 @@ class Evaluation {
   static bool has_model(const std::filesystem::path& store, const std::string& solver) {
     const std::vector<ModelSummary> models = list_models(store);
     return std::any_of(models.begin(), models.end(), [&](const ModelSummary& model) { return model.solver == solver; });
+  }
+
+  [[nodiscard]] bool retrains() const { return line_.get<bool>("retrain"); }
+
+  void compare(nlohmann::ordered_json& json, std::vector<std::string>& cells, const ModelRecord& record) const {
+    const ModelRecord* retrained = retrained_ ? &*retrained_ : nullptr;
+    add_weight_distances(json, record.model, retrained != nullptr ? &retrained->model : nullptr,
+                         original_ ? &original_->model : nullptr);
+    const auto of_test = add_likeness(json, store_, before_, tests_ ? &*tests_ : nullptr, record, retrained);
+    if (retrained != nullptr && original_) add_loss_changes(json, *before_, *tests_, record, *retrained, *original_);
+    const auto& distance = json["retrained_distance"];
+    cells.push_back(distance.is_null() ? "-" : number_text(distance.get<double>()));
+    cells.push_back(of_test ? number_text(of_test->divergence) : "-");
+    cells.push_back(of_test ? number_text(of_test->agreement) : "-");
   }
 
   void add(const ModelRecord& record, bool present) {
@@ -160,12 +229,8 @@ class Evaluation {
       cells.push_back(accuracy_text(accuracy));
     }
     if (tests_) add_forgetting(json, cells, *tests_, tests_->of(record));
-    std::string state = !present ? "before the removals" : outdated ? "outdated" : "up to date";
-    if (line_.get<bool>("retrain")) {
-      compare_with_retrained(json, record, store_, budget_);
-      if (!json["retrained_distance"].is_null())
-        state += ", " + number_text(json["retrained_distance"].get<double>()) + " from a retrained model";
-    }
+    const std::string state = !present ? "before the removals" : outdated ? "outdated" : "up to date";
+    if (retrains()) compare(json, cells, record);
     if (line_.common().json) return write_json_line(line_.out(), json);
     cells.insert(cells.end(), {count_text(record.model.sequence) + " of " + count_text(store_.sequence()), state});
     table_->add_row(std::move(cells));
@@ -177,6 +242,7 @@ class Evaluation {
   MemoryBudget& budget_;
   std::optional<std::vector<NodeId>> nodes_;
   std::optional<EfficacyTests> tests_;
+  std::optional<ModelRecord> original_, retrained_;  ///< of the solver at hand
   std::optional<Table> table_;
 };
 
@@ -192,7 +258,8 @@ void run_evaluate(CommandLine& line) {
       {"STORE"}, "unweave evaluate demo/debian.store --before demo/copy.store");
   auto add = line.options().add_options();
   add("solver", po::value<std::string>()->value_name("NAME"), "this model alone");
-  add("retrain", po::bool_switch(), "also train from nothing and print distance and cosine of the weights");
+  add("retrain", po::bool_switch(),
+      "also train from nothing, and print how far the weights and the predictions are from that model's");
   add("nodes", po::value<std::string>()->value_name("F"), "also the accuracy on these nodes, ids as .npy or text");
   add("before", po::value<std::string>()->value_name("COPY"),
       "a copy from before the removals: accuracy on the forgotten rows as they were, deleted data replay, membership "

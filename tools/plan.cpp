@@ -84,6 +84,7 @@ void foresee_propagation(const CommandLine& line, const LiveStore& store, Memory
   json["sweep_arc_features_per_second"] = nullptr;
   json["disk_bytes_per_second"] = nullptr;
   json["seconds_predicted"] = nullptr;
+  json["limit"] = nullptr;
   if (json["fits"].get<bool>() && !plan.rows.empty()) {
     const double disk = measure_disk(store.path(), budget);
     const PropagationTrial trial = try_propagation(contents, spec, plan, budget);
@@ -96,6 +97,7 @@ void foresee_propagation(const CommandLine& line, const LiveStore& store, Memory
       json["sweep_arc_features_per_second"] = static_cast<double>(total(plan.arcs)) * columns / trial.sweep_seconds;
     json["disk_bytes_per_second"] = disk;
     json["seconds_predicted"] = seconds;
+    json["limit"] = sum >= write ? "gather" : "disk";
   }
   if (line.common().json) {
     write_json_line(line.out(), json);
@@ -111,7 +113,10 @@ void foresee_propagation(const CommandLine& line, const LiveStore& store, Memory
     table.add_row({"disk at a time", bytes_text(disk_bytes), bytes_text(free_disk)});
     table.add_row({"bytes to read", bytes_text(read), ""});
     table.add_row({"bytes to write", bytes_text(written), ""});
-    if (!json["seconds_predicted"].is_null()) table.add_row({"time, about", seconds_text(seconds), ""});
+    if (!json["seconds_predicted"].is_null()) {
+      table.add_row({"time, about", seconds_text(seconds), ""});
+      table.add_row({"the sweep waits for", json["limit"] == "disk" ? "the disk" : "memory", ""});
+    }
     table.print(line.out());
   }
   if (!json["fits"].get<bool>())
@@ -270,7 +275,7 @@ void run_plan(CommandLine& line) {
       "A propagation: for the seconds it sums a sample of the rows in tiles of the true size and writes 128 MiB to a\n"
       "nameless file. Bytes to read are those of shards and features, once; from the disk they come again where the\n"
       "system's cache does not hold them. sweep_arc_features_per_second of --json: what the sweep is expected to\n"
-      "reach when nothing is written.\n"
+      "reach when nothing is written; limit: what the sweep waits for, gather (sums of rows in memory) or disk.\n"
       "A stream: the first batch stands for all; the stream is exact, and each batch brings the last level up to\n"
       "date, as with a solver. Without one that happens once for many batches.\n"
       "With --solver: what that solver's requests will cost, from public numbers alone: epochs by rows removed and by\n"

@@ -11,6 +11,7 @@
 # JSON lines. Needs numpy and, for .zst, zstd.
 #
 # "bound of budget" is the worst batch's residual bound as a share of what its claim allows: of epsilon for langevin.
+# "same prediction": of test rows, by it and by its retrained model.
 # "audit" is the lower bound of epsilon that `unweave audit` finds with the canary of the largest gradient, --audit-trials
 # releases of each kind on --audit-rows rows, and in brackets the largest that so few trials could show: where both agree,
 # the removal is seen every time. "refuted" beside them contradicts a certificate. An audit that takes longer than
@@ -35,7 +36,7 @@ SOLVERS = ("newton", "retrain", "newton-step", "jackknife", "langevin", "langevi
            "descent-to-delete", "hessian-free", "scalegun", "cgu", "ceu", "streaming", "finetune", "neggrad")
 REFUTED = 4  # exit code of an audit
 HEAD = ("solver", "test before", "after", "training s", "propagation s", "unlearning s", "passes", "retrained", "certified",
-        "by", "bound of budget", "from its retrained model", "audit: ε at least")
+        "by", "bound of budget", "from its retrained model", "same prediction", "audit: ε at least")
 
 
 def stream_of(run, store, batches, work):
@@ -89,7 +90,8 @@ def one_solver(run, solver, store, requests, args, lam):
             "passes_train": before["passes"], "retrained": sum(b["retrained"] for b in batches),
             "certified": sum(b["certified"] for b in batches), "batches": len(batches), "claim": batches[-1]["claim"],
             "rows_touched": mean(batches, "rows_touched"), "share": share_of(batches),
-            "distance": compared["retrained_distance"], "cosine": compared["retrained_cosine"], "audit": audit}
+            "distance": compared["retrained_distance"], "cosine": compared["retrained_cosine"],
+            "agreement": compared["agreement_test"], "kl": compared["kl_test"], "audit": audit}
 
 
 def audit_text(audit):
@@ -102,10 +104,10 @@ def audit_text(audit):
 
 def cells(row):
     claim = row["claim"] if row["certified"] else "no"
-    share, distance = ("-" if row[name] is None else f"{row[name]:.3g}" for name in ("share", "distance"))
+    numbers = ["-" if row[name] is None else f"{row[name]:.3g}" for name in ("share", "distance", "agreement")]
     return (row["solver"], f"{100 * row['before']:.2f}", f"{100 * row['after']:.2f}", f"{row['seconds_train']:.2f}",
             f"{row['seconds_propagate']:.4f}", f"{row['seconds_unlearn']:.3f}", f"{row['passes']:.0f}",
-            f"{row['retrained']} of {row['batches']}", f"{row['certified']} of {row['batches']}", claim, share, distance,
+            f"{row['retrained']} of {row['batches']}", f"{row['certified']} of {row['batches']}", claim, *numbers,
             audit_text(row["audit"]))
 
 

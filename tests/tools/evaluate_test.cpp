@@ -110,6 +110,48 @@ TEST_SUITE("unit") {
     CHECK(table.out.find("presence ratio") != std::string::npos);
   }
 
+  TEST_CASE("weights, predictions and losses beside a retrained model's, before and after the removal") {
+    const Files files;
+    REQUIRE(files.import("s").code == 0);
+    files.train("s", {"newton", "streaming"});
+    files.copy("s", "copy");
+    std::string text;
+    for (int u = 0; u < 40; ++u) text += "node " + std::to_string(u) + "\n";
+    write_file(files.dir / "r.txt", text);
+    files.must({"stream", files.path("s"), "--requests", files.path("r.txt"), "--solver", "newton", "--seed", "1"});
+    const std::vector<std::string> words{"evaluate", files.path("s"), "--before", files.path("copy"),
+                                         "--solver", "newton",        "--retrain"};
+    std::vector<std::string> as_json = words;
+    as_json.emplace_back("--json");
+    const auto lines = run(as_json).lines();
+    REQUIRE(lines.size() == 2);
+    const Json &before = lines[0], &after = lines[1];
+    CHECK(before["original_distance"] == 0);
+    CHECK(before["distance_ratio"] == 1);
+    CHECK(before["step_cosine"].is_null());
+    CHECK(before["loss_change_pearson"].is_null());
+    CHECK(after["distance_ratio"].get<double>() < 0.1);
+    CHECK(after["step_cosine"].get<double>() > 0.99);
+    CHECK(after["retrained_cosine"].get<double>() > before["retrained_cosine"].get<double>());
+    CHECK(after["loss_change_pearson"].get<double>() > 0.99);
+    CHECK(after["loss_change_spearman"].get<double>() > 0.99);
+    for (const std::string rows : {"train", "test", "forgotten"}) {
+      CAPTURE(rows);
+      CHECK(after["kl_" + rows].get<double>() < 0.1 * before["kl_" + rows].get<double>());
+      CHECK(after["agreement_" + rows] == 1);
+      CHECK(before["agreement_" + rows].get<double>() <= 1);
+    }
+    const Result table = run(words);
+    CHECK(table.out.find("agreement, test") != std::string::npos);
+    // Without a copy there is no original; without --retrain nothing is compared.
+    const Json alone = run({"evaluate", files.path("s"), "--solver", "newton", "--retrain", "--json"}).json();
+    CHECK(alone.contains("kl_test"));
+    CHECK_FALSE(alone.contains("kl_forgotten"));
+    CHECK_FALSE(alone.contains("distance_ratio"));
+    const Json plain = run({"evaluate", files.path("s"), "--solver", "newton", "--json"}).json();
+    CHECK_FALSE(plain.contains("kl_test"));
+  }
+
   TEST_CASE("the copy may lie in another order, and may lack the model") {
     const Files files;
     REQUIRE(files.import("s").code == 0);

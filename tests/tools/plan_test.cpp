@@ -106,6 +106,12 @@ TEST_SUITE("unit") {
           CHECK(std::isfinite(plan.at(field).get<double>()));
           CHECK(plan.at(field).get<double>() > 0);
         }
+        const auto number = [&](const char* field) { return plan.at(field).get<double>(); };
+        const double columns = run({"info", store, "--json"}).json().at("features").get<double>();
+        const double writing = number("state_bytes") / number("disk_bytes_per_second");
+        const double summing = number("arcs") * columns / number("sweep_arc_features_per_second");
+        if (summing > writing) CHECK(plan["limit"] == "gather");
+        if (summing < 0.5 * writing) CHECK(plan["limit"] == "disk");
       }
     }
     const auto propagated = testing::folder_bytes(dir / "s");

@@ -1,0 +1,129 @@
+// algorithms/model_comparison.cpp - probabilities of two models row by row, ranks and correlations.
+#include "algorithms/model_comparison.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "algorithms/head.h"
+#include "engine/parallel.h"
+
+namespace unweave {
+namespace {
+
+constexpr std::size_t kBlockRows = 128;
+
+/// Calls use(i, margins of row i under every model) on all threads; the rows are clipped as for the first one.
+template <class Use>
+void for_margins(const LiveStore& store, std::span<const ModelRecord* const> models, std::span<const NodeId> nodes,
+                 const Use& use) {
+  const NetworkShape shape = shape_of(models[0]->model);
+  parallel_ranges(0, nodes.size(), kBlockRows, [&](std::size_t begin, std::size_t end) {
+    const std::size_t count = end - begin;
+    std::vector<float> rows(count * shape.features);
+    store.embedding().rows(nodes.subspan(begin, count), models[0]->weights, rows.data());
+    for (std::size_t i = 0; i < count; ++i)
+      clip_row({rows.data() + i * shape.features, shape.features}, models[0]->clip);
+    std::vector<std::vector<double>> margins(models.size(), std::vector<double>(count * shape.classes));
+    for (std::size_t m = 0; m < models.size(); ++m) margins_of(models[m]->model, rows.data(), count, margins[m].data());
+    std::vector<std::span<double>> own(models.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      for (std::size_t m = 0; m < models.size(); ++m)
+        own[m] = std::span(margins[m]).subspan(i * shape.classes, shape.classes);
+      use(begin + i, own);
+    }
+  });
+}
+
+/// Logarithms of probabilities_in_place(), which stay finite where those vanish in float64.
+void log_probabilities_in_place(Head head, std::span<double> margins) {
+  if (head == Head::kLeastSquares) {
+    probabilities_in_place(head, margins.data(), margins.size());
+    for (double& margin : margins) margin = std::log(margin);
+    return;
+  }
+  if (head == Head::kLogistic)
+    for (double& margin : margins) margin = -logistic_loss(margin, 1);
+  const double largest = *std::max_element(margins.begin(), margins.end());
+  double sum = 0;
+  for (const double margin : margins) sum += std::exp(margin - largest);
+  for (double& margin : margins) margin -= largest + std::log(sum);
+}
+
+std::size_t largest(std::span<const double> margins) {
+  return static_cast<std::size_t>(std::max_element(margins.begin(), margins.end()) - margins.begin());
+}
+
+double divergence_of(std::span<const double> f, std::span<const double> g) {
+  double sum = 0;
+  for (std::size_t c = 0; c < f.size(); ++c)
+    if (std::isfinite(f[c])) sum += std::exp(f[c]) * (f[c] - g[c]);
+  return std::max(0.0, sum);
+}
+
+double mean(std::span<const double> values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+std::vector<double> ranks(std::span<const double> values) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  std::vector<double> rank(values.size());
+  for (std::size_t first = 0; first < order.size();) {
+    std::size_t last = first;
+    while (last < order.size() && values[order[last]] == values[order[first]]) ++last;
+    for (std::size_t i = first; i < last; ++i) rank[order[i]] = static_cast<double>(first + last - 1) / 2;
+    first = last;
+  }
+  return rank;
+}
+
+}  // namespace
+
+std::optional<Likeness> likeness(const LiveStore& store, const ModelRecord& model, const ModelRecord& other,
+                                 std::span<const NodeId> nodes) {
+  if (nodes.empty()) return std::nullopt;
+  const std::array models{&model, &other};
+  std::vector<double> divergences(nodes.size()), agreements(nodes.size());
+  for_margins(store, models, nodes, [&](std::size_t i, std::span<const std::span<double>> margins) {
+    agreements[i] = largest(margins[0]) == largest(margins[1]) ? 1 : 0;
+    for (std::size_t m = 0; m < 2; ++m) log_probabilities_in_place(models[m]->model.head, margins[m]);
+    divergences[i] = divergence_of(margins[0], margins[1]);
+  });
+  return Likeness{mean(divergences), mean(agreements)};
+}
+
+std::vector<double> losses_of(const LiveStore& store, const ModelRecord& model, std::span<const NodeId> nodes) {
+  std::vector<double> losses(nodes.size());
+  for_margins(store, std::array{&model}, nodes, [&](std::size_t i, std::span<const std::span<double>> margins) {
+    losses[i] = row_loss(model.model.head, margins[0].data(), margins[0].size(),
+                         static_cast<std::size_t>(store.contents().label(nodes[i])));
+  });
+  return losses;
+}
+
+std::optional<double> pearson(std::span<const double> x, std::span<const double> y) {
+  if (x.size() < 2) return std::nullopt;
+  const double x_mean = mean(x), y_mean = mean(y);
+  double xx = 0, yy = 0, xy = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    xx += (x[i] - x_mean) * (x[i] - x_mean);
+    yy += (y[i] - y_mean) * (y[i] - y_mean);
+    xy += (x[i] - x_mean) * (y[i] - y_mean);
+  }
+  if (!(xx > 0) || !(yy > 0)) return std::nullopt;
+  return std::clamp(xy / std::sqrt(xx) / std::sqrt(yy), -1.0, 1.0);
+}
+
+std::optional<double> spearman(std::span<const double> x, std::span<const double> y) {
+  return pearson(ranks(x), ranks(y));
+}
+
+std::optional<double> cosine(const Matrix& a, const Matrix& b) {
+  const double norms = a.norm() * b.norm();
+  return norms > 0 ? std::optional(a.cwiseProduct(b).sum() / norms) : std::nullopt;
+}
+
+}  // namespace unweave

@@ -1,0 +1,38 @@
+// algorithms/model_comparison.h - how alike two models are: as functions of rows, on single rows, and as weights.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "algorithms/live_store.h"
+#include "algorithms/matrix.h"
+#include "algorithms/model_record.h"
+
+namespace unweave {
+
+struct Likeness {
+  /// Mean over the rows of sum_c f_c ln(f_c / g_c), in nats, f and g the probabilities (head.h) of `model` and `other`:
+  /// their Kullback-Leibler divergence. Infinite where g excludes a class of a row and f does not.
+  double divergence = 0;
+  double agreement = 0;  ///< share of the rows of which both predict the same class
+};
+
+/// On `nodes`, which have rows in `store`; none where there are no nodes. Both models are of one shape and stand on one
+/// propagation. Memory: 16 bytes a node.
+[[nodiscard]] std::optional<Likeness> likeness(const LiveStore& store, const ModelRecord& model,
+                                               const ModelRecord& other, std::span<const NodeId> nodes);
+
+/// Loss (head.h) of each of `nodes`, labelled nodes that have rows in `store`.
+[[nodiscard]] std::vector<double> losses_of(const LiveStore& store, const ModelRecord& model,
+                                            std::span<const NodeId> nodes);
+
+/// Correlation of two lists of one length; none where one of them does not vary, or has fewer than two numbers.
+[[nodiscard]] std::optional<double> pearson(std::span<const double> x, std::span<const double> y);
+/// The same of their ranks, equal numbers sharing the mean of theirs.
+[[nodiscard]] std::optional<double> spearman(std::span<const double> x, std::span<const double> y);
+
+/// Cosine of the angle between two matrices of one shape; none where one of them is 0.
+[[nodiscard]] std::optional<double> cosine(const Matrix& a, const Matrix& b);
+
+}  // namespace unweave
