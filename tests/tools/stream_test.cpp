@@ -127,9 +127,9 @@ TEST_SUITE("unit") {
     CHECK(wide.lines()[0]["certified"] == false);
     for (const char* field : {"claim", "budget", "residual_bound"}) CHECK(wide.lines()[0][field].is_null());
     CHECK(wide.lines()[0]["terms"]["epochs"] == 3);
-    for (const char* solver : {"finetune", "neggrad"}) CHECK(network(solver, {"--hidden", "4"}).code == 0);
+    for (const char* solver : {"finetune", "neggrad", "scalegun"}) CHECK(network(solver, {"--hidden", "4"}).code == 0);
     CHECK(network("streaming", {"--activation", "smelu"}).code == 0);
-    for (const char* solver : {"retrain", "finetune", "neggrad", "streaming"}) {
+    for (const char* solver : {"retrain", "finetune", "neggrad", "scalegun", "streaming"}) {
       const Result streamed =
           world.stream(world.edges(solver[0] % 7 * 5, 5) + "node " + std::to_string(solver[0]) + "\n",
                        {"--solver", solver, "--batch", "3"});
@@ -145,9 +145,10 @@ TEST_SUITE("unit") {
     }
     const Result evaluated = run({"evaluate", world.store, "--json"});
     CAPTURE(evaluated.error);
-    REQUIRE(evaluated.lines().size() == 5);
-    CHECK(evaluated.lines()[1]["solver"] == "streaming");
-    CHECK(evaluated.lines()[2]["solver"] == "streaming, no-op");
+    REQUIRE(evaluated.lines().size() == 6);
+    CHECK(evaluated.lines()[1]["solver"] == "scalegun");
+    CHECK(evaluated.lines()[2]["solver"] == "streaming");
+    CHECK(evaluated.lines()[3]["solver"] == "streaming, no-op");
     CHECK(run({"verify", world.store}).code == 0);
 
     CHECK(run({"train", world.store, "--solver", "streaming", "--json"}).code == 0);
