@@ -18,6 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kName = "hessian-free";
 constexpr std::size_t kBlocks = std::size_t{256} << 20;
+constexpr double kMostMultiplyAdds = 1e13;  ///< statistics that ask for more are made on request alone
 
 /// Rows of each file of statistics that a batch removed.
 using RecordsOfFile = std::map<std::uint64_t, std::vector<std::uint64_t>>;
@@ -35,6 +36,8 @@ class HessianFreeSolver final : public Solver {
     static_cast<void>(choose_constants({options.head, 1, 1, options.hidden, options.activation}, 1, options));
     if (options.bound == BoundRule::kPaper && !options.hidden.empty())
       throw UsageError("Theorem 4 has no constants for hidden layers; leave --bound paper away");
+    if (const auto make = parameter(options, hessian_free_parameter("statistics")); make && *make != 0 && *make != 1)
+      throw UsageError("--set statistics is 0 or 1");
     if (const auto way = parameter(options, hessian_free_parameter("backward"))) {
       if (*way != 0 && *way != 1) throw UsageError("--set backward is 0 or 1");
       if (*way == 1 && (!options.hidden.empty() || *parameter(options, hessian_free_parameter("group-rows")) != 1))
@@ -55,7 +58,9 @@ class HessianFreeSolver final : public Solver {
     HessianFreeState state;
     state.constants = choose_constants(shape_of(options_, rows), rows.size(), options_);
     state.slots.assign(rows.nodes().begin(), rows.nodes().end());
-    state.statistics = !folder().empty();  // nowhere to keep them: every removal trains again
+    // Without them every removal trains again.
+    state.statistics =
+        !folder().empty() && wants_statistics(way_of(Network(shape_of(options_, rows)), state, rows.size()));
     fit.report = learn(fit.model, std::move(state), rows);
     return fit;
   }
@@ -138,6 +143,32 @@ class HessianFreeSolver final : public Solver {
             writable};
   }
 
+  /// How statistics are made of `rows` rows, and what that costs.
+  struct Way {
+    StatisticsCost cost;
+    bool able = false;  ///< of being made backward
+    bool backward = false;
+  };
+
+  [[nodiscard]] Way way_of(const Network& network, const HessianFreeState& state, std::size_t rows) const {
+    const RecordLayout layout = layout_of(state.constants);
+    const NetworkShape& shape = network.shape();
+    Way way;
+    way.cost = statistics_cost(state.constants.sgd.epochs, rows, layout.records(), network.size(),
+                               couples_classes(shape.head) ? network.size() : shape.features);
+    way.able = shape.hidden.empty() && layout.rows == 1;
+    const auto forced = parameter(options_, hessian_free_parameter("backward"));
+    way.backward =
+        way.able &&
+        (forced ? *forced == 1 : way.cost.backward < way.cost.forward && backward_bytes(network) <= working_memory());
+    return way;
+  }
+
+  [[nodiscard]] bool wants_statistics(const Way& way) const {
+    if (const auto told = parameter(options_, hessian_free_parameter("statistics"))) return *told == 1;
+    return (way.backward ? way.cost.backward : way.cost.forward) <= kMostMultiplyAdds;
+  }
+
   /// Ascending records of these nodes.
   static std::vector<std::uint64_t> records_of(const HessianFreeState& state, std::span<const NodeId> nodes) {
     const SgdSchedule schedule(state.constants.sgd);
@@ -212,13 +243,8 @@ class HessianFreeSolver final : public Solver {
     const HessianFreeConstants& constants = state.constants;
     const Network& network = run.network;
     const RecordLayout layout = layout_of(constants);
-    const NetworkShape& shape = network.shape();
-    const StatisticsCost cost = statistics_cost(constants.sgd.epochs, run.rows.size(), layout.records(), network.size(),
-                                                couples_classes(shape.head) ? network.size() : shape.features);
-    const bool able = shape.hidden.empty() && layout.rows == 1;
-    const auto forced = parameter(options_, hessian_free_parameter("backward"));
-    state.backward =
-        able && (forced ? *forced == 1 : cost.backward < cost.forward && backward_bytes(network) <= working_memory());
+    const Way way = way_of(network, state, run.rows.size());
+    state.backward = way.backward;
     RandomSource random = RandomSource::from_system();
     state.run = random.bits() >> 12;
 
@@ -242,8 +268,8 @@ class HessianFreeSolver final : public Solver {
       forward_statistics(run, plan, sink);
     sync_directory(folder());
     std::map<std::string, double, std::less<>> costs{{"statistics_bytes", bytes},
-                                                     {"forward_multiply_adds", cost.forward}};
-    if (able) costs["backward_multiply_adds"] = cost.backward;
+                                                     {"forward_multiply_adds", way.cost.forward}};
+    if (way.able) costs["backward_multiply_adds"] = way.cost.backward;
     return costs;
   }
 

@@ -22,6 +22,8 @@ inline constexpr Parameter kHessianFreeParameters[] = {
     {"group-rows", 1, "declared groups: so many training rows that follow each other are removed together"},
     {"own-hessian", 1, "1: vectors without the curvature of their own rows; 0: as published"},
     {"backward", std::nullopt, "1: statistics by backward propagators, 0: by forward accumulation"},
+    {"statistics", std::nullopt,
+     "0: none, train again at every removal; else 1 where making them takes minutes, not days"},
     {"bits", 16, "of a number of the statistics: 8, 16 or 32"},
     {"s-max", std::nullopt, "largest distance from the retrained weights that the noise covers"},
     {"retrain", 0, "1: train again rather than publish what is not certified"},

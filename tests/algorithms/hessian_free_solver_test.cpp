@@ -167,6 +167,23 @@ TEST_SUITE("unit") {
     CHECK(world.distance() < 1e-2);
   }
 
+  TEST_CASE("no statistics are made where that was asked for, or where it would take days") {
+    SolverOptions options = options_of({{"statistics", 0}});
+    World none(options);
+    CHECK(none.report.terms.at("statistics") == 0);
+    CHECK_FALSE(std::filesystem::exists(none.folder / "f"));
+    CHECK(none.remove({5}).retrained);
+    CHECK(none.report.certified);
+    CHECK(none.distance() < 1e-12);
+    options.parameters["statistics"] = 1;
+    CHECK(World(options).report.terms.at("statistics") == 1);
+
+    // Groups are carried forward: 2 x 300 epochs x 40,000 rows x 20,000 groups x 24 weights.
+    const World many(options_of({{"epochs", 300}, {"group-rows", 2}, {"batch-rows", 512}}), 40000);
+    CHECK(many.report.terms.at("statistics") == 0);
+    CHECK(many.report.certified);
+  }
+
   TEST_CASE("what is not certified says why, or trains again where that was asked for") {
     SolverOptions options = options_of({{"s-max", 1e-9}});
     World strict(options);
@@ -280,6 +297,7 @@ TEST_SUITE("unit") {
                                                                                            {"group-rows", 0},
                                                                                            {"backward", 2},
                                                                                            {"retrain", 3},
+                                                                                           {"statistics", 2},
                                                                                            {"own-hessian", 0.5}}) {
       const auto& shown = name;
       CAPTURE(shown);
