@@ -90,33 +90,48 @@ void Embedding::density_tile(std::uint32_t level, TileColumns tile, NodeRange ro
   }
 }
 
+std::size_t Embedding::row_width(std::span<const double> weights) const {
+  const std::size_t levels = spec_.levels + std::size_t{1};
+  if (weights.empty() || weights.size() % levels != 0)
+    throw UsageError("weights: " + std::to_string(weights.size()) + " given, the store has " + std::to_string(levels) +
+                     " levels");
+  return weights.size() / levels * columns();
+}
+
 void Embedding::rows(std::span<const NodeId> nodes, std::span<const double> weights, float* out) const {
-  if (weights.size() != spec_.levels + std::size_t{1})
-    throw UsageError("weights: " + std::to_string(weights.size()) + " given, the store has " +
-                     std::to_string(spec_.levels + 1) + " levels");
+  const std::size_t levels = spec_.levels + std::size_t{1}, width = row_width(weights),
+                    blocks = weights.size() / levels;
   if (!deferred_.empty()) throw std::logic_error("rows of an embedding whose last level is behind");
   for (const NodeId node : nodes)
     if (!is_target(node))
       throw UsageError(contents_.order().text(node) +
                        " has no embedding in this store (not a target); run `unweave propagate` with --rows all");
   const double unit = std::ldexp(1.0, -static_cast<int>(spec_.scale_bits));
+  std::vector<bool> used(levels);
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    if (weights[i] != 0) used[i % levels] = true;
   parallel_ranges(0, nodes.size(), 256, [&](std::size_t first, std::size_t last) {
     std::vector<std::int32_t> t(columns());
-    std::vector<double> sum(columns());
+    std::vector<double> sum(width);
     LookAhead ahead(first, last, [&](std::size_t i) {
       for (std::uint32_t l = 0; l <= spec_.levels; ++l)
-        if (weights[l] != 0) read_ahead(l, {nodes[i], nodes[i] + 1});
+        if (used[l]) read_ahead(l, {nodes[i], nodes[i] + 1});
     });
     for (std::size_t i = first; i < last; ++i) {
       ahead.at(i);
       std::fill(sum.begin(), sum.end(), 0.0);
       for (std::uint32_t l = 0; l <= spec_.levels; ++l) {
-        if (weights[l] == 0) continue;
+        if (!used[l]) continue;
         density(l, nodes[i], t.data());
-        for (std::uint32_t c = 0; c < columns(); ++c) sum[c] += weights[l] * t[c];
+        for (std::size_t b = 0; b < blocks; ++b) {
+          const double weight = weights[b * levels + l];
+          if (weight == 0) continue;
+          double* const block = sum.data() + b * columns();
+          for (std::uint32_t c = 0; c < columns(); ++c) block[c] += weight * t[c];
+        }
       }
       const double factor = power_.inverse(contents_.graph().degree(nodes[i])) * unit;
-      for (std::uint32_t c = 0; c < columns(); ++c) out[i * columns() + c] = static_cast<float>(factor * sum[c]);
+      for (std::size_t c = 0; c < width; ++c) out[i * width + c] = static_cast<float>(factor * sum[c]);
     }
   });
 }

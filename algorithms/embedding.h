@@ -60,8 +60,11 @@ class Embedding {
   void density_tile(std::uint32_t level, TileColumns columns, NodeRange rows, std::int32_t* out) const;
 
   [[nodiscard]] bool is_target(NodeId node) const { return cone_.contains(levels(), node); }
-  /// Rows of Z for `nodes`, row-major nodes x columns. `weights` has L + 1 values. Throws UsageError for a node that is
-  /// no target, std::logic_error while the last level is behind.
+  /// Numbers in a row of Z: columns() for L + 1 weights. B (L + 1) of them give B such blocks side by side, each with L + 1
+  /// weights of its own. Throws UsageError for other numbers of weights.
+  [[nodiscard]] std::size_t row_width(std::span<const double> weights) const;
+  /// Rows of Z for `nodes`, row-major nodes x row_width(weights). Throws UsageError for a node that is no target,
+  /// std::logic_error while the last level is behind.
   void rows(std::span<const NodeId> nodes, std::span<const double> weights, float* out) const;
 
  private:

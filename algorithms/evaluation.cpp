@@ -60,7 +60,7 @@ Accuracies evaluate_model(const LiveStore& store, const ModelRecord& record, con
       if (contents.label(node) != kNoLabel) nodes.push_back(node);
     const auto read = [&](std::size_t first, std::size_t count, float* out) {
       store.embedding().rows(std::span(nodes).subspan(first, count), record.weights, out);
-      const std::size_t features = store.manifest().features;
+      const std::size_t features = shape_of(record.model).features;
       for (std::size_t i = 0; i < count; ++i) clip_row({out + i * features, features}, record.clip);
       return out;
     };

@@ -27,7 +27,7 @@ void for_all_rows(const Embedding& embedding, NodeId nodes, std::span<const doub
   for (std::uint64_t first = 0; first < nodes; first += kChunkRows) {
     chunk.resize(static_cast<std::size_t>(std::min<std::uint64_t>(kChunkRows, nodes - first)));
     std::iota(chunk.begin(), chunk.end(), static_cast<NodeId>(first));
-    z.resize(chunk.size() * embedding.columns());
+    z.resize(chunk.size() * embedding.row_width(weights));
     embedding.rows(chunk, weights, z.data());
     use(std::span<const NodeId>(chunk), std::span<const float>(z));
   }
@@ -43,7 +43,7 @@ void write_all_rows(const LiveStore& store, std::span<const double> weights, con
     return;
   }
   const Reservation memory = store.budget().reserve(store.budget().available() / 2, "rows on their way to their ids");
-  const std::size_t columns = embedding.columns();
+  const std::size_t columns = embedding.row_width(weights);
   // Temporary files lie beside the result, since a store is never written to by readers.
   RowSorter sorter(std::filesystem::absolute(file).parent_path(), nodes, memory.bytes());
   std::vector<std::uint32_t> words(columns);
@@ -133,7 +133,7 @@ void export_embeddings(const LiveStore& store, const std::optional<std::vector<N
                      " nodes have no embedding; name the wanted ones with --nodes, or run `unweave propagate " +
                      store.path().string() + " --rows all`");
   const std::uint64_t rows = nodes ? nodes->size() : all;
-  const std::array<std::uint64_t, 2> shape{rows, embedding.columns()};
+  const std::array<std::uint64_t, 2> shape{rows, embedding.row_width(weights)};
   NpyWriter writer(file, "<f4", sizeof(float), shape);
   if (nodes) {
     std::vector<NodeId> chunk;
@@ -142,7 +142,7 @@ void export_embeddings(const LiveStore& store, const std::optional<std::vector<N
       chunk.clear();
       for (const NodeId node : std::span(*nodes).subspan(first, std::min(kChunkRows, nodes->size() - first)))
         chunk.push_back(store.contents().order().position(node));
-      z.resize(chunk.size() * embedding.columns());
+      z.resize(chunk.size() * embedding.row_width(weights));
       embedding.rows(chunk, weights, z.data());
       writer.append(std::span<const float>(z));
     }

@@ -7,8 +7,8 @@
 #include <limits>
 #include <map>
 
-#include "algorithms/noisy_sgd_run.h"
 #include "algorithms/sgd.h"
+#include "algorithms/slots.h"
 #include "storage/error.h"
 
 namespace unweave {

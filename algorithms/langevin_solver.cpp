@@ -4,6 +4,7 @@
 #include "algorithms/langevin_constants.h"
 #include "algorithms/noisy_sgd_run.h"
 #include "algorithms/slot_weights.h"
+#include "algorithms/slots.h"
 #include "storage/error.h"
 
 namespace unweave {

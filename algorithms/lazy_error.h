@@ -16,7 +16,7 @@ namespace unweave {
 ///   |D^{1-rho} P^k delta|_2 <= c sqrt(sum d delta^2),  c = max over the training rows of d^{1/2-rho}
 ///   |D^{1-rho} P^k delta|_1 <= sum d |delta|,
 /// while P^t rounding stays within one unit: sqrt(sum d^{2-2rho}) and sum d^{1-rho} over the training rows.
-/// Clipping moves no two rows apart. Everything is rounded up.
+/// Every block of rows that have several has columns of its own. Clipping moves no two rows apart. Everything is rounded up.
 [[nodiscard]] ApproximationError lazy_error(const Embedding& embedding, const Contents& contents,
                                             std::span<const double> weights, std::span<const NodeId> training);
 

@@ -131,8 +131,13 @@ ModelRecord from_json(const Json& json, const ModelFile& file) {
   record.options.head = model.head = parse_head(options.at("head").get<std::string>());
   record.options.hidden = options.value("hidden", std::vector<std::size_t>{});
   record.options.activation = parse_activation(options.value("activation", std::string("tanh")));
+  record.weights = json.at("weights").get<std::vector<double>>();
+  const Json& propagation = json.at("propagation");
+  record.levels = propagation.at("levels").get<std::uint32_t>();
+  record.options.blocks = blocks_of(record);
   if (!record.options.hidden.empty())
-    model.network = NetworkShape{model.head, features, classes, record.options.hidden, record.options.activation};
+    model.network = NetworkShape{
+        model.head, features, classes, record.options.hidden, record.options.activation, record.options.blocks};
   model.published = model.network ? matrix_of(file.arrays[0], Network(*model.network).size(), 1, false)
                                   : matrix_of(file.arrays[0], features, classes, false);
   model.objective_noise = matrix_of(file.arrays[1], features, classes, true);
@@ -149,10 +154,7 @@ ModelRecord from_json(const Json& json, const ModelFile& file) {
   record.options.bound = parse_bound(options.at("bound").get<std::string>());
   record.options.standardized = options.at("standardized").get<bool>();
   record.options.parameters = options.at("parameters").get<decltype(record.options.parameters)>();
-  record.weights = json.at("weights").get<std::vector<double>>();
   record.clip = json.at("clip").get<double>();
-  const Json& propagation = json.at("propagation");
-  record.levels = propagation.at("levels").get<std::uint32_t>();
   record.rho = propagation.at("rho").get<double>();
   record.scale_bits = propagation.at("scale_bits").get<std::uint32_t>();
   record.all_rows = propagation.at("all_rows").get<bool>();
@@ -172,8 +174,13 @@ std::string release_id(const Model& model) {
   return model.solver + "-" + std::to_string(model.releases) + "-" + to_hex(std::span(checksum).first(8));
 }
 
+std::size_t blocks_of(const ModelRecord& record) {
+  return record.weights.size() / (std::size_t{record.levels} + 1);
+}
+
 void stand_on(ModelRecord& record, const PropagationSpec& spec) {
   record.levels = spec.levels;
+  record.options.blocks = blocks_of(record);
   record.rho = spec.rho;
   record.scale_bits = spec.scale_bits;
   record.all_rows = spec.all_rows;
@@ -184,7 +191,8 @@ void check_propagation(const ModelRecord& record, const Manifest& manifest, cons
     const PropagationSpec& spec = *manifest.propagation;
     const NetworkShape shape = shape_of(record.model);
     if (record.levels == spec.levels && record.rho == spec.rho && record.scale_bits == spec.scale_bits &&
-        record.all_rows == spec.all_rows && shape.features == manifest.features && shape.classes == manifest.classes)
+        record.all_rows == spec.all_rows && shape.features == manifest.features * blocks_of(record) &&
+        shape.classes == manifest.classes)
       return;
   }
   throw DataError(store.string() + ": the model of " + record.model.solver +

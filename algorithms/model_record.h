@@ -15,7 +15,7 @@ namespace unweave {
 struct ModelRecord {
   Model model;
   SolverOptions options;        ///< without a seed: none is ever kept beside a model
-  std::vector<double> weights;  ///< of the rows Z = sum_l w_l Z^l that it was trained on
+  std::vector<double> weights;  ///< of the rows of Z that it was trained on (Embedding::rows)
   double clip = 1;              ///< public norm that rows are clipped to
 
   // The propagation of the store when it was trained.
@@ -30,7 +30,10 @@ struct ModelRecord {
 /// Name of a release: solver, number, and the first half of a checksum of the published weights.
 [[nodiscard]] std::string release_id(const Model& model);
 
-/// Copies what the model's rows depend on out of a propagation.
+/// Parts of its rows.
+[[nodiscard]] std::size_t blocks_of(const ModelRecord& record);
+
+/// Copies what the model's rows depend on, beside its weights, out of a propagation.
 void stand_on(ModelRecord& record, const PropagationSpec& spec);
 
 /// Throws DataError naming `train` when the store's present propagation is another one than the model's.

@@ -54,7 +54,10 @@ Network::Network(NetworkShape shape) : shape_(std::move(shape)) {
   check_width(shape_.features, "the features");
   check_width(shape_.classes, "the classes");
   const bool bias = !shape_.hidden.empty();
-  std::size_t first = 0, inputs = shape_.features;
+  if (shape_.blocks == 0 || shape_.features % shape_.blocks != 0 || (filtered() && !bias))
+    throw UsageError("the features of a model do not part into " + std::to_string(shape_.blocks) +
+                     " blocks before a hidden layer");
+  std::size_t first = 0, inputs = shape_.features / shape_.blocks;
   const auto add = [&](std::size_t outputs) {
     layers_.push_back({first, inputs, outputs, bias});
     first += layers_.back().size();
@@ -75,6 +78,7 @@ Vector Network::initial(std::uint64_t key) const {
     for (std::size_t i = layer.first; i < layer.first + layer.inputs * layer.outputs; ++i)
       values[index_of(i)] = deviation * bits_to_deviate(random_bits(key, i));
   }
+  if (filtered()) values[index_of(filter())] = std::sqrt(static_cast<double>(shape_.blocks));
   return values;
 }
 

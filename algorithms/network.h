@@ -3,8 +3,10 @@
 //   h_0 = x,   h_l = phi([h_{l-1} 1] W_l) for hidden layers,   margins m = [h 1] W_last,   loss l(m, label) of head.h.
 //
 // Without hidden layers there is no bias: the parameters are W of the linear heads, features x classes row-major. With
-// them every layer has one. Layers follow each other, each (inputs + bias) x outputs row-major, the bias its last row. All
-// is float64 over float32 rows, losses without the term of lambda. Passes over rows are parallel and equal to the bit for
+// them every layer has one. Layers follow each other, each (inputs + bias) x outputs row-major, the bias its last row.
+// A row may be blocks x_0, x_1, .. side by side, the same node's embedding by several polynomials (schemes.h): behind hidden
+// layers h_0 is then the learnt filter sum_b theta_b x_b, theta after the layers' parameters (ChebNetII: He, Wei and Wen,
+// NeurIPS 2022). All is float64 over float32 rows, losses without the term of lambda. Passes over rows are parallel and equal to the bit for
 // any number of threads; they need, beside results, one of them a lane (row_sweep.h) and buffers of a block a thread.
 #pragma once
 
@@ -38,6 +40,7 @@ struct NetworkShape {
   std::size_t classes = 0;
   std::vector<std::size_t> hidden;  ///< widths; empty: linear
   Activation activation = Activation::kTanh;
+  std::size_t blocks = 1;  ///< parts of a row; 1 without hidden layers, which weigh every number for itself
 };
 
 /// Parameters of one layer: offset(row, column) = first + row * outputs + column.
@@ -80,15 +83,20 @@ class ChosenRows {
 /// classes. What does not fit throws UsageError.
 class Network {
  public:
-  /// Throws UsageError for more than kMostHiddenLayers, and for features, classes or a width of 0 or above kWidestLayer.
+  /// Throws UsageError for more than kMostHiddenLayers, for features, classes or a width of 0 or above kWidestLayer, and
+  /// for blocks that do not part the features or stand before no hidden layer.
   explicit Network(NetworkShape shape);
 
   [[nodiscard]] const NetworkShape& shape() const noexcept { return shape_; }
-  [[nodiscard]] std::size_t size() const noexcept { return layers_.back().first + layers_.back().size(); }
+  [[nodiscard]] std::size_t size() const noexcept { return filter() + (filtered() ? shape_.blocks : 0); }
   [[nodiscard]] std::span<const Layer> layers() const noexcept { return layers_; }
+  [[nodiscard]] bool filtered() const noexcept { return shape_.blocks > 1; }
+  /// Where theta lies, blocks numbers.
+  [[nodiscard]] std::size_t filter() const noexcept { return layers_.back().first + layers_.back().size(); }
 
   /// Where training starts: 0 when linear, else a function of `key` alone, so that it knows no data. Weights are nearly
-  /// normal, of variance 1 in the first layer, whose rows are clipped to norm 1, and 1 / inputs after it; biases are 0.
+  /// normal, of variance 1 in the first layer, whose rows are clipped to norm 1, and 1 / inputs after it; biases are 0. A
+  /// filter starts at sqrt(blocks) x_0.
   [[nodiscard]] Vector initial(std::uint64_t key) const;
 
   /// Sum of the losses.

@@ -40,14 +40,19 @@ Eigen::Map<const Matrix> view(const double* values, std::size_t rows, std::size_
   return {values, index_of(rows), index_of(columns)};
 }
 
+/// Whether derivatives go on from a layer to what it takes in.
+bool goes_on(const Network& network, const Layer& layer) {
+  return layer.first > 0 || network.filtered();
+}
+
 }  // namespace
 
 NetworkPoint::NetworkPoint(const Network& of, std::span<const double> parameters, bool backward)
     : network(of), values(parameters.data()) {
   transposed.resize(of.layers().size());
-  for (std::size_t l = 1; backward && l < transposed.size(); ++l) {
+  for (std::size_t l = 0; backward && l < transposed.size(); ++l) {
     const Layer& layer = of.layers()[l];
-    transposed[l] = view(values + layer.first, layer.inputs, layer.outputs).transpose();
+    if (goes_on(of, layer)) transposed[l] = view(values + layer.first, layer.inputs, layer.outputs).transpose();
   }
 }
 
@@ -57,21 +62,24 @@ NetworkDirections::NetworkDirections(const Network& network, const Matrix& direc
     const Eigen::Index outputs = index_of(layer.outputs), inputs = index_of(layer.inputs);
     Matrix& side = layers.emplace_back(index_of(layer.rows()), index_of(count) * outputs);
     Matrix& back = transposed.emplace_back();
-    if (layer.first > 0) back.resize(outputs, index_of(count) * inputs);
+    if (goes_on(network, layer)) back.resize(outputs, index_of(count) * inputs);
     for (Eigen::Index k = 0; k < directions.rows(); ++k) {
       const auto own = view(directions.row(k).data() + layer.first, layer.rows(), layer.outputs);
       side.middleCols(k * outputs, outputs) = own;
-      if (layer.first > 0) back.middleCols(k * inputs, inputs) = own.topRows(inputs).transpose();
+      if (goes_on(network, layer)) back.middleCols(k * inputs, inputs) = own.topRows(inputs).transpose();
     }
   }
+  if (network.filtered()) filter = directions.rightCols(index_of(network.shape().blocks));
 }
 
 ProductSums::ProductSums(const Network& network, std::size_t directions) {
   for (const Layer& layer : network.layers()) {
     layers.push_back(Matrix::Zero(index_of(layer.rows()), index_of(directions * layer.outputs)));
     stacked.emplace_back();
-    if (layer.first > 0) stacked.back() = Matrix::Zero(index_of(directions * layer.inputs), index_of(layer.outputs));
+    if (goes_on(network, layer))
+      stacked.back() = Matrix::Zero(index_of(directions * layer.inputs), index_of(layer.outputs));
   }
+  if (network.filtered()) filter = Matrix::Zero(index_of(directions), index_of(network.shape().blocks));
 }
 
 ProductSums& ProductSums::operator+=(const ProductSums& other) {
@@ -79,6 +87,7 @@ ProductSums& ProductSums::operator+=(const ProductSums& other) {
     layers[l] += other.layers[l];
     stacked[l] += other.stacked[l];
   }
+  filter += other.filter;
   return *this;
 }
 
@@ -90,9 +99,10 @@ Matrix ProductSums::unpacked(const Network& network, std::size_t directions) con
     for (Eigen::Index k = 0; k < out.rows(); ++k) {
       Eigen::Map<Matrix> to(out.row(k).data() + layer.first, index_of(layer.rows()), outputs);
       to = layers[l].middleCols(k * outputs, outputs);
-      if (l > 0) to.topRows(inputs) += stacked[l].middleRows(k * inputs, inputs);
+      if (goes_on(network, layer)) to.topRows(inputs) += stacked[l].middleRows(k * inputs, inputs);
     }
   }
+  if (network.filtered()) out.rightCols(filter.cols()) = filter;
   return out;
 }
 
@@ -108,6 +118,23 @@ NetworkPass::NetworkPass(const NetworkPoint& point, std::size_t count)
     reach_.push_back(buffer(l, kReach, outputs));
   }
   curvature_ = buffer(0, kCurvature, count * layers_.back().outputs);
+  if (!point.network.filtered()) return;
+  filter_ = point.values + point.network.filter();
+  rows_.resize(count);
+  reach_input_ = buffer(layers_.size() - 1, kReach, count * layers_.front().inputs);
+}
+
+void NetworkPass::mix(const double* weights, const float* row, double* out) const {
+  const std::size_t inputs = layers_.front().inputs, blocks = point_.network.shape().blocks;
+  std::fill_n(out, inputs, 0.0);
+  for (std::size_t b = 0; b < blocks; ++b)
+    for (std::size_t f = 0; f < inputs; ++f) out[f] += weights[b] * static_cast<double>(row[b * inputs + f]);
+}
+
+void NetworkPass::add_block_products(const double* values, const float* row, double* out) const {
+  const std::size_t inputs = layers_.front().inputs, blocks = point_.network.shape().blocks;
+  for (std::size_t b = 0; b < blocks; ++b)
+    for (std::size_t f = 0; f < inputs; ++f) out[b] += values[f] * static_cast<double>(row[b * inputs + f]);
 }
 
 double* NetworkPass::run() {
@@ -154,12 +181,17 @@ void NetworkPass::back() {
     multiply(back_[l], point_.transposed[l].data(), reach_[l - 1], count_, layer.outputs, layer.inputs, false);
     for (std::size_t at = 0; at < count_ * layer.inputs; ++at) back_[l - 1][at] = reach_[l - 1][at] * slope_[l - 1][at];
   }
+  if (filter_ != nullptr)
+    multiply(back_.front(), point_.transposed.front().data(), reach_input_, count_, layers_.front().outputs,
+             layers_.front().inputs, false);
 }
 
 void NetworkPass::add_gradient(double* sum) const {
   for (std::size_t l = 0; l < layers_.size(); ++l)
     multiply_transposed(inputs_[l], back_[l], sum + layers_[l].first, layers_[l].rows(), count_, layers_[l].outputs,
                         true);
+  for (std::size_t i = 0; i < rows_.size(); ++i)
+    add_block_products(reach_input_ + i * layers_.front().inputs, rows_[i], sum + point_.network.filter());
 }
 
 void NetworkPass::row_gradients(double* out) const {
@@ -172,6 +204,11 @@ void NetworkPass::row_gradients(double* out) const {
         double* const to = out + i * size + layer.first + r * layer.outputs;
         for (std::size_t j = 0; j < layer.outputs; ++j) to[j] = input * back_[l][i * layer.outputs + j];
       }
+  }
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    double* const to = out + i * size + point_.network.filter();
+    std::fill_n(to, point_.network.shape().blocks, 0.0);
+    add_block_products(reach_input_ + i * layers_.front().inputs, rows_[i], to);
   }
 }
 
@@ -192,11 +229,16 @@ void NetworkPass::add_products(const NetworkDirections& directions, ProductSums&
   const std::size_t wide = directions.count;
   // Forward: image[l] is how the outputs of layer l before phi move, ahead[l] how its inputs do.
   std::vector<double*> image(layers_.size()), ahead(layers_.size());
+  const std::size_t width = layers_.front().inputs;
+  if (filter_ != nullptr) ahead.front() = buffer(0, kAhead, count_ * wide * width);
+  for (std::size_t i = 0; i < rows_.size(); ++i)
+    for (std::size_t k = 0; k < wide; ++k)
+      mix(directions.filter.row(index_of(k)).data(), rows_[i], ahead.front() + (i * wide + k) * width);
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     const Layer& layer = layers_[l];
     image[l] = buffer(l, kImage, count_ * wide * layer.outputs);
     multiply(inputs_[l], directions.layers[l].data(), image[l], count_, layer.rows(), wide * layer.outputs, false);
-    if (l > 0)
+    if (ahead[l] != nullptr)
       multiply(ahead[l], point_.values + layer.first, image[l], count_ * wide, layer.inputs, layer.outputs, true);
     if (l + 1 == layers_.size()) break;
     ahead[l + 1] = buffer(l + 1, kAhead, count_ * wide * layer.outputs);
@@ -208,16 +250,17 @@ void NetworkPass::add_products(const NetworkDirections& directions, ProductSums&
         }
   }
   // Back: `moved` is how back_[l] moves.
-  double* moved = image.back();
+  double *moved = image.back(), *reached = nullptr;
   bend_output(wide, moved);
   for (std::size_t l = layers_.size() - 1;; --l) {
     const Layer& layer = layers_[l];
     multiply_transposed(inputs_[l], moved, sums.layers[l].data(), layer.rows(), count_, wide * layer.outputs, true);
-    if (l == 0) break;
+    if (ahead[l] == nullptr) break;
     multiply_transposed(ahead[l], back_[l], sums.stacked[l].data(), wide * layer.inputs, count_, layer.outputs, true);
-    double* const reached = buffer(l, kReturn, count_ * wide * layer.inputs);
+    reached = buffer(l, kReturn, count_ * wide * layer.inputs);
     multiply(back_[l], directions.transposed[l].data(), reached, count_, layer.outputs, wide * layer.inputs, false);
     multiply(moved, point_.transposed[l].data(), reached, count_ * wide, layer.outputs, layer.inputs, true);
+    if (l == 0) break;
     for (std::size_t i = 0; i < count_; ++i)
       for (std::size_t k = 0; k < wide; ++k)
         for (std::size_t j = 0; j < layer.inputs; ++j) {
@@ -226,6 +269,9 @@ void NetworkPass::add_products(const NetworkDirections& directions, ProductSums&
         }
     moved = reached;
   }
+  for (std::size_t i = 0; i < rows_.size(); ++i)
+    for (std::size_t k = 0; k < wide; ++k)
+      add_block_products(reached + (i * wide + k) * width, rows_[i], sums.filter.row(index_of(k)).data());
 }
 
 }  // namespace unweave

@@ -11,7 +11,7 @@ namespace unweave {
 struct NetworkPoint {
   const Network& network;
   const double* values;
-  std::vector<Matrix> transposed;  ///< of each layer without its bias, outputs x inputs; none of the first
+  std::vector<Matrix> transposed;  ///< of each layer without its bias, outputs x inputs; of the first behind a filter
 
   NetworkPoint(const Network& of, std::span<const double> parameters, bool backward);
 };
@@ -20,15 +20,18 @@ struct NetworkPoint {
 struct NetworkDirections {
   std::size_t count = 0;
   std::vector<Matrix> layers;      ///< rows() x (count outputs)
-  std::vector<Matrix> transposed;  ///< outputs x (count inputs), without the bias; none of the first layer
+  std::vector<Matrix> transposed;  ///< outputs x (count inputs), without the bias; of the first layer behind a filter
+  Matrix filter;                   ///< count x blocks
 
   NetworkDirections(const Network& network, const Matrix& directions);
 };
 
 /// Sums over blocks of Hessian products, in the layout of the directions.
 struct ProductSums {
-  std::vector<Matrix> layers;   ///< rows() x (count outputs)
-  std::vector<Matrix> stacked;  ///< (count inputs) x outputs: what reaches a layer by its inputs; none for the first
+  std::vector<Matrix> layers;  ///< rows() x (count outputs)
+  std::vector<Matrix>
+      stacked;    ///< (count inputs) x outputs: what reaches a layer by its inputs; the first's by a filter
+  Matrix filter;  ///< count x blocks
 
   ProductSums(const Network& network, std::size_t directions);
   ProductSums& operator+=(const ProductSums& other);
@@ -48,7 +51,12 @@ class NetworkPass {
     for (std::size_t i = 0; i < count_; ++i) {
       double* const to = inputs_.front() + i * layer.rows();
       const float* const from = row(i);
-      for (std::size_t f = 0; f < layer.inputs; ++f) to[f] = static_cast<double>(from[f]);
+      if (filter_ == nullptr) {
+        for (std::size_t f = 0; f < layer.inputs; ++f) to[f] = static_cast<double>(from[f]);
+      } else {
+        rows_[i] = from;
+        mix(filter_, from, to);
+      }
       if (layer.bias) to[layer.inputs] = 1;
     }
     return run();
@@ -66,6 +74,10 @@ class NetworkPass {
  private:
   double* run();
   void bend_output(std::size_t directions, double* values) const;
+  /// out = the sum of a row's blocks, weighed.
+  void mix(const double* weights, const float* row, double* out) const;
+  /// out[b] += <values, block b of a row>.
+  void add_block_products(const double* values, const float* row, double* out) const;
 
   const NetworkPoint& point_;
   std::span<const Layer> layers_;
@@ -75,7 +87,10 @@ class NetworkPass {
   std::vector<double*> bend_;    // phi''
   std::vector<double*> back_;    // dl / d(outputs before phi) of each layer
   std::vector<double*> reach_;   // dl / d(outputs after phi) of each hidden layer
-  double* curvature_ = nullptr;  // of the loss by the margins: softmax's probabilities, else its diagonal
+  const double* filter_ = nullptr;
+  std::vector<const float*> rows_;  // behind a filter alone, as is
+  double* reach_input_ = nullptr;   // dl / d(what the filter makes of a row)
+  double* curvature_ = nullptr;     // of the loss by the margins: softmax's probabilities, else its diagonal
 };
 
 }  // namespace unweave

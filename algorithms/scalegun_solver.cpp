@@ -5,6 +5,7 @@
 
 #include "algorithms/newton.h"
 #include "algorithms/removal_step.h"
+#include "algorithms/sgd_solvers.h"
 #include "algorithms/spectral_norm.h"
 #include "storage/error.h"
 
@@ -240,6 +241,9 @@ class ObjectivePerturbation final : public Solver {
 }  // namespace
 
 std::unique_ptr<Solver> make_scalegun_solver(const SolverOptions& options) {
+  if (!options.hidden.empty()) return make_network_scalegun_solver(options);
+  if (!options.parameters.empty())
+    throw UsageError("scalegun minimises a linear model to tau; --set is for its --head mlp");
   return std::make_unique<ObjectivePerturbation>(kScalegun, options);
 }
 

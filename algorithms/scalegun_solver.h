@@ -10,6 +10,8 @@
 //   cgu       exact embedding, H on the data after the batch
 //   ceu       exact embedding, edge requests alone (others retrain), H on the data before the batch; the corrected
 //             bound charges the difference of the two Hessians with the solver error
+//
+// These are linear models; networks, of which nothing is claimed, scalegun alone has (sgd_solvers.h).
 #pragma once
 
 #include "algorithms/solver.h"

@@ -20,6 +20,19 @@ double parameter_of(const std::string& scheme, std::size_t prefix) {
   return value;
 }
 
+/// Powers of P in T_k(-P) / sqrt(L + 1), k after k: T_(k+1)(-P) = -2 P T_k(-P) - T_(k-1)(-P).
+std::vector<double> chebyshev_weights(std::size_t count) {
+  std::vector<double> terms(count * count);
+  const auto term = [&](std::size_t k, std::size_t l) -> double& { return terms[k * count + l]; };
+  for (std::size_t k = 0; k < count; ++k)
+    for (std::size_t l = 0; l <= k; ++l) {
+      const double longer = l > 0 ? term(k - 1, l - 1) : 0;
+      term(k, l) = k == 0 ? 1 : k == 1 ? -longer : -2 * longer - term(k - 2, l);
+    }
+  for (double& number : terms) number /= std::sqrt(static_cast<double>(count));
+  return terms;
+}
+
 }  // namespace
 
 std::vector<double> scheme_weights(const std::string& scheme, std::uint32_t levels,
@@ -50,10 +63,14 @@ std::vector<double> scheme_weights(const std::string& scheme, std::uint32_t leve
       result[l] = term;
       term *= time / static_cast<double>(l + 1);
     }
+  } else if (scheme == "chebyshev") {
+    if (levels > kMostChebyshev)
+      throw UsageError("--scheme chebyshev needs --hops of at most " + std::to_string(kMostChebyshev));
+    return chebyshev_weights(count);
   } else if (scheme == "gpr") {
     throw UsageError("--scheme gpr needs --weights");
   } else {
-    throw UsageError("--scheme " + scheme + ": known are sgc, ppr:A, heat:T and gpr");
+    throw UsageError("--scheme " + scheme + ": known are sgc, ppr:A, heat:T, gpr and chebyshev");
   }
   return result;
 }

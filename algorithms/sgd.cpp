@@ -41,7 +41,7 @@ SgdPlan sgd_plan(const SolverOptions& options) {
 }
 
 void run_sgd(const Network& network, const TrainingSet& rows, const SgdPlan& plan, double lambda, std::uint64_t key,
-             Vector& weights) {
+             Vector& weights, const Vector* linear) {
   if (rows.size() == 0) return;
   std::vector<std::uint32_t> order(rows.size());
   double step = plan.step_size;
@@ -53,18 +53,19 @@ void run_sgd(const Network& network, const TrainingSet& rows, const SgdPlan& pla
       const ChosenRows batch(rows, std::span(order).subspan(first, count));
       const Vector gradient = network.gradient({weights.data(), size_of(weights.size())}, batch);
       weights = (1 - step * lambda) * weights - step / static_cast<double>(count) * gradient;
+      if (linear != nullptr) weights -= step / static_cast<double>(rows.size()) * *linear;
     }
   }
   require_finite(weights);
 }
 
-Learnt learn_weights(const SolverOptions& options, const TrainingSet& rows, std::size_t memory) {
+Learnt learn_weights(const SolverOptions& options, const TrainingSet& rows, std::size_t memory, const Vector* linear) {
   Learnt learnt;
   if (!options.hidden.empty()) {
     const Network network(shape_of(options, rows));
     const SgdPlan plan = sgd_plan(options);
     learnt.weights = network.initial(kStartKey);
-    run_sgd(network, rows, plan, options.lambda, kOrderKey, learnt.weights);
+    run_sgd(network, rows, plan, options.lambda, kOrderKey, learnt.weights, linear);
     learnt.passes = static_cast<int>(std::min<std::uint64_t>(plan.epochs, 1 << 30));
     return learnt;
   }

@@ -1,8 +1,9 @@
 // algorithms/sgd.h - learning without noise: SGD, and whatever finishes the learning of a shape.
 //
-//   w <- w - eta_e (G_B / |B| + lambda w),   G_B the sum of batch B's loss gradients, eta_e = step_size decay^e
+//   w <- w - eta_e (G_B / |B| + lambda w + b / n),   G_B the sum of batch B's loss gradients, eta_e = step_size decay^e
 //
-// on (1/n) sum_i l_i(w) + (lambda / 2) |w|^2. An epoch takes all rows once, in an order that a public key and the epoch give.
+// on (1/n) (sum_i l_i(w) + <b, w>) + (lambda / 2) |w|^2, b = 0 where none is given. An epoch takes all rows once, in an
+// order that a public key and the epoch give.
 // Deterministic, and equal to the bit for any number of threads.
 #pragma once
 
@@ -30,9 +31,10 @@ inline constexpr Parameter kDecay{"decay", 0.9, "factor of the step from epoch t
 /// A parameter that must be positive. Throws UsageError.
 [[nodiscard]] double positive_of(const SolverOptions& options, const Parameter& of);
 
-/// Runs whole epochs on `weights`, network.size() numbers. Throws UsageError where they leave the finite numbers.
+/// Runs whole epochs on `weights`, network.size() numbers as `linear`, b, is. Throws UsageError where they leave the
+/// finite numbers.
 void run_sgd(const Network& network, const TrainingSet& rows, const SgdPlan& plan, double lambda, std::uint64_t key,
-             Vector& weights);
+             Vector& weights, const Vector* linear = nullptr);
 
 /// Throws UsageError that names the step size.
 void require_finite(const Vector& weights);
@@ -44,8 +46,9 @@ struct Learnt {
 };
 
 /// Weights of a model that knows nothing but these rows: linear shapes minimised to tau (newton.h) with `memory` bytes to
-/// spare, networks by SGD from where their key lets them start.
-[[nodiscard]] Learnt learn_weights(const SolverOptions& options, const TrainingSet& rows, std::size_t memory);
+/// spare, networks by SGD from where their key lets them start, which alone may have `linear`.
+[[nodiscard]] Learnt learn_weights(const SolverOptions& options, const TrainingSet& rows, std::size_t memory,
+                                   const Vector* linear = nullptr);
 
 /// A model of this shape without weights.
 [[nodiscard]] Model blank_model(std::string_view solver, const SolverOptions& options, const TrainingSet& rows);

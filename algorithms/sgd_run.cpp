@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include "algorithms/noisy_sgd_run.h"
 #include "algorithms/random_source.h"
 #include "storage/error.h"
 

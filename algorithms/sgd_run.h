@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "algorithms/network.h"
-#include "algorithms/noisy_sgd_run.h"
 #include "algorithms/sgd_schedule.h"
+#include "algorithms/slots.h"
 
 namespace unweave {
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "algorithms/permutation.h"
+#include "algorithms/row_sweep.h"
 
 namespace unweave {
 namespace {
@@ -43,6 +44,9 @@ class Reference : public Solver {
     return learn(model, after);
   }
 
+  /// What learning a release adds to the objective, `linear` of sgd.h; empty: nothing.
+  virtual Vector linear_term(std::uint64_t, const TrainingSet&) const { return {}; }
+
   StepReport release(Model& model, const Vector& weights, const TrainingSet& rows) const {
     model.published = as_published(shape_of(options_, rows), weights);
     model.trained_rows = rows.size();
@@ -56,12 +60,9 @@ class Reference : public Solver {
     return report;
   }
 
-  SolverOptions options_;
-  SgdPlan plan_;
-
- private:
   StepReport learn(Model& model, const TrainingSet& rows) const {
-    const Learnt learnt = learn_weights(options_, rows, working_memory());
+    const Vector linear = linear_term(model.releases, rows);
+    const Learnt learnt = learn_weights(options_, rows, working_memory(), linear.size() > 0 ? &linear : nullptr);
     StepReport report = release(model, learnt.weights, rows);
     report.retrained = true;
     report.passes = learnt.passes;
@@ -69,6 +70,10 @@ class Reference : public Solver {
     return report;
   }
 
+  SolverOptions options_;
+  SgdPlan plan_;
+
+ private:
   std::string name_;
 };
 
@@ -145,6 +150,119 @@ class Neggrad final : public Reference {
   double step_size_;
 };
 
+struct Tensor {
+  Eigen::Index first = 0, size = 0;
+};
+
+/// The arrays that a learning library would keep apart.
+std::vector<Tensor> tensors_of(const Network& network) {
+  std::vector<Tensor> tensors;
+  for (const Layer& layer : network.layers()) {
+    const Eigen::Index first = index_of(layer.first), weights = index_of(layer.inputs * layer.outputs);
+    tensors.push_back({first, weights});
+    tensors.push_back({first + weights, index_of(layer.outputs)});
+  }
+  if (network.filtered()) tensors.push_back({index_of(network.filter()), index_of(network.shape().blocks)});
+  return tensors;
+}
+
+class TensorNewton final : public Reference {
+ public:
+  explicit TensorNewton(const SolverOptions& options)
+      : Reference("scalegun", options), damping_(positive_of(options, kDamping)) {}
+
+  bool reads_moved_rows() const noexcept override { return true; }
+
+  /// Two sums a lane of a Hessian product, and the vectors of conjugate gradients.
+  Reservation reserve(const Model&, const TrainingSet& rows, MemoryBudget& budget) const override {
+    const std::size_t parameters = Network(shape_of(options_, rows)).size();
+    return budget.reserve((2 * cut_rows(rows.size(), 1).lanes + 8) * parameters * sizeof(double),
+                          "Hessian products of scalegun");
+  }
+
+ protected:
+  Vector linear_term(std::uint64_t release, const TrainingSet& rows) const override {
+    RandomSource random = noise_source(options_, release);
+    Vector noise(index_of(Network(shape_of(options_, rows)).size()));
+    for (double& number : noise) number = options_.alpha * random.gaussian();
+    return noise;
+  }
+
+  StepReport unlearn(Model& model, const TrainingSet& after, const BatchChange& change) const override {
+    if (model.trained_rows == 0 || after.size() == 0) return learn(model, after);  // no mean over no rows
+    const Network network(shape_of(options_, after));
+    Vector weights = as_vector(model.published);
+    const Vector right = gradient_change(network, weights, after, change);
+    Vector step = Vector::Zero(weights.size());
+    Progress progress;
+    for (const Tensor& tensor : tensors_of(network)) solve(network, weights, after, tensor, right, step, progress);
+    weights += step;
+    require_finite(weights);
+    StepReport report = release(model, weights, after);
+    report.passes = progress.products + 1;
+    report.steps = 1;
+    report.terms["damping"] = damping_;
+    report.terms["step_norm"] = step.norm();
+    report.terms["gradient_change"] = right.norm();
+    report.terms["unfinished_tensors"] = progress.unfinished;
+    report.terms["removed_rows"] = static_cast<double>(change.removed.size());
+    report.terms["moved_rows"] = static_cast<double>(change.moved_from.size());
+    return report;
+  }
+
+ private:
+  struct Progress {
+    int products = 0;
+    int unfinished = 0;  // tensors
+  };
+
+  /// Mean gradient of the rows before the batch less that of the rows after it.
+  static Vector gradient_change(const Network& network, const Vector& weights, const TrainingSet& after,
+                                const BatchChange& change) {
+    const auto sum = [&](const TrainingSet& rows) {
+      return network.gradient({weights.data(), size_of(weights.size())}, ChosenRows(rows));
+    };
+    const Vector now = sum(after);
+    const Vector before = now + sum(change.removed) + sum(change.moved_from) - sum(change.moved_to);
+    return before / static_cast<double>(after.size() + change.removed.size()) - now / static_cast<double>(after.size());
+  }
+
+  /// Conjugate gradients on one tensor, into its place of `step`.
+  void solve(const Network& network, const Vector& weights, const TrainingSet& rows, const Tensor& tensor,
+             const Vector& right, Vector& step, Progress& progress) const {
+    constexpr double kTolerance = 1e-4;
+    constexpr int kMostProducts = 200;
+    const auto own = [&](Vector& of) { return of.segment(tensor.first, tensor.size); };
+    Vector residual = right.segment(tensor.first, tensor.size), direction = Vector::Zero(right.size());
+    own(direction) = residual;
+    double squares = residual.squaredNorm();
+    const double enough = kTolerance * kTolerance * squares;
+    for (int products = 0; squares > enough; ++products) {
+      if (products == kMostProducts) {
+        ++progress.unfinished;
+        return;
+      }
+      Vector image = network.hessian_product({weights.data(), size_of(weights.size())}, ChosenRows(rows),
+                                             {direction.data(), size_of(direction.size())});
+      image = image / static_cast<double>(rows.size()) + damping_ * direction;
+      ++progress.products;
+      const double curvature = own(direction).dot(own(image));
+      if (!(curvature > 0)) {
+        if (products == 0) own(step) = residual;
+        ++progress.unfinished;
+        return;
+      }
+      own(step) += squares / curvature * own(direction);
+      residual -= squares / curvature * own(image);
+      const double next = residual.squaredNorm();
+      own(direction) = residual + next / squares * own(direction);
+      squares = next;
+    }
+  }
+
+  double damping_;
+};
+
 }  // namespace
 
 std::unique_ptr<Solver> make_network_retrain_solver(const SolverOptions& options) {
@@ -157,6 +275,10 @@ std::unique_ptr<Solver> make_finetune_solver(const SolverOptions& options) {
 
 std::unique_ptr<Solver> make_neggrad_solver(const SolverOptions& options) {
   return std::make_unique<Neggrad>(options);
+}
+
+std::unique_ptr<Solver> make_network_scalegun_solver(const SolverOptions& options) {
+  return std::make_unique<TensorNewton>(options);
 }
 
 }  // namespace unweave

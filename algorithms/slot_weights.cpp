@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "algorithms/matrix.h"
-#include "algorithms/noisy_sgd_run.h"
+#include "algorithms/slots.h"
 
 namespace unweave {
 namespace {
@@ -45,11 +45,6 @@ double shift_of(const NoisySgd& sgd, const SlotRun& run, std::span<const SlotWei
   for (std::uint64_t batch = 0; batch < sgd.batches(); ++batch)
     if (sums[batch] > 0) changed.push_back({batch, sums[batch]});
   return placed_shift(sgd, changed) * kRoundedUp;
-}
-
-void empty_departed(std::vector<NodeId>& slots, std::span<const NodeId> present) {
-  for (NodeId& node : slots)
-    if (node != kNoNode && !std::binary_search(present.begin(), present.end(), node)) node = kNoNode;
 }
 
 }  // namespace unweave

@@ -25,7 +25,4 @@ struct SlotWeight {
 /// What an epoch over these changes adds to the distance of two runs: placed_shift() of their batches.
 [[nodiscard]] double shift_of(const NoisySgd& sgd, const SlotRun& run, std::span<const SlotWeight> changes);
 
-/// Empties the slots of nodes that have no row any more; `present` ascends.
-void empty_departed(std::vector<NodeId>& slots, std::span<const NodeId> present);
-
 }  // namespace unweave

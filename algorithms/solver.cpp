@@ -32,7 +32,7 @@ struct Entry {
 constexpr Entry kSolvers[] = {
     {"newton", make_newton_solver},
     {"retrain", make_retrain_solver, kRetrainParameters, true},
-    {"scalegun", make_scalegun_solver},
+    {"scalegun", make_scalegun_solver, kScalegunParameters, true},
     {"cgu", make_cgu_solver},
     {"ceu", make_ceu_solver},
     {"newton-step", make_newton_step_solver, kNewtonStepParameters},
@@ -142,7 +142,8 @@ std::vector<std::string_view> solver_names() {
 }
 
 bool claims_nothing(const Model& model) {
-  return entry_of(model.solver).reference || (model.solver == "retrain" && model.network);
+  return entry_of(model.solver).reference ||
+         (model.network && (model.solver == "retrain" || model.solver == "scalegun"));
 }
 
 std::string_view head_name(const SolverOptions& options) noexcept {
@@ -150,12 +151,13 @@ std::string_view head_name(const SolverOptions& options) noexcept {
 }
 
 NetworkShape shape_of(const SolverOptions& options, const TrainingSet& rows) {
-  return {options.head, rows.features(), rows.classes(), options.hidden, options.activation};
+  return {options.head,   rows.features(),    rows.classes(),
+          options.hidden, options.activation, options.hidden.empty() ? 1 : options.blocks};
 }
 
 NetworkShape shape_of(const Model& model) {
   if (model.network) return *model.network;
-  return {model.head, size_of(model.published.rows()), size_of(model.published.cols()), {}, Activation::kTanh};
+  return {model.head, size_of(model.published.rows()), size_of(model.published.cols()), {}, Activation::kTanh, 1};
 }
 
 void margins_of(const Model& model, const float* rows, std::size_t count, double* out) {

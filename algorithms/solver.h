@@ -52,6 +52,7 @@ struct SolverOptions {
   double alpha = 0.1;    ///< noise level in the objective, for the solvers that have one
   BoundRule bound = BoundRule::kCorrected;
   std::map<std::string, double, std::less<>> parameters;  ///< those given of the solver's own
+  std::size_t blocks = 1;                                 ///< parts of a row, which the embedding's weights decide
   bool standardized = false;          ///< features were scaled by statistics of the data: nothing is certified
   bool data_order = false;            ///< positions of nodes follow a graph that held what was removed since
   std::optional<std::uint64_t> seed;  ///< reproducible noise; marks every report for_tests
@@ -146,7 +147,8 @@ class Solver {
   std::filesystem::path folder_;
 };
 
-/// Whether its solver publishes weights of which nothing is claimed: finetune, neggrad, streaming, and `retrain` of networks.
+/// Whether its solver publishes weights of which nothing is claimed: finetune, neggrad, streaming, and `retrain` and
+/// `scalegun` of networks.
 [[nodiscard]] bool claims_nothing(const Model& model);
 
 /// "mlp" where there are hidden layers, else the name of the head.

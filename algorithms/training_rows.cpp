@@ -18,14 +18,14 @@ std::size_t block_rows(std::size_t features) {
   return std::max<std::size_t>(64, kBlockBytes / (features * sizeof(float)));
 }
 
-TrainingSet empty_set(const LiveStore& store, double clip) {
+TrainingSet empty_set(const LiveStore& store, std::span<const double> weights, double clip) {
   const Manifest& manifest = store.manifest();
   const std::string name = store.path().string();
-  static_cast<void>(store.embedding());
+  const Embedding& embedding = store.embedding();
   if (!manifest.labels) throw DataError(name + ": has no labels; run `unweave import` with --labels to build it again");
   if (!manifest.train)
     throw DataError(name + ": has no training split; run `unweave import` with --split train=F to build it again");
-  return {manifest.features, manifest.classes, clip};
+  return {embedding.row_width(weights), manifest.classes, clip};
 }
 
 }  // namespace
@@ -39,7 +39,7 @@ std::vector<NodeId> training_nodes(const Contents& contents) {
 }
 
 TrainingRows::TrainingRows(const LiveStore& store, std::vector<double> weights, double clip, MemoryBudget& budget)
-    : store_(store), weights_(std::move(weights)), budget_(budget), set_(empty_set(store, clip)) {
+    : store_(store), weights_(std::move(weights)), budget_(budget), set_(empty_set(store, weights_, clip)) {
   const std::vector<NodeId> nodes = training_nodes(store.contents());
   Room room = room_for(nodes.size(), "training rows");
   set_ = std::move(room.set);

@@ -153,7 +153,8 @@ Manifest manifest_from(const Json& json) {
   need(m.propagation.has_value() ? m.levels.size() == m.propagation->levels + std::size_t{1} : m.levels.empty(),
        "levels: not one entry a level");
   if (m.propagation) {
-    need(m.propagation->weights.size() == m.levels.size(), "weights: not one a level");
+    need(!m.propagation->weights.empty() && m.propagation->weights.size() % m.levels.size() == 0,
+         "weights: not one a level");
     need(m.propagation->column_norms.size() == m.features, "column_norms: not one a column");
     need(m.propagation->scale_bits >= 8 && m.propagation->scale_bits <= 29, "scale_bits: outside 8 to 29");
     for (std::size_t level = 1; level < m.levels.size(); ++level)

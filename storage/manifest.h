@@ -19,7 +19,7 @@ namespace unweave {
 /// Constants of a propagated embedding (chosen once, by `propagate`).
 struct PropagationSpec {
   std::uint32_t levels = 0;          ///< L, hops
-  std::vector<double> weights;       ///< L + 1 default weights; readers may use others
+  std::vector<double> weights;       ///< L + 1 a block of a row; readers may use others
   std::string scheme;                ///< as the user named it: sgc, ppr:0.1, heat:3, gpr
   double rho = 0.5;                  ///< exponent of the normalisation, in [0, 1]
   std::uint32_t scale_bits = 24;     ///< fixed point: densities are integers over 2^scale_bits

@@ -14,6 +14,7 @@
 #include "storage/input/label_reader.h"
 #include "storage/input/request_reader.h"
 #include "tools/commands.h"
+#include "tools/propagation_options.h"
 
 namespace unweave {
 
@@ -79,11 +80,9 @@ void run_export(CommandLine& line) {
   const LiveStore store(line.positional(0), Access::read, budget);
   std::optional<std::vector<NodeId>> nodes;
   if (line.has("nodes")) nodes = read_node_ids({line.get<std::string>("nodes"), {}}, store.contents().num_nodes());
-  if (line.has("embeddings")) {
-    std::vector<double> weights = store.embedding().spec().weights;
-    if (line.has("weights")) weights = line.get<RealList>("weights").values;
-    export_embeddings(store, nodes, weights, line.get<std::string>("embeddings"));
-  }
+  if (line.has("embeddings"))
+    export_embeddings(store, nodes, read_row_weights(line, store.embedding().spec()),
+                      line.get<std::string>("embeddings"));
   if (line.has("edges")) export_edges(store, line.get<std::string>("edges"));
   if (line.has("labels")) export_labels(store, line.get<std::string>("labels"));
   if (line.has("train")) export_train(store, line.get<std::string>("train"));

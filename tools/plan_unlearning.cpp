@@ -185,8 +185,9 @@ void foresee_unlearning(const CommandLine& line, const LiveStore& store) {
     throw DataError(store.path().string() + ": has no features or no labels to learn from; import it with both");
   if (const std::uint64_t removed = line.get<Count>("removed").value; removed == 0 || removed > rows)
     throw UsageError("--removed must lie from 1 to the " + std::to_string(rows) + " training rows");
-  const UnlearningPlan plan =
-      plan_unlearning(solver, rows, contents.features().columns(), store.manifest().classes, options);
+  const std::size_t features = store.propagated() ? store.embedding().row_width(store.embedding().spec().weights)
+                                                  : contents.features().columns();
+  const UnlearningPlan plan = plan_unlearning(solver, rows, features, store.manifest().classes, options);
   Printer printer(line, plan);
   printer.constants(solver);
   printer.requests(rows, options.epsilon);

@@ -19,11 +19,17 @@ void add_propagation_options(CommandLine& line) {
   auto add = line.options().add_options();
   add("hops", po::value<Count>()->value_name("L")->default_value({2}), "levels, 0 to 1000");
   add("weights", po::value<RealList>()->value_name("W"), "L + 1 numbers, such as 0,0,1; readers may use others");
-  add("scheme", po::value<std::string>()->value_name("S"), "sgc (default), ppr:A, heat:T, or gpr with --weights");
+  add("scheme", po::value<std::string>()->value_name("S"),
+      "sgc (default), ppr:A, heat:T, gpr with --weights, or chebyshev: blocks T_0 .. T_L side by side, a filter to "
+      "learn");
   add("rho", po::value<Real>()->value_name("R")->default_value({0.5}), "exponent of the normalisation, 0 to 1");
   add("scale-bits", po::value<Count>()->value_name("B")->default_value({24}),
       "fixed point: integers over 2^B, 8 to 29; up to 14, levels pass on 16-bit numbers");
   add("rows", po::value<std::string>()->value_name("WHICH"), "all or labelled (default when there are labels)");
+}
+
+std::vector<double> read_row_weights(const CommandLine& line, const PropagationSpec& spec) {
+  return line.has("weights") ? scheme_weights("gpr", spec.levels, line.get<RealList>("weights").values) : spec.weights;
 }
 
 PropagationSpec read_propagation_spec(const CommandLine& line, const Contents& contents) {
@@ -40,6 +46,8 @@ PropagationSpec read_propagation_spec(const CommandLine& line, const Contents& c
   const std::uint64_t bits = line.get<Count>("scale-bits").value;
   if (bits > 29) throw UsageError("--scale-bits must lie between 8 and 29");
   spec.scale_bits = static_cast<std::uint32_t>(bits);
+  if (spec.scheme == "chebyshev" && spec.scale_bits < kLeastChebyshevBits)
+    throw UsageError("--scheme chebyshev needs --scale-bits of at least " + std::to_string(kLeastChebyshevBits));
   spec.all_rows = !contents.has_labels();
   if (line.has("rows")) {
     const auto& rows = line.get<std::string>("rows");

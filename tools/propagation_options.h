@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "engine/contents.h"
 #include "engine/memory.h"
@@ -16,6 +17,9 @@ namespace unweave {
 void add_propagation_options(CommandLine& line);
 /// Throws UsageError.
 [[nodiscard]] PropagationSpec read_propagation_spec(const CommandLine& line, const Contents& contents);
+
+/// The weights of the rows that a reader wants: --weights, L + 1 numbers, else those of the store. Throws UsageError.
+[[nodiscard]] std::vector<double> read_row_weights(const CommandLine& line, const PropagationSpec& spec);
 
 /// The gather limit on an R-MAT graph of about this size (2^16 to 2^22 nodes), or of the largest that fits, measured here
 /// and now; none where not even the smallest fits. A remark on standard error says so.

@@ -8,6 +8,7 @@
 #include "tools/measure.h"
 #include "tools/model_output.h"
 #include "tools/output.h"
+#include "tools/propagation_options.h"
 #include "tools/solver_options.h"
 #include "tools/version.h"
 
@@ -39,8 +40,7 @@ void run_train(CommandLine& line) {
   static_cast<void>(make_solver(solver, options));  // wrong usage is told before the store is read
   MemoryBudget budget(line.budget_bytes());
   LiveStore store(line.positional(0), Access::write, budget);
-  const std::vector<double> weights =
-      line.has("weights") ? line.get<RealList>("weights").values : store.embedding().spec().weights;
+  const std::vector<double> weights = read_row_weights(line, store.embedding().spec());
   const Learner learner = Learner::train(store, budget, solver, options, weights, {true, std::string(version()), {}});
   const StepReport& report = learner.last_step();
   const Accuracies accuracies = evaluate_model(store, learner.record(), &learner.rows());

@@ -6,6 +6,7 @@
 #include "engine/parallel.h"
 #include "storage/error.h"
 #include "support/learner_data.h"
+#include "support/slow_network.h"
 
 using namespace unweave;
 using namespace unweave::test;
@@ -23,7 +24,9 @@ std::vector<NetworkShape> shapes() {
           shape_of(Head::kSoftmax, {5}),
           shape_of(Head::kLogistic, {5}, Activation::kSmelu),
           shape_of(Head::kLeastSquares, {6, 3}),
-          shape_of(Head::kSoftmax, {6, 3, 5}, Activation::kSmelu)};
+          shape_of(Head::kSoftmax, {6, 3, 5}, Activation::kSmelu),
+          {Head::kSoftmax, 6, 4, {5}, Activation::kTanh, 3},
+          {Head::kLogistic, 8, 4, {3, 2}, Activation::kTanh, 2}};
 }
 
 std::span<const double> span_of(const Vector& values) {
@@ -35,43 +38,6 @@ Vector random_parameters(const Network& network, unsigned seed) {
   return random_matrix(network.size(), 1, seed, 0.8).col(0);
 }
 
-long double slow_activation(Activation activation, long double u) {
-  if (activation == Activation::kTanh) return std::tanh(u);
-  const long double b = 0.5L;
-  return u < -b ? 0 : u > b ? u : (u + b) * (u + b) / (4 * b);
-}
-
-/// Margins of one row by the definition, in extended precision.
-std::vector<long double> slow_margins(const NetworkShape& shape, const Vector& at, std::span<const float> row) {
-  std::vector<long double> values(row.begin(), row.end());
-  std::vector<std::size_t> widths = shape.hidden;
-  widths.push_back(shape.classes);
-  Eigen::Index next = 0;
-  for (std::size_t l = 0; l < widths.size(); ++l) {
-    if (!shape.hidden.empty()) values.push_back(1);
-    std::vector<long double> out(widths[l], 0);
-    for (const long double value : values)
-      for (long double& sum : out) sum += value * static_cast<long double>(at[next++]);
-    if (l + 1 < widths.size())
-      for (long double& u : out) u = slow_activation(shape.activation, u);
-    values = out;
-  }
-  CHECK(next == at.size());
-  return values;
-}
-
-long double slow_row_loss(const NetworkShape& shape, const Vector& at, const TrainingSet& set, std::size_t i) {
-  const std::vector<long double> m = slow_margins(shape, at, set.row(i));
-  long double loss = 0, partition = 0;
-  for (std::size_t c = 0; c < m.size(); ++c) {
-    const long double y = set.labels()[i] == c ? 1 : -1;
-    if (shape.head == Head::kLogistic) loss += std::log(1 + std::exp(-y * m[c]));
-    if (shape.head == Head::kLeastSquares) loss += (m[c] - y) * (m[c] - y) / 2;
-    partition += std::exp(m[c]);
-  }
-  return shape.head == Head::kSoftmax ? std::log(partition) - m[set.labels()[i]] : loss;
-}
-
 double difference(const Matrix& a, const Matrix& b) {
   return (a - b).norm() / std::max(1e-12, b.norm());
 }
@@ -80,8 +46,8 @@ double difference(const Matrix& a, const Matrix& b) {
 
 TEST_SUITE("unit") {
   TEST_CASE("losses and margins are those of a loop over scalars") {
-    const TrainingSet set = random_rows(90, 7, 4, 3);
     for (const NetworkShape& shape : shapes()) {
+      const TrainingSet set = random_rows(90, shape.features, 4, 3);
       const Network network(shape);
       const Vector at = random_parameters(network, 5);
       long double sum = 0;
@@ -97,9 +63,9 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("gradients are the differences of the loop's losses, row by row and in sum") {
-    const TrainingSet set = random_rows(40, 7, 4, 8);
     const std::vector<std::uint32_t> chosen = {31, 2, 2, 17};
     for (const NetworkShape& shape : shapes()) {
+      const TrainingSet set = random_rows(40, shape.features, 4, 8);
       const Network network(shape);
       const Vector at = random_parameters(network, 6);
       const ChosenRows rows(set, chosen);
@@ -125,8 +91,8 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("Hessian products are the differences of gradients, for several directions at once and for each") {
-    const TrainingSet set = random_rows(60, 7, 4, 9);
     for (const NetworkShape& shape : shapes()) {
+      const TrainingSet set = random_rows(60, shape.features, 4, 9);
       const Network network(shape);
       const Vector at = random_parameters(network, 7);
       const ChosenRows rows(set);
@@ -167,7 +133,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("any number of threads gives the same bits") {
     const TrainingSet set = random_rows(3000, 7, 4, 14);
-    const Network network(shape_of(Head::kSoftmax, {6, 3}));
+    const Network network({Head::kSoftmax, 7, 4, {6, 3}, Activation::kTanh, 7});
     const Vector at = random_parameters(network, 15);
     const Matrix directions = random_matrix(3, network.size(), 16);
     const auto all = [&](std::size_t threads) {
@@ -198,6 +164,9 @@ TEST_SUITE("unit") {
             doctest::Approx(variance).epsilon(0.05));
       CHECK(start.segment(first + weights, index_of(layer.outputs)).norm() == 0);
     }
+    const Vector filtered = Network({Head::kSoftmax, 400, 30, {200}, Activation::kTanh, 4}).initial(3);
+    CHECK(filtered.head(start.size()) == start);
+    CHECK(filtered.tail(4) == Vector::Unit(4, 0) * 2);
   }
 
   TEST_CASE("no rows and no directions give zeros; what does not fit is refused") {
@@ -212,6 +181,9 @@ TEST_SUITE("unit") {
     CHECK(network.hessian_products(span_of(at), ChosenRows(set), Matrix(0, at.size())).rows() == 0);
 
     CHECK_THROWS_AS(Network(shape_of(Head::kSoftmax, {3, 0})), UsageError);
+    CHECK_THROWS_AS(Network({Head::kSoftmax, 6, 4, {3}, Activation::kTanh, 4}), UsageError);
+    CHECK_THROWS_AS(Network({Head::kSoftmax, 6, 4, {3}, Activation::kTanh, 0}), UsageError);
+    CHECK_THROWS_AS(Network({Head::kSoftmax, 6, 4, {}, Activation::kTanh, 3}), UsageError);
     CHECK_THROWS_AS(Network({Head::kSoftmax, 0, 4, {}, Activation::kTanh}), UsageError);
     CHECK_THROWS_AS(Network({Head::kSoftmax, 4, 0, {}, Activation::kTanh}), UsageError);
     CHECK_THROWS_AS(static_cast<void>(network.loss(span_of(at).first(3), ChosenRows(set))), UsageError);
