@@ -83,7 +83,7 @@ std::string reference_of(Head head, Mechanism mechanism, const StepReport& repor
   if (mechanism == Mechanism::run_noise)
     return "on the present data alone: rows z_i = float32(clip(row i of the fixed-point embedding)) of the training "
            "nodes in their slots; from the public start, steps t over the batches B_t of slots in their public order: "
-           "w <- w - (step decay^t / |B_t|) sum over the filled slots i of B_t of (grad l_i(w) + lambda w), |B_t| with "
+           "w <- w - (step_size decay^t / |B_t|) sum over the filled slots i of B_t of (grad l_i(w) + lambda w), |B_t| with "
            "empty slots; published: the last w rounded to the grid, plus fresh discrete Gaussian noise of variance "
            "sigma^2 on every number";
   if (mechanism == Mechanism::step_noise)
@@ -196,7 +196,7 @@ std::string make_certificate(const ModelRecord& record, const StepReport& report
   if (mechanism == Mechanism::output_noise) json["public_terms"] = {"mu", "distance", "sensitivity", "sigma", "grid"};
   if (mechanism == Mechanism::run_noise)
     json["public_terms"] = {"s_max",      "sensitivity",    "sigma", "grid",  "slots",     "epochs",
-                            "batch_rows", "partition_rows", "step",  "decay", "order_key", "group_rows"};
+                            "batch_rows", "partition_rows", "step_size", "decay", "order_key", "group_rows"};
   if (mechanism == Mechanism::step_noise)
     json["public_terms"] = {"learning_epochs",  "sigma", "step_size",  "radius",  "gradient_bound", "smoothness",
                             "strong_convexity", "slots", "batch_rows", "batches", "order_key"};

@@ -267,7 +267,7 @@ class HessianFreeSolver final : public Solver {
         {"epochs", static_cast<double>(sgd.epochs)},
         {"batch_rows", static_cast<double>(sgd.batch_rows)},
         {"partition_rows", static_cast<double>(sgd.partition_rows)},
-        {"step", sgd.step_size},
+        {"step_size", sgd.step_size},
         {"decay", sgd.decay},
         {"order_key", static_cast<double>(sgd.order_key)},
         {"group_rows", static_cast<double>(state.constants.group_rows)},

@@ -98,7 +98,7 @@ TEST_SUITE("unit") {
       testing::write_file(world.log("hessian-free"), log);
     };
     for (const char* name : {"s_max", "sensitivity", "sigma", "grid", "slots", "epochs", "batch_rows", "partition_rows",
-                             "step", "decay", "order_key", "group_rows", "removed_records", "encoding_error"}) {
+                             "step_size", "decay", "order_key", "group_rows", "removed_records", "encoding_error"}) {
       CAPTURE(name);
       world.forge_certificate(
           "hessian-free", [&](Json& json) { json["terms"][name] = 1.25 * good["terms"][name].get<double>() + 1e-9; });
@@ -118,7 +118,7 @@ TEST_SUITE("unit") {
     });
     CHECK_FALSE(world.verify().ok());
     restore();
-    world.forge("hessian-free", [](ModelRecord& record) { record.model.state.numbers["step"] *= 2; });
+    world.forge("hessian-free", [](ModelRecord& record) { record.model.state.numbers["step_size"] *= 2; });
     CHECK_FALSE(world.verify().ok());
     restore();
     CHECK(text_of(world.verify()) == "");

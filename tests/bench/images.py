@@ -97,7 +97,7 @@ def vectors(args, run, work):
     run("propagate", work / "fresh", "--hops", 0, "--weights", 1)
     rows = []
     for regime, epochs, step, lam in regimes:
-        run_options = ("--set", f"epochs={epochs}", "--set", f"step={step}", "--set", "batch-rows=32", "--set", "s-max=1e-6")
+        run_options = ("--set", f"epochs={epochs}", "--set", f"step-size={step}", "--set", "batch-rows=32", "--set", "s-max=1e-6")
         for count in (1, train // 5, train * 3 // 10):
             gone = np.random.default_rng(1).choice(train, count, replace=False)
             requests = write_requests(work / "requests.txt", gone)
