@@ -18,6 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kName = "hessian-free";
 constexpr std::size_t kBlocks = std::size_t{256} << 20;
+constexpr float kMostBound = 0x1p53F;  // of a run that diverges for a while; models keep no larger number
 
 /// Rows of each file of statistics that a batch removed.
 using RecordsOfFile = std::map<std::uint64_t, std::vector<std::uint64_t>>;
@@ -175,7 +176,8 @@ class HessianFreeSolver final : public Solver {
         state.removed.push_back(record);
         state.visits.insert(state.visits.end(), statistic->visits.begin(), statistic->visits.end());
         state.error += static_cast<double>(statistic->error) * (1 + 1e-12);
-        if (state.removed.size() == 1) state.single_bound = static_cast<double>(statistic->bound);
+        if (state.removed.size() == 1 && statistic->bound < kMostBound)
+          state.single_bound = static_cast<double>(statistic->bound);
       }
     }
   }

@@ -10,9 +10,10 @@
 namespace unweave {
 namespace {
 
-/// Options far from their defaults may overflow a solver's arithmetic.
+/// Options far from their defaults may overflow a solver's arithmetic. A residual bound is infinite also where none is known.
 void check_finite(const Model& model, const StepReport& report) {
-  bool finite = model.published.allFinite() && std::isfinite(report.residual_bound) && std::isfinite(report.budget);
+  bool finite = model.published.allFinite() && std::isfinite(report.budget) &&
+                (report.certified ? std::isfinite(report.residual_bound) : !std::isnan(report.residual_bound));
   for (const auto& [name, value] : report.terms) finite = finite && std::isfinite(value);
   if (!finite)
     throw UsageError(model.solver + ": a number of this release is beyond float64; train with options nearer to the " +
