@@ -2,6 +2,8 @@
 #include "algorithms/efficacy.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <numeric>
 #include <string>
 
@@ -35,6 +37,12 @@ std::vector<double> confidences(const LiveStore& store, const ModelRecord& model
   values.reserve(nodes.size());
   for (const Prediction& one : predict(store, model, nodes)) values.push_back(one.confidence);
   return values;
+}
+
+/// -ln of probabilities; those of 0 count as the least positive number.
+std::vector<double> losses_of(std::vector<double> confidences) {
+  for (double& x : confidences) x = -std::log(std::max(x, std::numeric_limits<double>::min()));
+  return confidences;
 }
 
 double mean(const std::vector<double>& values) {
@@ -94,10 +102,30 @@ EfficacyTests::EfficacyTests(const LiveStore& before, const LiveStore& present, 
 void EfficacyTests::set_original(const ModelRecord* original) {
   original_.reset();
   original_presence_.clear();
-  if (original == nullptr || retained_.empty() || forgotten_.empty()) return;
+  original_losses_.clear();
+  if (original == nullptr || forgotten_.empty()) return;
   check_propagation(*original, before_.manifest(), before_.path());
+  const std::vector<double> forgotten = confidences(before_, *original, forgotten_);
+  original_losses_ = losses_of(forgotten);
+  if (retained_.empty()) return;
   original_.emplace(confidences(before_, *original, retained_), confidences(before_, *original, unseen_));
-  original_presence_ = presence_of(confidences(before_, *original, forgotten_));
+  original_presence_ = presence_of(forgotten);
+}
+
+std::optional<double> EfficacyTests::correlation(const ModelRecord& model, const ModelRecord& again) const {
+  const auto changes_of = [&](const ModelRecord& of) {
+    check_propagation(of, before_.manifest(), before_.path());
+    std::vector<double> changes = losses_of(confidences(before_, of, forgotten_));
+    for (std::size_t i = 0; i < changes.size(); ++i) changes[i] -= original_losses_[i];
+    const double middle = mean(changes);
+    for (double& change : changes) change -= middle;
+    return changes;
+  };
+  if (original_losses_.empty()) return std::nullopt;
+  const std::vector<double> mine = changes_of(model), other = changes_of(again);
+  const auto dot = [](const auto& a, const auto& b) { return std::inner_product(a.begin(), a.end(), b.begin(), 0.0); };
+  const double scale = std::sqrt(dot(mine, mine) * dot(other, other));
+  return scale > 0 ? std::optional(dot(mine, other) / scale) : std::nullopt;
 }
 
 std::vector<double> EfficacyTests::presence_of(const std::vector<double>& confidences) const {

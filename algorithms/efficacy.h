@@ -53,6 +53,10 @@ class EfficacyTests {
   void set_original(const ModelRecord* original);
   /// Throws ResourceError, or DataError when a model does not stand on the propagation of `before`.
   [[nodiscard]] Efficacy of(const ModelRecord& model) const;
+  /// Pearson's correlation, over the forgotten rows, between how the loss of a row's own class, -ln of its probability, has
+  /// changed from the original model to `model` and from it to `again` (Koh et al., 2019; Qiao et al., 2025). None without
+  /// an original, or where one of them has changed none of the losses or all alike, as with a single row. Throws as of().
+  [[nodiscard]] std::optional<double> correlation(const ModelRecord& model, const ModelRecord& again) const;
 
  private:
   [[nodiscard]] double replay_of_all(const LiveStore& store, const ModelRecord& model) const;
@@ -69,6 +73,7 @@ class EfficacyTests {
   std::size_t vanished_count_ = 0;
   std::optional<PresenceAttack> original_;
   std::vector<double> original_presence_;  ///< of forgotten_
+  std::vector<double> original_losses_;    ///< the same; none without an original
 };
 
 }  // namespace unweave

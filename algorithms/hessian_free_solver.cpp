@@ -56,7 +56,7 @@ class HessianFreeSolver final : public Solver {
     HessianFreeState state;
     state.constants = choose_constants(shape_of(options_, rows), rows.size(), options_);
     state.slots.assign(rows.nodes().begin(), rows.nodes().end());
-    state.statistics = !folder().empty();  // nowhere to keep them: every removal trains again
+    state.statistics = true;
     fit.report = learn(fit.model, std::move(state), rows);
     return fit;
   }
@@ -201,6 +201,7 @@ class HessianFreeSolver final : public Solver {
       for (std::uint64_t step = 0; step < schedule.steps(); ++step)
         state.filled.push_back(static_cast<double>(SgdBatch(run, step).rows.size()));
     std::map<std::string, double, std::less<>> costs;
+    if (folder().empty()) state.statistics = false;  // nowhere to keep them: every removal trains again
     if (state.statistics) costs = make_statistics(state, run);
     StepReport report = release(model, std::move(state), rows);
     report.terms.insert(costs.begin(), costs.end());
