@@ -9,7 +9,6 @@
 
 #include "algorithms/gaussian_mechanism.h"
 #include "storage/checksum.h"
-#include "storage/line_log.h"
 
 namespace unweave {
 namespace {
@@ -83,7 +82,8 @@ std::string reference_of(Head head, Mechanism mechanism, const StepReport& repor
   if (mechanism == Mechanism::run_noise)
     return "on the present data alone: rows z_i = float32(clip(row i of the fixed-point embedding)) of the training "
            "nodes in their slots; from the public start, steps t over the batches B_t of slots in their public order: "
-           "w <- w - (step decay^t / |B_t|) sum over the filled slots i of B_t of (grad l_i(w) + lambda w), |B_t| with "
+           "w <- w - (step_size decay^t / |B_t|) sum over the filled slots i of B_t of (grad l_i(w) + lambda w), |B_t| "
+           "with "
            "empty slots; published: the last w rounded to the grid, plus fresh discrete Gaussian noise of variance "
            "sigma^2 on every number";
   if (mechanism == Mechanism::step_noise)
@@ -211,8 +211,8 @@ std::string make_certificate(const ModelRecord& record, const StepReport& report
   };
   if (mechanism == Mechanism::output_noise) json["public_terms"] = {"mu", "distance", "sensitivity", "sigma", "grid"};
   if (mechanism == Mechanism::run_noise)
-    json["public_terms"] = {"s_max",      "sensitivity",    "sigma", "grid",  "slots",     "epochs",
-                            "batch_rows", "partition_rows", "step",  "decay", "order_key", "group_rows"};
+    json["public_terms"] = {"s_max",      "sensitivity",    "sigma",     "grid",  "slots",     "epochs",
+                            "batch_rows", "partition_rows", "step_size", "decay", "order_key", "group_rows"};
   if (mechanism == Mechanism::step_noise)
     json["public_terms"] = {"learning_epochs",  "sigma", "step_size",  "radius",  "gradient_bound", "smoothness",
                             "strong_convexity", "slots", "batch_rows", "batches", "order_key"};
@@ -234,9 +234,8 @@ bool is_sealed(std::string_view line) {
   return at != std::string_view::npos && line == seal_certificate(std::string(line.substr(0, at)) + "}");
 }
 
-void log_certificate(const std::filesystem::path& store, const ModelRecord& record) {
-  const std::filesystem::path path = store / "certificates" / (record.model.solver + ".jsonl");
-  if (last_line(path) != record.certificate) append_line(path, record.certificate);
+AppendedLine log_certificate(const std::filesystem::path& store, const ModelRecord& record) {
+  return {store / "certificates" / (record.model.solver + ".jsonl"), record.certificate};
 }
 
 }  // namespace unweave

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "algorithms/model_record.h"
+#include "storage/line_log.h"
 
 namespace unweave {
 
@@ -32,7 +33,8 @@ struct ReleaseContext {
 [[nodiscard]] bool is_sealed(std::string_view line);
 
 /// Makes the certificate of the model's last release the last line of certificates/<solver>.jsonl, unless it is there
-/// already; durable on return. The model file holds the certificate too, hence a crash between the two loses nothing.
-void log_certificate(const std::filesystem::path& store, const ModelRecord& record);
+/// already; durable once it is synced. The model file holds the certificate too: a crash loses nothing as long as no other
+/// model replaces it before.
+[[nodiscard]] AppendedLine log_certificate(const std::filesystem::path& store, const ModelRecord& record);
 
 }  // namespace unweave

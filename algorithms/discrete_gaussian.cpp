@@ -3,18 +3,31 @@
 
 #include <cmath>
 
+#include "algorithms/lazy_uniform.h"
 #include "storage/error.h"
 
 namespace unweave {
 namespace {
 
-/// exp(-numerator/denominator) for numerator <= denominator: the parity of the first failure in a row of coins with
-/// probabilities gamma/1, gamma/2, gamma/3, ...
-bool bernoulli_exp_below_one(RandomSource& random, Wide numerator, Wide denominator) {
-  for (unsigned k = 1;; ++k) {
-    if (random.below(denominator * k) >= numerator) return k % 2 == 1;
-    if (k == 255) throw ResourceError("a coin of probability below 1/255! came up; the randomness is broken");
+using Uniform = LazyUniform<RandomSource>;
+
+/// True with probability exp(-x), of a uniform x (von Neumann): draws numbers while each is below the one before, x the
+/// first. k of them are so with probability x^k / k!; true when the first that is not is an odd one.
+bool exp_coin(RandomSource& random, Uniform& x) {
+  Uniform odd(random);
+  if (!odd.below(x)) return true;
+  for (;;) {
+    Uniform even(random);
+    if (!even.below(odd)) return false;
+    odd = Uniform(random);
+    if (!odd.below(even)) return true;
   }
+}
+
+/// True with probability exp(-1): the first number is below 1.
+bool exp_one_coin(RandomSource& random) {
+  Uniform first(random);
+  return !exp_coin(random, first);
 }
 
 std::uint64_t floor_root(std::uint64_t x) {
@@ -27,22 +40,21 @@ std::uint64_t floor_root(std::uint64_t x) {
 }  // namespace
 
 bool bernoulli_exp(RandomSource& random, Wide numerator, Wide denominator) {
-  while (numerator > denominator) {
-    if (!bernoulli_exp_below_one(random, 1, 1)) return false;
-    numerator -= denominator;
-  }
-  return bernoulli_exp_below_one(random, numerator, denominator);
+  for (; numerator > denominator; numerator -= denominator)
+    if (!exp_one_coin(random)) return false;
+  Uniform first(random);
+  return !first.below(numerator, denominator) || !exp_coin(random, first);
 }
 
 std::int64_t discrete_laplace(RandomSource& random, std::uint64_t scale) {
   constexpr std::uint64_t kMostTurns = 4096;  // exceeded with probability e^-4096: bounds the products of the caller
   for (;;) {
-    const auto rest = static_cast<std::uint64_t>(random.below(scale));
-    if (!bernoulli_exp(random, rest, scale)) continue;
+    // An exponential variable is the number of rejected x and the x accepted after them; floor(scale of it) is geometric.
     std::uint64_t turns = 0;
-    while (bernoulli_exp(random, 1, 1))
+    Uniform x(random);
+    for (; !exp_coin(random, x); x = Uniform(random))
       if (++turns == kMostTurns) throw ResourceError("a coin of probability e^-4096 came up; the randomness is broken");
-    const auto magnitude = static_cast<std::int64_t>(rest + scale * turns);
+    const auto magnitude = static_cast<std::int64_t>(scale * turns + x.times(scale));
     const bool negative = random.coin();
     if (negative && magnitude == 0) continue;
     return negative ? -magnitude : magnitude;

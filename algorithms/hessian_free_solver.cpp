@@ -19,6 +19,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kName = "hessian-free";
 constexpr std::size_t kBlocks = std::size_t{256} << 20;
 constexpr double kMostMultiplyAdds = 1e13;  ///< statistics that ask for more are made on request alone
+constexpr float kMostBound = 0x1p53F;  // of a run that diverges for a while; models keep no larger number
 
 /// Rows of each file of statistics that a batch removed.
 using RecordsOfFile = std::map<std::uint64_t, std::vector<std::uint64_t>>;
@@ -59,8 +60,7 @@ class HessianFreeSolver final : public Solver {
     state.constants = choose_constants(shape_of(options_, rows), rows.size(), options_);
     state.slots.assign(rows.nodes().begin(), rows.nodes().end());
     // Without them every removal trains again.
-    state.statistics =
-        !folder().empty() && wants_statistics(way_of(Network(shape_of(options_, rows)), state, rows.size()));
+    state.statistics = wants_statistics(way_of(Network(shape_of(options_, rows)), state, rows.size()));
     fit.report = learn(fit.model, std::move(state), rows);
     return fit;
   }
@@ -206,7 +206,8 @@ class HessianFreeSolver final : public Solver {
         state.removed.push_back(record);
         state.visits.insert(state.visits.end(), statistic->visits.begin(), statistic->visits.end());
         state.error += static_cast<double>(statistic->error) * (1 + 1e-12);
-        if (state.removed.size() == 1) state.single_bound = static_cast<double>(statistic->bound);
+        if (state.removed.size() == 1 && statistic->bound < kMostBound)
+          state.single_bound = static_cast<double>(statistic->bound);
       }
     }
   }
@@ -230,6 +231,7 @@ class HessianFreeSolver final : public Solver {
       for (std::uint64_t step = 0; step < schedule.steps(); ++step)
         state.filled.push_back(static_cast<double>(SgdBatch(run, step).rows.size()));
     std::map<std::string, double, std::less<>> costs;
+    if (folder().empty()) state.statistics = false;  // nowhere to keep them: every removal trains again
     if (state.statistics) costs = make_statistics(state, run);
     StepReport report = release(model, std::move(state), rows);
     report.terms.insert(costs.begin(), costs.end());
@@ -293,7 +295,7 @@ class HessianFreeSolver final : public Solver {
         {"epochs", static_cast<double>(sgd.epochs)},
         {"batch_rows", static_cast<double>(sgd.batch_rows)},
         {"partition_rows", static_cast<double>(sgd.partition_rows)},
-        {"step", sgd.step_size},
+        {"step_size", sgd.step_size},
         {"decay", sgd.decay},
         {"order_key", static_cast<double>(sgd.order_key)},
         {"group_rows", static_cast<double>(state.constants.group_rows)},

@@ -28,7 +28,7 @@ std::uint64_t batch_rows_of(std::uint64_t slots) {
   return batch;
 }
 
-double step_of(const NetworkShape& shape, double lambda) {
+double step_size_of(const NetworkShape& shape, double lambda) {
   return shape.hidden.empty() ? 1 / (lambda + smoothness(shape.head).curvature) : kNetworkStep;
 }
 
@@ -60,8 +60,8 @@ HessianFreeConstants choose_constants(const NetworkShape& shape, std::uint64_t s
       parameter(options, named("batch-rows")) ? count_of(options, named("batch-rows")) : batch_rows_of(slots);
   const std::uint64_t batch_bytes = sizeof(double) * Network(shape).size() * sgd.batch_rows;
   sgd.partition_rows = sgd.batch_rows * std::max<std::uint64_t>(1, kPartitionBytes / batch_bytes);
-  sgd.step_size =
-      parameter(options, named("step")) ? positive_of(options, named("step")) : step_of(shape, options.lambda);
+  sgd.step_size = parameter(options, named("step-size")) ? positive_of(options, named("step-size"))
+                                                         : step_size_of(shape, options.lambda);
   sgd.order_key = kOrderKey;
   if (parameter(options, named("decay"))) {
     sgd.decay = positive_of(options, named("decay"));
@@ -90,7 +90,7 @@ SolverState to_solver_state(const HessianFreeState& state) {
                  {"partition_rows", static_cast<double>(sgd.partition_rows)},
                  {"batch_rows", static_cast<double>(sgd.batch_rows)},
                  {"epochs", static_cast<double>(sgd.epochs)},
-                 {"step", sgd.step_size},
+                 {"step_size", sgd.step_size},
                  {"decay", sgd.decay},
                  {"order_key", static_cast<double>(sgd.order_key)},
                  {"s_max", constants.largest_shift},
@@ -133,8 +133,8 @@ HessianFreeState hessian_free_state(const Model& model) {
   };
   HessianFreeState state;
   HessianFreeConstants& constants = state.constants;
-  constants.sgd = {count("slots"), count("partition_rows"), count("batch_rows"), count("epochs"),
-                   number("step"), number("decay"),         count("order_key")};
+  constants.sgd = {count("slots"),      count("partition_rows"), count("batch_rows"), count("epochs"),
+                   number("step_size"), number("decay"),         count("order_key")};
   constants.largest_shift = number("s_max");
   constants.group_rows = count("group_rows");
   constants.bits = static_cast<std::uint32_t>(count("bits"));

@@ -17,8 +17,8 @@ namespace unweave {
 inline constexpr Parameter kHessianFreeParameters[] = {
     {"epochs", 15, "times that SGD takes all rows"},
     {"batch-rows", std::nullopt, "rows of a step"},
-    {"step", std::nullopt, "step of SGD, the first one"},
-    {"decay", std::nullopt, "factor of the step from step to step"},
+    {"step-size", std::nullopt, "of the first step of SGD"},
+    {"decay", std::nullopt, "factor of the step size from step to step"},
     {"group-rows", 1, "declared groups: so many training rows that follow each other are removed together"},
     {"own-hessian", 1, "1: vectors without the curvature of their own rows; 0: as published"},
     {"backward", std::nullopt, "1: statistics by backward propagators, 0: by forward accumulation"},

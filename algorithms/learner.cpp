@@ -10,9 +10,10 @@
 namespace unweave {
 namespace {
 
-/// Options far from their defaults may overflow a solver's arithmetic.
+/// Options far from their defaults may overflow a solver's arithmetic. A residual bound is infinite also where none is known.
 void check_finite(const Model& model, const StepReport& report) {
-  bool finite = model.published.allFinite() && std::isfinite(report.residual_bound) && std::isfinite(report.budget);
+  bool finite = model.published.allFinite() && std::isfinite(report.budget) &&
+                (report.certified ? std::isfinite(report.residual_bound) : !std::isnan(report.residual_bound));
   for (const auto& [name, value] : report.terms) finite = finite && std::isfinite(value);
   if (!finite)
     throw UsageError(model.solver + ": a number of this release is beyond float64; train with options nearer to the " +
@@ -42,7 +43,7 @@ Learner Learner::open(LiveStore& store, MemoryBudget& budget, std::string_view s
   if (record.model.sequence > store.sequence())
     throw DataError(store.path().string() + ": the model of " + std::string(solver) +
                     " has absorbed requests that the store does not hold; run `unweave train` again");
-  log_certificate(store.path(), record);
+  log_certificate(store.path(), record).sync();
   record.options.seed = seed;
   record.options.data_order = store.manifest().order_file.has_value();
   Learner learner(store, budget, std::move(record), std::move(context));
@@ -60,6 +61,11 @@ Learner Learner::train(LiveStore& store, MemoryBudget& budget, std::string_view 
   record.model.solver = solver;
   stand_on(record, store.embedding().spec());
   Learner learner(store, budget, std::move(record), std::move(context));
+  try {
+    log_certificate(store.path(), load_model(store.path(), solver)).sync();
+  } catch (const UsageError&) {  // there is none yet
+  } catch (const DataError&) {   // nobody can read it any more
+  }
   Fit fit = learner.solver_->fit(learner.rows(), learner.approximation());
   if (fit.report.flush_needed) {
     static_cast<void>(learner.flush_rows());
@@ -67,6 +73,7 @@ Learner Learner::train(LiveStore& store, MemoryBudget& budget, std::string_view 
   }
   learner.record_.model = std::move(fit.model);
   learner.release(std::move(fit.report));
+  learner.settle();
   return learner;
 }
 
@@ -103,13 +110,19 @@ BatchChange Learner::flush_rows() {
   return rows_.follow(update, solver_->reads_moved_rows());
 }
 
+void Learner::settle() {
+  if (logged_) logged_->sync();
+  logged_.reset();
+}
+
 StepReport Learner::release(StepReport report) {
   if (report.flush_needed) throw std::logic_error("a solver refused the exact embedding");
   check_finite(record_.model, report);
   record_.model.sequence = store_.sequence();
   record_.certificate = make_certificate(record_, report, context_);
+  settle();
   save_model(store_.path(), record_);
-  log_certificate(store_.path(), record_);
+  logged_.emplace(log_certificate(store_.path(), record_));
   solver_->tidy(record_.model);
   // Each certificate names the release that it replaces; those before are named by the certificates before.
   const std::string own = record_.model.solver + "-";

@@ -2,7 +2,8 @@
 //
 // A step is over when model and certificate are durable. The model file holds its certificate, and replaces the one
 // before it atomically: after a crash the model is either the one before the step, which catch_up() brings to the
-// present, or the one after it, which is never drawn again.
+// present, or the one after it, which is never drawn again. The log of certificates gets a line a step, which need not be
+// durable before the step is reported, but before the next model replaces the one that holds its certificate too.
 #pragma once
 
 #include <memory>
@@ -34,6 +35,8 @@ class Learner {
   std::optional<StepReport> catch_up();
   /// After store.apply() with this report: unlearns the batch. The model must have been up to date before it.
   StepReport absorb(const BatchReport& batch);
+  /// Makes the log of certificates durable. Whoever has time calls it after a step was reported; else the next step does.
+  void settle();
 
   [[nodiscard]] const ModelRecord& record() const noexcept { return record_; }
   [[nodiscard]] const Model& model() const noexcept { return record_.model; }
@@ -55,6 +58,7 @@ class Learner {
   TrainingRows rows_;
   Reservation working_memory_;  // of the solver
   StepReport last_step_;
+  std::optional<AppendedLine> logged_;  // the last step's certificate
 };
 
 }  // namespace unweave

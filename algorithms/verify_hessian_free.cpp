@@ -64,7 +64,7 @@ void check_hessian_free(const ModelRecord& record, const std::filesystem::path& 
       {"epochs", static_cast<double>(constants.sgd.epochs)},
       {"batch_rows", static_cast<double>(constants.sgd.batch_rows)},
       {"partition_rows", static_cast<double>(constants.sgd.partition_rows)},
-      {"step", constants.sgd.step_size},
+      {"step_size", constants.sgd.step_size},
       {"decay", constants.sgd.decay},
       {"order_key", static_cast<double>(constants.sgd.order_key)},
       {"group_rows", static_cast<double>(constants.group_rows)},

@@ -72,18 +72,27 @@ LogEnd read_lines(const std::filesystem::path& path,
 }
 
 void append_line(const std::filesystem::path& path, std::string_view line) {
+  AppendedLine(path, line).sync();
+}
+
+AppendedLine::AppendedLine(const std::filesystem::path& path, std::string_view line) {
   const std::filesystem::path folder = path.parent_path();
   std::error_code error;
   if (std::filesystem::create_directory(folder, error)) sync_directory(folder.parent_path());
   if (error) throw_system_error("create the folder", folder, error.value());
   const bool fresh = !std::filesystem::exists(path);
-  const File file = fresh ? File::create(path) : File::open_write(path);
-  const std::uint64_t end = read_tail(file).end;
-  file.truncate(end);
+  file_ = fresh ? File::create(path) : File::open_write(path);
+  if (fresh) fresh_in_ = folder;
+  const Tail tail = read_tail(file_);
+  if (tail.line == line) return;
+  if (tail.end < file_.size()) file_.truncate(tail.end);
   const std::string text = std::string(line) + '\n';
-  file.write_at(end, std::as_bytes(std::span(text)));
-  file.sync();
-  if (fresh) sync_directory(folder);
+  file_.write_at(tail.end, std::as_bytes(std::span(text)));
+}
+
+void AppendedLine::sync() const {
+  file_.sync();
+  if (!fresh_in_.empty()) sync_directory(fresh_in_);
 }
 
 }  // namespace unweave

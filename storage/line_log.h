@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "storage/file.h"
+
 namespace unweave {
 
 /// The last whole line without its newline; none when the file is missing or holds none. Throws FormatError for a line
@@ -25,8 +27,20 @@ struct LogEnd {
 /// during the call. A missing file holds no line. Throws FormatError for a line above 16 MiB.
 LogEnd read_lines(const std::filesystem::path& path, const std::function<void(std::string_view, std::uint64_t)>& visit);
 
-/// Appends one line, which must not hold a newline; durable on return. Makes file and folder where they are missing, and
-/// first cuts off a line that a crash left incomplete.
+/// Appends one line, which must not hold a newline, unless it is the last one already; durable on return. Makes file and
+/// folder where they are missing, and first cuts off a line that a crash left incomplete.
 void append_line(const std::filesystem::path& path, std::string_view line);
+
+/// A line that is in its file, and durable once sync() has returned.
+class AppendedLine {
+ public:
+  /// append_line() without the sync.
+  AppendedLine(const std::filesystem::path& path, std::string_view line);
+  void sync() const;
+
+ private:
+  File file_;
+  std::filesystem::path fresh_in_;  // the folder of a new file
+};
 
 }  // namespace unweave

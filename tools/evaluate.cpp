@@ -32,12 +32,17 @@ std::vector<std::string> chosen_solvers(const CommandLine& line, const LiveStore
   return names;
 }
 
-/// A model as `record` was trained, that has never seen anything but the present data; none where the embedding is too far
-/// from the exact one.
+/// What the model is compared with: one that has never seen anything but the present data. `hessian-free` stops where its
+/// run ends, which need not be near the minimiser: its run is made again over the slots that are left. None where the
+/// embedding is too far from the exact one.
 std::optional<ModelRecord> retrained_of(const ModelRecord& record, const LiveStore& store, MemoryBudget& budget) {
   const TrainingRows rows(store, record.weights, record.clip, budget);
   const ApproximationError lazy = lazy_error(store.embedding(), store.contents(), record.weights, rows.set().nodes());
   ModelRecord retrained = record;
+  if (record.model.solver == "hessian-free") {
+    const auto solver = make_solver("hessian-free", record.options);
+    return solver->catch_up(retrained.model, rows.set(), lazy).flush_needed ? std::nullopt : std::optional(retrained);
+  }
   SolverOptions& options = retrained.options;
   std::erase_if(options.parameters, [&](const auto& given) {
     const auto known = solver_parameters("retrain");

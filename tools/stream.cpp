@@ -176,6 +176,9 @@ class Follower {
     if (every_ > 0 && batches_ % every_ == 0) accuracies_ = evaluate_model(store_, learner_.record(), &learner_.rows());
   }
 
+  /// What need not be done before a batch is acknowledged.
+  void settle() { learner_.settle(); }
+
   void add_to(nlohmann::ordered_json& json) {
     if (!is_public_) {
       json["seconds_unlearn"] = seconds_;
@@ -308,6 +311,7 @@ void run_stream(CommandLine& line) {
     if (!line.out())
       throw ResourceError("cannot write to standard output after batch " + std::to_string(batch) +
                           ", which is durable; is the disk full?");
+    if (follower) follower->settle();
     meter.advance(report.changes.requests);
   };
   Request request;

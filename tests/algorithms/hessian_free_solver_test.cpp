@@ -292,7 +292,7 @@ TEST_SUITE("unit") {
     for (const auto& [name, value] : std::initializer_list<std::pair<const char*, double>>{{"epochs", 0.5},
                                                                                            {"bits", 12},
                                                                                            {"s-max", 0},
-                                                                                           {"step", -1},
+                                                                                           {"step-size", -1},
                                                                                            {"decay", 1.5},
                                                                                            {"group-rows", 0},
                                                                                            {"backward", 2},
@@ -308,7 +308,7 @@ TEST_SUITE("unit") {
     SolverOptions groups;
     groups.parameters = {{"backward", 1}, {"group-rows", 2}};
     CHECK_THROWS_AS(static_cast<void>(make_solver("hessian-free", groups)), UsageError);
-    SolverOptions wild = options_of({{"step", 1e3}, {"decay", 1}});
+    SolverOptions wild = options_of({{"step-size", 1e3}, {"decay", 1}});
     wild.head = Head::kLeastSquares;
     CHECK_THROWS_AS(World{wild}, UsageError);
   }

@@ -2,6 +2,7 @@
 // verified, forged, interrupted, damaged.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <string>
 
 #include "algorithms/hessian_free_state.h"
@@ -98,7 +99,7 @@ TEST_SUITE("unit") {
       testing::write_file(world.log("hessian-free"), log);
     };
     for (const char* name : {"s_max", "sensitivity", "sigma", "grid", "slots", "epochs", "batch_rows", "partition_rows",
-                             "step", "decay", "order_key", "group_rows", "removed_records", "encoding_error"}) {
+                             "step_size", "decay", "order_key", "group_rows", "removed_records", "encoding_error"}) {
       CAPTURE(name);
       world.forge_certificate(
           "hessian-free", [&](Json& json) { json["terms"][name] = 1.25 * good["terms"][name].get<double>() + 1e-9; });
@@ -118,7 +119,7 @@ TEST_SUITE("unit") {
     });
     CHECK_FALSE(world.verify().ok());
     restore();
-    world.forge("hessian-free", [](ModelRecord& record) { record.model.state.numbers["step"] *= 2; });
+    world.forge("hessian-free", [](ModelRecord& record) { record.model.state.numbers["step_size"] *= 2; });
     CHECK_FALSE(world.verify().ok());
     restore();
     CHECK(text_of(world.verify()) == "");
@@ -139,6 +140,46 @@ TEST_SUITE("unit") {
       forged["delta"]["reached"] = 1e-5;
     });
     CHECK_FALSE(world.verify().ok());
+  }
+
+  TEST_CASE("a network forgets rows by addition, and no bound of the distance is told") {
+    const FlatStore world;
+    SolverOptions options = options_of();
+    options.head = Head::kSoftmax;
+    options.hidden = {4};
+    world.train("hessian-free", options);
+    for (int i = 0; i < 2; ++i) {
+      world.stream(world.removal(4), {"hessian-free"});
+      const Json json = world.certificate();
+      CHECK(json["retrained"] == false);
+      CHECK(json["certified"] == false);
+      CHECK(json["residual_bound"].is_null());
+      CHECK(text_of(world.verify()) == "");
+    }
+  }
+
+  TEST_CASE("a run that diverges for a while leaves bounds beyond all use, and a model that can be read") {
+    const FlatStore world;
+    SolverOptions options = options_of();
+    options.parameters["step-size"] = 9;
+    options.parameters["decay"] = 1;
+    options.parameters["epochs"] = 20;
+    world.train("hessian-free", options);
+    const HessianFreeState state = hessian_free_state(load_model(world.store, "hessian-free").model);
+    const StatisticsShape shape = statistics_shape(state, size_of(state.clean.size()), 0);
+    const StatisticsFile file(world.statistics(), shape, false);
+    for (std::uint64_t record = 0; record < shape.records; ++record) {
+      const float bound = file.read(record)->bound;
+      CHECK(bound > 0x1p53F);
+      CHECK(std::isfinite(bound));
+    }
+    for (int i = 0; i < 2; ++i) {
+      world.stream(world.removal(4), {"hessian-free"});
+      const Json json = world.certificate();
+      CHECK(json["retrained"] == false);
+      CHECK(json["certified"] == false);
+      CHECK(text_of(world.verify()) == "");
+    }
   }
 
   TEST_CASE("a vector that a crash left in its file is found by verify and erased by the next writer") {

@@ -385,8 +385,10 @@ TEST_SUITE("unit") {
     std::ofstream(path, std::ios::trunc) << all[0].dump() << '\n' << all[1].dump() << "\n{\"id\":\"to";
     static_cast<void>(Learner::open(store, world.budget, "newton", kContext, std::nullopt));
     CHECK(certificates(world, "newton") == all);
-    static_cast<void>(Learner::open(store, world.budget, "newton", kContext, std::nullopt));
-    CHECK(certificates(world, "newton").size() == 3);
+    std::ofstream(path, std::ios::trunc) << all[0].dump() << '\n' << all[1].dump() << '\n';
+    static_cast<void>(Learner::train(store, world.budget, "newton", {}, kWeights, kContext));  // in that model's place
+    REQUIRE(certificates(world, "newton").size() == 4);
+    CHECK(certificates(world, "newton")[2] == all[2]);
   }
 
   TEST_CASE("models that do not belong to the store's propagation, or are ahead of the store, are refused") {

@@ -11,6 +11,7 @@
 
 #include "algorithms/discrete_gaussian.h"
 #include "algorithms/gaussian_mechanism.h"
+#include "algorithms/lazy_uniform.h"
 #include "algorithms/normal_lanes.h"
 #include "algorithms/output_noise.h"
 #include "storage/error.h"
@@ -136,6 +137,54 @@ TEST_SUITE("unit") {
     for (const double delta : {0.0, 1.0, -0.1, 2.0, kNaN})
       CHECK_THROWS_AS(static_cast<void>(sigma_of(1, 1, delta)), UsageError);
     CHECK_THROWS_AS(static_cast<void>(delta_of(1, 0, 1)), UsageError);
+  }
+
+  TEST_CASE("lazy uniforms: words that leave a comparison open are followed by more") {
+    using Word = std::uint64_t;
+    struct Script {
+      std::vector<Word> words;
+      std::size_t at = 0;
+      Word bits() { return words.at(at++); }
+    };
+    constexpr Word kThird = 0x5555555555555555, kMost = ~Word{0};
+    const auto below = [](std::vector<Word> words, Wide numerator, Wide denominator) {
+      Script script{std::move(words)};
+      return LazyUniform<Script>(script).below(numerator, denominator);
+    };
+    const Wide wide = static_cast<Wide>(1) << 100;  // denominators that are cut, and such that are not
+    for (const Wide unit : {static_cast<Wide>(1), wide}) {
+      CHECK(below({kThird - 1}, unit, 3 * unit));
+      CHECK_FALSE(below({kThird + 1}, unit, 3 * unit));
+      CHECK(below({kThird, kThird - 1}, unit, 3 * unit));
+      CHECK_FALSE(below({kThird, kThird, kThird + 1}, unit, 3 * unit));
+      CHECK_THROWS_AS(static_cast<void>(below({kThird, kThird, kThird, kThird}, unit, 3 * unit)), ResourceError);
+      CHECK(below({(Word{1} << 63) - 1}, unit, 2 * unit));
+      CHECK_FALSE(below({Word{1} << 63}, unit, 2 * unit));
+      CHECK(below({kMost}, unit, unit));
+      CHECK_FALSE(below({0}, 0, unit));
+    }
+    CHECK(below({0}, wide / 3, wide));
+    CHECK_FALSE(below({Word{1} << 62}, 1, wide));
+
+    Script two{{7, 9, 7, 7, 1, 2}};
+    LazyUniform<Script> first(two), second(two), third(two), fourth(two);
+    CHECK(first.below(second));
+    CHECK_FALSE(second.below(first));
+    CHECK(third.below(fourth));  // 7 1 and 7 2
+    CHECK_FALSE(fourth.below(third));
+    CHECK(two.at == 6);
+
+    const auto times = [](std::vector<Word> words, Word scale) {
+      Script script{std::move(words)};
+      return LazyUniform<Script>(script).times(scale);
+    };
+    CHECK(times({kMost}, 1) == 0);
+    CHECK(times({Word{1} << 63}, 10) == 5);
+    CHECK(times({(Word{1} << 63) - 1}, 2) == 0);
+    // 3 (2^64 / 3 - 1/3 + x) reaches 2^64 where x, the words that follow, is 1/3 or more.
+    CHECK(times({kThird, kThird - 1}, 3) == 0);
+    CHECK(times({kThird, kThird + 1}, 3) == 1);
+    CHECK(times({kThird, kThird, kThird + 1}, 3) == 1);
   }
 
   TEST_CASE("rational coins come up with probability exp(-gamma)") {

@@ -52,7 +52,11 @@ def published(store, solver):
 
 
 def table(head, rows):
-    print("\n| " + " | ".join(head) + " |\n|" + "---|" * len(head))
+    print("\n| " + " | ".join(head) + " |\n|" + "---|" * len(head), flush=True)
+    table_rows(rows)
+
+
+def table_rows(rows):
     for row in rows:
         print("| " + " | ".join(str(cell) for cell in row) + " |", flush=True)
 

@@ -96,6 +96,13 @@ TEST_SUITE("unit") {
     append_line(path, "");
     CHECK(last_line(path) == "");
     CHECK(bytes_of(path) == "\n");
+    for (int turn = 0; turn < 2; ++turn) append_line(path, "last");
+    CHECK(bytes_of(path) == "\nlast\n");
+    put(path, "last\ntorn");
+    const AppendedLine unsynced(path, "last");
+    unsynced.sync();
+    append_line(path, "next");
+    CHECK(bytes_of(path) == "last\nnext\n");
   }
 }
 

@@ -152,6 +152,42 @@ TEST_SUITE("unit") {
     CHECK_FALSE(plain.contains("kl_test"));
   }
 
+  TEST_CASE("what is trained again: for hessian-free its own run over the slots that are left, else the minimiser") {
+    const Files files;
+    REQUIRE(files.import("s").code == 0);
+    files.train("s", {"newton"});
+    // One epoch of small steps ends far from the minimiser; the noise is small beside the distance.
+    files.must({"train", files.path("s"), "--solver", "hessian-free", "--epsilon", "1e4", "--delta", "0.5", "--set",
+                "epochs=1", "--set", "step-size=0.01", "--set", "s-max=1e-9"});
+    files.copy("s", "copy");
+    write_file(files.dir / "r.txt", "node 3\nnode 4\nnode 11\nnode 30\n");
+    for (const char* solver : {"newton", "hessian-free"}) {
+      CAPTURE(solver);
+      const auto lines_of = [&](const std::string& store) {
+        return run({"evaluate", files.path(store), "--before", files.path("copy"), "--retrain", "--solver", solver,
+                    "--json"})
+            .lines();
+      };
+      const auto untouched = lines_of("copy");
+      REQUIRE(untouched.size() == 2);
+      CHECK(untouched[1]["loss_change_pearson"].is_null());
+      files.copy("copy", solver);
+      files.must({"stream", files.path(solver), "--requests", files.path("r.txt"), "--solver", solver});
+      const auto lines = lines_of(solver);
+      REQUIRE(lines.size() == 2);
+      const double kept = lines[0]["retrained_distance"], forgot = lines[1]["retrained_distance"];
+      CHECK(lines[0]["loss_change_pearson"].is_null());  // the original has changed nothing
+      if (solver == std::string("newton")) {
+        CHECK(lines[1]["loss_change_pearson"].get<double>() < 1);
+        continue;
+      }
+      CHECK(untouched[1]["retrained_distance"].get<double>() < 1e-7);
+      CHECK(forgot < 1e-7);
+      CHECK(kept > 1e-4);
+      CHECK(lines[1]["loss_change_pearson"].get<double>() == doctest::Approx(1).epsilon(1e-4));
+    }
+  }
+
   TEST_CASE("the copy may lie in another order, and may lack the model") {
     const Files files;
     REQUIRE(files.import("s").code == 0);

@@ -411,8 +411,8 @@ TEST_SUITE("unit") {
   TEST_CASE("hessian-free prints its parameters and which way its statistics were made") {
     const World world;
     const Result table = run({"train", world.store, "--solver", "hessian-free"});
-    for (const char* row :
-         {"epochs", "batch-rows", "step", "decay", "group-rows", "own-hessian", "backward", "bits", "s-max", "retrain"})
+    for (const char* row : {"epochs", "batch-rows", "step-size", "decay", "group-rows", "own-hessian", "backward",
+                            "bits", "s-max", "retrain"})
       CHECK_MESSAGE(table.out.find("\n" + std::string(row)) != std::string::npos, row);
     const auto backward_of = [&](const char* value) -> double {
       const Result result =
