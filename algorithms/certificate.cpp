@@ -235,8 +235,7 @@ bool is_sealed(std::string_view line) {
 }
 
 void log_certificate(const std::filesystem::path& store, const ModelRecord& record) {
-  const std::filesystem::path path = store / "certificates" / (record.model.solver + ".jsonl");
-  if (last_line(path) != record.certificate) append_line(path, record.certificate);
+  end_with_line(store / "certificates" / (record.model.solver + ".jsonl"), record.certificate);
 }
 
 }  // namespace unweave

@@ -5,17 +5,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <optional>
-#include <string>
 #include <string_view>
 
 namespace unweave {
 
-/// The last whole line without its newline; none when the file is missing or holds none. Throws FormatError for a line
-/// above 16 MiB.
-[[nodiscard]] std::optional<std::string> last_line(const std::filesystem::path& path);
-
-/// How a log ends: `bytes` of whole lines, then `tail` bytes of a line that a crash left incomplete.
+/// How a log ends: `bytes` of whole lines, then `tail` bytes of a line that a crash left incomplete, without its end or
+/// with zeros in the place of some of its bytes.
 struct LogEnd {
   std::uint64_t bytes = 0;
   std::uint64_t tail = 0;
@@ -25,8 +20,8 @@ struct LogEnd {
 /// during the call. A missing file holds no line. Throws FormatError for a line above 16 MiB.
 LogEnd read_lines(const std::filesystem::path& path, const std::function<void(std::string_view, std::uint64_t)>& visit);
 
-/// Appends one line, which must not hold a newline; durable on return. Makes file and folder where they are missing, and
-/// first cuts off a line that a crash left incomplete.
-void append_line(const std::filesystem::path& path, std::string_view line);
+/// Appends one line, which must not hold a newline or a zero byte, where it is not the last one already; durable on return.
+/// Makes file and folder where they are missing, and first cuts off a line that a crash left incomplete.
+void end_with_line(const std::filesystem::path& path, std::string_view line);
 
 }  // namespace unweave
