@@ -61,7 +61,7 @@ class PartitionSums {
       : schedule_(schedule), width_(width), held_(schedule.partitions()) {
     const std::uint64_t bytes = schedule.constants().slots * width * sizeof(double);
     if (bytes <= memory) return;
-    std::filesystem::create_directories(folder);
+    make_folders(folder);
     const std::filesystem::path path = folder / "vectors";
     std::filesystem::remove(path);
     file_ = File::create(path);

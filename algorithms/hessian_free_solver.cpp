@@ -10,6 +10,7 @@
 #include "algorithms/sgd.h"
 #include "algorithms/slots.h"
 #include "storage/error.h"
+#include "storage/file.h"
 
 namespace unweave {
 namespace {
@@ -250,7 +251,7 @@ class HessianFreeSolver final : public Solver {
     RandomSource random = RandomSource::from_system();
     state.run = random.bits() >> 12;
 
-    fs::create_directories(folder());
+    make_folders(folder());
     double bytes = 0;
     StatisticsPlan plan{layout, state.backward ? RemovedCurvature::kAll : constants.curvature,
                         constants.sgd.partition_rows, memory_left(state.backward ? backward_bytes(network) : 0) / 2};

@@ -43,6 +43,8 @@ Learner Learner::open(LiveStore& store, MemoryBudget& budget, std::string_view s
   if (record.model.sequence > store.sequence())
     throw DataError(store.path().string() + ": the model of " + std::string(solver) +
                     " has absorbed requests that the store does not hold; run `unweave train` again");
+  // A killed writer may have left its model in memory alone. Nothing follows from it before it has come to stay.
+  sync_model(store.path(), solver);
   log_certificate(store.path(), record).sync();
   record.options.seed = seed;
   record.options.data_order = store.manifest().order_file.has_value();

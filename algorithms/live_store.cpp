@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <set>
 #include <string>
 
@@ -32,12 +33,30 @@ void merge(const UpdateReport& more, UpdateReport& report) {
 
 }  // namespace
 
+/// Lives as long as a change of the store and notices whether it fails. Throws DataError after an earlier one has.
+class LiveStore::Change {
+ public:
+  explicit Change(LiveStore& store) : store_(store) {
+    if (store.half_way_)
+      throw DataError(store.path_.string() + ": an earlier change failed half-way; open the store again");
+  }
+  ~Change() { store_.half_way_ |= std::uncaught_exceptions() > exceptions_; }
+  Change(const Change&) = delete;
+  Change& operator=(const Change&) = delete;
+
+ private:
+  LiveStore& store_;
+  int exceptions_ = std::uncaught_exceptions();
+};
+
 LiveStore::LiveStore(std::filesystem::path store, Access access, MemoryBudget& budget)
     : path_(std::move(store)), access_(access), budget_(budget) {
   manifest_ = read_manifest(path_);
   if (access == Access::write) {
     lock_.emplace(path_);
     manifest_ = read_manifest(path_);
+    // A killed writer may not have come to this. Nothing of an old generation goes before the new one has come to stay.
+    sync_directory(path_);
     if (purge_state(path_) == PurgeState::decided) finish_purge(path_, manifest_);
     remove_strays(path_, manifest_);
     open_generation();
@@ -81,7 +100,10 @@ void LiveStore::replay() {
     sequence_ += batch.requests.size();
   });
   static_cast<void>(deliver());
-  if (access_ == Access::write) journal_ = Journal::open(path_, manifest_.journal, manifest_.sequence);
+  if (access_ == Access::write)
+    journal_ = Journal::open(path_, manifest_.journal, manifest_.sequence);
+  else  // what a reader tells of, it tells of as durable; a killed writer may not have come to the sync
+    File::open_read(path_ / "journal" / manifest_.journal).sync();
 }
 
 void LiveStore::open_journal() {
@@ -139,6 +161,7 @@ UpdateReport LiveStore::propagate_batch(const BatchChanges& changes, const Strea
 }
 
 UpdateReport LiveStore::deliver() {
+  const Change change(*this);
   if (!embedding_ || embedding_->deferred().empty()) return {};
   Update update(*contents_, *embedding_, budget_, update_options(LastLevel::at_once));
   UpdateReport report = update.deliver();
@@ -161,6 +184,7 @@ void LiveStore::drop_superseded() {
 BatchReport LiveStore::apply(std::span<const Request> requests, BatchChanges changes, const StreamMode& mode,
                              LastLevel last) {
   if (embedding_) static_cast<void>(threshold(mode));  // a bad threshold must fail before anything is acknowledged
+  const Change change(*this);
   BatchReport report;
   const Clock::time_point start = Clock::now();
   open_journal();
@@ -192,6 +216,7 @@ UpdateReport LiveStore::rehearse(std::span<const Request> requests) {
 }
 
 UpdateReport LiveStore::flush() {
+  const Change change(*this);
   UpdateReport report = deliver();
   if (!embedding_ || embedding_->stale_rows() == 0) return report;
   Update update(*contents_, *embedding_, budget_, update_options(LastLevel::at_once));
@@ -202,6 +227,7 @@ UpdateReport LiveStore::flush() {
 }
 
 void LiveStore::checkpoint() {
+  const Change change(*this);
   if (pending_requests() > 0 || flushed_) save(false);
 }
 
@@ -257,6 +283,7 @@ WriterLock LiveStore::close() && {
 }
 
 void LiveStore::commit_propagation(const PropagationSpec& spec, std::vector<LevelFiles> levels) {
+  const Change change(*this);
   embedding_.reset();
   Manifest next = present_manifest();
   next.propagation = spec;

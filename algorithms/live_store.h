@@ -2,7 +2,8 @@
 // request after it.
 //
 // A writer journals a batch before it applies it; a checkpoint writes what changed in absolute values and swaps the
-// manifest. A reader replays the journal in memory and writes nothing.
+// manifest. A reader replays the journal in memory and writes nothing. A change that fails leaves the object between two
+// states: what is on the disk is right, and a new object goes on from there; this one changes nothing any more.
 #pragma once
 
 #include <filesystem>
@@ -100,6 +101,7 @@ class LiveStore {
   [[nodiscard]] Threshold threshold(const StreamMode& mode) const;
 
  private:
+  class Change;
   UpdateReport propagate_batch(const BatchChanges& changes, const StreamMode& mode, LastLevel last);
   [[nodiscard]] UpdateOptions update_options(LastLevel last) const;
   void drop_superseded();
@@ -125,6 +127,7 @@ class LiveStore {
   Plan plan_ = Plan::automatic;
   std::vector<std::string> unsaved_;  ///< partitions of recomputations that no manifest names yet
   bool flushed_ = false;              ///< stale rows were published since the last checkpoint
+  bool half_way_ = false;             ///< a change failed
 };
 
 }  // namespace unweave

@@ -2,11 +2,13 @@
 #include "algorithms/model_record.h"
 
 #include <cmath>
+#include <new>
 #include <nlohmann/json.hpp>
 
 #include "engine/store_purge.h"
 #include "storage/checksum.h"
 #include "storage/error.h"
+#include "storage/file.h"
 #include "storage/model_file.h"
 
 namespace unweave {
@@ -213,6 +215,10 @@ void save_model(const std::filesystem::path& store, const ModelRecord& record) {
   write_model_file(path_of(store, model.solver), file);
 }
 
+void sync_model(const std::filesystem::path& store, std::string_view solver) {
+  sync_directory(path_of(store, solver).parent_path());
+}
+
 ModelRecord load_model(const std::filesystem::path& store, std::string_view solver) {
   const std::filesystem::path path = path_of(store, solver);
   if (!std::filesystem::exists(path) || purge_state(store) == PurgeState::decided)
@@ -223,6 +229,8 @@ ModelRecord load_model(const std::filesystem::path& store, std::string_view solv
     ModelRecord record = from_json(Json::parse(file.text), file);
     if (record.model.solver != solver) throw std::runtime_error("it is a model of " + record.model.solver);
     return record;
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (const std::exception& error) {
     throw FormatError(path, "text", error.what());
   }

@@ -45,6 +45,9 @@ void check_propagation(const ModelRecord& record, const Manifest& manifest, cons
 /// Writes models/<solver>.model; durable on return.
 void save_model(const std::filesystem::path& store, const ModelRecord& record);
 
+/// Makes a model durable that is there, whatever became of its writer.
+void sync_model(const std::filesystem::path& store, std::string_view solver);
+
 /// Throws UsageError naming `train` when the solver was never trained on this store, FormatError.
 [[nodiscard]] ModelRecord load_model(const std::filesystem::path& store, std::string_view solver);
 

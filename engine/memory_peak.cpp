@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <chrono>
+#include <exception>
 #include <string>
 #include <string_view>
 
@@ -71,7 +72,12 @@ ProcessMeter::ProcessMeter() {
   sample();
   thread_ = std::thread([this] {
     std::unique_lock lock(mutex_);
-    while (!wake_.wait_for(lock, kSamplePeriod, [this] { return stop_; })) sample();
+    while (!wake_.wait_for(lock, kSamplePeriod, [this] { return stop_; })) {
+      try {
+        sample();
+      } catch (const std::exception&) {  // no memory or descriptor at this moment: a sample is missing
+      }
+    }
   });
 }
 

@@ -7,12 +7,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <exception>
 #include <fstream>
 #include <iterator>
 #include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -51,13 +53,28 @@ bool is_of_building(const std::string& name) {
          std::find(std::begin(kFolders), std::end(kFolders), name) != std::end(kFolders);
 }
 
+/// What the mark says, or one byte more than it should.
+std::string read_mark(const std::filesystem::path& store) {
+  std::string mark(kMark.size() + 1, ' ');
+  std::ifstream in(store / kUnfinishedName);
+  in.read(mark.data(), static_cast<std::streamsize>(mark.size()));
+  mark.resize(static_cast<std::size_t>(in.gcount()));
+  return mark;
+}
+
 /// Nothing, or what a process leaves that is killed before it has marked the folder as its own.
 bool holds_nothing(const std::filesystem::path& store) {
   std::error_code error;
-  for (const auto& item : std::filesystem::directory_iterator(store, error)) {
+  const std::filesystem::directory_iterator items(store, error);
+  if (error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory) return false;
+  if (error) throw_system_error("list", store, error.value());
+  for (const auto& item : items) {
     const std::filesystem::path name = item.path().filename();
+    if (!item.is_regular_file(error) || error) return false;
+    // Until a mark is durable there is nothing beside it, and a power cut may leave its bytes unwritten.
+    const bool unwritten = name == kUnfinishedName && read_mark(store) == std::string(kMark.size(), '\0');
     if (name != kLockName && name != kUnfinishedName) return false;
-    if (!item.is_regular_file(error) || item.file_size(error) != 0) return false;
+    if (item.file_size(error) != 0 && !unwritten) return false;
   }
   return !error;
 }
@@ -66,12 +83,7 @@ bool holds_nothing(const std::filesystem::path& store) {
 /// a user might miss.
 bool is_unfinished(const std::filesystem::path& store) {
   std::error_code error;
-  if (!std::filesystem::is_regular_file(store / kUnfinishedName, error)) return false;
-  std::string mark(kMark.size() + 1, ' ');
-  std::ifstream in(store / kUnfinishedName);
-  in.read(mark.data(), static_cast<std::streamsize>(mark.size()));
-  mark.resize(static_cast<std::size_t>(in.gcount()));
-  if (mark != kMark) return false;
+  if (!std::filesystem::is_regular_file(store / kUnfinishedName, error) || read_mark(store) != kMark) return false;
   for (const auto& item : std::filesystem::directory_iterator(store, error)) {
     const std::string name = item.path().filename().string();
     if (name != kLockName && name != kUnfinishedName && !is_of_building(name)) return false;
@@ -91,7 +103,8 @@ void remove_building(const std::filesystem::path& store) {
   for (const auto& item : std::filesystem::directory_iterator(store, ignored))
     if (is_of_building(item.path().filename().string())) entries.push_back(item.path());
   for (const auto& entry : entries) std::filesystem::remove_all(entry, ignored);
-  remove_mark(store);  // last: what a kill leaves until then is known as ours
+  sync_directory(store);
+  remove_mark(store);  // last: what a kill or a power cut leaves until then is known as ours
 }
 
 /// Whether the lock is still the file of its name: whoever gives up a folder removes it.
@@ -126,8 +139,7 @@ void create_store_folder(const std::filesystem::path& store) {
     if (!std::filesystem::is_directory(store, error) || !std::filesystem::is_empty(store, error)) refuse_folder(store);
     return;
   }
-  std::filesystem::create_directories(store, error);
-  if (error) throw_system_error("create the folder", store, error.value());
+  make_folders(store);
 }
 
 WriterLock start_building(const std::filesystem::path& store) {
@@ -141,12 +153,19 @@ WriterLock start_building(const std::filesystem::path& store) {
   mark.write_at(0, std::as_bytes(std::span(kMark)));
   mark.sync();
   sync_directory(store);
+  sync_directory(store / "..");  // whoever made the folder
   return lock;
 }
 
 void abandon_building(const std::filesystem::path& store) {
-  remove_building(store);
   std::error_code ignored;
+  try {
+    // Where the commit failed at its very end, the manifest may come back, and then it needs its files.
+    if (std::filesystem::remove(store / kManifestName, ignored)) sync_directory(store);
+    remove_building(store);
+  } catch (const std::exception&) {
+    return;  // the next one who builds here goes on
+  }
   std::filesystem::remove(store / kLockName, ignored);
 }
 

@@ -98,7 +98,8 @@ void File::give_back(std::uint64_t offset, std::uint64_t bytes) const noexcept {
 }
 
 void File::sync() const {
-  if (::fdatasync(fd_) != 0) throw_system_error("sync", path_, errno);
+  // These two: the file system cannot be written, or writes at once.
+  if (::fdatasync(fd_) != 0 && errno != EROFS && errno != EINVAL) throw_system_error("sync", path_, errno);
 }
 
 void sync_directory(const std::filesystem::path& directory) {
@@ -108,6 +109,14 @@ void sync_directory(const std::filesystem::path& directory) {
   const int error = errno;
   ::close(fd);
   if (result != 0) throw_system_error("sync", directory, error);
+}
+
+void make_folders(const std::filesystem::path& folder) {
+  std::error_code error;
+  if (folder.empty() || std::filesystem::is_directory(folder, error)) return;
+  make_folders(folder.parent_path());
+  if (std::filesystem::create_directory(folder, error)) sync_directory(folder / "..");
+  if (error) throw_system_error("create the folder", folder, error.value());
 }
 
 void replace_file(const std::filesystem::path& path, std::string_view bytes) {

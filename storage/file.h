@@ -55,6 +55,9 @@ class File {
 /// Makes the names in a directory durable.
 void sync_directory(const std::filesystem::path& directory);
 
+/// Makes a folder and those above it where they are missing, their names durable.
+void make_folders(const std::filesystem::path& folder);
+
 /// Replaces `path` by `bytes` so that a crash leaves either the old or the new file, durable on return.
 void replace_file(const std::filesystem::path& path, std::string_view bytes);
 

@@ -12,6 +12,7 @@ namespace {
 constexpr char kMagic[16] = {'U', 'N', 'W', 'E', 'A', 'V', 'E', '\0', 'j', 'o', 'u', 'r', 'n', 'a', 'l', ' '};
 constexpr std::uint64_t kVersion = 1;
 constexpr std::uint64_t kMaxRecord = std::uint64_t{1} << 32;
+constexpr std::uint64_t kSectorBytes = 512;  // what a disk writes as a whole
 
 struct FileHeader {
   char magic[16];
@@ -59,15 +60,17 @@ std::uint64_t record_checksum(const RecordHeader& header, std::span<const std::b
   return result;
 }
 
-/// Nothing was written where the file had grown already: only zeros from `offset` to the end.
-bool is_unwritten(const File& file, std::uint64_t offset, std::uint64_t size) {
-  std::vector<std::byte> bytes(std::size_t{1} << 16);
-  for (; offset < size; offset += bytes.size()) {
-    bytes.resize(static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), size - offset)));
+/// Whether a part of a sector from `offset` to the end of the file reads as zeros, which no part of a record does for long:
+/// the file had grown there, and its bytes were not written.
+bool is_unwritten_in_part(const File& file, std::uint64_t offset, std::uint64_t size) {
+  std::vector<std::byte> bytes;
+  while (offset < size) {
+    bytes.resize(static_cast<std::size_t>(std::min(kSectorBytes - offset % kSectorBytes, size - offset)));
     file.read_at(offset, bytes);
-    if (std::any_of(bytes.begin(), bytes.end(), [](std::byte byte) { return byte != std::byte{0}; })) return false;
+    if (std::all_of(bytes.begin(), bytes.end(), [](std::byte byte) { return byte == std::byte{0}; })) return true;
+    offset += bytes.size();
   }
-  return true;
+  return false;
 }
 
 /// A length that a batch after request `last` can have.
@@ -75,6 +78,35 @@ bool is_plausible(const RecordHeader& record, std::uint64_t last) {
   return record.sequence >= last && record.payload_bytes <= kMaxRecord &&
          record.sequence - last <= kMaxRecord / sizeof(PackedRequest) &&
          record.payload_bytes == sizeof(PayloadHeader) + (record.sequence - last) * sizeof(PackedRequest);
+}
+
+/// Whether a whole record follows somewhere after `offset`: then what is wrong there was acknowledged. To be found, it need
+/// not be where it should; a hostile file cannot make this long.
+bool has_later_record(const File& file, std::uint64_t offset, std::uint64_t size, std::uint64_t last) {
+  std::uint64_t left_to_sum = 4 * size;
+  std::vector<std::byte> payload;
+  std::vector<std::byte> bytes;
+  const std::uint64_t overlap = sizeof(RecordHeader) - 8;  // records lie at multiples of 8 bytes
+  for (std::uint64_t begin = offset; begin + sizeof(RecordHeader) <= size; begin += bytes.size() - overlap) {
+    bytes.resize(static_cast<std::size_t>(std::min<std::uint64_t>(size - begin, 1 << 20) / 8 * 8));
+    file.read_at(begin, bytes);
+    for (std::size_t at = 0; at + sizeof(RecordHeader) <= bytes.size(); at += 8) {
+      RecordHeader record{};
+      std::memcpy(&record, bytes.data() + at, sizeof record);
+      const std::uint64_t left = size - begin - at - sizeof record;
+      if (record.payload_bytes > left || record.payload_bytes < sizeof(PayloadHeader)) continue;
+      const std::uint64_t requests = (record.payload_bytes - sizeof(PayloadHeader)) / sizeof(PackedRequest);
+      if (record.sequence < requests || !is_plausible(record, record.sequence - requests)) continue;
+      if (record.sequence - requests < last) continue;
+      if (record.payload_bytes > left_to_sum) return true;  // it looks like a hundred records at once
+      left_to_sum -= record.payload_bytes;
+      payload.resize(record.payload_bytes);
+      file.read_at(begin + at + sizeof record, payload);
+      if (record.checksum == record_checksum(record, payload)) return true;
+    }
+    if (begin + bytes.size() + 8 > size) return false;
+  }
+  return false;
 }
 
 std::vector<std::byte> encode(const JournalBatch& batch) {
@@ -130,14 +162,17 @@ Journal Journal::create(const std::filesystem::path& store, const std::string& n
 
 Journal Journal::open(const std::filesystem::path& store, const std::string& name, std::uint64_t sequence) {
   std::uint64_t last = sequence;
-  const std::uint64_t end =
-      read_journal(store, name, sequence, [&](const JournalBatch& batch) { last += batch.requests.size(); }).bytes;
+  const JournalEnd end =
+      read_journal(store, name, sequence, [&](const JournalBatch& batch) { last += batch.requests.size(); });
   File file = File::open_write(journal_path(store, name));
-  if (file.size() != end) {
-    file.truncate(end);
-    file.sync();
-  }
-  return {std::move(file), last, end};
+  // The last record may never have been synced, and after a sync that failed no other one would write it: the system takes
+  // its pages for written. So it is written again.
+  std::vector<std::byte> record(end.bytes - end.last);
+  file.read_at(end.last, record);
+  file.write_at(end.last, record);
+  file.truncate(end.bytes);
+  file.sync();
+  return {std::move(file), last, end.bytes};
 }
 
 void Journal::append(const JournalBatch& batch) {
@@ -148,10 +183,23 @@ void Journal::append(const JournalBatch& batch) {
   std::vector<std::byte> record(sizeof header + payload.size());
   std::memcpy(record.data(), &header, sizeof header);
   std::memcpy(record.data() + sizeof header, payload.data(), payload.size());
-  file_.write_at(end_, record);
-  file_.sync();
+  try {
+    file_.write_at(end_, record);
+    file_.sync();
+  } catch (...) {
+    take_back();
+    throw;
+  }
   end_ += record.size();
   sequence_ = header.sequence;
+}
+
+void Journal::take_back() noexcept {
+  // What failed to be synced can be read, but may never come to the disk: nobody must find it there and rely on it.
+  try {
+    file_.truncate(end_);
+  } catch (const std::exception&) {
+  }
 }
 
 std::uint64_t journal_bytes(std::uint64_t requests, std::uint64_t batches) noexcept {
@@ -176,6 +224,7 @@ JournalEnd read_journal(const std::filesystem::path& store, const std::string& n
                       "the journal follows request " + std::to_string(header.sequence) + ", the manifest ends at " +
                           std::to_string(sequence));
   std::uint64_t at = sizeof header;
+  std::uint64_t begin = at;  // of the last record
   std::uint64_t last = sequence;
   std::vector<std::byte> payload;
   JournalBatch batch;
@@ -183,24 +232,26 @@ JournalEnd read_journal(const std::filesystem::path& store, const std::string& n
   while (size - at >= sizeof(RecordHeader)) {
     RecordHeader record{};
     file.read_at(at, std::as_writable_bytes(std::span(&record, 1)));
-    if (!is_plausible(record, last)) {
-      if (is_unwritten(file, at, size)) break;
-      fail("a record's length contradicts its number of requests");
-    }
     const std::uint64_t left = size - at - sizeof record;
-    if (record.payload_bytes > left) break;
-    payload.resize(record.payload_bytes);
-    file.read_at(at + sizeof record, payload);
-    if (record.checksum != record_checksum(record, payload)) {
-      if (record.payload_bytes == left) return {at, size - at, true};
-      fail("a record is damaged");
+    bool whole = is_plausible(record, last) && record.payload_bytes <= left;
+    if (whole) {
+      payload.resize(record.payload_bytes);
+      file.read_at(at + sizeof record, payload);
+      whole = record.checksum == record_checksum(record, payload);
+    }
+    if (!whole) {
+      // One append at most was under way when the power failed, and any part of it may be on the disk.
+      if (has_later_record(file, at + 8, size, last)) fail("a record is damaged");
+      const bool cut_short = is_plausible(record, last) && record.payload_bytes > left;
+      return {at, size - at, !cut_short && !is_unwritten_in_part(file, at, size), begin};
     }
     if (!decode(payload, batch)) fail("a record's contents contradict its header");
     use(batch);
     last = record.sequence;
+    begin = at;
     at += sizeof record + payload.size();
   }
-  return {at, size - at, false};
+  return {at, size - at, false, begin};
 }
 
 }  // namespace unweave

@@ -1,8 +1,8 @@
 // storage/journal.h - the durable log of requests that no checkpoint holds yet (FORMAT.md, "Journal").
 //
-// One record a batch. A record is acknowledged when append() returns. An incomplete last record is the trace of a crash
-// before its acknowledgement: reading stops there, and the next writer cuts it off. Damage before the last record is an
-// error, since acknowledged requests follow it.
+// One record a batch. A record is acknowledged when append() returns. An incomplete last record, of which any parts may be
+// missing, is the trace of a crash before its acknowledgement: reading stops there, and the next writer cuts it off. Damage
+// before the last record is an error, since acknowledged requests follow it.
 #pragma once
 
 #include <cstdint>
@@ -41,10 +41,10 @@ class Journal {
  public:
   /// Makes a new empty journal `store`/journal/`name` that follows request `sequence`; durable on return.
   static Journal create(const std::filesystem::path& store, const std::string& name, std::uint64_t sequence);
-  /// Opens for appending after the last whole record, cutting off an incomplete one.
+  /// Opens for appending after the last whole record, cutting off an incomplete one. What is read is durable on return.
   static Journal open(const std::filesystem::path& store, const std::string& name, std::uint64_t sequence);
 
-  /// Returns when the batch is durable.
+  /// Returns when the batch is durable. After an error it is not in the journal, and the journal is of no further use.
   void append(const JournalBatch& batch);
   [[nodiscard]] std::uint64_t sequence() const noexcept { return sequence_; }  ///< requests up to here are durable
   [[nodiscard]] std::uint64_t bytes() const noexcept { return end_; }
@@ -52,6 +52,8 @@ class Journal {
  private:
   Journal(File file, std::uint64_t sequence, std::uint64_t end)
       : file_(std::move(file)), sequence_(sequence), end_(end) {}
+  void take_back() noexcept;
+
   File file_;
   std::uint64_t sequence_;
   std::uint64_t end_;
@@ -64,7 +66,8 @@ class Journal {
 struct JournalEnd {
   std::uint64_t bytes = 0;  ///< filled by header and whole records
   std::uint64_t tail = 0;   ///< bytes after them: an append that was interrupted
-  bool damaged = false;     ///< the tail is as long as a whole record, so it may be an acknowledged one, damaged later
+  bool damaged = false;     ///< nothing of the tail is missing, so it may be an acknowledged record, damaged later
+  std::uint64_t last = 0;   ///< where the last whole record begins; `bytes` when there is none
 };
 
 /// Calls `use` for every whole record after request `sequence`, in order. Throws FormatError for a journal that is not

@@ -1,7 +1,9 @@
-// storage/line_log.cpp - finding the last line from the end of a file, appending after it, and reading all of them.
+// storage/line_log.cpp - finding the last line from the end of a file, writing after it, and reading all of them.
 #include "storage/line_log.h"
 
 #include <algorithm>
+#include <optional>
+#include <string>
 
 #include "storage/error.h"
 #include "storage/file.h"
@@ -13,9 +15,15 @@ constexpr std::uint64_t kMostLineBytes = std::uint64_t{16} << 20;
 
 /// The end of the file from the start of its last whole line on.
 struct Tail {
-  std::optional<std::string> line;
-  std::uint64_t end = 0;  // bytes that whole lines fill
+  std::optional<std::string> line;  // without its newline
+  std::uint64_t end = 0;            // bytes that whole lines fill
 };
+
+/// A power cut may leave the end of a line on the disk and not its middle: what was not written reads as zeros, which
+/// no text holds.
+bool is_finished(std::string_view line) {
+  return line.find('\0') == std::string_view::npos;
+}
 
 Tail read_tail(const File& file) {
   const std::uint64_t size = file.size();
@@ -24,24 +32,22 @@ Tail read_tail(const File& file) {
     std::string text(bytes, '\0');
     file.read_at(size - bytes, std::as_writable_bytes(std::span(text)));
     const bool whole = bytes == size;
-    const std::size_t end = text.rfind('\n');
-    const std::size_t before = end == std::string::npos || end == 0 ? std::string::npos : text.rfind('\n', end - 1);
-    if (whole && end == std::string::npos) return {};
-    if (whole || before != std::string::npos) {
+    std::size_t end = text.rfind('\n');
+    for (int lines = 0; lines < 2 && end != std::string::npos; ++lines) {  // the last may be unfinished
+      const std::size_t before = end == 0 ? std::string::npos : text.rfind('\n', end - 1);
+      if (!whole && before == std::string::npos) break;
       const std::size_t first = before == std::string::npos ? 0 : before + 1;
-      return {text.substr(first, end - first), size - bytes + end + 1};
+      if (lines == 1 || is_finished(std::string_view(text).substr(first, end - first)))
+        return {text.substr(first, end - first), size - bytes + end + 1};
+      end = before;
     }
-    if (bytes > 2 * kMostLineBytes)
+    if (whole) return {};
+    if (bytes > 3 * kMostLineBytes)
       throw FormatError(file.path(), "byte " + std::to_string(size - bytes), "a line is longer than 16 MiB");
   }
 }
 
 }  // namespace
-
-std::optional<std::string> last_line(const std::filesystem::path& path) {
-  if (!std::filesystem::exists(path)) return std::nullopt;
-  return read_tail(File::open_read(path)).line;
-}
 
 LogEnd read_lines(const std::filesystem::path& path,
                   const std::function<void(std::string_view, std::uint64_t)>& visit) {
@@ -59,7 +65,10 @@ LogEnd read_lines(const std::filesystem::path& path,
     at += bytes;
     std::size_t first = 0;
     for (std::size_t stop = text.find('\n', held); stop != std::string::npos; stop = text.find('\n', first)) {
-      visit(std::string_view(text).substr(first, stop - first), ++number);
+      const auto line = std::string_view(text).substr(first, stop - first);
+      // The last line of all may be unfinished: what it leaves then.
+      if (!is_finished(line) && at == size && stop + 1 == text.size()) break;
+      visit(line, ++number);
       first = stop + 1;
     }
     text.erase(0, first);
@@ -71,23 +80,16 @@ LogEnd read_lines(const std::filesystem::path& path,
   return end;
 }
 
-void append_line(const std::filesystem::path& path, std::string_view line) {
-  AppendedLine(path, line).sync();
-}
-
 AppendedLine::AppendedLine(const std::filesystem::path& path, std::string_view line) {
-  const std::filesystem::path folder = path.parent_path();
-  std::error_code error;
-  if (std::filesystem::create_directory(folder, error)) sync_directory(folder.parent_path());
-  if (error) throw_system_error("create the folder", folder, error.value());
-  const bool fresh = !std::filesystem::exists(path);
-  file_ = fresh ? File::create(path) : File::open_write(path);
-  if (fresh) fresh_in_ = folder;
-  const Tail tail = read_tail(file_);
-  if (tail.line == line) return;
-  if (tail.end < file_.size()) file_.truncate(tail.end);
+  make_folders(path.parent_path());
+  file_ = std::filesystem::exists(path) ? File::open_write(path) : File::create(path);
+  Tail tail = read_tail(file_);
+  // After a sync that failed, the system takes pages for written that are not: only what is written again is synced.
+  if (tail.line == line) tail.end -= line.size() + 1;
+  file_.truncate(tail.end);
   const std::string text = std::string(line) + '\n';
   file_.write_at(tail.end, std::as_bytes(std::span(text)));
+  if (tail.end == 0) fresh_in_ = path.parent_path();
 }
 
 void AppendedLine::sync() const {

@@ -1,6 +1,7 @@
 #include "storage/manifest.h"
 
 #include <algorithm>
+#include <new>
 #include <nlohmann/json.hpp>
 
 #include "storage/checksum.h"
@@ -208,6 +209,8 @@ Manifest read_manifest(const std::filesystem::path& store) {
     if (json.dump(1) + "\n" != text) throw std::runtime_error("layout: not as this program writes it");
     return manifest_from(json.at("contents"));
   } catch (const DataError&) {
+    throw;
+  } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
     throw FormatError(path, "manifest", error.what());

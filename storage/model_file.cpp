@@ -41,16 +41,6 @@ void append(std::string& bytes, const T* values, std::size_t count) {
   bytes.append(reinterpret_cast<const char*>(values), count * sizeof(T));
 }
 
-/// Makes a folder of the store and those above it, their names durable.
-void make_folder(const std::filesystem::path& folder) {
-  std::error_code error;
-  if (folder.empty() || std::filesystem::is_directory(folder, error)) return;
-  make_folder(folder.parent_path());
-  std::filesystem::create_directory(folder, error);
-  if (error) throw_system_error("create the folder", folder, error.value());
-  sync_directory(folder.parent_path());
-}
-
 }  // namespace
 
 void write_model_file(const std::filesystem::path& path, const ModelFile& model) {
@@ -76,7 +66,7 @@ void write_model_file(const std::filesystem::path& path, const ModelFile& model)
 
   const Checksum128 checksum = checksum_of(bytes);
   std::memcpy(bytes.data() + kChecksumAt, checksum.data(), checksum.size());
-  make_folder(path.parent_path());
+  make_folders(path.parent_path());
   replace_file(path, bytes);
 }
 

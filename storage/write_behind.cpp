@@ -1,6 +1,7 @@
 #include "storage/write_behind.h"
 
 #include <cassert>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -12,9 +13,12 @@ WriteBehind::WriteBehind(std::span<std::byte> memory, std::size_t segment_bytes)
   assert(segment_bytes % kAlignment == 0 && memory.size() >= segment_bytes);
   add(memory);
   try {
+    threads_.reserve(kThreads);
     for (std::size_t i = 0; i < kThreads; ++i) threads_.emplace_back([this] { run(); });
   } catch (const std::system_error&) {
     if (threads_.empty()) throw ResourceError("the system gives no thread for writing files; end other programs");
+  } catch (const std::bad_alloc&) {
+    if (threads_.empty()) throw;  // some will do
   }
 }
 

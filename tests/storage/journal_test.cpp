@@ -70,6 +70,34 @@ TEST_SUITE("unit") {
     }
   }
 
+  TEST_CASE("of a record that was never acknowledged any sectors may be missing") {
+    const testing::TempDir folder;
+    Journal journal = Journal::create(folder.path(), kName, 5);
+    journal.append({0, ThresholdScale::absolute, std::vector<Request>(39, {RequestKind::remove_edge, 1, 2})});
+    const std::size_t first = journal.bytes();
+    journal.append({0, ThresholdScale::absolute, std::vector<Request>(60, {RequestKind::remove_edge, 3, 4})});
+    const std::filesystem::path file = folder.path() / "journal" / kName;
+    std::ifstream in(file, std::ios::binary);
+    const std::string whole(std::istreambuf_iterator<char>(in), {});
+    // The second record lies in sectors 1 to 4, and its header in two of them.
+    REQUIRE(first / 512 != (first + 23) / 512);
+    for (unsigned missing = 1; missing < 16; ++missing) {
+      CAPTURE(missing);
+      std::string bytes = whole;
+      for (std::size_t at = first; at < bytes.size(); ++at)
+        if ((missing >> (at / 512 - 1) & 1U) != 0) bytes[at] = '\0';
+      std::ofstream(file, std::ios::binary) << bytes;
+      std::size_t batches = 0;
+      const JournalEnd end = read_journal(folder.path(), kName, 5, [&](const JournalBatch&) { ++batches; });
+      CHECK(batches == 1);
+      CHECK(end.bytes == first);
+      CHECK(end.tail == whole.size() - first);
+      CHECK_FALSE(end.damaged);
+      CHECK(Journal::open(folder.path(), kName, 5).sequence() == 44);
+      CHECK(std::filesystem::file_size(file) == first);
+    }
+  }
+
   TEST_CASE("any damage before the last record is an error, since acknowledged requests follow") {
     const Sample sample;
     std::size_t batches = 0;

@@ -31,6 +31,10 @@ const ModelFile kModel{R"({"solver":"x"})", {{1, -0.0, 1e-300, std::numeric_limi
 
 }  // namespace
 
+void append_line(const std::filesystem::path& path, std::string_view line) {
+  AppendedLine(path, line).sync();
+}
+
 TEST_SUITE("unit") {
   TEST_CASE("a model comes back bit for bit, and a second one replaces it") {
     const TempDir dir;
@@ -78,31 +82,32 @@ TEST_SUITE("unit") {
   TEST_CASE("a log of lines keeps whole lines and cuts off a torn one") {
     const TempDir dir;
     const auto path = dir / "certificates" / "x.jsonl";
-    CHECK_FALSE(last_line(path).has_value());
     append_line(path, "one");
-    CHECK(last_line(path) == "one");
+    CHECK(bytes_of(path) == "one\n");
     const std::string longer(100000, 'z');
     append_line(path, longer);
-    append_line(path, "three");
-    CHECK(last_line(path) == "three");
-    put(path, bytes_of(path) + "torn");
-    CHECK(last_line(path) == "three");
-    append_line(path, "four");
-    CHECK(bytes_of(path) == "one\n" + longer + "\nthree\nfour\n");
-    put(path, "one\n" + longer + "\n");
-    CHECK(last_line(path) == longer);
-    put(path, "torn");
-    CHECK_FALSE(last_line(path).has_value());
-    append_line(path, "");
-    CHECK(last_line(path) == "");
-    CHECK(bytes_of(path) == "\n");
-    for (int turn = 0; turn < 2; ++turn) append_line(path, "last");
-    CHECK(bytes_of(path) == "\nlast\n");
-    put(path, "last\ntorn");
-    const AppendedLine unsynced(path, "last");
-    unsynced.sync();
-    append_line(path, "next");
-    CHECK(bytes_of(path) == "last\nnext\n");
+    const std::string whole = "one\n" + longer + "\n";
+    CHECK(bytes_of(path) == whole);
+    const std::string zeros(600, '\0');
+    for (const std::string& tail :
+         {std::string(), std::string("torn"), zeros, "to" + zeros + "rn\n", zeros + "\n", "torn" + zeros}) {
+      put(path, whole + tail);
+      std::size_t lines = 0;
+      const LogEnd end = read_lines(path, [&](std::string_view, std::uint64_t) { ++lines; });
+      CHECK(lines == 2);
+      CHECK(end.bytes == whole.size());
+      CHECK(end.tail == tail.size());
+      append_line(path, longer);  // it is the last one
+      CHECK(bytes_of(path) == whole);
+      put(path, whole + tail);
+      append_line(path, "three");
+      CHECK(bytes_of(path) == whole + "three\n");
+    }
+    for (const std::string& torn : {std::string("torn"), zeros + "\n", "a" + zeros + "b\n"}) {
+      put(path, torn);
+      append_line(path, "");
+      CHECK(bytes_of(path) == "\n");
+    }
   }
 }
 

@@ -27,12 +27,12 @@ std::string lines_of(const Values& values) {
   return text;
 }
 
-/// Imports the sample with train, valid and test of its nodes, whose number and classes are declared. The split is one of
-/// ids alone, so that it is the same before and after labels are removed.
-inline void import_sample(const std::filesystem::path& store, const Sample& sample, const Importing& importing) {
-  const TempDir dir;
+/// Writes the sample's files into a folder: train, valid and test of its nodes, whose number and classes are declared. The
+/// split is one of ids alone, so that it is the same before and after labels are removed.
+inline ImportOptions write_sample(const std::filesystem::path& folder, const Sample& sample,
+                                  const Importing& importing) {
   const auto file = [&](const char* name, const std::string& bytes) {
-    return InputFile{write_file(dir / name, bytes), {}};
+    return InputFile{write_file(folder / name, bytes), {}};
   };
   ImportOptions options;
   options.nodes = sample.nodes;
@@ -68,8 +68,14 @@ inline void import_sample(const std::filesystem::path& store, const Sample& samp
   options.train = file("train", lines_of(splits[0]));
   options.valid = file("valid", lines_of(splits[1]));
   options.test = file("test", lines_of(splits[2]));
+  return options;
+}
+
+/// Imports the sample.
+inline void import_sample(const std::filesystem::path& store, const Sample& sample, const Importing& importing) {
+  const TempDir dir;
   WorkMeter nobody;
-  import_store(store, options, ample_budget(), nobody);
+  import_store(store, write_sample(dir.path(), sample, importing), ample_budget(), nobody);
 }
 
 /// One batch of a stream, as one process would apply it.

@@ -1,0 +1,71 @@
+// tests/faults/errors_test.cpp - every call of an operation fails once; the operation says so or does without, and the
+// store opens and goes on to the same bits. Of the places that allocate some are tried; all if UNWEAVE_ALL_FAULTS is set.
+#include <doctest/doctest.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <string>
+
+#include "support/faults/scenarios.h"
+
+namespace unweave::testing {
+namespace {
+
+struct Kind {
+  std::string name;
+  Fault fault;
+};
+/// Where a disk takes no change any more, files can still be cut: in memory.
+const Kind kKinds[] = {
+    {"an I/O error", {kEveryFileCall, 0, EIO, false, false}},
+    {"a disk that takes no change any more", {kEveryChange & ~kResize, 0, EIO, true, false}},
+    {"a full disk", {kWrite | kFolder | kResize, 0, ENOSPC, true, false}},
+    {"no memory for a map", {kMap, 0, ENOMEM, false, false}},
+};
+
+void walk(const Setting& setting) {
+  Tried all;
+  const auto tell = [&](const std::string& what, const Tried& tried) {
+    MESSAGE(setting.scenario.name, ": ", what, ": ", tried.points, " faults, ", tried.failed, " of them told, ",
+            tried.states, " disks");
+    all.points += tried.points;
+    all.failed += tried.failed;
+  };
+  for (const Kind& kind : kKinds) tell(kind.name, fail_calls(setting.before, setting.scenario, kind.fault));
+  const bool every = std::getenv("UNWEAVE_ALL_FAULTS") != nullptr;
+  tell("no memory", fail_allocations(setting.before, setting.scenario, every ? 1'000'000 : 300));
+  CHECK(all.failed > 100);
+  CHECK(all.failed < all.points);  // something can always be done without, as the removal of what is of no use any more
+}
+
+}  // namespace
+
+TEST_SUITE("slow") {
+  TEST_CASE("errors while importing") {
+    walk(import_setting("none"));
+    walk(import_setting("degree"));
+  }
+  TEST_CASE("errors while propagating") {
+    walk(propagate_setting(false));
+    walk(propagate_setting(true));
+  }
+  TEST_CASE("errors while training") {
+    walk(train_setting("newton"));
+    walk(train_setting("hessian-free"));
+  }
+  TEST_CASE("errors while streaming with a model") {
+    walk(stream_setting());
+  }
+  TEST_CASE("errors at checkpoints") {
+    walk(checkpoint_setting());
+  }
+  TEST_CASE("errors while folding") {
+    walk(fold_setting());
+  }
+  TEST_CASE("errors while purging") {
+    walk(purge_setting({"none", FeatureType::f16, false}, true));
+    walk(purge_setting({"bfs", FeatureType::f16, false}, false));
+  }
+}
+
+}  // namespace unweave::testing

@@ -1,0 +1,170 @@
+// tests/support/faults/scenarios.cpp - import, propagate, train and purge, compared with runs without faults.
+#include "support/faults/scenarios.h"
+
+#include "algorithms/learner.h"
+#include "algorithms/purge.h"
+#include "engine/store_purge.h"
+#include "support/faults/store_checks.h"
+
+namespace unweave::testing {
+
+namespace fs = std::filesystem;
+
+Setting import_setting(const std::string& order) {
+  const Sample rest = sample();
+  Setting setting;
+  setting.before = tree_after([&](const fs::path& folder) { write_sample(folder, rest, {}); });
+  const auto words = [order, nodes = std::to_string(rest.nodes)](const fs::path& folder) {
+    const auto file = [&](const char* name) { return (folder / name).string(); };
+    return std::vector<std::string>{
+        "import",      file("s"),     "--edges",
+        file("edges"), "--features",  file("x.npy"),
+        "--labels",    file("y.npy"), "--classes",
+        "3",           "--nodes",     nodes,
+        "--order",     order,         "--memory",
+        "64M",         "--split",     "train=" + file("train") + ",valid=" + file("valid") + ",test=" + file("test"),
+        "--json"};
+  };
+  const Tree expected = files_below(tree_after(
+                                        [&](const fs::path& folder) {
+                                          command(words(folder));
+                                          static_cast<void>(tidied(folder / "s"));
+                                        },
+                                        setting.before),
+                                    "s/");
+  setting.scenario = {"import, order " + order, [words](const fs::path& folder) { return command(words(folder)); },
+                      [words, expected](const fs::path& folder, const std::vector<std::string>& acknowledged) {
+                        const bool done = fs::exists(folder / "s" / "manifest.json");
+                        if (!done && !acknowledged.empty()) return std::string("an acknowledged import is gone");
+                        return check_rerun(folder / "s", done, words(folder), expected);
+                      },
+                      open_as_next_writer};
+  return setting;
+}
+
+Setting propagate_setting(bool again) {
+  Setting setting;
+  setting.before = tree_after([&](const fs::path& folder) {
+    import_sample(folder / "s", sample(), {});
+    if (again) propagate_store(folder / "s", tiny_spec(1));
+  });
+  const auto words = [](const fs::path& folder) {
+    return std::vector<std::string>{
+        "propagate", (folder / "s").string(), "--hops", "2", "--rho", "0.5", "--json", "--memory", "64M", "--rows",
+        "labelled"};
+  };
+  const auto work = [words](const fs::path& folder) { return command(words(folder)); };
+  const Tree expected = files_below(tree_after(
+                                        [&](const fs::path& folder) {
+                                          work(folder);
+                                          static_cast<void>(tidied(folder / "s"));
+                                        },
+                                        setting.before),
+                                    "s/");
+  setting.scenario = {again ? "propagate again" : "propagate", work,
+                      [words, expected](const fs::path& folder, const std::vector<std::string>& acknowledged) {
+                        const Manifest manifest = read_manifest(folder / "s");
+                        const bool done = manifest.propagation && manifest.propagation->levels == 2;
+                        if (!done && !acknowledged.empty()) return std::string("an acknowledged propagation is gone");
+                        return check_rerun(folder / "s", done, words(folder), expected);
+                      },
+                      open_as_next_writer};
+  return setting;
+}
+
+Setting train_setting(const std::string& solver) {
+  Setting setting;
+  setting.before = tree_after([&](const fs::path& folder) {
+    import_sample(folder / "s", sample(), {});
+    propagate_store(folder / "s", tiny_spec(2, false));
+  });
+  const auto work = [solver](const fs::path& folder) {
+    return command({"train", (folder / "s").string(), "--solver", solver, "--memory", "64M", "--json"});
+  };
+  const auto check = [=](const fs::path& folder, const std::vector<std::string>& acknowledged) {
+    const fs::path store = folder / "s";
+    const auto models = list_models(store);
+    if (models.empty() && !acknowledged.empty()) return std::string("an acknowledged model is gone");
+    for (const ModelSummary& model : models)
+      if (!model.damage.empty()) return model.damage;
+    const auto open = [&] {
+      LiveStore live(store, Access::write, budget());
+      return Learner::open(live, budget(), solver, {false, "test", {}}, {}).record().certificate;
+    };
+    if (models.empty()) work(folder);
+    const auto certificate = open();
+    const auto lines = lines_of_text(read_all(store / "certificates" / (solver + ".jsonl")));
+    if (lines != std::vector{certificate}) return "certificates: " + std::to_string(lines.size());
+    return findings_of(store);
+  };
+  setting.scenario = {"train " + solver, work, check, open_as_next_writer};
+  return setting;
+}
+Setting purge_setting(const Importing& importing, bool all_rows) {
+  Setting setting;
+  Sample rest = sample();
+  setting.before = tree_after([&](const fs::path& folder) {
+    import_sample(folder / "s", rest, importing);
+    propagate_store(folder / "s", tiny_spec(2, all_rows));
+    stream_sample(folder / "s", rest, random_requests(rest, 35, 8), 7, 0.02);
+    for (const char* made : {"models/newton", "certificates"}) fs::create_directories(folder / "s" / made);
+    for (const char* file : {"models/newton.model", "models/newton/slots", "certificates/newton.jsonl"})
+      write_file(folder / "s" / file, "remains");
+  });
+  for (const Request& request : random_requests(sample(), 35, 8)) apply_naively(rest, request);
+  const Tree after = files_below(tree_after([&](const fs::path& folder) {
+                                   import_sample(folder / "s", rest, importing);
+                                   propagate_store(folder / "s", tiny_spec(2, all_rows));
+                                 }),
+                                 "s/");
+  const Tree before = files_below(setting.before, "s/");
+  const std::string stale = text_after(setting.before, [](const fs::path& folder) { return digest_of(folder / "s"); });
+  const auto work = [=](const fs::path& folder) {
+    WorkMeter nobody;
+    try {
+      purge_store(folder / "s", {}, budget(), nobody);
+    } catch (const std::exception&) {
+      // Where a failed purge could give up, nothing is to be seen of it; the very last step may fail too.
+      const Tree files = files_below(read_tree(folder), "s/");
+      if (purge_state(folder / "s") == PurgeState::none && files != before && files != after)
+        throw std::logic_error("a purge that failed left " + names_of(files));
+      throw;
+    }
+    acknowledge("purged");
+    return std::string();
+  };
+  const std::string digest = text_after(setting.before, [&](const fs::path& folder) {
+    work(folder);
+    return digest_of(folder / "s");
+  });
+  const auto check = [=](const fs::path& folder, const std::vector<std::string>& acknowledged) -> std::string {
+    const fs::path store = folder / "s";
+    const PurgeState state = purge_state(store);
+    {
+      const LiveStore live(store, Access::read, budget());
+      const std::string found = digest_text(content_digest(live));
+      if (live.sequence() != 0) {
+        if (!acknowledged.empty()) return "an acknowledged purge is gone";
+        if (state == PurgeState::decided) return "a decided purge shows the old contents";
+        if (found != stale) return "neither the old nor the new contents";
+        for (const auto& [path, bytes] : before)
+          if (read_all(store / path) != bytes) return "changed before the purge is decided: " + path;
+      } else {
+        if (found != digest) return "neither the old nor the new contents";
+        if (state == PurgeState::decided && !list_models(store).empty()) return "a model of removed data is shown";
+        if (state == PurgeState::begun) return "the new contents without a decision";
+        if (state == PurgeState::none && files_below(read_tree(folder), "s/") != after) return "remains after the end";
+      }
+    }
+    if (state == PurgeState::decided) {  // the next writer of any kind goes on
+      if (tidied(store) != after) return "remains after the next writer";
+    }
+    work(folder);
+    if (tidied(store) != after) return "remains after a second purge: " + names_of(tidied(store));
+    return {};
+  };
+  setting.scenario = {"purge, order " + importing.order, work, check, open_as_next_writer};
+  return setting;
+}
+
+}  // namespace unweave::testing

@@ -1,0 +1,30 @@
+// tests/support/faults/scenarios.h - each operation on a small store, and what must hold after a fault in it.
+#pragma once
+
+#include "support/faults/trial.h"
+#include "support/imported_sample.h"
+
+namespace unweave::testing {
+
+/// A scenario and the folder that it begins with: the store is s/, beside it lie files of users.
+struct Setting {
+  Tree before;
+  Scenario scenario;
+};
+
+/// The command `import`; under an order the graph is built twice.
+[[nodiscard]] Setting import_setting(const std::string& order);
+/// The command `propagate` on an imported store, whose embedding is replaced where it has one.
+[[nodiscard]] Setting propagate_setting(bool again);
+/// The command `train` on a propagated store without models.
+[[nodiscard]] Setting train_setting(const std::string& solver);
+/// The command `stream`: exact batches followed by the model of `newton`, and a checkpoint at the end.
+[[nodiscard]] Setting stream_setting();
+/// Lazy batches and checkpoints between them, of a store opened once.
+[[nodiscard]] Setting checkpoint_setting();
+/// Batches whose changed rows exceed the budget, so that they become new partitions.
+[[nodiscard]] Setting fold_setting();
+/// `purge` of a lazily streamed store with a journal and remains of a learner.
+[[nodiscard]] Setting purge_setting(const Importing& importing, bool all_rows);
+
+}  // namespace unweave::testing

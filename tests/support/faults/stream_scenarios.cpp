@@ -1,0 +1,227 @@
+// tests/support/faults/stream_scenarios.cpp - streams and their checkpoints, compared with runs without faults.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "algorithms/digest.h"
+#include "algorithms/learner.h"
+#include "storage/input/request_reader.h"
+#include "support/faults/scenarios.h"
+#include "support/faults/store_checks.h"
+#include "support/program.h"
+
+namespace unweave::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Digests by the number of requests, of batches one after another.
+using Digests = std::map<std::uint64_t, std::string>;
+
+std::string text_of(const Digests& digests) {
+  std::ostringstream text;
+  for (const auto& [sequence, digest] : digests) text << sequence << ' ' << digest << '\n';
+  return text.str();
+}
+
+Digests digests_from(const std::string& text) {
+  Digests digests;
+  std::istringstream in(text);
+  std::uint64_t sequence = 0;
+  for (std::string digest; in >> sequence >> digest;) digests[sequence] = digest;
+  return digests;
+}
+
+std::vector<Request> requests_at(const std::vector<Request>& all, std::size_t batch, std::size_t size) {
+  const std::size_t first = std::min(all.size(), batch * size);
+  return {all.begin() + static_cast<std::ptrdiff_t>(first),
+          all.begin() + static_cast<std::ptrdiff_t>(std::min(all.size(), first + size))};
+}
+
+void apply(LiveStore& live, const std::vector<Request>& requests, double r_max) {
+  live.apply(requests, live.resolve(requests), {r_max, ThresholdScale::absolute});
+}
+
+/// Of a store that is opened anew for every batch.
+Digests digests_of(const Tree& before, const std::vector<Request>& requests, std::size_t size, double r_max) {
+  return digests_from(text_after(before, [&](const fs::path& folder) {
+    Digests digests{{0, digest_of(folder / "s")}};
+    for (std::size_t batch = 0; batch * size < requests.size(); ++batch) {
+      const auto some = requests_at(requests, batch, size);
+      apply_batch(folder / "s", some, r_max, false);
+      digests[digests.rbegin()->first + some.size()] = digest_of(folder / "s");
+    }
+    return text_of(digests);
+  }));
+}
+
+/// What is wrong with the requests that a store holds, which are counted.
+std::string check_requests(const fs::path& store, const Digests& digests, std::uint64_t acknowledged,
+                           std::uint64_t& sequence) {
+  const LiveStore live(store, Access::read, budget());
+  sequence = live.sequence();
+  if (sequence < acknowledged)
+    return "request " + std::to_string(acknowledged) + " was acknowledged, the store ends at " +
+           std::to_string(sequence);
+  if (!digests.contains(sequence)) return "a part of a batch, to request " + std::to_string(sequence);
+  if (digest_text(content_digest(live)) != digests.at(sequence))
+    return "other contents at request " + std::to_string(sequence);
+  return {};
+}
+/// Certificates, of which the first `least` were acknowledged, are among those of the run without faults.
+std::string check_certificates(const fs::path& store, const std::vector<std::string>& expected, std::size_t least) {
+  const auto lines = lines_of_text(read_all(store / "certificates" / "newton.jsonl"));
+  const ModelRecord record = load_model(store, "newton");
+  if (lines.size() < least) return "an acknowledged certificate is gone";
+  if (lines.size() > expected.size() || !std::equal(lines.begin(), lines.end(), expected.begin()))
+    return "another certificate than was given";
+  if (record.model.releases < least || record.model.releases > expected.size() ||
+      record.certificate != expected[record.model.releases - 1])
+    return "another model than was acknowledged";
+  return {};
+}
+
+std::string requests_text(const std::vector<Request>& requests) {
+  std::string text;
+  for (const Request& request : requests) text += unweave::text_of(request) + "\n";
+  return text;
+}
+
+std::vector<std::string> stream_words(const fs::path& folder, const std::string& seed) {
+  return {"stream",     (folder / "s").string(),
+          "--requests", (folder / "requests").string(),
+          "--batch",    "30",
+          "--json",     "--solver",
+          "newton",     "--seed",
+          seed,         "--memory",
+          "64M",        "--evaluate-every",
+          "0"};
+}
+
+}  // namespace
+
+Setting stream_setting() {
+  const Sample rest = sample();
+  const std::vector<Request> requests = random_requests(rest, 100, 8);
+  Setting setting;
+  setting.before = tree_after([&](const fs::path& folder) {
+    import_sample(folder / "s", rest, {});
+    propagate_store(folder / "s", tiny_spec(2, false));
+    command({"train", (folder / "s").string(), "--seed", "1"});
+    write_file(folder / "requests", requests_text(requests));
+  });
+  const Digests digests = digests_of(setting.before, requests, 30, 0);
+  const auto work = [](const fs::path& folder) { return command(stream_words(folder, "7")); };
+  const auto certificates = lines_of_text(tree_after(work, setting.before).at("s/certificates/newton.jsonl"));
+  REQUIRE(certificates.size() == digests.size());  // of training and of each batch
+  const auto check = [=](const fs::path& folder, const std::vector<std::string>& acknowledged) {
+    const fs::path store = folder / "s";
+    std::uint64_t last = 0, sequence = 0, releases = 1;
+    for (const std::string& line : acknowledged) {
+      const auto json = nlohmann::json::parse(line);
+      last = json.at("last_request");
+      releases = json.value("releases", releases + (json.contains("batch") ? 1 : 0));
+    }
+    std::string problem = check_requests(store, digests, last, sequence);
+    if (problem.empty()) problem = check_certificates(store, certificates, releases);
+    if (!problem.empty()) return problem;
+    const Result info = run({"info", store.string(), "--json"});
+    if (info.code != 0 || info.json().at("acknowledged") != sequence) return "info: " + info.out + info.error;
+    // The rest of the requests, with another seed: a step that was drawn once and is drawn again comes out otherwise.
+    const std::uint64_t released = load_model(store, "newton").model.releases;
+    write_file(folder / "requests",
+               requests_text({requests.begin() + static_cast<std::ptrdiff_t>(sequence), requests.end()}));
+    command(stream_words(folder, "8"));
+    const auto lines = lines_of_text(read_all(store / "certificates" / "newton.jsonl"));
+    if (lines.size() < released ||
+        !std::equal(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(released), certificates.begin()))
+      return std::string("a release was drawn again");
+    if (load_model(store, "newton").model.sequence != requests.size()) return std::string("the model lags behind");
+    problem = check_requests(store, digests, requests.size(), sequence);
+    return problem.empty() ? findings_of(store) : problem;
+  };
+  const auto reopen = [](const fs::path& folder) {
+    const std::uint64_t read = LiveStore(folder / "s", Access::read, budget()).sequence();
+    acknowledge(nlohmann::json({{"last_request", read}}).dump());
+    LiveStore live(folder / "s", Access::write, budget());
+    const Learner learner = Learner::open(live, budget(), "newton", {false, "test", {}}, 9);
+    acknowledge(nlohmann::json({{"last_request", live.sequence()}, {"releases", learner.model().releases}}).dump());
+    return std::string();
+  };
+  setting.scenario = {"stream", work, check, reopen};
+  return setting;
+}
+
+namespace {
+
+/// Batches of a store opened once, with a checkpoint after each second one where `checkpoints`.
+Setting batches_setting(const std::string& name, const Sample& rest, double r_max, bool checkpoints,
+                        std::uint64_t memory) {
+  const std::vector<Request> requests = random_requests(rest, 36, 8);
+  constexpr std::size_t kBatch = 9;
+  Setting setting;
+  setting.before = tree_after([&](const fs::path& folder) {
+    import_sample(folder / "s", rest, {});
+    propagate_store(folder / "s", tiny_spec(2, false));
+    apply_batch(folder / "s", requests_at(requests, 0, kBatch), r_max, false);
+  });
+  const Tree start = tree_after([&](const fs::path& folder) {
+    import_sample(folder / "s", rest, {});
+    propagate_store(folder / "s", tiny_spec(2, false));
+  });
+  const Digests digests = digests_of(start, requests, kBatch, r_max);
+  const auto work = [=](const fs::path& folder) {
+    MemoryBudget own(memory);
+    LiveStore live(folder / "s", Access::write, own);
+    try {
+      for (std::size_t batch = live.sequence() / kBatch; batch * kBatch < requests.size(); ++batch) {
+        apply(live, requests_at(requests, batch, kBatch), r_max);
+        acknowledge(std::to_string(live.sequence()));
+        if (checkpoints && batch % 2 == 0) live.checkpoint();
+      }
+    } catch (const std::exception&) {
+      try {  // somebody who does not give up makes nothing worse
+        live.checkpoint();
+        acknowledge(std::to_string(live.sequence()));
+      } catch (const std::exception&) {
+      }
+      throw;
+    }
+    return std::string();
+  };
+  const auto check = [=](const fs::path& folder, const std::vector<std::string>& acknowledged) {
+    std::uint64_t sequence = 0;
+    const std::uint64_t last = acknowledged.empty() ? kBatch : std::stoull(acknowledged.back());
+    std::string problem = check_requests(folder / "s", digests, last, sequence);
+    if (!problem.empty()) return problem;
+    for (std::size_t batch = sequence / kBatch; batch * kBatch < requests.size(); ++batch)
+      apply_batch(folder / "s", requests_at(requests, batch, kBatch), r_max, batch % 2 == 1);
+    problem = check_requests(folder / "s", digests, requests.size(), sequence);
+    return problem.empty() ? findings_of(folder / "s") : problem;
+  };
+  const auto reopen = [](const fs::path& folder) {
+    for (const Access access : {Access::read, Access::write})
+      acknowledge(std::to_string(LiveStore(folder / "s", access, budget()).sequence()));
+    return std::string();
+  };
+  setting.scenario = {name, work, check, reopen};
+  return setting;
+}
+
+}  // namespace
+
+Setting checkpoint_setting() {
+  return batches_setting("checkpoint", sample(), 0.02, true, std::uint64_t{64} << 20);
+}
+
+Setting fold_setting() {
+  Setting setting = batches_setting("fold", random_sample(60, 0.08, 64, 5), 0, false, std::uint64_t{96} << 10);
+  const Tree after = tree_after(setting.scenario.work, setting.before);
+  REQUIRE(std::any_of(after.begin(), after.end(), [&](const auto& file) {
+    return file.first.starts_with("s/state/level1-") && !setting.before.contains(file.first);
+  }));
+  return setting;
+}
+
+}  // namespace unweave::testing
