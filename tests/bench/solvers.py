@@ -76,7 +76,8 @@ def audit_of(run, solver, store, args):
 
 
 def one_solver(run, solver, store, requests, args, lam):
-    options = ("--epsilon", args.epsilon, "--delta", args.delta, "--lambda", lam)
+    options = ("--epsilon", args.epsilon, "--delta", args.delta, "--lambda", lam,
+               "--head", args.head)
     before = json.loads(run("train", store, "--solver", solver, *options, "--json"))
     out = run("stream", store, "--requests", requests, "--batch", EDGES + NODES + FEATURES, "--solver", solver,
               "--evaluate-every", args.batches, "--json")
@@ -119,6 +120,8 @@ def main():
     parser.add_argument("--store", type=pathlib.Path, help="a propagated store with labels, instead of sets")
     parser.add_argument("--lambda", dest="lam", type=float)
     parser.add_argument("--solvers", default=",".join(SOLVERS))
+    parser.add_argument("--head", default="logistic", help="mlp is for those that train networks")
+    parser.add_argument("--scheme", default="sgc", help="of propagate")
     parser.add_argument("--batches", type=int, default=20)
     parser.add_argument("--epsilon", type=float, default=1)
     parser.add_argument("--delta", type=float, default=1e-4)
@@ -136,7 +139,8 @@ def main():
         if not args.store:
             folder = real_graphs.folder_of(name, args.data)
             run("import", fresh, *real_graphs.import_arguments(name, folder, real_graphs.splits(name, folder, work)[0]))
-            run("propagate", fresh, "--hops", 2, "--weights", "0,0,1", "--rows", "labelled")
+            bits = 28 if args.scheme == "chebyshev" else 24
+            run("propagate", fresh, "--hops", 2, "--scheme", args.scheme, "--scale-bits", bits, "--rows", "labelled")
         (work / "requests.txt").write_text("\n".join(stream_of(run, fresh, args.batches, work)) + "\n")
         rows = json.loads(run("info", fresh, "--json"))["train"]
         print(f"\n{name}, {rows:,} training rows, λ = {lam:g}:\n")
