@@ -82,6 +82,12 @@ std::vector<double> ranks(std::span<const double> values) {
 
 }  // namespace
 
+bool comparable(const Model& a, const Model& b) {
+  const NetworkShape x = shape_of(a), y = shape_of(b);
+  return a.head == b.head && x.features == y.features && x.classes == y.classes && x.hidden == y.hidden &&
+         x.activation == y.activation && a.network.has_value() == b.network.has_value() && x.blocks == y.blocks;
+}
+
 std::optional<Likeness> likeness(const LiveStore& store, const ModelRecord& model, const ModelRecord& other,
                                  std::span<const NodeId> nodes) {
   if (nodes.empty()) return std::nullopt;

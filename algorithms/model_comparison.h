@@ -11,6 +11,9 @@
 
 namespace unweave {
 
+/// Whether two models have one head and weights of one shape: all below needs that.
+[[nodiscard]] bool comparable(const Model& a, const Model& b);
+
 struct Likeness {
   /// Mean over the rows of sum_c f_c ln(f_c / g_c), in nats, f and g the probabilities (head.h) of `model` and `other`:
   /// their Kullback-Leibler divergence. Infinite where g excludes a class of a row and f does not.
@@ -18,8 +21,7 @@ struct Likeness {
   double agreement = 0;  ///< share of the rows of which both predict the same class
 };
 
-/// On `nodes`, which have rows in `store`; none where there are no nodes. Both models are of one shape and stand on one
-/// propagation. Memory: 16 bytes a node.
+/// On `nodes`, which have rows in `store`; none where there are no nodes. Memory: 16 bytes a node.
 [[nodiscard]] std::optional<Likeness> likeness(const LiveStore& store, const ModelRecord& model,
                                                const ModelRecord& other, std::span<const NodeId> nodes);
 

@@ -103,7 +103,6 @@ void add_weight_distances(nlohmann::ordered_json& json, const Model& model, cons
 std::optional<Likeness> add_likeness(nlohmann::ordered_json& json, const LiveStore& store, const LiveStore* before,
                                      const EfficacyTests* tests, const ModelRecord& model,
                                      const ModelRecord* retrained) {
-  std::optional<Likeness> of_test;
   const auto add = [&](const std::string& rows, const LiveStore& of, const std::vector<NodeId>& nodes) {
     const auto found = retrained == nullptr ? std::nullopt : likeness(of, model, *retrained, nodes);
     json["kl_" + rows] = found ? value_of(found->divergence) : value_of({});
@@ -111,7 +110,7 @@ std::optional<Likeness> add_likeness(nlohmann::ordered_json& json, const LiveSto
     return found;
   };
   add("train", store, labelled(store, store.contents().train()));
-  of_test = add("test", store, labelled(store, store.contents().test()));
+  const std::optional<Likeness> of_test = add("test", store, labelled(store, store.contents().test()));
   if (tests != nullptr) add("forgotten", *before, tests->forgotten());
   return of_test;
 }
@@ -208,11 +207,16 @@ class Evaluation {
   [[nodiscard]] bool retrains() const { return line_.get<bool>("retrain"); }
 
   void compare(nlohmann::ordered_json& json, std::vector<std::string>& cells, const ModelRecord& record) const {
-    const ModelRecord* retrained = retrained_ ? &*retrained_ : nullptr;
+    // A copy's model may have been trained with other options.
+    const auto fitting = [&](const std::optional<ModelRecord>& other) {
+      return other && comparable(record.model, other->model) ? &*other : nullptr;
+    };
+    const ModelRecord *retrained = fitting(retrained_), *original = fitting(original_);
     add_weight_distances(json, record.model, retrained != nullptr ? &retrained->model : nullptr,
-                         original_ ? &original_->model : nullptr);
+                         original != nullptr ? &original->model : nullptr);
     const auto of_test = add_likeness(json, store_, before_, tests_ ? &*tests_ : nullptr, record, retrained);
-    if (retrained != nullptr && original_) add_loss_changes(json, *before_, *tests_, record, *retrained, *original_);
+    if (retrained != nullptr && original != nullptr)
+      add_loss_changes(json, *before_, *tests_, record, *retrained, *original);
     const auto& distance = json["retrained_distance"];
     cells.push_back(distance.is_null() ? "-" : number_text(distance.get<double>()));
     cells.push_back(of_test ? number_text(of_test->divergence) : "-");

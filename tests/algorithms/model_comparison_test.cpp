@@ -49,7 +49,8 @@ TEST_SUITE("unit") {
       options.head = head;
       world.train("newton", options);
       const LiveStore store(world.store, Access::read, ample_budget());
-      const ModelRecord record = load_model(world.store, "newton");
+      ModelRecord record = load_model(world.store, "newton");
+      record.model.published *= 100;  // so that it is sure of something
       ModelRecord other = record;
       other.model.published = 0.3 * record.model.published.rowwise().reverse() + 0.7 * record.model.published;
       const std::vector<NodeId> nodes = labelled_nodes(store);
@@ -73,6 +74,12 @@ TEST_SUITE("unit") {
       CHECK(self.divergence == 0);
       CHECK(self.agreement == 1);
       CHECK_FALSE(likeness(store, record, other, {}));
+      CHECK(comparable(record.model, other.model));
+      other.model.head = head == Head::kSoftmax ? Head::kLogistic : Head::kSoftmax;
+      CHECK_FALSE(comparable(record.model, other.model));
+      other.model.head = head;
+      other.model.published.conservativeResize(other.model.published.rows(), 2);
+      CHECK_FALSE(comparable(record.model, other.model));
     }
   }
 

@@ -148,6 +148,17 @@ TEST_SUITE("unit") {
     CHECK(alone.contains("kl_test"));
     CHECK_FALSE(alone.contains("kl_forgotten"));
     CHECK_FALSE(alone.contains("distance_ratio"));
+    // A copy's model of another shape is compared with nothing.
+    files.must({"train", files.path("copy"), "--solver", "retrain", "--head", "mlp", "--hidden", "4"});
+    files.must({"train", files.path("s"), "--solver", "retrain", "--lambda", "1e-4"});
+    const auto mixed =
+        run({"evaluate", files.path("s"), "--before", files.path("copy"), "--solver", "retrain", "--retrain", "--json"})
+            .lines();
+    REQUIRE(mixed.size() == 2);
+    CHECK(mixed[0]["retrained_distance"].is_null());
+    CHECK(mixed[0]["kl_test"].is_null());
+    CHECK(mixed[1]["retrained_distance"].get<double>() >= 0);
+    CHECK_FALSE(mixed[1].contains("distance_ratio"));
     const Json plain = run({"evaluate", files.path("s"), "--solver", "newton", "--json"}).json();
     CHECK_FALSE(plain.contains("kl_test"));
   }
