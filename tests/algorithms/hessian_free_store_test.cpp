@@ -2,8 +2,8 @@
 // verified, forged, interrupted, damaged.
 #include <doctest/doctest.h>
 
-#include <cmath>
 #include <string>
+#include <vector>
 
 #include "algorithms/hessian_free_state.h"
 #include "algorithms/learner.h"
@@ -158,26 +158,23 @@ TEST_SUITE("unit") {
     }
   }
 
-  TEST_CASE("a run that diverges for a while leaves bounds beyond all use, and a model that can be read") {
+  TEST_CASE("bounds beyond all use, of a run that diverged for a while, leave a model that can be read") {
     const FlatStore world;
-    SolverOptions options = options_of();
-    options.parameters["step-size"] = 9;
-    options.parameters["decay"] = 1;
-    options.parameters["epochs"] = 20;
-    world.train("hessian-free", options);
+    world.train("hessian-free", options_of());
     const HessianFreeState state = hessian_free_state(load_model(world.store, "hessian-free").model);
     const StatisticsShape shape = statistics_shape(state, size_of(state.clean.size()), 0);
-    const StatisticsFile file(world.statistics(), shape, false);
+    const fs::path path = world.statistics();
+    const StatisticsFile before(path, shape, false);
+    fs::remove(path);
+    StatisticsWriter writer(path, shape);
     for (std::uint64_t record = 0; record < shape.records; ++record) {
-      const float bound = file.read(record)->bound;
-      CHECK(bound > 0x1p53F);
-      CHECK(std::isfinite(bound));
+      const Statistic statistic = before.read(record).value();
+      writer.append(statistic.values, std::vector<double>(statistic.visits.begin(), statistic.visits.end()), 1e24);
     }
+    writer.finish();
     for (int i = 0; i < 2; ++i) {
       world.stream(world.removal(4), {"hessian-free"});
-      const Json json = world.certificate();
-      CHECK(json["retrained"] == false);
-      CHECK(json["certified"] == false);
+      CHECK(world.certificate()["retrained"] == false);
       CHECK(text_of(world.verify()) == "");
     }
   }

@@ -132,7 +132,7 @@ def vectors(args, run, work):
     for model, data, kind, lam, settings, convex in cases:
         if not model.startswith(args.only):
             continue
-        scale = PAPER_SCALE if data == "paper" else 1
+        scale = 1 / PAPER_SCALE if data == "paper" else 1
         for solver in ("hessian-free",) + (("newton-step", "jackknife") if convex else ()):
             own = sum((("--set", one) for one in settings), ()) if solver == "hessian-free" else ()
             before, store = work / "before", work / "store"
