@@ -86,9 +86,9 @@ AppendedLine::AppendedLine(const std::filesystem::path& path, std::string_view l
   Tail tail = read_tail(file_);
   // After a sync that failed, the system takes pages for written that are not: only what is written again is synced.
   if (tail.line == line) tail.end -= line.size() + 1;
-  file_.truncate(tail.end);
   const std::string text = std::string(line) + '\n';
   file_.write_at(tail.end, std::as_bytes(std::span(text)));
+  file_.truncate(tail.end + text.size());
   if (tail.end == 0) fresh_in_ = path.parent_path();
 }
 

@@ -27,7 +27,8 @@ void walk(const Setting& setting) {
   Tried all;
   const auto tell = [&](const std::string& what, const Tried& tried) {
     MESSAGE(setting.scenario.name, ": ", what, ": ", tried.points, " faults, ", tried.failed, " of them told, ",
-            tried.states, " disks");
+            tried.aborted, " ended the process, ", tried.states, " disks");
+    CHECK(10 * tried.aborted <= tried.points);
     all.points += tried.points;
     all.failed += tried.failed;
   };

@@ -46,9 +46,10 @@ struct Scenario {
 
 /// What was tried.
 struct Tried {
-  long points = 0;  ///< calls at which a fault was made
-  long states = 0;  ///< contents of disks that were opened and checked
-  long failed = 0;  ///< faults of which the work knew
+  long points = 0;   ///< calls at which a fault was made
+  long states = 0;   ///< contents of disks that were opened and checked
+  long failed = 0;   ///< faults of which the work knew
+  long aborted = 0;  ///< missing memory that ended the process, in libraries that promise not to throw
 };
 
 /// Contents of the disk when the power is cut before each change, and after the last: all of it written, nothing that was
