@@ -24,7 +24,7 @@ TEST_SUITE("unit") {
     testing::TinyStore contents = testing::random_store(120, 400, 5, 9);
     testing::write_store(dir / "store", contents);
     const auto ok = [](const std::vector<std::string>& words) {
-      const Result result = run(words);
+      Result result = run(words);
       CAPTURE(words[0]);
       CAPTURE(result.error);
       CHECK(result.code == 0);
