@@ -86,9 +86,9 @@ void end_with_line(const std::filesystem::path& path, std::string_view line) {
   Tail tail = read_tail(file);
   // After a sync that failed, the system takes pages for written that are not: only what is written again is synced.
   if (tail.line == line) tail.end -= line.size() + 1;
-  file.truncate(tail.end);
   const std::string text = std::string(line) + '\n';
   file.write_at(tail.end, std::as_bytes(std::span(text)));
+  file.truncate(tail.end + text.size());
   file.sync();
   if (tail.end == 0) sync_directory(path.parent_path());
 }
