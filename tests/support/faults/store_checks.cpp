@@ -92,7 +92,8 @@ std::vector<std::string> lines_of_text(const std::string& text) {
   std::vector<std::string> lines;
   std::istringstream in(text);
   for (std::string line; std::getline(in, line);)
-    if (!in.eof()) lines.push_back(line);  // a last line without its end was never acknowledged
+    if (!in.eof()) lines.push_back(line);
+  if (!lines.empty() && lines.back().find('\0') != std::string::npos) lines.pop_back();
   return lines;
 }
 

@@ -36,7 +36,7 @@ std::string open_as_next_writer(const std::filesystem::path& folder);
 /// Gives the command once more where it is not done; what is wrong with the files then.
 [[nodiscard]] std::string check_rerun(const std::filesystem::path& store, bool done,
                                       const std::vector<std::string>& words, const Tree& expected);
-/// Lines with their end, which a last one may lack that was never acknowledged.
+/// Lines that are whole: a last one that was never acknowledged may lack its end or anything else.
 [[nodiscard]] std::vector<std::string> lines_of_text(const std::string& text);
 
 }  // namespace unweave::testing

@@ -216,7 +216,7 @@ Setting checkpoint_setting() {
 }
 
 Setting fold_setting() {
-  Setting setting = batches_setting("fold", random_sample(60, 0.08, 64, 5), 0, false, std::uint64_t{96} << 10);
+  Setting setting = batches_setting("fold", random_sample(60, 0.08, 64, 5), 0, false, std::uint64_t{60} << 10);
   const Tree after = tree_after(setting.scenario.work, setting.before);
   REQUIRE(std::any_of(after.begin(), after.end(), [&](const auto& file) {
     return file.first.starts_with("s/state/level1-") && !setting.before.contains(file.first);

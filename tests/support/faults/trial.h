@@ -46,10 +46,10 @@ struct Scenario {
 
 /// What was tried.
 struct Tried {
-  long points = 0;   ///< calls at which a fault was made
-  long states = 0;   ///< contents of disks that were opened and checked
-  long failed = 0;   ///< faults of which the work knew
-  long aborted = 0;  ///< missing memory that ended the process, in libraries that promise not to throw
+  long points = 0;  ///< calls at which a fault was made
+  long states = 0;  ///< contents of disks that were opened and checked
+  long failed = 0;  ///< faults of which the work knew
+  long ended = 0;   ///< of these, that ended the process within a library that cannot go on without memory
 };
 
 /// Contents of the disk when the power is cut before each change, and after the last: all of it written, nothing that was
