@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kName = "hessian-free";
 constexpr std::size_t kBlocks = std::size_t{256} << 20;
 constexpr double kMostMultiplyAdds = 1e13;  ///< statistics that ask for more are made on request alone
-constexpr float kMostBound = 0x1p53F;  // of a run that diverges for a while; models keep no larger number
+constexpr float kMostBound = 0x1p53F;       // of a run that diverges for a while; models keep no larger number
 
 /// Rows of each file of statistics that a batch removed.
 using RecordsOfFile = std::map<std::uint64_t, std::vector<std::uint64_t>>;
