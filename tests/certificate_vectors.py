@@ -14,7 +14,7 @@ THIRD = {"logistic": 1 / (6 * math.sqrt(3)), "least-squares": 0, "softmax": math
 def check_vectors(v):
     terms, numbers, arrays = v.terms, v.numbers, v.named
     run = Run(v, terms, numbers)
-    for name in ("slots", "epochs", "batch_rows", "partition_rows", "step", "decay", "order_key", "s_max", "group_rows",
+    for name in ("slots", "epochs", "batch_rows", "partition_rows", "step_size", "decay", "order_key", "s_max", "group_rows",
                  "bits", "retrain", "statistics"):
         v.near(name, terms[name], numbers[name], 1e-12)
     if numbers["statistics"]:
@@ -78,11 +78,11 @@ class Run:
         self.batch = int(given.get("batch-rows", batch))
         self.epochs, self.group = int(given.get("epochs", 15)), int(given.get("group-rows", 1))
         self.partition = int(numbers["partition_rows"])
-        self.step = given.get("step", 1 / (CURVATURE[v.head] + v.lam))
+        self.step = given.get("step-size", 1 / (CURVATURE[v.head] + v.lam))
         self.steps = self.schedule()
         self.decay = given.get("decay", 0.1 ** (1 / max(1, len(self.steps))))
         self.largest_shift = given.get("s-max", 0.1 / sigma_of(1, v.epsilon, v.delta))
-        found = {"batch_rows": self.batch, "epochs": self.epochs, "group_rows": self.group, "step": self.step,
+        found = {"batch_rows": self.batch, "epochs": self.epochs, "group_rows": self.group, "step_size": self.step,
                  "decay": self.decay, "s_max": self.largest_shift, "bits": given.get("bits", 16),
                  "own_hessian": given.get("own-hessian", 1), "retrain": given.get("retrain", 0), "order_key": 1}
         if found["own_hessian"] and numbers["backward"]:
