@@ -244,7 +244,7 @@ std::vector<ModelSummary> list_models(const std::filesystem::path& store) {
     try {
       const Model model = load_model(store, solver).model;
       models.push_back({model.solver, release_id(model), model.sequence, model.releases, {}});
-    } catch (const DataError& error) {
+    } catch (const FormatError& error) {
       models.push_back({std::string(solver), {}, 0, 0, error.what()});
     }
   }

@@ -60,7 +60,8 @@ struct ModelSummary {
   std::string damage;  ///< why the file cannot be read; then only `solver` is known
 };
 
-/// The models of a store, in the order of solver_names().
+/// The models of a store, in the order of solver_names(). Throws DataError, ResourceError where the system refuses to read
+/// one, which tells nothing of the model.
 [[nodiscard]] std::vector<ModelSummary> list_models(const std::filesystem::path& store);
 
 }  // namespace unweave

@@ -71,8 +71,10 @@ std::string check_requests(const fs::path& store, const Digests& digests, std::u
 }
 /// Certificates, of which the first `least` were acknowledged, are among those of the run without faults.
 std::string check_certificates(const fs::path& store, const std::vector<std::string>& expected, std::size_t least) {
-  const auto lines = lines_of_text(read_all(store / "certificates" / "newton.jsonl"));
   const ModelRecord record = load_model(store, "newton");
+  auto lines = lines_of_text(read_all(store / "certificates" / "newton.jsonl"));
+  // The model keeps its own until the log has it for good.
+  if (lines.empty() || lines.back() != record.certificate) lines.push_back(record.certificate);
   if (lines.size() < least) return "an acknowledged certificate is gone";
   if (lines.size() > expected.size() || !std::equal(lines.begin(), lines.end(), expected.begin()))
     return "another certificate than was given";
@@ -174,6 +176,7 @@ Setting batches_setting(const std::string& name, const Sample& rest, double r_ma
   const auto work = [=](const fs::path& folder) {
     MemoryBudget own(memory);
     LiveStore live(folder / "s", Access::write, own);
+    if (!checkpoints) live.set_plan(Plan::push);  // a recomputation leaves nothing to fold
     try {
       for (std::size_t batch = live.sequence() / kBatch; batch * kBatch < requests.size(); ++batch) {
         apply(live, requests_at(requests, batch, kBatch), r_max);
