@@ -53,6 +53,14 @@ bool is_of_building(const std::string& name) {
          std::find(std::begin(kFolders), std::end(kFolders), name) != std::end(kFolders);
 }
 
+/// What lies in a folder, nothing where it is missing. An error is not taken for an empty folder.
+std::filesystem::directory_iterator list_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::directory_iterator items(folder, error);
+  if (error && error != std::errc::no_such_file_or_directory) throw_system_error("list", folder, error.value());
+  return items;
+}
+
 /// What the mark says, or one byte more than it should.
 std::string read_mark(const std::filesystem::path& store) {
   std::string mark(kMark.size() + 1, ' ');
@@ -65,10 +73,8 @@ std::string read_mark(const std::filesystem::path& store) {
 /// Nothing, or what a process leaves that is killed before it has marked the folder as its own.
 bool holds_nothing(const std::filesystem::path& store) {
   std::error_code error;
-  const std::filesystem::directory_iterator items(store, error);
-  if (error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory) return false;
-  if (error) throw_system_error("list", store, error.value());
-  for (const auto& item : items) {
+  if (!std::filesystem::is_directory(store, error)) return false;
+  for (const auto& item : list_folder(store)) {
     const std::filesystem::path name = item.path().filename();
     if (!item.is_regular_file(error) || error) return false;
     // Until a mark is durable there is nothing beside it, and a power cut may leave its bytes unwritten.
@@ -193,13 +199,12 @@ void commit_generation(const std::filesystem::path& store, const Manifest& befor
 std::vector<std::filesystem::path> strays_of(const std::filesystem::path& store, const Manifest& manifest) {
   const std::set<std::string> names = named_files(manifest);
   std::vector<std::filesystem::path> strays;
-  std::error_code missing;
-  for (const auto& item : std::filesystem::directory_iterator(store, missing)) {
+  for (const auto& item : list_folder(store)) {
     const std::string name = item.path().filename().string();
     if (name == new_manifest_name() || name.starts_with(SpoolFile::kPrefix)) strays.push_back(item.path());
   }
   for (const char* folder : kFolders)
-    for (const auto& item : std::filesystem::directory_iterator(store / folder, missing))
+    for (const auto& item : list_folder(store / folder))
       if (!names.contains(std::string(folder) + "/" + item.path().filename().string())) strays.push_back(item.path());
   return strays;
 }

@@ -16,7 +16,7 @@ TEST_SUITE("unit") {
     const Setting setting = checkpoint_setting();
     CHECK(fail_calls(setting.before, setting.scenario, {kWrite | kFolder | kResize, 0, ENOSPC, true, false}).failed >
           10);
-    CHECK(fail_allocations(setting.before, setting.scenario, 50).failed > 10);
+    CHECK(fail_allocations(setting.before, setting.scenario, 8).failed > 4);
   }
 }
 

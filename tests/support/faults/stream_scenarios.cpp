@@ -218,12 +218,30 @@ Setting checkpoint_setting() {
   return batches_setting("checkpoint", sample(), 0.02, true, std::uint64_t{64} << 20);
 }
 
-Setting fold_setting() {
-  Setting setting = batches_setting("fold", random_sample(60, 0.08, 64, 5), 0, false, std::uint64_t{60} << 10);
-  const Tree after = tree_after(setting.scenario.work, setting.before);
-  REQUIRE(std::any_of(after.begin(), after.end(), [&](const auto& file) {
+namespace {
+
+/// Whether the work is done and has made new partitions.
+bool folds(const Setting& setting) {
+  const TempDir dir;
+  write_tree(setting.before, dir / "w");
+  if (run_in_child([&] { return setting.scenario.work(dir / "w"); }).code != 0) return false;
+  const Tree after = read_tree(dir / "w");
+  return std::any_of(after.begin(), after.end(), [&](const auto& file) {
     return file.first.starts_with("s/state/level1-") && !setting.before.contains(file.first);
-  }));
+  });
+}
+
+}  // namespace
+
+Setting fold_setting() {
+  const Sample rest = random_sample(200, 0.02, 16, 5);
+  std::uint64_t memory = std::uint64_t{32} << 10;  // the least that will do is soon exceeded by changed rows
+  Setting setting = batches_setting("fold", rest, 0, false, memory);
+  while (!folds(setting)) {
+    REQUIRE(memory < std::uint64_t{1} << 20);
+    memory += memory / 8;
+    setting = batches_setting("fold", rest, 0, false, memory);
+  }
   return setting;
 }
 
