@@ -33,9 +33,6 @@ TEST_SUITE("slow") {
   TEST_CASE("power cuts at checkpoints") {
     CHECK(walk(checkpoint_setting(), 8).points > 50);
   }
-  TEST_CASE("power cuts while folding") {
-    CHECK(walk(fold_setting(), 8).points > 50);
-  }
   TEST_CASE("power cuts while purging") {
     CHECK(walk(purge_setting({"none", FeatureType::f32, true}, false), 8).points > 50);
     CHECK(walk(purge_setting({"degree", FeatureType::f32, false}, true), 8).points > 50);

@@ -60,9 +60,6 @@ TEST_SUITE("slow") {
   TEST_CASE("errors at checkpoints") {
     walk(checkpoint_setting());
   }
-  TEST_CASE("errors while folding") {
-    walk(fold_setting());
-  }
   TEST_CASE("errors while purging") {
     walk(purge_setting({"none", FeatureType::f16, false}, true));
     walk(purge_setting({"bfs", FeatureType::f16, false}, false));

@@ -22,8 +22,6 @@ struct Setting {
 [[nodiscard]] Setting stream_setting();
 /// Lazy batches and checkpoints between them, of a store opened once.
 [[nodiscard]] Setting checkpoint_setting();
-/// Batches whose changed rows exceed the budget, so that they become new partitions.
-[[nodiscard]] Setting fold_setting();
 /// `purge` of a lazily streamed store with a journal and remains of a learner.
 [[nodiscard]] Setting purge_setting(const Importing& importing, bool all_rows);
 

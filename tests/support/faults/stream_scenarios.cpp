@@ -176,7 +176,6 @@ Setting batches_setting(const std::string& name, const Sample& rest, double r_ma
   const auto work = [=](const fs::path& folder) {
     MemoryBudget own(memory);
     LiveStore live(folder / "s", Access::write, own);
-    if (!checkpoints) live.set_plan(Plan::push);  // a recomputation leaves nothing to fold
     try {
       for (std::size_t batch = live.sequence() / kBatch; batch * kBatch < requests.size(); ++batch) {
         apply(live, requests_at(requests, batch, kBatch), r_max);
@@ -216,33 +215,6 @@ Setting batches_setting(const std::string& name, const Sample& rest, double r_ma
 
 Setting checkpoint_setting() {
   return batches_setting("checkpoint", sample(), 0.02, true, std::uint64_t{64} << 20);
-}
-
-namespace {
-
-/// Whether the work is done and has made new partitions.
-bool folds(const Setting& setting) {
-  const TempDir dir;
-  write_tree(setting.before, dir / "w");
-  if (run_in_child([&] { return setting.scenario.work(dir / "w"); }).code != 0) return false;
-  const Tree after = read_tree(dir / "w");
-  return std::any_of(after.begin(), after.end(), [&](const auto& file) {
-    return file.first.starts_with("s/state/level1-") && !setting.before.contains(file.first);
-  });
-}
-
-}  // namespace
-
-Setting fold_setting() {
-  const Sample rest = random_sample(200, 0.02, 16, 5);
-  std::uint64_t memory = std::uint64_t{32} << 10;  // the least that will do is soon exceeded by changed rows
-  Setting setting = batches_setting("fold", rest, 0, false, memory);
-  while (!folds(setting)) {
-    REQUIRE(memory < std::uint64_t{1} << 20);
-    memory += memory / 8;
-    setting = batches_setting("fold", rest, 0, false, memory);
-  }
-  return setting;
 }
 
 }  // namespace unweave::testing
