@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "algorithms/blas.h"
 #include "algorithms/linear_batch.h"
@@ -168,9 +169,11 @@ void backward_statistics(const SgdRun& run, const StatisticsPlan& plan, const st
   }
   for (std::uint64_t partition = 0; partition < schedule.partitions(); ++partition) {
     const std::uint64_t first = schedule.first_place(partition);
-    const Matrix& vectors = sums.of(partition);
-    sink({first, vectors, std::vector<double>(size_of(vectors.rows()), std::numeric_limits<double>::infinity()),
-          visits.middleRows(index_of(first), vectors.rows())});
+    Matrix& sum = sums.of(partition);
+    const Eigen::Index count = sum.rows();
+    sink({first, std::move(sum), std::vector<double>(size_of(count), std::numeric_limits<double>::infinity()),
+          visits.middleRows(index_of(first), count)});
+    sum = Matrix();
   }
 }
 

@@ -1,14 +1,9 @@
 // algorithms/certificate.cpp - the fields of a certificate.
 #include "algorithms/certificate.h"
 
-#include <sodium.h>
-
-#include <array>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "algorithms/gaussian_mechanism.h"
-#include "storage/checksum.h"
 
 namespace unweave {
 namespace {
@@ -124,10 +119,11 @@ std::string adjacency_of(Mechanism mechanism) {
                                 : "none needed: " + any;
 }
 
-/// What depends on removed data without noise.
+/// What depends on removed data without noise. Of the terms those that are public are named apart.
 std::vector<std::string> private_fields(const StepReport& report) {
-  std::vector<std::string> out{"residual_bound", "retrained", "terms", "digest"};
-  if (report.private_claim) out.insert(out.end(), {"certified", "claim", "theorem", "delta", "reference", "adjacency"});
+  std::vector<std::string> out{"residual_bound", "retrained", "terms"};
+  if (report.private_claim)
+    out.insert(out.end(), {"certified", "claim", "theorem", "delta", "reference", "adjacency", "releases"});
   return out;
 }
 
@@ -145,7 +141,8 @@ std::vector<std::string> not_covered_by(Mechanism mechanism, const StepReport& r
   if (report.for_tests) out.emplace_back("anything: the noise was drawn from a given seed, for tests");
   if (needs_independent_requests(mechanism, report))
     out.emplace_back("requests that were chosen after seeing a release and sent as non-adaptive");
-  if (!covers_later) out.emplace_back("several releases seen together: each is compared with one retraining");
+  out.emplace_back(covers_later ? "choices that depend on free memory: whether a later release keeps a preconditioner"
+                                : "several releases seen together: each is compared with one retraining");
   if (mechanism == Mechanism::step_noise) out.emplace_back("that the noise of a step is a floating-point number");
   if (mechanism == Mechanism::projected_run_noise)
     out.emplace_back("iterates of the original run: they show removed rows without noise, and stay private");
@@ -162,29 +159,21 @@ Json delta_reached(Mechanism mechanism, const StepReport& report) {
   return delta_of(report.terms.at("sensitivity"), smoothed, report.epsilon);
 }
 
-constexpr std::string_view kDigestKey = ",\"digest\":\"";
-
-std::string digest_of(std::string_view text) {
-  std::array<unsigned char, 32> digest{};
-  crypto_generichash(digest.data(), digest.size(), reinterpret_cast<const unsigned char*>(text.data()), text.size(),
-                     nullptr, 0);
-  return to_hex(std::as_bytes(std::span(digest)));
-}
-
 }  // namespace
 
 bool covers_later_releases(const Model& model, const StepReport& report) {
-  const auto state = report.terms.find("public_state"), approximation = report.terms.find("approximation");
+  const auto state = report.terms.find("public_state");
   return mechanism_of(model, report) == Mechanism::output_noise && !model.state.arrays.contains("clean") &&
-         (state == report.terms.end() || state->second != 0) &&
-         (approximation == report.terms.end() || approximation->second == 0);
+         (state == report.terms.end() || state->second != 0);
 }
 
-std::string make_certificate(const ModelRecord& record, const StepReport& report, const ReleaseContext& context) {
+Json certificate_fields(const ModelRecord& record, const StepReport& report, const ReleaseContext& context) {
   const Mechanism mechanism = mechanism_of(record.model, report);
-  const bool later = covers_later_releases(record.model, report) && !record.options.data_order;
+  // Not whether rows are stale: that depends on what was removed, and stands in public.
+  const bool later =
+      report.certified && covers_later_releases(record.model, report) && !record.options.data_order && !context.lazy;
   Json json = {
-      {"id", release_id(record.model)},
+      {"id", release_id(record)},
       {"solver", record.model.solver},
       {"release", record.model.releases},
       {"sequence", record.model.sequence},
@@ -195,7 +184,7 @@ std::string make_certificate(const ModelRecord& record, const StepReport& report
       {"reference", reference_of(record.options.head, mechanism, report)},
       {"adjacency", adjacency_of(mechanism)},
       {"requests", context.adaptive ? "adaptive" : "non-adaptive"},
-      {"releases", report.certified && later ? "all-later" : "this"},
+      {"releases", later ? "all-later" : "this"},
       {"withdraw", context.withdraw},
       {"epsilon", report.epsilon},
       {"delta", {{"target", report.delta}, {"reached", delta_reached(mechanism, report)}}},
@@ -221,21 +210,7 @@ std::string make_certificate(const ModelRecord& record, const StepReport& report
                             "rounding",         "step_size", "radius",      "gradient_bound", "smoothness",
                             "strong_convexity", "slots",     "batch_rows",  "batches",        "order_key",
                             "sampling",         "capacity",  "retention"};
-  return seal_certificate(json.dump());
-}
-
-std::string seal_certificate(std::string object) {
-  object.pop_back();
-  return object + std::string(kDigestKey) + digest_of(object) + "\"}";
-}
-
-bool is_sealed(std::string_view line) {
-  const std::size_t at = line.rfind(kDigestKey);
-  return at != std::string_view::npos && line == seal_certificate(std::string(line.substr(0, at)) + "}");
-}
-
-AppendedLine log_certificate(const std::filesystem::path& store, const ModelRecord& record) {
-  return {store / "certificates" / (record.model.solver + ".jsonl"), record.certificate};
+  return json;
 }
 
 }  // namespace unweave

@@ -53,7 +53,7 @@ CgResult conjugate_gradient(const ClassOperator& apply, const Preconditioner& pr
                             const Vector& tolerances, int most_passes) {
   const bool coupled = tolerances.size() == 1;
   const Vector tolerance = coupled ? Vector::Constant(right.cols(), tolerances[0]) : tolerances;
-  CgResult result{Matrix::Zero(right.rows(), right.cols()), 0};
+  CgResult result{Matrix::Zero(right.rows(), right.cols())};
   Unfinished now;
   const ColumnScalars norms = column_norms(right, coupled);
   for (std::size_t c = 0; c < size_of(right.cols()); ++c)
@@ -80,7 +80,8 @@ CgResult conjugate_gradient(const ClassOperator& apply, const Preconditioner& pr
     for (std::size_t j = 0; j < now.classes.size(); ++j) {
       const Eigen::Index at = index_of(j);
       result.solution.col(index_of(now.classes[j])) = now.solution.col(at);
-      const bool stuck = !(step[at] > 0);  // no positive curvature left in float32: as good as finished
+      const bool stuck = !(step[at] > 0);  // no positive curvature, or none left in float32: as good as finished
+      result.stuck |= stuck;
       if (stuck || !(now.norm[at] > tolerance[index_of(now.classes[j])])) continue;
       gain[index_of(kept.size())] = gain[at];
       length[index_of(kept.size())] = step[at];

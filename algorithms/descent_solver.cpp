@@ -160,8 +160,9 @@ class DescentSolver final : public Solver {
     // only rounding is left.
     const double rate = descent.step * descent.objective.mu;
     const std::uint64_t patience = 10 + static_cast<std::uint64_t>(4 / rate);
+    require_reachable(rate, residual, tolerance);
     for (std::uint64_t stalled = 0; residual > tolerance; ++report.passes) {
-      if (++stalled > patience || report.passes > 1'000'000'000)
+      if (++stalled > patience)
         throw UsageError("full gradients do not reach --tau " + shown(tolerance) + " in float64, only " + shown(least) +
                          "; use a larger --tau or --lambda");
       take_step(descent, gradient.value, weights);
@@ -241,6 +242,14 @@ class DescentSolver final : public Solver {
 };
 
 }  // namespace
+
+void require_reachable(double rate, double residual, double tolerance) {
+  if (residual <= tolerance) return;
+  // The norm of the gradient is at most L/mu (1 - rate)^k times the one at the start.
+  const double steps = std::log(2 / rate * (residual / tolerance)) / rate;
+  if (!(steps <= static_cast<double>(kMostPasses)))
+    throw UsageError("so weak a lambda may ask for " + shown(steps) + " full gradients; raise --lambda or --tau");
+}
 
 PublishedDescent published_descent(std::size_t rows, std::size_t features, std::size_t classes,
                                    const SolverOptions& options) {

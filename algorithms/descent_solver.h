@@ -32,6 +32,10 @@ struct PublishedDescent {
 [[nodiscard]] PublishedDescent published_descent(std::size_t rows, std::size_t features, std::size_t classes,
                                                  const SolverOptions& options);
 
+/// Whether the gradient can fall from a norm of `residual` to `tolerance` in steps that each take `rate`, in (0, 1], of the
+/// distance to the minimiser. Throws UsageError where that may be more than kMostPasses steps.
+void require_reachable(double rate, double residual, double tolerance);
+
 [[nodiscard]] std::unique_ptr<Solver> make_descent_solver(const SolverOptions& options);
 
 }  // namespace unweave

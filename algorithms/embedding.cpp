@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "algorithms/expected_row.h"
 #include "engine/look_ahead.h"
 #include "engine/parallel.h"
 #include "storage/error.h"
@@ -12,13 +13,13 @@
 namespace unweave {
 namespace {
 
-std::vector<Run> read_runs(const std::filesystem::path& store, const Manifest& manifest) {
+std::vector<StoredRun> read_runs(const std::filesystem::path& store, const Manifest& manifest) {
   if (!manifest.propagation)
     throw UsageError(store.string() + ": not propagated yet; run `unweave propagate " + store.string() + "` first");
-  std::vector<Run> runs;
+  std::vector<StoredRun> runs;
   for (std::uint32_t level = 0; level < manifest.levels.size(); ++level) {
     const auto& entry = manifest.levels[level].run;
-    runs.push_back(entry ? read_run(store, *entry, level, manifest.features, manifest.nodes) : Run());
+    runs.push_back(entry ? read_run(store, *entry, level, manifest.features, manifest.nodes) : StoredRun());
   }
   return runs;
 }
@@ -29,7 +30,7 @@ Embedding::Embedding(const std::filesystem::path& store, const Manifest& manifes
     : Embedding(store, manifest, contents, read_runs(store, manifest)) {}
 
 Embedding::Embedding(const std::filesystem::path& store, const Manifest& manifest, const Contents& contents,
-                     const std::vector<Run>& runs)
+                     const std::vector<StoredRun>& runs)
     : spec_(*manifest.propagation),
       contents_(contents),
       power_(spec_.rho),
@@ -42,6 +43,28 @@ Embedding::Embedding(const std::filesystem::path& store, const Manifest& manifes
     if (const auto& entry = manifest.levels[l].stale)
       stale_.back().load(store, *entry, l, [&](NodeId node) { return contents.graph().degree(node); });
   }
+}
+
+std::uint64_t Embedding::map_bytes(const Manifest& manifest) noexcept {
+  const std::uint64_t levels = manifest.propagation->levels;
+  const std::uint64_t targets = manifest.levels.back().targets ? manifest.levels.back().targets->bytes : 0;
+  return levels * StateLevel::map_bytes(manifest.nodes) + (levels + 1) * StaleRows::map_bytes(manifest.nodes) +
+         (manifest.propagation->all_rows ? 0 : (levels - 1) * Cone::map_bytes(manifest.nodes)) + targets;
+}
+
+std::uint64_t Embedding::run_bytes(const std::filesystem::path& store, const Manifest& manifest) {
+  std::uint64_t bytes = 0;
+  // Numbers of rows that nobody has checked yet: those of too many rows are refused later.
+  const auto rows = [&](std::uint64_t number) { return std::min<std::uint64_t>(number, manifest.nodes); };
+  for (const LevelFiles& level : manifest.levels) {
+    if (level.run) {
+      const SealedFile file(store, *level.run, "run");
+      const SealedParameters& p = file.parameters();
+      bytes += StateLevel::run_bytes(rows(p[2]), rows(p[3]), rows(p[4]), manifest.features) + Cone::bytes(rows(p[5]));
+    }
+    if (level.stale) bytes += StaleRows::stored_bytes(rows(SealedFile(store, *level.stale, "stale").parameters()[2]));
+  }
+  return bytes;
 }
 
 std::uint64_t Embedding::stale_rows() const {
@@ -60,7 +83,7 @@ void Embedding::read_ahead(std::uint32_t level, NodeRange nodes) const noexcept 
 void Embedding::density(std::uint32_t level, NodeId node, std::int32_t* out) const {
   const std::uint32_t degree = contents_.graph().degree(node);
   if (level > 0) {
-    density_from_sums(sums_[level - 1].row(node), columns(), degree, out);
+    density_from_sums(expected_row(sums_[level - 1], node), columns(), degree, out);
     return;
   }
   std::vector<float> x(columns());

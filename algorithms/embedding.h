@@ -27,6 +27,11 @@ class Embedding {
   /// Opens the state of a propagated store. Throws UsageError when it was never propagated, DataError, FormatError.
   Embedding(const std::filesystem::path& store, const Manifest& manifest, const Contents& contents);
 
+  /// Memory that it takes when it is opened: of maps without values, and of what a checkpoint left in runs. Throws
+  /// DataError, FormatError.
+  [[nodiscard]] static std::uint64_t map_bytes(const Manifest& manifest) noexcept;
+  [[nodiscard]] static std::uint64_t run_bytes(const std::filesystem::path& store, const Manifest& manifest);
+
   [[nodiscard]] const PropagationSpec& spec() const noexcept { return spec_; }
   [[nodiscard]] std::uint32_t levels() const noexcept { return spec_.levels; }  ///< L
   [[nodiscard]] std::uint32_t columns() const noexcept { return contents_.features().columns(); }
@@ -69,7 +74,7 @@ class Embedding {
 
  private:
   Embedding(const std::filesystem::path& store, const Manifest& manifest, const Contents& contents,
-            const std::vector<Run>& runs);
+            const std::vector<StoredRun>& runs);
   PropagationSpec spec_;
   const Contents& contents_;
   DegreePower power_;

@@ -131,10 +131,16 @@ class Tile {
     follow_bounds(rows, batch, members, weights.norm());
 
     const double decay = 1 - batch.share * run_.lambda * static_cast<double>(rows.size());
-    vectors_ *= decay;
-    for (std::size_t k = 0; k < count_; ++k)
-      if (members.count[k] > 0 && !keeps_all())
-        columns(k) *= (decay + batch.share * run_.lambda * static_cast<double>(members.count[k])) / decay;
+    if (keeps_all()) {
+      vectors_ *= decay;
+    } else {
+      decays_.assign(width, decay);
+      for (std::size_t k = 0; k < count_; ++k) {
+        const double own = batch.share * run_.lambda * static_cast<double>(members.count[k]);
+        for (std::size_t c = 0; c < classes_; ++c) decays_[k * classes_ + c] += own;
+      }
+      vectors_.array().rowwise() *= Eigen::Map<const Eigen::RowVectorXd>(decays_.data(), index_of(width)).array();
+    }
     for (double& x : images_) x *= -batch.share;
     multiply_transposed(rows.rows().data(), images_.data(), vectors_.data(), features, rows.size(), width, true);
     const Eigen::Map<const Matrix> at(weights.data(), index_of(features), index_of(classes_));
@@ -200,6 +206,7 @@ class Tile {
   std::vector<double> size_;    // >= |a_t|
   std::vector<double> images_;
   std::vector<double> missed_;
+  std::vector<double> decays_;  // of the vectors' columns
   std::vector<double> squares_;
 };
 

@@ -83,10 +83,10 @@ class HessianFreeSolver final : public Solver {
       return report;
     }
     add(state, records);
-    if (state.constants.retrain && !(distance_of(state, shape_of(options_, after), options_.lambda, after.clip()) <=
-                                     state.constants.largest_shift))
+    const double distance = distance_of(state, shape_of(options_, after), options_.lambda, after.clip());
+    if (state.constants.retrain && !(distance <= state.constants.largest_shift))
       return learn(model, std::move(state), after);
-    return release(model, std::move(state), after);
+    return release(model, std::move(state), after, distance);
   }
 
   StepReport catch_up(Model& model, const TrainingSet& rows, const ApproximationError& lazy) const override {
@@ -100,12 +100,20 @@ class HessianFreeSolver final : public Solver {
 
   bool reads_moved_rows() const noexcept override { return true; }
 
-  /// Propagators where they serve, twice all vectors for StatisticsPlan, and blocks and tiles on their way to the files.
+  /// Propagators where they serve, twice all vectors for StatisticsPlan, and blocks and tiles on their way to the files; no
+  /// less than one block and the visits of all rows.
   Reservation reserve(const Model&, const TrainingSet& rows, MemoryBudget& budget) const override {
     const Network network(shape_of(options_, rows));
-    const std::size_t vectors = rows.size() * network.size() * sizeof(double);
-    const std::uint64_t wanted = kBlocks + 2 * vectors + (network.shape().hidden.empty() ? backward_bytes(network) : 0);
-    return budget.reserve(std::min(budget.available() / 2, wanted), "working memory of hessian-free");
+    const std::size_t vector = network.size() * sizeof(double);
+    const std::uint64_t wanted =
+        kBlocks + 2 * rows.size() * vector + (network.shape().hidden.empty() ? backward_bytes(network) : 0);
+    std::uint64_t least = 0;
+    if (parameter(options_, hessian_free_parameter("statistics")).value_or(1) == 1) {
+      const SgdConstants sgd = choose_constants(network.shape(), rows.size(), options_).sgd;
+      const std::uint64_t block = std::min<std::uint64_t>(rows.size(), sgd.partition_rows);
+      least = block * vector + (rows.size() + block) * sgd.epochs * sizeof(double);
+    }
+    return budget.reserve(std::max(least, std::min(budget.available() / 2, wanted)), "working memory of hessian-free");
   }
 
   void tidy(const Model& model) const override {
@@ -234,7 +242,7 @@ class HessianFreeSolver final : public Solver {
     std::map<std::string, double, std::less<>> costs;
     if (folder().empty()) state.statistics = false;  // nowhere to keep them: every removal trains again
     if (state.statistics) costs = make_statistics(state, run);
-    StepReport report = release(model, std::move(state), rows);
+    StepReport report = release(model, std::move(state), rows, 0);
     report.terms.insert(costs.begin(), costs.end());
     report.passes = static_cast<int>(schedule.constants().epochs);
     report.retrained = true;
@@ -276,13 +284,14 @@ class HessianFreeSolver final : public Solver {
     return costs;
   }
 
-  /// Publishes the clean weights with fresh noise, and says what is so of that release.
-  StepReport release(Model& model, HessianFreeState state, const TrainingSet& rows) const {
+  /// Publishes the clean weights, at most `distance` from a run without the removed rows, with fresh noise, and says what
+  /// is so of that release.
+  StepReport release(Model& model, HessianFreeState state, const TrainingSet& rows, double distance) const {
     const NetworkShape shape = shape_of(options_, rows);
     const OutputNoise noise = release_noise(state, shape, options_);
     StepReport report = blank_report();
     report.budget = state.constants.largest_shift;
-    report.residual_bound = distance_of(state, shape, options_.lambda, rows.clip());
+    report.residual_bound = distance;
     judge(report);
     const SgdConstants& sgd = state.constants.sgd;
     report.terms = {

@@ -21,6 +21,7 @@ constexpr double kLastStep = 0.1;                               // of the first 
 constexpr double kNetworkStep = 0.5;
 constexpr double kMarginNoise = 0.1;
 constexpr std::uint64_t kOrderKey = 1;
+constexpr double kMostNumber = 0x1p53;  // numbers of a state are below it
 
 std::uint64_t batch_rows_of(std::uint64_t slots) {
   std::uint64_t batch = kLeastBatch;
@@ -50,10 +51,9 @@ const Parameter& hessian_free_parameter(std::string_view name) noexcept {
                        [&](const Parameter& own) { return own.name == name; });
 }
 
-HessianFreeConstants choose_constants(const NetworkShape& shape, std::uint64_t slots, const SolverOptions& options) {
+SgdConstants choose_run(const NetworkShape& shape, std::uint64_t slots, const SolverOptions& options) {
   const auto& named = hessian_free_parameter;
-  HessianFreeConstants constants;
-  SgdConstants& sgd = constants.sgd;
+  SgdConstants sgd;
   sgd.slots = slots;
   sgd.epochs = count_of(options, named("epochs"));
   sgd.batch_rows =
@@ -70,6 +70,13 @@ HessianFreeConstants choose_constants(const NetworkShape& shape, std::uint64_t s
     const std::uint64_t steps = std::max<std::uint64_t>(1, SgdSchedule(sgd).steps());
     sgd.decay = std::pow(kLastStep, 1 / static_cast<double>(steps));
   }
+  return sgd;
+}
+
+HessianFreeConstants choose_constants(const NetworkShape& shape, std::uint64_t slots, const SolverOptions& options) {
+  const auto& named = hessian_free_parameter;
+  HessianFreeConstants constants;
+  constants.sgd = choose_run(shape, slots, options);
   constants.group_rows = count_of(options, named("group-rows"));
   constants.curvature = flag_of(options, "own-hessian") ? RemovedCurvature::kKept : RemovedCurvature::kAll;
   constants.retrain = flag_of(options, "retrain");
@@ -79,6 +86,8 @@ HessianFreeConstants choose_constants(const NetworkShape& shape, std::uint64_t s
   constants.largest_shift = parameter(options, named("s-max"))
                                 ? positive_of(options, named("s-max"))
                                 : kMarginNoise / sigma_of(1, options.epsilon, options.delta);
+  if (!(constants.largest_shift < kMostNumber))
+    throw UsageError("the margin s-max of this release is beyond 2^53; use a smaller --epsilon or --set s-max");
   return constants;
 }
 
@@ -113,12 +122,24 @@ SolverState to_solver_state(const HessianFreeState& state) {
   return out;
 }
 
+std::vector<NodeId> kept_slots(const Model& model) {
+  const auto fail = [] { throw UsageError("the model holds no run of SGD over slots; train it again"); };
+  const auto at = model.state.arrays.find("nodes");
+  if (at == model.state.arrays.end()) fail();
+  std::vector<NodeId> slots;
+  for (const double node : at->second) {
+    if (!(node >= 0 && node <= static_cast<double>(kNoNode)) || node != std::floor(node)) fail();
+    slots.push_back(static_cast<NodeId>(node));
+  }
+  return slots;
+}
+
 HessianFreeState hessian_free_state(const Model& model) {
   const SolverState& from = model.state;
   const auto fail = [] { throw UsageError("the model holds no run of hessian-free; train it again"); };
   const auto number = [&](const char* name) {
     const auto at = from.numbers.find(name);
-    if (at == from.numbers.end() || !(at->second >= 0 && at->second < 0x1p53)) fail();
+    if (at == from.numbers.end() || !(at->second >= 0 && at->second < kMostNumber)) fail();
     return at->second;
   };
   const auto count = [&](const char* name) {
@@ -148,10 +169,7 @@ HessianFreeState hessian_free_state(const Model& model) {
   state.error = number("error");
   state.single_bound =
       from.numbers.contains("single_bound") ? number("single_bound") : std::numeric_limits<double>::infinity();
-  for (const double node : array("nodes")) {
-    if (!(node >= 0 && node <= static_cast<double>(kNoNode)) || node != std::floor(node)) fail();
-    state.slots.push_back(static_cast<NodeId>(node));
-  }
+  state.slots = kept_slots(model);
   const std::vector<double>& clean = array("clean");
   state.clean = Eigen::Map<const Vector>(clean.data(), index_of(clean.size()));
   state.filled = array("filled");

@@ -44,7 +44,10 @@ struct HessianFreeConstants {
   friend bool operator==(const HessianFreeConstants&, const HessianFreeConstants&) = default;
 };
 
-/// From the options and public numbers. Throws UsageError for a parameter out of range.
+/// Order, batches and steps of a run, from the parameters `epochs` to `decay` and public numbers. Throws UsageError for
+/// one out of range.
+[[nodiscard]] SgdConstants choose_run(const NetworkShape& shape, std::uint64_t slots, const SolverOptions& options);
+/// The same, and from the other options.
 [[nodiscard]] HessianFreeConstants choose_constants(const NetworkShape& shape, std::uint64_t slots,
                                                     const SolverOptions& options);
 
@@ -66,6 +69,8 @@ struct HessianFreeState {
 };
 
 [[nodiscard]] SolverState to_solver_state(const HessianFreeState& state);
+/// The node of each slot, from the array "nodes" of a model's state. Throws UsageError naming `train`.
+[[nodiscard]] std::vector<NodeId> kept_slots(const Model& model);
 /// Throws UsageError naming `train` when this is not the state of such a model.
 [[nodiscard]] HessianFreeState hessian_free_state(const Model& model);
 

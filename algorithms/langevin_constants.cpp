@@ -15,17 +15,28 @@ constexpr std::uint64_t kMostEpochs = std::uint64_t{1} << 30;
 constexpr std::uint64_t kLeastBatch = 32, kMostBatches = 1024;
 
 std::uint64_t learning_epochs(const NoisySgd& sgd, double sigma, const SolverOptions& options) {
-  const LangevinAccountant from_anywhere(sgd, {BurnIn::kNone, 0, Decay::kSharp, NoiseVariance::kActual}, options.delta);
+  const bool paper = options.bound == BoundRule::kPaper;
+  const LangevinBound bound{BurnIn::kNone, 0, paper ? Decay::kLoose : Decay::kSharp,
+                            paper ? NoiseVariance::kPrinted : NoiseVariance::kActual};
+  const LangevinAccountant from_anywhere(sgd, bound, options.delta);
   const std::uint64_t enough = from_anywhere.fewest_epochs(sgd.diameter(), sigma, options.epsilon);
   const double an_epoch =
       static_cast<double>(sgd.iterations(1)) * std::log1p(-sgd.constants().step_size * options.lambda);
   const double forgotten = std::ceil(std::log(kStartForgotten) / an_epoch);
   const std::uint64_t start =
       forgotten < static_cast<double>(kMostEpochs) ? static_cast<std::uint64_t>(forgotten) : kMostEpochs;
-  return std::clamp<std::uint64_t>(std::max(2 * enough, start), 1, kMostEpochs);
+  const std::uint64_t epochs = std::max<std::uint64_t>({2 * enough, start, 1});
+  require_patience(epochs, "epochs of learning", "raise --lambda, or choose --set epochs=...");
+  return epochs;
 }
 
 }  // namespace
+
+void require_patience(std::uint64_t passes, std::string_view unit, std::string_view remedy) {
+  if (passes > kMostPasses)
+    throw UsageError("so weak a lambda asks for " + std::to_string(passes) + " " + std::string(unit) + "; " +
+                     std::string(remedy));
+}
 
 LossConstants loss_constants(Head head, double radius, double lambda, std::size_t classes) {
   const PublicConstants given{.radius = radius, .lambda = lambda, .classes = classes};
@@ -83,8 +94,15 @@ std::optional<std::uint64_t> request_epochs(const LangevinConstants& constants, 
   return epochs < constants.epochs ? std::optional(epochs) : std::nullopt;
 }
 
-LangevinAccountant accountant_of(const LangevinConstants& constants, const NoisySgd& sgd, double delta) {
-  return {sgd, {BurnIn::kAligned, constants.epochs, Decay::kSharp, NoiseVariance::kActual}, delta};
+LangevinAccountant accountant_of(const LangevinConstants& constants, const NoisySgd& sgd,
+                                 const SolverOptions& options) {
+  if (options.bound == BoundRule::kPaper)
+    return {sgd, {BurnIn::kWeakTriangle, constants.epochs, Decay::kLoose, NoiseVariance::kPrinted}, options.delta};
+  return {sgd, {BurnIn::kAligned, constants.epochs, Decay::kSharp, NoiseVariance::kActual}, options.delta};
+}
+
+double removed_row_weight(const NoisySgd& sgd, const SolverOptions& options) {
+  return options.bound == BoundRule::kPaper ? sgd.replaced_row_weight() : sgd.zeroed_row_weight();
 }
 
 }  // namespace unweave

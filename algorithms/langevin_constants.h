@@ -40,6 +40,10 @@ inline constexpr Parameter kLangevinParameters[] = {
 
 /// The bounds of a head for rows of norm at most 1 and weights in a ball.
 [[nodiscard]] LossConstants loss_constants(Head head, double radius, double lambda, std::size_t classes);
+/// Passes over the rows that nobody waits for: defaults that come out larger are refused, with what to change.
+inline constexpr std::uint64_t kMostPasses = 10'000'000;
+/// Throws UsageError for more than kMostPasses.
+void require_patience(std::uint64_t passes, std::string_view unit, std::string_view remedy);
 /// The least power of two from 32 on with n/b <= 1024; n where that is fewer.
 [[nodiscard]] std::uint64_t default_batch_rows(std::uint64_t rows);
 
@@ -51,7 +55,12 @@ inline constexpr Parameter kLangevinParameters[] = {
                                                           const LangevinAccountant& accountant, double distance,
                                                           double epsilon);
 
-/// The accountant of releases: aligned, sharp, with the noise that is added.
-[[nodiscard]] LangevinAccountant accountant_of(const LangevinConstants& constants, const NoisySgd& sgd, double delta);
+/// The accountant of releases: aligned, sharp, with the noise that is added. Under --bound paper as printed, from the finite
+/// burn-in of Theorem 3.2 on: valid for one request, and a factor above 2 loose; for later ones Theorem 3.11 forgets that
+/// the start is not stationary.
+[[nodiscard]] LangevinAccountant accountant_of(const LangevinConstants& constants, const NoisySgd& sgd,
+                                               const SolverOptions& options);
+/// By how much a removed row changes the sum of a batch's gradients: its slot is emptied; as printed, it is overwritten.
+[[nodiscard]] double removed_row_weight(const NoisySgd& sgd, const SolverOptions& options);
 
 }  // namespace unweave

@@ -17,10 +17,13 @@ struct Weight {
   double distance = 0;  ///< of the stationary laws
 };
 
-Weight weigh(const LangevinState& state, const NoisySgd& sgd, Head head, const BatchChange& change) {
-  const std::vector<SlotWeight> rows = weights_of(state.slots, sgd, head, change);
+Weight weigh(const LangevinState& state, const NoisySgd& sgd, const SolverOptions& options, const BatchChange& change) {
+  std::vector<SlotWeight> rows = weights_of(state.slots, sgd, options.head, change);
   Weight weight;
-  for (const SlotWeight& row : rows) (row.removed ? weight.removed : weight.moved) += row.weight;
+  for (SlotWeight& row : rows) {
+    if (row.removed) row.weight = removed_row_weight(sgd, options);
+    (row.removed ? weight.removed : weight.moved) += row.weight;
+  }
   weight.distance = stationary_distance(sgd, shift_of(sgd, state.constants, rows));
   return weight;
 }
@@ -48,8 +51,8 @@ class LangevinSolver final : public Solver {
     check_model(model, name_, after, change);
     LangevinState& state = state_of(model);
     const NoisySgd sgd = sgd_of(state, after);
-    const LangevinAccountant accountant = accountant_of(state.constants, sgd, options_.delta);
-    const Weight own = weigh(state, sgd, options_.head, change);
+    const LangevinAccountant accountant = accountant_of(state.constants, sgd, options_);
+    const Weight own = weigh(state, sgd, options_, change);
     const double distance = state.last_epochs == 0
                                 ? own.distance
                                 : following_distance(sgd, state.distance, state.last_epochs, own.distance);
@@ -127,6 +130,10 @@ class LangevinSolver final : public Solver {
     report.for_tests = options_.seed.has_value();
     report.certified = !options_.standardized && !options_.data_order && !state.lazy_rows && !state.adaptive_requests;
     if (report.certified) report.claim = "T2";
+    if (options_.bound == BoundRule::kPaper) {
+      report.certified = false;
+      report.claim = "as published: Chien et al., Theorem 3.2, and 3.11 for requests in sequence";
+    }
     report.passes = static_cast<int>(epochs);
     const NoisySgdConstants& constants = sgd.constants();
     report.terms = {{"distance", state.distance},

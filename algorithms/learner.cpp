@@ -1,11 +1,17 @@
 // algorithms/learner.cpp - the steps of a model, each made durable before it is reported.
 #include "algorithms/learner.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 
+#include "algorithms/accounting/head_constants.h"
 #include "algorithms/lazy_error.h"
+#include "algorithms/recorded_release.h"
+#include "storage/checksum.h"
 #include "storage/error.h"
+#include "storage/input/request_reader.h"
 
 namespace unweave {
 namespace {
@@ -20,6 +26,37 @@ void check_finite(const Model& model, const StepReport& report) {
                      "defaults");
 }
 
+/// What every row's loss obeys on the ball of the published weights, where that is a number: nothing follows from it, since
+/// no theorem covers hidden layers.
+void add_network_constants(const ModelRecord& record, StepReport& report) {
+  if (!record.model.network) return;
+  const NetworkShape& shape = *record.model.network;
+  const bool filtered = shape.blocks > 1;
+  const PublicConstants given{.row_norm = filtered ? record.clip : std::hypot(record.clip, 1),
+                              .radius = record.model.published.norm(),
+                              .lambda = record.options.lambda,
+                              .classes = shape.classes};
+  const LossConstants constants = network_constants(
+      given, shape.hidden, shape.activation == Activation::kTanh ? tanh_bounds() : smelu_bounds(kSmeluHalfWidth),
+      filtered);
+  if (!std::isfinite(constants.smoothness) || !std::isfinite(constants.gradient)) return;
+  report.terms.insert(
+      {{"radius", given.radius}, {"smoothness", constants.smoothness}, {"gradient_bound", constants.gradient}});
+}
+
+/// The key that signs the certificates of a solver: the store's own, made where none is needed yet, or the one given.
+SigningKey key_of(const std::filesystem::path& store, std::string_view solver, const std::filesystem::path& given) {
+  if (!given.empty()) return SigningKey::read(given);
+  if (std::filesystem::exists(signing_key_file(store))) return SigningKey::of_store(store);
+  const std::filesystem::path log = public_log(store, solver);
+  if (const std::optional<std::string> line = last_line(log)) {
+    static_cast<void>(place_after(*line, log));  // where they are no certificates at all, a key would not help
+    throw UsageError(log.string() +
+                     ": the key that signs these certificates is not in the store; give it with --key FILE");
+  }
+  return SigningKey::of_store(store);
+}
+
 }  // namespace
 
 Learner::Learner(LiveStore& store, MemoryBudget& budget, ModelRecord record, ReleaseContext context)
@@ -27,12 +64,14 @@ Learner::Learner(LiveStore& store, MemoryBudget& budget, ModelRecord record, Rel
       record_(std::move(record)),
       context_(std::move(context)),
       solver_(make_solver(record_.model.solver, record_.options)),
-      rows_(store, record_.weights, record_.clip, budget) {
+      rows_(store, record_.weights, record_.clip, budget),
+      key_(key_of(store.path(), record_.model.solver, context_.key)) {
   for (const ModelSummary& present : list_models(store.path()))
     if (present.damage.empty()) context_.withdraw.push_back(present.id);
   working_memory_ = solver_->reserve(record_.model, rows(), budget);
   solver_->set_working_memory(static_cast<std::size_t>(working_memory_.bytes()));
   solver_->set_folder(folder_of(store.path(), record_.model.solver));
+  if (!context_.receipts.empty()) receipts_.emplace(context_.receipts);
 }
 
 Learner Learner::open(LiveStore& store, MemoryBudget& budget, std::string_view solver, ReleaseContext context,
@@ -45,11 +84,25 @@ Learner Learner::open(LiveStore& store, MemoryBudget& budget, std::string_view s
                     " has absorbed requests that the store does not hold; run `unweave train` again");
   // A killed writer may have left its model in memory alone. Nothing follows from it before it has come to stay.
   sync_model(store.path(), solver);
-  log_certificate(store.path(), record).sync();
+  require_recorded_logs(store.path(), store.manifest(), solver, false);
+  if (fit_of_log(store.path(), record) != LogFit::follows) refuse_log(store.path(), solver);
+  LoggedCertificate(store.path(), record).sync();
   record.options.seed = seed;
   record.options.data_order = store.manifest().order_file.has_value();
-  Learner learner(store, budget, std::move(record), std::move(context));
-  learner.solver_->tidy(learner.model());
+  static_cast<void>(key_of(store.path(), solver, context.key));  // a key that is missing is not the model's fault
+  const auto opened = [&] {
+    try {
+      Learner learner(store, budget, std::move(record), std::move(context));
+      learner.solver_->tidy(learner.model());
+      return learner;
+    } catch (const UsageError& error) {  // of what a file holds, not of what the user asked for
+      throw DataError(model_file(store.path(), solver).string() + ": " + error.what());
+    }
+  };
+  Learner learner = opened();
+  learner.follow_log();
+  store.note_release(solver);
+  if (learner.receipts_) learner.receipts_->add(learner.record_);  // those that a killed writer did not come to
   return learner;
 }
 
@@ -62,34 +115,42 @@ Learner Learner::train(LiveStore& store, MemoryBudget& budget, std::string_view 
   record.weights = weights;
   record.model.solver = solver;
   stand_on(record, store.embedding().spec());
+  const bool goes_on = require_recorded_logs(store.path(), store.manifest(), solver, true);
   Learner learner(store, budget, std::move(record), std::move(context));
+  std::optional<ModelRecord> before;
   try {
-    log_certificate(store.path(), load_model(store.path(), solver)).sync();
+    before = load_model(store.path(), solver);
   } catch (const UsageError&) {  // there is none yet
   } catch (const DataError&) {   // nobody can read it any more
   }
+  const LogFit fit_before = before ? fit_of_log(store.path(), *before) : LogFit::none;
+  if (fit_before == LogFit::lacks_lines) refuse_log(store.path(), solver);
+  if (fit_before == LogFit::follows) LoggedCertificate(store.path(), *before).sync();
+  learner.follow_log();
   Fit fit = learner.solver_->fit(learner.rows(), learner.approximation());
   if (fit.report.flush_needed) {
     static_cast<void>(learner.flush_rows());
     fit = learner.solver_->fit(learner.rows(), learner.approximation());
   }
   learner.record_.model = std::move(fit.model);
-  learner.release(std::move(fit.report));
+  if (!goes_on) store.forget_release(solver);  // before there is another log
+  learner.release(std::move(fit.report), {});
   learner.settle();
   return learner;
 }
 
 std::optional<StepReport> Learner::catch_up() {
   if (record_.model.sequence == store_.sequence()) return std::nullopt;
+  std::vector<std::string> requests = missed_requests();
   StepReport report = solver_->catch_up(record_.model, rows(), approximation());
   if (report.flush_needed) {
     static_cast<void>(flush_rows());
     report = solver_->catch_up(record_.model, rows(), approximation());
   }
-  return release(std::move(report));
+  return release(std::move(report), std::move(requests));
 }
 
-StepReport Learner::absorb(const BatchReport& batch) {
+StepReport Learner::absorb(const BatchReport& batch, std::span<const Request> requests) {
   BatchChange change = rows_.follow(batch.update, solver_->reads_moved_rows());
   change.adaptive = context_.adaptive;
   change.only_edges = batch.changes.nodes_removed == 0 && batch.changes.features_removed == 0;
@@ -98,7 +159,10 @@ StepReport Learner::absorb(const BatchReport& batch) {
     rows_.append(change, flush_rows());
     report = solver_->absorb(record_.model, rows(), change, approximation());
   }
-  return release(std::move(report));
+  std::vector<std::string> lines;
+  if (receipts_)
+    for (const Request& request : requests) lines.push_back(text_of(request));
+  return release(std::move(report), std::move(lines));
 }
 
 ApproximationError Learner::approximation() const {
@@ -117,19 +181,74 @@ void Learner::settle() {
   logged_.reset();
 }
 
-StepReport Learner::release(StepReport report) {
+std::vector<std::string> Learner::missed_requests() const {
+  std::vector<std::string> lines;
+  const Manifest& manifest = store_.manifest();
+  if (!receipts_ || !manifest.journal || manifest.sequence > record_.model.sequence) return lines;
+  std::uint64_t sequence = manifest.sequence;
+  static_cast<void>(read_journal(store_.path(), *manifest.journal, sequence, [&](const JournalBatch& batch) {
+    for (const Request& request : batch.requests)
+      if (++sequence > record_.model.sequence) lines.push_back(text_of(request));
+  }));
+  return lines;
+}
+
+void Learner::follow_log() {
+  const std::filesystem::path file = public_log(store_.path(), record_.model.solver);
+  if (const std::optional<std::string> last = last_line(file)) place_ = place_after(*last, file);
+  if (place_.number > 0 && place_.public_key != key_.public_key()) {
+    const std::string whose =
+        file.string() + ": these certificates are signed by the key whose public half is " + place_.public_key;
+    const std::string anew = ", or move model and certificates of " + record_.model.solver + " away to begin anew";
+    if (!context_.key.empty()) throw UsageError(whose + "; give that one with --key" + anew);
+    throw DataError(whose + ", and " + signing_key_file(store_.path()).string() +
+                    " is another; restore it from a copy" + anew);
+  }
+  // Of a model that is gone, the log still knows what was published.
+  std::vector<std::string>& old = context_.withdraw;
+  if (place_.number > 0 && std::find(old.begin(), old.end(), place_.release) == old.end())
+    old.push_back(place_.release);
+}
+
+nlohmann::ordered_json Learner::place_in_log(std::uint64_t after, std::vector<std::string> requests) {
+  const Model& model = record_.model;
+  // Not the stream of numbers that the noise comes from.
+  RandomSource random = record_.options.seed ? RandomSource::from_seed(*record_.options.seed, ~model.releases)
+                                             : RandomSource::from_system();
+  const auto draw = [&] { return to_hex(draw_hash(random)); };
+  record_.release_key = draw();
+  if (place_.number == 0) place_.log = place_.digest = draw();
+  record_.receipt_secret = requests.empty() ? "" : draw();
+  record_.requests = std::move(requests);
+  nlohmann::ordered_json batch;
+  if (model.releases > 1) {
+    batch = {{"first", after + 1}, {"last", model.sequence}, {"root", nullptr}};
+    if (!record_.requests.empty()) batch["root"] = to_hex(tree_of(record_).root());
+  }
+  return {{"format", kCertificateFormat}, {"log", place_.log}, {"number", place_.number + 1},
+          {"previous", place_.digest},    {"batch", batch},    {"nonce", draw()}};
+}
+
+StepReport Learner::release(StepReport report, std::vector<std::string> requests) {
   if (report.flush_needed) throw std::logic_error("a solver refused the exact embedding");
   check_finite(record_.model, report);
-  record_.model.sequence = store_.sequence();
-  record_.certificate = make_certificate(record_, report, context_);
+  add_network_constants(record_, report);
+  const std::uint64_t after = std::exchange(record_.model.sequence, store_.sequence());
+  context_.lazy = store_.lazy();
+  nlohmann::ordered_json certificate = place_in_log(after, std::move(requests));
+  certificate.update(certificate_fields(record_, report, context_));
+  seal_certificate(record_, std::move(certificate), key_);
   settle();
   save_model(store_.path(), record_);
-  logged_.emplace(log_certificate(store_.path(), record_));
+  store_.note_release(record_.model.solver);
+  place_ = place_after(record_.certificate, public_log(store_.path(), record_.model.solver));
+  logged_.emplace(store_.path(), record_);
+  if (receipts_) receipts_->add(record_);
   solver_->tidy(record_.model);
   // Each certificate names the release that it replaces; those before are named by the certificates before.
   const std::string own = record_.model.solver + "-";
   std::erase_if(context_.withdraw, [&](const std::string& id) { return id.starts_with(own); });
-  context_.withdraw.push_back(release_id(record_.model));
+  context_.withdraw.push_back(release_id(record_));
   last_step_ = report;
   return report;
 }

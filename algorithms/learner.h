@@ -12,8 +12,11 @@
 #include <vector>
 
 #include "algorithms/certificate.h"
+#include "algorithms/certificate_log.h"
 #include "algorithms/live_store.h"
 #include "algorithms/model_record.h"
+#include "algorithms/receipts.h"
+#include "algorithms/signing_key.h"
 #include "algorithms/solver.h"
 #include "algorithms/training_rows.h"
 #include "engine/memory.h"
@@ -22,8 +25,8 @@ namespace unweave {
 
 class Learner {
  public:
-  /// Opens the solver's model. Throws UsageError when it was never trained or the solver is unknown; DataError when
-  /// store and model do not belong together. `seed` is for tests. The store must outlive the learner and be a writer's.
+  /// Opens the solver's model. Throws UsageError when it was never trained, the solver is unknown or its certificates are
+  /// signed by another key; DataError when store, model and log of certificates do not belong together. `seed` is for tests. The store must outlive the learner and be a writer's.
   static Learner open(LiveStore& store, MemoryBudget& budget, std::string_view solver, ReleaseContext context,
                       std::optional<std::uint64_t> seed);
   /// Trains from nothing on the present rows; `weights` are those of Z, L + 1 numbers. The model replaces an earlier
@@ -33,14 +36,17 @@ class Learner {
 
   /// Brings a model that lags behind the store to the present; none when it does not lag.
   std::optional<StepReport> catch_up();
-  /// After store.apply() with this report: unlearns the batch. The model must have been up to date before it.
-  StepReport absorb(const BatchReport& batch);
+  /// After store.apply() with this report: unlearns the batch. The model must have been up to date before it. Where the
+  /// context asks for receipts they are those of `requests`, the batch, and durable on return.
+  StepReport absorb(const BatchReport& batch, std::span<const Request> requests = {});
   /// Makes the log of certificates durable. Whoever has time calls it after a step was reported; else the next step does.
   void settle();
 
   [[nodiscard]] const ModelRecord& record() const noexcept { return record_; }
   [[nodiscard]] const Model& model() const noexcept { return record_.model; }
   [[nodiscard]] const TrainingSet& rows() const noexcept { return rows_.set(); }
+  /// Under which its certificates are signed.
+  [[nodiscard]] std::string public_key() const { return key_.public_key(); }
   /// Of the last step of this learner.
   [[nodiscard]] const StepReport& last_step() const noexcept { return last_step_; }
 
@@ -49,7 +55,14 @@ class Learner {
   [[nodiscard]] ApproximationError approximation() const;
   /// Publishes every stale row and returns what that changed.
   BatchChange flush_rows();
-  StepReport release(StepReport report);
+  /// `requests`: all since the last release, or none where they are not known or nobody asks for receipts.
+  StepReport release(StepReport report, std::vector<std::string> requests);
+  /// Those that the model has not absorbed; none unless the journal still has all of them.
+  [[nodiscard]] std::vector<std::string> missed_requests() const;
+  /// Finds the end of the log. Throws UsageError when another key signs it.
+  void follow_log();
+  /// The members of a certificate that say where in the log it goes, and which requests it covers: those after `after`.
+  [[nodiscard]] nlohmann::ordered_json place_in_log(std::uint64_t after, std::vector<std::string> requests);
 
   LiveStore& store_;
   ModelRecord record_;
@@ -58,7 +71,10 @@ class Learner {
   TrainingRows rows_;
   Reservation working_memory_;  // of the solver
   StepReport last_step_;
-  std::optional<AppendedLine> logged_;  // the last step's certificate
+  SigningKey key_;
+  LogPlace place_;                           // of the last certificate
+  std::optional<LoggedCertificate> logged_;  // the last step's certificate
+  std::optional<ReceiptFile> receipts_;
 };
 
 }  // namespace unweave

@@ -6,16 +6,27 @@
 #include <set>
 #include <string>
 
+#include "algorithms/model_record.h"
+#include "algorithms/recorded_release.h"
 #include "engine/clock.h"
 #include "engine/store_purge.h"
+#include "engine/temporary_folder.h"
 #include "storage/error.h"
+#include "storage/map_guard.h"
 
 namespace unweave {
 namespace {
 
-std::string journal_name(std::uint64_t sequence) {
-  const std::string digits = std::to_string(sequence);
-  return "after-" + std::string(20 - digits.size(), '0') + digits + ".log";
+/// Of an edge, whose two ends get lists and rows of their own, while it is applied.
+constexpr std::uint64_t kRequestBytes = 448;
+constexpr const char* kChangedLists = "changed lists of the graph";
+
+/// Of its changes, which clear nodes too.
+std::uint64_t changed_edges(const std::filesystem::path& store, const Manifest& manifest) {
+  if (!manifest.changes) return 0;
+  const SealedFile file(store, *manifest.changes, "changes");
+  const std::uint64_t most = Contents::changed_edges(manifest);  // absurd counts are refused later
+  return std::min(most, file.parameters()[0]) + std::min(most, file.parameters()[1]);
 }
 
 /// Adds to a report what was done besides; the plan stays.
@@ -33,24 +44,11 @@ void merge(const UpdateReport& more, UpdateReport& report) {
 
 }  // namespace
 
-/// Lives as long as a change of the store and notices whether it fails. Throws DataError after an earlier one has.
-class LiveStore::Change {
- public:
-  explicit Change(LiveStore& store) : store_(store) {
-    if (store.half_way_)
-      throw DataError(store.path_.string() + ": an earlier change failed half-way; open the store again");
-  }
-  ~Change() { store_.half_way_ |= std::uncaught_exceptions() > exceptions_; }
-  Change(const Change&) = delete;
-  Change& operator=(const Change&) = delete;
-
- private:
-  LiveStore& store_;
-  int exceptions_ = std::uncaught_exceptions();
-};
-
 LiveStore::LiveStore(std::filesystem::path store, Access access, MemoryBudget& budget)
-    : path_(std::move(store)), access_(access), budget_(budget) {
+    : path_(std::move(store)),
+      access_(access),
+      budget_(budget),
+      changed_rows_(budget, temporary_folder(), [this](StateLevel& level) { fold(level); }) {
   manifest_ = read_manifest(path_);
   if (access == Access::write) {
     lock_.emplace(path_);
@@ -65,10 +63,13 @@ LiveStore::LiveStore(std::filesystem::path store, Access access, MemoryBudget& b
   // A writer may replace the generation between the reading of its manifest and the opening of its files.
   for (int attempt = 1;; ++attempt) {
     const std::vector<FileEntry> files = manifest_.files();
-    const std::string journal = manifest_.journal;
+    const std::optional<FileEntry> journal = manifest_.journal;
     try {
       open_generation();
-      return;
+      const Manifest now = read_manifest(path_);  // a purge may have come between, and a new journal of the same name
+      if (!journal || !now.journal || now.journal->path != journal->path || now.files() == files || attempt == 5)
+        return;
+      manifest_ = now;
     } catch (const DataError&) {
       manifest_ = read_manifest(path_);
       if (attempt == 5 || (manifest_.files() == files && manifest_.journal == journal)) throw;
@@ -76,14 +77,29 @@ LiveStore::LiveStore(std::filesystem::path store, Access access, MemoryBudget& b
   }
 }
 
+void LiveStore::open_embedding() {
+  if (!manifest_.propagation) return;
+  embedding_memory_ = budget_.reserve(Embedding::map_bytes(manifest_), "maps of changed rows");
+  {
+    const Reservation rows =
+        budget_.reserve(Embedding::run_bytes(path_, manifest_), "rows that checkpoints have added");
+    embedding_ = std::make_unique<Embedding>(path_, manifest_, *contents_);
+  }
+  changed_rows_.charge(*embedding_);
+}
+
 void LiveStore::open_generation() {
-  embedding_.reset();
+  forget_embedding();
   contents_.reset();
-  degrees_.release();
-  degrees_ = budget_.reserve(sizeof(std::uint32_t) * std::uint64_t{manifest_.nodes}, "degrees");
+  contents_memory_.release();
+  changes_memory_.release();
+  changes_memory_ = budget_.reserve(Graph::change_bytes(changed_edges(path_, manifest_)), kChangedLists);
+  contents_memory_ = budget_.reserve(
+      Contents::bytes(manifest_) - Graph::change_bytes(Contents::changed_edges(manifest_)), "values of nodes");
   contents_ = std::make_unique<Contents>(path_, manifest_);
-  if (manifest_.propagation) embedding_ = std::make_unique<Embedding>(path_, manifest_, *contents_);
+  open_embedding();
   sequence_ = manifest_.sequence;
+  lazy_ = manifest_.lazy;
   replay();
 }
 
@@ -93,27 +109,40 @@ const Embedding& LiveStore::embedding() const {
   return *embedding_;
 }
 
-void LiveStore::replay() {
-  if (manifest_.journal.empty()) return;
-  read_journal(path_, manifest_.journal, manifest_.sequence, [&](const JournalBatch& batch) {
-    propagate_batch(resolve(batch.requests), {batch.r_max, batch.scale}, LastLevel::deferred);
-    sequence_ += batch.requests.size();
-  });
-  static_cast<void>(deliver());
-  if (access_ == Access::write)
-    journal_ = Journal::open(path_, manifest_.journal, manifest_.sequence);
-  else  // what a reader tells of, it tells of as durable; a killed writer may not have come to the sync
-    File::open_read(path_ / "journal" / manifest_.journal).sync();
+/// Room for the lists that a batch is going to change; they stay in memory until shards are written anew.
+void LiveStore::charge_changes(const BatchChanges& changes) {
+  const std::uint64_t bytes =
+      contents_->graph().change_bytes() + Graph::change_bytes(changes.edges_removed + changes.edges_inserted);
+  if (bytes <= changes_memory_.bytes()) return;
+  const std::uint64_t more = bytes - changes_memory_.bytes();
+  if (embedding_) changed_rows_.make_room(*embedding_, more);
+  static_cast<void>(budget_.reserve(more, kChangedLists));
+  changes_memory_.release();
+  changes_memory_ = budget_.reserve(bytes, kChangedLists);
 }
 
-void LiveStore::open_journal() {
-  if (journal_) return;
-  // The manifest names the journal before anything in it is acknowledged.
-  Manifest next = manifest_;
-  next.journal = journal_name(manifest_.sequence);
-  journal_ = Journal::create(path_, next.journal, manifest_.sequence);
-  write_manifest(path_, next);
-  manifest_ = next;
+void LiveStore::replay() {
+  const AbsorbedRequest absorbed = furthest_absorbed(path_);  // before the journal, which a writer may add to
+  JournalEnd end;
+  if (manifest_.journal)
+    end = read_journal(path_, *manifest_.journal, manifest_.sequence, [&](const JournalBatch& batch) {
+      const Reservation room = reserve_batch(batch.requests.size());
+      const BatchChanges changes = resolve(batch.requests);
+      charge_changes(changes);
+      propagate_batch(changes, {batch.r_max, batch.scale}, LastLevel::deferred);
+      sequence_ += batch.requests.size();
+    });
+  // Of an append that was interrupted something is missing. This one may have been acknowledged: nobody cuts it off.
+  if (end.damaged)
+    throw FormatError(path_ / manifest_.journal->path, "byte " + std::to_string(end.bytes),
+                      "the last record is damaged");
+  require_absorbed(path_, manifest_, access_ == Access::read, absorbed, sequence_, end.bytes);
+  if (!manifest_.journal) return;
+  static_cast<void>(deliver());
+  if (access_ == Access::write)
+    journal_ = Journal::open(path_, *manifest_.journal, manifest_.sequence);
+  else  // what a reader tells of, it tells of as durable; a killed writer may not have come to the sync
+    File::open_read(path_ / manifest_.journal->path).sync();
 }
 
 BatchChanges LiveStore::resolve(std::span<const Request> requests) const {
@@ -150,10 +179,11 @@ UpdateReport LiveStore::propagate_batch(const BatchChanges& changes, const Strea
   const Threshold limits = threshold(mode);
   UpdateReport before;
   if (last == LastLevel::at_once) before = deliver();
-  Update update(*contents_, *embedding_, budget_, update_options(last));
+  Update update(*contents_, *embedding_, changed_rows_, update_options(last));
   // A smaller threshold than before finds stale rows above it; with the same one there are none.
   if (last_mode_ != mode && embedding_->stale_rows() > 0) merge(update.flush(limits), before);
   last_mode_ = mode;
+  lazy_ = mode.r_max > 0;
   UpdateReport report = update.apply(changes, limits);
   merge(before, report);
   if (access_ == Access::write && report.all_rows) drop_superseded();
@@ -163,10 +193,21 @@ UpdateReport LiveStore::propagate_batch(const BatchChanges& changes, const Strea
 UpdateReport LiveStore::deliver() {
   const Change change(*this);
   if (!embedding_ || embedding_->deferred().empty()) return {};
-  Update update(*contents_, *embedding_, budget_, update_options(LastLevel::at_once));
+  Update update(*contents_, *embedding_, changed_rows_, update_options(LastLevel::at_once));
   UpdateReport report = update.deliver();
   if (access_ == Access::write && report.all_rows) drop_superseded();
   return report;
+}
+
+/// A reader's files go where it may write, and lose their names at once.
+void LiveStore::fold(StateLevel& level) {
+  if (access_ == Access::write) {
+    level.fold(path_);
+    drop_superseded();
+  } else {
+    const TemporaryFolder folder(temporary_folder(), "unweave-fold-");
+    level.fold(folder.path());
+  }
 }
 
 /// A recomputation replaces the partitions of the one before it, which may not have been in any manifest.
@@ -187,109 +228,48 @@ BatchReport LiveStore::apply(std::span<const Request> requests, BatchChanges cha
   const Change change(*this);
   BatchReport report;
   const Clock::time_point start = Clock::now();
+  // Before anything is acknowledged. Shards are written anew, as a purge does, before their changes fill the memory.
+  lock_->require_held();
+  if (changes_memory_.bytes() > budget_.limit() / 4) fold_graph();
+  charge_changes(changes);
   open_journal();
   journal_->append({mode.r_max, mode.scale, {requests.begin(), requests.end()}});
   sequence_ = journal_->sequence();
   report.seconds_journal = seconds_since(start);
   const Clock::time_point applied = Clock::now();
   report.update = propagate_batch(changes, mode, last);
+  require_whole_maps();  // before anybody hears of it
   report.changes = std::move(changes);
   report.last_request = sequence_;
 
-  std::uint64_t overlay = 0;
-  if (embedding_) {
-    report.seconds_propagate = seconds_since(applied);
-    for (std::uint32_t l = 1; l <= embedding_->levels(); ++l) overlay += embedding_->level(l).overlay_bytes();
-    for (std::uint32_t l = 0; l < embedding_->levels(); ++l) overlay += embedding_->stale(l).bytes();
-    overlay += embedding_->deferred().rows.bytes();
-  }
-  overlay_ = {};
-  if (overlay > most_overlay(budget_))
-    save(true);
-  else  // recomputations of later batches must not count on this memory
-    overlay_ = budget_.reserve(std::min(overlay, budget_.available()), "changed rows");
+  if (!embedding_) return report;
+  report.seconds_propagate = seconds_since(applied);
+  changed_rows_.charge(*embedding_);
+  if (changed_rows_.bytes() > most_overlay(budget_)) save(Fold::rows);
   return report;
 }
 
+Reservation LiveStore::reserve_batch(std::size_t requests) {
+  const std::uint64_t bytes = requests * kRequestBytes;
+  if (embedding_) changed_rows_.make_room(*embedding_, bytes);
+  return budget_.reserve(bytes, "requests of a batch (a smaller --batch has fewer)");
+}
+
 UpdateReport LiveStore::rehearse(std::span<const Request> requests) {
-  return propagate_batch(resolve(requests), {}, LastLevel::at_once);
+  const BatchChanges changes = resolve(requests);
+  charge_changes(changes);
+  return propagate_batch(changes, {}, LastLevel::at_once);
 }
 
 UpdateReport LiveStore::flush() {
   const Change change(*this);
   UpdateReport report = deliver();
   if (!embedding_ || embedding_->stale_rows() == 0) return report;
-  Update update(*contents_, *embedding_, budget_, update_options(LastLevel::at_once));
+  Update update(*contents_, *embedding_, changed_rows_, update_options(LastLevel::at_once));
   flushed_ = true;
   merge(update.flush(Threshold(embedding_->columns(), 0)), report);
   if (report.all_rows) drop_superseded();
   return report;
-}
-
-void LiveStore::checkpoint() {
-  const Change change(*this);
-  if (pending_requests() > 0 || flushed_) save(false);
-}
-
-Manifest LiveStore::present_manifest() const {
-  Manifest next = manifest_;
-  next.edges = contents_->graph().num_arcs() / 2;
-  const Changes changes = contents_->changes();
-  next.changes.reset();
-  if (changes != Changes()) next.changes = write_changes(path_, changes);
-  next.sequence = sequence_;
-  next.journal = sequence_ > 0 ? journal_name(sequence_) : std::string();
-  return next;
-}
-
-void LiveStore::swap_manifest(Manifest next) {
-  std::optional<Journal> journal;
-  const bool same_journal = next.journal == manifest_.journal;
-  if (!next.journal.empty() && !same_journal) journal = Journal::create(path_, next.journal, next.sequence);
-  commit_generation(path_, manifest_, next);
-  manifest_ = std::move(next);
-  if (!same_journal) journal_ = std::move(journal);
-  flushed_ = false;
-  unsaved_.clear();
-}
-
-void LiveStore::save(bool fold) {
-  static_cast<void>(deliver());
-  Manifest next = present_manifest();
-  if (embedding_) {
-    std::vector<Run> runs(next.levels.size());
-    embedding_->cone().checkpoint(path_, fold, next.levels, runs);
-    for (std::uint32_t l = 0; l < next.levels.size(); ++l) {
-      LevelFiles& files = next.levels[l];
-      if (l > 0) files.partitions = embedding_->level(l).checkpoint(path_, fold, runs[l]);
-      files.run.reset();
-      if (!runs[l].empty()) files.run = write_run(path_, l, manifest_.features, runs[l]);
-      if (l + 1 < next.levels.size()) files.stale = embedding_->stale(l).checkpoint(path_, l);
-    }
-  }
-  swap_manifest(std::move(next));
-  if (fold && embedding_) embedding_ = std::make_unique<Embedding>(path_, manifest_, *contents_);
-}
-
-WriterLock LiveStore::close() && {
-  embedding_.reset();
-  contents_.reset();
-  journal_.reset();
-  overlay_.release();
-  degrees_.release();
-  WriterLock lock = std::move(*lock_);
-  lock_.reset();
-  return lock;
-}
-
-void LiveStore::commit_propagation(const PropagationSpec& spec, std::vector<LevelFiles> levels) {
-  const Change change(*this);
-  embedding_.reset();
-  Manifest next = present_manifest();
-  next.propagation = spec;
-  next.levels = std::move(levels);
-  swap_manifest(std::move(next));
-  embedding_ = std::make_unique<Embedding>(path_, manifest_, *contents_);
 }
 
 }  // namespace unweave

@@ -6,11 +6,17 @@
 // states: what is on the disk is right, and a new object goes on from there; this one changes nothing any more.
 #pragma once
 
+#include <exception>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
+#include <string>
+#include <string_view>
 
+#include "algorithms/changed_rows.h"
 #include "algorithms/embedding.h"
 #include "algorithms/requests.h"
 #include "algorithms/stream_plan.h"
@@ -18,6 +24,7 @@
 #include "engine/contents.h"
 #include "engine/memory.h"
 #include "engine/store.h"
+#include "storage/error.h"
 #include "storage/journal.h"
 #include "storage/manifest.h"
 
@@ -48,6 +55,8 @@ class LiveStore {
  public:
   /// A writer finishes a purge that a crash interrupted after it was decided (engine/store_purge.h). Throws DataError, FormatError; ResourceError when another process writes the store and `access` is write.
   LiveStore(std::filesystem::path store, Access access, MemoryBudget& budget);
+  LiveStore(const LiveStore&) = delete;  // what makes room calls back
+  LiveStore& operator=(const LiveStore&) = delete;
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
   /// Where nameless temporary files go: a reader writes nothing into the store's folder.
@@ -60,6 +69,9 @@ class LiveStore {
   [[nodiscard]] bool propagated() const noexcept { return embedding_ != nullptr; }
   /// Throws UsageError naming `propagate` when there is none.
   [[nodiscard]] const Embedding& embedding() const;
+  /// Whether the last batch had a threshold: rows may be stale then. What it left does not matter, so that nothing but the
+  /// choice of modes is told. Exact batches and propagate() end it, a flush does not, since its reason may lie in the data.
+  [[nodiscard]] bool lazy() const noexcept { return lazy_; }
   [[nodiscard]] std::uint64_t sequence() const noexcept { return sequence_; }  ///< requests acknowledged
   /// Requests that no checkpoint holds yet.
   [[nodiscard]] std::uint64_t pending_requests() const noexcept { return sequence_ - manifest_.sequence; }
@@ -72,6 +84,9 @@ class LiveStore {
   [[nodiscard]] StreamPlan foresee(const BatchChanges& changes, std::uint64_t batches) &&;
   /// Bytes of changed rows that stay in memory after a batch; more become new partitions.
   [[nodiscard]] static std::uint64_t most_overlay(const MemoryBudget& budget) noexcept { return budget.limit() / 3; }
+  /// Room for a batch of so many requests: for themselves, what they are resolved to, and what an update makes of that.
+  /// Throws ResourceError.
+  [[nodiscard]] Reservation reserve_batch(std::size_t requests);
   /// Makes the requests durable, then applies them. A writer only. While nobody reads rows between batches, `last` may put
   /// the work on the last level off.
   BatchReport apply(std::span<const Request> requests, BatchChanges changes, const StreamMode& mode,
@@ -88,9 +103,20 @@ class LiveStore {
   UpdateReport flush();
   /// Makes a generation of the present moment and empties the journal; nothing when there is nothing new. A writer only.
   void checkpoint();
+  /// A learner has released this solver's model: what the manifest says next of model and certificates is what is there then.
+  void note_release(std::string_view solver) { released_.emplace(solver); }
+  /// The next release of this solver begins another log: the manifest says nothing of the one that was recorded any more.
+  void forget_release(std::string_view solver);
+  /// A clean close, the last act of a writer: the manifest records how far journal, models and certificates go. Writes nothing
+  /// where it says so already.
+  void record();
 
   /// Frees the memory of the embedding, which commit_propagation() will replace.
-  void forget_embedding() noexcept { embedding_.reset(); }
+  void forget_embedding() noexcept {
+    embedding_.reset();
+    changed_rows_.release();
+    embedding_memory_.release();
+  }
   /// Replaces the embedding: the writer has built files for `spec` from the present contents.
   void commit_propagation(const PropagationSpec& spec, std::vector<LevelFiles> levels);
 
@@ -101,15 +127,35 @@ class LiveStore {
   [[nodiscard]] Threshold threshold(const StreamMode& mode) const;
 
  private:
-  class Change;
+  /// Lives as long as a change of the store and notices whether it fails. Throws DataError after an earlier one has.
+  class Change {
+   public:
+    explicit Change(LiveStore& store) : store_(store) {
+      if (store.half_way_)
+        throw DataError(store.path_.string() + ": an earlier change failed half-way; open the store again");
+    }
+    ~Change() { store_.half_way_ |= std::uncaught_exceptions() > exceptions_; }
+    Change(const Change&) = delete;
+    Change& operator=(const Change&) = delete;
+
+   private:
+    LiveStore& store_;
+    int exceptions_ = std::uncaught_exceptions();
+  };
   UpdateReport propagate_batch(const BatchChanges& changes, const StreamMode& mode, LastLevel last);
   [[nodiscard]] UpdateOptions update_options(LastLevel last) const;
+  void fold(StateLevel& level);
   void drop_superseded();
   void open_journal();
   void open_generation();
+  void open_embedding();
+  void charge_changes(const BatchChanges& changes);
   void replay();
-  void save(bool fold);
-  [[nodiscard]] Manifest present_manifest() const;
+  enum class Fold { nothing, rows, rows_and_graph };
+  void save(Fold fold);
+  void fold_graph();
+  [[nodiscard]] Manifest present_manifest(Fold fold) const;
+  void record_in(Manifest& next) const;
   void swap_manifest(Manifest next);
 
   std::filesystem::path path_;
@@ -117,17 +163,20 @@ class LiveStore {
   MemoryBudget& budget_;
   std::optional<WriterLock> lock_;
   Manifest manifest_;
-  Reservation degrees_;  ///< of the graph in contents_
-  Reservation overlay_;  ///< of changed rows that stay in memory
+  Reservation contents_memory_, changes_memory_;  ///< of contents_: values of nodes, lists that differ from the shards
+  Reservation embedding_memory_;                  ///< of maps without values
+  ChangedRows changed_rows_;
   std::unique_ptr<Contents> contents_;
   std::unique_ptr<Embedding> embedding_;
   std::optional<Journal> journal_;
   std::uint64_t sequence_ = 0;
   std::optional<StreamMode> last_mode_;
+  bool lazy_ = false;
   Plan plan_ = Plan::automatic;
-  std::vector<std::string> unsaved_;  ///< partitions of recomputations that no manifest names yet
-  bool flushed_ = false;              ///< stale rows were published since the last checkpoint
-  bool half_way_ = false;             ///< a change failed
+  std::vector<std::string> unsaved_;             ///< partitions of recomputations that no manifest names yet
+  bool flushed_ = false;                         ///< stale rows were published since the last checkpoint
+  bool half_way_ = false;                        ///< a change failed
+  std::set<std::string, std::less<>> released_;  ///< solvers whose models are not those of the manifest
 };
 
 }  // namespace unweave

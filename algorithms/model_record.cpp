@@ -3,22 +3,20 @@
 
 #include <cmath>
 #include <new>
-#include <nlohmann/json.hpp>
 
+#include "algorithms/hash.h"
+#include "algorithms/recorded_release.h"
 #include "engine/store_purge.h"
 #include "storage/checksum.h"
 #include "storage/error.h"
 #include "storage/file.h"
+#include "storage/json_text.h"
 #include "storage/model_file.h"
 
 namespace unweave {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::filesystem::path path_of(const std::filesystem::path& store, std::string_view solver) {
-  return store / "models" / (std::string(solver) + ".model");
-}
 
 template <class Dense>
 std::vector<double> values_of(const Dense& dense) {
@@ -38,15 +36,15 @@ Json to_json(const LangevinState& state) {
 LangevinState langevin_from_json(const Json& json, const std::vector<double>& slots) {
   LangevinState state;
   LangevinConstants& constants = state.constants;
-  constants.slots = json.at("slots").get<std::uint64_t>();
-  constants.batch_rows = json.at("batch_rows").get<std::uint64_t>();
-  constants.epochs = json.at("epochs").get<std::uint64_t>();
-  constants.step_size = json.at("step_size").get<double>();
-  constants.radius = json.at("radius").get<double>();
-  constants.sigma = json.at("sigma").get<double>();
-  constants.order_key = json.at("order_key").get<std::uint64_t>();
-  state.distance = json.at("distance").get<double>();
-  state.last_epochs = json.at("last_epochs").get<std::uint64_t>();
+  constants.slots = whole_number<std::uint64_t>(json.at("slots"));
+  constants.batch_rows = whole_number<std::uint64_t>(json.at("batch_rows"));
+  constants.epochs = whole_number<std::uint64_t>(json.at("epochs"));
+  constants.step_size = real_number(json.at("step_size"));
+  constants.radius = real_number(json.at("radius"));
+  constants.sigma = real_number(json.at("sigma"));
+  constants.order_key = whole_number<std::uint64_t>(json.at("order_key"));
+  state.distance = real_number(json.at("distance"));
+  state.last_epochs = whole_number<std::uint64_t>(json.at("last_epochs"));
   state.adaptive_requests = json.at("adaptive_requests").get<bool>();
   state.lazy_rows = json.at("lazy_rows").get<bool>();
   if (slots.size() != constants.slots || constants.batch_rows == 0)
@@ -90,7 +88,11 @@ Json to_json(const ModelRecord& record) {
             {"rho", record.rho},
             {"scale_bits", record.scale_bits},
             {"all_rows", record.all_rows}}},
-          {"certificate", record.certificate}};
+          {"certificate", record.certificate},
+          {"private_part", record.private_part},
+          {"release_key", record.release_key},
+          {"receipt_secret", record.receipt_secret},
+          {"requests", record.requests}};
 }
 
 /// The names of the arrays, in the order in which they follow the first ones.
@@ -123,19 +125,21 @@ ModelRecord from_json(const Json& json, const ModelFile& file) {
   ModelRecord record;
   Model& model = record.model;
   model.solver = json.at("solver").get<std::string>();
-  model.sequence = json.at("sequence").get<std::uint64_t>();
-  model.releases = json.at("releases").get<std::uint64_t>();
-  model.trained_rows = json.at("trained_rows").get<std::size_t>();
-  const auto features = json.at("features").get<std::size_t>(), classes = json.at("classes").get<std::size_t>();
-  model.spectral_bound = json.at("spectral_bound").get<double>();
-  model.spectral_fresh = json.at("spectral_fresh").get<double>();
+  model.sequence = whole_number<std::uint64_t>(json.at("sequence"));
+  model.releases = whole_number<std::uint64_t>(json.at("releases"));
+  model.trained_rows = whole_number<std::size_t>(json.at("trained_rows"));
+  const auto features = whole_number<std::size_t>(json.at("features")),
+             classes = whole_number<std::size_t>(json.at("classes"));
+  model.spectral_bound = real_number(json.at("spectral_bound"));
+  model.spectral_fresh = real_number(json.at("spectral_fresh"));
   const Json& options = json.at("options");
   record.options.head = model.head = parse_head(options.at("head").get<std::string>());
-  record.options.hidden = options.value("hidden", std::vector<std::size_t>{});
+  for (const Json& width : options.value("hidden", Json::array()))
+    record.options.hidden.push_back(whole_number<std::size_t>(width));
   record.options.activation = parse_activation(options.value("activation", std::string("tanh")));
-  record.weights = json.at("weights").get<std::vector<double>>();
+  record.weights = real_numbers(json.at("weights"));
   const Json& propagation = json.at("propagation");
-  record.levels = propagation.at("levels").get<std::uint32_t>();
+  record.levels = whole_number<std::uint32_t>(propagation.at("levels"));
   record.options.blocks = blocks_of(record);
   if (!record.options.hidden.empty())
     model.network = NetworkShape{
@@ -148,19 +152,24 @@ ModelRecord from_json(const Json& json, const ModelFile& file) {
   if (langevin) model.langevin = langevin_from_json(json.at("langevin"), file.arrays[4]);
   model.state = state_from_json(json.at("state"), std::span(file.arrays).subspan(fixed));
 
-  record.options.epsilon = options.at("epsilon").get<double>();
-  record.options.delta = options.at("delta").get<double>();
-  record.options.lambda = options.at("lambda").get<double>();
-  record.options.tau = options.at("tau").get<double>();
-  record.options.alpha = options.at("alpha").get<double>();
+  record.options.epsilon = real_number(options.at("epsilon"));
+  record.options.delta = real_number(options.at("delta"));
+  record.options.lambda = real_number(options.at("lambda"));
+  record.options.tau = real_number(options.at("tau"));
+  record.options.alpha = real_number(options.at("alpha"));
   record.options.bound = parse_bound(options.at("bound").get<std::string>());
   record.options.standardized = options.at("standardized").get<bool>();
   record.options.parameters = options.at("parameters").get<decltype(record.options.parameters)>();
-  record.clip = json.at("clip").get<double>();
-  record.rho = propagation.at("rho").get<double>();
-  record.scale_bits = propagation.at("scale_bits").get<std::uint32_t>();
+  record.clip = real_number(json.at("clip"));
+  if (!(record.clip > 0)) throw std::runtime_error("clip is not above 0");
+  record.rho = real_number(propagation.at("rho"));
+  record.scale_bits = whole_number<std::uint32_t>(propagation.at("scale_bits"));
   record.all_rows = propagation.at("all_rows").get<bool>();
   record.certificate = json.at("certificate").get<std::string>();
+  record.private_part = json.at("private_part").get<std::string>();
+  record.release_key = json.at("release_key").get<std::string>();
+  record.receipt_secret = json.at("receipt_secret").get<std::string>();
+  record.requests = json.at("requests").get<std::vector<std::string>>();
   return record;
 }
 
@@ -170,10 +179,15 @@ std::filesystem::path folder_of(const std::filesystem::path& store, std::string_
   return store / "models" / solver;
 }
 
-std::string release_id(const Model& model) {
-  const auto bytes = std::as_bytes(std::span(model.published.data(), size_of(model.published.size())));
-  const Checksum128 checksum = checksum128(bytes, {});
-  return model.solver + "-" + std::to_string(model.releases) + "-" + to_hex(std::span(checksum).first(8));
+std::filesystem::path model_file(const std::filesystem::path& store, std::string_view solver) {
+  return store / "models" / (std::string(solver) + ".model");
+}
+
+std::string release_id(const ModelRecord& record) {
+  const Matrix& weights = record.model.published;
+  const std::string_view bytes(reinterpret_cast<const char*>(weights.data()), size_of(weights.size()) * sizeof(double));
+  const Hash hash = hash_of(bytes, hash_from_hex(record.release_key).value_or(Hash{}));
+  return record.model.solver + "-" + std::to_string(record.model.releases) + "-" + to_hex(std::span(hash).first(8));
 }
 
 std::size_t blocks_of(const ModelRecord& record) {
@@ -212,43 +226,88 @@ void save_model(const std::filesystem::path& store, const ModelRecord& record) {
                   values_of(model.accumulated_printed)}};
   if (model.langevin) file.arrays.emplace_back(model.langevin->slots.begin(), model.langevin->slots.end());
   for (const auto& [name, values] : model.state.arrays) file.arrays.push_back(values);
-  write_model_file(path_of(store, model.solver), file);
+  write_model_file(model_file(store, model.solver), file);
 }
 
 void sync_model(const std::filesystem::path& store, std::string_view solver) {
-  sync_directory(path_of(store, solver).parent_path());
+  sync_directory(model_file(store, solver).parent_path());
 }
 
-ModelRecord load_model(const std::filesystem::path& store, std::string_view solver) {
-  const std::filesystem::path path = path_of(store, solver);
-  if (!std::filesystem::exists(path) || purge_state(store) == PurgeState::decided)
-    throw UsageError(store.string() + ": " + std::string(solver) + " is not trained yet; run `unweave train " +
-                     store.string() + " --solver " + std::string(solver) + "` first");
+ModelRecord load_model(const std::filesystem::path& store, const Manifest& manifest, std::string_view solver) {
+  const std::filesystem::path path = model_file(store, solver);
+  const std::string train = "`unweave train " + store.string() + " --solver " + std::string(solver) + "`";
+  if (!std::filesystem::exists(path) || purge_state(store) == PurgeState::decided) {
+    require_no_recorded_model(store, manifest, solver);
+    throw UsageError(store.string() + ": " + std::string(solver) + " is not trained yet; run " + train + " first");
+  }
+  const bool recorded = is_recorded_model(store, manifest, solver);
   const ModelFile file = read_model_file(path);
   try {
-    ModelRecord record = from_json(Json::parse(file.text), file);
+    ModelRecord record = from_json(parse_json(file.text), file);
     if (record.model.solver != solver) throw std::runtime_error("it is a model of " + record.model.solver);
+    if (!recorded) require_later(store, manifest, record);
     return record;
+  } catch (const DataError&) {
+    throw;
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
-    throw FormatError(path, "text", error.what());
+    throw FormatError(path, "text", fault_of(error));
+  }
+}
+
+ModelRecord load_model(const std::filesystem::path& store, std::string_view solver) {
+  for (Manifest manifest = read_manifest(store);;) {
+    try {
+      return load_model(store, manifest, solver);
+    } catch (const DataError&) {  // also where a purge has removed it since
+      Manifest now = read_manifest(store);
+      if (now.releases == manifest.releases) throw;
+      manifest = std::move(now);
+    }
   }
 }
 
 std::vector<ModelSummary> list_models(const std::filesystem::path& store) {
   std::vector<ModelSummary> models;
-  if (purge_state(store) == PurgeState::decided) return models;
+  const Manifest manifest = read_manifest(store);
   for (const std::string_view solver : solver_names()) {
-    if (!std::filesystem::exists(path_of(store, solver))) continue;
+    const std::filesystem::path path = model_file(store, solver);
+    if (!std::filesystem::exists(path) && manifest.release(path.lexically_relative(store).string()) == nullptr)
+      continue;
     try {
-      const Model model = load_model(store, solver).model;
-      models.push_back({model.solver, release_id(model), model.sequence, model.releases, {}});
+      const ModelRecord record = load_model(store, solver);
+      const Model& model = record.model;
+      models.push_back({model.solver, release_id(record), model.sequence, model.releases, {}});
+    } catch (const UsageError&) {  // there is none
     } catch (const FormatError& error) {
+      models.push_back({std::string(solver), {}, 0, 0, error.what()});
+    } catch (const RecordError& error) {
       models.push_back({std::string(solver), {}, 0, 0, error.what()});
     }
   }
   return models;
+}
+
+AbsorbedRequest furthest_absorbed(const std::filesystem::path& store) {
+  AbsorbedRequest furthest;
+  for (const ModelSummary& model : list_models(store))
+    if (model.damage.empty() && model.sequence > furthest.sequence) furthest = {model.solver, model.sequence};
+  return furthest;
+}
+
+void require_absorbed(const std::filesystem::path& store, const Manifest& manifest, bool shared,
+                      const AbsorbedRequest& absorbed, std::uint64_t sequence, std::uint64_t end) {
+  if (absorbed.sequence <= sequence) return;
+  // A purge that was decided between two looks takes the models away.
+  if (shared && (purge_state(store) == PurgeState::decided || furthest_absorbed(store).sequence < absorbed.sequence))
+    return;
+  const std::string text = "it ends with request " + std::to_string(sequence) + ", and the model of " +
+                           absorbed.solver + " has absorbed " + std::to_string(absorbed.sequence) +
+                           ": acknowledged requests are missing; restore the file from a copy, or give them up with "
+                           "`unweave repair --cut-journal`";
+  if (manifest.journal) throw FormatError(store / manifest.journal->path, "byte " + std::to_string(end), text);
+  throw DataError((store / kManifestName).string() + ": " + text);
 }
 
 }  // namespace unweave

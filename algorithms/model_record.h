@@ -24,11 +24,19 @@ struct ModelRecord {
   std::uint32_t scale_bits = 0;
   bool all_rows = false;
 
-  std::string certificate;  ///< of its last release, one line of JSON
+  // Of its last release (certificate_log.h), each one line of JSON.
+  std::string certificate;   ///< the public line
+  std::string private_part;  ///< what the public line commits to
+
+  std::string release_key;  ///< of its name, in hexadecimal digits: who lacks it cannot tell weights by the name
+
+  // Of the batch that it absorbed last, where receipts were asked for (receipts.h).
+  std::string receipt_secret;         ///< in hexadecimal digits; empty: there are no receipts
+  std::vector<std::string> requests;  ///< their lines
 };
 
-/// Name of a release: solver, number, and the first half of a checksum of the published weights.
-[[nodiscard]] std::string release_id(const Model& model);
+/// Name of a release: solver, number, and the first 8 bytes of a hash of the published weights under the release's key.
+[[nodiscard]] std::string release_id(const ModelRecord& record);
 
 /// Parts of its rows.
 [[nodiscard]] std::size_t blocks_of(const ModelRecord& record);
@@ -41,6 +49,8 @@ void check_propagation(const ModelRecord& record, const Manifest& manifest, cons
 
 /// models/<solver>/, where the solver keeps files of its own.
 [[nodiscard]] std::filesystem::path folder_of(const std::filesystem::path& store, std::string_view solver);
+/// models/<solver>.model.
+[[nodiscard]] std::filesystem::path model_file(const std::filesystem::path& store, std::string_view solver);
 
 /// Writes models/<solver>.model; durable on return.
 void save_model(const std::filesystem::path& store, const ModelRecord& record);
@@ -48,8 +58,12 @@ void save_model(const std::filesystem::path& store, const ModelRecord& record);
 /// Makes a model durable that is there, whatever became of its writer.
 void sync_model(const std::filesystem::path& store, std::string_view solver);
 
-/// Throws UsageError naming `train` when the solver was never trained on this store, FormatError.
+/// Throws UsageError naming `train` when the solver was never trained on this store, FormatError; RecordError for a
+/// model that the manifest recorded and is not there, or is another one and not later.
 [[nodiscard]] ModelRecord load_model(const std::filesystem::path& store, std::string_view solver);
+/// The same beside a manifest that was read before.
+[[nodiscard]] ModelRecord load_model(const std::filesystem::path& store, const Manifest& manifest,
+                                     std::string_view solver);
 
 /// What `info` tells of a model.
 struct ModelSummary {
@@ -63,5 +77,16 @@ struct ModelSummary {
 /// The models of a store, in the order of solver_names(). Throws DataError, ResourceError where the system refuses to read
 /// one, which tells nothing of the model.
 [[nodiscard]] std::vector<ModelSummary> list_models(const std::filesystem::path& store);
+
+/// The furthest request that a model of the store has absorbed, 0 without one; models that cannot be read do not count.
+struct AbsorbedRequest {
+  std::string solver;
+  std::uint64_t sequence = 0;
+};
+[[nodiscard]] AbsorbedRequest furthest_absorbed(const std::filesystem::path& store);
+/// The journal is synced before a model learns of a request: throws FormatError, DataError where one knows of more than the
+/// store, which holds `sequence` requests, and its journal up to byte `end`. `shared`: another process may be purging it.
+void require_absorbed(const std::filesystem::path& store, const Manifest& manifest, bool shared,
+                      const AbsorbedRequest& absorbed, std::uint64_t sequence, std::uint64_t end);
 
 }  // namespace unweave

@@ -14,8 +14,14 @@ namespace {
 class NewtonStep final : public Solver {
  public:
   NewtonStep(std::string_view name, std::string_view paper, bool hessian_before, const SolverOptions& options)
-      : name_(name), paper_(paper), hessian_before_(hessian_before), options_(options) {
-    if (*parameter(options, kNewtonStepParameters[0]) < 0) throw UsageError("--set damping must be at least 0");
+      : name_(name),
+        paper_(paper),
+        hessian_before_(hessian_before),
+        options_(options),
+        damping_(parameter(options, kNewtonStepParameters[0]).value_or(0)) {
+    if (damping_ < 0) throw UsageError("--set damping must be at least 0");
+    if (options.parameters.size() > options.parameters.count("damping"))
+      throw UsageError(name_ + " minimises a linear model to tau; but for damping, --set is for its --head mlp");
   }
 
   std::string_view name() const noexcept override { return name_; }
@@ -36,8 +42,7 @@ class NewtonStep final : public Solver {
     Matrix clean = clean_weights(model);
     const Objective now = objective_on(after);
     const double damping =
-        *parameter(options_, kNewtonStepParameters[0]) *
-        static_cast<double>(std::max<std::size_t>(1, hessian_before_ ? model.trained_rows : after.size()));
+        damping_ * static_cast<double>(std::max<std::size_t>(1, hessian_before_ ? model.trained_rows : after.size()));
     const RemovalStep step = solve_removal(
         {now, clean, strong_convexity(options_.lambda, model.trained_rows), change, hessian_before_, damping}, 0,
         1e-2 * options_.tau / std::sqrt(static_cast<double>(after.classes())), working_memory());
@@ -112,7 +117,7 @@ class NewtonStep final : public Solver {
     report.terms = {{"residual", gradient.norm},
                     {"float_error", gradient.error},
                     {"approximation", 0},
-                    {"damping", *parameter(options_, kNewtonStepParameters[0])},
+                    {"damping", damping_},
                     {"mu", mu},
                     {"distance", noise.distance},
                     {"sensitivity", noise.sensitivity},
@@ -131,15 +136,18 @@ class NewtonStep final : public Solver {
   std::string_view paper_;
   bool hessian_before_;
   SolverOptions options_;
+  double damping_;
 };
 
 }  // namespace
 
 std::unique_ptr<Solver> make_newton_step_solver(const SolverOptions& options) {
+  if (!options.hidden.empty()) return make_network_step_solver("newton-step", false, options);
   return std::make_unique<NewtonStep>("newton-step", "Sekhari et al., one Newton step", false, options);
 }
 
 std::unique_ptr<Solver> make_jackknife_solver(const SolverOptions& options) {
+  if (!options.hidden.empty()) return make_network_step_solver("jackknife", true, options);
   return std::make_unique<NewtonStep>("jackknife", "Suriyakumar and Wilson, infinitesimal jackknife", true, options);
 }
 

@@ -8,9 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/certificate_log.h"
 #include "algorithms/level0.h"
 #include "algorithms/live_store.h"
+#include "algorithms/model_record.h"
 #include "algorithms/propagate.h"
+#include "algorithms/recorded_release.h"
 #include "engine/compaction.h"
 #include "engine/store_purge.h"
 #include "storage/error.h"
@@ -37,6 +40,19 @@ std::vector<LevelFiles> fold_levels(const LiveStore& store, WorkMeter& meter) {
   return files;
 }
 
+/// The log of certificates outlives the models, which hold their newest certificate too.
+void log_certificates(const std::filesystem::path& store, const Manifest& manifest) {
+  for (const ModelSummary& model : list_models(store)) {
+    if (!model.damage.empty()) continue;
+    try {
+      const ModelRecord record = load_model(store, model.solver);
+      require_recorded_logs(store, manifest, model.solver, false);
+      if (fit_of_log(store, record) == LogFit::follows) LoggedCertificate(store, record).sync();
+    } catch (const DataError&) {  // the log is cut or another one's, and stays as it is
+    }
+  }
+}
+
 void count_bytes(const Manifest& before, const Manifest& after, PurgeReport& report) {
   std::set<std::string> known;
   for (const FileEntry& entry : before.files()) known.insert(entry.path);
@@ -57,6 +73,7 @@ class Purge {
   }
 
   PurgeReport run() {
+    log_certificates(store_, before_);
     try {
       begin_purge(store_);
       build();
@@ -94,7 +111,7 @@ class Purge {
     lock_.emplace(std::move(*live_).close());
     live_.reset();
 
-    const Reservation degrees = budget_.reserve(sizeof(std::uint32_t) * std::uint64_t{after_.nodes}, "degrees");
+    const Reservation opened = budget_.reserve(Contents::bytes(after_), "values of nodes, changed lists of the graph");
     const Contents contents(store_, after_);
     std::optional<Embedding> embedding;
     if (report_.propagated) {

@@ -1,15 +1,18 @@
 #include "algorithms/pushed_rows.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "engine/gather.h"
+#include "storage/error.h"
 
 namespace unweave {
 namespace {
 
 constexpr std::size_t kLeastRows = 4;                      // of a chunk
 constexpr std::size_t kMostValues = std::size_t{1} << 18;  // of a chunk of several rows: 1 MiB
+constexpr std::size_t kAlignment = 64;                     // of the deltas in a file
 constexpr const char* kWhat = "rows to push (a smaller --batch has fewer)";
 
 std::uint64_t bytes_of(std::size_t rows, std::uint32_t columns) {
@@ -18,40 +21,114 @@ std::uint64_t bytes_of(std::size_t rows, std::uint32_t columns) {
 
 }  // namespace
 
-void PushedRows::add(NodeId node, const std::int32_t* delta) {
-  if (chunks_.empty() || chunks_.back().nodes.size() == chunks_.back().nodes.capacity()) {
-    const std::size_t most = std::max<std::size_t>(1, kMostValues / std::max(1U, columns_));
-    const std::size_t rows = std::min(std::max(kLeastRows, size_), most);
-    Chunk chunk;
-    chunk.memory = budget_->reserve(bytes_of(rows, columns_), kWhat);
-    chunk.nodes.reserve(rows);
-    chunk.deltas.reserve(rows * columns_);
-    chunks_.push_back(std::move(chunk));
+PushSpool::PushSpool(std::filesystem::path folder, std::uint32_t columns, NodeId nodes, MemoryBudget& budget)
+    : folder_(std::move(folder)),
+      columns_(columns),
+      most_(nodes),
+      budget_(budget),
+      deltas_at_((nodes * sizeof(NodeId) + kAlignment - 1) / kAlignment * kAlignment) {}
+
+bool PushSpool::is_better_for(std::uint64_t bytes) const noexcept {
+  // Few rows are not worth a file; of many, something must be left for the level that they are pushed to.
+  return is_used_ || budget_.available() < bytes + std::min(budget_.limit() / 8, 16 * bytes);
+}
+
+void PushSpool::write(std::span<const NodeId> nodes, std::span<const std::int32_t> deltas) {
+  std::uint64_t first = 0;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!is_used_) {
+      file_.emplace(folder_, deltas_at_ + (std::uint64_t{most_} * columns_ + kTilePadding) * sizeof(std::int32_t));
+      is_used_ = true;
+    }
+    first = rows_;
+    rows_ += nodes.size();
   }
+  file_->write(first * sizeof(NodeId), std::as_bytes(nodes));
+  file_->write(deltas_at_ + first * columns_ * sizeof(std::int32_t), std::as_bytes(deltas));
+}
+
+PushSources PushSpool::take() {
+  constexpr std::array<std::int32_t, kTilePadding> kZeros{};
+  if (!is_used_) return {};
+  file_->write(deltas_at_ + rows_ * columns_ * sizeof(std::int32_t), std::as_bytes(std::span(kZeros)));
+  PushSources sources(*std::move(file_), rows_, deltas_at_);
+  file_.reset();
+  rows_ = 0;
+  is_used_ = false;
+  return sources;
+}
+
+void PushedRows::add(NodeId node, const std::int32_t* delta) {
+  ++size_;
+  if (!has_room()) return spool_->write({&node, 1}, {delta, columns_});
   chunks_.back().nodes.push_back(node);
   chunks_.back().deltas.insert(chunks_.back().deltas.end(), delta, delta + columns_);
-  ++size_;
+}
+
+bool PushedRows::has_room() {
+  if (!chunks_.empty() && chunks_.back().nodes.size() < chunks_.back().nodes.capacity()) return true;
+  const std::size_t most = std::max<std::size_t>(1, kMostValues / std::max(1U, columns_));
+  const std::size_t rows = std::clamp(size_ - 1, std::min(kLeastRows, most), most);
+  const std::uint64_t bytes = bytes_of(rows, columns_);
+  if (!chunks_.empty() && spool_ != nullptr && spool_->is_better_for(bytes)) {
+    Chunk last = std::move(chunks_.back());
+    spool_->write(last.nodes, last.deltas);
+    chunks_.pop_back();
+    spill();
+    last.nodes.clear();
+    last.deltas.clear();
+    chunks_.push_back(std::move(last));
+    return true;
+  }
+  Chunk chunk;
+  try {
+    if (spool_ != nullptr && budget_->available() < bytes) return false;
+    chunk.memory = budget_->reserve(bytes, kWhat);
+  } catch (const ResourceError&) {
+    if (spool_ == nullptr) throw;
+    return false;  // another task was faster
+  }
+  chunk.nodes.reserve(rows);
+  chunk.deltas.reserve(rows * columns_);
+  chunks_.push_back(std::move(chunk));
+  return true;
+}
+
+void PushedRows::spill() {
+  for (const Chunk& chunk : chunks_) spool_->write(chunk.nodes, chunk.deltas);
+  chunks_.clear();
+}
+
+void PushedRows::follow() {
+  if (spool_ != nullptr && spool_->is_used()) spill();
 }
 
 PushSources PushedRows::joined(std::vector<PushedRows> parts, std::uint32_t columns, MemoryBudget& budget) {
   std::size_t rows = 0;
   for (const PushedRows& part : parts) rows += part.size();
-  PushSources sources;
+  // Small chunks that were freed may stay with the process: a second copy needs room of its own.
+  const std::shared_ptr<PushSpool> spool = parts.empty() ? nullptr : parts.front().spool_;
+  if (spool != nullptr && rows > 0 && spool->is_better_for(bytes_of(rows, columns))) {
+    for (PushedRows& part : parts) part.spill();
+    return spool->take();
+  }
+  std::vector<NodeId> nodes;
+  std::vector<std::int32_t> deltas;
   // Pages of the new rows are touched as the chunks go: until all are gone, the chunks' charge is good for both.
-  sources.nodes.reserve(rows);
-  sources.deltas.reserve(rows * columns + kTilePadding);
+  nodes.reserve(rows);
+  deltas.reserve(rows * columns + kTilePadding);
   for (PushedRows& part : parts) {
     for (Chunk& chunk : part.chunks_) {
-      sources.nodes.insert(sources.nodes.end(), chunk.nodes.begin(), chunk.nodes.end());
-      sources.deltas.insert(sources.deltas.end(), chunk.deltas.begin(), chunk.deltas.end());
+      nodes.insert(nodes.end(), chunk.nodes.begin(), chunk.nodes.end());
+      deltas.insert(deltas.end(), chunk.deltas.begin(), chunk.deltas.end());
       chunk.nodes = {};
       chunk.deltas = {};
     }
   }
-  sources.deltas.resize(rows * columns + kTilePadding);
+  deltas.resize(rows * columns + kTilePadding);
   parts.clear();
-  sources.memory = budget.reserve(bytes_of(rows, columns), kWhat);
-  return sources;
+  return {std::move(nodes), std::move(deltas), budget.reserve(bytes_of(rows, columns), kWhat)};
 }
 
 }  // namespace unweave

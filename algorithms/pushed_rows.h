@@ -1,34 +1,93 @@
 // algorithms/pushed_rows.h - rows that an update has to push: what each has not told its neighbours yet.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "engine/memory.h"
+#include "storage/spool_file.h"
 #include "storage/types.h"
 
 namespace unweave {
 
-/// Rows to push, one after another, as a tile to gather from.
-struct PushSources {
-  std::vector<NodeId> nodes;
-  std::vector<std::int32_t> deltas;  ///< nodes x columns, then kTilePadding zeros
-  Reservation memory;                ///< of both
+/// Rows to push, one after another, as a tile to gather from. Move-only.
+class PushSources {
+ public:
+  PushSources() = default;
+  /// deltas: nodes x columns, then kTilePadding zeros; `memory` is of both.
+  PushSources(std::vector<NodeId> nodes, std::vector<std::int32_t> deltas, Reservation memory)
+      : nodes_(std::move(nodes)), deltas_(std::move(deltas)), memory_(std::move(memory)) {}
+  /// The file begins with `rows` nodes; their deltas, with the zeros, begin at byte `deltas_at`.
+  PushSources(MappedSpool file, std::size_t rows, std::uint64_t deltas_at)
+      : file_(std::move(file)), file_rows_(rows), deltas_at_(deltas_at) {}
+
+  [[nodiscard]] std::span<const NodeId> nodes() const noexcept {
+    return file_ ? std::span(file_->as<NodeId>(), file_rows_) : std::span(nodes_);
+  }
+  /// nodes x columns, and kTilePadding zeros.
+  [[nodiscard]] const std::int32_t* deltas() const noexcept {
+    return file_ ? file_->as<std::int32_t>() + deltas_at_ / sizeof(std::int32_t) : deltas_.data();
+  }
+
+ private:
+  std::vector<NodeId> nodes_;
+  std::vector<std::int32_t> deltas_;
+  Reservation memory_;
+  std::optional<MappedSpool> file_;
+  std::size_t file_rows_ = 0;
+  std::uint64_t deltas_at_ = 0;
+};
+
+/// A file without a name for the rows to push from one level, made when the first of them comes. It takes no memory: it is
+/// there for when none is left. All members may be called from any thread, but take().
+class PushSpool {
+ public:
+  /// In `folder`, of rows of `columns` values for distinct nodes of `nodes`. `budget` must outlive this object.
+  PushSpool(std::filesystem::path folder, std::uint32_t columns, NodeId nodes, MemoryBudget& budget);
+  /// Whether the budget is so short that a chunk of `bytes` should rather make room here.
+  [[nodiscard]] bool is_better_for(std::uint64_t bytes) const noexcept;
+  [[nodiscard]] bool is_used() const noexcept { return is_used_; }
+  /// deltas: nodes x columns. Throws ResourceError (disk), DataError.
+  void write(std::span<const NodeId> nodes, std::span<const std::int32_t> deltas);
+  /// All rows that were written.
+  [[nodiscard]] PushSources take();
+
+ private:
+  std::filesystem::path folder_;
+  std::uint32_t columns_;
+  NodeId most_;
+  MemoryBudget& budget_;
+  std::mutex mutex_;
+  std::atomic<bool> is_used_ = false;
+  std::uint64_t deltas_at_;
+  std::size_t rows_ = 0;
+  std::optional<MappedSpool> file_;
 };
 
 /// Rows to push as they are found, in chunks charged to the budget: nothing is copied as they grow in number.
 class PushedRows {
  public:
-  /// `budget` must outlive this object.
-  PushedRows(std::uint32_t columns, MemoryBudget& budget) : columns_(columns), budget_(&budget) {}
+  /// `spool` takes the rows when the budget gets short; without one all must fit. `budget` must outlive this object.
+  PushedRows(std::uint32_t columns, MemoryBudget& budget, std::shared_ptr<PushSpool> spool = {})
+      : columns_(columns), budget_(&budget), spool_(std::move(spool)) {}
 
-  /// Adds a row, delta[columns]. Throws ResourceError.
+  /// Adds a row, delta[columns]. Throws ResourceError, DataError.
   void add(NodeId node, const std::int32_t* delta);
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] const std::shared_ptr<PushSpool>& spool() const noexcept { return spool_; }
+  /// Hands the rows over to the spool, if that has others. Throws ResourceError, DataError.
+  void follow();
 
-  /// The rows of all parts in their order. Their memory goes over to the result piece by piece, so that little more than
-  /// one copy exists at a time.
+  /// The rows of all parts, which have one spool; in their order unless that has any. Their memory goes over to the result
+  /// piece by piece, so that little more than one copy exists at a time. Throws ResourceError, DataError.
   [[nodiscard]] static PushSources joined(std::vector<PushedRows> parts, std::uint32_t columns, MemoryBudget& budget);
 
  private:
@@ -37,8 +96,13 @@ class PushedRows {
     std::vector<NodeId> nodes;
     std::vector<std::int32_t> deltas;
   };
+  /// Whether the last chunk has room for a row: a chunk begins, or the last one's rows go to the spool; no, where there is
+  /// no memory for a chunk.
+  bool has_room();
+  void spill();
   std::uint32_t columns_;
   MemoryBudget* budget_;
+  std::shared_ptr<PushSpool> spool_;
   std::size_t size_ = 0;
   std::vector<Chunk> chunks_;
 };

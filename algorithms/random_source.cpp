@@ -58,15 +58,6 @@ void RandomSource::refill() {
   used_ = 0;
 }
 
-std::uint64_t RandomSource::bits() {
-  if (used_ == kBufferBytes) refill();
-  std::uint64_t word = 0;
-  std::memcpy(&word, buffer_.data() + used_, sizeof word);
-  std::memset(buffer_.data() + used_, 0, sizeof word);
-  used_ += sizeof word;
-  return word;
-}
-
 bool RandomSource::coin() {
   if (coins_left_ == 0) {
     coins_ = bits();

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 namespace unweave {
@@ -23,7 +24,8 @@ class RandomSource {
   RandomSource& operator=(const RandomSource&) = delete;
   ~RandomSource();
 
-  [[nodiscard]] std::uint64_t bits();
+  [[nodiscard]] std::uint64_t bits() { return take<std::uint64_t>(); }
+  [[nodiscard]] std::uint32_t bits32() { return take<std::uint32_t>(); }
   [[nodiscard]] bool coin();
   /// Uniform in [0, bound), exact by rejection. bound >= 1.
   [[nodiscard]] Wide below(Wide bound);
@@ -37,6 +39,16 @@ class RandomSource {
   using Key = std::array<unsigned char, kKeyBytes>;
   explicit RandomSource(Key& key);  // takes the key and wipes the argument
   void refill();
+  /// The next bytes, which are wiped behind it.
+  template <class Word>
+  [[nodiscard]] Word take() {
+    if (kBufferBytes - used_ < sizeof(Word)) refill();
+    Word word = 0;
+    std::memcpy(&word, buffer_.data() + used_, sizeof word);
+    std::memset(buffer_.data() + used_, 0, sizeof word);
+    used_ += sizeof word;
+    return word;
+  }
 
   Key key_;
   std::array<unsigned char, kBufferBytes> buffer_{};

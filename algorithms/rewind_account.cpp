@@ -17,6 +17,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kStartForgotten = 1e-3;
+constexpr double kLeastSigma = 0.01;
 constexpr double kAccountSlack = 1 + 1e-9;                           // float64 in the account itself
 constexpr double kEpsilonSlack = 1 - 1e-12, kDeltaSlack = 1 - 1e-9;  // of a discrete release, as in output_noise.cpp
 constexpr std::uint64_t kMostEpochs = std::uint64_t{1} << 30;
@@ -38,6 +39,22 @@ GradientStep step_of(const NoisySgdConstants& run, BoundRule rule) {
              : GradientStep::strongly_convex(run.step_size, run.smoothness, run.strong_convexity);
 }
 
+double rounding_of(const NoisySgd& sgd, std::size_t features, std::size_t classes, const SolverOptions& options) {
+  const double step =
+      step_rounding(sgd.constants(), options.head, static_cast<double>(features), static_cast<double>(classes));
+  return 2 * step / (sgd.constants().step_size * options.lambda);
+}
+
+/// Noise that no user has chosen: it covers twice what rounding takes of it.
+double default_sigma(const RewindConstants& constants, std::size_t features, std::size_t classes,
+                     const SolverOptions& options) {
+  const NoisySgd sgd = noisy_sgd_of(constants, options.head, options.lambda, classes);
+  const double rounding = rounding_of(sgd, features, classes, options);
+  const double sigma = 2 * rounding * sigma_of(1, options.epsilon, options.delta);
+  if (!std::isfinite(sigma)) throw UsageError("no noise covers float64's rounding at so weak a lambda; raise --lambda");
+  return std::max(kLeastSigma, sigma);
+}
+
 }  // namespace
 
 OutputNoise noise_of_sigma(double sigma, std::size_t coordinates, double epsilon, double delta) {
@@ -52,10 +69,7 @@ RewindAccount::RewindAccount(bool descend, const RewindConstants& constants, std
       loss_(loss_constants(options.head, constants.radius, options.lambda, classes)),
       total_{options.epsilon, options.delta},
       rule_(options.bound),
-      rounding_(
-          2 *
-          step_rounding(sgd_.constants(), options.head, static_cast<double>(features), static_cast<double>(classes)) /
-          (constants.step_size * options.lambda)),
+      rounding_(rounding_of(sgd_, features, classes, options)),
       noise_(noise_of_sigma(constants.sigma, features * classes, options.epsilon, options.delta)) {
   if (!(rounding_ < noise_.distance))
     throw UsageError("float64 could round two equal runs " + shown(rounding_) +
@@ -180,18 +194,17 @@ RewindConstants choose_rewind_constants(bool descend, std::size_t rows, std::siz
   constants.radius = positive_setting(options, "radius").value_or(std::sqrt(2 * loss.loss_at_zero / options.lambda));
   constants.order_key = count_setting(options, "order-key").value_or(1);
   constants.sampling = paper ? Sampling::kDrawnMean : static_cast<Sampling>(static_cast<int>(sampling));
-  constants.sigma = value("sigma");
   constants.capacity = value("capacity");
   constants.retention = value("retention");
-  if (!(constants.sigma > 0)) throw UsageError("--set sigma must be above 0");
   if (!(constants.capacity >= 0 && constants.capacity <= 1)) throw UsageError("--set capacity must lie from 0 to 1");
   if (!(constants.retention >= 1)) throw UsageError("--set retention must be at least 1");
-  if (const auto epochs = count_setting(options, "epochs", kMostEpochs)) {
-    constants.epochs = *epochs;
+  const auto told = count_setting(options, "epochs", kMostEpochs);
+  constants.epochs = told.value_or(1);
+  constants.sigma = positive_setting(options, "sigma").value_or(default_sigma(constants, features, classes, options));
+  if (told) {
     static_cast<void>(RewindAccount(descend, constants, features, classes, options));
     return constants;
   }
-  constants.epochs = 1;
   const RewindAccount shortest(descend, constants, features, classes, options);
   const double kept = shortest.sgd().power(shortest.sgd().iterations(1));
   const double forgotten = std::ceil(std::log(kStartForgotten) / std::log(kept));
@@ -207,6 +220,7 @@ RewindConstants choose_rewind_constants(bool descend, std::size_t rows, std::siz
   std::uint64_t most = least;
   while (most < kMostEpochs && !suffices(most)) most *= 2;
   constants.epochs = most < kMostEpochs ? least_count(std::max(least, most / 2), most, suffices) : least;
+  require_patience(constants.epochs, "epochs of learning", "raise --lambda, or choose --set epochs=...");
   return constants;
 }
 

@@ -22,11 +22,12 @@ inline constexpr Parameter kRewindParameters[] = {
     {"epochs", {}, "epochs of learning"},
     {"batch-rows", {}, "rows of a batch; all of them: full gradients"},
     {"sampling", 0, "0: public batches in turn; rows drawn at random: 1 with a tail bound, 2 with the mean distance"},
-    {"sigma", 0.01, "noise on every published weight"},
+    {"sigma", {}, "noise on every published weight: 0.01, or more where float64 at a weak lambda asks for it"},
     {"step-size", {}, "at most 1 / smoothness"},
     {"radius", {}, "of the ball that weights are projected onto"},
     {"order-key", 1, "draws the batches"},
-    {"capacity", 0.1, "share of the rows that requests may remove before the model is trained again"},
+    {"capacity", 0.1,
+     "share of the rows whose removal shall need at most half the epochs of learning; requests beyond it need more"},
     {"retention", 1.5, "rewind keeps an iterate 1, then each time so many times as many epochs before the end"},
 };
 

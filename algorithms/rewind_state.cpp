@@ -2,9 +2,9 @@
 #include "algorithms/rewind_state.h"
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "storage/error.h"
+#include "storage/json_text.h"
 #include "storage/model_file.h"
 
 namespace unweave {
@@ -120,7 +120,7 @@ Matrix read_iterate(const std::filesystem::path& folder, const RewindState& stat
   } catch (const DataError& error) {
     throw DataError(std::string(error.what()) + "; train the model again");
   }
-  const Json text = Json::parse(file.text, nullptr, false);
+  const Json text = parse_json_or_discard(file.text);
   if (text.is_object() && text.value("run", Json()) == state.run && text.value("epochs_left", Json()) == epochs &&
       file.arrays.size() == 1 && file.arrays[0].size() == size_of(shape.size())) {
     Matrix weights = Eigen::Map<const Matrix>(file.arrays[0].data(), shape.rows(), shape.cols());

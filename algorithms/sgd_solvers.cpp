@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "algorithms/damped_step.h"
 #include "algorithms/permutation.h"
-#include "algorithms/row_sweep.h"
 
 namespace unweave {
 namespace {
@@ -47,12 +47,16 @@ class Reference : public Solver {
   /// What learning a release adds to the objective, `linear` of sgd.h; empty: nothing.
   virtual Vector linear_term(std::uint64_t, const TrainingSet&) const { return {}; }
 
+  /// What governs a batch is told when the model is learnt, too.
+  virtual void add_settings(StepReport&) const {}
+
   StepReport release(Model& model, const Vector& weights, const TrainingSet& rows) const {
     model.published = as_published(shape_of(options_, rows), weights);
     model.trained_rows = rows.size();
     ++model.releases;
     StepReport report = uncertified(options_);
     report.terms["batch_rows"] = static_cast<double>(plan_.batch_rows);
+    add_settings(report);
     if (options_.hidden.empty()) return report;
     report.terms["epochs"] = static_cast<double>(plan_.epochs);
     report.terms["step_size"] = plan_.step_size;
@@ -91,9 +95,12 @@ class Finetune final : public Reference {
             weights);
     StepReport report = release(model, weights, after);
     report.passes = static_cast<int>(std::min<std::uint64_t>(tuning_.epochs, 1 << 30));
+    return report;
+  }
+
+  void add_settings(StepReport& report) const override {
     report.terms["tune_epochs"] = static_cast<double>(tuning_.epochs);
     report.terms["tune_step_size"] = tuning_.step_size;
-    return report;
   }
 
  private:
@@ -115,11 +122,14 @@ class Neggrad final : public Reference {
     for (std::uint64_t epoch = 0; epoch < epochs_; ++epoch)
       ascend(change, random_key(random_key(kAscentKey, model.releases), epoch), weights);
     StepReport report = release(model, weights, after);
-    report.terms["ascent_epochs"] = static_cast<double>(epochs_);
-    report.terms["ascent_step_size"] = step_size_;
     report.terms["removed_rows"] = static_cast<double>(change.removed.size());
     report.terms["moved_rows"] = static_cast<double>(change.moved_from.size());
     return report;
+  }
+
+  void add_settings(StepReport& report) const override {
+    report.terms["ascent_epochs"] = static_cast<double>(epochs_);
+    report.terms["ascent_step_size"] = step_size_;
   }
 
  private:
@@ -173,11 +183,8 @@ class TensorNewton final : public Reference {
 
   bool reads_moved_rows() const noexcept override { return true; }
 
-  /// Two sums a lane of a Hessian product, and the vectors of conjugate gradients.
   Reservation reserve(const Model&, const TrainingSet& rows, MemoryBudget& budget) const override {
-    const std::size_t parameters = Network(shape_of(options_, rows)).size();
-    return budget.reserve((2 * cut_rows(rows.size(), 1).lanes + 8) * parameters * sizeof(double),
-                          "Hessian products of scalegun");
+    return reserve_products(Network(shape_of(options_, rows)).size(), rows.size(), budget);
   }
 
  protected:
@@ -201,7 +208,6 @@ class TensorNewton final : public Reference {
     StepReport report = release(model, weights, after);
     report.passes = progress.products + 1;
     report.steps = 1;
-    report.terms["damping"] = damping_;
     report.terms["step_norm"] = step.norm();
     report.terms["gradient_change"] = right.norm();
     report.terms["unfinished_tensors"] = progress.unfinished;
@@ -209,6 +215,8 @@ class TensorNewton final : public Reference {
     report.terms["moved_rows"] = static_cast<double>(change.moved_from.size());
     return report;
   }
+
+  void add_settings(StepReport& report) const override { report.terms["damping"] = damping_; }
 
  private:
   struct Progress {

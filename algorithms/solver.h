@@ -147,8 +147,8 @@ class Solver {
   std::filesystem::path folder_;
 };
 
-/// Whether its solver publishes weights of which nothing is claimed: finetune, neggrad, streaming, and `retrain` and
-/// `scalegun` of networks.
+/// Whether its solver publishes weights of which nothing is claimed: finetune, neggrad, streaming, and `retrain`,
+/// `scalegun`, `newton-step` and `jackknife` of networks.
 [[nodiscard]] bool claims_nothing(const Model& model);
 
 /// "mlp" where there are hidden layers, else the name of the head.

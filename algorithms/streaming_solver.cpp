@@ -5,7 +5,10 @@
 #include <cmath>
 
 #include "algorithms/conjugate_gradient.h"
+#include "algorithms/damped_step.h"
 #include "algorithms/streaming_state.h"
+#include "algorithms/working_memory.h"
+#include "engine/clock.h"
 #include "storage/error.h"
 
 namespace unweave {
@@ -168,6 +171,13 @@ class Streaming final : public Solver {
                     {"distance_to_start", (as_vector(model.published) - state.start).norm()},
                     {"start_norm", state.start.norm()},
                     {"removed_rows", state.removed_rows}};
+    if (!options_.hidden.empty()) {
+      const SgdPlan plan = sgd_plan(options_);
+      report.terms.insert({{"epochs", static_cast<double>(plan.epochs)},
+                           {"batch_rows", static_cast<double>(plan.batch_rows)},
+                           {"step_size", plan.step_size},
+                           {"decay", plan.decay}});
+    }
     // The objective is lambda-strongly convex: |w_0 - w*| <= |its gradient at w_0| / lambda.
     if (options_.hidden.empty() && state.rows > 0)
       report.terms["start_distance_bound"] = retention_gradient(state, options_.lambda).norm() / options_.lambda;
@@ -192,7 +202,7 @@ std::unique_ptr<Solver> make_streaming_solver(const SolverOptions& options) {
 namespace {
 
 /// H^-1 of the gradient of the objective, both at `start`; conjugate gradients to 1e-4.
-Matrix newton_step(const Objective& objective, const Matrix& start) {
+Matrix newton_step(const Objective& objective, const Matrix& start, std::size_t memory) {
   const HessianOperator hessian(objective, start);
   const auto apply = [&](const Matrix& direction, std::span<const std::size_t> classes) {
     return hessian.apply(direction, classes);
@@ -201,24 +211,43 @@ Matrix newton_step(const Objective& objective, const Matrix& start) {
   Vector tolerance = 1e-4 * right.colwise().norm().transpose();
   if (couples_classes(objective.head)) tolerance = Vector::Constant(1, tolerance.norm());
   constexpr int kMostPasses = 500;
-  return conjugate_gradient(apply, *make_preconditioner(hessian, 0), right, tolerance, kMostPasses).solution;
+  const std::size_t bytes = working_memory_within(objective.rows, objective.classes, memory).preconditioner;
+  return conjugate_gradient(apply, *make_preconditioner(hessian, bytes), right, tolerance, kMostPasses).solution;
+}
+
+/// The same of a network, with the mean of the losses in place of their sum.
+Matrix newton_step(const Network& network, const TrainingSet& rows, double lambda, const Matrix& start) {
+  const std::span<const double> at(start.data(), size_of(start.size()));
+  const auto count = static_cast<double>(rows.size());
+  const auto hessian = [&](const Vector& v) -> Vector {
+    return network.hessian_product(at, ChosenRows(rows), {v.data(), size_of(v.size())}) / count + lambda * v;
+  };
+  const Vector right = network.gradient(at, ChosenRows(rows)) / count + lambda * as_vector(start);
+  return as_published(network.shape(), solve_damped(hessian, right, kNetworkDamping).step);
 }
 
 }  // namespace
 
 std::vector<NamedWeights> streaming_references(const Model& model, const SolverOptions& options,
-                                               const TrainingSet& rows, bool retrained) {
+                                               const TrainingSet& rows, std::size_t memory) {
   check_shape(model, kName, rows);
   const NetworkShape shape = shape_of(model);
-  const StreamingState state(Network(shape), model.state);
-  std::vector<NamedWeights> references{{"no-op", as_published(shape, state.start)}};
-  if (shape.hidden.empty() && rows.size() > 0) {
+  const Network network(shape);
+  const Matrix start = as_published(shape, StreamingState(network, model.state).start);
+  std::vector<NamedWeights> references{{"no-op", start}};
+  const auto add = [&](const char* name, const auto& make) {
+    const Clock::time_point before = Clock::now();
+    Matrix weights = make();
+    references.push_back({name, std::move(weights), seconds_since(before)});
+  };
+  if (rows.size() > 0) {
     const double mu = strong_convexity(options.lambda, rows.size());
-    const Matrix& start = references[0].weights;
-    const Matrix step = newton_step({rows.rows(), rows.classes(), shape.head, mu, nullptr}, start);
-    references.push_back({"newton-step", start - step});
+    add("newton-step", [&]() -> Matrix {
+      if (!shape.hidden.empty()) return start - newton_step(network, rows, options.lambda, start);
+      return start - newton_step({rows.rows(), rows.classes(), shape.head, mu, nullptr}, start, memory);
+    });
   }
-  if (retrained) references.push_back({"retrained", as_published(shape, learn_weights(options, rows, 0).weights)});
+  add("retrained", [&] { return as_published(shape, learn_weights(options, rows, memory).weights); });
   return references;
 }
 

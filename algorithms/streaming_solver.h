@@ -13,7 +13,7 @@
 // A batch reads its own rows and no others. Whoever trains learns as finetune does; that many batches later (`rounds`),
 // when no row is left, and for a model that has missed a batch, it learns again, which drops all that was kept. Nothing is
 // claimed: no theorem covers it, and the paper's noise (`noise` 1) leaves chance. `evaluate` shows beside it the weights
-// w_0 of doing nothing and, for linear models, w_0 after one Newton step.
+// w_0 of doing nothing, w_0 after one Newton step, and those of training again.
 #pragma once
 
 #include "algorithms/sgd.h"
@@ -36,14 +36,15 @@ inline constexpr Parameter kStreamingParameters[] = {kRounds,        kStepConsta
 
 [[nodiscard]] std::unique_ptr<Solver> make_streaming_solver(const SolverOptions& options);
 
-/// Weights to compare a model of `streaming` with, by name: "no-op" w_0; for linear models "newton-step",
-/// w_0 - H^-1 retention with H the Hessian on `rows`, the present ones; where wanted "retrained", learnt on these from
-/// nothing. Throws UsageError for another solver's model.
+/// Weights to compare a model of `streaming` with, by name: "no-op" w_0; "newton-step", w_0 - H^-1 retention with H the
+/// Hessian on `rows`, the present ones, of networks damped (damped_step.h), where there are rows; "retrained", learnt on
+/// these from nothing. `memory` as for NewtonOptions. Throws UsageError for another solver's model.
 struct NamedWeights {
   std::string name;
   Matrix weights;
+  double seconds = 0;  ///< that making them took
 };
 [[nodiscard]] std::vector<NamedWeights> streaming_references(const Model& model, const SolverOptions& options,
-                                                             const TrainingSet& rows, bool retrained);
+                                                             const TrainingSet& rows, std::size_t memory);
 
 }  // namespace unweave

@@ -8,6 +8,7 @@
 #include "algorithms/accounting/descent_to_delete.h"
 #include "algorithms/descent_solver.h"
 #include "algorithms/gaussian_mechanism.h"
+#include "algorithms/output_noise.h"
 #include "algorithms/rewind_account.h"
 #include "storage/error.h"
 
@@ -33,10 +34,11 @@ std::vector<std::pair<std::string, double>> constants_of(const SlotRun& run, con
 UnlearningPlan plan_langevin(bool full, std::size_t rows, std::size_t classes, const SolverOptions& options) {
   const LangevinConstants constants = choose_constants(full, rows, classes, options);
   const NoisySgd sgd = noisy_sgd_of(constants, options.head, options.lambda, classes);
-  const LangevinAccountant accountant = accountant_of(constants, sgd, options.delta);
-  const auto distance = [sgd, rows](std::uint64_t removed) {
+  const LangevinAccountant accountant = accountant_of(constants, sgd, options);
+  const double weight = removed_row_weight(sgd, options);
+  const auto distance = [sgd, rows, weight](std::uint64_t removed) {
     const std::uint64_t most = std::min<std::uint64_t>(removed, rows);
-    return stationary_distance(sgd, packed_shift(sgd, most, sgd.zeroed_row_weight()));
+    return stationary_distance(sgd, packed_shift(sgd, most, weight));
   };
   UnlearningPlan plan;
   plan.unit = "epochs";
@@ -94,6 +96,8 @@ UnlearningPlan plan_rewind(bool descend, std::size_t rows, std::size_t features,
   plan.fewest = [=](std::uint64_t removed, double epsilon) {
     SolverOptions other = options;
     other.epsilon = epsilon;
+    const OutputNoise noise = noise_of_sigma(constants.sigma, features * classes, epsilon, other.delta);
+    if (!(account.rounding() < noise.distance)) return std::optional<std::uint64_t>();
     return fewest_of(RewindAccount(descend, constants, features, classes, other), change(removed));
   };
   plan.noise = [=](std::uint64_t removed, std::uint64_t epochs) {
@@ -122,9 +126,11 @@ UnlearningPlan plan_rewind(bool descend, std::size_t rows, std::size_t features,
   return plan;
 }
 
-/// By T1: steps until the gradient is at most tau, from a distance of at most `start` to the minimiser.
+/// By T1: steps until the gradient is at most tau, from a distance of at most `start` to the minimiser. Throws UsageError
+/// where the solver may refuse so many.
 std::uint64_t steps_to(double start, double smoothness, double strong_convexity, double tau) {
-  const double log_rate = std::log1p(-2 * strong_convexity / (smoothness + strong_convexity));
+  const double rate = 2 * strong_convexity / (smoothness + strong_convexity), log_rate = std::log1p(-rate);
+  require_reachable(rate, smoothness * start, tau);
   return static_cast<std::uint64_t>(std::max(0.0, std::ceil(std::log(smoothness * start / tau) / -log_rate)));
 }
 
@@ -158,7 +164,8 @@ UnlearningPlan plan_printed_descent(UnlearningPlan plan, const DescentTask& task
   const PublishedDescent published = published_descent(task.rows, task.features, task.classes, options);
   const DescentToDelete accountant(task.rows, options.lambda, task.loss.smoothness, task.loss.data_gradient);
   plan.learning = published.learning_steps;
-  plan.constants.emplace_back("sigma", published.sigma);
+  plan.constants.emplace_back("sigma",
+                              noise_of_sigma(published.sigma, task.coordinates, options.epsilon, options.delta).sigma);
   plan.constants.emplace_back("request_steps", real(published.request_steps));
   plan.rules = {"as printed"};
   // Of `count` updates after the first `before`: one for each row, and one where none left.
@@ -209,7 +216,8 @@ UnlearningPlan plan_finished_descent(UnlearningPlan plan, const DescentTask& tas
   const auto noise_of = [=](double epsilon) { return sigma_of(1, epsilon, task.options.delta) / mu; };  // over tau
   const double noisy = task.public_state ? std::sqrt(real(task.coordinates)) + 7 : 0;
   plan.learning = steps_to(task.radius, smoothness * real(task.rows), mu, tau);
-  plan.constants.emplace_back("sigma", noise_of(task.options.epsilon) * tau);
+  plan.constants.emplace_back(
+      "sigma", plan_output_noise(tau / mu, task.coordinates, task.options.epsilon, task.options.delta).sigma);
   plan.rules = {"finished to tau"};
   plan.fewest = [=](std::uint64_t removed, double epsilon) -> std::optional<std::uint64_t> {
     const double distance = start(removed) + tau / mu + noisy * noise_of(epsilon) * tau;

@@ -16,15 +16,15 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <span>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "algorithms/changed_rows.h"
 #include "algorithms/embedding.h"
 #include "algorithms/pushed_rows.h"
 #include "algorithms/requests.h"
 #include "engine/contents.h"
-#include "engine/memory.h"
 
 namespace unweave {
 
@@ -42,7 +42,8 @@ struct UpdateReport {
   std::vector<std::string> plan;   ///< push, recompute or (the last one) defer, one a level 1..L
   double seconds_predicted = 0;    ///< of the plan that was chosen
   bool all_rows = false;           ///< every embedding row may have changed
-  std::vector<NodeId> changed;     ///< else the nodes whose embedding may have changed, sorted
+  /// Else the nodes whose embedding may have changed, sorted; not told where the last level is put off.
+  std::vector<NodeId> changed;
 };
 
 /// How levels are brought up to date: by the planner, or always in one way.
@@ -56,7 +57,7 @@ struct UpdateOptions {
 
 class Update {
  public:
-  Update(Contents& contents, Embedding& embedding, MemoryBudget& budget, UpdateOptions options);
+  Update(Contents& contents, Embedding& embedding, ChangedRows& memory, UpdateOptions options);
 
   /// Applies the changes to contents and embedding. Without `defer` the last level must not be behind.
   UpdateReport apply(const BatchChanges& changes, const Threshold& threshold);
@@ -67,13 +68,22 @@ class Update {
 
  private:
   struct Part;
-  struct Limits;
+  struct Slice;
+  /// Residues that may stay unpublished.
+  struct Limits {
+    explicit Limits(const Threshold& threshold);
+    const Threshold& columns;
+    std::int64_t lowest;
+    bool exact;
+  };
   [[nodiscard]] bool defers(std::uint32_t level) const noexcept;
-  [[nodiscard]] bool recompute_pays(std::uint32_t level, const std::vector<NodeId>& sources, std::uint64_t changed,
+  [[nodiscard]] bool recompute_pays(std::uint32_t level, std::span<const NodeId> sources, std::uint64_t changed,
                                     UpdateReport& report) const;
   void recompute(std::uint32_t level, UpdateReport& report);
   void sweep_levels(std::uint32_t first, std::uint32_t last, UpdateReport& report);
   void run_levels(Repair& repair, const Limits& limits, std::vector<PushedRows> pushed, UpdateReport& report);
+  [[nodiscard]] std::shared_ptr<PushSpool> make_spool() const;
+  [[nodiscard]] std::uint64_t kept_row_bytes(std::uint32_t level, const Limits& limits) const noexcept;
   /// Returns the rows of this level that are to be pushed to the next.
   std::vector<PushedRows> run_level(std::uint32_t level, PushSources sources, const Repair& repair,
                                     const Limits& limits, UpdateReport& report);
@@ -85,6 +95,7 @@ class Update {
 
   Contents& contents_;
   Embedding& embedding_;
+  ChangedRows& memory_;
   MemoryBudget& budget_;
   UpdateOptions options_;
 };

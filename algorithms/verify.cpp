@@ -41,14 +41,14 @@ void check_contents(const std::filesystem::path& store, const Manifest& manifest
                     VerifyReport& report) {
   const std::size_t known = report.findings.size();  // of models and their logs: they say nothing about contents
   {
-    const Reservation degrees = budget.reserve(sizeof(std::uint32_t) * std::uint64_t{manifest.nodes}, "degrees");
+    const Reservation opened = budget.reserve(Contents::bytes(manifest), "values of nodes, changed lists of the graph");
     const Contents contents(store, manifest);
     std::unique_ptr<Embedding> embedding;
     if (manifest.propagation) embedding = std::make_unique<Embedding>(store, manifest, contents);
     if (options.rebuild) require_rebuildable(store, embedding.get());
     run_checks({contents, embedding.get(), options, budget, report});
   }
-  if (report.findings.size() > known || (manifest.journal.empty() && models.empty())) return;
+  if (report.findings.size() > known || (!manifest.journal && models.empty())) return;
   const LiveStore live(store, Access::read, budget);
   if (live.pending_requests() > 0) {
     const Embedding* embedding = live.propagated() ? &live.embedding() : nullptr;
@@ -63,15 +63,14 @@ void verify_generation(const std::filesystem::path& store, const Manifest& manif
   check_files(store, manifest, report);
   const bool readable = report.ok();
   // Before the present moment is opened: a writer at work may only have added to what a model has absorbed.
-  const std::vector<ModelRecord> models = read_models(store, report);
+  const std::vector<ModelRecord> models = read_models(store, manifest, options, report);
   if (readable) check_contents(store, manifest, models, options, budget, report);
 }
 
 /// Whether a writer has replaced the generation meanwhile: what was found may then be files that it removed.
 bool was_replaced(const std::filesystem::path& store, const Manifest& seen) {
   try {
-    const Manifest now = read_manifest(store);
-    return now.files() != seen.files() || now.journal != seen.journal;
+    return manifest_text(read_manifest(store)) != manifest_text(seen);
   } catch (const DataError&) {
     return false;
   }

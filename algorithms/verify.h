@@ -7,8 +7,9 @@
 //   cone       each level keeps the rows that the level above reads, and counts them rightly
 //   sums       S^l(u) = sum of published densities of level l - 1 over u and its neighbours, as integers
 //   stale      stale rows belong to the cone, and the sums that bound their error are exact
-//   models     every model and every log of certificates is readable and the two agree; what the newest certificate says
-//              of constants, noise and (epsilon, delta) is what comes out again
+//   models     every model and every log of certificates is readable and the two agree; a log is one chain under one key,
+//              and the private parts that are there are those that it commits to; what the newest certificate says of
+//              constants, noise and (epsilon, delta) is what comes out again
 //   releases   the published weights of newton and retrain stand from the minimiser where the noise puts them; those of
 //              scalegun, cgu and ceu leave no larger gradient than the bound says; certified ones of langevin stand no
 //              farther from a run without noise than noise carries them. Needs a model up to date and the
@@ -33,25 +34,33 @@ struct VerifyOptions {
   std::optional<std::uint64_t> sample = 1000;  ///< nodes looked at a level where a check samples; nullopt: all
   bool rebuild = false;
   std::uint64_t seed = 1;  ///< of the sample
+  std::optional<std::string>
+      public_key{};  ///< that certificates must be signed under, in hexadecimal digits; none: any
 };
 
 /// One thing that is wrong.
 struct Finding {
   bool unreadable = false;  ///< a file is missing, damaged or malformed; else a statement is false
   std::string text;         ///< one line: file and place, or node and level
+  std::string file{};       ///< the file that is damaged, where it is one
 };
 
 struct VerifyReport {
-  std::uint64_t files = 0;   ///< read in full
-  std::uint64_t bytes = 0;   ///< of these files
-  std::uint64_t arcs = 0;    ///< of which the reverse was looked for
-  std::uint64_t rows = 0;    ///< of sums, computed again
-  std::uint64_t counts = 0;  ///< of readers, counted again
-  std::uint64_t models = 0;  ///< of which the release was computed again
+  std::uint64_t files = 0;         ///< read in full
+  std::uint64_t bytes = 0;         ///< of these files
+  std::uint64_t arcs = 0;          ///< of which the reverse was looked for
+  std::uint64_t rows = 0;          ///< of sums, computed again
+  std::uint64_t rebuilt = 0;       ///< of these, by a propagation of all contents
+  std::uint64_t counts = 0;        ///< of readers, counted again
+  std::uint64_t models = 0;        ///< of which the release was computed again
+  std::uint64_t certificates = 0;  ///< of which chain and signature were checked
+  std::uint64_t receipts = 0;      ///< that a certificate covers
   std::vector<Finding> findings;
   std::vector<std::string> remarks;  ///< unusual, but not wrong
 
-  [[nodiscard]] std::uint64_t checked() const { return files + arcs + rows + counts + models; }
+  [[nodiscard]] std::uint64_t checked() const {
+    return files + arcs + rows + counts + models + certificates + receipts;
+  }
   [[nodiscard]] bool ok() const { return findings.empty(); }
   [[nodiscard]] bool unreadable() const;
 };

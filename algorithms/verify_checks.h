@@ -61,7 +61,8 @@ void check_rebuild(const VerifyContext& context);
 
 /// Reads every model file and every log of certificates in full, and reports what is damaged and where the two
 /// contradict each other. Returns the models that can be read.
-[[nodiscard]] std::vector<ModelRecord> read_models(const std::filesystem::path& store, VerifyReport& report);
+[[nodiscard]] std::vector<ModelRecord> read_models(const std::filesystem::path& store, const Manifest& manifest,
+                                                   const VerifyOptions& options, VerifyReport& report);
 /// Certificates and releases of these models against the store's present moment.
 void check_models(const std::vector<ModelRecord>& models, const LiveStore& store, MemoryBudget& budget,
                   VerifyReport& report);

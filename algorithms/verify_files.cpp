@@ -11,6 +11,7 @@
 #include "storage/run_file.h"
 #include "storage/shard.h"
 #include "storage/state_file.h"
+#include "storage/store_folders.h"
 #include "storage/store_layout.h"
 
 namespace unweave {
@@ -19,43 +20,44 @@ namespace {
 /// Runs checks of files; the failure of one is a finding and does not keep the others from being read.
 class Files {
  public:
-  explicit Files(VerifyReport& report) : report_(report) {}
+  Files(const std::filesystem::path& store, VerifyReport& report) : store_(store), report_(report) {}
 
   template <class Body>
-  void attempt(std::uint64_t bytes, const Body& body) {
+  void attempt(const FileEntry& entry, const Body& body) {
     ++report_.files;
-    report_.bytes += bytes;
+    report_.bytes += entry.bytes;
     try {
       body();
     } catch (const DataError& error) {
-      report_.findings.push_back({true, error.what()});
+      report_.findings.push_back({true, error.what(), (store_ / entry.path).string()});
     }
   }
   template <class Body>
   void each(const std::vector<FileEntry>& entries, const Body& body) {
-    for (std::size_t i = 0; i < entries.size(); ++i) attempt(entries[i].bytes, [&] { body(entries[i], i); });
+    for (std::size_t i = 0; i < entries.size(); ++i) attempt(entries[i], [&] { body(entries[i], i); });
   }
   template <class Body>
   void one(const std::optional<FileEntry>& entry, const Body& body) {
-    if (entry) attempt(entry->bytes, [&] { body(*entry); });
+    if (entry) attempt(*entry, [&] { body(*entry); });
   }
 
  private:
+  const std::filesystem::path& store_;
   VerifyReport& report_;
 };
 
 /// Runs are read as a whole, but nobody needs them to be free of contradictions before this moment.
-void check_run(const std::filesystem::path& store, const FileEntry& entry, const Run& run) {
+void check_run(const std::filesystem::path& store, const FileEntry& entry, const StoredRun& run) {
   std::set<NodeId> seen;
-  for (const auto* nodes : {&run.narrow_nodes, &run.wide_nodes, &run.dropped})
-    for (const NodeId node : *nodes)
+  for (const auto nodes : {run.narrow_nodes, run.wide_nodes, run.dropped})
+    for (const NodeId node : nodes)
       if (!seen.insert(node).second)
         throw FormatError(store / entry.path, "position " + std::to_string(node), "two states of one row");
 }
 
 void check_journal(const std::filesystem::path& store, const Manifest& manifest, VerifyReport& report) {
-  const JournalEnd end = read_journal(store, manifest.journal, manifest.sequence, [](const JournalBatch&) {});
-  const std::filesystem::path path = store / "journal" / manifest.journal;
+  const JournalEnd end = read_journal(store, *manifest.journal, manifest.sequence, [](const JournalBatch&) {});
+  const std::filesystem::path path = store / manifest.journal->path;
   report.bytes += end.bytes;
   if (end.damaged) throw FormatError(path, "byte " + std::to_string(end.bytes), "the last record is damaged");
   if (end.tail > 0)
@@ -66,8 +68,15 @@ void check_journal(const std::filesystem::path& store, const Manifest& manifest,
 }  // namespace
 
 void check_files(const std::filesystem::path& store, const Manifest& m, VerifyReport& report) {
-  Files files(report);
-  files.attempt(0, [] {});  // the manifest, which was read by now
+  Files files(store, report);
+  files.attempt({std::string(kManifestName), 0, {}}, [] {});  // the manifest, which was read by now
+  const std::filesystem::path lock = store / kLockName;
+  std::error_code missing;
+  if (std::filesystem::file_size(lock, missing) > 0 && !missing)
+    report.findings.push_back({true,
+                               lock.string() + ": byte 0: it is not empty, and no part of the store; the next " +
+                                   "command that writes the store empties it",
+                               lock.string()});
   files.each(m.shards, [&](const FileEntry& entry, std::size_t span) {
     Shard(store, entry, span_range(m.nodes, span), m.nodes).verify();
   });
@@ -102,7 +111,7 @@ void check_files(const std::filesystem::path& store, const Manifest& m, VerifyRe
       static_cast<void>(read_stale(store, entry, level, m.features, m.nodes, holder));
     });
   }
-  if (!m.journal.empty()) files.attempt(0, [&] { check_journal(store, m, report); });
+  if (m.journal) files.attempt({m.journal->path, 0, {}}, [&] { check_journal(store, m, report); });
 }
 
 }  // namespace unweave

@@ -52,7 +52,7 @@ void check_hessian_free(const ModelRecord& record, const std::filesystem::path& 
   const NetworkShape shape = shape_of(record.model);
   const HessianFreeConstants& constants = state.constants;
   if (constants != choose_constants(shape, constants.sgd.slots, options))
-    say.wrong("the constants of the run are not those that its options and slots give");
+    return say.wrong("the constants of the run are not those that its options and slots give");  // and may be absurd
   const OutputNoise noise = release_noise(state, shape, options);
   const Json& terms = certificate.at("terms");
   const std::pair<const char*, double> numbers[] = {

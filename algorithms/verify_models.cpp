@@ -1,13 +1,16 @@
 // algorithms/verify_models.cpp - model files and logs of certificates: readable, in agreement, and which models can be
 // checked against the rows that they stand on.
-#include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
-#include "algorithms/certificate.h"
+#include "algorithms/recorded_release.h"
+#include "algorithms/signing_key.h"
 #include "algorithms/verify_checks.h"
+#include "algorithms/verify_log.h"
 #include "engine/store_purge.h"
 #include "storage/checksum.h"
 #include "storage/error.h"
+#include "storage/json_text.h"
 #include "storage/line_log.h"
 
 namespace unweave {
@@ -18,46 +21,6 @@ namespace fs = std::filesystem;
 
 std::string train_command(const fs::path& store, std::string_view solver) {
   return "`unweave train " + store.string() + " --solver " + std::string(solver) + "`";
-}
-
-Checksum128 mark_of(std::string_view line) {
-  return checksum128(std::as_bytes(std::span(line)), {});
-}
-
-/// What a log of certificates says.
-struct Log {
-  bool damaged = false;
-  std::set<Checksum128> lines;
-  std::uint64_t number = 0;  // of the last line, from 1; 0 without one
-  std::string last;
-  std::string id;
-  std::uint64_t release = 0;
-  std::uint64_t sequence = 0;
-};
-
-/// One line into the log; throws DataError.
-void take_line(Log& log, const fs::path& path, std::string_view line, std::uint64_t number) {
-  const auto fail = [&](const std::string& what) {
-    throw DataError(path.string() + ": line " + std::to_string(number) + ": " + what +
-                    "; restore the file from a copy, or move it away: the next stream begins a new one");
-  };
-  const Json json = Json::parse(line, nullptr, false);
-  if (!json.is_object()) fail("this is no certificate");
-  const auto number_at = [&](const char* key) {
-    if (!json.contains(key) || !json[key].is_number_unsigned()) fail("the certificate has no " + std::string(key));
-    return json[key].get<std::uint64_t>();
-  };
-  if (!is_sealed(line)) fail("the certificate was altered: its digest does not fit");
-  if (!json.contains("id") || !json["id"].is_string()) fail("the certificate has no id");
-  const std::uint64_t release = number_at("release");
-  log.sequence = number_at("sequence");
-  if (release != 1 && release <= log.release)  // 1: trained again
-    fail("release " + std::to_string(release) + " cannot follow release " + std::to_string(log.release));
-  log.release = release;
-  log.id = json["id"].get<std::string>();
-  log.number = number;
-  log.last = line;
-  log.lines.insert(mark_of(line));
 }
 
 /// Calls body() as the reading of one file that exists; its failure is a finding with `remedy` after it.
@@ -71,45 +34,80 @@ bool read_file(const fs::path& path, const std::string& remedy, VerifyReport& re
     body();
     return true;
   } catch (const DataError& error) {
-    report.findings.push_back({true, error.what() + remedy});
-    return false;
+    report.findings.push_back({true, error.what() + remedy, path.string()});
+  } catch (const CheckError& error) {
+    report.findings.push_back({false, error.what(), path.string()});
   }
+  return false;
 }
 
-Log read_log(const fs::path& path, VerifyReport& report) {
-  Log log;
-  if (!fs::exists(path)) return log;
-  log.damaged = !read_file(path, "", report, [&] {
-    const LogEnd end =
-        read_lines(path, [&](std::string_view line, std::uint64_t number) { take_line(log, path, line, number); });
-    if (end.tail > 0)
-      report.remarks.push_back(path.string() + ": byte " + std::to_string(end.bytes) + ": " + std::to_string(end.tail) +
-                               " bytes of a line that was never finished; the next stream removes them");
-  });
+/// None where something is wrong with the log, which is reported.
+std::optional<LogChecker> read_log(const fs::path& store, const Manifest& manifest, std::string_view solver,
+                                   const VerifyOptions& options, VerifyReport& report) {
+  const fs::path path = public_log(store, solver), beside = private_log(store, solver);
+  LogChecker log(path, options.public_key);
+  const auto read = [&](const fs::path& file, const auto& body) {
+    const auto tell_tail = [&](const LogEnd& end) {
+      if (end.tail > 0)
+        report.remarks.push_back(file.string() + ": byte " + std::to_string(end.bytes) + ": " +
+                                 std::to_string(end.tail) +
+                                 " bytes of a line that was never finished; the next stream removes them");
+    };
+    if (!fs::exists(file) && manifest.release(file.lexically_relative(store).string()) == nullptr) return true;
+    return read_file(file, "", report, [&] {
+      if (fs::exists(file)) tell_tail(body(file));
+      require_recorded_log(store, manifest, solver, file);
+    });
+  };
+  if (!read(path, [&](const fs::path& file) {
+        return read_lines(file, [&](std::string_view line, std::uint64_t number) { log.take(line, number); });
+      }))
+    return std::nullopt;
+  report.certificates += log.lines().size();
+  read(beside, [&](const fs::path&) { return check_private_parts(beside, log, report); });
+  if (!fs::exists(beside)) static_cast<void>(check_private_parts(beside, log, report));
   return log;
 }
 
-/// The model is written before its certificate is logged, so a log may lack the last one after a crash. It never ends with another one than the model's, nor goes on after it.
-void compare(const ModelRecord& record, const Log& log, const fs::path& path, VerifyReport& report) {
-  if (log.damaged || log.last == record.certificate) return;
+/// The model is written before its certificate is logged, so a log may lack the last one after a crash. It never ends
+/// with another one than the model's, nor goes on after it. `log` was read before the model: a writer may have released
+/// more than once in between. It logs each release before the next one replaces the model, so that a log that is read
+/// after the model lacks the last one at most, whoever writes.
+void compare(const ModelRecord& record, const LogChecker& log, const fs::path& path, const VerifyOptions& options,
+             VerifyReport& report) {
+  if (log.last() == record.certificate) return;
   const Model& model = record.model;
-  const std::string own = release_id(model);
+  const std::string own = Json(release_id(record)).dump();
   const auto wrong = [&](const std::string& what) {
-    report.findings.push_back({false, "models: " + model.solver + ": " + what});
+    report.findings.push_back({false, "models: " + model.solver + ": " + path.string() + ": " + what, path.string()});
   };
-  const std::string last = path.string() + ": line " + std::to_string(log.number) + ": ";
-  const bool earlier = log.release < model.releases || (model.releases == 1 && log.id != own);  // 1: trained again
-  if (log.lines.contains(mark_of(record.certificate)))
-    wrong("the model file is release " + Json(own).dump() + ", the last certificate is that of a later release " +
-          Json(log.id).dump());
-  else if (log.number == 0 || (earlier && log.sequence <= model.sequence))
-    report.remarks.push_back(path.string() + ": the certificate of " + own +
+  const Json json = parse_json_or_discard<Json>(record.certificate);
+  if (!json.is_object() || !json.contains("number") || !json["number"].is_number_unsigned() || json["number"] == 0)
+    return wrong("the certificate in the model file has no number");
+  const auto number = json["number"].get<std::uint64_t>();
+  const std::string differs =
+      "certificate " + std::to_string(number) + " differs from the one in the model file, release " + own;
+  if (number <= log.number()) {
+    if (json.value("digest", std::string()) == to_hex(log.lines().at(number - 1).digest))
+      return wrong("the model file is release " + own + ", the last certificate is that of a later release " +
+                   Json(log.id()).dump());
+    return wrong(differs);
+  }
+  LogChecker now(path, options.public_key);
+  std::string logged;  // under this number
+  static_cast<void>(read_lines(path, [&](std::string_view line, std::uint64_t at) {
+    now.take(line, at);
+    if (at == number) logged = line;
+  }));
+  if (number <= now.number()) {
+    if (logged != record.certificate) wrong(differs);
+  } else if (now.is_followed_by(record.certificate)) {
+    report.remarks.push_back(path.string() + ": the certificate of " + release_id(record) +
                              " is not in it yet; the next stream with this solver adds it");
-  else if (log.id == own)
-    wrong(last + "the certificate of " + own + " differs from the one in the model file");
-  else
-    wrong(last + "the last certificate is that of " + Json(log.id).dump() + ", the model file is release " +
-          Json(own).dump());
+  } else {
+    wrong("it ends with certificate " + std::to_string(now.number()) + ", the model's is number " +
+          std::to_string(number) + ": lines are missing at its end");
+  }
 }
 
 /// True when the model is that of the present moment; if not, a remark says why.
@@ -170,9 +168,46 @@ class RowsOfModels {
   std::vector<double> weights_;
 };
 
+void check_model(const ModelRecord& record, const LiveStore& store, RowsOfModels& rows_of, MemoryBudget& budget,
+                 VerifyReport& report) {
+  const std::size_t known = report.findings.size();
+  check_certificate(record, store, report);
+  if (claims_nothing(record.model)) return;
+  if (!is_present(record, store, report) || report.findings.size() > known) return;
+  const TrainingSet* rows = rows_of.of(record, report);
+  if (rows == nullptr) return;
+  if (rows->size() == record.model.trained_rows)
+    check_release(record, *rows, budget, report);
+  else
+    report.findings.push_back({false, "releases: " + record.model.solver + ": the model says that it was trained on " +
+                                          std::to_string(record.model.trained_rows) + " rows, there are " +
+                                          std::to_string(rows->size())});
+}
+
+/// Whether a writer has replaced the model since, and perhaps removed files beside it.
+bool is_released_again(const ModelRecord& record, const fs::path& store) {
+  try {
+    return load_model(store, record.model.solver).certificate != record.certificate;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+/// The store's own key, where there is one: it signs one of the logs at least.
+void check_signing_key(const fs::path& store, const std::set<std::string>& keys, VerifyReport& report) {
+  const fs::path file = signing_key_file(store);
+  if (!fs::exists(file)) return;
+  read_file(file, "", report, [&] {
+    const SigningKey key = SigningKey::read(file);
+    if (!keys.empty() && !keys.contains(key.public_key()))
+      throw DataError(file.string() + ": none of the certificates here is signed by this key; restore it from a copy");
+  });
+}
+
 }  // namespace
 
-std::vector<ModelRecord> read_models(const fs::path& store, VerifyReport& report) {
+std::vector<ModelRecord> read_models(const fs::path& store, const Manifest& manifest, const VerifyOptions& options,
+                                     VerifyReport& report) {
   std::vector<ModelRecord> models;
   switch (purge_state(store)) {
     case PurgeState::decided:
@@ -187,22 +222,35 @@ std::vector<ModelRecord> read_models(const fs::path& store, VerifyReport& report
     case PurgeState::none:
       break;
   }
+  std::set<std::string> keys;
   for (const std::string_view solver : solver_names()) {
-    const fs::path model = store / "models" / (std::string(solver) + ".model");
-    const fs::path certificates = store / "certificates" / (std::string(solver) + ".jsonl");
-    const Log log = read_log(certificates, report);  // first: a writer at work adds to it after the model
-    if (!fs::exists(model)) {
-      if (log.number > 0)
+    const fs::path model = model_file(store, solver);
+    const auto note_absence = [&](const std::optional<LogChecker>& log) {
+      if (log && log->number() > 0)
         report.remarks.push_back(model.string() + ": there are certificates of this model, but no model; run " +
                                  train_command(store, solver));
+    };
+    // First: a writer at work adds to it after the model.
+    const std::optional<LogChecker> log = read_log(store, manifest, solver, options, report);
+    if (log && log->number() > 0) keys.insert(log->public_key());
+    if (!fs::exists(model)) {
+      if (manifest.release(model.lexically_relative(store).string()) != nullptr &&
+          !read_file(model, "", report, [&] { require_no_recorded_model(store, manifest, solver); }))
+        continue;
+      note_absence(log);
       continue;
     }
     read_file(model, ", or run " + train_command(store, solver), report, [&] {
-      ModelRecord record = load_model(store, solver);
-      compare(record, log, certificates, report);
-      models.push_back(std::move(record));
+      try {
+        ModelRecord record = load_model(store, manifest, solver);
+        if (log) compare(record, *log, public_log(store, solver), options, report);
+        models.push_back(std::move(record));
+      } catch (const UsageError&) {  // a purge has removed it since
+        note_absence(log);
+      }
     });
   }
+  check_signing_key(store, keys, report);
   return models;
 }
 
@@ -211,17 +259,10 @@ void check_models(const std::vector<ModelRecord>& models, const LiveStore& store
   RowsOfModels rows_of(store, budget);
   for (const ModelRecord& record : models) {
     const std::size_t known = report.findings.size();
-    check_certificate(record, store, report);
-    if (claims_nothing(record.model)) continue;
-    if (!is_present(record, store, report) || report.findings.size() > known) continue;
-    const TrainingSet* rows = rows_of.of(record, report);
-    if (rows == nullptr) continue;
-    if (rows->size() == record.model.trained_rows)
-      check_release(record, *rows, budget, report);
-    else
-      report.findings.push_back(
-          {false, "releases: " + record.model.solver + ": the model says that it was trained on " +
-                      std::to_string(record.model.trained_rows) + " rows, there are " + std::to_string(rows->size())});
+    check_model(record, store, rows_of, budget, report);
+    if (report.findings.size() == known || !is_released_again(record, store.path())) continue;
+    report.findings.resize(known);
+    report.remarks.push_back(record.model.solver + ": not computed again: a writer released it anew meanwhile");
   }
 }
 

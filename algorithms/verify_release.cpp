@@ -18,9 +18,8 @@
 // The tilted variance is S x, at least 2^40 e^-22.5 > 100 for N >= 2. For N = 1 the factor from below would not hold, and
 // is not used: x < 1e-19 puts it below the half grid step that is taken off.
 #include <cmath>
-#include <nlohmann/json.hpp>
 
-#include "algorithms/certificate.h"
+#include "algorithms/certificate_log.h"
 #include "algorithms/gaussian_mechanism.h"
 #include "algorithms/newton.h"
 #include "algorithms/output_noise.h"
@@ -29,7 +28,9 @@
 #include "algorithms/verify_checks.h"
 #include "algorithms/verify_statements.h"
 #include "algorithms/working_memory.h"
+#include "storage/checksum.h"
 #include "storage/error.h"
+#include "storage/json_text.h"
 
 namespace unweave {
 namespace {
@@ -60,7 +61,7 @@ void check_constants(const ModelRecord& record, const Json& certificate, Stateme
   const Model& model = record.model;
   const SolverOptions& options = record.options;
   const NetworkShape shape = shape_of(model);
-  say.same("id", certificate.at("id"), release_id(model));
+  say.same("id", certificate.at("id"), release_id(record));
   say.same("solver", certificate.at("solver"), model.solver);
   say.same("release", certificate.at("release"), model.releases);
   say.same("sequence", certificate.at("sequence"), model.sequence);
@@ -248,8 +249,11 @@ void check_certificate(const ModelRecord& record, const LiveStore& store, Verify
     for (const Matrix* matrix : {&model.published, &model.objective_noise})
       if (matrix->size() > 0 && !(matrix->cwiseAbs().maxCoeff<Eigen::PropagateNaN>() < 1e100))
         return say.wrong("weights or noise are not finite numbers of a sensible size");
-    const Json certificate = Json::parse(record.certificate, nullptr, false);
-    if (!is_sealed(record.certificate)) say.wrong("the certificate was altered: its digest does not fit");
+    const Json certificate = whole_certificate(record);
+    if (!is_sealed(record.certificate))
+      say.wrong("the certificate was altered: its digest or its signature does not fit");
+    if (certificate.at("commitment") != to_hex(hash_of(record.private_part)))
+      say.wrong("the private part of the certificate is not the one that it commits to");
     check_constants(record, certificate, say);
     if (certificate.at("certified").get<bool>() && (store.manifest().standardized || record.options.standardized))
       say.wrong("it is certified, on features that were standardised by statistics of the data");
@@ -270,7 +274,7 @@ void check_certificate(const ModelRecord& record, const LiveStore& store, Verify
     else
       check_objective_noise(record, certificate, say, report);
   } catch (const Json::exception&) {
-    report.findings.push_back({true, (store.path() / "models" / (record.model.solver + ".model")).string() +
+    report.findings.push_back({true, model_file(store.path(), record.model.solver).string() +
                                          ": the certificate in it is malformed; run `unweave train " +
                                          store.path().string() + " --solver " + record.model.solver + "`"});
   } catch (const UsageError& error) {
@@ -280,19 +284,23 @@ void check_certificate(const ModelRecord& record, const LiveStore& store, Verify
 
 void check_release(const ModelRecord& record, const TrainingSet& rows, MemoryBudget& budget, VerifyReport& report) {
   Statements say("releases", record, report);
-  const Json certificate = Json::parse(record.certificate);
-  if (is_langevin(record))
-    check_noise_of_steps(record, rows, certificate, budget, say);
-  else if (is_rewind(record))
-    check_run(record, rows, certificate, budget, say);
-  else if (is_published_descent(record))
-    return;
-  else if (record.model.solver == "hessian-free")
-    check_end_of_run(record, rows, say);
-  else if (has_output_noise(record))
-    check_distance(record, rows, certificate.at("residual_bound").get<double>(), budget, say, report);
-  else
-    check_gradient(record, rows, certificate.at("terms").at("corrected_bound").get<double>(), say);
+  const Json certificate = whole_certificate(record);
+  try {
+    if (is_langevin(record))
+      check_noise_of_steps(record, rows, certificate, budget, say);
+    else if (is_rewind(record))
+      check_run(record, rows, certificate, budget, say);
+    else if (is_published_descent(record))
+      return;
+    else if (record.model.solver == "hessian-free")
+      check_end_of_run(record, rows, say);
+    else if (has_output_noise(record))
+      check_distance(record, rows, certificate.at("residual_bound").get<double>(), budget, say, report);
+    else
+      check_gradient(record, rows, certificate.at("terms").at("corrected_bound").get<double>(), say);
+  } catch (const UsageError& error) {  // of what the model holds: nobody chose anything here
+    say.wrong(error.what());
+  }
   ++report.models;
 }
 

@@ -225,6 +225,7 @@ void check_rebuild(const VerifyContext& context) {
                       if (columns.first == 0) rows += fresh.nodes.size();
                     });
   context.report.rows += rows;
+  context.report.rebuilt += rows;
   wrong.report_to(context.report, "rebuild");
 }
 

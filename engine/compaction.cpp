@@ -28,8 +28,10 @@ class Compaction {
     after_.changes.reset();
     after_.propagation.reset();
     after_.levels.clear();
+    after_.lazy = false;
     after_.sequence = 0;
-    after_.journal.clear();
+    after_.journal.reset();
+    after_.releases.clear();
     after_.edges = contents.graph().num_arcs() / 2;
   }
 

@@ -9,25 +9,25 @@
 namespace unweave {
 
 Cone::Cone(const std::filesystem::path& store, const Manifest& manifest, const Contents& contents,
-           const std::vector<Run>& runs)
+           const std::vector<StoredRun>& runs)
     : all_rows_(manifest.propagation->all_rows),
       top_(manifest.propagation->levels),
       nodes_(manifest.nodes),
-      contents_(contents),
-      levels_(top_ + std::size_t{1}) {
+      contents_(contents) {
   if (all_rows_) return;
   for (std::uint32_t level = 1; level < top_; ++level) {
-    Level& one = levels_[level];
+    Level& one = levels_.emplace_back(nodes_);
     one.file = std::make_unique<SealedFile>(store, manifest.levels[level].counts.value(), "counts");
     if (one.file->size() != std::uint64_t{nodes_} * 4 || one.file->parameters()[0] != level)
       one.file->fail(0, "not one count a node of this level");
     one.base = one.file->values<std::uint32_t>(0, nodes_);
-    const Run& run = runs[level];
-    for (std::size_t i = 0; i < run.count_nodes.size(); ++i) one.changed[run.count_nodes[i]] = run.count_values[i];
     for (const std::uint32_t count : one.base) one.rows += count > 0 ? 1 : 0;
-    for (const auto& [node, count] : one.changed) {
+    const StoredRun& run = runs[level];
+    for (std::size_t i = 0; i < run.count_nodes.size(); ++i) {
+      const NodeId node = run.count_nodes[i];
+      one.changed.at(node) = run.count_values[i];
       one.rows -= one.base[node] > 0 ? 1 : 0;
-      one.rows += count > 0 ? 1 : 0;
+      one.rows += run.count_values[i] > 0 ? 1 : 0;
     }
   }
 }
@@ -39,41 +39,47 @@ bool Cone::contains(std::uint32_t level, NodeId node) const {
 }
 
 std::uint32_t Cone::count(std::uint32_t level, NodeId node) const {
-  const Level& one = levels_[level];
-  const auto it = one.changed.find(node);
-  return it != one.changed.end() ? it->second : one.base[node];
+  const Level& one = levels_[level - 1];
+  const std::uint32_t* const changed = one.changed.find(node);
+  return changed != nullptr ? *changed : one.base[node];
 }
 
 void Cone::add(std::uint32_t level, NodeId node, std::int64_t step) {
-  Level& one = levels_[level];
+  Level& one = levels_[level - 1];
   const std::uint32_t before = count(level, node);
   const auto after = static_cast<std::uint32_t>(before + step);
-  one.changed[node] = after;
+  one.changed.at(node) = after;
   if (before == 0 && after > 0) ++one.rows;
   if (before > 0 && after == 0) --one.rows;
 }
 
 std::uint64_t Cone::rows(std::uint32_t level) const {
   if (all_rows_ || level == 0) return nodes_;
-  return level == top_ ? contents_.num_labelled() : levels_[level].rows;
+  return level == top_ ? contents_.num_labelled() : levels_[level - 1].rows;
+}
+
+std::uint64_t Cone::bytes() const noexcept {
+  std::uint64_t changed = 0;
+  for (const Level& one : levels_) changed += one.changed.size();
+  return bytes(changed);
 }
 
 void Cone::checkpoint(const std::filesystem::path& store, bool fold, std::vector<LevelFiles>& files,
                       std::vector<Run>& runs) const {
   if (all_rows_) return;
   for (std::uint32_t level = 1; level < top_; ++level) {
-    const Level& one = levels_[level];
-    if (one.changed.size() * 16 > nodes_ || (fold && !one.changed.empty())) {
+    const Level& one = levels_[level - 1];
+    if (one.changed.size() * 16 > nodes_ || (fold && one.changed.size() > 0)) {
       std::vector<std::uint32_t> counts(one.base.begin(), one.base.end());
-      for (const auto& [node, count] : one.changed) counts[node] = count;
+      one.changed.for_each({0, nodes_}, [&](NodeId node, std::uint32_t count) { counts[node] = count; });
       files[level].counts = write_counts(store, level, counts);
       continue;
     }
-    for (const auto& [node, count] : one.changed) {
-      if (count == one.base[node]) continue;
+    one.changed.for_each({0, nodes_}, [&](NodeId node, std::uint32_t count) {
+      if (count == one.base[node]) return;
       runs[level].count_nodes.push_back(node);
       runs[level].count_values.push_back(count);
-    }
+    });
   }
 }
 

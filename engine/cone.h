@@ -6,12 +6,13 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <filesystem>
-#include <map>
 #include <memory>
-#include <unordered_map>
+#include <span>
 #include <vector>
 
+#include "engine/node_map.h"
 #include "storage/manifest.h"
 #include "storage/run_file.h"
 #include "storage/types.h"
@@ -24,7 +25,7 @@ class Cone {
  public:
   /// `runs` holds one run a level, 0 .. L. Throws DataError, FormatError.
   Cone(const std::filesystem::path& store, const Manifest& manifest, const Contents& contents,
-       const std::vector<Run>& runs);
+       const std::vector<StoredRun>& runs);
 
   [[nodiscard]] bool all_rows() const noexcept { return all_rows_; }
   /// True when the level keeps a row of this node (at level 0: for every node).
@@ -34,6 +35,14 @@ class Cone {
   void add(std::uint32_t level, NodeId node, std::int64_t step);
   /// Rows kept at a level.
   [[nodiscard]] std::uint64_t rows(std::uint32_t level) const;
+  /// Memory of a level without changed counts, of so many of them, and of those that there are.
+  [[nodiscard]] static std::uint64_t map_bytes(NodeId nodes) noexcept {
+    return NodeMap<std::uint32_t>::empty_bytes(nodes);
+  }
+  [[nodiscard]] static std::uint64_t bytes(std::uint64_t changed) noexcept {
+    return NodeMap<std::uint32_t>::bytes(changed);
+  }
+  [[nodiscard]] std::uint64_t bytes() const noexcept;
   /// Puts changed counts into the run of each level, or writes the counts of a level anew when many changed, or any and
   /// `fold` is set.
   void checkpoint(const std::filesystem::path& store, bool fold, std::vector<LevelFiles>& files,
@@ -41,16 +50,17 @@ class Cone {
 
  private:
   struct Level {
+    explicit Level(NodeId nodes) : changed(nodes) {}
     std::unique_ptr<SealedFile> file;
     std::span<const std::uint32_t> base;
-    std::map<NodeId, std::uint32_t> changed;
+    NodeMap<std::uint32_t> changed;
     std::uint64_t rows = 0;
   };
   bool all_rows_;
   std::uint32_t top_;
   NodeId nodes_;
   const Contents& contents_;
-  std::vector<Level> levels_;
+  std::deque<Level> levels_;  ///< 1 .. L - 1
 };
 
 /// Counts of one level from the rows of the level above: for `propagate`, in one pass over the graph.

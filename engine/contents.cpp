@@ -32,6 +32,19 @@ Contents::Contents(const std::filesystem::path& store, const Manifest& manifest,
   clear(changes.cleared);
 }
 
+std::uint64_t Contents::bytes(const Manifest& manifest) noexcept {
+  std::uint64_t bytes =
+      std::uint64_t{manifest.nodes} * sizeof(std::uint32_t) + manifest.nodes / 4;  // degrees, two bits
+  if (manifest.labels) bytes += std::uint64_t{manifest.nodes} * sizeof(std::int32_t);
+  for (const auto* const split : {&manifest.train, &manifest.valid, &manifest.test})
+    if (*split) bytes += (*split)->bytes;
+  return bytes + Graph::change_bytes(changed_edges(manifest));
+}
+
+std::uint64_t Contents::changed_edges(const Manifest& manifest) noexcept {
+  return manifest.changes ? manifest.changes->bytes / sizeof(Edge) : 0;
+}
+
 bool Contents::is_blank(NodeId node) const {
   if (label(node) != kNoLabel) return false;
   std::vector<float> scratch;

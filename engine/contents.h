@@ -18,6 +18,10 @@ class Contents {
  public:
   /// Opens the generation of a manifest. Throws DataError, FormatError.
   Contents(const std::filesystem::path& store, const Manifest& manifest);
+  /// Memory that it takes when it is opened: values and bits of the nodes, splits, changed lists. More changes take more.
+  [[nodiscard]] static std::uint64_t bytes(const Manifest& manifest) noexcept;
+  /// Edges that differ from the shards, at most.
+  [[nodiscard]] static std::uint64_t changed_edges(const Manifest& manifest) noexcept;
   Contents(const Contents&) = delete;
   Contents& operator=(const Contents&) = delete;
 

@@ -136,7 +136,8 @@ bool Graph::has_changes(NodeRange span) const noexcept {
 }
 
 std::uint64_t Graph::max_decoded_bytes() const noexcept {
-  return (max_block_arcs_ + changed_arcs_ + kDecodeSlack) * 5 / 4 * sizeof(NodeId);
+  return (max_block_arcs_ + std::min(changed_arcs_, kBlockNodes * most_inserted_) + kDecodeSlack) * 5 / 4 *
+         sizeof(NodeId);
 }
 
 void Graph::change_arc(NodeId from, NodeId to, bool insert) {
@@ -153,6 +154,7 @@ void Graph::change_arc(NodeId from, NodeId to, bool insert) {
     std::vector<NodeId>& list = insert ? delta.inserted : delta.removed;
     list.insert(std::lower_bound(list.begin(), list.end(), to), to);
     ++changed_arcs_;
+    if (insert) most_inserted_ = std::max<std::uint64_t>(most_inserted_, list.size());
   }
   if (delta.removed.empty() && delta.inserted.empty()) {
     deltas_.erase(from);

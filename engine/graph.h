@@ -75,6 +75,13 @@ class Graph {
   /// The edge must not exist, u != v.
   void insert_edge(NodeId u, NodeId v);
 
+  /// Memory of lists that differ from the shards': for so many edges at most, and for those that there are.
+  [[nodiscard]] static std::uint64_t change_bytes(std::uint64_t edges) noexcept {
+    return 2 * edges * (kDeltaBytes + 2 * sizeof(NodeId));
+  }
+  [[nodiscard]] std::uint64_t change_bytes() const noexcept {
+    return deltas_.size() * kDeltaBytes + changed_arcs_ * 2 * sizeof(NodeId);
+  }
   /// Differences from the shards, sorted, each edge once with u < v.
   void collect_changes(Changes& out) const;
   [[nodiscard]] const std::vector<Shard>& shards() const noexcept { return shards_; }
@@ -88,12 +95,14 @@ class Graph {
     return !changed_.empty() && ((changed_[node / 64] >> (node % 64)) & 1U) != 0;
   }
   void change_arc(NodeId from, NodeId to, bool insert);
+  static constexpr std::uint64_t kDeltaBytes = 128;  ///< of deltas_ for a node: its entry, and the least of an array
   static void apply(const Delta& delta, std::span<const NodeId> base, std::vector<NodeId>& out);
 
   NodeId nodes_;
   std::uint64_t arcs_ = 0;
   std::uint64_t changed_arcs_ = 0;
-  std::uint64_t max_block_arcs_ = 0;  ///< of the shards; insertions add at most their own number
+  std::uint64_t max_block_arcs_ = 0;  ///< of the shards
+  std::uint64_t most_inserted_ = 0;   ///< arcs of one node that its shard lacks, ever
   unsigned span_log2_;
   NodeId span_mask_;
   std::vector<Shard> shards_;

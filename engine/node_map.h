@@ -62,6 +62,20 @@ class NodeMap {
   }
   [[nodiscard]] std::size_t size() const noexcept { return size_.load(std::memory_order_relaxed); }
 
+  /// Memory of a map without values.
+  [[nodiscard]] static constexpr std::uint64_t empty_bytes(NodeId nodes) noexcept {
+    return (std::uint64_t{nodes} / kPageNodes + 1) * sizeof(Page);
+  }
+  /// Memory of so many values at most: the array of a page may be half empty.
+  [[nodiscard]] static constexpr std::uint64_t bytes(std::uint64_t values) noexcept { return values * 2 * sizeof(T); }
+
+  /// Calls use(value) for every value, which it may change.
+  template <class Use>
+  void change_each(const Use& use) {
+    for (Page& page : pages_)
+      for (std::size_t rank = 0, count = static_cast<std::size_t>(std::popcount(page.members)); rank < count; ++rank)
+        use(page.values[rank]);
+  }
   /// Calls use(node, value) in node order for the nodes of [range.first, range.last).
   template <class Use>
   void for_each(NodeRange range, const Use& use) const {

@@ -1,7 +1,7 @@
-// engine/row_arena.h - memory for rows that come one by one and stay: large pages, because random rows of many MiB in
-// small ones would miss the TLB at every access.
+// engine/row_arena.h - memory for rows of one size that come one by one and stay: large pages, because random rows of many
+// MiB in small ones would miss the TLB at every access.
 //
-// take() and give() may be called from any thread.
+// take(), give() and bytes() may be called from any thread.
 #pragma once
 
 #include <cstddef>
@@ -15,25 +15,29 @@ namespace unweave {
 
 class RowArena {
  public:
-  explicit RowArena(std::uint32_t columns) noexcept : columns_(columns) {}
-  /// Room for one row, its values arbitrary. Throws std::bad_alloc.
-  [[nodiscard]] std::int32_t* take();
+  explicit RowArena(std::size_t row_bytes) noexcept;
+  /// Room for one row, its values arbitrary; aligned as the size of a row allows, to 8 bytes at most. Throws
+  /// std::bad_alloc.
+  [[nodiscard]] std::byte* take();
   /// Takes a row back.
-  void give(std::int32_t* row);
+  void give(std::byte* row);
   /// Takes all rows back and frees their memory.
   void clear() noexcept;
+  /// Memory that the process has for the rows, those taken back included.
+  [[nodiscard]] std::uint64_t bytes() const noexcept;
 
  private:
   struct Free {
-    void operator()(std::int32_t* memory) const noexcept { std::free(memory); }
+    void operator()(std::byte* memory) const noexcept { std::free(memory); }
   };
   void grow();
-  std::uint32_t columns_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<std::int32_t, Free>> chunks_;
-  std::size_t chunk_rows_ = 0;
-  std::size_t used_ = 0;             ///< rows of the last chunk that were handed out
-  std::vector<std::int32_t*> free_;  ///< rows given back
+  std::size_t row_bytes_;
+  mutable std::mutex mutex_;
+  std::vector<std::unique_ptr<std::byte, Free>> chunks_;
+  std::uint64_t bytes_ = 0;    ///< of the chunks
+  std::byte* next_ = nullptr;  ///< of the last chunk, what was not handed out yet
+  std::byte* end_ = nullptr;
+  std::byte* returned_ = nullptr;  ///< a row given back, which holds the address of another
 };
 
 }  // namespace unweave

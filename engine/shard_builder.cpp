@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t kShardBytes = std::uint64_t{64} << 20;  // in memory: most shards, unless hubs come first
 
-constexpr std::uint64_t kFoldArcs = std::uint64_t{1} << 16;  // at a time, but for a block that has more
+constexpr std::uint64_t kMostFoldArcs = std::uint64_t{1} << 16;  // at a time, but for a block that has more
 constexpr std::size_t kFoldBlocks = 256;
 
 struct Piece {
@@ -51,7 +51,8 @@ void encode(const Graph& graph, ChangedPiece& piece) {
   encode_lists(piece.counts, piece.targets, piece.encoded);
 }
 
-FileEntry fold_shard(const std::filesystem::path& store, const Graph& graph, NodeRange span, std::uint64_t memory) {
+FileEntry fold_shard(const std::filesystem::path& store, const Graph& graph, NodeRange span, std::uint64_t fold_arcs,
+                     std::uint64_t memory) {
   ShardWriter writer(store, span, graph.num_nodes(), memory);
   std::size_t next = span.first / kBlockNodes;
   const std::size_t end = (std::size_t{span.last} + kBlockNodes - 1) / kBlockNodes;
@@ -61,7 +62,7 @@ FileEntry fold_shard(const std::filesystem::path& store, const Graph& graph, Nod
         std::uint64_t arcs = 0;
         while (next < end && next - piece.first_block < kFoldBlocks) {
           arcs += block_arcs(graph, next);
-          if (arcs > kFoldArcs && next > piece.first_block) break;
+          if (arcs > fold_arcs && next > piece.first_block) break;
           ++next;
         }
         piece.last_block = next;
@@ -100,16 +101,22 @@ BuiltShards build_shards(const std::filesystem::path& store, NodeId nodes, Sorte
   return built;
 }
 
+std::uint64_t fold_bytes(const Graph& graph) {
+  return pipeline_items() * 3 * graph.max_decoded_bytes() * 4 / 3;
+}
+
 std::vector<FileEntry> fold_shards(const std::filesystem::path& store, const Graph& graph,
                                    std::vector<FileEntry> shards, MemoryBudget& budget, WorkMeter& meter) {
   // Decoded, gathered and encoded lists of each piece, which may be one large block.
+  const std::uint64_t lists = pipeline_items() * 3;
+  const std::uint64_t fold_arcs = std::min(kMostFoldArcs, budget.available() / (4 * lists * sizeof(NodeId)));
   const Reservation pieces =
-      budget.reserve(pipeline_items() * 3 * (graph.max_decoded_bytes() + kFoldArcs * sizeof(NodeId)), "changed lists");
+      budget.reserve(lists * (graph.max_decoded_bytes() + fold_arcs * sizeof(NodeId)), "changed lists");
   const Reservation encoded = budget.reserve(std::min(kShardBytes, budget.available() / 4), "the shard being written");
   meter.start("graph", graph.num_nodes(), "nodes");
   for (std::size_t i = 0; i < shards.size(); ++i) {
     const NodeRange span = span_range(graph.num_nodes(), i);
-    if (graph.has_changes(span)) shards[i] = fold_shard(store, graph, span, encoded.bytes());
+    if (graph.has_changes(span)) shards[i] = fold_shard(store, graph, span, fold_arcs, encoded.bytes());
     meter.advance(span.size());
   }
   return shards;

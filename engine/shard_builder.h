@@ -23,6 +23,8 @@ struct BuiltShards {
 [[nodiscard]] BuiltShards build_shards(const std::filesystem::path& store, NodeId nodes, SortedArcs& arcs,
                                        MemoryBudget& budget, WorkMeter& meter);
 
+/// Memory that fold_shards() asks for at least.
+[[nodiscard]] std::uint64_t fold_bytes(const Graph& graph);
 /// Writes the shards of `graph` as build_shards() would from its present arcs. `shards` are those that it lies on: where
 /// no list differs the file stays as it is. Returns one file a span. Counts nodes on the meter. Throws FormatError,
 /// ResourceError.

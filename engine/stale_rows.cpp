@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 namespace unweave {
 namespace {
@@ -28,7 +29,34 @@ void narrow(const std::int32_t* delta, std::uint32_t columns, std::byte* out) {
 
 }  // namespace
 
-StaleRows::StaleRows(NodeId nodes, std::uint32_t columns) : nodes_(nodes), columns_(columns), rows_(nodes) {}
+StaleRows::StaleRows(NodeId nodes, std::uint32_t columns)
+    : nodes_(nodes),
+      columns_(columns),
+      rows_(nodes),
+      arenas_{RowArena(columns), RowArena(std::size_t{2} * columns), RowArena(std::size_t{4} * columns)} {}
+
+std::uint8_t StaleRows::width_of(std::int32_t largest) noexcept {
+  if (largest <= std::numeric_limits<std::int8_t>::max()) return 1;
+  return largest <= std::numeric_limits<std::int16_t>::max() ? 2 : 4;
+}
+
+void StaleRows::load(const std::filesystem::path& store, const FileEntry& entry, std::uint32_t level,
+                     const std::function<std::uint32_t(NodeId)>& degree) {
+  std::vector<std::int32_t> values(columns_);
+  for (const StaleRow& row : read_stale(store, entry, level, columns_, nodes_, loaded_)) {
+    std::fill(values.begin(), values.end(), 0);
+    add_unpacked(row.width, row.values.data(), 1, values.data());
+    std::int32_t largest = 0;
+    for (const std::int32_t delta : values) {
+      if (delta < -kMaxDelta || delta > kMaxDelta) loaded_.back().fail(0, "a difference above twice the scale");
+      largest = std::max(largest, std::abs(delta));
+    }
+    if (largest == 0 || row.width != width_of(largest))
+      loaded_.back().fail(0, "a row that is not packed as tightly as it can be");
+    rows_.at(row.node) = {row.values.data(), degree(row.node), row.width, false};
+  }
+  tracked_ = Tracked::nothing;
+}
 
 const StaleRows::Totals& StaleRows::totals() const {
   track(Tracked::all);
@@ -80,19 +108,19 @@ void StaleRows::add_unpacked(std::uint8_t width, const std::byte* values, std::i
 
 void StaleRows::add_to(NodeId node, std::int32_t sign, std::int32_t* out) const {
   const Row* row = rows_.find(node);
-  if (row != nullptr) add_unpacked(row->width, row->values.get(), sign, out);
+  if (row != nullptr) add_unpacked(row->width, row->values, sign, out);
 }
 
 void StaleRows::prefetch(NodeId node) const noexcept {
   const Row* row = rows_.find(node);
   if (row == nullptr) return;
-  for (std::uint32_t at = 0; at < row->width * columns_; at += 64) __builtin_prefetch(row->values.get() + at, 1);
+  for (std::uint32_t at = 0; at < row->width * columns_; at += 64) __builtin_prefetch(row->values + at, 1);
 }
 
 void StaleRows::account(NodeId node, const Row& row, int sign) const {
   if (tracked_ == Tracked::nothing) return;
   std::vector<std::int32_t> values(columns_);
-  add_unpacked(row.width, row.values.get(), 1, values.data());
+  add_unpacked(row.width, row.values, 1, values.data());
   std::int32_t largest = 0;
   for (const std::int32_t value : values) largest = std::max(largest, std::abs(value));
   const double most = static_cast<double>(largest) * largest * row.degree;
@@ -130,24 +158,22 @@ void StaleRows::set(NodeId node, std::uint32_t degree, const std::int32_t* delta
     erase(node);
     return;
   }
-  const std::uint8_t width = largest <= std::numeric_limits<std::int8_t>::max()    ? 1
-                             : largest <= std::numeric_limits<std::int16_t>::max() ? 2
-                                                                                   : 4;
+  const std::uint8_t width = width_of(largest);
   Row& row = rows_.at(node);
   if (row.width != 0) account(node, row, -1);
-  if (row.width != width) {
-    bytes_ +=
-        std::uint64_t{width} * columns_ + (row.width == 0 ? sizeof(Row) : 0) - std::uint64_t{row.width} * columns_;
-    row.values = std::make_unique_for_overwrite<std::byte[]>(std::size_t{width} * columns_);
-    row.width = width;
+  if (row.width != width || !row.in_memory) {
+    std::byte* const values = arena(width).take();
+    give_back(row);
+    row = {values, degree, width, true};
   }
   row.degree = degree;
+  auto* const values = const_cast<std::byte*>(row.values);  // of an arena
   if (width == 1)
-    narrow<std::int8_t>(delta, columns_, row.values.get());
+    narrow<std::int8_t>(delta, columns_, values);
   else if (width == 2)
-    narrow<std::int16_t>(delta, columns_, row.values.get());
+    narrow<std::int16_t>(delta, columns_, values);
   else
-    narrow<std::int32_t>(delta, columns_, row.values.get());
+    narrow<std::int32_t>(delta, columns_, values);
   account(node, row, 1);
 }
 
@@ -165,14 +191,70 @@ void StaleRows::erase(NodeId node) {
   const Row* row = rows_.find(node);
   if (row == nullptr) return;
   account(node, *row, -1);
-  bytes_ -= std::uint64_t{row->width} * columns_ + sizeof(Row);
+  give_back(*row);
   rows_.erase(node);
+}
+
+void StaleRows::give_back(const Row& row) {
+  if (row.in_memory) arena(row.width).give(const_cast<std::byte*>(row.values));
 }
 
 void StaleRows::clear() {
   rows_.clear();
   tracked_ = Tracked::nothing;
-  bytes_ = 0;
+  for (RowArena& one : arenas_) one.clear();
+  loaded_.clear();
+  spools_.clear();
+}
+
+std::uint64_t StaleRows::bytes_in_memory() const noexcept {
+  std::uint64_t bytes = 0;
+  for (const RowArena& one : arenas_) bytes += one.bytes();
+  return bytes;
+}
+
+std::uint64_t StaleRows::bytes() const noexcept {
+  return bytes_in_memory() + NodeMap<Row>::bytes(rows_.size());
+}
+
+void StaleRows::spill(const std::filesystem::path& folder) {
+  constexpr std::size_t kPiece = std::size_t{256} << 10;
+  const bool all = spools_.size() >= kMostSpools;  // puts together what is left of the earlier files
+  const auto moves = [&](const Row& row) { return all || row.in_memory; };
+  std::uint64_t bytes = 0;
+  const auto add_bytes = [&](NodeId, const Row& row) {
+    if (moves(row)) bytes += std::uint64_t{row.width} * columns_;
+  };
+  rows_.for_each({0, nodes_}, add_bytes);
+  if (bytes > 0) {
+    MappedSpool spool(folder, bytes);
+    std::vector<std::byte> piece;
+    std::uint64_t written = 0;
+    const auto flush = [&] {
+      spool.write(written, piece);
+      written += piece.size();
+      piece.clear();
+    };
+    rows_.for_each({0, nodes_}, [&](NodeId, const Row& row) {
+      if (!moves(row)) return;
+      piece.insert(piece.end(), row.values, row.values + std::size_t{row.width} * columns_);
+      if (piece.size() >= kPiece) flush();
+    });
+    flush();
+    const std::byte* at = spool.as<std::byte>();
+    rows_.change_each([&](Row& row) {
+      if (!moves(row)) return;
+      row.values = at;
+      row.in_memory = false;
+      at += std::size_t{row.width} * columns_;
+    });
+    if (all) {
+      spools_.clear();
+      loaded_.clear();
+    }
+    spools_.push_back(std::move(spool));
+  }
+  for (RowArena& one : arenas_) one.clear();
 }
 
 std::vector<NodeId> StaleRows::nodes() const {
@@ -187,7 +269,7 @@ std::optional<FileEntry> StaleRows::checkpoint(const std::filesystem::path& stor
   std::vector<StaleRow> packed;
   packed.reserve(size());
   rows_.for_each({0, nodes_}, [&](NodeId node, const Row& row) {
-    packed.push_back({node, row.width, {row.values.get(), std::size_t{row.width} * columns_}});
+    packed.push_back({node, row.width, {row.values, std::size_t{row.width} * columns_}});
   });
   return write_stale(store, level, columns_, packed);
 }

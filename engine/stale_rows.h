@@ -1,23 +1,26 @@
 // engine/stale_rows.h - the rows of one level whose published density lags behind the current one.
 //
 // A stale row stores delta = t - published, packed into the fewest of 1, 2 or 4 bytes a value. Sums of d * delta^2 per
-// column, as exact integers, are the whole error of a lazy embedding. Tasks may set() and erase() at once, as long as no
-// two of them do so in one aligned block of 64 nodes (NodeMap::kPageNodes).
+// column, as exact integers, are the whole error of a lazy embedding. Rows lie in memory or, after spill() or load(), in
+// files. Tasks may set() and erase() at once, as long as no two of them do so in one aligned block of 64 nodes
+// (NodeMap::kPageNodes).
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <filesystem>
-#include <memory>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "engine/node_map.h"
+#include "engine/row_arena.h"
 #include "storage/manifest.h"
 #include "storage/run_file.h"
+#include "storage/sealed_file.h"
+#include "storage/spool_file.h"
 #include "storage/types.h"
 
 namespace unweave {
@@ -26,17 +29,8 @@ class StaleRows {
  public:
   StaleRows(NodeId nodes, std::uint32_t columns);
   /// Reads the stale rows of a checkpoint; degree(node) gives current degrees. Throws DataError, FormatError.
-  template <class Degree>
-  void load(const std::filesystem::path& store, const FileEntry& entry, std::uint32_t level, const Degree& degree) {
-    std::vector<SealedFile> holder;
-    for (const StaleRow& row : read_stale(store, entry, level, columns_, nodes_, holder)) {
-      std::vector<std::int32_t> values(columns_);
-      add_unpacked(row.width, row.values.data(), 1, values.data());
-      for (const std::int32_t delta : values)
-        if (delta < -kMaxDelta || delta > kMaxDelta) holder.back().fail(0, "a difference above twice the scale");
-      set(row.node, degree(row.node), values.data());
-    }
-  }
+  void load(const std::filesystem::path& store, const FileEntry& entry, std::uint32_t level,
+            const std::function<std::uint32_t(NodeId)>& degree);
 
   [[nodiscard]] std::size_t size() const noexcept { return rows_.size(); }
   [[nodiscard]] bool contains(NodeId node) const noexcept { return rows_.find(node) != nullptr; }
@@ -62,15 +56,28 @@ class StaleRows {
   /// thread-safe.
   [[nodiscard]] const Totals& totals() const;
   [[nodiscard]] const std::vector<UInt128>& squares() const;
-  [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
+  /// Memory of so many rows at most, and that of those that there are.
+  [[nodiscard]] static std::uint64_t most_bytes(std::uint64_t rows, std::uint32_t columns) noexcept {
+    return rows * columns * sizeof(std::int32_t) + NodeMap<Row>::bytes(rows);
+  }
+  [[nodiscard]] std::uint64_t bytes() const noexcept;
+  /// Memory without rows, and of so many that lie in the file of a checkpoint.
+  [[nodiscard]] static std::uint64_t map_bytes(NodeId nodes) noexcept { return NodeMap<Row>::empty_bytes(nodes); }
+  [[nodiscard]] static std::uint64_t stored_bytes(std::uint64_t rows) noexcept { return NodeMap<Row>::bytes(rows); }
+  /// What spill() would give back of it.
+  [[nodiscard]] std::uint64_t bytes_in_memory() const noexcept;
+  /// Puts the values of all rows into a file without a name in `folder`; 16 bytes a row stay. Throws ResourceError,
+  /// DataError; the rows are then as before.
+  void spill(const std::filesystem::path& folder);
   [[nodiscard]] std::optional<FileEntry> checkpoint(const std::filesystem::path& store, std::uint32_t level) const;
 
  private:
   static constexpr std::int32_t kMaxDelta = std::int32_t{1} << 30;  ///< twice the largest density at 29 scale bits
   struct Row {
-    std::unique_ptr<std::byte[]> values;
+    const std::byte* values = nullptr;
     std::uint32_t degree = 0;
     std::uint8_t width = 0;
+    bool in_memory = false;  ///< in the arena of its width, else in one of the files
   };
   static constexpr double kRecentRoom = 0x1p53;
   /// Changes that totals_ lacks, of some pages of nodes. Integers that float64 holds exactly: those of most rows, and of many
@@ -82,6 +89,11 @@ class StaleRows {
   };
   static constexpr std::size_t kRecents = 4;  ///< more than tasks are likely to want at a time
   enum class Tracked { nothing, squares, all };
+  static constexpr std::size_t kMostSpools = 16;
+  [[nodiscard]] static std::uint8_t width_of(std::int32_t largest) noexcept;
+  /// Of rows of 1, 2 or 4 bytes a value.
+  [[nodiscard]] RowArena& arena(std::uint8_t width) noexcept { return arenas_[width / 2]; }
+  void give_back(const Row& row);
   void add_unpacked(std::uint8_t width, const std::byte* values, std::int32_t sign, std::int32_t* out) const;
   void track(Tracked what) const;
   void account(NodeId node, const Row& row, int sign) const;
@@ -94,7 +106,9 @@ class StaleRows {
   mutable std::mutex totals_mutex_;             ///< guards totals_ while rows change
   mutable Totals totals_;
   mutable std::array<Recent, kRecents> recents_;
-  std::atomic<std::uint64_t> bytes_ = 0;
+  std::array<RowArena, 3> arenas_;
+  std::vector<SealedFile> loaded_;
+  std::vector<MappedSpool> spools_;
 };
 
 }  // namespace unweave

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <utility>
 
 #include "storage/error.h"
@@ -22,15 +23,17 @@ bool fits_narrow(const std::int64_t* sums, std::uint32_t columns) noexcept {
 }  // namespace
 
 StateLevel::StateLevel(const std::filesystem::path& folder, const Manifest& manifest, std::uint32_t level,
-                       const Run& run)
+                       const StoredRun& run)
     : level_(level),
       columns_(manifest.features),
       nodes_(manifest.nodes),
       span_(span_nodes(manifest.nodes)),
       dirty_(manifest.nodes),
-      arena_(manifest.features) {
+      arena_(manifest.features * sizeof(std::int32_t)) {
   replace(folder, manifest.levels[level].partitions);
-  for (std::size_t i = 0; i < run.narrow_nodes.size(); ++i) store(run.narrow_nodes[i], &run.narrow_rows[i * columns_]);
+  run_ = run;
+  for (std::size_t i = 0; i < run.narrow_nodes.size(); ++i)
+    dirty_.at(run.narrow_nodes[i]).narrow = const_cast<std::int32_t*>(&run.narrow_rows[i * columns_]);
   for (std::size_t i = 0; i < run.wide_nodes.size(); ++i) store(run.wide_nodes[i], &run.wide_rows[i * columns_]);
   for (const NodeId node : run.dropped) drop(node);
 }
@@ -80,7 +83,7 @@ void StateLevel::store(NodeId node, const std::int32_t* sums) {
     return;
   }
   DirtyRow& dirty = dirty_.at(node);
-  if (dirty.narrow == nullptr) dirty.narrow = arena_.take();
+  if (dirty.narrow == nullptr || is_of_run(dirty.narrow)) dirty.narrow = reinterpret_cast<std::int32_t*>(arena_.take());
   std::memcpy(dirty.narrow, sums, columns_ * sizeof(std::int32_t));
   dirty.wide.reset();
 }
@@ -99,7 +102,16 @@ void StateLevel::store(NodeId node, const std::int64_t* sums) {
   DirtyRow& dirty = dirty_.at(node);
   if (!dirty.wide) dirty.wide = std::make_unique_for_overwrite<std::int64_t[]>(columns_);
   std::memcpy(dirty.wide.get(), sums, columns_ * sizeof(std::int64_t));
-  if (dirty.narrow != nullptr) arena_.give(std::exchange(dirty.narrow, nullptr));
+  give_back(std::exchange(dirty.narrow, nullptr));
+}
+
+bool StateLevel::is_of_run(const std::int32_t* row) const noexcept {
+  const std::int32_t* const first = run_.narrow_rows.data();
+  return !std::less<>()(row, first) && std::less<>()(row, first + run_.narrow_rows.size());
+}
+
+void StateLevel::give_back(std::int32_t* row) {
+  if (row != nullptr && !is_of_run(row)) arena_.give(reinterpret_cast<std::byte*>(row));
 }
 
 void StateLevel::drop(NodeId node) {
@@ -108,7 +120,7 @@ void StateLevel::drop(NodeId node) {
     return;
   }
   DirtyRow& dirty = dirty_.at(node);
-  if (dirty.narrow != nullptr) arena_.give(dirty.narrow);
+  give_back(dirty.narrow);
   dirty = DirtyRow();
   if (!partitions_[node / span_].contains(node)) dirty_.erase(node);
 }
@@ -126,20 +138,31 @@ ResidentRows* StateLevel::recompute_in_memory(MemoryBudget& budget) {
 void StateLevel::forget_overlay() {
   dirty_.clear();
   arena_.clear();
+  run_ = {};
 }
 
 std::uint64_t StateLevel::overlay_bytes() const noexcept {
-  return resident_ ? 0 : overlay_bytes(dirty_.size(), columns_);
+  return resident_ ? 0 : arena_.bytes() + NodeMap<DirtyRow>::bytes(dirty_.size());
 }
 
 void StateLevel::replace(const std::filesystem::path& folder, const std::vector<FileEntry>& partitions) {
-  std::vector<StatePartition> opened;
+  const auto is_kept = [&](std::size_t i) { return i < entries_.size() && partitions[i] == entries_[i]; };
+  std::vector<StatePartition> opened, all;
   for (std::size_t i = 0; i < partitions.size(); ++i)
-    opened.emplace_back(folder, partitions[i], level_, span_range(nodes_, i), columns_);
-  std::swap(partitions_, opened);
+    if (!is_kept(i)) opened.emplace_back(folder, partitions[i], level_, span_range(nodes_, i), columns_);
+  // Others stay open, with what is known of their pages.
+  all.reserve(partitions.size());
+  auto next = opened.begin();
+  for (std::size_t i = 0; i < partitions.size(); ++i) all.push_back(std::move(is_kept(i) ? partitions_[i] : *next++));
+  std::swap(partitions_, all);
   entries_ = partitions;
   resident_.reset();
   forget_overlay();
+}
+
+void StateLevel::fold(const std::filesystem::path& folder) {
+  Run none;
+  replace(folder, checkpoint(folder, true, none));
 }
 
 FileEntry StateLevel::rewrite(const std::filesystem::path& folder, const StatePartition& partition) const {
@@ -184,10 +207,8 @@ std::vector<FileEntry> StateLevel::checkpoint(const std::filesystem::path& folde
         run.dropped.push_back(node);
       } else if (at.wide != nullptr) {
         run.wide_nodes.push_back(node);
-        run.wide_rows.insert(run.wide_rows.end(), at.wide, at.wide + columns_);
       } else {
         run.narrow_nodes.push_back(node);
-        run.narrow_rows.insert(run.narrow_rows.end(), at.narrow, at.narrow + columns_);
       }
     });
   }

@@ -24,8 +24,9 @@ namespace unweave {
 
 class StateLevel {
  public:
-  /// Opens the partitions of `level` (1 .. L) and takes the rows of its run. Throws DataError, FormatError.
-  StateLevel(const std::filesystem::path& folder, const Manifest& manifest, std::uint32_t level, const Run& run);
+  /// Opens the partitions of `level` (1 .. L) and the rows of its run, which stay in their file until they change. Throws
+  /// DataError, FormatError.
+  StateLevel(const std::filesystem::path& folder, const Manifest& manifest, std::uint32_t level, const StoredRun& run);
 
   [[nodiscard]] std::uint32_t columns() const noexcept { return columns_; }
   [[nodiscard]] bool contains(NodeId node) const noexcept;
@@ -45,10 +46,17 @@ class StateLevel {
   /// Removes the row of a node that left the cone.
   void drop(NodeId node);
 
-  /// Memory of so many rows that differ from the partitions.
-  [[nodiscard]] static std::uint64_t overlay_bytes(std::uint64_t rows, std::uint32_t columns) noexcept {
-    return rows * (columns * sizeof(std::int32_t) + sizeof(DirtyRow));
+  /// Memory of a level without dirty rows, and of so many rows of a run.
+  [[nodiscard]] static std::uint64_t map_bytes(NodeId nodes) noexcept { return NodeMap<DirtyRow>::empty_bytes(nodes); }
+  [[nodiscard]] static std::uint64_t run_bytes(std::uint64_t narrow, std::uint64_t wide, std::uint64_t dropped,
+                                               std::uint32_t columns) noexcept {
+    return NodeMap<DirtyRow>::bytes(narrow + wide + dropped) + wide * columns * sizeof(std::int64_t);
   }
+  /// Memory of so many rows that differ from the partitions, and are not of a run.
+  [[nodiscard]] static std::uint64_t overlay_bytes(std::uint64_t rows, std::uint32_t columns) noexcept {
+    return rows * columns * sizeof(std::int32_t) + NodeMap<DirtyRow>::bytes(rows);
+  }
+  /// Memory of those that there are; of none when all rows lie in memory.
   [[nodiscard]] std::uint64_t overlay_bytes() const noexcept;
   /// True when a row of the span differs from its partition, or may.
   [[nodiscard]] bool has_changes(NodeRange span) const;
@@ -66,10 +74,15 @@ class StateLevel {
   /// Room in memory for all rows, to be filled by a recomputation, if the budget has it to spare; else null. The rows
   /// there were are forgotten.
   ResidentRows* recompute_in_memory(MemoryBudget& budget);
+  /// Forgets the rows that differ from the partitions: a recomputation is going to replace them all.
+  void forget_overlay();
+  /// Puts what is in memory into new partitions in `folder`, not yet durable. The rows stay the same. Throws ResourceError,
+  /// DataError.
+  void fold(const std::filesystem::path& folder);
   /// Takes new partitions, one a span, written from a sweep; the overlay is forgotten.
   void replace(const std::filesystem::path& folder, const std::vector<FileEntry>& partitions);
   /// Makes files of the present contents: partitions with many dirty rows (with any, when `fold` is set) are written
-  /// anew, other dirty rows are added to the run. Returns the partitions. The object goes on unchanged.
+  /// anew, of other dirty rows the nodes are added to the run. Returns the partitions. The object goes on unchanged.
   [[nodiscard]] std::vector<FileEntry> checkpoint(const std::filesystem::path& folder, bool fold, Run& run) const;
   [[nodiscard]] const std::vector<FileEntry>& entries() const noexcept { return entries_; }
   [[nodiscard]] const std::vector<StatePartition>& partitions() const noexcept { return partitions_; }
@@ -77,10 +90,11 @@ class StateLevel {
  private:
   /// A dirty row; with neither it left the cone.
   struct DirtyRow {
-    std::int32_t* narrow = nullptr;        ///< in arena_
+    std::int32_t* narrow = nullptr;        ///< of arena_, or of the run's file and never written
     std::unique_ptr<std::int64_t[]> wide;  ///< where it does not fit 32 bits
   };
-  void forget_overlay();
+  [[nodiscard]] bool is_of_run(const std::int32_t* row) const noexcept;
+  void give_back(std::int32_t* row);
   FileEntry rewrite(const std::filesystem::path& folder, const StatePartition& partition) const;
 
   std::uint32_t level_;
@@ -90,6 +104,7 @@ class StateLevel {
   std::vector<FileEntry> entries_;
   std::vector<StatePartition> partitions_;
   std::unique_ptr<ResidentRows> resident_;  ///< every row, after a recomputation; then nothing else counts
+  StoredRun run_;                           ///< that some dirty rows may lie in
   NodeMap<DirtyRow> dirty_;                 ///< rows that differ from the partitions
   RowArena arena_;
 };

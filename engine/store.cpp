@@ -21,21 +21,19 @@
 #include "storage/error.h"
 #include "storage/file.h"
 #include "storage/spool_file.h"
+#include "storage/store_folders.h"
 
 namespace unweave {
 namespace {
 
-constexpr const char* kLockName = "lock";
 constexpr const char* kUnfinishedName = "unfinished";
 /// What that file says, so that a user's own of this name is not taken for ours.
 constexpr std::string_view kMark = "A store of unweave is being built here.\n";
-/// Folders whose files a manifest names one by one.
-constexpr const char* kFolders[] = {"graph", "features", "labels", "splits", "state", "journal"};
 
 std::set<std::string> named_files(const Manifest& manifest) {
   std::set<std::string> names;
   for (const FileEntry& entry : manifest.files()) names.insert(entry.path);
-  if (!manifest.journal.empty()) names.insert("journal/" + manifest.journal);
+  if (manifest.journal) names.insert(manifest.journal->path);
   return names;
 }
 
@@ -50,7 +48,7 @@ std::string new_manifest_name() {
 /// Whether a store in the making has an entry of this name in its folder, besides its mark and its lock.
 bool is_of_building(const std::string& name) {
   return name == new_manifest_name() || name.starts_with(SpoolFile::kPrefix) ||
-         std::find(std::begin(kFolders), std::end(kFolders), name) != std::end(kFolders);
+         std::find(std::begin(kStoreFolders), std::end(kStoreFolders), name) != std::end(kStoreFolders);
 }
 
 /// What lies in a folder, nothing where it is missing. An error is not taken for an empty folder.
@@ -124,16 +122,31 @@ bool is_current(int lock, const std::filesystem::path& path) {
 }  // namespace
 
 WriterLock::WriterLock(const std::filesystem::path& store)
-    : descriptor_(::open((store / kLockName).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
+    : path_(store / kLockName),
+      descriptor_(::open((store / kLockName).c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644)) {
   if (descriptor_ < 0) throw_system_error("open", store / kLockName, errno);
-  const int error = ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 ? errno : 0;
-  if (error == 0 && is_current(descriptor_, store / kLockName)) return;
+  int error = ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 ? errno : 0;
+  if (error == 0 && is_current(descriptor_, store / kLockName)) {
+    struct stat held {};
+    // Always empty: what somebody else has written there is no part of the store.
+    if (::fstat(descriptor_, &held) == 0 && (held.st_size == 0 || ::ftruncate(descriptor_, 0) == 0)) return;
+    error = errno;
+  }
   ::close(descriptor_);
   if (error != 0 && error != EWOULDBLOCK) throw_system_error("lock", store / kLockName, error);
   throw ResourceError(store.string() + ": another process is writing this store; wait until it ends");
 }
 
-WriterLock::WriterLock(WriterLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+WriterLock::WriterLock(WriterLock&& other) noexcept
+    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+void WriterLock::require_held() const {
+  if (!is_current(descriptor_, path_))
+    throw ResourceError(
+        path_.string() +
+        ": the lock was removed while this process was writing, and another one may write by now; nothing "
+        "more is written: give the command again");
+}
 
 WriterLock::~WriterLock() {
   if (descriptor_ >= 0) ::close(descriptor_);
@@ -203,9 +216,18 @@ std::vector<std::filesystem::path> strays_of(const std::filesystem::path& store,
     const std::string name = item.path().filename().string();
     if (name == new_manifest_name() || name.starts_with(SpoolFile::kPrefix)) strays.push_back(item.path());
   }
-  for (const char* folder : kFolders)
+  const auto refuse_link = [&](const char* folder) {
+    std::error_code ignored;  // what lies behind a link is not the store's, and a purge does not reach it
+    if (std::filesystem::is_symlink(store / folder, ignored))
+      throw DataError((store / folder).string() +
+                      ": a symbolic link in the place of a folder of the store; put the folder there");
+  };
+  for (const char* folder : kReleaseFolders) refuse_link(folder);
+  for (const char* folder : kStoreFolders) {
+    refuse_link(folder);
     for (const auto& item : list_folder(store / folder))
       if (!names.contains(std::string(folder) + "/" + item.path().filename().string())) strays.push_back(item.path());
+  }
   return strays;
 }
 

@@ -16,7 +16,11 @@ class WriterLock {
   WriterLock& operator=(WriterLock&&) = delete;
   ~WriterLock();
 
+  /// Throws ResourceError where the file that is locked is not the store's lock any more: others can take that.
+  void require_held() const;
+
  private:
+  std::filesystem::path path_;
   int descriptor_;
 };
 

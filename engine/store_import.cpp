@@ -11,6 +11,7 @@
 #include "engine/arc_sort.h"
 #include "engine/feature_builder.h"
 #include "engine/graph_order.h"
+#include "engine/node_count.h"
 #include "engine/pipeline.h"
 #include "engine/shard_builder.h"
 #include "engine/standardize.h"
@@ -26,40 +27,28 @@ namespace unweave {
 namespace {
 
 constexpr std::size_t kReadEdges = std::size_t{1} << 16;
-constexpr std::uint64_t kMostNodes = std::uint64_t{kMaxNodeId} + 1;
 
-/// The number of nodes, as the sources that know it say one after another; they must agree.
-class NodeCount {
- public:
-  explicit NodeCount(std::optional<std::uint64_t> declared) {
-    if (!declared) return;
-    if (*declared < 1 || *declared > kMostNodes)
-      throw UsageError("--nodes " + std::to_string(*declared) + ": a graph has 1 to " + std::to_string(kMostNodes) +
-                       " nodes");
-    count_ = declared;
-    source_ = "--nodes";
+/// Its files charge their zstd windows. Those of usual levels go on working under small budgets: they are charged as far
+/// as there is room.
+ImportOptions with_charges(ImportOptions options, MemoryBudget& budget) {
+  const auto add = [&](InputFile& file) {
+    file.charge = [&budget, name = display_name(file).string()](std::uint64_t window) {
+      if (window <= kUsualWindow) window = std::min(window, budget.available() / 4);
+      return std::make_shared<Reservation>(
+          budget.reserve(window, name + ": the zstd window, which is smaller when compressed without --long"));
+    };
+  };
+  for (auto* const file : {&options.edges, &options.labels, &options.train, &options.valid, &options.test})
+    if (*file) add(**file);
+  if (!options.features) return options;
+  if (auto* const csr = std::get_if<CsrInput>(&*options.features)) {
+    for (InputFile* const file : {&csr->files.indptr, &csr->files.indices}) add(*file);
+    if (csr->files.values) add(*csr->files.values);
+  } else {
+    add(std::get<InputFile>(*options.features));
   }
-
-  void agree(std::uint64_t count, const InputFile& file, const std::string& what) {
-    if (count < 1 || count > kMostNodes)
-      throw InputError(display_name(file), what, std::to_string(count) + " nodes",
-                       "a graph has 1 to " + std::to_string(kMostNodes) + " nodes");
-    if (count_ && *count_ != count)
-      throw InputError(display_name(file), what,
-                       std::to_string(count) + " nodes, but " + source_ + " says " + std::to_string(*count_),
-                       "make them agree");
-    if (count_) return;
-    count_ = count;
-    source_ = display_name(file).string() + " (" + what + ")";
-  }
-
-  [[nodiscard]] std::optional<std::uint64_t> known() const noexcept { return count_; }
-  [[nodiscard]] NodeId value() const noexcept { return static_cast<NodeId>(*count_); }
-
- private:
-  std::optional<std::uint64_t> count_;
-  std::string source_;
-};
+  return options;
+}
 
 std::unique_ptr<FeatureReader> open_matrix(const std::variant<InputFile, CsrInput>& input,
                                            std::optional<std::uint64_t> nodes) {
@@ -75,7 +64,7 @@ std::vector<NodeId> removed_nodes(const InputFile& file) {
   for (Request request; reader.next(request);) {
     if (request.kind != RequestKind::remove_node && request.kind != RequestKind::remove_feature) continue;
     if (request.u >= kMostNodes)
-      throw InputError(display_name(file), "request " + std::to_string(nodes.size() + 1), "no store has such a node",
+      throw InputError(display_name(file), "line " + std::to_string(reader.number()), "no store has such a node",
                        "correct the id");
     nodes.push_back(static_cast<NodeId>(request.u));
   }
@@ -94,7 +83,11 @@ const InputFile& first_file(const std::variant<InputFile, CsrInput>& input) {
 class Import {
  public:
   Import(const std::filesystem::path& store, const ImportOptions& options, MemoryBudget& budget, WorkMeter& meter)
-      : options_(options), budget_(budget), meter_(meter), nodes_(options.nodes), builder_(store) {}
+      : options_(with_charges(options, budget)),
+        budget_(budget),
+        meter_(meter),
+        nodes_(options.nodes),
+        builder_(store) {}
 
   /// What tells the number of nodes comes first, so that errors in the edges name their line.
   BuildReport run() {
@@ -215,6 +208,7 @@ class Import {
     Manifest& manifest = builder_.manifest();
     if (options_.order == "none") return build_graph(builder_.path(), manifest);
     const std::filesystem::path by_ids = builder_.path() / "graph" / "by-ids";
+    make_folders(by_ids);  // arcs that do not fit the memory go there before the first shard
     Manifest given;
     const ArcCounts counts = build_graph(by_ids, given);
     manifest.edges = given.edges;
@@ -236,6 +230,7 @@ class Import {
       if (!largest)
         throw InputError(options_.edges->path, "whole file", "no edge, so the number of nodes is unknown",
                          "declare it with --nodes");
+      require_plain_id(*largest, arcs->counts().edges_read, *options_.edges, edge_options());
       nodes_.agree(std::uint64_t{*largest} + 1, *options_.edges, "largest id + 1");
     }
     manifest.nodes = nodes_.value();
@@ -262,10 +257,12 @@ class Import {
     manifest.shards = build_reordered_shards(builder_.path(), graph, positions_, budget_, meter_);
   }
 
+  [[nodiscard]] EdgeOptions edge_options() const { return {nodes_.known(), builder_.path(), options_.two_row_edges}; }
+
   /// Reading and distribution overlap.
   std::unique_ptr<SortedArcs> collect_arcs(std::size_t memory) {
     if (!options_.edges) return ArcSorter(builder_.path(), memory, nodes_.known()).finish();
-    const auto reader = open_edges(*options_.edges, {nodes_.known(), builder_.path(), options_.two_row_edges});
+    const auto reader = open_edges(*options_.edges, edge_options());
     if (const auto known = reader->count()) require_stated_edges(*known, ".npy header");
     if (const auto declared = reader->declared_nodes()) nodes_.agree(*declared, *options_.edges, "declared size");
     meter_.start("edges", reader->count().value_or(options_.stated_edges ? options_.stated_edges->count : 0), "edges");
@@ -311,7 +308,7 @@ class Import {
                                                          options_.feature_type, positions_, budget_, meter_);
   }
 
-  const ImportOptions& options_;
+  const ImportOptions options_;
   MemoryBudget& budget_;
   WorkMeter& meter_;
   NodeCount nodes_;

@@ -41,7 +41,8 @@ struct ImportOptions {
 };
 
 /// Builds a store in the folder `store`, which is missing, empty or what a killed import left. Nodes: as declared or
-/// stated, else rows of the features, else of the labels, else what a Matrix Market header says, else the largest id + 1.
+/// stated, else rows of the features, else of the labels, else what a Matrix Market header says, else the largest id + 1,
+/// which is at most 2^24 + 64 x edges + 1.
 /// Classes: as declared, else the largest label + 1. Equal contents give equal files, whatever the order of the edges, the
 /// budget and the threads.
 ///

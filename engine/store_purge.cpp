@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <span>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "storage/checksum.h"
 #include "storage/error.h"
 #include "storage/file.h"
+#include "storage/line_log.h"
 
 namespace unweave {
 namespace {
@@ -21,7 +23,10 @@ constexpr const char* kBegun = "A purge of this store has begun.\n";
 constexpr std::uint64_t kMarkLimit = 1024;
 constexpr std::uint64_t kManifestLimit = std::uint64_t{64} << 20;
 /// Folders without a file that a purged manifest names.
-constexpr const char* kEmptied[] = {"journal", "models", "certificates"};
+constexpr const char* kEmptied[] = {"journal", "models"};
+constexpr const char* kCertificates = "certificates";
+/// What every line of a public log of certificates begins with; those of other files may say anything.
+constexpr std::string_view kPublicLine = "{\"format\":\"unweave certificate ";
 
 /// What the mark says once the manifest with these bytes is to be the present one.
 std::string decided_mark(const std::string& manifest) {
@@ -35,6 +40,29 @@ std::uint64_t bytes_below(const fs::path& path) {
   for (const auto& item : fs::recursive_directory_iterator(path, ignored))
     if (item.is_regular_file(ignored) && !item.is_symlink(ignored)) bytes += item.file_size(ignored);
   return bytes;
+}
+
+/// Whether a file of certificates/ stays: the key, and logs that hold nothing but public lines. A line that a crash left
+/// incomplete is the beginning of one.
+bool is_public(const fs::path& file) {
+  if (file.filename() == "signing-key") return true;
+  if (file.extension() != ".jsonl" || file.stem().extension() == ".private") return false;
+  try {
+    bool all = true;
+    const LogEnd end =
+        read_lines(file, [&](std::string_view line, std::uint64_t) { all = all && line.starts_with(kPublicLine); });
+    return all && end.bytes > 0;
+  } catch (const FormatError&) {
+    return false;
+  }
+}
+
+std::vector<fs::path> private_certificates(const fs::path& store) {
+  std::vector<fs::path> doomed;
+  if (!fs::is_directory(fs::symlink_status(store / kCertificates))) return {store / kCertificates};
+  for (const auto& item : fs::directory_iterator(store / kCertificates))
+    if (!item.is_regular_file() || item.is_symlink() || !is_public(item.path())) doomed.push_back(item.path());
+  return doomed;
 }
 
 /// And one that was about to replace it.
@@ -79,6 +107,7 @@ std::uint64_t commit_purge(const fs::path& store, const Manifest& before, const 
 std::uint64_t finish_purge(const fs::path& store, const Manifest& manifest) {
   std::vector<fs::path> doomed = strays_of(store, manifest);
   for (const char* folder : kEmptied) doomed.push_back(store / folder);
+  for (const fs::path& file : private_certificates(store)) doomed.push_back(file);
   std::uint64_t bytes = 0;
   for (const fs::path& path : doomed) {
     const std::uint64_t freed = bytes_below(path);
@@ -87,6 +116,8 @@ std::uint64_t finish_purge(const fs::path& store, const Manifest& manifest) {
     if (error) throw_system_error("remove", path, error.value());
     bytes += freed;
   }
+  std::error_code ignored;
+  fs::remove(store / kCertificates, ignored);  // where nothing is left in it
   for (const auto& item : fs::directory_iterator(store))
     if (item.is_directory() && !item.is_symlink()) sync_directory(item.path());
   sync_directory(store);

@@ -10,6 +10,17 @@
 #include <cstring>
 
 namespace unweave {
+namespace {
+
+Checksum128 digest_of(const XXH3_state_t& state) noexcept {
+  XXH128_canonical_t canonical;
+  XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(&state));
+  Checksum128 result;
+  std::memcpy(result.data(), canonical.digest, result.size());
+  return result;
+}
+
+}  // namespace
 
 std::uint64_t checksum64(std::span<const std::byte> bytes) noexcept {
   return XXH3_64bits(bytes.data(), bytes.size());
@@ -20,11 +31,14 @@ Checksum128 checksum128(std::span<const std::byte> first, std::span<const std::b
   XXH3_128bits_reset(&state);
   XXH3_128bits_update(&state, first.data(), first.size());
   XXH3_128bits_update(&state, second.data(), second.size());
-  XXH128_canonical_t canonical;
-  XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(&state));
-  Checksum128 result;
-  std::memcpy(result.data(), canonical.digest, result.size());
-  return result;
+  return digest_of(state);
+}
+
+Checksum128 checksum128(const std::function<std::span<const std::byte>()>& next) {
+  XXH3_state_t state;
+  XXH3_128bits_reset(&state);
+  for (auto part = next(); !part.empty(); part = next()) XXH3_128bits_update(&state, part.data(), part.size());
+  return digest_of(state);
 }
 
 std::string to_hex(std::span<const std::byte> bytes) {

@@ -12,6 +12,8 @@ void throw_system_error(std::string_view action, const std::filesystem::path& fi
     case ENOSPC:
     case EDQUOT:
       throw ResourceError(message + "; free some space on this disk and run the command again");
+    case EFBIG:
+      throw ResourceError(message + "; raise the limit of file sizes (ulimit -f)");
     case EMFILE:
     case ENFILE:
       throw ResourceError(message + "; raise the limit of open files (ulimit -n)");

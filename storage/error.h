@@ -38,6 +38,13 @@ struct FormatError final : DataError {
                   "; restore the file from a copy, or build the store again") {}
 };
 
+/// A file is not what the manifest recorded of it at a clean close. `remedy`: beside restoring it from a copy.
+struct RecordError final : DataError {
+  RecordError(const std::filesystem::path& file, std::string_view what, std::string_view remedy)
+      : DataError(file.string() + ": " + std::string(what) + "; restore the file from a copy, or " +
+                  std::string(remedy)) {}
+};
+
 /// Bytes of a user's file are wrong. `place` is "line 17" or "element 3", say; `remedy` says what to change.
 struct InputError final : DataError {
   InputError(const std::filesystem::path& file, std::string_view place, std::string_view what, std::string_view remedy)

@@ -141,8 +141,11 @@ void FeatureFile::read_sparse(NodeRange local, std::uint32_t first_column, std::
   const std::uint32_t end_column = first_column + width;
   std::array<float, kRunValues> room;
   for (NodeId row = local.first; row < local.last; ++row, out += width) {
-    const auto* const last = column_ids_.data() + offsets_[row + 1];
-    const auto* at = std::lower_bound(column_ids_.data() + offsets_[row], last, first_column);
+    const std::uint64_t from = offsets_[row], to = offsets_[row + 1];
+    // Known to be so, unless the file is cut short under us: then they are zeros.
+    if (from < begin || to < from || to - begin > count) fail_column(from);
+    const auto* const last = column_ids_.data() + to;
+    const auto* at = std::lower_bound(column_ids_.data() + from, last, first_column);
     while (at != last && *at < end_column) {
       const auto most = std::min(kRunValues, static_cast<std::size_t>(last - at));
       const auto* const end = std::find_if(at, at + most, [&](std::uint32_t column) { return column >= end_column; });

@@ -11,24 +11,34 @@
 
 namespace unweave {
 
-File File::open_read(const std::filesystem::path& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) throw_system_error("open", path, errno);
-  File file(fd, path);
+namespace {
+
+void require_regular(int fd, const std::filesystem::path& path) {
   struct stat status {};
   if (::fstat(fd, &status) != 0) throw_system_error("examine", path, errno);
   if (!S_ISREG(status.st_mode)) throw DataError(path.string() + ": not a regular file; name a file");
+}
+
+}  // namespace
+
+File File::open_read(const std::filesystem::path& path) {
+  // A pipe without a writer would keep us waiting.
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) throw_system_error("open", path, errno);
+  File file(fd, path);
+  require_regular(fd, path);
   return file;
 }
 
-File File::create(const std::filesystem::path& path) {
-  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+File File::create(const std::filesystem::path& path, unsigned mode) {
+  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
   if (fd < 0) throw_system_error("create", path, errno);
   return {fd, path};
 }
 
 File File::open_write(const std::filesystem::path& path) {
-  const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  // Who gives away a store must not choose which other files are written.
+  const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
   if (fd < 0) throw_system_error("open for writing", path, errno);
   return {fd, path};
 }
@@ -119,13 +129,13 @@ void make_folders(const std::filesystem::path& folder) {
   if (error) throw_system_error("create the folder", folder, error.value());
 }
 
-void replace_file(const std::filesystem::path& path, std::string_view bytes) {
+void replace_file(const std::filesystem::path& path, std::string_view bytes, unsigned mode) {
   std::filesystem::path temporary = path;
   temporary += ".new";
   std::error_code ignored;
   std::filesystem::remove(temporary, ignored);
   {
-    const File file = File::create(temporary);
+    const File file = File::create(temporary, mode);
     file.write_at(0, std::as_bytes(std::span(bytes)));
     file.sync();
   }

@@ -17,9 +17,9 @@ class File {
   File() = default;
   /// Throws DataError when it is missing, unreadable or not a regular file.
   static File open_read(const std::filesystem::path& path);
-  /// Creates a new file, readable and writable; throws when it exists.
-  static File create(const std::filesystem::path& path);
-  /// Opens an existing file for reads and writes.
+  /// Creates a new file, readable and writable; throws when it exists. `mode`: who may do what, as for open(2).
+  static File create(const std::filesystem::path& path, unsigned mode = 0644);
+  /// Opens an existing file for reads and writes; throws DataError where it is a link to one.
   static File open_write(const std::filesystem::path& path);
   /// The same past the page cache: offsets, lengths and memory are multiples of 4,096 then. A file that is not open where
   /// the file system refuses that.
@@ -59,7 +59,7 @@ void sync_directory(const std::filesystem::path& directory);
 void make_folders(const std::filesystem::path& folder);
 
 /// Replaces `path` by `bytes` so that a crash leaves either the old or the new file, durable on return.
-void replace_file(const std::filesystem::path& path, std::string_view bytes);
+void replace_file(const std::filesystem::path& path, std::string_view bytes, unsigned mode = 0644);
 
 /// The whole file as text; throws DataError when it is missing, FormatError when it is larger than `limit` bytes.
 [[nodiscard]] std::string read_text_file(const std::filesystem::path& path, std::uint64_t limit);

@@ -1,16 +1,19 @@
 #include "storage/journal.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "storage/checksum.h"
 #include "storage/error.h"
+#include "storage/recorded_file.h"
 
 namespace unweave {
 namespace {
 
+constexpr char kFolder[] = "journal/";
 constexpr char kMagic[16] = {'U', 'N', 'W', 'E', 'A', 'V', 'E', '\0', 'j', 'o', 'u', 'r', 'n', 'a', 'l', ' '};
-constexpr std::uint64_t kVersion = 1;
+constexpr std::uint64_t kVersion = 2;
 constexpr std::uint64_t kMaxRecord = std::uint64_t{1} << 32;
 constexpr std::uint64_t kSectorBytes = 512;  // what a disk writes as a whole
 
@@ -34,23 +37,33 @@ struct PayloadHeader {
   std::uint64_t scale;
 };
 
+/// A kind is not 0: no part of a record reads as zeros to its end, as what was never written does.
 struct PackedRequest {
-  std::uint64_t kind;
   std::uint64_t u;
   std::uint64_t v;
+  std::uint64_t kind;
 };
-
-std::filesystem::path journal_path(const std::filesystem::path& store, const std::string& name) {
-  return store / "journal" / name;
-}
 
 template <class T>
 std::span<const std::byte> raw(const T& value, std::size_t bytes = sizeof(T)) {
   return {reinterpret_cast<const std::byte*>(&value), bytes};
 }
 
-std::uint64_t header_checksum(const FileHeader& header) {
-  return checksum64(raw(header, 32));
+/// The name is part of it: the journal of another store is none of this one.
+std::uint64_t header_checksum(const FileHeader& header, const std::string& name) {
+  std::vector<std::byte> bytes(32 + name.size());
+  std::memcpy(bytes.data(), &header, 32);
+  std::memcpy(bytes.data() + 32, name.data(), name.size());
+  return checksum64(bytes);
+}
+
+FileHeader header_of(const std::string& name, std::uint64_t sequence) {
+  FileHeader header{};
+  std::memcpy(header.magic, kMagic, sizeof kMagic);
+  header.version = kVersion;
+  header.sequence = sequence;
+  header.checksum = header_checksum(header, name);
+  return header;
 }
 
 std::uint64_t record_checksum(const RecordHeader& header, std::span<const std::byte> payload) {
@@ -80,9 +93,9 @@ bool is_plausible(const RecordHeader& record, std::uint64_t last) {
          record.payload_bytes == sizeof(PayloadHeader) + (record.sequence - last) * sizeof(PackedRequest);
 }
 
-/// Whether a whole record follows somewhere after `offset`: then what is wrong there was acknowledged. To be found, it need
-/// not be where it should; a hostile file cannot make this long.
-bool has_later_record(const File& file, std::uint64_t offset, std::uint64_t size, std::uint64_t last) {
+/// The last request of a whole record somewhere after `offset`, 0 without one: what is wrong there was acknowledged. To be
+/// found, it need not be where it should; a hostile file cannot make this long.
+std::uint64_t later_record(const File& file, std::uint64_t offset, std::uint64_t size, std::uint64_t last) {
   std::uint64_t left_to_sum = 4 * size;
   std::vector<std::byte> payload;
   std::vector<std::byte> bytes;
@@ -98,15 +111,15 @@ bool has_later_record(const File& file, std::uint64_t offset, std::uint64_t size
       const std::uint64_t requests = (record.payload_bytes - sizeof(PayloadHeader)) / sizeof(PackedRequest);
       if (record.sequence < requests || !is_plausible(record, record.sequence - requests)) continue;
       if (record.sequence - requests < last) continue;
-      if (record.payload_bytes > left_to_sum) return true;  // it looks like a hundred records at once
+      if (record.payload_bytes > left_to_sum) return record.sequence;  // it looks like a hundred records at once
       left_to_sum -= record.payload_bytes;
       payload.resize(record.payload_bytes);
       file.read_at(begin + at + sizeof record, payload);
-      if (record.checksum == record_checksum(record, payload)) return true;
+      if (record.checksum == record_checksum(record, payload)) return record.sequence;
     }
-    if (begin + bytes.size() + 8 > size) return false;
+    if (begin + bytes.size() + 8 > size) break;
   }
-  return false;
+  return 0;
 }
 
 std::vector<std::byte> encode(const JournalBatch& batch) {
@@ -115,7 +128,7 @@ std::vector<std::byte> encode(const JournalBatch& batch) {
   std::memcpy(payload.data(), &head, sizeof head);
   std::byte* out = payload.data() + sizeof head;
   for (const Request& request : batch.requests) {
-    const PackedRequest packed{static_cast<std::uint64_t>(request.kind), request.u, request.v};
+    const PackedRequest packed{request.u, request.v, static_cast<std::uint64_t>(request.kind)};
     std::memcpy(out, &packed, sizeof packed);
     out += sizeof packed;
   }
@@ -126,7 +139,7 @@ bool decode(std::span<const std::byte> payload, JournalBatch& batch) {
   PayloadHeader head{};
   if (payload.size() < sizeof head || (payload.size() - sizeof head) % sizeof(PackedRequest) != 0) return false;
   std::memcpy(&head, payload.data(), sizeof head);
-  if (head.scale > 2) return false;
+  if (head.scale > 2 || !(head.r_max >= 0) || !std::isfinite(head.r_max)) return false;
   batch.r_max = head.r_max;
   batch.scale = static_cast<ThresholdScale>(head.scale);
   batch.requests.clear();
@@ -142,29 +155,25 @@ bool decode(std::span<const std::byte> payload, JournalBatch& batch) {
 }  // namespace
 
 Journal Journal::create(const std::filesystem::path& store, const std::string& name, std::uint64_t sequence) {
-  const std::filesystem::path path = journal_path(store, name);
+  const std::filesystem::path path = store / (kFolder + name);
   std::error_code error;
   std::filesystem::create_directories(path.parent_path(), error);
   if (error) throw_system_error("create the folder", path.parent_path(), error.value());
   std::filesystem::remove(path, error);
   File file = File::create(path);
-  FileHeader header{};
-  std::memcpy(header.magic, kMagic, sizeof kMagic);
-  header.version = kVersion;
-  header.sequence = sequence;
-  header.checksum = header_checksum(header);
+  const FileHeader header = header_of(name, sequence);
   file.write_at(0, raw(header));
   file.sync();
   sync_directory(path.parent_path());
   sync_directory(store);
-  return {std::move(file), sequence, sizeof header};
+  return {store, std::move(file), sequence, sizeof header};
 }
 
-Journal Journal::open(const std::filesystem::path& store, const std::string& name, std::uint64_t sequence) {
+Journal Journal::open(const std::filesystem::path& store, const FileEntry& entry, std::uint64_t sequence) {
   std::uint64_t last = sequence;
   const JournalEnd end =
-      read_journal(store, name, sequence, [&](const JournalBatch& batch) { last += batch.requests.size(); });
-  File file = File::open_write(journal_path(store, name));
+      read_journal(store, entry, sequence, [&](const JournalBatch& batch) { last += batch.requests.size(); });
+  File file = File::open_write(store / entry.path);
   // The last record may never have been synced, and after a sync that failed no other one would write it: the system takes
   // its pages for written. So it is written again.
   std::vector<std::byte> record(end.bytes - end.last);
@@ -172,7 +181,11 @@ Journal Journal::open(const std::filesystem::path& store, const std::string& nam
   file.write_at(end.last, record);
   file.truncate(end.bytes);
   file.sync();
-  return {std::move(file), last, end.bytes};
+  return {store, std::move(file), last, end.bytes};
+}
+
+FileEntry Journal::entry() const {
+  return record_file(store_, kFolder + file_.path().filename().string(), end_);
 }
 
 void Journal::append(const JournalBatch& batch) {
@@ -207,9 +220,11 @@ std::uint64_t journal_bytes(std::uint64_t requests, std::uint64_t batches) noexc
          requests * sizeof(PackedRequest);
 }
 
-JournalEnd read_journal(const std::filesystem::path& store, const std::string& name, std::uint64_t sequence,
+namespace {
+
+/// Of the file as it is.
+JournalEnd read_records(const std::filesystem::path& path, std::uint64_t sequence,
                         const std::function<void(const JournalBatch&)>& use) {
-  const std::filesystem::path path = journal_path(store, name);
   const File file = File::open_read(path);
   const std::uint64_t size = file.size();
   FileHeader header{};
@@ -217,8 +232,8 @@ JournalEnd read_journal(const std::filesystem::path& store, const std::string& n
     throw FormatError(path, "byte " + std::to_string(size), "the journal's header is cut short");
   file.read_at(0, std::as_writable_bytes(std::span(&header, 1)));
   if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0) throw FormatError(path, "byte 0", "not a journal");
-  if (header.checksum != header_checksum(header) || header.version != kVersion)
-    throw FormatError(path, "byte 16", "the journal's header is damaged or of another version");
+  if (header.version != kVersion || header.checksum != header_checksum(header, path.filename().string()))
+    throw FormatError(path, "byte 16", "the journal's header is damaged, of another version or of another store");
   if (header.sequence != sequence)
     throw FormatError(path, "byte 24",
                       "the journal follows request " + std::to_string(header.sequence) + ", the manifest ends at " +
@@ -241,7 +256,7 @@ JournalEnd read_journal(const std::filesystem::path& store, const std::string& n
     }
     if (!whole) {
       // One append at most was under way when the power failed, and any part of it may be on the disk.
-      if (has_later_record(file, at + 8, size, last)) fail("a record is damaged");
+      if (later_record(file, at + 8, size, last) > 0) fail("a record is damaged");
       const bool cut_short = is_plausible(record, last) && record.payload_bytes > left;
       return {at, size - at, !cut_short && !is_unwritten_in_part(file, at, size), begin};
     }
@@ -252,6 +267,96 @@ JournalEnd read_journal(const std::filesystem::path& store, const std::string& n
     at += sizeof record + payload.size();
   }
   return {at, size - at, false, begin};
+}
+
+std::string remedy_of(const std::filesystem::path& store) {
+  return "give up what is missing with `unweave repair " + store.string() + " --cut-journal`";
+}
+
+/// Throws RecordError unless whole records, which fill `bytes`, begin as was recorded.
+void check_records(const std::filesystem::path& store, const FileEntry& entry, std::uint64_t bytes) {
+  require_as_recorded(store, entry, remedy_of(store));
+  if (bytes < entry.bytes)
+    throw RecordError(store / entry.path, "byte " + std::to_string(bytes) + ": an acknowledged record is damaged",
+                      remedy_of(store));
+}
+
+}  // namespace
+
+JournalEnd read_journal(const std::filesystem::path& store, const FileEntry& entry, std::uint64_t sequence,
+                        const std::function<void(const JournalBatch&)>& use) {
+  const std::filesystem::path path = store / entry.path;
+  // What is missing is told before anything is used; otherwise the records tell more of the place.
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored) || File::open_read(path).size() < entry.bytes)
+    require_as_recorded(store, entry, remedy_of(store));
+  const JournalEnd end = read_records(path, sequence, use);
+  check_records(store, entry, end.bytes);
+  return end;
+}
+
+std::optional<JournalDamage> find_journal_damage(const std::filesystem::path& store, const FileEntry& entry,
+                                                 std::uint64_t sequence) {
+  const std::filesystem::path path = store / entry.path;
+  JournalDamage damage{sizeof(FileHeader), sequence, 0, {}};
+  std::error_code error;
+  if (!std::filesystem::exists(path, error) && !error)
+    return JournalDamage{0, sequence, 0, path.string() + ": it is missing"};
+  try {
+    const JournalEnd end = read_records(path, sequence, [&](const JournalBatch& batch) {
+      damage.last += batch.requests.size();
+      damage.bytes += journal_bytes(batch.requests.size(), 1) - journal_bytes(0, 0);
+    });
+    check_records(store, entry, end.bytes);
+    if (!end.damaged) return std::nullopt;
+    damage.text = "byte " + std::to_string(end.bytes) + ": the last record is damaged";
+    return damage;
+  } catch (const FormatError& found) {
+    damage.text = found.what();
+  } catch (const RecordError& found) {
+    damage.text = found.what();
+  }
+  const File file = File::open_read(path);
+  FileHeader header{};
+  if (file.size() >= sizeof header) file.read_at(0, std::as_writable_bytes(std::span(&header, 1)));
+  if (header.checksum != header_checksum(header, path.filename().string()) || header.sequence != sequence)
+    damage.bytes = 0;
+  else if (damage.bytes >= entry.bytes &&
+           !begins_as_recorded(store, entry))  // whole records, but not those of this store
+    damage = {sizeof header, sequence, 0, damage.text};
+  for (std::uint64_t from = damage.bytes + 8, last = damage.last;;) {
+    const std::uint64_t found = later_record(file, from, file.size(), last);
+    if (found <= last) return damage;
+    damage.later = last = found;
+  }
+}
+
+bool restore_journal_header(const std::filesystem::path& store, const FileEntry& entry, std::uint64_t sequence) {
+  const std::filesystem::path path = store / entry.path;
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return false;
+  const FileHeader right = header_of(path.filename().string(), sequence);
+  FileHeader found{};
+  {
+    const File file = File::open_read(path);
+    if (file.size() < sizeof found) return false;
+    file.read_at(0, std::as_writable_bytes(std::span(&found, 1)));
+  }
+  if (std::memcmp(&found, &right, sizeof right) == 0) return false;
+  const File file = File::open_write(path);
+  file.write_at(0, raw(right));
+  file.sync();
+  return true;
+}
+
+FileEntry cut_journal(const std::filesystem::path& store, const FileEntry& entry, std::uint64_t sequence,
+                      const JournalDamage& damage) {
+  const std::filesystem::path path = store / entry.path;
+  if (damage.bytes == 0) return Journal::create(store, path.filename().string(), sequence).entry();
+  const File file = File::open_write(path);
+  file.truncate(damage.bytes);
+  file.sync();
+  return record_file(store, entry.path, damage.bytes);
 }
 
 }  // namespace unweave

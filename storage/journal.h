@@ -2,15 +2,19 @@
 //
 // One record a batch. A record is acknowledged when append() returns. An incomplete last record, of which any parts may be
 // missing, is the trace of a crash before its acknowledgement: reading stops there, and the next writer cuts it off. Damage
-// before the last record is an error, since acknowledged requests follow it.
+// before the last record is an error, since acknowledged requests follow it, and so is whatever is missing of the bytes that
+// a clean close put into the manifest (recorded_file.h).
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "storage/file.h"
+#include "storage/sealed_file.h"
 #include "storage/types.h"
 
 namespace unweave {
@@ -42,18 +46,21 @@ class Journal {
   /// Makes a new empty journal `store`/journal/`name` that follows request `sequence`; durable on return.
   static Journal create(const std::filesystem::path& store, const std::string& name, std::uint64_t sequence);
   /// Opens for appending after the last whole record, cutting off an incomplete one. What is read is durable on return.
-  static Journal open(const std::filesystem::path& store, const std::string& name, std::uint64_t sequence);
+  static Journal open(const std::filesystem::path& store, const FileEntry& entry, std::uint64_t sequence);
 
   /// Returns when the batch is durable. After an error it is not in the journal, and the journal is of no further use.
   void append(const JournalBatch& batch);
   [[nodiscard]] std::uint64_t sequence() const noexcept { return sequence_; }  ///< requests up to here are durable
   [[nodiscard]] std::uint64_t bytes() const noexcept { return end_; }
+  /// All that is durable of it, for the manifest.
+  [[nodiscard]] FileEntry entry() const;
 
  private:
-  Journal(File file, std::uint64_t sequence, std::uint64_t end)
-      : file_(std::move(file)), sequence_(sequence), end_(end) {}
+  Journal(std::filesystem::path store, File file, std::uint64_t sequence, std::uint64_t end)
+      : store_(std::move(store)), file_(std::move(file)), sequence_(sequence), end_(end) {}
   void take_back() noexcept;
 
+  std::filesystem::path store_;
   File file_;
   std::uint64_t sequence_;
   std::uint64_t end_;
@@ -70,9 +77,33 @@ struct JournalEnd {
   std::uint64_t last = 0;   ///< where the last whole record begins; `bytes` when there is none
 };
 
-/// Calls `use` for every whole record after request `sequence`, in order. Throws FormatError for a journal that is not
-/// the one of this sequence, and for a damaged record that is not the last.
-JournalEnd read_journal(const std::filesystem::path& store, const std::string& name, std::uint64_t sequence,
+/// Calls `use` for every whole record after request `sequence`, in order. `entry`: what the manifest says of the journal.
+/// Throws FormatError for a journal that is not the one of this sequence, and for a damaged record that is not the last;
+/// RecordError where it does not begin with what was recorded.
+JournalEnd read_journal(const std::filesystem::path& store, const FileEntry& entry, std::uint64_t sequence,
                         const std::function<void(const JournalBatch&)>& use);
+
+/// What damage has taken from a journal.
+struct JournalDamage {
+  std::uint64_t bytes = 0;  ///< of header and whole records before it; 0: the header is gone
+  std::uint64_t last = 0;   ///< request that these end with
+  std::uint64_t later = 0;  ///< request that a whole record after it ends with; 0: there is none
+  std::string text;         ///< where it is
+};
+
+/// Damage of records that were acknowledged, or may have been; none where there is only what a crash leaves of an append.
+/// Throws DataError where the system refuses to read the journal, which tells nothing of what it holds.
+[[nodiscard]] std::optional<JournalDamage> find_journal_damage(const std::filesystem::path& store,
+                                                               const FileEntry& entry, std::uint64_t sequence);
+
+/// Writes a journal's header again, which follows from its name and the sequence; durable on return. False where the file
+/// is shorter or its header is right.
+[[nodiscard]] bool restore_journal_header(const std::filesystem::path& store, const FileEntry& entry,
+                                          std::uint64_t sequence);
+
+/// Cuts a journal off where it is damaged; durable on return. All later requests are gone. Returns what the manifest has
+/// to say of it now.
+[[nodiscard]] FileEntry cut_journal(const std::filesystem::path& store, const FileEntry& entry, std::uint64_t sequence,
+                                    const JournalDamage& damage);
 
 }  // namespace unweave

@@ -2,8 +2,6 @@
 #include "storage/line_log.h"
 
 #include <algorithm>
-#include <optional>
-#include <string>
 
 #include "storage/error.h"
 #include "storage/file.h"
@@ -19,10 +17,17 @@ struct Tail {
   std::uint64_t end = 0;            // bytes that whole lines fill
 };
 
-/// A power cut may leave the end of a line on the disk and not its middle: what was not written reads as zeros, which
-/// no text holds.
-bool is_finished(std::string_view line) {
-  return line.find('\0') == std::string_view::npos;
+constexpr std::uint64_t kSectorBytes = 512;  // what a disk writes as a whole
+
+/// A power cut may leave the end of a line on the disk and not its middle: what was not written, whole sectors of the line,
+/// reads as zeros, which no text holds. `at` is where the line begins in the file.
+bool is_finished(std::string_view line, std::uint64_t at) {
+  for (std::size_t first = 0; first < line.size();) {
+    const std::string_view part = line.substr(first, kSectorBytes - (at + first) % kSectorBytes);
+    if (part.find_first_not_of('\0') == std::string_view::npos) return false;
+    first += part.size();
+  }
+  return true;
 }
 
 Tail read_tail(const File& file) {
@@ -37,7 +42,7 @@ Tail read_tail(const File& file) {
       const std::size_t before = end == 0 ? std::string::npos : text.rfind('\n', end - 1);
       if (!whole && before == std::string::npos) break;
       const std::size_t first = before == std::string::npos ? 0 : before + 1;
-      if (lines == 1 || is_finished(std::string_view(text).substr(first, end - first)))
+      if (lines == 1 || is_finished(std::string_view(text).substr(first, end - first), size - bytes + first))
         return {text.substr(first, end - first), size - bytes + end + 1};
       end = before;
     }
@@ -67,7 +72,7 @@ LogEnd read_lines(const std::filesystem::path& path,
     for (std::size_t stop = text.find('\n', held); stop != std::string::npos; stop = text.find('\n', first)) {
       const auto line = std::string_view(text).substr(first, stop - first);
       // The last line of all may be unfinished: what it leaves then.
-      if (!is_finished(line) && at == size && stop + 1 == text.size()) break;
+      if (at == size && stop + 1 == text.size() && !is_finished(line, end.bytes + first)) break;
       visit(line, ++number);
       first = stop + 1;
     }
@@ -78,6 +83,11 @@ LogEnd read_lines(const std::filesystem::path& path,
   }
   end.tail = text.size();
   return end;
+}
+
+std::optional<std::string> last_line(const std::filesystem::path& path) {
+  if (!std::filesystem::exists(path)) return std::nullopt;
+  return read_tail(File::open_read(path)).line;
 }
 
 AppendedLine::AppendedLine(const std::filesystem::path& path, std::string_view line) {

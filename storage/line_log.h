@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "storage/file.h"
@@ -12,7 +14,7 @@
 namespace unweave {
 
 /// How a log ends: `bytes` of whole lines, then `tail` bytes of a line that a crash left incomplete, without its end or
-/// with zeros in the place of some of its bytes.
+/// with zeros in the place of whole sectors of it.
 struct LogEnd {
   std::uint64_t bytes = 0;
   std::uint64_t tail = 0;
@@ -21,6 +23,9 @@ struct LogEnd {
 /// Calls visit(line, number) for every whole line in order, without its newline, numbered from 1; the line is valid
 /// during the call. A missing file holds no line. Throws FormatError for a line above 16 MiB.
 LogEnd read_lines(const std::filesystem::path& path, const std::function<void(std::string_view, std::uint64_t)>& visit);
+
+/// The last whole line, without its newline; none where there is no such file or no line in it.
+[[nodiscard]] std::optional<std::string> last_line(const std::filesystem::path& path);
 
 /// The last line of its file, durable once sync() has returned.
 class AppendedLine {

@@ -1,20 +1,24 @@
 #include "storage/manifest.h"
 
 #include <algorithm>
+#include <iterator>
 #include <new>
-#include <nlohmann/json.hpp>
 
 #include "storage/checksum.h"
 #include "storage/error.h"
 #include "storage/file.h"
+#include "storage/json_text.h"
+#include "storage/map_guard.h"
+#include "storage/store_folders.h"
 #include "storage/store_layout.h"
 
 namespace unweave {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr int kManifestVersion = 4;
+constexpr int kManifestVersion = 5;
 constexpr std::uint64_t kManifestLimit = std::uint64_t{64} << 20;
+constexpr std::uint64_t kMostSequence = std::uint64_t{1} << 62;
 
 Json to_json(const FileEntry& entry) {
   return {{"path", entry.path}, {"bytes", entry.bytes}, {"root", entry.root}};
@@ -30,13 +34,16 @@ Json to_json(const std::vector<FileEntry>& entries) {
   return list;
 }
 
-FileEntry file_entry(const Json& json) {
-  FileEntry entry{json.at("path").get<std::string>(), json.at("bytes").get<std::uint64_t>(),
+/// Of one of these folders: no "..", no way through other folders.
+FileEntry file_entry(const Json& json, std::span<const char* const> folders = kStoreFolders) {
+  FileEntry entry{json.at("path").get<std::string>(), whole_number<std::uint64_t>(json.at("bytes")),
                   json.at("root").get<std::string>()};
-  const std::filesystem::path path(entry.path);
-  const bool inside = !path.empty() && path.is_relative() &&
-                      std::none_of(path.begin(), path.end(), [](const auto& part) { return part == ".."; });
-  if (!inside) throw std::runtime_error("the path '" + entry.path + "' leaves the store");
+  const std::size_t slash = entry.path.find('/');
+  const std::string folder = entry.path.substr(0, slash), name = entry.path.substr(std::min(slash, entry.path.size()));
+  const bool known = std::find(folders.begin(), folders.end(), folder) != folders.end();
+  if (!known || name.size() < 2 || name == "/." || name == "/.." || name.find('/', 1) != std::string::npos ||
+      name.find('\0') != std::string::npos)
+    throw std::runtime_error("the path " + Json(entry.path).dump() + " leaves the store");
   return entry;
 }
 
@@ -45,9 +52,10 @@ std::optional<FileEntry> optional_entry(const Json& json) {
   return file_entry(json);
 }
 
-std::vector<FileEntry> entry_list(const Json& json) {
+std::vector<FileEntry> entry_list(const Json& json, std::span<const char* const> folders = kStoreFolders) {
+  if (!json.is_array()) throw std::runtime_error("a list of files is missing");
   std::vector<FileEntry> entries;
-  for (const Json& item : json) entries.push_back(file_entry(item));
+  for (const Json& item : json) entries.push_back(file_entry(item, folders));
   return entries;
 }
 
@@ -60,14 +68,14 @@ Json to_json(const PropagationSpec& spec) {
 
 PropagationSpec propagation_spec(const Json& json) {
   PropagationSpec spec;
-  spec.levels = json.at("levels").get<std::uint32_t>();
-  spec.weights = json.at("weights").get<std::vector<double>>();
+  spec.levels = whole_number<std::uint32_t>(json.at("levels"));
+  spec.weights = real_numbers(json.at("weights"));
   spec.scheme = json.at("scheme").get<std::string>();
-  spec.rho = json.at("rho").get<double>();
-  spec.scale_bits = json.at("scale_bits").get<std::uint32_t>();
+  spec.rho = real_number(json.at("rho"));
+  spec.scale_bits = whole_number<std::uint32_t>(json.at("scale_bits"));
   spec.all_rows = json.at("all_rows").get<bool>();
-  spec.code_norm = json.at("code_norm").get<double>();
-  spec.column_norms = json.at("column_norms").get<std::vector<double>>();
+  spec.code_norm = real_number(json.at("code_norm"));
+  spec.column_norms = real_numbers(json.at("column_norms"));
   return spec;
 }
 
@@ -114,21 +122,22 @@ Json manifest_json(const Manifest& m) {
           {"propagation", m.propagation ? to_json(*m.propagation) : Json()},
           {"levels", levels},
           {"sequence", m.sequence},
-          {"journal", m.journal}};
+          {"journal", to_json(m.journal)},
+          {"releases", to_json(m.releases)}};
 }
 
 Manifest manifest_from(const Json& json) {
   Manifest m;
-  m.nodes = json.at("nodes").get<NodeId>();
-  m.features = json.at("features").get<std::uint32_t>();
-  m.classes = json.at("classes").get<std::uint32_t>();
+  m.nodes = whole_number<NodeId>(json.at("nodes"));
+  m.features = whole_number<std::uint32_t>(json.at("features"));
+  m.classes = whole_number<std::uint32_t>(json.at("classes"));
   m.standardized = json.at("standardized").get<bool>();
   m.feature_layout.sparse = json.at("sparse_features").get<bool>();
   const auto type = feature_type_named(json.at("feature_type").get<std::string>());
   if (!type) throw std::runtime_error("feature_type: neither f32 nor f16");
   m.feature_layout.type = *type;
   read_order(json.at("order"), m);
-  m.edges = json.at("edges").get<std::uint64_t>();
+  m.edges = whole_number<std::uint64_t>(json.at("edges"));
   m.shards = entry_list(json.at("shards"));
   m.feature_files = entry_list(json.at("feature_files"));
   m.labels = optional_entry(json.at("labels"));
@@ -141,8 +150,10 @@ Manifest manifest_from(const Json& json) {
     m.levels.push_back({entry_list(item.at("partitions")), optional_entry(item.at("run")),
                         optional_entry(item.at("counts")), optional_entry(item.at("stale")),
                         optional_entry(item.at("targets")), entry_list(item.at("lists"))});
-  m.sequence = json.at("sequence").get<std::uint64_t>();
-  m.journal = json.at("journal").get<std::string>();
+  m.sequence = whole_number<std::uint64_t>(json.at("sequence"));
+  m.journal = optional_entry(json.at("journal"));
+  m.releases = entry_list(json.at("releases"), kReleaseFolders);
+  m.lazy = json.contains("lazy");
 
   const auto need = [](bool ok, const char* what) {
     if (!ok) throw std::runtime_error(what);
@@ -157,9 +168,13 @@ Manifest manifest_from(const Json& json) {
     need(!m.propagation->weights.empty() && m.propagation->weights.size() % m.levels.size() == 0,
          "weights: not one a level");
     need(m.propagation->column_norms.size() == m.features, "column_norms: not one a column");
+    const auto is_norm = [](double norm) { return norm >= 0; };
+    const std::vector<double>& norms = m.propagation->column_norms;
+    need(std::all_of(norms.begin(), norms.end(), is_norm) && is_norm(m.propagation->code_norm), "norms: below 0");
+    need(m.propagation->rho >= 0 && m.propagation->rho <= 1, "rho: outside 0 to 1");
     need(m.propagation->scale_bits >= 8 && m.propagation->scale_bits <= 29, "scale_bits: outside 8 to 29");
-    for (std::size_t level = 1; level < m.levels.size(); ++level)
-      need(m.levels[level].partitions.size() == spans, "levels: not one partition a span");
+    for (std::size_t level = 0; level < m.levels.size(); ++level)
+      need(m.levels[level].partitions.size() == (level > 0 ? spans : 0), "levels: not one partition a span");
     for (std::size_t level = 0; level < m.levels.size(); ++level) {
       const LevelFiles& one = m.levels[level];
       need(one.targets.has_value() ? level > 0 && level + 1 == m.levels.size() && !m.propagation->all_rows
@@ -169,7 +184,11 @@ Manifest manifest_from(const Json& json) {
     for (std::size_t level = 1; level + 1 < m.levels.size(); ++level)
       need(m.propagation->all_rows || m.levels[level].counts.has_value(), "levels: reference counts are missing");
   }
-  need(m.journal.find('/') == std::string::npos, "journal: not a plain file name");
+  need(!m.lazy || (m.propagation && json.at("lazy") == true), "lazy: neither true nor left out");
+  need(m.sequence < kMostSequence, "sequence: beyond all requests");
+  need(!m.journal || m.journal->path.starts_with("journal/"), "journal: not in its folder");
+  const auto is_before = [](const FileEntry& a, const FileEntry& b) { return a.path < b.path; };
+  need(std::is_sorted(m.releases.begin(), m.releases.end(), is_before), "releases: not sorted");
   return m;
 }
 
@@ -190,6 +209,11 @@ std::vector<FileEntry> Manifest::files() const {
   return all;
 }
 
+const FileEntry* Manifest::release(std::string_view path) const {
+  const auto entry = std::find_if(releases.begin(), releases.end(), [&](const auto& one) { return one.path == path; });
+  return entry == releases.end() ? nullptr : &*entry;
+}
+
 Manifest read_manifest(const std::filesystem::path& store) {
   const std::filesystem::path path = store / kManifestName;
   std::error_code ignored;
@@ -198,8 +222,8 @@ Manifest read_manifest(const std::filesystem::path& store) {
                     store.string() + " --edges FILE`");
   const std::string text = read_text_file(path, kManifestLimit);
   try {
-    const Json json = Json::parse(text);
-    if (json.at("format").get<std::string>() != "unweave store" || json.at("version").get<int>() != kManifestVersion)
+    const Json json = parse_json(text);
+    if (json.at("format").get<std::string>() != "unweave store" || json.at("version") != kManifestVersion)
       throw std::runtime_error("format: this program reads version " + std::to_string(kManifestVersion) +
                                " of an unweave store; import it again");
     const std::string body = json.at("contents").dump();
@@ -213,12 +237,13 @@ Manifest read_manifest(const std::filesystem::path& store) {
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
-    throw FormatError(path, "manifest", error.what());
+    throw FormatError(path, "manifest", fault_of(error));
   }
 }
 
 std::string manifest_text(const Manifest& manifest) {
-  const Json contents = manifest_json(manifest);
+  Json contents = manifest_json(manifest);
+  if (manifest.lazy) contents["lazy"] = true;
   const std::string body = contents.dump();
   const Json json = {{"format", "unweave store"},
                      {"version", kManifestVersion},
@@ -228,6 +253,7 @@ std::string manifest_text(const Manifest& manifest) {
 }
 
 void write_manifest(const std::filesystem::path& store, const Manifest& manifest) {
+  require_whole_files();  // nothing that was made from a file without its end comes to stay
   replace_file(store / kManifestName, manifest_text(manifest));
 }
 

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "storage/feature_layout.h"
@@ -56,11 +57,17 @@ struct Manifest {
 
   std::optional<PropagationSpec> propagation;
   std::vector<LevelFiles> levels;  ///< 0 .. L
+  bool lazy = false;               ///< the last batch had a threshold: rows may be stale, whether any is or not
 
   std::uint64_t sequence = 0;  ///< requests that this generation contains
-  std::string journal;         ///< file with the requests after `sequence`; empty while there is none
+  std::optional<FileEntry>
+      journal;  ///< the requests after `sequence`: at least these bytes of it; none while there is none
+  std::vector<FileEntry> releases;  ///< models, and at least these bytes of their logs of certificates, sorted by path
 
-  /// Every file that this generation names.
+  /// What is recorded of a model or a log; none where nothing is.
+  [[nodiscard]] const FileEntry* release(std::string_view path) const;
+
+  /// Every file that this generation names; what is recorded of others, which change after it, is not among them.
   [[nodiscard]] std::vector<FileEntry> files() const;
 };
 

@@ -8,6 +8,7 @@
 #include "storage/checksum.h"
 #include "storage/error.h"
 #include "storage/file.h"
+#include "storage/map_guard.h"
 
 namespace unweave {
 namespace {
@@ -67,6 +68,7 @@ void write_model_file(const std::filesystem::path& path, const ModelFile& model)
   const Checksum128 checksum = checksum_of(bytes);
   std::memcpy(bytes.data() + kChecksumAt, checksum.data(), checksum.size());
   make_folders(path.parent_path());
+  require_whole_files();
   replace_file(path, bytes);
 }
 

@@ -12,19 +12,18 @@ std::string level_stem(std::string_view name, std::uint32_t level) {
   return "level" + std::to_string(level) + "-" + std::string(name);
 }
 
-/// Reads arrays one after the other and fails on the first that does not fit.
+/// Gives arrays one after the other and fails on the first that does not fit.
 class Arrays {
  public:
   explicit Arrays(const SealedFile& file) : file_(file) {}
 
   template <class T>
-  std::vector<T> next(std::uint64_t count) {
+  std::span<const T> next(std::uint64_t count) {
     const auto values = file_.values<T>(at_, count);
     at_ += count * sizeof(T);
-    return {values.begin(), values.end()};
+    return values;
   }
   void align(std::uint64_t unit) { at_ = (at_ + unit - 1) / unit * unit; }
-  [[nodiscard]] std::uint64_t at() const noexcept { return at_; }
   void finish() const {
     if (at_ != file_.size()) file_.fail(at_, "the file is longer than its contents");
   }
@@ -33,6 +32,11 @@ class Arrays {
   const SealedFile& file_;
   std::uint64_t at_ = 0;
 };
+
+template <class T>
+std::vector<T> copy_of(std::span<const T> values) {
+  return {values.begin(), values.end()};
+}
 
 void check_nodes(const SealedFile& file, std::span<const NodeId> ids, NodeId nodes) {
   for (std::size_t i = 0; i < ids.size(); ++i)
@@ -60,9 +64,9 @@ Changes read_changes(const std::filesystem::path& store, const FileEntry& entry,
   const SealedParameters& p = file.parameters();
   Arrays arrays(file);
   Changes changes;
-  changes.removed = arrays.next<Edge>(p[0]);
-  changes.inserted = arrays.next<Edge>(p[1]);
-  changes.cleared = arrays.next<NodeId>(p[2]);
+  changes.removed = copy_of(arrays.next<Edge>(p[0]));
+  changes.inserted = copy_of(arrays.next<Edge>(p[1]));
+  changes.cleared = copy_of(arrays.next<NodeId>(p[2]));
   arrays.finish();
   check_edges(file, changes.removed, nodes);
   check_edges(file, changes.inserted, nodes);
@@ -70,29 +74,29 @@ Changes read_changes(const std::filesystem::path& store, const FileEntry& entry,
   return changes;
 }
 
-FileEntry write_run(const std::filesystem::path& store, std::uint32_t level, std::uint32_t columns, const Run& run) {
+FileEntry write_run(const std::filesystem::path& store, std::uint32_t level, std::uint32_t columns, const Run& run,
+                    const std::function<StateRow(NodeId)>& row) {
   SealedWriter writer({store, "state", level_stem("run", level), "run", "run"});
-  writer.append_values(std::span<const NodeId>(run.narrow_nodes));
-  writer.append_values(std::span<const NodeId>(run.wide_nodes));
-  writer.append_values(std::span<const NodeId>(run.dropped));
-  writer.append_values(std::span<const NodeId>(run.count_nodes));
+  for (const auto* const nodes : {&run.narrow_nodes, &run.wide_nodes, &run.dropped, &run.count_nodes})
+    writer.append_values(std::span<const NodeId>(*nodes));
   writer.append_values(std::span<const std::uint32_t>(run.count_values));
-  writer.append_values(std::span<const std::int32_t>(run.narrow_rows));
+  for (const NodeId node : run.narrow_nodes) writer.append_values(std::span(row(node).narrow, columns));
   writer.align(8);
-  writer.append_values(std::span<const std::int64_t>(run.wide_rows));
+  for (const NodeId node : run.wide_nodes) writer.append_values(std::span(row(node).wide, columns));
   return writer.finish(
       {level, columns, run.narrow_nodes.size(), run.wide_nodes.size(), run.dropped.size(), run.count_nodes.size()});
 }
 
-Run read_run(const std::filesystem::path& store, const FileEntry& entry, std::uint32_t level, std::uint32_t columns,
-             NodeId nodes) {
-  const SealedFile file(store, entry, "run");
-  const SealedParameters& p = file.parameters();
-  if (p[0] != level || p[1] != columns) file.fail(0, "the run belongs to another level or number of columns");
+StoredRun read_run(const std::filesystem::path& store, const FileEntry& entry, std::uint32_t level,
+                   std::uint32_t columns, NodeId nodes) {
+  const auto file = std::make_shared<SealedFile>(store, entry, "run");
+  const SealedParameters& p = file->parameters();
+  if (p[0] != level || p[1] != columns) file->fail(0, "the run belongs to another level or number of columns");
   for (std::size_t i = 2; i < p.size(); ++i)
-    if (p[i] > nodes) file.fail(0, "more rows than nodes");
-  Arrays arrays(file);
-  Run run;
+    if (p[i] > nodes) file->fail(0, "more rows than nodes");
+  Arrays arrays(*file);
+  StoredRun run;
+  run.file = file;
   run.narrow_nodes = arrays.next<NodeId>(p[2]);
   run.wide_nodes = arrays.next<NodeId>(p[3]);
   run.dropped = arrays.next<NodeId>(p[4]);
@@ -102,8 +106,8 @@ Run read_run(const std::filesystem::path& store, const FileEntry& entry, std::ui
   arrays.align(8);
   run.wide_rows = arrays.next<std::int64_t>(p[3] * columns);
   arrays.finish();
-  for (const auto* ids : {&run.narrow_nodes, &run.wide_nodes, &run.dropped, &run.count_nodes})
-    check_nodes(file, *ids, nodes);
+  for (const auto ids : {run.narrow_nodes, run.wide_nodes, run.dropped, run.count_nodes})
+    check_nodes(*file, ids, nodes);
   return run;
 }
 

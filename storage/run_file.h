@@ -8,12 +8,13 @@
 #pragma once
 
 #include <filesystem>
-#include <map>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "storage/sealed_file.h"
+#include "storage/state_file.h"
 #include "storage/types.h"
 
 namespace unweave {
@@ -30,14 +31,12 @@ FileEntry write_changes(const std::filesystem::path& store, const Changes& chang
 /// Throws DataError, FormatError.
 [[nodiscard]] Changes read_changes(const std::filesystem::path& store, const FileEntry& entry, NodeId nodes);
 
-/// Rows of one level, `columns` sums each.
+/// What a checkpoint says of one level, its rows apart.
 struct Run {
-  std::vector<NodeId> narrow_nodes;  ///< sorted
-  std::vector<std::int32_t> narrow_rows;
-  std::vector<NodeId> wide_nodes;  ///< sorted, distinct from narrow_nodes
-  std::vector<std::int64_t> wide_rows;
-  std::vector<NodeId> dropped;  ///< sorted; rows of the partitions that left the cone
-  std::vector<NodeId> count_nodes;
+  std::vector<NodeId> narrow_nodes;  ///< sorted; rows of 32-bit sums
+  std::vector<NodeId> wide_nodes;    ///< sorted, distinct from narrow_nodes; rows of 64-bit sums
+  std::vector<NodeId> dropped;       ///< sorted; rows of the partitions that left the cone
+  std::vector<NodeId> count_nodes;   ///< sorted
   std::vector<std::uint32_t> count_values;
 
   [[nodiscard]] bool empty() const noexcept {
@@ -45,9 +44,24 @@ struct Run {
   }
 };
 
-FileEntry write_run(const std::filesystem::path& store, std::uint32_t level, std::uint32_t columns, const Run& run);
-[[nodiscard]] Run read_run(const std::filesystem::path& store, const FileEntry& entry, std::uint32_t level,
-                           std::uint32_t columns, NodeId nodes);
+/// row(node) gives the row of `columns` sums of a node that the run names, in the width under which it does.
+FileEntry write_run(const std::filesystem::path& store, std::uint32_t level, std::uint32_t columns, const Run& run,
+                    const std::function<StateRow(NodeId)>& row);
+
+/// A run as its file has it. Nothing of it is copied to memory.
+struct StoredRun {
+  std::shared_ptr<const SealedFile> file;  ///< which all of the rest points into; null where there is no run
+  std::span<const NodeId> narrow_nodes, wide_nodes, dropped, count_nodes;
+  std::span<const std::uint32_t> count_values;
+  std::span<const std::int32_t> narrow_rows;  ///< narrow_nodes x columns
+  std::span<const std::int64_t> wide_rows;    ///< wide_nodes x columns
+
+  [[nodiscard]] std::size_t rows() const noexcept { return narrow_nodes.size() + wide_nodes.size() + dropped.size(); }
+};
+
+/// All of the file is checked. Throws DataError, FormatError.
+[[nodiscard]] StoredRun read_run(const std::filesystem::path& store, const FileEntry& entry, std::uint32_t level,
+                                 std::uint32_t columns, NodeId nodes);
 
 FileEntry write_counts(const std::filesystem::path& store, std::uint32_t level, std::span<const std::uint32_t> counts);
 

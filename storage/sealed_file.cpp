@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "storage/error.h"
+#include "storage/map_guard.h"
 
 namespace unweave {
 namespace {
@@ -177,17 +178,22 @@ SealedFile::SealedFile(const std::filesystem::path& store, const FileEntry& entr
   if (map == MAP_FAILED) throw_system_error("map", path_, errno);
   map_ = static_cast<const std::byte*>(map);
   map_bytes_ = bytes;
-  ::madvise(map, bytes, MADV_RANDOM);
-  table_ = map_ + sealed_table_offset(size_);
-  ask(kSealedHeaderBytes + size_, bytes);  // padding and table are read now, from end to end
-  const bool padded =
-      std::all_of(data() + size_, table_, [](std::byte byte) { return byte == std::byte{0}; });  // under no checksum
-  const Checksum128 root = checksum128(raw(header, kRootOffset), {table_, 8 * sealed_chunks(size_)});
-  if (std::memcmp(root.data(), header.root, root.size()) != 0 || !padded) {
+  try {
+    guard_map(map_, bytes, path_);
+    ::madvise(map, bytes, MADV_RANDOM);
+    table_ = map_ + sealed_table_offset(size_);
+    ask(kSealedHeaderBytes + size_, bytes);  // padding and table are read now, from end to end
+    const bool padded =
+        std::all_of(data() + size_, table_, [](std::byte byte) { return byte == std::byte{0}; });  // under no checksum
+    const Checksum128 root = checksum128(raw(header, kRootOffset), {table_, 8 * sealed_chunks(size_)});
+    expect(padded && std::memcmp(root.data(), header.root, root.size()) == 0, kSealedHeaderBytes + size_,
+           "the checksum table is damaged");
+    checked_ = std::make_unique<std::atomic<std::uint64_t>[]>(sealed_chunks(size_) / 64 + 1);
+  } catch (...) {
+    forget_map(map_);
     ::munmap(map, bytes);
-    throw FormatError(path_, "byte " + std::to_string(kSealedHeaderBytes + size_), "the checksum table is damaged");
+    throw;
   }
-  checked_ = std::make_unique<std::atomic<std::uint64_t>[]>(sealed_chunks(size_) / 64 + 1);
 }
 
 SealedFile::SealedFile(SealedFile&& other) noexcept
@@ -200,7 +206,9 @@ SealedFile::SealedFile(SealedFile&& other) noexcept
       checked_(std::move(other.checked_)) {}
 
 SealedFile::~SealedFile() {
-  if (map_ != nullptr) ::munmap(const_cast<std::byte*>(map_), map_bytes_);
+  if (map_ == nullptr) return;
+  forget_map(map_);
+  ::munmap(const_cast<std::byte*>(map_), map_bytes_);
 }
 
 std::span<const std::byte> SealedFile::bytes(std::uint64_t offset, std::uint64_t length) const {
@@ -221,6 +229,7 @@ void SealedFile::ask(std::uint64_t first, std::uint64_t last) const noexcept {
 }
 
 void SealedFile::check(std::uint64_t offset, std::uint64_t length) const {
+  require_whole_maps();
   if (offset > size_ || length > size_ - offset) fail(offset, "the range ends outside the file");
   if (length == 0) return;
   const std::uint64_t last = sealed_chunk(offset + length - 1);

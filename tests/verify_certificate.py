@@ -5,15 +5,15 @@
     unweave export STORE --embeddings rows.npy --nodes train.npy
     tests/verify_certificate.py STORE SOLVER --rows rows.npy --labels labels.npy --train train.npy
 
-Shares nothing with the program: reads models/SOLVER.model and certificates/SOLVER.jsonl (storage/FORMAT.md) and knows the
-theorems T1 to T4 of algorithms/THEOREMS.md. From lambda, tau, n, C, F, epsilon and delta follow noise, distances and accounts;
+Shares nothing with the program: reads models/SOLVER.model, certificates/SOLVER.jsonl and its private parts
+(storage/FORMAT.md) and knows the theorems T1 to T4 of algorithms/THEOREMS.md. The whole log must be one signed chain
+(certificate_trail.py). From lambda, tau, n, C, F, epsilon and delta follow noise, distances and accounts;
 from the rows a minimiser or a run, from which the published weights must stand where the noise puts them. What the newest batch
 removed and moved is weighed again where --before-rows and --before-train give the same exports of a copy from before it. Prints
 what is false, a line each, and exits 1; 0 where all holds; 2 where something cannot be read or nothing is certified. Ids must
 lie in the store's order (`--order none`). Python 3.9 and NumPy.
 """
 import argparse
-import hashlib
 import json
 import math
 import pathlib
@@ -23,16 +23,19 @@ import sys
 import numpy as np
 
 import certificate_slots
+import certificate_trail
 import certificate_vectors
 from certificate_numerics import clip_rows, delta_of, gradient_of, minimise, noise_factors, sigma_of
 
 
 class Verifier:
-    """model, arrays: read_model(); line: of the certificate; rows, labels: of the training nodes `train`; before: rows and
-    nodes before the newest batch, or none; previous: the certificate before, or none. run() returns what is false."""
+    """model, arrays: read_model(); line, private_part: of the certificate; rows, labels: of the training nodes `train`;
+    before: rows and nodes before the newest batch, or none; previous: the whole certificate before, or none. run() returns
+    what is false."""
 
-    def __init__(self, model, arrays, certificate, line, rows, labels, train=(), before=None, previous=None):
-        self.model, self.arrays, self.certificate, self.line = model, arrays, certificate, line
+    def __init__(self, model, arrays, line, private_part, rows, labels, train=(), before=None, previous=None):
+        self.model, self.arrays, self.line, self.private_part = model, arrays, line, private_part
+        self.certificate = certificate = certificate_trail.merge(line, private_part)
         self.labels, self.train, self.previous, self.false = labels, train, previous, []
         options = model["options"]
         self.head, self.lam, self.tau = options["head"], options["lambda"], options["tau"]
@@ -85,10 +88,13 @@ class Verifier:
         return len(train) - len(self.train), np.linalg.norm(self.rows - old, axis=1)
 
     def check_digest(self):
-        text, _, rest = self.line.rpartition(',"digest":"')
-        if rest != hashlib.blake2b(text.encode(), digest_size=32).hexdigest() + '"}':
-            self.false.append("the digest is not that of the certificate")
+        problem = certificate_trail.sealed_problem(self.line)
+        if problem:
+            self.false.append(problem)
+        self.check("the commitment to the private part", self.certificate["commitment"],
+                   certificate_trail.blake(self.private_part.encode()).hex())
         self.check("the certificate in the model file", self.model["certificate"], self.line)
+        self.check("the private part in the model file", self.model["private_part"], self.private_part)
 
     def check_constants(self):
         said, model, options = self.certificate, self.model, self.model["options"]
@@ -156,8 +162,10 @@ class Verifier:
         if kept is not None:
             residual = np.linalg.norm(gradient_of(self.rows, self.labels, self.head, mu, kept.reshape(self.published.shape)))
             self.within("residual", terms["residual"], residual - terms["float_error"], residual + terms["float_error"])
-        later = terms.get("public_state", "clean" not in self.named) and terms["approximation"] == 0
-        self.check("releases", self.certificate["releases"], "all-later" if later else "this")
+        # Less may be said: after a threshold that left no residue, and of an order of nodes that follows the graph.
+        if self.certificate["releases"] != "this":
+            later = terms.get("public_state", "clean" not in self.named) and terms["approximation"] == 0
+            self.check("releases", self.certificate["releases"], "all-later" if later else "this")
         best, residual = minimise(self.rows, self.labels, self.head, mu, self.classes)
         self.check_spread("the minimiser", best, (bound + residual) / mu, noise)
 
@@ -178,15 +186,20 @@ def read_model(path):
     return text, arrays
 
 
+def read_trail(store, solver):
+    """The public lines and the private parts."""
+    return [(store / "certificates" / f"{solver}{kind}").read_text().splitlines() for kind in (".jsonl", ".private.jsonl")]
+
+
 def verify(store, solver, rows, labels, train, before=None):
     """What is false. Raises ValueError where there is nothing to check."""
     model, arrays = read_model(store / "models" / f"{solver}.model")
-    lines = (store / "certificates" / f"{solver}.jsonl").read_text().splitlines()
-    certificate = json.loads(lines[-1])
-    if not certificate["certified"]:
+    lines, parts = read_trail(store, solver)
+    previous = certificate_trail.merge(lines[-2], parts[-2]) if len(parts) > 1 else None
+    verifier = Verifier(model, arrays, lines[-1], parts[-1], rows, labels[train], train, before, previous)
+    if not verifier.certificate["certified"]:
         raise ValueError(f"{solver}: nothing is certified")
-    previous = json.loads(lines[-2]) if len(lines) > 1 else None
-    return Verifier(model, arrays, certificate, lines[-1], rows, labels[train], train, before, previous).run()
+    return certificate_trail.check_log(lines) + verifier.run()
 
 
 def main():
@@ -200,16 +213,13 @@ def main():
     given = parser.parse_args()
     if (given.before_rows is None) != (given.before_train is None):
         parser.error("--before-rows and --before-train go together")
-    try:
+
+    def check():
         inputs = [np.load(getattr(given, name)) for name in ("rows", "labels", "train")]
         before = given.before_rows and (np.load(given.before_rows), np.load(given.before_train))
-        false = verify(given.store, given.solver, *inputs, before)
-    except (OSError, ValueError, KeyError, IndexError) as error:
-        print(f"verify_certificate: {error}", file=sys.stderr)
-        return 2
-    for text in false:
-        print(text)
-    return 1 if false else 0
+        return verify(given.store, given.solver, *inputs, before)
+
+    return certificate_trail.report("verify_certificate", check)
 
 
 if __name__ == "__main__":

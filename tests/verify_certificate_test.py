@@ -3,17 +3,16 @@
 
     tests/verify_certificate_test.py UNWEAVE
 """
-import copy
 import hashlib
 import json
 import pathlib
-import struct
 import subprocess
 import sys
 import tempfile
 
 import numpy as np
 
+import certificate_trail as trail
 import verify_certificate
 
 # Of weights that are gone: only the digest holds these.
@@ -38,12 +37,41 @@ def alter(certificate, path):
     holder[path[-1]] = old + 1 if isinstance(old, int) else old * 1.001 if old else 1e-3
 
 
-def line_of(certificate, sealed):
-    """As one line; its digest made anew, or the one it had."""
-    if not sealed:
-        return json.dumps(certificate, separators=(",", ":"))
-    text = json.dumps({key: value for key, value in certificate.items() if key != "digest"}, separators=(",", ":"))[:-1]
-    return text + ',"digest":"' + hashlib.blake2b(text.encode(), digest_size=32).hexdigest() + '"}'
+def sign(seed, message):
+    """Ed25519 of RFC 8032."""
+    expanded = hashlib.sha512(seed).digest()
+    scalar = int.from_bytes(expanded[:32], "little") & (1 << 254) - 8 | 1 << 254
+    compress = lambda point: (lambda inverse: (point[1] * inverse % trail.PRIME | (point[0] * inverse % trail.PRIME & 1) << 255)
+                              .to_bytes(32, "little"))(pow(point[2], trail.PRIME - 2, trail.PRIME))
+    public = compress(trail.multiply(scalar, trail.BASE))
+    nonce = int.from_bytes(hashlib.sha512(expanded[32:] + message).digest(), "little") % trail.ORDER
+    first = compress(trail.multiply(nonce, trail.BASE))
+    challenge = int.from_bytes(hashlib.sha512(first + public + message).digest(), "little")
+    return first + ((nonce + challenge * scalar) % trail.ORDER).to_bytes(32, "little")
+
+
+def line_of(said, seed):
+    """As one line; signed anew by who has the seed, or with the digest and the signature it had."""
+    if seed is None:
+        return json.dumps(said, separators=(",", ":"))
+    text = json.dumps({key: value for key, value in said.items() if key not in ("digest", "signature")},
+                      separators=(",", ":"))[:-1]
+    digest = trail.blake(text.encode())
+    return text + f',"digest":"{digest.hex()}","signature":"{sign(seed, digest).hex()}"}}'
+
+
+def forge(line, part, path, seed):
+    """Line and private part in which the number at `path` of the whole certificate is another one."""
+    said, hidden = json.loads(line), json.loads(part)
+    holder = hidden
+    for key in path:
+        holder = holder.get(key) if isinstance(holder, dict) else None
+    inside = holder is not None and path != ("number",)
+    alter(hidden if inside else said, path)
+    part = json.dumps(hidden, separators=(",", ":"))
+    if seed is not None:
+        said["commitment"] = trail.blake(part.encode()).hex()
+    return line_of(said, seed), part
 
 
 class World:
@@ -104,31 +132,33 @@ def check_release(world, solver, what, theorem, before):
         assert not false, (what, false)
 
     model, arrays = verify_certificate.read_model(world.store / "models" / f"{solver}.model")
-    log = (world.store / "certificates" / f"{solver}.jsonl").read_text().splitlines()
-    certificate, previous = json.loads(log[-1]), json.loads(log[-2]) if len(log) > 1 else None
+    log, parts = verify_certificate.read_trail(world.store, solver)
+    previous = trail.merge(log[-2], parts[-2]) if len(log) > 1 else None
+    line, part = log[-1], parts[-1]
+    certificate = trail.merge(line, part)
+    seed = bytes.fromhex((world.store / "certificates" / "signing-key").read_text())
+    assert line_of(json.loads(line), seed) == line, (what, "the program signs otherwise")
     assert certificate["theorem"] == theorem, what
 
-    def judge(model, arrays, certificate, line, rows=rows):
-        return verify_certificate.Verifier(model, arrays, certificate, line, rows, labels[train], train, held,
-                                           previous).run()
+    def judge(model, arrays, line, part, rows=rows):
+        chain = trail.line_problems(json.loads(line), json.loads(log[-2]) if len(log) > 1 else None, None)
+        return chain + verify_certificate.Verifier(model, arrays, line, part, rows, labels[train], train, held,
+                                                   previous).run()
 
     paths = numbers(certificate)
     assert len(paths) > 20
     for path in paths:
-        bad = copy.deepcopy(certificate)
-        alter(bad, path)
-        for sealed in (False, True):
-            line = line_of(bad, sealed)
-            found = judge({**model, "certificate": line}, arrays, bad, line)
-            assert found or (sealed and path[-1] in HELD_BY_DIGEST), (what, path, sealed)
+        for key in (None, seed):
+            bad, hidden = forge(line, part, path, key)
+            found = judge({**model, "certificate": bad, "private_part": hidden}, arrays, bad, hidden)
+            assert found or (key and path[-1] in HELD_BY_DIGEST), (what, path, key)
 
-    line = model["certificate"]
     moved = rows.copy()
     moved[:, 0] = -moved[:, 0]
     drawn = certificate["terms"].get("sampling", 0) != 0  # its runs end elsewhere every time
-    assert drawn or judge(model, arrays, certificate, line, moved), (what, "other rows were not told")
+    assert drawn or judge(model, arrays, line, part, moved), (what, "other rows were not told")
     weak = [0.1 * arrays[0], *arrays[1:]]
-    assert drawn or judge(model, weak, certificate, line), (what, "other weights were not told")
+    assert drawn or judge(model, weak, line, part), (what, "other weights were not told")
     check_state(model, arrays, certificate, before, what, judge)
     print(*what, f"{len(paths)} numbers")
 
@@ -145,7 +175,7 @@ def check_state(model, arrays, certificate, before, what, judge):
         at = first + names.index(name)
         bad = list(arrays)
         bad[at] = 0.9 * arrays[at]
-        assert judge(model, bad, certificate, model["certificate"]), (what, name, "a smaller account was not told")
+        assert judge(model, bad, model["certificate"], model["private_part"]), (what, name, "a smaller account was not told")
 
 
 def check_damage(world):
@@ -169,8 +199,52 @@ def check_damage(world):
     assert code() == 1
 
 
+def check_trail(folder, program):
+    """What an auditor finds who has the public log of a stream with receipts, beside what the program says of the same."""
+    world = World(program, folder)
+    world.train("newton", "logistic", {})
+    (world.folder / "requests").write_text("".join(f"edge {i} {i + 1}\nnode {200 + i}\n" for i in range(9)))
+    receipts, key = world.folder / "receipts", world.folder / "key"
+    world.run("stream", world.store, "--requests", world.folder / "requests", "--batch", "7", "--solver", "newton",
+              "--receipts", receipts)
+    log = world.store / "certificates" / "newton.jsonl"
+    lines, proofs = log.read_text().splitlines(), receipts.read_text().splitlines()
+    assert len(lines) == 4 and len(proofs) == 18
+    public = json.loads(lines[0])["public_key"]
+
+    def codes(lines, proofs, key=public):
+        log.write_text("".join(line + "\n" for line in lines))
+        receipts.write_text("".join(proof + "\n" for proof in proofs))
+        words = [log, "--public-key", key, "--receipts", receipts]
+        return tuple(subprocess.run([*map(str, command + words)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                     .returncode for command in ([sys.executable, "-B", trail.__file__], [program, "verify"]))
+
+    assert codes(lines, proofs) == (0, 0)
+    assert codes(lines[:2] + lines[3:], proofs) == (1, 4)
+    assert codes([lines[0], lines[2], lines[1], lines[3]], proofs) == (1, 4)
+    assert codes(lines[:3], proofs) == (1, 4)  # receipts of the last one
+    assert codes(lines[:3], proofs[:14]) == (0, 0)
+    assert codes(lines, proofs, "00" * 32) == (1, 4)
+    assert codes([line.replace('"epsilon":1.0', '"epsilon":0.5') for line in lines], proofs) == (1, 2)
+    assert codes(lines, [proof.replace("edge 3 4", "edge 3 5") for proof in proofs]) == (1, 4)
+    assert codes(lines, ["nothing"]) == (2, 2)
+    seed = bytes.fromhex((world.store / "certificates" / "signing-key").read_text())
+    said = json.loads(lines[1])
+    for path in numbers(said):
+        bad = json.loads(lines[1])
+        alter(bad, path)
+        found = codes([lines[0], line_of(bad, seed), *lines[2:]], proofs)
+        assert found[0] == 1 and found[1] != 0, ("signed anew", path, found)  # the next line names this one
+    key.write_text("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60\n")  # RFC 8032, test 1
+    world.run("train", world.store, "--solver", "retrain", "--key", key)
+    log = world.store / "certificates" / "retrain.jsonl"
+    assert codes(log.read_text().splitlines(), proofs[:0], "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a") == (0, 2)
+
+
 def main():
     program = sys.argv[1]
+    with tempfile.TemporaryDirectory() as folder:
+        check_trail(pathlib.Path(folder), program)
     with tempfile.TemporaryDirectory() as folder:
         world = World(program, pathlib.Path(folder))
         edges = np.arange(0, 80).reshape(-1, 2)

@@ -6,12 +6,12 @@
 
 #include "algorithms/canary.h"
 #include "algorithms/model_record.h"
+#include "engine/temporary_folder.h"
 #include "storage/error.h"
 #include "storage/input/request_reader.h"
 #include "tools/commands.h"
 #include "tools/output.h"
 #include "tools/progress.h"
-#include "tools/temporary_folder.h"
 
 namespace unweave {
 namespace {

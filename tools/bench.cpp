@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "algorithms/generate.h"
+#include "engine/temporary_folder.h"
 #include "storage/error.h"
 #include "tools/bench_decode.h"
 #include "tools/bench_gather.h"
@@ -15,7 +16,6 @@
 #include "tools/directed_store.h"
 #include "tools/output.h"
 #include "tools/step_progress.h"
-#include "tools/temporary_folder.h"
 
 namespace unweave {
 namespace {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <exception>
+#include <filesystem>
 #include <new>
 #include <ostream>
 #include <set>
@@ -12,6 +13,7 @@
 
 #include "engine/memory.h"
 #include "storage/error.h"
+#include "storage/map_guard.h"
 #include "tools/version.h"
 
 namespace unweave {
@@ -50,7 +52,7 @@ constexpr std::uint64_t kLeastMemory = 16 * kMiB;
 /// Exit code of what the standard library reports of a file: 3 where the machine has run out of something.
 int code_of(const std::error_code& error) {
   if (error.category() != std::system_category() && error.category() != std::generic_category()) return 2;
-  for (const int exhausted : {ENOSPC, EDQUOT, EMFILE, ENFILE, ENOMEM})
+  for (const int exhausted : {ENOSPC, EDQUOT, EFBIG, EMFILE, ENFILE, ENOMEM})
     if (error.value() == exhausted) return 3;
   return 2;
 }
@@ -186,6 +188,7 @@ void CommandLine::print_help() const {
 int run_program(std::span<const Command> commands, const std::vector<std::string>& words, const Console& console) {
   try {
     dispatch(commands, words, console);
+    require_whole_files();  // else what was printed may come from zeros
     if (!console.out.flush()) throw ResourceError("cannot write to standard output; is the disk full?");
     return 0;
   } catch (const UsageError& error) {
@@ -207,6 +210,14 @@ int run_program(std::span<const Command> commands, const std::vector<std::string
   } catch (...) {
     return fail(console, 3, "internal error of an unknown kind");
   }
+}
+
+void CommandLine::require_outside(const std::string& option, const std::filesystem::path& store) const {
+  if (!has(option)) return;
+  const std::filesystem::path from = std::filesystem::weakly_canonical(get<std::string>(option))
+                                         .lexically_relative(std::filesystem::weakly_canonical(store));
+  if (!from.empty() && *from.begin() != "..")
+    throw UsageError("--" + option + ": name a file outside the store; a purge would not reach what it holds");
 }
 
 }  // namespace unweave

@@ -17,6 +17,7 @@
 
 #include <boost/program_options.hpp>
 #include <cstdint>
+#include <filesystem>
 #include <iosfwd>
 #include <optional>
 #include <span>
@@ -69,6 +70,8 @@ class CommandLine {
   [[nodiscard]] const std::string& positional(std::size_t i) const { return positionals_.at(i); }
   [[nodiscard]] bool has_positional(std::size_t i) const { return i < positionals_.size(); }
   [[nodiscard]] bool has(const std::string& option) const { return values_.count(option) > 0; }
+  /// Throws UsageError where the option is given and names a file in the folder of a store: no purge would reach it.
+  void require_outside(const std::string& option, const std::filesystem::path& store) const;
   template <class T>
   [[nodiscard]] const T& get(const std::string& option) const {
     return values_.at(option).as<T>();

@@ -20,6 +20,7 @@ void run_info(CommandLine& line);
 void run_plan(CommandLine& line);
 void run_propagate(CommandLine& line);
 void run_purge(CommandLine& line);
+void run_repair(CommandLine& line);
 void run_stream(CommandLine& line);
 void run_train(CommandLine& line);
 void run_verify(CommandLine& line);

@@ -13,6 +13,7 @@
 #include "algorithms/model_record.h"
 #include "algorithms/streaming_solver.h"
 #include "algorithms/training_rows.h"
+#include "algorithms/working_memory.h"
 #include "storage/error.h"
 #include "storage/input/label_reader.h"
 #include "tools/commands.h"
@@ -22,25 +23,31 @@
 namespace unweave {
 namespace {
 
-std::vector<std::string> chosen_solvers(const CommandLine& line, const LiveStore& store) {
-  if (line.has("solver")) return {line.get<std::string>("solver")};
-  std::vector<std::string> names;
-  for (const ModelSummary& model : list_models(store.path())) names.push_back(model.solver);
-  if (names.empty())
-    throw DataError(store.path().string() + ": holds no model; run `unweave train " + store.path().string() +
-                    "` first");
-  return names;
+/// To be read before the store is opened: a writer at work acknowledges requests before its model has absorbed them.
+std::vector<ModelRecord> chosen_models(const CommandLine& line, const std::filesystem::path& store) {
+  static_cast<void>(read_manifest(store));  // what is no store is not told to be without a model
+  if (line.has("solver")) return {load_model(store, line.get<std::string>("solver"))};
+  std::vector<ModelRecord> models;
+  for (const ModelSummary& model : list_models(store)) models.push_back(load_model(store, model.solver));
+  if (models.empty())
+    throw DataError(store.string() + ": holds no model; run `unweave train " + store.string() + "` first");
+  return models;
 }
 
-/// What the model is compared with: one that has never seen anything but the present data. `hessian-free` stops where its
-/// run ends, which need not be near the minimiser: its run is made again over the slots that are left. None where the
-/// embedding is too far from the exact one.
+/// Whether a model stands where a run of SGD over slots ended, or a step from there. That need not be near a minimiser.
+bool follows_run(const Model& model) {
+  return model.solver == "hessian-free" ||
+         (model.network && (model.solver == "newton-step" || model.solver == "jackknife"));
+}
+
+/// What the model is compared with: one that has never seen anything but the present data. A run over slots is made again
+/// over those that are left. None where the embedding is too far from the exact one.
 std::optional<ModelRecord> retrained_of(const ModelRecord& record, const LiveStore& store, MemoryBudget& budget) {
   const TrainingRows rows(store, record.weights, record.clip, budget);
   const ApproximationError lazy = lazy_error(store.embedding(), store.contents(), record.weights, rows.set().nodes());
   ModelRecord retrained = record;
-  if (record.model.solver == "hessian-free") {
-    const auto solver = make_solver("hessian-free", record.options);
+  if (follows_run(record.model)) {
+    const auto solver = make_solver(record.model.solver, record.options);
     return solver->catch_up(retrained.model, rows.set(), lazy).flush_needed ? std::nullopt : std::optional(retrained);
   }
   SolverOptions& options = retrained.options;
@@ -55,18 +62,24 @@ std::optional<ModelRecord> retrained_of(const ModelRecord& record, const LiveSto
   return retrained;
 }
 
+struct Shown {
+  ModelRecord record;
+  std::optional<double> seconds;  ///< that making it took, of what was made to be shown
+};
+
 /// A model, and after one of `streaming` the weights that it is to be seen beside, as models of other names.
-std::vector<ModelRecord> with_references(const ModelRecord& record, const LiveStore& store, MemoryBudget& budget,
-                                         bool retrained) {
-  std::vector<ModelRecord> records{record};
-  if (record.model.solver != "streaming") return records;
+std::vector<Shown> with_references(const ModelRecord& record, const LiveStore& store, MemoryBudget& budget) {
+  std::vector<Shown> shown{{record, {}}};
+  if (record.model.solver != "streaming") return shown;
   const TrainingRows rows(store, record.weights, record.clip, budget);
-  for (NamedWeights& reference : streaming_references(record.model, record.options, rows.set(), retrained)) {
-    records.push_back(record);
-    records.back().model.solver += ", " + reference.name;
-    records.back().model.published = std::move(reference.weights);
+  const Reservation memory = reserve_working_memory(rows.set().rows(), rows.set().classes(), budget);
+  for (NamedWeights& reference :
+       streaming_references(record.model, record.options, rows.set(), static_cast<std::size_t>(memory.bytes()))) {
+    shown.push_back({record, reference.seconds});
+    shown.back().record.model.solver += ", " + reference.name;
+    shown.back().record.model.published = std::move(reference.weights);
   }
-  return records;
+  return shown;
 }
 
 nlohmann::ordered_json value_of(const std::optional<double>& x) {
@@ -160,7 +173,7 @@ class Evaluation {
   Evaluation(CommandLine& line, const LiveStore& store, const LiveStore* before, MemoryBudget& budget)
       : line_(line), store_(store), before_(before), budget_(budget) {
     if (line.has("nodes")) {
-      const Contents& contents = store.contents();
+      const Contents& contents = store_of_nodes().contents();
       nodes_.emplace();
       for (const NodeId node : read_node_ids({line.get<std::string>("nodes"), {}}, contents.num_nodes())) {
         const NodeId position = contents.order().position(node);
@@ -179,8 +192,8 @@ class Evaluation {
     table_.emplace(std::move(header));
   }
 
-  void run(const std::string& solver) {
-    const ModelRecord record = load_model(store_.path(), solver);
+  void run(const ModelRecord& record) {
+    const std::string& solver = record.model.solver;
     check_propagation(record, store_.manifest(), store_.path());
     original_.reset();
     retrained_.reset();
@@ -188,8 +201,8 @@ class Evaluation {
     if (original_) check_propagation(*original_, store_.manifest(), store_.path());
     if (tests_) tests_->set_original(original_ ? &*original_ : nullptr);
     if (retrains()) retrained_ = retrained_of(record, store_, budget_);
-    if (original_) add(*original_, false);
-    for (const ModelRecord& one : with_references(record, store_, budget_, retrains())) add(one, true);
+    if (original_) add({*original_, {}}, false);
+    for (const Shown& one : with_references(record, store_, budget_)) add(one, true);
   }
 
   void finish() {
@@ -205,6 +218,7 @@ class Evaluation {
   }
 
   [[nodiscard]] bool retrains() const { return line_.get<bool>("retrain"); }
+  [[nodiscard]] const LiveStore& store_of_nodes() const { return before_ != nullptr ? *before_ : store_; }
 
   void compare(nlohmann::ordered_json& json, std::vector<std::string>& cells, const ModelRecord& record) const {
     // A copy's model may have been trained with other options.
@@ -223,17 +237,20 @@ class Evaluation {
     cells.push_back(of_test ? number_text(of_test->agreement) : "-");
   }
 
-  void add(const ModelRecord& record, bool present) {
+  void add(const Shown& shown, bool present) {
+    const ModelRecord& record = shown.record;
     const std::string& solver = record.model.solver;
     const bool outdated = record.model.sequence != store_.sequence();
     const Accuracies accuracies = evaluate_model(store_, record);
     nlohmann::ordered_json json = {{"solver", solver}, {"sequence", record.model.sequence}, {"outdated", outdated}};
     if (before_ != nullptr) json["model"] = present ? "present" : "before";
+    if (shown.seconds) json["seconds"] = *shown.seconds;
     add_accuracies(json, accuracies);
     std::vector<std::string> cells{solver, accuracy_text(accuracies.train), accuracy_text(accuracies.valid),
                                    accuracy_text(accuracies.test)};
     if (nodes_) {
-      const std::optional<double> accuracy = accuracy_of(store_, *nodes_, predict(store_, record, *nodes_));
+      const std::optional<double> accuracy =
+          accuracy_of(store_of_nodes(), *nodes_, predict(store_of_nodes(), record, *nodes_));
       json["accuracy_nodes"] = value_of(accuracy);
       cells.push_back(accuracy_text(accuracy));
     }
@@ -269,7 +286,8 @@ void run_evaluate(CommandLine& line) {
   add("solver", po::value<std::string>()->value_name("NAME"), "this model alone");
   add("retrain", po::bool_switch(),
       "also train from nothing, and print how far the weights and the predictions are from that model's");
-  add("nodes", po::value<std::string>()->value_name("F"), "also the accuracy on these nodes, ids as .npy or text");
+  add("nodes", po::value<std::string>()->value_name("F"),
+      "also the accuracy on these nodes, ids as .npy or text; with --before as they were in the copy");
   add("before", po::value<std::string>()->value_name("COPY"),
       "a copy from before the removals: accuracy on the forgotten rows as they were, deleted data replay, membership "
       "inference");
@@ -280,11 +298,12 @@ void run_evaluate(CommandLine& line) {
   if (line.has("solver")) static_cast<void>(make_solver(line.get<std::string>("solver"), {}));
   if (line.given("attack-rows") && !line.has("before")) throw UsageError("--attack-rows needs --before");
   MemoryBudget budget(line.budget_bytes());
+  const std::vector<ModelRecord> models = chosen_models(line, line.positional(0));
   const LiveStore store(line.positional(0), Access::read, budget);
   std::optional<LiveStore> before;
   if (line.has("before")) before.emplace(line.get<std::string>("before"), Access::read, budget);
   Evaluation evaluation(line, store, before ? &*before : nullptr, budget);
-  for (const std::string& solver : chosen_solvers(line, store)) evaluation.run(solver);
+  for (const ModelRecord& model : models) evaluation.run(model);
   evaluation.finish();
 }
 

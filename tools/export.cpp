@@ -76,6 +76,8 @@ void run_export(CommandLine& line) {
   const std::optional<DrawKind> draw =
       line.has("draw") ? std::optional(parse_draw(line.get<std::string>("draw"))) : std::nullopt;
 
+  for (const char* option : {"embeddings", "edges", "labels", "train", "requests"})
+    line.require_outside(option, line.positional(0));
   MemoryBudget budget(line.budget_bytes());
   const LiveStore store(line.positional(0), Access::read, budget);
   std::optional<std::vector<NodeId>> nodes;

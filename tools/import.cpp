@@ -159,7 +159,9 @@ void run_import(CommandLine& line) {
       "bits of a value at rest; f16 halves X on disk: values rounded toward zero to 11 significant bits, which then "
       "are "
       "the features");
-  add("nodes", count("N"), "number of nodes; default: rows of the features, else of the labels, else largest id + 1");
+  add("nodes", count("N"),
+      "number of nodes; default: rows of the features, else of the labels, else largest id + 1, where an id above 2^24 "
+      "+ 64 x edges is an error");
   add("labels", file(), "one class a node, .npy or text; -1 or NaN for none");
   add("classes", count("C"), "number of classes; default: largest label + 1");
   add("split", po::value<std::string>()->value_name("train=F,valid=F,test=F"),

@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "engine/store.h"
-#include "tools/temporary_folder.h"
+#include "engine/temporary_folder.h"
 
 namespace unweave {
 namespace {

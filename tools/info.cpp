@@ -48,9 +48,9 @@ Json level_rows(const Embedding& embedding) {
   return levels;
 }
 
-Json models_of(const LiveStore& store) {
+Json models_of(const std::vector<ModelSummary>& summaries, const LiveStore& store) {
   Json models = Json::array();
-  for (const ModelSummary& model : list_models(store.path())) {
+  for (const ModelSummary& model : summaries) {
     Json one = {{"solver", model.solver}};
     if (model.damage.empty())
       one.update({{"id", model.id}, {"sequence", model.sequence}, {"outdated", model.sequence != store.sequence()}});
@@ -61,7 +61,7 @@ Json models_of(const LiveStore& store) {
   return models;
 }
 
-Json describe_store(const LiveStore& store) {
+Json describe_store(const LiveStore& store, const std::vector<ModelSummary>& models) {
   const Manifest& manifest = store.manifest();
   const Contents& contents = store.contents();
   const std::uint64_t arcs = contents.graph().num_arcs();
@@ -100,7 +100,7 @@ Json describe_store(const LiveStore& store) {
     info["rows"] = spec.all_rows ? "all" : "labelled";
     info["levels"] = level_rows(*embedding);
   }
-  info["models"] = models_of(store);
+  info["models"] = models_of(models, store);
   return info;
 }
 
@@ -148,8 +148,12 @@ void run_info(CommandLine& line) {
   line.options().add_options()("digest", po::bool_switch(), "compute the content digest, which --json always holds");
   if (!line.parse()) return;
   MemoryBudget budget(line.budget_bytes());
+  std::vector<ModelSummary> models =
+      list_models(line.positional(0));  // first: a writer at work acknowledges requests first
   const LiveStore store(line.positional(0), Access::read, budget);
-  Json info = describe_store(store);
+  const auto is_later = [&](const ModelSummary& model) { return model.sequence > store.sequence(); };
+  if (std::any_of(models.begin(), models.end(), is_later)) models = list_models(store.path());  // purged meanwhile
+  Json info = describe_store(store, models);
   if (line.common().json || line.get<bool>("digest")) info["digest"] = digest_text(content_digest(store));
   if (line.common().json)
     write_json_line(line.out(), info);

@@ -5,6 +5,17 @@
 
 namespace unweave {
 
+void add_key_option(CommandLine& line) {
+  line.options().add_options()(
+      "key", po::value<std::string>()->value_name("FILE"),
+      "key that signs certificates, 64 hexadecimal digits (`openssl rand -hex 32`), never copied into the store; "
+      "default: the store's own, certificates/signing-key");
+}
+
+std::filesystem::path key_file(const CommandLine& line) {
+  return line.has("key") ? line.get<std::string>("key") : std::string();
+}
+
 void add_step(nlohmann::ordered_json& json, const StepReport& report, bool is_public) {
   // Solvers that claim nothing have no bound.
   const auto bound = [&](double x) { return report.budget > 0 ? nlohmann::ordered_json(x) : nlohmann::ordered_json(); };

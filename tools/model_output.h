@@ -1,13 +1,20 @@
 // tools/model_output.h - the fields that `train`, `stream` and `evaluate` print of a model.
 #pragma once
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "algorithms/evaluation.h"
 #include "algorithms/solver.h"
+#include "tools/command.h"
 
 namespace unweave {
+
+/// --key, the file of the key that signs certificates.
+void add_key_option(CommandLine& line);
+/// Empty where it was not given.
+[[nodiscard]] std::filesystem::path key_file(const CommandLine& line);
 
 /// budget, certified, claim; and unless `is_public` what depends on removed data: retrained, residual_bound, passes, terms
 /// (and certified and claim of a report with a private_claim).

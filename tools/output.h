@@ -32,7 +32,8 @@ class Table {
 
 /// What a command reports, each figure named once: `name` in an object for programs, `label` in a table for people.
 struct Figures {
-  nlohmann::ordered_json json;
+  // A null object that finds no memory for its first member cannot be destroyed (nlohmann-json 3.11); an empty one can.
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
   Table table;
 
   void add(const std::string& name, const std::string& label, nlohmann::ordered_json value, const std::string& text);

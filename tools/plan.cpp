@@ -27,8 +27,8 @@ namespace {
 
 // Checksum and copy of one byte of sums on its way to a file, on one thread.
 constexpr double kPutSeconds = 1.2e-9;
-constexpr std::uint64_t kTrialBytes = std::uint64_t{128} << 20;
-constexpr std::size_t kTrialWrite = std::size_t{1} << 20;
+constexpr std::uint64_t kMostTrialBytes = std::uint64_t{128} << 20;
+constexpr std::uint64_t kTrialWrite = std::uint64_t{1} << 20;
 
 std::uint64_t bytes_of(const std::vector<FileEntry>& files) {
   std::uint64_t bytes = 0;
@@ -36,17 +36,18 @@ std::uint64_t bytes_of(const std::vector<FileEntry>& files) {
   return bytes;
 }
 
-/// Bytes a second at which the disk of the store takes a file without a name.
-double measure_disk(const std::filesystem::path& store, MemoryBudget& budget) {
-  WriteBuffers buffers(kTrialBytes, budget);
+/// Bytes a second at which the disk of the store takes a file without a name, which fills half of the free room at most.
+double measure_disk(const std::filesystem::path& store, std::uint64_t free_disk, MemoryBudget& budget) {
+  const std::uint64_t bytes = std::clamp(free_disk / 2 / kTrialWrite * kTrialWrite, kTrialWrite, kMostTrialBytes);
+  WriteBuffers buffers(bytes, budget);
   const std::vector<std::byte> piece(kTrialWrite, std::byte{0x5a});
   const Clock::time_point start = Clock::now();
-  ScatteredWriter file = make_spool(store, kTrialBytes, buffers.queue());
-  for (std::uint64_t at = 0; at < kTrialBytes; at += piece.size()) file.put(at, piece);
+  ScatteredWriter file = make_spool(store, bytes, buffers.queue());
+  for (std::uint64_t at = 0; at < bytes; at += piece.size()) file.put(at, piece);
   file.finish();
   buffers.queue().drain();
   file.file().sync();
-  return static_cast<double>(kTrialBytes) / seconds_since(start);
+  return static_cast<double>(bytes) / seconds_since(start);
 }
 
 void foresee_propagation(const CommandLine& line, const LiveStore& store, MemoryBudget& budget) {
@@ -68,7 +69,7 @@ void foresee_propagation(const CommandLine& line, const LiveStore& store, Memory
   const std::uint64_t read =
       bytes_of(store.manifest().shards) + bytes_of(store.manifest().feature_files) + state.spooled_bytes;
 
-  nlohmann::ordered_json json;
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
   json["rows"] = plan.rows;
   json["arcs"] = total(plan.arcs);
   json["tiles"] = state.tiles;
@@ -86,7 +87,7 @@ void foresee_propagation(const CommandLine& line, const LiveStore& store, Memory
   json["seconds_predicted"] = nullptr;
   json["limit"] = nullptr;
   if (json["fits"].get<bool>() && !plan.rows.empty()) {
-    const double disk = measure_disk(store.path(), budget);
+    const double disk = measure_disk(store.path(), free_disk, budget);
     const PropagationTrial trial = try_propagation(contents, spec, plan, budget);
     // A spool is written while the sweep runs, then read and written again in order.
     const auto threads = static_cast<double>(active_threads());
@@ -165,7 +166,7 @@ void print_levels(const StreamPlan& plan, std::ostream& out) {
   table.print(out);
 }
 
-void foresee_stream(const CommandLine& line, LiveStore store, MemoryBudget& budget) {
+void foresee_stream(const CommandLine& line, LiveStore&& store, MemoryBudget& budget) {
   const std::uint64_t batch = line.get<Count>("batch").value;
   if (batch == 0) throw UsageError("--batch must be at least 1");
   const RequestSample requests = read_requests(line.get<std::string>("requests"), batch);
@@ -196,7 +197,8 @@ void foresee_stream(const CommandLine& line, LiveStore store, MemoryBudget& budg
          {"disk_bytes", plan.disk_bytes},
          {"disk_free_bytes", free_disk},
          {"bytes_written", plan.written_bytes},
-         {"fits", fits_memory && fits_disk}});
+         {"spills", !fits_memory},
+         {"fits", fits_disk}});
   } else {
     print_levels(plan, line.out());
     Table table({"to stream", "needed", "there is"});
@@ -210,10 +212,11 @@ void foresee_stream(const CommandLine& line, LiveStore store, MemoryBudget& budg
     table.add_row({"disk, about", bytes_text(plan.disk_bytes), bytes_text(free_disk)});
     table.add_row({"bytes to write, about", bytes_text(plan.written_bytes), ""});
     table.print(line.out());
+    if (!fits_memory)
+      line.out()
+          << "note: what has no room in memory goes to files, and the stream takes longer than said here; a smaller "
+             "--batch or more --memory keeps it there\n";
   }
-  if (!fits_memory)
-    throw ResourceError(name + ": this stream needs " + bytes_text(plan.memory_bytes) + " of memory, " +
-                        bytes_text(free_memory) + " are available; choose a smaller --batch, or allow more --memory");
   if (!fits_disk)
     throw ResourceError(name + ": this stream needs " + bytes_text(plan.disk_bytes) + " of disk, " +
                         bytes_text(free_disk) + " are free; free some, or stream fewer requests at a time");

@@ -101,7 +101,7 @@ class Printer {
     Table table(header);
     for (const std::uint64_t count : round_counts(plan_.learning > 1 ? plan_.learning - 1 : 1)) {
       const std::vector<double> sigmas = plan_.noise(removed_, count);
-      Json& row = json_["noise"].emplace_back(Json{{"count", count}});
+      Json& row = json_["noise"].emplace_back(Json{{"count", count}, {"sigma", Json::object()}});
       std::vector<std::string> cells{count_text(count)};
       for (std::size_t i = 0; i < sigmas.size(); ++i) {
         row["sigma"][plan_.rules[i]] = std::isfinite(sigmas[i]) ? Json(sigmas[i]) : Json();
@@ -163,7 +163,7 @@ class Printer {
   std::ostream& out_;
   const UnlearningPlan& plan_;
   std::uint64_t removed_;
-  Json json_;
+  Json json_ = Json::object();
 };
 
 }  // namespace

@@ -47,7 +47,7 @@ void run_propagate(CommandLine& line) {
       shown = progress.done;
     });
   }
-  Figures figures{{}, Table({"propagated", ""})};
+  Figures figures{.table = Table({"propagated", ""})};
   figures.table.add_row({"hops", count_text(spec.levels)});
   figures.table.add_row({"rows", spec.all_rows ? "all" : "labelled, and what they read"});
   figures.count("rows", "rows kept", report.rows);

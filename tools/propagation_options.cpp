@@ -24,7 +24,7 @@ void add_propagation_options(CommandLine& line) {
       "learn");
   add("rho", po::value<Real>()->value_name("R")->default_value({0.5}), "exponent of the normalisation, 0 to 1");
   add("scale-bits", po::value<Count>()->value_name("B")->default_value({24}),
-      "fixed point: integers over 2^B, 8 to 29; up to 14, levels pass on 16-bit numbers");
+      "fixed point: integers over 2^B, 8 to 29; without it 28 for chebyshev; up to 14, levels pass on 16-bit numbers");
   add("rows", po::value<std::string>()->value_name("WHICH"), "all or labelled (default when there are labels)");
 }
 
@@ -46,8 +46,11 @@ PropagationSpec read_propagation_spec(const CommandLine& line, const Contents& c
   const std::uint64_t bits = line.get<Count>("scale-bits").value;
   if (bits > 29) throw UsageError("--scale-bits must lie between 8 and 29");
   spec.scale_bits = static_cast<std::uint32_t>(bits);
-  if (spec.scheme == "chebyshev" && spec.scale_bits < kLeastChebyshevBits)
-    throw UsageError("--scheme chebyshev needs --scale-bits of at least " + std::to_string(kLeastChebyshevBits));
+  if (spec.scheme == "chebyshev" && spec.scale_bits < kLeastChebyshevBits) {
+    if (line.given("scale-bits"))
+      throw UsageError("--scheme chebyshev needs --scale-bits of at least " + std::to_string(kLeastChebyshevBits));
+    spec.scale_bits = kLeastChebyshevBits;
+  }
   spec.all_rows = !contents.has_labels();
   if (line.has("rows")) {
     const auto& rows = line.get<std::string>("rows");

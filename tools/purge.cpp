@@ -20,7 +20,7 @@ std::string order_text(const PurgeReport& report, bool keep_order) {
 void print(const CommandLine& line, const PurgeReport& report, bool keep_order, Measure& measure) {
   const std::string& store = line.positional(0);
   const std::string next = "unweave verify " + store + (report.propagated ? " --rebuild" : "");
-  Figures figures{{}, Table({"purged", ""})};
+  Figures figures{.table = Table({"purged", ""})};
   figures.count("requests", "requests forgotten", report.requests);
   if (report.stale_rows > 0) figures.count("stale_rows", "stale rows published first", report.stale_rows);
   figures.bytes("bytes_rewritten", "bytes rewritten", report.bytes_written);
@@ -55,10 +55,12 @@ void run_purge(CommandLine& line) {
       "with\n"
       "the same options would have made, compares the content digests, replaces one by the other and removes the "
       "rest:\n"
-      "journal, models, certificates, requests and their number. Models have to be trained again. Files that would "
-      "come\n"
-      "out the same stay. Needs the disk of the new files beside the old ones. Where nodes lie in an order (import\n"
-      "--order) it is computed anew. Interrupted, it is finished by calling it again.\n"
+      "journal, models, private parts of certificates, requests and their number. Models have to be trained again. "
+      "Files\n"
+      "that would come out the same stay, and signed public lines of certificates. Needs the disk of the new files "
+      "beside\n"
+      "the old ones. Where nodes lie in an order (import --order) it is computed anew. Interrupted, it is finished by\n"
+      "calling it again.\n"
       "It does not reach copies, backups, what was exported or printed, or what a disk keeps of removed files.",
       {"STORE"}, "unweave purge demo/debian.store");
   line.options().add_options()("keep-order", po::bool_switch(),

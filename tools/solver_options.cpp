@@ -59,7 +59,7 @@ void add_solver_options(CommandLine& line) {
   add("alpha", po::value<Real>()->value_name("A")->default_value({defaults.alpha}),
       "noise in the objective (scalegun, cgu, ceu)");
   add("bound", po::value<std::string>()->value_name("B")->default_value("corrected"),
-      "corrected, or paper: as printed, never certified (scalegun, cgu, ceu, descent-to-delete, rewind, descend)");
+      "corrected, or paper: as printed, never certified (of all solvers from papers but streaming)");
   const std::string settings = "a parameter of the solver's own; may stand several times." + text_of_parameters();
   add("set", po::value<std::vector<Setting>>()->value_name("NAME=VALUE")->composing(), settings.c_str());
 }

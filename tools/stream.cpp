@@ -44,12 +44,19 @@ Plan read_plan(const CommandLine& line) {
   return Plan::recompute;
 }
 
-void refuse_if_strict(const CommandLine& line, const std::vector<Request>& requests, const BatchChanges& changes) {
+/// What came before the batch stays, and the store is closed as ever.
+struct RefusedBatch final : DataError {
+  using DataError::DataError;
+};
+
+/// `places`: lines of the requests.
+void refuse_if_strict(const CommandLine& line, const std::vector<Request>& requests,
+                      const std::vector<std::uint64_t>& places, const BatchChanges& changes) {
   if (!line.get<bool>("strict") || changes.rejected == 0) return;
-  throw DataError(line.get<std::string>("requests") + ": request " + std::to_string(changes.first_rejected + 1) +
-                  " of this batch (" + text_of(requests[changes.first_rejected]) +
-                  ") would change nothing; --strict rejects the batch of " + std::to_string(requests.size()) +
-                  ": mend the file or leave out --strict");
+  throw RefusedBatch(line.get<std::string>("requests") + ": line " + std::to_string(places[changes.first_rejected]) +
+                     ": " + text_of(requests[changes.first_rejected]) +
+                     " would change nothing; --strict rejects the batch of " + std::to_string(requests.size()) +
+                     ": mend the file or leave out --strict");
 }
 
 /// Requests of a file that can be read twice; 0 where that is not known.
@@ -148,6 +155,8 @@ nlohmann::ordered_json line_of(std::uint64_t batch, const BatchReport& report, c
   return json;
 }
 
+constexpr std::size_t kRoomRequests = 4096;  // of a batch, for which room is made at a time
+
 /// A model that follows the stream, and what it has to say of the batch at hand.
 class Follower {
  public:
@@ -159,18 +168,23 @@ class Follower {
             store, budget, line.get<std::string>("solver"),
             {line.get<std::string>("requests") == "-" ? !line.get<bool>("non-adaptive") : line.get<bool>("adaptive"),
              std::string(version()),
-             {}},
+             {},
+             key_file(line),
+             line.has("receipts") ? line.get<std::string>("receipts") : std::string()},
             line.common().seed)) {
     const Clock::time_point start = Clock::now();
     caught_up_ = learner_.catch_up();
     seconds_catch_up_ = seconds_since(start);
   }
 
-  void absorb(const BatchReport& report) {
+  void absorb(const BatchReport& report, const std::vector<Request>& requests) {
     const Clock::time_point start = Clock::now();
-    step_ = learner_.absorb(report);
+    step_ = learner_.absorb(report, requests);
     seconds_ = seconds_since(start);
-    if (caught_up_) step_.retrained |= caught_up_->retrained;
+    if (caught_up_) {
+      step_.retrained |= caught_up_->retrained;
+      step_.passes += caught_up_->passes;
+    }
     ++batches_;
     accuracies_ = {};
     if (every_ > 0 && batches_ % every_ == 0) accuracies_ = evaluate_model(store_, learner_.record(), &learner_.rows());
@@ -190,10 +204,11 @@ class Follower {
   }
 
   void print(std::ostream& out) {
+    const auto bound = [&](double x) { return step_.budget > 0 ? number_text(x) : std::string("-"); };
     if (!is_public_)
       out << ", unlearning " << seconds_text(seconds_) << (step_.retrained ? " (retrained)" : "") << ", residual bound "
-          << number_text(step_.residual_bound);
-    out << ", budget " << number_text(step_.budget);
+          << bound(step_.residual_bound);
+    out << ", budget " << bound(step_.budget);
     if (!is_public_ || !step_.private_claim) out << ", certified " << certified_text(step_);
     if (accuracies_.test) out << ", test accuracy " << accuracy_text(accuracies_.test);
     caught_up_.reset();
@@ -224,6 +239,7 @@ void finish(const CommandLine& line, LiveStore& store, StreamMeter& meter) {
   meter.add(report, seconds);
   meter.clear();
   store.checkpoint();
+  store.record();
   if (line.common().quiet || line.get<bool>("public")) return;  // how much was done tells of removed data
   if (report.rows_touched > 0)
     line.error() << "unweave: the last level brought up to date by " << report.plan.back() << ": "
@@ -252,6 +268,10 @@ void run_stream(CommandLine& line) {
   add("solver", po::value<std::string>()->value_name("NAME"), "unlearn every batch from this trained model");
   add("evaluate-every", po::value<Count>()->value_name("K")->default_value({1}),
       "accuracy after every K-th batch, with --solver; 0: never");
+  add("receipts", po::value<std::string>()->value_name("F"),
+      "with --solver: append to F, for every request, a line that proves to its sender that the batch's certificate "
+      "covers "
+      "it (verify --receipts)");
   add("adaptive", po::bool_switch(),
       "the requests of a file were chosen after looking at a release; else it is held that not");
   add("non-adaptive", po::bool_switch(), "the requests of - were chosen without looking at any release");
@@ -259,7 +279,12 @@ void run_stream(CommandLine& line) {
       "first measure what bounds the batches: sums over the uncompressed lists of this graph, rows copied from random "
       "places to others, as bench stream does");
   add("public", po::bool_switch(), "print only what may be published");
+  add_key_option(line);
   if (!line.parse()) return;
+  for (const char* option : {"receipts", "key"})
+    if (line.has(option) && !line.has("solver"))
+      throw UsageError("--" + std::string(option) + " needs --solver: without a model there is no certificate");
+  line.require_outside("receipts", line.positional(0));
 
   const std::uint64_t batch_size = line.get<Count>("batch").value;
   if (batch_size == 0) throw UsageError("--batch must be at least 1");
@@ -278,17 +303,21 @@ void run_stream(CommandLine& line) {
 
   std::uint64_t batch = 0;
   std::vector<Request> requests;
+  Reservation room;                   // of requests and all that is made of them
+  std::vector<std::uint64_t> places;  // of them, in the file, under --strict
   const auto send = [&] {
     if (requests.empty()) return;
     const Clock::time_point start = Clock::now();
     BatchChanges changes = store.resolve(requests);
-    refuse_if_strict(line, requests, changes);
+    refuse_if_strict(line, requests, places, changes);
     const BatchReport report =
         store.apply(requests, std::move(changes), mode, follower ? LastLevel::at_once : LastLevel::deferred);
     const StreamMeter::Batch work = meter.add(report.update, seconds_since(start));
-    requests.clear();
     ++batch;
-    if (follower) follower->absorb(report);
+    if (follower) follower->absorb(report, requests);
+    requests.clear();
+    room.release();
+    places.clear();
     meter.clear();
     if (line.common().json) {
       std::optional<double> lazy_error;
@@ -317,16 +346,24 @@ void run_stream(CommandLine& line) {
   Request request;
   try {
     while (reader.next(request)) {
+      if (requests.size() % kRoomRequests == 0) {
+        room.release();
+        room = store.reserve_batch(std::min<std::uint64_t>(batch_size, requests.size() + kRoomRequests));
+      }
       requests.push_back(request);
+      if (line.get<bool>("strict")) places.push_back(reader.number());
       if (requests.size() == batch_size) send();
     }
+    send();
+  } catch (const RefusedBatch&) {
+    finish(line, store, meter);
+    throw;
   } catch (const InputError&) {
     // What came before the bad line was asked for in good order; --strict rejects it with its batch.
     if (!line.get<bool>("strict")) send();
     finish(line, store, meter);
     throw;
   }
-  send();
   finish(line, store, meter);
 }
 

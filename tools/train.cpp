@@ -32,6 +32,7 @@ void run_train(CommandLine& line) {
   add("solver", po::value<std::string>()->value_name("NAME")->default_value("newton"), solvers.c_str());
   add("weights", po::value<RealList>()->value_name("W"), "L + 1 weights of the levels; default: those of propagate");
   add_solver_options(line);
+  add_key_option(line);
   if (!line.parse()) return;
 
   Measure measure;
@@ -41,7 +42,9 @@ void run_train(CommandLine& line) {
   MemoryBudget budget(line.budget_bytes());
   LiveStore store(line.positional(0), Access::write, budget);
   const std::vector<double> weights = read_row_weights(line, store.embedding().spec());
-  const Learner learner = Learner::train(store, budget, solver, options, weights, {true, std::string(version()), {}});
+  const Learner learner =
+      Learner::train(store, budget, solver, options, weights, {true, std::string(version()), {}, key_file(line), {}});
+  store.record();
   const StepReport& report = learner.last_step();
   const Accuracies accuracies = evaluate_model(store, learner.record(), &learner.rows());
 
@@ -54,6 +57,7 @@ void run_train(CommandLine& line) {
     add_accuracies(json, accuracies);
     json["training_rows"] = learner.rows().size();
     json["steps"] = report.steps;
+    json["public_key"] = learner.public_key();
     return write_json_line(line.out(), json);
   }
   Table table({"trained", solver});
@@ -70,6 +74,7 @@ void run_train(CommandLine& line) {
     table.add_row({"bound", line.get<std::string>("bound")});
   }
   table.add_row({"certified", certified_text(report)});
+  table.add_row({"signed under", learner.public_key()});
   if (report.budget > 0) {
     table.add_row({"residual bound", number_text(report.residual_bound)});
     table.add_row({"budget", number_text(report.budget)});

@@ -1,8 +1,10 @@
 // tools/verify.cpp - `unweave verify`: is a store what it says it is?
 #include "algorithms/verify.h"
 
+#include <optional>
 #include <string>
 
+#include "algorithms/verify_log.h"
 #include "engine/memory.h"
 #include "storage/error.h"
 #include "tools/commands.h"
@@ -41,8 +43,11 @@ void print(const VerifyReport& report, std::ostream& out, bool as_json) {
   figures.bytes("bytes", "bytes", report.bytes);
   figures.count("arcs", "arcs", report.arcs);
   figures.count("rows", "rows", report.rows);
+  if (report.rebuilt > 0) figures.count("rebuilt_rows", "rows of a fresh propagation", report.rebuilt);
   figures.count("counts", "reader counts", report.counts);
   figures.count("models", "models", report.models);
+  figures.count("certificates", "certificates", report.certificates);
+  figures.count("receipts", "receipts", report.receipts);
   if (!as_json) {
     for (const std::string& remark : report.remarks) out << "note: " << remark << '\n';
     for (const Finding& finding : report.findings)
@@ -52,6 +57,32 @@ void print(const VerifyReport& report, std::ostream& out, bool as_json) {
   if (!as_json) out << (report.ok() ? "all checks hold\n" : "some checks do not hold\n");
 }
 
+std::optional<std::string> public_key(const CommandLine& line) {
+  if (!line.has("public-key")) return std::nullopt;
+  const auto& key = line.get<std::string>("public-key");
+  if (!hash_from_hex(key)) throw UsageError("--public-key must be 64 lower-case hexadecimal digits, as `train` prints");
+  return key;
+}
+
+VerifyReport verify_trail(const CommandLine& line) {
+  for (const char* option : {"sample", "rebuild"})
+    if (line.given(option)) throw UsageError("--" + std::string(option) + " needs a store, not a log of certificates");
+  return verify_log(line.positional(0), public_key(line),
+                    line.has("receipts") ? line.get<std::string>("receipts") : "");
+}
+
+VerifyReport verify_all(const CommandLine& line) {
+  if (line.has("receipts"))
+    throw UsageError("--receipts needs a log of certificates in the place of the store: certificates/SOLVER.jsonl");
+  VerifyOptions options;
+  options.sample = line.get<SampleSize>("sample").nodes;
+  options.rebuild = line.get<bool>("rebuild");
+  options.seed = line.common().seed.value_or(options.seed);
+  options.public_key = public_key(line);
+  MemoryBudget budget(line.budget_bytes());
+  return verify_store(line.positional(0), options, budget);
+}
+
 }  // namespace
 
 void run_verify(CommandLine& line) {
@@ -59,19 +90,22 @@ void run_verify(CommandLine& line) {
       "Checks every file of a store against its checksums, that graph, splits, cone, sums and stale rows agree as "
       "exact\n"
       "integers, and that models up to date are what their certificates say: newton and retrain are minimised again.\n"
+      "Given a public log of certificates, STORE/certificates/SOLVER.jsonl or a copy, in the place of the store it "
+      "checks\n"
+      "what an auditor can: that it is one chain, signed under one key, and what follows from public numbers.\n"
       "Writes nothing. Exit code 2: something is unreadable or damaged; 4: a statement is false.",
       {"STORE"}, "unweave verify demo/debian.store --sample all");
   auto add = line.options().add_options();
   add("sample", po::value<SampleSize>()->value_name("K")->default_value({1000}),
       "nodes a level whose sums are computed again, or 'all'");
   add("rebuild", po::bool_switch(), "compute all levels anew and compare; needs an embedding without stale rows");
+  add("public-key", po::value<std::string>()->value_name("HEX"),
+      "certificates must be signed under this key, which `train` prints; else under any one");
+  add("receipts", po::value<std::string>()->value_name("F"),
+      "with a log of certificates: receipts of `stream --receipts`, each of which it must cover");
   if (!line.parse()) return;
-  VerifyOptions options;
-  options.sample = line.get<SampleSize>("sample").nodes;
-  options.rebuild = line.get<bool>("rebuild");
-  options.seed = line.common().seed.value_or(options.seed);
-  MemoryBudget budget(line.budget_bytes());
-  const VerifyReport report = verify_store(line.positional(0), options, budget);
+  const VerifyReport report =
+      std::filesystem::is_regular_file(line.positional(0)) ? verify_trail(line) : verify_all(line);
   print(report, line.out(), line.common().json);
   if (report.ok()) return;
   const std::string summary = line.positional(0) + ": " + std::to_string(report.findings.size()) +

@@ -1,6 +1,7 @@
 // algorithms/accounting/head_constants.cpp - smoothness and gradient bounds of the heads.
 #include "algorithms/accounting/head_constants.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -54,15 +55,36 @@ LossConstants least_squares_constants(const PublicConstants& given, double targe
                                   .loss_at_zero = target_norm * target_norm / 2});
 }
 
-LossConstants smelu_network_constants(const PublicConstants& given, std::size_t hidden, double beta) {
-  check(given, 2);
-  if (hidden == 0) throw UsageError("a network needs a hidden unit");
+ActivationBounds tanh_bounds() {
+  return {.at_zero = 0, .curvature = 4 / (3 * std::numbers::sqrt3), .largest = 1};
+}
+
+ActivationBounds smelu_bounds(double beta) {
   require_positive(beta, "the half-width of SmeLU");
-  const double reach = given.row_norm * given.radius;
-  const double activations = reach + beta * std::sqrt(static_cast<double>(hidden)) / 4;
-  const double jacobian = std::sqrt(activations * activations + 1 + reach * reach);
-  const double bend = reach * given.row_norm / (2 * beta);
-  const double second = (bend + std::hypot(bend, 2 * given.row_norm)) / 2;
+  return {.at_zero = beta / 4, .curvature = 1 / (2 * beta), .largest = std::numeric_limits<double>::infinity()};
+}
+
+LossConstants network_constants(const PublicConstants& given, std::span<const std::size_t> hidden,
+                                const ActivationBounds& activation, bool filtered) {
+  check(given, 2);
+  if (hidden.empty()) throw UsageError("a network needs a hidden layer");
+  const double radius = given.radius;
+  // Of what a layer reads: its length, and the first and second derivative.
+  double length = filtered ? std::hypot(radius * given.row_norm, 1) : given.row_norm;
+  double jacobian = filtered ? given.row_norm : 0, second = 0;
+  const auto through_weights = [&] {
+    const double bend = radius * second;
+    second = (bend + std::hypot(bend, 2 * jacobian)) / 2;
+    jacobian = std::hypot(length, radius * jacobian);
+  };
+  for (const std::size_t width : hidden) {
+    if (width == 0) throw UsageError("a network needs a hidden unit");
+    through_weights();
+    const double root = std::sqrt(static_cast<double>(width));
+    length = std::hypot(std::min(radius * length + activation.at_zero * root, activation.largest * root), 1);
+    second += activation.curvature * jacobian * jacobian;
+  }
+  through_weights();
   return with_regulariser(given, {.smoothness = jacobian * jacobian / 2 + std::numbers::sqrt2 * second,
                                   .data_gradient = std::numbers::sqrt2 * jacobian,
                                   .row_lipschitz = std::numeric_limits<double>::infinity(),

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 
 namespace unweave {
 
@@ -37,12 +38,30 @@ struct LossConstants {
 /// zero Y^2 / 2. Every gradient bound needs R.
 [[nodiscard]] LossConstants least_squares_constants(const PublicConstants& given, double target_norm);
 
-/// Softmax cross-entropy of W_2 [phi(W_1 x); 1] with `hidden` units phi = SmeLU of half-width beta: 0 below -beta, the
-/// identity above beta, (u + beta)^2 / 4 beta between. Not convex. With s = 1 / 2 beta >= |phi''|,
-///   J^2 = (R X + beta sqrt(hidden) / 4)^2 + 1 + R^2 X^2,  Q = (R s X^2 + sqrt(R^2 s^2 X^4 + 4 X^2)) / 2,
-/// data gradient sqrt(2) J and L = J^2 / 2 + sqrt(2) Q + lambda: J bounds the Jacobian of the outputs, Q their second
-/// derivative, sqrt(2) and 1/2 are softmax's as above. loss_at_zero is ln C; row_lipschitz is not derived: infinity.
-[[nodiscard]] LossConstants smelu_network_constants(const PublicConstants& given, std::size_t hidden, double beta);
+/// What an activation phi with |phi'| <= 1 obeys; units are the outputs of a hidden layer.
+struct ActivationBounds {
+  double at_zero = 0;    ///< |phi(0)|
+  double curvature = 0;  ///< s >= |phi''|
+  double largest = 0;    ///< >= |phi|, perhaps infinite
+};
+/// phi(0) = 0, s = 4 / 3 sqrt(3), at most 1.
+[[nodiscard]] ActivationBounds tanh_bounds();
+/// 0 below -beta, the identity above beta, (u + beta)^2 / 4 beta between: phi(0) = beta / 4, s = 1 / 2 beta, without bound.
+[[nodiscard]] ActivationBounds smelu_bounds(double beta);
+
+/// Softmax cross-entropy behind hidden layers of these widths, h_l = phi(W_l [h_{l-1}; 1]), one or more. Not convex. The
+/// input [h_0; 1] is at most X long. With `filtered` h_0 is a weighted sum of blocks of the row, whose weights are part of
+/// theta, and X bounds the row of all blocks, without a bias.
+/// Layer after layer, A bounds |[h_{l-1}; 1]|, J the derivative of a layer's outputs before phi along a unit direction of
+/// theta, Q the second one, J_ and Q_ those of the layer before, c = R (s J_^2 + Q_):
+///   J^2 = A^2 + R^2 J_^2,  Q = (c + sqrt(c^2 + 4 J_^2)) / 2,  A = sqrt(1 + min(R A_ + |phi(0)| sqrt(width), largest
+///   sqrt(width))^2).
+/// Proof: with t^2 the direction's share in the layer's own weights, J <= t A + sqrt(1 - t^2) R J_ and
+/// Q <= 2 t sqrt(1 - t^2) J_ + (1 - t^2) c, at their largest over t. Data gradient sqrt(2) J, L = J^2 / 2 + sqrt(2) Q +
+/// lambda, sqrt(2) and 1/2 being softmax's as above. loss_at_zero is an upper bound at theta = 0: ln C. row_lipschitz is not
+/// derived: infinity.
+[[nodiscard]] LossConstants network_constants(const PublicConstants& given, std::span<const std::size_t> hidden,
+                                              const ActivationBounds& activation, bool filtered);
 
 /// B and C of UnprojectedPlan.
 struct SecondMoment {

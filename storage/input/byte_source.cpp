@@ -48,7 +48,7 @@ ByteSource::ByteSource(const InputFile& file) : name_(display_name(file)), buffe
   if (opened.head.starts_with(kGzipMagic)) {
     raw_ = open_gzip_bytes(std::move(opened.bytes), name_);
   } else if (opened.head == kZstdMagic) {
-    raw_ = open_zstd_bytes(std::move(opened.bytes), name_);
+    raw_ = open_zstd_bytes(std::move(opened.bytes), name_, file.charge);
   } else {
     require_suffix_matches(file, name_);
     raw_ = std::move(opened.bytes);

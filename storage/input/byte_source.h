@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -13,11 +14,18 @@ namespace unweave {
 
 class RawBytes;
 
+/// Sets aside memory for a reader, as long as what it returns lives. Throws ResourceError.
+using ChargeReader = std::function<std::shared_ptr<void>(std::uint64_t bytes)>;
+
 /// A file that the user names: a path, "-" for standard input, or one member of a zip or .npz archive.
 struct InputFile {
   std::filesystem::path path;
-  std::string member;  ///< empty: the whole file; else the member's name, with or without its ".npy"
+  std::string member;     ///< empty: the whole file; else the member's name, with or without its ".npy"
+  ChargeReader charge{};  ///< called with the window of a zstd file; none: windows above kUsualWindow are refused
 };
+
+/// The largest window in bytes that zstd takes at its levels up to 19 without --long.
+inline constexpr std::uint64_t kUsualWindow = std::uint64_t{1} << 23;
 
 /// For messages: the path, "standard input", or "path[member]".
 [[nodiscard]] std::filesystem::path display_name(const InputFile& file);

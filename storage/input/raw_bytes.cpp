@@ -5,8 +5,10 @@
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 
 #include "storage/error.h"
@@ -17,6 +19,24 @@ namespace {
 
 constexpr std::size_t kCompressedBuffer = std::size_t{256} << 10;
 constexpr std::string_view kFetchAgain = "fetch or write the file again";
+
+/// Window in bytes of the zstd frame whose header this begins with (RFC 8878, section 3.1.1.1).
+std::uint64_t window_of_frame(std::span<const char> head) {
+  const auto byte = [&](std::size_t at) {
+    return std::uint64_t{at < head.size() ? static_cast<unsigned char>(head[at]) : 0U};
+  };
+  const std::uint64_t descriptor = byte(4);
+  if ((descriptor & 0x20) == 0) {
+    const std::uint64_t base = std::uint64_t{1} << (10 + (byte(5) >> 3));
+    return base + base / 8 * (byte(5) & 7);
+  }
+  // A single segment: the window is all of the content, whose size follows the id of a dictionary.
+  constexpr std::size_t kIdBytes[] = {0, 1, 2, 4};
+  const std::size_t at = 5 + kIdBytes[descriptor & 3], size_bytes = std::size_t{1} << (descriptor >> 6);
+  std::uint64_t size = size_bytes == 2 ? 256 : 0;
+  for (std::size_t i = 0; i < size_bytes; ++i) size += byte(at + i) << (8 * i);
+  return size;
+}
 
 class FileBytes final : public RawBytes {
  public:
@@ -137,9 +157,26 @@ class GzipBytes final : public RawBytes {
 
 class ZstdBytes final : public RawBytes {
  public:
-  ZstdBytes(std::unique_ptr<RawBytes> compressed, const std::filesystem::path& name)
-      : compressed_(std::move(compressed)), name_(name), buffer_(kCompressedBuffer), stream_(ZSTD_createDStream()) {
+  ZstdBytes(std::unique_ptr<RawBytes> compressed, const std::filesystem::path& name, const ChargeReader& charge)
+      : compressed_(std::move(compressed)), name_(name), buffer_(kCompressedBuffer) {
+    constexpr std::size_t kMostHeader = 18;  // bytes
+    std::size_t have = 0;
+    while (have < kMostHeader) {
+      const std::size_t got = compressed_->read(std::span(buffer_).subspan(have));
+      if (got == 0) break;
+      have += got;
+    }
+    input_ = {buffer_.data(), have, 0};
+    const std::uint64_t window = window_of_frame(std::span(buffer_).first(have));
+    if (charge)
+      memory_ = charge(window);
+    else if (window > kUsualWindow)
+      refuse_window();
+    stream_ = ZSTD_createDStream();
     if (stream_ == nullptr) throw ResourceError(name_.string() + ": no memory for zstd");
+    const ZSTD_bounds logs = ZSTD_dParam_getBounds(ZSTD_d_windowLogMax);
+    const int log = static_cast<int>(std::bit_width(std::max(window, kUsualWindow) - 1));
+    ZSTD_DCtx_setParameter(stream_, ZSTD_d_windowLogMax, std::min(log, logs.upperBound));
   }
   ~ZstdBytes() override { ZSTD_freeDStream(stream_); }
 
@@ -149,6 +186,7 @@ class ZstdBytes final : public RawBytes {
       ZSTD_outBuffer output = {out.data(), out.size(), 0};
       const std::size_t result = ZSTD_decompressStream(stream_, &output, &input_);
       if (ZSTD_isError(result) != 0) {
+        if (ZSTD_getErrorCode(result) == ZSTD_error_frameParameter_windowTooLarge) refuse_window();
         throw DataError(name_.string() + ": corrupted zstd data (" + ZSTD_getErrorName(result) + "); " +
                         std::string(kFetchAgain));
       }
@@ -159,6 +197,11 @@ class ZstdBytes final : public RawBytes {
   }
 
  private:
+  [[noreturn]] void refuse_window() const {
+    throw DataError(name_.string() + ": a zstd frame needs a larger window than can be had here; compress the file " +
+                    "without --long");
+  }
+
   bool refill() {
     const std::size_t got = compressed_->read(buffer_);
     if (got == 0 && inside_frame_) {
@@ -171,7 +214,8 @@ class ZstdBytes final : public RawBytes {
   std::unique_ptr<RawBytes> compressed_;
   std::filesystem::path name_;
   std::vector<char> buffer_;
-  ZSTD_DStream* stream_;
+  std::shared_ptr<void> memory_;  // for the window
+  ZSTD_DStream* stream_ = nullptr;
   ZSTD_inBuffer input_ = {nullptr, 0, 0};
   bool inside_frame_ = true;
   bool unflushed_ = false;  // the decoder may hold output although its input is used up
@@ -202,8 +246,9 @@ std::unique_ptr<RawBytes> open_gzip_bytes(std::unique_ptr<RawBytes> compressed, 
   return std::make_unique<GzipBytes>(std::move(compressed), name);
 }
 
-std::unique_ptr<RawBytes> open_zstd_bytes(std::unique_ptr<RawBytes> compressed, const std::filesystem::path& name) {
-  return std::make_unique<ZstdBytes>(std::move(compressed), name);
+std::unique_ptr<RawBytes> open_zstd_bytes(std::unique_ptr<RawBytes> compressed, const std::filesystem::path& name,
+                                          const ChargeReader& charge) {
+  return std::make_unique<ZstdBytes>(std::move(compressed), name, charge);
 }
 
 }  // namespace unweave

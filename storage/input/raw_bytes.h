@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "storage/input/byte_source.h"
+
 namespace unweave {
 
 /// Bytes in order. Not thread-safe.
@@ -38,9 +40,10 @@ struct OpenedFile {
 [[nodiscard]] std::unique_ptr<RawBytes> open_gzip_bytes(std::unique_ptr<RawBytes> compressed,
                                                         const std::filesystem::path& name);
 
-/// The contents of zstd data (one or more frames, window up to 128 MiB; checksums checked where present).
+/// The contents of zstd data (one or more frames, checksums checked where present). No window is larger than that of the
+/// first frame, which is charged, or kUsualWindow.
 [[nodiscard]] std::unique_ptr<RawBytes> open_zstd_bytes(std::unique_ptr<RawBytes> compressed,
-                                                        const std::filesystem::path& name);
+                                                        const std::filesystem::path& name, const ChargeReader& charge);
 
 /// The same bytes, read ahead by a thread of its own into 1 MiB. The destructor waits for a read that is under way, so
 /// the source must not be one that can keep a reader waiting, such as a pipe.

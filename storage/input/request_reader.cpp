@@ -1,15 +1,12 @@
 #include "storage/input/request_reader.h"
 
 #include <iostream>
-#include <limits>
 #include <utility>
 
 #include "storage/error.h"
 
 namespace unweave {
 namespace {
-
-constexpr std::uint64_t kNoSuchNode = std::numeric_limits<std::uint64_t>::max();
 
 constexpr std::pair<std::string_view, RequestKind> kKinds[] = {{"edge", RequestKind::remove_edge},
                                                                {"node", RequestKind::remove_node},
@@ -18,16 +15,6 @@ constexpr std::pair<std::string_view, RequestKind> kKinds[] = {{"edge", RequestK
 
 bool names_edge(RequestKind kind) {
   return kind == RequestKind::remove_edge || kind == RequestKind::insert_edge;
-}
-
-/// Digits, perhaps with a minus sign; false for anything else.
-bool read_id(std::string_view field, std::uint64_t& id) {
-  const bool negative = field.starts_with('-');
-  if (negative) field.remove_prefix(1);
-  if (field.empty() || field.find_first_not_of("0123456789") != std::string_view::npos) return false;
-  const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), id);
-  if (error == std::errc::result_out_of_range || negative) id = kNoSuchNode;
-  return true;
 }
 
 }  // namespace
@@ -62,12 +49,13 @@ bool RequestReader::next(Request& request) {
     for (const auto& [name, kind] : kKinds) {
       if (word != name) continue;
       request = {kind, 0, 0};
-      if (read_id(fields.take(), request.u) && (!names_edge(kind) || read_id(fields.take(), request.v)) &&
+      if (fields.number(request.u) == std::errc() && (!names_edge(kind) || fields.number(request.v) == std::errc()) &&
           fields.at_end())
         return true;
     }
-    throw InputError(name_, "line " + std::to_string(number_), "not a request: " + quote_for_message(line),
-                     "write `edge U V`, `node U`, `feature U` or `insert-edge U V`");
+    throw InputError(
+        name_, "line " + std::to_string(number_), "not a request: " + quote_for_message(line),
+        "write `edge U V`, `node U`, `feature U` or `insert-edge U V`, where ids are whole numbers from 0");
   }
   return false;
 }

@@ -16,8 +16,8 @@ namespace unweave {
 /// The line of a request, without its end.
 [[nodiscard]] std::string text_of(const Request& request);
 
-/// Lines `edge U V`, `node U`, `feature U`, `insert-edge U V`; empty lines and `#` comments are skipped. A number that is
-/// negative or too large for any store is kept as an id that no store has, so that it is rejected as out of range.
+/// Lines `edge U V`, `node U`, `feature U`, `insert-edge U V`; empty lines and `#` comments are skipped. An id is a number
+/// of 64 bits, whether or not a store has such a node.
 ///
 /// From standard input ("-") a line is given as soon as it is complete, so that a sender may wait for the answer to a
 /// batch before it sends the next; other files may be compressed. Not thread-safe.
@@ -27,6 +27,7 @@ class RequestReader {
 
   /// The next request; false at the end. Throws InputError naming the line for a line of another form.
   bool next(Request& request);
+  [[nodiscard]] std::uint64_t number() const noexcept { return number_; }  ///< of the line of the last request, from 1
 
  private:
   bool next_line(std::string_view& line);

@@ -6,36 +6,30 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/certificate.h"
+#include "algorithms/certificate_log.h"
 #include "support/trained_store.h"
 
 namespace unweave {
 namespace {
 
 using testing::Json;
-using testing::read_all;
 using testing::text_of;
 using testing::TrainedStore;
-using testing::write_file;
 
 /// A model that has followed a batch, up to date.
 struct Followed {
   TrainedStore world;
   std::string solver;
-  std::string model, log;
+  std::map<std::filesystem::path, std::string> files;
 
   explicit Followed(std::string_view name) : solver(name) {
     world.train(solver);
     world.stream({world.edge_of_training_node(), {RequestKind::remove_node, world.rows().nodes()[5], 0}}, {solver});
-    model = read_all(world.model(solver));
-    log = read_all(world.log(solver));
+    files = world.files_of(solver);
     CHECK(text_of(world.verify()) == "");
   }
-  [[nodiscard]] Json certificate() const { return Json::parse(load_model(world.store, solver).certificate); }
-  void restore() const {
-    write_file(world.model(solver), model);
-    write_file(world.log(solver), log);
-  }
+  [[nodiscard]] Json certificate() const { return whole_certificate(load_model(world.store, solver)); }
+  void restore() const { TrainedStore::restore(files); }
 };
 
 /// JSON pointers of all numbers.
@@ -45,6 +39,20 @@ std::vector<std::string> numbers_of(const Json& json) {
   for (const auto& [pointer, value] : flat.items())
     if (value.is_number()) out.push_back(pointer);
   return out;
+}
+
+/// Members stay in the part that has them, digests and signature as they are.
+void put_unsealed(ModelRecord& record, const Json& whole) {
+  for (std::string* part : {&record.certificate, &record.private_part}) {
+    const Json old = Json::parse(*part);
+    Json out;
+    for (const auto& [name, value] : old.items()) {
+      out[name] = name == "terms" ? Json::object() : whole.at(name);
+      if (name == "terms")
+        for (const auto& item : value.items()) out[name][item.key()] = whole.at(name).at(item.key());
+    }
+    *part = out.dump();
+  }
 }
 
 void alter(Json& number) {
@@ -66,12 +74,10 @@ TEST_SUITE("unit") {
         CAPTURE(pointer);
         Json bad = good;
         alter(bad[Json::json_pointer(pointer)]);
-        ModelRecord record = load_model(followed.world.store, name);
-        const std::string before = record.certificate;
-        record.certificate = bad.dump();
-        save_model(followed.world.store, record);
-        write_file(followed.world.log(followed.solver),
-                   followed.log.substr(0, followed.log.size() - before.size() - 1) + record.certificate + "\n");
+        const ModelRecord before = load_model(followed.world.store, name);
+        ModelRecord record = before;
+        put_unsealed(record, bad);
+        followed.world.replace(before, record);
         CHECK_FALSE(followed.world.verify().ok());
         followed.restore();
       }
@@ -96,10 +102,9 @@ TEST_SUITE("unit") {
     }
   }
 
-  TEST_CASE("a digest is that of the text before it") {
-    const std::string line = seal_certificate("{\"a\":1}");
-    CHECK(line.starts_with("{\"a\":1,\"digest\":\""));
-    CHECK(line.size() == std::string("{\"a\":1,\"digest\":\"\"}").size() + 64);
+  TEST_CASE("a line is sealed by digest and signature, of which no byte may change") {
+    const Followed followed("newton");
+    const std::string line = load_model(followed.world.store, "newton").certificate;
     CHECK(is_sealed(line));
     for (std::size_t i = 0; i < line.size(); ++i) {
       std::string bad = line;
@@ -109,6 +114,7 @@ TEST_SUITE("unit") {
     CHECK_FALSE(is_sealed(""));
     CHECK_FALSE(is_sealed("{\"a\":1}"));
     CHECK_FALSE(is_sealed(line + " "));
+    CHECK_FALSE(is_sealed(line.substr(0, line.size() - 1)));
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <set>
 #include <string>
 
 #include "algorithms/certificate.h"
@@ -132,6 +133,48 @@ TEST_SUITE("unit") {
       }
   }
 
+  TEST_CASE("every solver: bounds as printed certify nothing, and solvers without any refuse them") {
+    int printed = 0;
+    for (const std::string_view name : solver_names()) {
+      CAPTURE(std::string(name));
+      SolverOptions options = plain();
+      options.bound = BoundRule::kPaper;
+      if (name == "newton" || name == "retrain")
+        CHECK_THROWS_AS(static_cast<void>(make_solver(name, options)), UsageError);
+      release_or_refuse([&, name = name] {
+        const Maker maker;
+        const auto solver = maker.make(name, options);
+        ++printed;
+        TrainingSet rows = random_rows(40, 3, 2, 23);
+        Fit fit = solver->fit(rows, kExact);
+        CHECK_FALSE(fit.report.certified);
+        const BatchChange change = removal_of(rows, [](std::size_t i) { return i == 7; });
+        rows.apply(change);
+        CHECK_FALSE(solver->absorb(fit.model, rows, change, kExact).certified);
+        CHECK_FALSE(solver->catch_up(fit.model, rows, kExact).certified);
+      });
+    }
+    CHECK(printed == 11);
+  }
+
+  TEST_CASE("first-order solvers say how many passes a weak lambda asks for, instead of making them") {
+    const TrainingSet rows = random_rows(60, 5, 3, 24);
+    for (const std::string_view name : {"langevin", "langevin-full", "rewind", "descend", "descent-to-delete"})
+      for (const double lambda : {1e-9, 1e-12, 1e-300}) {
+        CAPTURE(std::string(name));
+        CAPTURE(lambda);
+        SolverOptions options;
+        options.lambda = lambda;
+        const Maker maker;
+        try {
+          static_cast<void>(maker.make(name, options)->fit(rows, kExact));
+          CHECK_MESSAGE(false, "not refused");
+        } catch (const UsageError& error) {
+          CHECK(std::string(error.what()).find("--lambda") != std::string::npos);
+        }
+      }
+  }
+
   TEST_CASE("every solver trains on no row, one row, one class and one feature, or says why not") {
     for (const std::string_view name : solver_names())
       for (const SolverOptions& options : all_heads())
@@ -148,6 +191,30 @@ TEST_SUITE("unit") {
               check_release(fit.model, fit.report, rows);
             });
           }
+  }
+
+  TEST_CASE("these solvers train a network and follow its batches, certifying nothing; the others refuse it") {
+    const std::set<std::string_view> takers{"retrain",      "scalegun",  "newton-step", "jackknife",
+                                            "hessian-free", "streaming", "finetune",    "neggrad"};
+    const SolverOptions network = all_heads()[3];
+    for (const std::string_view name : solver_names()) {
+      CAPTURE(std::string(name));
+      if (!takers.contains(name)) {
+        CHECK_THROWS_AS(static_cast<void>(make_solver(name, network)), UsageError);
+        continue;
+      }
+      const Maker maker;
+      const auto solver = maker.make(name, network);
+      TrainingSet rows = random_rows(20, 3, 3, 23);
+      Fit fit = solver->fit(rows, kExact);
+      check_release(fit.model, fit.report, rows);
+      const BatchChange change = random_change(rows, 0, 10, 2, 3, 0.3, 5);
+      rows.apply(change);
+      const StepReport report = solver->absorb(fit.model, rows, change, kExact);
+      check_release(fit.model, report, rows);
+      CHECK_FALSE(report.certified);
+      check_release(fit.model, solver->catch_up(fit.model, rows, kExact), rows);
+    }
   }
 
   TEST_CASE("every solver at the ends of its options gives a release or one clear line") {
@@ -178,7 +245,7 @@ TEST_SUITE("unit") {
             }
             const ModelRecord record = load_model(world.store, name);
             CHECK(record.model.published.allFinite());
-            const auto certificate = testing::Json::parse(record.certificate);
+            const auto certificate = whole_certificate(record);
             for (const auto& term : certificate["terms"].items()) CHECK_MESSAGE(term.value().is_number(), term.key());
             if (!certificate["certified"].get<bool>()) continue;
             CHECK(certificate["claim"].get<std::string>().starts_with("T"));
@@ -231,7 +298,7 @@ TEST_SUITE("unit") {
         if (!with_seed) options.seed.reset();
         world.train(std::string(name), options);
         const ModelRecord record = load_model(world.store, name);
-        CHECK(testing::Json::parse(record.certificate)["for_tests"] == with_seed);
+        CHECK(whole_certificate(record)["for_tests"] == with_seed);
         CHECK_FALSE(record.options.seed.has_value());
         CHECK(is_sealed(record.certificate));
       }

@@ -292,6 +292,7 @@ TEST_SUITE("unit") {
     for (const auto& [name, value] : std::initializer_list<std::pair<const char*, double>>{{"epochs", 0.5},
                                                                                            {"bits", 12},
                                                                                            {"s-max", 0},
+                                                                                           {"s-max", 1e20},
                                                                                            {"step-size", -1},
                                                                                            {"decay", 1.5},
                                                                                            {"group-rows", 0},
@@ -305,6 +306,10 @@ TEST_SUITE("unit") {
       options.parameters[name] = value;
       CHECK_THROWS_AS(static_cast<void>(make_solver("hessian-free", options)), UsageError);
     }
+    SolverOptions confident;
+    confident.epsilon = 1e40;  // s-max follows it
+    CHECK_THROWS_WITH_AS(static_cast<void>(make_solver("hessian-free", confident)),
+                         doctest::Contains("smaller --epsilon or --set s-max"), UsageError);
     SolverOptions groups;
     groups.parameters = {{"backward", 1}, {"group-rows", 2}};
     CHECK_THROWS_AS(static_cast<void>(make_solver("hessian-free", groups)), UsageError);

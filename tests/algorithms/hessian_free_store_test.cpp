@@ -40,7 +40,7 @@ struct FlatStore : TrainedStore {
     REQUIRE(std::distance(fs::directory_iterator(files), {}) == 1);
     return fs::directory_iterator(files)->path();
   }
-  [[nodiscard]] Json certificate() const { return Json::parse(load_model(store, "hessian-free").certificate); }
+  [[nodiscard]] Json certificate() const { return whole_certificate(load_model(store, "hessian-free")); }
 };
 
 SolverOptions options_of(double s_max = 10) {
@@ -92,12 +92,9 @@ TEST_SUITE("unit") {
     world.train("hessian-free", options_of());
     world.stream(world.removal(7), {"hessian-free"});
     world.stream(world.removal(1), {"hessian-free"});
-    const std::string model = read_all(world.model("hessian-free")), log = read_all(world.log("hessian-free"));
+    const auto files = world.files_of("hessian-free");
     const Json good = world.certificate();
-    const auto restore = [&] {
-      testing::write_file(world.model("hessian-free"), model);
-      testing::write_file(world.log("hessian-free"), log);
-    };
+    const auto restore = [&] { TrainedStore::restore(files); };
     for (const char* name : {"s_max", "sensitivity", "sigma", "grid", "slots", "epochs", "batch_rows", "partition_rows",
                              "step_size", "decay", "order_key", "group_rows", "removed_records", "encoding_error"}) {
       CAPTURE(name);
@@ -239,7 +236,7 @@ TEST_SUITE("unit") {
     world.train("hessian-free", options_of());
     world.stream({world.edge_of_training_node(), {RequestKind::remove_node, world.rows().nodes()[3], 0}},
                  {"hessian-free"});
-    const Json json = Json::parse(load_model(world.store, "hessian-free").certificate);
+    const Json json = whole_certificate(load_model(world.store, "hessian-free"));
     CHECK(json["retrained"] == true);
     CHECK(json["certified"] == true);
     CHECK(json["terms"]["moved_rows"].get<double>() > 0);
@@ -254,9 +251,9 @@ TEST_SUITE("unit") {
       SolverOptions options = seeded();
       options.head = Head::kLeastSquares;
       world.train(solver, options);
-      CHECK(Json::parse(load_model(world.store, solver).certificate)["releases"] == "this");
+      CHECK(whole_certificate(load_model(world.store, solver))["releases"] == "this");
       world.stream({world.edge_of_training_node(), {RequestKind::remove_node, world.rows().nodes()[3], 0}}, {solver});
-      const Json json = Json::parse(load_model(world.store, solver).certificate);
+      const Json json = whole_certificate(load_model(world.store, solver));
       CHECK(json["certified"] == (solver == std::string("newton-step")));
       CHECK(json["retrained"] == false);
       CHECK(text_of(world.verify()) == "");

@@ -116,7 +116,7 @@ TEST_SUITE("unit") {
       const double distance = report.terms.at("distance");
       CHECK(report.residual_bound <= options.epsilon);
       CHECK(report.residual_bound ==
-            accountant_of(state.constants, run.sgd(), options.delta).epsilon(distance, epochs, state.constants.sigma));
+            accountant_of(state.constants, run.sgd(), options).epsilon(distance, epochs, state.constants.sigma));
 
       // The retraining shares the noise of the run's last T epochs.
       Chain retraining(state, options, 5, 3);

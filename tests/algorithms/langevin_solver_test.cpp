@@ -156,6 +156,22 @@ TEST_SUITE("unit") {
       }
   }
 
+  TEST_CASE("bounds as printed charge two gradients for a row and ask for more epochs") {
+    SolverOptions options = seeded(), paper = options;
+    paper.bound = BoundRule::kPaper;
+    const LangevinConstants ours = choose_constants(false, 500, 2, options),
+                            printed = choose_constants(false, 500, 2, paper);
+    CHECK(printed.epochs >= ours.epochs);
+    const NoisySgd sgd = noisy_sgd_of(ours, options.head, options.lambda, 2);
+    CHECK(removed_row_weight(sgd, options) == sgd.zeroed_row_weight());
+    CHECK(removed_row_weight(sgd, paper) == sgd.replaced_row_weight());
+    for (const std::uint64_t epochs : {1, 3, 20}) {
+      CAPTURE(epochs);
+      CHECK(accountant_of(ours, sgd, paper).epsilon(0.1, epochs, ours.sigma) >
+            2 * accountant_of(ours, sgd, options).epsilon(0.1, epochs, ours.sigma));
+    }
+  }
+
   TEST_CASE("a request that too few epochs would not bring to epsilon is answered by training again") {
     const SolverOptions options = seeded();
     const auto solver = make_solver("langevin", options);

@@ -25,41 +25,6 @@ SolverOptions network_options(std::vector<std::size_t> hidden, double damping) {
   return options;
 }
 
-/// Mean loss by the definition.
-long double slow_mean(const NetworkShape& shape, const Vector& at, const TrainingSet& rows) {
-  long double sum = 0;
-  for (std::size_t i = 0; i < rows.size(); ++i) sum += slow_row_loss(shape, at, rows, i);
-  return sum / static_cast<long double>(rows.size());
-}
-
-Vector slow_gradient(const NetworkShape& shape, const Vector& at, const TrainingSet& rows) {
-  Vector out(at.size());
-  for (Eigen::Index j = 0; j < at.size(); ++j) {
-    Vector up = at, down = at;
-    up[j] += 1e-5;
-    down[j] -= 1e-5;
-    out[j] = static_cast<double>((slow_mean(shape, up, rows) - slow_mean(shape, down, rows)) / 2e-5L);
-  }
-  return out;
-}
-
-Eigen::MatrixXd slow_block(const NetworkShape& shape, const Vector& at, const TrainingSet& rows, Eigen::Index first,
-                           Eigen::Index size) {
-  const auto loss = [&](Eigen::Index i, double a, Eigen::Index j, double b) {
-    Vector moved = at;
-    moved[first + i] += a;
-    moved[first + j] += b;
-    return slow_mean(shape, moved, rows);
-  };
-  Eigen::MatrixXd out(size, size);
-  constexpr double h = 1e-4;
-  for (Eigen::Index i = 0; i < size; ++i)
-    for (Eigen::Index j = 0; j <= i; ++j)
-      out(i, j) = out(j, i) = static_cast<double>(
-          (loss(i, h, j, h) - loss(i, h, j, -h) - loss(i, -h, j, h) + loss(i, -h, j, -h)) / (4e-8L));
-  return out;
-}
-
 /// First parameter and number of each tensor, as PyTorch would list them.
 std::vector<std::pair<Eigen::Index, Eigen::Index>> tensors(const NetworkShape& shape) {
   std::vector<std::pair<Eigen::Index, Eigen::Index>> out;

@@ -253,7 +253,7 @@ TEST_SUITE("unit") {
     LiveStore store(dir / "degree", Access::write, ample_budget());
     store.apply(requests, store.resolve(requests), {});
     std::vector<Request> kept;
-    read_journal(dir / "degree", store.manifest().journal, 0, [&](const JournalBatch& batch) {
+    read_journal(dir / "degree", *store.manifest().journal, 0, [&](const JournalBatch& batch) {
       kept.insert(kept.end(), batch.requests.begin(), batch.requests.end());
     });
     CHECK(kept == requests);

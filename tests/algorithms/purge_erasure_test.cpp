@@ -95,7 +95,7 @@ TEST_SUITE("unit") {
         std::map<std::string, std::string> markers;
         markers["row"] = type == FeatureType::f32 ? bytes_of(row) : bytes_of(halves);
         markers["edge"] = bytes_of(edge);
-        markers["request"] = bytes_of(std::vector<std::uint64_t>{3, 55, 0});
+        markers["request"] = bytes_of(std::vector<std::uint64_t>{55, 0, 3});
         for (const auto& [what, marker] : markers) {
           const auto& shown = what;
           CAPTURE(shown);

@@ -9,7 +9,7 @@
 
 #include "algorithms/live_store.h"
 #include "algorithms/propagate.h"
-#include "algorithms/verify.h"
+#include "algorithms/verify_log.h"
 #include "engine/store_purge.h"
 #include "storage/error.h"
 #include "storage/half.h"
@@ -193,6 +193,8 @@ TEST_SUITE("unit") {
                                        live.embedding().spec().weights, testing::kContext));
     }
     purge(dir / "s");
+    CHECK(verify_log(public_log(dir / "s", "newton"), {}, {}).certificates == 3);
+    fs::remove_all(dir / "s" / "certificates");  // the public trail alone
     testing::import_sample(dir / "fresh", sample, {});
     testing::propagate_store(dir / "fresh", testing::tiny_spec(2, false));
     check_same_files(dir / "s", dir / "fresh");

@@ -3,10 +3,14 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <memory>
+#include <numeric>
 #include <string>
 
 #include "algorithms/live_store.h"
 #include "engine/gather.h"
+#include "engine/parallel.h"
 #include "storage/error.h"
 #include "support/store_fixture.h"
 #include "support/temp_dir.h"
@@ -31,15 +35,18 @@ testing::Sample star(NodeId leaves, std::uint32_t columns) {
 }
 
 /// Pushes through all levels what the removal of the star's hub changes; returns the bytes that were charged at most.
-std::uint64_t push_removal(const std::filesystem::path& store, std::uint32_t columns, std::uint64_t memory) {
+std::uint64_t push_removal(const std::filesystem::path& store, std::uint32_t columns, std::uint64_t memory,
+                           testing::AllSums* sums = nullptr) {
   MemoryBudget budget(memory);
   const Manifest manifest = read_manifest(store);
   Contents contents(store, manifest);
   Embedding embedding(store, manifest, contents);
   const Request removal{RequestKind::remove_node, 0, 0};
   try {
-    Update update(contents, embedding, budget, {store, Plan::push, false});
+    ChangedRows rows(budget, store, [&](StateLevel& level) { level.fold(store); });
+    Update update(contents, embedding, rows, {store, Plan::push, false});
     update.apply(resolve_batch(contents, {&removal, 1}), Threshold(columns, 0));
+    if (sums != nullptr) *sums = testing::sums_of(embedding, contents.num_nodes());
   } catch (const ResourceError&) {
     CHECK(budget.used() == 0);
     throw;
@@ -69,13 +76,48 @@ TEST_SUITE("unit") {
       const PushSources sources = PushedRows::joined(std::move(parts), columns, budget);
       CHECK(budget.peak() == before);
       CHECK(budget.used() == rows * row_bytes(columns));
-      REQUIRE(sources.nodes.size() == rows);
-      REQUIRE(sources.deltas.size() == rows * columns + kTilePadding);
+      REQUIRE(sources.nodes().size() == rows);
       for (std::size_t i = 0; i < rows; ++i) {
-        CHECK(sources.nodes[i] == 3 * i);
-        CHECK(sources.deltas[(i + 1) * columns - 1] == static_cast<std::int32_t>(10 * i + 1));
+        CHECK(sources.nodes()[i] == 3 * i);
+        CHECK(sources.deltas()[(i + 1) * columns - 1] == static_cast<std::int32_t>(10 * i + 1));
       }
-      for (std::size_t i = rows * columns; i < sources.deltas.size(); ++i) CHECK(sources.deltas[i] == 0);
+      for (std::size_t i = rows * columns; i < rows * columns + kTilePadding; ++i) CHECK(sources.deltas()[i] == 0);
+    }
+  }
+
+  TEST_CASE("rows that a spool takes are those that were added, from several tasks too, without any memory") {
+    constexpr std::uint32_t kColumns = 33;
+    constexpr NodeId kRows = 20'000;
+    const testing::TempDir folder;
+    for (const std::uint64_t limit : {std::uint64_t{1} << 20, std::uint64_t{1000}, std::uint64_t{0}}) {  // of 2.6 MB
+      CAPTURE(limit);
+      MemoryBudget budget(limit);
+      const auto spool = std::make_shared<PushSpool>(folder.path(), kColumns, kRows, budget);
+      std::vector<PushedRows> parts;
+      for (NodeId part = 0; part < 4; ++part) parts.emplace_back(kColumns, budget, spool);
+      parallel_ranges(0, parts.size(), 1, [&](std::size_t first, std::size_t last) {
+        std::vector<std::int32_t> delta(kColumns);
+        for (std::size_t part = first; part < last; ++part) {
+          for (auto node = static_cast<NodeId>(part); node < kRows; node += 4) {
+            std::iota(delta.begin(), delta.end(), static_cast<std::int32_t>(node));
+            parts[part].add(node, delta.data());
+          }
+          CHECK(parts[part].size() == kRows / 4);
+        }
+      });
+      CHECK(spool->is_used());
+      const PushSources sources = PushedRows::joined(std::move(parts), kColumns, budget);
+      CHECK_FALSE(spool->is_used());
+      REQUIRE(sources.nodes().size() == kRows);
+      std::vector<bool> seen(kRows);
+      for (std::size_t i = 0; i < kRows; ++i) {
+        seen[sources.nodes()[i]] = true;
+        for (const std::uint32_t c : {0U, kColumns - 1})
+          CHECK(sources.deltas()[i * kColumns + c] == static_cast<std::int32_t>(sources.nodes()[i] + c));
+      }
+      CHECK(std::count(seen.begin(), seen.end(), true) == kRows);
+      for (std::size_t i = 0; i < kTilePadding; ++i) CHECK(sources.deltas()[kRows * kColumns + i] == 0);
+      CHECK(budget.used() == 0);
     }
   }
 
@@ -88,19 +130,23 @@ TEST_SUITE("unit") {
     // Captured are levels 0 and 1 and what is deferred. All leaves are pushed from level 0 to 1, and from there on.
     const std::uint64_t rows = 2 * kLeaves * row_bytes(kColumns);
     const std::uint64_t captured = std::uint64_t{3} * kLeaves * kColumns * sizeof(std::int32_t);
-    CHECK(push_removal(folder / "s", kColumns, kPlenty) >= rows + captured);
-    for (const std::uint64_t memory : {captured / 2, captured + rows / 4, captured + 3 * rows / 4}) {
-      std::string message;
-      try {
-        push_removal(folder / "s", kColumns, memory);
-      } catch (const ResourceError& error) {
-        message = error.what();
-      }
-      CAPTURE(message);
-      CHECK(message.find("--memory") != std::string::npos);
-      CHECK(message.find("--batch") != std::string::npos);
-      CHECK(message.find(memory < captured ? "rows that change" : "rows to push") != std::string::npos);
+    testing::AllSums ample, small;
+    CHECK(push_removal(folder / "s", kColumns, kPlenty, &ample) >= rows + captured);
+    // Rows to push go to files where they do not fit.
+    for (const std::uint64_t memory : {captured + rows / 2, captured + rows}) {
+      CHECK(push_removal(folder / "s", kColumns, memory, &small) <= memory);
+      CHECK(small == ample);
     }
+    std::string message;
+    try {
+      push_removal(folder / "s", kColumns, captured / 2);
+    } catch (const ResourceError& error) {
+      message = error.what();
+    }
+    CAPTURE(message);
+    CHECK(message.find("--memory") != std::string::npos);
+    CHECK(message.find("--batch") != std::string::npos);
+    CHECK(message.find("rows that change") != std::string::npos);
   }
 }
 

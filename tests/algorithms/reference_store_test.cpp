@@ -11,6 +11,7 @@ namespace unweave {
 namespace {
 
 using testing::ample_budget;
+using testing::check_among;
 using testing::check_one;
 using testing::Json;
 using testing::kContext;
@@ -23,8 +24,9 @@ struct Case {
   std::vector<std::size_t> hidden;
 };
 
-const Case kCases[] = {{"retrain", {6, 4}}, {"finetune", {}},  {"finetune", {6}}, {"neggrad", {}},
-                       {"neggrad", {6}},    {"streaming", {}}, {"streaming", {6}}};
+const Case kCases[] = {{"retrain", {6, 4}}, {"finetune", {}},     {"finetune", {6}},
+                       {"neggrad", {}},     {"neggrad", {6}},     {"streaming", {}},
+                       {"streaming", {6}},  {"newton-step", {6}}, {"jackknife", {6}}};
 
 SolverOptions options_of(const Case& one) {
   SolverOptions options = seeded();
@@ -75,7 +77,6 @@ TEST_SUITE("unit") {
         CHECK(written.model.published == kept.published);
         CHECK(written.model.state.arrays == kept.state.arrays);
         CHECK(written.model.state.numbers == kept.state.numbers);
-        CHECK(release_id(written.model) == release_id(kept));
       }
     }
   }
@@ -107,7 +108,7 @@ TEST_SUITE("unit") {
       CHECK(text_of(world.verify()) == "");
       const std::string words = "models: " + std::string(one.solver) + ": ";
       const ModelRecord good = load_model(world.store, one.solver);
-      const Json certificate = Json::parse(good.certificate);
+      const Json certificate = whole_certificate(good);
       CHECK(certificate["mechanism"] == "none");
       CHECK(certificate["claim"].is_null());
       CHECK(certificate["certified"] == false);
@@ -120,7 +121,7 @@ TEST_SUITE("unit") {
         json["claim"] = nullptr;
         json["certified"] = true;
       });
-      check_one(world.verify(), false, words + "it is certified");
+      check_among(world.verify(), words + "it is certified");
       world.forge_certificate(one.solver, [](Json& json) { json["certified"] = false; });
       CHECK(text_of(world.verify()) == "");
       if (!one.hidden.empty()) {
@@ -147,14 +148,14 @@ TEST_SUITE("unit") {
     }
   }
 
-  TEST_CASE("beside a model of streaming stand its start, a Newton step and, where wanted, retrained weights") {
+  TEST_CASE("beside a model of streaming stand its start, a Newton step and retrained weights") {
     const TrainedStore world(5);
     SolverOptions options = options_of({"streaming", {}});
     world.train("streaming", options);
     const Matrix start = load_model(world.store, "streaming").model.published;
     world.stream(first_batch(), {"streaming"});
     const ModelRecord record = load_model(world.store, "streaming");
-    const auto references = streaming_references(record.model, record.options, world.rows(), true);
+    const auto references = streaming_references(record.model, record.options, world.rows(), 0);
     REQUIRE(references.size() == 3);
     CHECK(references[0].weights == start);
     CHECK(references[2].weights ==

@@ -339,6 +339,25 @@ TEST_SUITE("unit") {
     CHECK_THROWS_AS(world.solver->absorb(fit.model, rows, BatchChange(3, 2), kExact), UsageError);
   }
 
+  TEST_CASE(
+      "where float64 at a weak lambda could exceed what the usual noise covers, the default is twice what it needs") {
+    SolverOptions options = seeded();
+    options.parameters = {{"epochs", 4}};
+    const auto noise_at = [&](double lambda) {
+      options.lambda = lambda;
+      const RewindConstants constants = choose_rewind_constants(false, 1000, 50, 4, options);
+      const RewindAccount account(false, constants, 50, 4, options);
+      CHECK(account.rounding() < account.noise().distance);
+      return std::pair(constants.sigma, account.rounding() / account.noise().distance);
+    };
+    CHECK(noise_at(1e-3).first == 0.01);
+    const auto [sigma, share] = noise_at(1e-8);
+    CHECK(sigma > 0.011);
+    CHECK(share == doctest::Approx(0.5).epsilon(1e-3));
+    options.parameters["sigma"] = 0.01;
+    CHECK_THROWS_AS(static_cast<void>(choose_rewind_constants(false, 1000, 50, 4, options)), UsageError);
+  }
+
   TEST_CASE("small and large epsilon and delta: a bound that holds or one clear error, never NaN") {
     for (const double epsilon : {1e-9, 1e-3, 10.0, 1e3, 1e6})
       for (const double delta : {1e-300, 1e-12, 0.5}) {

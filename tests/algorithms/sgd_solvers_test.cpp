@@ -132,6 +132,8 @@ TEST_SUITE("unit") {
       const auto solver = make_solver("finetune", options);
       TrainingSet rows = random_rows(120, 6, 3, 3);
       Fit fit = solver->fit(rows, kExact);
+      CHECK(fit.report.terms.at("tune_epochs") == 3);
+      CHECK(fit.report.terms.at("tune_step_size") == 0.05);
       const Model start = fit.model;
       const BatchChange change = random_change(rows, 0, 3, 40, 40, 0.3, 3);
       rows.apply(change);

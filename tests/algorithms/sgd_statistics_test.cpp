@@ -120,6 +120,25 @@ TEST_SUITE("unit") {
     }
   }
 
+  TEST_CASE("where a step times lambda is 1, the old vector stays in the removed rows' share alone") {
+    for (const Head head : kHeads) {
+      CAPTURE(static_cast<int>(head));
+      const RunWorld world(test::random_rows(60, 7, 3, 4), NetworkShape{head, 7, 3, {}, Activation::kTanh},
+                           {60, 24, 8, 4, 0.5, 1, 1}, 2);
+      for (const RemovedCurvature curvature : {RemovedCurvature::kAll, RemovedCurvature::kKept})
+        for (const std::uint64_t group : {1, 7}) {
+          const RecordBlock records = forward_records(world.run, curvature, group);
+          for (const std::uint64_t record : {0U, 5U}) {
+            std::set<std::uint32_t> places{static_cast<std::uint32_t>(record)};
+            if (group > 1) places.clear();
+            for (std::uint64_t slot = group * record; group > 1 && slot < group * (record + 1); ++slot)
+              places.insert(static_cast<std::uint32_t>(world.schedule.place_of(slot)));
+            CHECK(relative(row_of(records, record), dense_vector(world.run, places, curvature)) < 1e-11);
+          }
+        }
+    }
+  }
+
   TEST_CASE("vectors are derivatives of the end by a row's weight: what they miss falls with its square") {
     const RunWorld linear = run_world(Head::kSoftmax);
     const RecordBlock records = forward_records(linear.run, RemovedCurvature::kAll);

@@ -159,7 +159,7 @@ TEST_SUITE("unit") {
       const BatchChange change = random_change(rows, 0, 10, 40, 40, 0.3, 6);
       rows.apply(change);
       const StepReport report = solver->absorb(fit.model, rows, change, kExact);
-      const auto references = streaming_references(fit.model, options, rows, true);
+      const auto references = streaming_references(fit.model, options, rows, 0);
       REQUIRE(references.size() == 3);
       CHECK(references[0].name == "no-op");
       CHECK(references[0].weights == start);
@@ -173,12 +173,20 @@ TEST_SUITE("unit") {
     }
     SolverOptions network = softmax();
     network.hidden = {4};
+    network.parameters["epochs"] = 200;
     const TrainingSet rows = random_rows(100, 6, 3, 7);
-    CHECK(
-        streaming_references(make_solver("streaming", network)->fit(rows, kExact).model, network, rows, false).size() ==
-        1);
+    const Model deep = make_solver("streaming", network)->fit(rows, kExact).model;
+    const auto beside = streaming_references(deep, network, rows, 0);
+    REQUIRE(beside.size() == 3);
+    CHECK(beside[0].weights == deep.published);
+    CHECK(beside[2].weights == deep.published);
+    const auto slope = [&](const Matrix& at) {
+      const Vector sum = Network(shape_of(deep)).gradient({at.data(), size_of(at.size())}, ChosenRows(rows));
+      return (sum / 100 + network.lambda * as_vector(at)).norm();
+    };
+    CHECK(slope(beside[1].weights) < 0.5 * slope(beside[0].weights));
     CHECK_THROWS_AS(static_cast<void>(streaming_references(make_solver("finetune", softmax())->fit(rows, kExact).model,
-                                                           softmax(), rows, false)),
+                                                           softmax(), rows, 0)),
                     UsageError);
   }
 

@@ -186,7 +186,8 @@ TEST_SUITE("unit") {
               MemoryBudget budget(memory);
               Contents contents(folder / "s", manifest);
               Embedding embedding(folder / "s", manifest, contents);
-              Update update(contents, embedding, budget, {folder / "s", plan, defer});
+              ChangedRows rows(budget, folder / "s", [&](StateLevel& level) { level.fold(folder / "s"); });
+              Update update(contents, embedding, rows, {folder / "s", plan, defer});
               for (std::size_t at = 0; at < requests.size(); at += 10) {
                 const BatchChanges changes = resolve_batch(contents, std::span(requests).subspan(at, 10));
                 update.apply(changes, Threshold(original.columns, 0));

@@ -1,17 +1,22 @@
 // tests/algorithms/verify_models_test.cpp - damaged models and logs, false certificates, models that are not the last.
 #include <doctest/doctest.h>
 
+#include <atomic>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <thread>
 
 #include "algorithms/learner.h"
 #include "algorithms/verify.h"
+#include "algorithms/verify_checks.h"
 #include "support/trained_store.h"
 
 namespace unweave {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::check_among;
 using testing::check_one;
 using testing::check_remark;
 using testing::Json;
@@ -21,7 +26,92 @@ using testing::text_of;
 using testing::TrainedStore;
 using testing::write_file;
 
+/// Calls read() as long as it returns true, beside a thread that calls write() again and again.
+template <class Write>
+void read_beside(const Write& write, const std::function<bool()>& read) {
+  std::atomic<bool> ended = false;
+  std::thread writer([&] {
+    do write();
+    while (!ended);
+  });
+  while (read()) {
+  }
+  ended = true;
+  writer.join();
+}
+
+/// Each file is whole at any moment, as with a real writer.
+void replace_file(const fs::path& file, const std::string& bytes) {
+  const fs::path whole = write_file(file.string() + ".whole", bytes);
+  fs::rename(whole, file);
+}
+
 TEST_SUITE("unit") {
+  TEST_CASE("a writer that releases again and again beside the reading of models never looks like lost lines") {
+    const TrainedStore world;
+    std::vector<std::string> releases;
+    for (std::uint64_t i = 1; i <= 40; ++i) {
+      world.train("newton", seeded(i));
+      releases.push_back(read_all(world.model("newton")));
+    }
+    const fs::path hidden = private_log(world.store, "newton");
+    const std::string lines = read_all(world.log("newton")), parts = read_all(hidden);
+    const auto end_of = [](const std::string& text, std::size_t from) { return text.find('\n', from) + 1; };
+    const std::size_t line = end_of(lines, 0), part = end_of(parts, 0);
+    const Manifest manifest = read_manifest(world.store);
+    int left = 5;
+    std::atomic<bool> running = false;
+    const auto start = [&] {
+      write_file(world.model("newton"), releases[0]);
+      write_file(world.log("newton"), lines.substr(0, line));
+      write_file(hidden, parts.substr(0, part));
+      running = true;
+    };
+    start();
+    read_beside(
+        [&] {
+          if (!running) return;
+          std::size_t at = line, beside = part;
+          for (std::size_t i = 1; i < releases.size(); ++i) {
+            replace_file(world.model("newton"), releases[i]);
+            const std::size_t next = end_of(lines, at), next_beside = end_of(parts, beside);
+            std::ofstream(hidden, std::ios::app) << parts.substr(beside, next_beside - beside) << std::flush;
+            std::ofstream(world.log("newton"), std::ios::app) << lines.substr(at, next - at) << std::flush;
+            at = next;
+            beside = next_beside;
+          }
+          running = false;
+        },
+        [&] {
+          const bool beside_writer = running;
+          VerifyReport report;
+          const auto models = read_models(world.store, manifest, {}, report);
+          CHECK(text_of(report).find("lines are missing") == std::string::npos);
+          CHECK(report.ok());
+          CHECK(models.size() == 1);
+          if (!beside_writer && --left > 0) start();
+          return left > 0;
+        });
+  }
+
+  TEST_CASE("a model that is removed while models are read is none, and no error of the reader's") {
+    const TrainedStore world;
+    world.train("newton");
+    const Manifest manifest = read_manifest(world.store);
+    const fs::path model = world.model("newton"), away = world.folder / "away";
+    int left = 2000;
+    read_beside(
+        [&] {
+          fs::rename(model, away);
+          fs::rename(away, model);
+        },
+        [&] {
+          VerifyReport report;
+          CHECK_NOTHROW(static_cast<void>(read_models(world.store, manifest, {}, report)));
+          return --left > 0;
+        });
+  }
+
   TEST_CASE("true models of every solver pass, also after batches, with a journal and after a checkpoint") {
     const TrainedStore world;
     std::vector<std::string> all;
@@ -47,9 +137,11 @@ TEST_SUITE("unit") {
     const VerifyReport before = world.verify();
     world.train("newton");
     const VerifyReport after = world.verify();
-    CHECK(after.files == before.files + 2);
-    CHECK(after.bytes == before.bytes + fs::file_size(world.model("newton")) + fs::file_size(world.log("newton")));
-    CHECK(after.checked() == before.checked() + 3);
+    CHECK(after.files == before.files + 3);
+    CHECK(after.bytes == before.bytes + fs::file_size(world.model("newton")) + fs::file_size(world.log("newton")) +
+                             fs::file_size(private_log(world.store, "newton")));
+    CHECK(after.certificates == 1);
+    CHECK(after.checked() == before.checked() + 5);
   }
 
   TEST_CASE("a flipped byte in a model is damage that names the file and train, and the other models are checked") {
@@ -110,7 +202,8 @@ TEST_SUITE("unit") {
     check_remark(world.verify(), "is not in it yet");
     CHECK(world.verify().models == 1);
     fs::remove(world.log("retrain"));
-    check_remark(world.verify(), "is not in it yet");
+    check_one(world.verify(), false,
+              "it ends with certificate 0, the model's is number 2: lines are missing at its end");
     write_file(world.log("retrain"), good + "{\"id\":");
     check_remark(world.verify(), "6 bytes of a line that was never finished");
     write_file(world.log("retrain"), good.substr(0, second) + good.substr(second, 20));
@@ -118,16 +211,17 @@ TEST_SUITE("unit") {
     CHECK(world.verify().remarks.size() == 2);
 
     const auto replace_last = [&](const char* key, const Json& value) {
-      Json json = Json::parse(good.substr(second));
+      ModelRecord record = load_model(world.store, "retrain");
+      Json json = whole_certificate(record);
       json[key] = value;
-      json.erase("digest");
-      write_file(world.log("retrain"), good.substr(0, second) + seal_certificate(json.dump()) + "\n");
+      seal_certificate(record, json, SigningKey::of_store(world.store));
+      write_file(world.log("retrain"), good.substr(0, second) + record.certificate + "\n");
       return world.verify();
     };
-    check_one(replace_last("budget", 1e-7), false, "line 2: the certificate of retrain-2-");
+    check_one(replace_last("budget", 1e-7), false, "line 2: the budget is not tau");
     check_one(replace_last("id", "retrain-2-0123456789abcdef"), false,
-              "line 2: the last certificate is that of \"retrain-2-0123456789abcdef\"");
-    check_one(replace_last("release", 3), false, "differs from the one in the model file");
+              "certificate 2 differs from the one in the model file");
+    check_one(replace_last("release", 3), false, "line 2: release 3 cannot follow release 1");
   }
 
   TEST_CASE("a line of the log that is no certificate is damage, with file and line") {
@@ -141,16 +235,30 @@ TEST_SUITE("unit") {
       write_file(world.log("newton"), good.substr(0, second) + line + "\n" + good.substr(third));
       return world.verify();
     };
-    for (const char* line : {"", "garbage \xff\x01", "[1]", "{\"id\":\"newton-2-00\",", "7"})
+    for (const char* line : {"", "garbage \xff\x01", "[1]", "{\"id\":\"newton-2-00\",", "7", "{\"format\":1}"})
       check_one(with(line), true, place + "this is no certificate");
-    check_one(with(seal_certificate("{\"id\":5,\"release\":2,\"sequence\":1}")), true,
-              place + "the certificate has no id");
-    check_one(with(seal_certificate("{\"id\":\"x\",\"sequence\":1}")), true, place + "the certificate has no release");
-    check_one(with(seal_certificate("{\"id\":\"x\",\"release\":2,\"sequence\":-1}")), true,
-              place + "the certificate has no sequence");
+    const std::string second_line = good.substr(second, third - second - 1);
+    const auto put = [&](const std::string& before, const std::string& after) {
+      std::string line = second_line;
+      REQUIRE(line.find(before) != std::string::npos);
+      return line.replace(line.find(before), before.size(), after);
+    };
+    check_one(with(put("\"epsilon\":1.0", "\"epsilon\":0.5")), true, place + "the certificate was altered");
+    const auto sealed = [&](const std::function<void(Json&)>& change) {
+      Json json = Json::parse(second_line);
+      json["nonce"] = "";
+      json["residual_bound"] = json["retrained"] = 0;
+      change(json);
+      ModelRecord record;
+      seal_certificate(record, json, SigningKey::of_store(world.store));
+      return record.certificate;
+    };
+    for (const char* member : {"id", "release", "sequence", "log", "previous", "budget", "constants", "batch"})
+      check_one(with(sealed([&](Json& json) { json.erase(member); })), true, place + "something is missing");
+    check_one(with(sealed([](Json& json) { json["sequence"] = -1; })), false, place);
     CHECK(with("garbage").models == 1);
     write_file(world.log("newton"), good.substr(0, second) + good.substr(third) + good.substr(second));
-    check_one(world.verify(), true, "line 3: release 2 cannot follow release 3");
+    check_one(world.verify(), false, "line 2: certificate 3 does not follow certificate 1");
     write_file(world.log("newton"), good);
     CHECK(text_of(world.verify()) == "");
   }
@@ -159,19 +267,18 @@ TEST_SUITE("unit") {
     const TrainedStore world;
     world.train("newton");
     world.train("cgu");
-    const std::string model = read_all(world.model("newton")), log = read_all(world.log("newton"));
+    const auto files = world.files_of("newton");
     const auto found = [&](const char* path, const Json& value, const std::string& words) {
       world.forge_certificate("newton", [&](Json& json) { json[Json::json_pointer(path)] = value; });
       const VerifyReport report = world.verify();
-      check_one(report, false, words);
+      check_among(report, "models: newton: " + words);
       CHECK(report.models == 1);  // cgu alone
-      write_file(world.model("newton"), model);
-      write_file(world.log("newton"), log);
+      TrainedStore::restore(files);
     };
-    const Json good = Json::parse(load_model(world.store, "newton").certificate);
+    const Json good = whole_certificate(load_model(world.store, "newton"));
     const double sigma = good["terms"]["sigma"];
     const std::size_t rows = good["constants"]["training_rows"]["value"];
-    found("/id", "newton-1-0123456789abcdef", "models: newton: id is \"newton-1-0123456789abcdef\"");
+    found("/id", "newton-1-0123456789abcdef", "id is \"newton-1-0123456789abcdef\"");
     found("/solver", "retrain", "solver is");
     found("/release", 2, "release is 2");
     found("/epsilon", 0.5, "epsilon is 0.5");
@@ -191,12 +298,15 @@ TEST_SUITE("unit") {
       json["residual_bound"] = json["terms"]["residual"] = 2e-6;
       json["terms"]["float_error"] = json["terms"]["approximation"] = 0.0;
     });
-    check_one(world.verify(), false, "the residual bound is 2e-06, above the budget 1e-06");
-    write_file(world.model("newton"), model);
-    write_file(world.log("newton"), log);
+    check_among(world.verify(), "the residual bound is 2e-06, above the budget 1e-06");
+    check_among(world.verify(), "line 1: certificate 1 is certified above its budget");
+    TrainedStore::restore(files);
     found("/delta/reached", 0.9e-4, "the delta reached is 9e-05");
-    world.forge_certificate("newton", [](Json& json) { json.erase("terms"); });
-    check_one(world.verify(), true, world.model("newton").string() + ": the certificate in it is malformed");
+    world.forge_certificate("newton", [](Json& json) { json.erase("constants"); });
+    const std::string text = text_of(world.verify());
+    CHECK(text.find("2 " + world.model("newton").string() + ": the certificate in it is malformed") !=
+          std::string::npos);
+    CHECK(text.find("2 " + world.log("newton").string() + ": line 1: something is missing") != std::string::npos);
   }
 
   TEST_CASE("standardised features and solvers without a theorem are never certified") {

@@ -2,10 +2,10 @@
 # tests/bench/efficacy.py - what models still show of what they unlearned: deleted data replay, membership inference,
 # recovery from adversarial edges.
 #
-#   UNWEAVE_DATA=FOLDER python3 tests/bench/efficacy.py --unweave build/release/unweave [--sets cora,photo] [--seeds 3]
+#   UNWEAVE_DATA=FOLDER python3 tests/bench/efficacy.py --unweave build/release/unweave [--sets cora,citeseer,photo] [--seeds 3]
 #
 # FOLDER as for removals.py; splits as there. Two forms: "as published" (standardised features, the paper's lambda,
-# alpha and r_max; retrain, scalegun) and "sound" (rows normalised, an own public lambda; retrain, newton, langevin).
+# alpha and r_max; retrain, scalegun, cgu) and "sound" (rows normalised, an own public lambda; retrain, newton, langevin).
 #
 #   replay       100 training nodes (export --draw node) get a class and 100 features of their own (import --replay),
 #                are removed in batches of 25, and replayed through the model (evaluate --before COPY)
@@ -35,7 +35,8 @@ ADVERSARIAL = 500
 STEP = 100  # adversarial edges between two columns
 
 # The paper's lambda, alpha and r_max; an own lambda, and that of langevin, whose epochs grow as lambda falls.
-SETS = {"cora": (1e-2, 0.1, 1e-7, 1e-4, 1e-4), "photo": (1e-4, 3.0, 1e-8, 1e-5, 1e-4)}
+SETS = {"cora": (1e-2, 0.1, 1e-7, 1e-4, 1e-4), "photo": (1e-4, 3.0, 1e-8, 1e-5, 1e-4),
+        "citeseer": (1e-2, 0.1, 1e-8, 1e-4, 1e-4)}
 
 
 class Lab:
@@ -51,8 +52,11 @@ class Lab:
         # form, solver, lambda, options of import, of train, of stream
         self.forms = [("as published", "retrain", paper, ["--standardize"], [], []),
                       ("as published", "scalegun", paper, ["--standardize"], ["--alpha", alpha], lazy),
+                      ("as published", "cgu", paper, ["--standardize"], ["--alpha", alpha], []),
                       ("sound", "retrain", own, [], [], []), ("sound", "newton", own, [], [], []),
                       ("sound", "langevin", slow, [], [], [])]
+        if args.solvers:
+            self.forms = [form for form in self.forms if form[1] in args.solvers.split(",")]
 
     def store(self, *options):
         path = self.work / "store"
@@ -154,8 +158,9 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--unweave", required=True)
     parser.add_argument("--data", type=pathlib.Path, default=os.environ.get("UNWEAVE_DATA"))
-    parser.add_argument("--sets", default="cora,photo")
+    parser.add_argument("--sets", default="cora,citeseer,photo")
     parser.add_argument("--tests", default="replay,membership,adversarial")
+    parser.add_argument("--solvers", default="", help="of those that have rows; all")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--work", help="folder for stores")
     args = parser.parse_args()

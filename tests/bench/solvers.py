@@ -10,6 +10,7 @@
 # its files, which are never written again), and --epsilon, --delta and --lambda alone. Prints a Markdown table a data set and
 # JSON lines. Needs numpy and, for .zst, zstd.
 #
+# "ε spent" on a removal is that of all releases after it together, or of each of them alone.
 # "bound of budget" is the worst batch's residual bound as a share of what its claim allows: of epsilon for langevin.
 # "same prediction": of test rows, by it and by its retrained model.
 # "audit" is the lower bound of epsilon that `unweave audit` finds with the canary of the largest gradient, --audit-trials
@@ -36,7 +37,7 @@ SOLVERS = ("newton", "retrain", "newton-step", "jackknife", "langevin", "langevi
            "descent-to-delete", "hessian-free", "scalegun", "cgu", "ceu", "streaming", "finetune", "neggrad")
 REFUTED = 4  # exit code of an audit
 HEAD = ("solver", "test before", "after", "training s", "propagation s", "unlearning s", "passes", "retrained", "certified",
-        "by", "bound of budget", "from its retrained model", "same prediction", "audit: ε at least")
+        "by", "ε spent", "bound of budget", "from its retrained model", "same prediction", "audit: ε at least")
 
 
 def stream_of(run, store, batches, work):
@@ -61,6 +62,13 @@ def share_of(batches):
     """The largest residual bound of a batch as a share of its budget; none where one of them has none."""
     shares = [b["residual_bound"] / b["budget"] for b in batches if b["residual_bound"] is not None and b["budget"]]
     return max(shares) if len(shares) == len(batches) else None
+
+
+def spent(row, epsilon):
+    """T1 pays once for a removal and all releases after it together; T2 to T4 speak of each release alone."""
+    if row["certified"] < row["batches"]:
+        return "-"
+    return f"{epsilon:g} " + ("for all" if row["claim"] == "T1" else "each")
 
 
 def audit_of(run, solver, store, args):
@@ -91,7 +99,7 @@ def one_solver(run, solver, store, requests, args, lam):
             "seconds_unlearn": mean(batches, "seconds_unlearn"), "passes": mean(batches, "passes"),
             "passes_train": before["passes"], "retrained": sum(b["retrained"] for b in batches),
             "certified": sum(b["certified"] for b in batches), "batches": len(batches), "claim": batches[-1]["claim"],
-            "rows_touched": mean(batches, "rows_touched"), "share": share_of(batches),
+            "rows_touched": mean(batches, "rows_touched"), "share": share_of(batches), "epsilon": args.epsilon,
             "distance": compared["retrained_distance"], "cosine": compared["retrained_cosine"],
             "agreement": compared["agreement_test"], "kl": compared["kl_test"], "audit": audit}
 
@@ -109,7 +117,7 @@ def cells(row):
     numbers = ["-" if row[name] is None else f"{row[name]:.3g}" for name in ("share", "distance", "agreement")]
     return (row["solver"], f"{100 * row['before']:.2f}", f"{100 * row['after']:.2f}", f"{row['seconds_train']:.2f}",
             f"{row['seconds_propagate']:.4f}", f"{row['seconds_unlearn']:.3f}", f"{row['passes']:.0f}",
-            f"{row['retrained']} of {row['batches']}", f"{row['certified']} of {row['batches']}", claim, *numbers,
+            f"{row['retrained']} of {row['batches']}", f"{row['certified']} of {row['batches']}", claim, spent(row, row["epsilon"]), *numbers,
             audit_text(row["audit"]))
 
 

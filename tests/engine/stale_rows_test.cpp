@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/parallel.h"
+#include "support/temp_dir.h"
 
 namespace unweave {
 namespace {
@@ -47,7 +48,9 @@ void check_equal(const StaleRows& rows, const PlainRows& plain, bool only_square
 }  // namespace
 
 TEST_SUITE("unit") {
-  TEST_CASE("totals follow every change exactly, from differences of 1 to 2^30 and degrees to 2^31") {
+  TEST_CASE(
+      "totals follow every change exactly, from differences of 1 to 2^30 and degrees to 2^31, in memory and in files") {
+    const testing::TempDir folder;
     std::mt19937_64 random(7);
     StaleRows rows(kNodes, kColumns);
     PlainRows plain;
@@ -78,6 +81,10 @@ TEST_SUITE("unit") {
           row.delta = delta;
         }
         if (row.delta == std::vector<std::int32_t>(kColumns)) plain.erase(node);
+      }
+      if (step % 800 == 799) {  // often enough that files are put together
+        rows.spill(folder.path());
+        CHECK(rows.bytes_in_memory() == 0);
       }
       if (step % 1000 == 999) check_equal(rows, plain, step < 10'000);
     }

@@ -207,6 +207,10 @@ TEST_SUITE("unit") {
     }
     CHECK(testing::folder_bytes(dir / "a") == testing::folder_bytes(dir / "b"));
     CHECK(read_manifest(dir / "a").shards.size() == 3);
+    options.order = "degree";
+    import_to(dir / "c", options);
+    import_to(dir / "d", options, std::uint64_t{5} << 20);  // spills
+    CHECK(testing::folder_bytes(dir / "c") == testing::folder_bytes(dir / "d"));
   }
 
   TEST_CASE("the number of nodes comes from the first source that knows it") {

@@ -1,6 +1,8 @@
 // tests/faults/crash_test.cpp - the power fails before every change of a disk; a store opens and goes on to the same bits.
 #include <doctest/doctest.h>
 
+#include <cstdlib>
+
 #include "support/faults/scenarios.h"
 
 namespace unweave::testing {
@@ -26,12 +28,23 @@ TEST_SUITE("slow") {
   TEST_CASE("power cuts while training") {
     CHECK(walk(train_setting("newton"), 8).points > 5);
     CHECK(walk(train_setting("hessian-free"), 8).points > 10);
+    CHECK(walk(train_setting("rewind"), 8).points > 10);
   }
   TEST_CASE("power cuts while streaming with a model") {
-    CHECK(walk(stream_setting(), 8).points > 50);
+    CHECK(walk(stream_setting("newton"), 8).points > 50);
+    CHECK(walk(stream_setting("rewind"), 8).points > 50);
+    if (std::getenv("UNWEAVE_ALL_FAULTS") == nullptr) return;
+    CHECK(walk(stream_setting("langevin"), 8).points > 50);
+    CHECK(walk(stream_setting("hessian-free"), 8).points > 50);
   }
   TEST_CASE("power cuts at checkpoints") {
     CHECK(walk(checkpoint_setting(), 8).points > 50);
+  }
+  TEST_CASE("power cuts while folding") {
+    CHECK(walk(fold_setting(), 8).points > 50);
+  }
+  TEST_CASE("power cuts while repairing") {
+    CHECK(walk(repair_setting(), 8).points > 20);
   }
   TEST_CASE("power cuts while purging") {
     CHECK(walk(purge_setting({"none", FeatureType::f32, true}, false), 8).points > 50);

@@ -1,5 +1,6 @@
 // tests/faults/errors_test.cpp - every call of an operation fails once; the operation says so or does without, and the
-// store opens and goes on to the same bits. Of the places that allocate some are tried; all if UNWEAVE_ALL_FAULTS is set.
+// store opens and goes on to the same bits. Of the places that allocate and of the solvers some are tried; all if
+// UNWEAVE_ALL_FAULTS is set.
 #include <doctest/doctest.h>
 
 #include <cerrno>
@@ -23,6 +24,10 @@ const Kind kKinds[] = {
     {"no memory for a map", {kMap, 0, ENOMEM, false, false}},
 };
 
+bool every_fault() {
+  return std::getenv("UNWEAVE_ALL_FAULTS") != nullptr;
+}
+
 void walk(const Setting& setting) {
   Tried all;
   const auto tell = [&](const std::string& what, const Tried& tried) {
@@ -33,8 +38,7 @@ void walk(const Setting& setting) {
     all.failed += tried.failed;
   };
   for (const Kind& kind : kKinds) tell(kind.name, fail_calls(setting.before, setting.scenario, kind.fault));
-  const bool every = std::getenv("UNWEAVE_ALL_FAULTS") != nullptr;
-  tell("no memory", fail_allocations(setting.before, setting.scenario, every ? 1'000'000 : 300));
+  tell("no memory", fail_allocations(setting.before, setting.scenario, every_fault() ? 1'000'000 : 300));
   CHECK(all.failed > 100);
   CHECK(all.failed < all.points);  // something can always be done without, as the removal of what is of no use any more
 }
@@ -51,14 +55,20 @@ TEST_SUITE("slow") {
     walk(propagate_setting(true));
   }
   TEST_CASE("errors while training") {
-    walk(train_setting("newton"));
-    walk(train_setting("hessian-free"));
+    for (const char* solver : {"newton", "rewind", "hessian-free"}) walk(train_setting(solver));
   }
   TEST_CASE("errors while streaming with a model") {
-    walk(stream_setting());
+    for (const char* solver : {"newton", "langevin", "rewind", "hessian-free"})
+      if (every_fault() || solver == std::string("newton")) walk(stream_setting(solver));
   }
   TEST_CASE("errors at checkpoints") {
     walk(checkpoint_setting());
+  }
+  TEST_CASE("errors while folding") {
+    walk(fold_setting());
+  }
+  TEST_CASE("errors while repairing") {
+    walk(repair_setting());
   }
   TEST_CASE("errors while purging") {
     walk(purge_setting({"none", FeatureType::f16, false}, true));

@@ -14,6 +14,8 @@ namespace unweave {
 namespace {
 
 const std::string kName = "after-00000000000000000005.log";
+/// Of which nothing was recorded.
+const FileEntry kEntry{"journal/" + kName, 0, {}};
 
 struct Sample {
   testing::TempDir folder;
@@ -38,7 +40,7 @@ struct Sample {
   /// Reads the journal; `batches` counts whole records.
   JournalEnd read(std::size_t& batches) const {
     batches = 0;
-    return read_journal(folder.path(), kName, 5, [&](const JournalBatch&) { ++batches; });
+    return read_journal(folder.path(), kEntry, 5, [&](const JournalBatch&) { ++batches; });
   }
 };
 
@@ -51,7 +53,7 @@ TEST_SUITE("unit") {
     CHECK(end.bytes == sample.bytes.size());
     CHECK(end.tail == 0);
     CHECK_FALSE(end.damaged);
-    CHECK_THROWS_AS(read_journal(sample.folder.path(), kName, 6, [](const JournalBatch&) {}), FormatError);
+    CHECK_THROWS_AS(read_journal(sample.folder.path(), kEntry, 6, [](const JournalBatch&) {}), FormatError);
   }
 
   TEST_CASE("a last record that is cut short or unwritten was never acknowledged, and the next writer cuts it off") {
@@ -65,7 +67,7 @@ TEST_SUITE("unit") {
       CHECK(end.bytes == sample.second);
       CHECK(end.tail == tail.size());
       CHECK_FALSE(end.damaged);
-      CHECK(Journal::open(sample.folder.path(), kName, 5).bytes() == sample.second);
+      CHECK(Journal::open(sample.folder.path(), kEntry, 5).bytes() == sample.second);
       CHECK(std::filesystem::file_size(sample.file()) == sample.second);
     }
   }
@@ -88,12 +90,12 @@ TEST_SUITE("unit") {
         if ((missing >> (at / 512 - 1) & 1U) != 0) bytes[at] = '\0';
       std::ofstream(file, std::ios::binary) << bytes;
       std::size_t batches = 0;
-      const JournalEnd end = read_journal(folder.path(), kName, 5, [&](const JournalBatch&) { ++batches; });
+      const JournalEnd end = read_journal(folder.path(), kEntry, 5, [&](const JournalBatch&) { ++batches; });
       CHECK(batches == 1);
       CHECK(end.bytes == first);
       CHECK(end.tail == whole.size() - first);
       CHECK_FALSE(end.damaged);
-      CHECK(Journal::open(folder.path(), kName, 5).sequence() == 44);
+      CHECK(Journal::open(folder.path(), kEntry, 5).sequence() == 44);
       CHECK(std::filesystem::file_size(file) == first);
     }
   }

@@ -105,4 +105,18 @@ TEST_SUITE("unit") {
       CHECK(found == request);
     }
   }
+
+  TEST_CASE("a negative id and one above 64 bits are no requests, whose line is named") {
+    const TempDir folder;
+    Request found;
+    for (const char* line : {"node -1", "edge 3 -4", "insert-edge -3 4", "feature -0", "node 18446744073709551616",
+                             "edge 1 99999999999999999999"}) {
+      CAPTURE(line);
+      RequestReader reader(
+          write_file(folder / "r.txt", "# a comment\nnode 18446744073709551615\n" + std::string(line)));
+      REQUIRE(reader.next(found));
+      CHECK(reader.number() == 2);
+      CHECK_THROWS_WITH_AS(reader.next(found), doctest::Contains("r.txt: line 3: not a request: "), InputError);
+    }
+  }
 }

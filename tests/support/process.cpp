@@ -1,5 +1,6 @@
 #include "support/process.h"
 
+#include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -55,6 +56,12 @@ Finished run_process(const std::vector<std::string>& words) {
   const TempDir folder;
   const int code = wait_for(start(words, folder / "out", folder / "error"));
   return {code, contents_of(folder / "out"), contents_of(folder / "error")};
+}
+
+std::string must(const std::vector<std::string>& words) {
+  const Finished done = run_process(words);
+  REQUIRE_MESSAGE(done.code == 0, words[0] << ": " << done.error);
+  return done.out;
 }
 
 }  // namespace unweave::testing

@@ -24,4 +24,7 @@ struct Finished {
 /// Runs the program to its end.
 Finished run_process(const std::vector<std::string>& words);
 
+/// The same of a command that a test needs to go well; its output.
+std::string must(const std::vector<std::string>& words);
+
 }  // namespace unweave::testing

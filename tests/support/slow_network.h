@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <Eigen/Dense>
 #include <cmath>
 #include <span>
 #include <vector>
@@ -50,6 +51,42 @@ inline long double slow_row_loss(const NetworkShape& shape, const Vector& at, co
     partition += std::exp(m[c]);
   }
   return shape.head == Head::kSoftmax ? std::log(partition) - m[set.labels()[i]] : loss;
+}
+
+/// Mean loss by the definition, and differences of it.
+inline long double slow_mean(const NetworkShape& shape, const Vector& at, const TrainingSet& rows) {
+  long double sum = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) sum += slow_row_loss(shape, at, rows, i);
+  return sum / static_cast<long double>(rows.size());
+}
+
+inline Vector slow_gradient(const NetworkShape& shape, const Vector& at, const TrainingSet& rows) {
+  Vector out(at.size());
+  for (Eigen::Index j = 0; j < at.size(); ++j) {
+    Vector up = at, down = at;
+    up[j] += 1e-5;
+    down[j] -= 1e-5;
+    out[j] = static_cast<double>((slow_mean(shape, up, rows) - slow_mean(shape, down, rows)) / 2e-5L);
+  }
+  return out;
+}
+
+/// Of the Hessian, rows and columns [first, first + size).
+inline Eigen::MatrixXd slow_block(const NetworkShape& shape, const Vector& at, const TrainingSet& rows,
+                                  Eigen::Index first, Eigen::Index size) {
+  const auto loss = [&](Eigen::Index i, double a, Eigen::Index j, double b) {
+    Vector moved = at;
+    moved[first + i] += a;
+    moved[first + j] += b;
+    return slow_mean(shape, moved, rows);
+  };
+  Eigen::MatrixXd out(size, size);
+  constexpr double h = 1e-4;
+  for (Eigen::Index i = 0; i < size; ++i)
+    for (Eigen::Index j = 0; j <= i; ++j)
+      out(i, j) = out(j, i) = static_cast<double>(
+          (loss(i, h, j, h) - loss(i, h, j, -h) - loss(i, -h, j, h) + loss(i, -h, j, -h)) / (4e-8L));
+  return out;
 }
 
 }  // namespace unweave::test

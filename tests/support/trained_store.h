@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -36,13 +37,13 @@ struct TrainedStore {
   explicit TrainedStore(std::uint32_t columns = 32) {
     write_store(store, random_store(200, 600, columns, 3));
     propagate_store(store, tiny_spec(2, false));
+    std::filesystem::create_directory(store / "certificates");
+    write_file(store / "certificates" / "signing-key", std::string(64, '7') + "\n");  // so that logs compare
   }
   [[nodiscard]] std::filesystem::path model(const std::string& solver) const {
     return store / "models" / (solver + ".model");
   }
-  [[nodiscard]] std::filesystem::path log(const std::string& solver) const {
-    return store / "certificates" / (solver + ".jsonl");
-  }
+  [[nodiscard]] std::filesystem::path log(const std::string& solver) const { return public_log(store, solver); }
 
   void train(const std::string& solver, const SolverOptions& options = seeded()) const {
     LiveStore live(store, Access::write, ample_budget());
@@ -75,25 +76,43 @@ struct TrainedStore {
     return {};
   }
 
+  /// Model and certificates of a solver, to put them back.
+  [[nodiscard]] std::map<std::filesystem::path, std::string> files_of(const std::string& solver) const {
+    std::map<std::filesystem::path, std::string> files;
+    for (const auto& file : {model(solver), log(solver), private_log(store, solver)}) files[file] = read_all(file);
+    return files;
+  }
+  static void restore(const std::map<std::filesystem::path, std::string>& files) {
+    for (const auto& [file, bytes] : files) write_file(file, bytes);
+  }
+
   /// A forger's work: changes model and certificate, keeps checksums, ids and the log right. `certificate` may still
   /// change what was set right.
   void forge(
       const std::string& solver, const std::function<void(ModelRecord&)>& change,
       const std::function<void(Json&)>& certificate = [](Json&) {}) const {
     ModelRecord record = load_model(store, solver);
-    const std::string before = record.certificate;
+    const ModelRecord before = record;
     change(record);
-    Json json = Json::parse(record.certificate);
-    json.erase("digest");
-    json["id"] = release_id(record.model);
+    Json json = whole_certificate(record);
+    json["id"] = release_id(record);
     json["sequence"] = record.model.sequence;
     certificate(json);
-    record.certificate = seal_certificate(json.dump());
-    save_model(store, record);
-    std::string lines = read_all(log(solver));
+    seal_certificate(record, json, SigningKey::of_store(store));
+    replace(before, record);
+  }
+  /// Puts another certificate where the newest one is: in the model file and in both logs.
+  void replace(const ModelRecord& before, const ModelRecord& after) const {
+    save_model(store, after);
+    const std::string& solver = after.model.solver;
+    replace_last(log(solver), before.certificate, after.certificate);
+    replace_last(private_log(store, solver), before.private_part, after.private_part);
+  }
+  static void replace_last(const std::filesystem::path& file, const std::string& before, const std::string& after) {
+    std::string lines = read_all(file);
     REQUIRE(lines.ends_with(before + "\n"));
     lines.resize(lines.size() - before.size() - 1);
-    write_file(log(solver), lines + record.certificate + "\n");
+    write_file(file, lines + after + "\n");
   }
   void forge_certificate(const std::string& solver, const std::function<void(Json&)>& certificate) const {
     forge(
@@ -122,6 +141,16 @@ inline void check_one(const VerifyReport& report, bool unreadable, const std::st
   CHECK(report.findings[0].text.find('\n') == std::string::npos);
 }
 
+/// Some false statement that holds the words.
+inline void check_among(const VerifyReport& report, const std::string& words) {
+  CAPTURE(words);
+  CAPTURE(text_of(report));
+  bool found = false;
+  for (const Finding& finding : report.findings)
+    found |= !finding.unreadable && finding.text.find(words) != std::string::npos;
+  CHECK(found);
+}
+
 /// No finding, one remark that holds the words.
 inline void check_remark(const VerifyReport& report, const std::string& words) {
   CAPTURE(words);
@@ -132,7 +161,7 @@ inline void check_remark(const VerifyReport& report, const std::string& words) {
 }
 
 inline double term(const ModelRecord& record, const char* name) {
-  return Json::parse(record.certificate)["terms"][name].get<double>();
+  return whole_certificate(record)["terms"][name].get<double>();
 }
 
 }  // namespace unweave::testing

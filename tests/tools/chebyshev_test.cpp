@@ -31,10 +31,11 @@ TEST_SUITE("unit") {
       return result;
     };
     const std::vector<std::string> propagate{"propagate", store, "--hops", "3", "--scheme", "chebyshev"};
-    CHECK(run(propagate).error.find("needs --scale-bits of at least 28") != std::string::npos);
-    std::vector<std::string> precise = propagate;
-    precise.insert(precise.end(), {"--scale-bits", "28", "--json"});
-    ok(precise);
+    std::vector<std::string> coarse = propagate;
+    coarse.insert(coarse.end(), {"--scale-bits", "27"});
+    CHECK(run(coarse).error.find("needs --scale-bits of at least 28") != std::string::npos);
+    ok(propagate);
+    CHECK(ok({"info", store, "--json"}).json()["scale_bits"] == 28);
     ok({"train", store, "--solver", "newton"});
     ok({"train", store, "--solver", "finetune", "--weights", "0,0,0,1"});
     CHECK(run({"train", store, "--weights", "1,0,0,0,1,0,0,0"}).code == 1);

@@ -208,13 +208,16 @@ TEST_SUITE("unit") {
     files.copy("s", "copy");
     write_file(files.dir / "r.txt", "node 3\nnode 4\nfeature 5\nnode 200\nedge 7 10\n");
     files.must({"stream", files.path("s"), "--requests", files.path("r.txt"), "--solver", "newton", "--seed", "1"});
+    const std::string nodes = files.path("gone.txt");
+    write_file(nodes, "3\n4\n5\n");
     const auto of = [&](const std::string& copy) {
-      return run({"evaluate", files.path("s"), "--before", files.path(copy), "--json"}).lines();
+      return run({"evaluate", files.path("s"), "--before", files.path(copy), "--nodes", nodes, "--json"}).lines();
     };
     const auto same = of("copy"), ordered = of("ordered");
     REQUIRE(same.size() == 2);
     REQUIRE(ordered.size() == 1);
-    CHECK(ordered[0]["forgotten_rows"] == 3);  // node 200 is a test node
+    CHECK(ordered[0]["forgotten_rows"] == 3);                                 // node 200 is a test node
+    CHECK(ordered[0]["accuracy_nodes"] == ordered[0]["accuracy_forgotten"]);  // as they were
     CHECK(ordered[0]["presence"].is_null());
     for (const char* field : {"forgotten_rows", "accuracy_forgotten", "mia_member_rate", "mia_auc"})
       CHECK(ordered[0][field] == same[1][field]);

@@ -167,6 +167,13 @@ TEST_SUITE("unit") {
     ModelRecord record = load_model(store, "newton");
     record.model.published *= -1;
     save_model(store, record);
+    const Result other = run({"verify", store, "--json"});
+    CHECK(other.code == 2);
+    CHECK(other.json()["errors"][0].get<std::string>().find("another model than when the store was closed") !=
+          std::string::npos);
+    Manifest forged = read_manifest(store);
+    forged.releases.clear();
+    write_manifest(store, forged);
     const Result untrue = run({"verify", store, "--json"});
     CHECK(untrue.code == 4);
     REQUIRE(untrue.json()["errors"].size() == 1);
@@ -249,6 +256,10 @@ TEST_SUITE("unit") {
     CHECK(failure({"--edges", file, "--nodes", targets}) == 1);
     CHECK(failure({"--edges", (folder / "no" / "folder.npy").string()}) == 2);
     CHECK(failure({"--edges", folder.path().string()}) == 2);
+    for (const char* const inside : {"/edges.npy", "/graph/edges.npy", "/manifest.json", "/models/../new"})
+      CHECK(failure({"--edges", store + inside}) == 1);
+    CHECK(failure({"--requests", store + "/requests", "--draw", "edge", "--count", "1"}) == 1);
+    CHECK(run({"verify", store}).code == 0);
     CHECK(run({"export", store, "--embeddings", file, "--nodes", targets}).code == 0);
     CHECK(Npy<float>(file).values == std::vector<float>{path_embedding(2), path_embedding(0)});
   }

@@ -157,6 +157,10 @@ TEST_SUITE("unit") {
     refused({"--solver", "langevin", "--epsilon", "0"}, "--epsilon");
     refused({"--solver", "langevin", "--lambda", "0"}, "--lambda");
     refused({"--solver", "langevin", "--set", "epochs=2", "--set", "epoch=3"}, "epoch");
+    // What training refuses.
+    refused({"--solver", "descent-to-delete", "--epsilon", "1e-60"}, "--epsilon must be at least");
+    refused({"--solver", "descent-to-delete", "--epsilon", "1e-60", "--bound", "paper"}, "--epsilon must be at least");
+    refused({"--solver", "descent-to-delete", "--lambda", "1e-12"}, "raise --lambda");
   }
 
   TEST_CASE("train takes several parameters, prints those used, and verify accepts the model") {
@@ -176,6 +180,15 @@ TEST_SUITE("unit") {
     CHECK(run({"train", store, "--solver", "langevin-full", "--set", "batch-rows=3"}).code == 1);
     CHECK(run({"train", store, "--solver", "langevin", "--set", "step-size=9"}).code == 1);
     CHECK(run({"train", store, "--solver", "langevin", "--set", "batch-rows=91"}).code == 1);
+    const std::pair<const char*, std::vector<const char*>> of_batches[] = {
+        {"finetune", {"tune-epochs", "tune-step-size"}},
+        {"neggrad", {"ascent-epochs", "ascent-step-size"}},
+        {"scalegun", {"damping"}},
+        {"streaming", {"rounds", "epochs", "batch-rows", "step-size", "decay"}}};
+    for (const auto& [solver, lines] : of_batches) {
+      const Result network = run({"train", store, "--solver", solver, "--head", "mlp", "--set", "epochs=1"});
+      for (const char* line : lines) CHECK(network.out.find(std::string("\n") + line) != std::string::npos);
+    }
   }
 }
 

@@ -26,14 +26,16 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::folder_bytes;
+using testing::must;
 using testing::run_process;
 using testing::TempDir;
 using Json = nlohmann::json;
 
-std::string must(const std::vector<std::string>& words) {
-  const testing::Finished done = run_process(words);
-  REQUIRE_MESSAGE(done.code == 0, words[0] << ": " << done.error);
-  return done.out;
+/// All files of a store but the public certificates and their key, which outlive a purge.
+std::map<std::string, std::string> bytes_without_trail(const fs::path& store) {
+  auto files = folder_bytes(store);
+  std::erase_if(files, [](const auto& file) { return file.first.starts_with("certificates/"); });
+  return files;
 }
 
 /// The packages of Debian in memory, to be changed by hand; of the features the first columns.
@@ -222,7 +224,7 @@ TEST_SUITE("slow") {
       CHECK(report["peak_anonymous_bytes"] < 80 << 20);
       CHECK(report["bytes_rewritten"] <= plan["bytes_rewritten"]);
       CHECK(report["digest"] == Json::parse(must({"info", fresh, "--json"}))["digest"]);
-      CHECK(folder_bytes(store) == expected);
+      CHECK(bytes_without_trail(store) == expected);
       must({"verify", store, "--rebuild", "--sample", "all"});
 
       std::mt19937 random(1);
@@ -242,7 +244,7 @@ TEST_SUITE("slow") {
       }
       CHECK(kills > 2);
       must({"purge", (dir / "killed").string()});
-      CHECK(folder_bytes(dir / "killed") == expected);
+      CHECK(bytes_without_trail(dir / "killed") == expected);
     }
   }
 }

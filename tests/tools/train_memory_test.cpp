@@ -14,12 +14,7 @@ namespace unweave {
 namespace {
 
 using Json = nlohmann::json;
-
-std::string must(const std::vector<std::string>& words) {
-  const testing::Finished done = testing::run_process(words);
-  REQUIRE_MESSAGE(done.code == 0, done.error);
-  return done.out;
-}
+using testing::must;
 
 /// Flat data: points around one centre a class.
 std::vector<std::string> flat_data(const testing::TempDir& folder, unsigned rows, unsigned columns, unsigned classes) {
@@ -50,6 +45,7 @@ TEST_SUITE("slow") {
   TEST_CASE("a model of rows larger than the budget is the model of a large budget, bit for bit") {
     const testing::TempDir folder;
     const std::vector<std::string> sources = flat_data(folder, 200'000, 64, 5);  // 51 MB
+    testing::write_file(folder / "key", std::string(64, 'c') + "\n");
     testing::write_file(folder / "requests.txt", "node 7\nnode 150000\nnode 99\nfeature 31\n");
     for (const std::string solver : {"newton", "scalegun"}) {
       CAPTURE(solver);
@@ -60,7 +56,8 @@ TEST_SUITE("slow") {
         words.insert(words.end(), sources.begin(), sources.end());
         must(words);
         must({"propagate", store, "--hops", "0", "--weights", "1"});
-        const std::vector<std::string> options{"--memory", memory, "--solver", solver, "--seed", "3", "--json"};
+        const std::vector<std::string> options{
+            "--memory", memory, "--solver", solver, "--seed", "3", "--json", "--key", (folder / "key").string()};
         words = {"train", store};
         words.insert(words.end(), options.begin(), options.end());
         const Json trained = Json::parse(must(words));

@@ -16,16 +16,10 @@
 namespace unweave {
 namespace {
 
+using testing::must;
 using testing::run_process;
 using Json = nlohmann::json;
 using EdgeSet = std::set<std::pair<unsigned, unsigned>>;
-
-void must(const std::vector<std::string>& words) {
-  const testing::Finished done = run_process(words);
-  CAPTURE(words[0]);
-  CAPTURE(done.error);
-  REQUIRE(done.code == 0);
-}
 
 Json info(const std::filesystem::path& store) {
   const testing::Finished done = run_process({"info", store.string(), "--json"});

@@ -8,6 +8,7 @@
 #include <functional>
 #include <limits>
 #include <random>
+#include <vector>
 
 #include "storage/error.h"
 
@@ -105,8 +106,8 @@ TEST_SUITE("unit") {
     CHECK(logistic.row_lipschitz == doctest::Approx(1 + std::sqrt(2.0) * 5 / 4));
     CHECK(logistic.loss_at_zero == doctest::Approx(std::log(2.0)));
     CHECK(logistic_constants(given).data_gradient == doctest::Approx(2 * std::sqrt(2.0)));
-    const LossConstants network =
-        smelu_network_constants({.row_norm = std::sqrt(2.0), .radius = 1.5, .classes = 2}, 4, 0.5);
+    const LossConstants network = network_constants({.row_norm = std::sqrt(2.0), .radius = 1.5, .classes = 2},
+                                                    std::vector<std::size_t>{4}, smelu_bounds(0.5), false);
     CHECK(network.gradient == doctest::Approx(4.7166005071).epsilon(1e-10));
     CHECK(network.smoothness == doctest::Approx(10.5983763769).epsilon(1e-10));
   }
@@ -142,24 +143,53 @@ TEST_SUITE("unit") {
     CHECK(squares(zero, x, 1) == doctest::Approx(least_squares_constants(given, std::sqrt(3.0)).loss_at_zero));
   }
 
-  TEST_CASE("constants of a small network cover sampled gradients") {
-    const Eigen::Index features = 2, hidden = 3;
-    const double beta = 0.5;
-    const PublicConstants given{.row_norm = 1.2, .radius = 2.5, .lambda = 0.1, .classes = 2};
-    const Loss network = [&](const VectorXd& theta, const VectorXd& x, int label) {
-      VectorXd units(hidden + 1);
-      units.head(hidden) = shaped(theta, 0, hidden, features) * x;
-      for (Eigen::Index h = 0; h < hidden; ++h) {
-        const double u = units[h];
-        units[h] = u <= -beta ? 0 : u >= beta ? u : (u + beta) * (u + beta) / (4 * beta);
-      }
-      units[hidden] = 1;
-      return cross_entropy(shaped(theta, hidden * features, 2, hidden + 1) * units, label) + 0.05 * theta.squaredNorm();
+  TEST_CASE("constants of small networks cover sampled gradients") {
+    const Eigen::Index features = 2;
+    const double beta = 0.5, bias = 1;
+    const auto smelu = [&](double u) { return u <= -beta ? 0 : u >= beta ? u : (u + beta) * (u + beta) / (4 * beta); };
+    const auto tanh = [](double u) { return std::tanh(u); };
+    struct Case {
+      std::vector<std::size_t> hidden;
+      bool is_tanh, filtered;
+      double slack;
     };
-    const LossConstants bound = smelu_network_constants(given, static_cast<std::size_t>(hidden), beta);
-    check_covers(bound, sample(network, given, features, hidden * features + 2 * (hidden + 1)), 20);
-    CHECK(network(VectorXd::Zero(hidden * features + 2 * (hidden + 1)), VectorXd::Ones(features), 0) ==
-          doctest::Approx(bound.loss_at_zero));
+    for (const Case& one :
+         {Case{{3}, false, false, 20}, Case{{3}, true, false, 20}, Case{{3, 2}, false, false, 400},
+          Case{{3, 2}, true, false, 60}, Case{{2, 2, 2}, true, false, 500}, Case{{3}, true, true, 80}}) {
+      CAPTURE(one.hidden.size());
+      CAPTURE(one.is_tanh);
+      CAPTURE(one.filtered);
+      const PublicConstants given{.row_norm = 1.2, .radius = 2.5, .lambda = 0.1, .classes = 2};
+      // Rows have no bias of their own unless filtered, as in the bound.
+      Eigen::Index weights = one.filtered ? features : 0, inputs = one.filtered ? 2 : features;
+      const Eigen::Index first = weights;
+      for (const std::size_t width : one.hidden) {
+        weights += static_cast<Eigen::Index>(width) * inputs;
+        inputs = static_cast<Eigen::Index>(width) + 1;
+      }
+      weights += 2 * inputs;
+      const Loss network = [&](const VectorXd& theta, const VectorXd& x, int label) {
+        VectorXd units = x;
+        if (one.filtered) {  // two blocks of one feature
+          units.resize(2);
+          units << theta.head(2).dot(x), bias;
+        }
+        Eigen::Index from = first;
+        for (const std::size_t width : one.hidden) {
+          const auto count = static_cast<Eigen::Index>(width);
+          const VectorXd before = shaped(theta, from, count, units.size()) * units;
+          from += count * units.size();
+          units.resize(count + 1);
+          for (Eigen::Index h = 0; h < count; ++h) units[h] = one.is_tanh ? tanh(before[h]) : smelu(before[h]);
+          units[count] = bias;
+        }
+        return cross_entropy(shaped(theta, from, 2, units.size()) * units, label) + 0.05 * theta.squaredNorm();
+      };
+      const LossConstants bound =
+          network_constants(given, one.hidden, one.is_tanh ? tanh_bounds() : smelu_bounds(beta), one.filtered);
+      check_covers(bound, sample(network, given, features, weights), one.slack);
+      CHECK(network(VectorXd::Zero(weights), VectorXd::Ones(features), 0) == doctest::Approx(bound.loss_at_zero));
+    }
   }
 
   TEST_CASE("second moments: B and C hold on quadratics with equality, and half of C does not") {
@@ -179,13 +209,14 @@ TEST_SUITE("unit") {
       CHECK_THROWS_AS(static_cast<void>(logistic_constants({.radius = bad})), UsageError);
       CHECK_THROWS_AS(static_cast<void>(logistic_constants({.lambda = bad})), UsageError);
       CHECK_THROWS_AS(static_cast<void>(least_squares_constants({}, bad)), UsageError);
-      CHECK_THROWS_AS(static_cast<void>(smelu_network_constants({.classes = 2}, 4, bad)), UsageError);
+      CHECK_THROWS_AS(static_cast<void>(smelu_bounds(bad)), UsageError);
       CHECK_THROWS_AS(static_cast<void>(strongly_convex_second_moment(1, 0.5, bad)), UsageError);
     }
     CHECK_THROWS_AS(static_cast<void>(logistic_constants({.row_norm = 0})), UsageError);
     CHECK_THROWS_AS(static_cast<void>(logistic_constants({.classes = 0})), UsageError);
     CHECK_THROWS_AS(static_cast<void>(softmax_constants({.classes = 1})), UsageError);
-    CHECK_THROWS_AS(static_cast<void>(smelu_network_constants({.classes = 2}, 0, 1)), UsageError);
+    for (const std::vector<std::size_t>& hidden : {std::vector<std::size_t>{}, std::vector<std::size_t>{4, 0}})
+      CHECK_THROWS_AS(static_cast<void>(network_constants({.classes = 2}, hidden, tanh_bounds(), false)), UsageError);
     CHECK_THROWS_AS(static_cast<void>(strongly_convex_second_moment(1, 0, 1)), UsageError);
     CHECK_THROWS_AS(static_cast<void>(strongly_convex_second_moment(1, 1.1, 1)), UsageError);
   }

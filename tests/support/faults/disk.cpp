@@ -5,6 +5,7 @@
 #include <cassert>
 #include <fstream>
 #include <random>
+#include <stdexcept>
 
 #include "support/input_files.h"
 
@@ -100,9 +101,15 @@ void Disk::add(const std::string& path, bool folder) {
   files_.push_back({folder, {}, {}, 0});
 }
 
+std::size_t Disk::known(const std::string& path) const {
+  const auto found = present_.find(path);
+  if (found == present_.end()) throw std::logic_error("an operation on " + path + ", which the disk does not have");
+  return found->second;
+}
+
 void Disk::sync(const std::string& path, bool lost) {
-  if (!path.empty() && !files_[present_.at(path)].folder) {
-    File& file = files_[present_.at(path)];
+  if (!path.empty() && !files_[known(path)].folder) {
+    File& file = files_[known(path)];
     if (!lost)
       for (const Write& write : file.pending) {
         if (write.sets_length)
@@ -128,13 +135,13 @@ void Disk::apply(const Operation& operation) {
       add(operation.path, operation.kind == Operation::Kind::folder);
       return;
     case Operation::Kind::write: {
-      File& file = files_[present_.at(operation.path)];
+      File& file = files_[known(operation.path)];
       file.pending.push_back({operation.offset, operation.bytes, false});
       file.length = std::max<std::uint64_t>(file.length, operation.offset + operation.bytes.size());
       return;
     }
     case Operation::Kind::resize: {
-      File& file = files_[present_.at(operation.path)];
+      File& file = files_[known(operation.path)];
       file.pending.push_back({operation.offset, {}, true});
       file.length = operation.offset;
       return;
@@ -146,7 +153,7 @@ void Disk::apply(const Operation& operation) {
     case Operation::Kind::rename:
     case Operation::Kind::remove: {
       assert(operation.other.empty() || folder_of(operation.path) == folder_of(operation.other));
-      const Change one{operation.path, operation.other, present_.at(operation.path)};
+      const Change one{operation.path, operation.other, known(operation.path)};
       changes_.push_back(one);
       change(present_, one);
       return;

@@ -54,6 +54,7 @@ class Disk {
 
   static void change(Names& names, const Change& change);
   void add(const std::string& path, bool folder);
+  [[nodiscard]] std::size_t known(const std::string& path) const;
   void sync(const std::string& path, bool lost);
 
   std::vector<File> files_;

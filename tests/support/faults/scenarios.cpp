@@ -1,14 +1,29 @@
 // tests/support/faults/scenarios.cpp - import, propagate, train and purge, compared with runs without faults.
 #include "support/faults/scenarios.h"
 
+#include "algorithms/certificate_log.h"
 #include "algorithms/learner.h"
 #include "algorithms/purge.h"
 #include "engine/store_purge.h"
+#include "storage/error.h"
 #include "support/faults/store_checks.h"
 
 namespace unweave::testing {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+/// The store's files that the work leaves, without strays.
+Tree tidied_after(const std::function<std::string(const fs::path&)>& work, const Tree& before) {
+  const auto tidy_too = [&](const fs::path& folder) {
+    work(folder);
+    static_cast<void>(tidied(folder / "s"));
+  };
+  return files_below(tree_after(tidy_too, before), "s/");
+}
+
+}  // namespace
 
 Setting import_setting(const std::string& order) {
   const Sample rest = sample();
@@ -25,14 +40,9 @@ Setting import_setting(const std::string& order) {
         "64M",         "--split",     "train=" + file("train") + ",valid=" + file("valid") + ",test=" + file("test"),
         "--json"};
   };
-  const Tree expected = files_below(tree_after(
-                                        [&](const fs::path& folder) {
-                                          command(words(folder));
-                                          static_cast<void>(tidied(folder / "s"));
-                                        },
-                                        setting.before),
-                                    "s/");
-  setting.scenario = {"import, order " + order, [words](const fs::path& folder) { return command(words(folder)); },
+  const auto work = [words](const fs::path& folder) { return command(words(folder)); };
+  const Tree expected = tidied_after(work, setting.before);
+  setting.scenario = {"import, order " + order, work,
                       [words, expected](const fs::path& folder, const std::vector<std::string>& acknowledged) {
                         const bool done = fs::exists(folder / "s" / "manifest.json");
                         if (!done && !acknowledged.empty()) return std::string("an acknowledged import is gone");
@@ -54,13 +64,7 @@ Setting propagate_setting(bool again) {
         "labelled"};
   };
   const auto work = [words](const fs::path& folder) { return command(words(folder)); };
-  const Tree expected = files_below(tree_after(
-                                        [&](const fs::path& folder) {
-                                          work(folder);
-                                          static_cast<void>(tidied(folder / "s"));
-                                        },
-                                        setting.before),
-                                    "s/");
+  const Tree expected = tidied_after(work, setting.before);
   setting.scenario = {again ? "propagate again" : "propagate", work,
                       [words, expected](const fs::path& folder, const std::vector<std::string>& acknowledged) {
                         const Manifest manifest = read_manifest(folder / "s");
@@ -79,7 +83,10 @@ Setting train_setting(const std::string& solver) {
     propagate_store(folder / "s", tiny_spec(2, false));
   });
   const auto work = [solver](const fs::path& folder) {
-    return command({"train", (folder / "s").string(), "--solver", solver, "--memory", "64M", "--json"});
+    std::vector<std::string> words = {"train", (folder / "s").string(), "--solver", solver, "--memory", "64M",
+                                      "--json"};
+    if (solver == "rewind") words.insert(words.end(), {"--set", "epochs=40"});
+    return command(words);
   };
   const auto check = [=](const fs::path& folder, const std::vector<std::string>& acknowledged) {
     const fs::path store = folder / "s";
@@ -100,6 +107,52 @@ Setting train_setting(const std::string& solver) {
   setting.scenario = {"train " + solver, work, check, open_as_next_writer};
   return setting;
 }
+
+Setting repair_setting() {
+  Setting setting;
+  setting.before = tree_after([&](const fs::path& folder) {
+    const fs::path store = folder / "s";
+    const Sample rest = sample();
+    const std::vector<Request> requests = random_requests(rest, 24, 8);
+    import_sample(store, rest, {});
+    propagate_store(store, tiny_spec(2, false));
+    apply_batch(store, std::span(requests).first(8), 0, true);
+    for (const char* seed : {"1", "2"})
+      command({"train", store.string(), "--solver", "newton", "--seed", seed, "--memory", "64M"});
+    apply_batch(store, std::span(requests).subspan(8, 8), 0, false);
+    apply_batch(store, std::span(requests).subspan(16), 0, false);
+    LiveStore(store, Access::write, budget()).record();
+    const Manifest manifest = read_manifest(store);
+    const fs::path journal = store / manifest.journal.value().path;
+    fs::resize_file(journal, fs::file_size(journal) - 50);
+    const fs::path sums = store / manifest.levels[1].partitions[0].path, log = public_log(store, "newton");
+    std::string bytes = read_all(sums);
+    bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+    write_file(sums, bytes);
+    const std::string lines = read_all(log);
+    write_file(log, lines.substr(0, lines.find('\n') + 1));
+  });
+  const auto work = [](const fs::path& folder) {
+    return command({"repair", (folder / "s").string(), "--cut-journal", "--json", "--memory", "64M"});
+  };
+  const Tree expected = tidied_after(work, setting.before);
+  const auto check = [=](const fs::path& folder, const std::vector<std::string>&) {
+    work(folder);
+    const Tree files = tidied(folder / "s");
+    if (files != expected) return "other files: " + names_of(files) + " instead of " + names_of(expected);
+    return findings_of(folder / "s");
+  };
+  const auto reopen = [](const fs::path& folder) {
+    try {
+      return open_as_next_writer(folder);
+    } catch (const DataError&) {  // not repaired yet
+      return std::string();
+    }
+  };
+  setting.scenario = {"repair", work, check, reopen};
+  return setting;
+}
+
 Setting purge_setting(const Importing& importing, bool all_rows) {
   Setting setting;
   Sample rest = sample();

@@ -18,10 +18,15 @@ struct Setting {
 [[nodiscard]] Setting propagate_setting(bool again);
 /// The command `train` on a propagated store without models.
 [[nodiscard]] Setting train_setting(const std::string& solver);
-/// The command `stream`: exact batches followed by the model of `newton`, and a checkpoint at the end.
-[[nodiscard]] Setting stream_setting();
+/// The command `stream`: exact batches followed by a solver's model, and a checkpoint at the end.
+[[nodiscard]] Setting stream_setting(const std::string& solver);
 /// Lazy batches and checkpoints between them, of a store opened once.
 [[nodiscard]] Setting checkpoint_setting();
+/// Batches whose changed rows exceed the budget, so that they become new partitions.
+[[nodiscard]] Setting fold_setting();
+/// The command `repair --cut-journal` of a closed store whose sums are damaged, and whose journal and log of certificates lack
+/// their ends.
+[[nodiscard]] Setting repair_setting();
 /// `purge` of a lazily streamed store with a journal and remains of a learner.
 [[nodiscard]] Setting purge_setting(const Importing& importing, bool all_rows);
 

@@ -70,9 +70,10 @@ std::string check_requests(const fs::path& store, const Digests& digests, std::u
   return {};
 }
 /// Certificates, of which the first `least` were acknowledged, are among those of the run without faults.
-std::string check_certificates(const fs::path& store, const std::vector<std::string>& expected, std::size_t least) {
-  const ModelRecord record = load_model(store, "newton");
-  auto lines = lines_of_text(read_all(store / "certificates" / "newton.jsonl"));
+std::string check_certificates(const fs::path& store, const std::string& solver,
+                               const std::vector<std::string>& expected, std::size_t least) {
+  const ModelRecord record = load_model(store, solver);
+  auto lines = lines_of_text(read_all(store / "certificates" / (solver + ".jsonl")));
   // The model keeps its own until the log has it for good.
   if (lines.empty() || lines.back() != record.certificate) lines.push_back(record.certificate);
   if (lines.size() < least) return "an acknowledged certificate is gone";
@@ -90,32 +91,44 @@ std::string requests_text(const std::vector<Request>& requests) {
   return text;
 }
 
-std::vector<std::string> stream_words(const fs::path& folder, const std::string& seed) {
-  return {"stream",     (folder / "s").string(),
-          "--requests", (folder / "requests").string(),
-          "--batch",    "30",
-          "--json",     "--solver",
-          "newton",     "--seed",
-          seed,         "--memory",
-          "64M",        "--evaluate-every",
+std::vector<std::string> stream_words(const fs::path& folder, const std::string& solver, std::size_t batch, int seed) {
+  return {"stream",
+          (folder / "s").string(),
+          "--requests",
+          (folder / "requests").string(),
+          "--batch",
+          std::to_string(batch),
+          "--json",
+          "--solver",
+          solver,
+          "--seed",
+          std::to_string(seed),
+          "--memory",
+          "64M",
+          "--evaluate-every",
           "0"};
 }
 
 }  // namespace
 
-Setting stream_setting() {
+Setting stream_setting(const std::string& solver) {
   const Sample rest = sample();
-  const std::vector<Request> requests = random_requests(rest, 100, 8);
+  const bool newton = solver == "newton";
+  const std::size_t batch = newton ? 30 : 2;  // few enough for a step now and then, where another would train again
+  const std::vector<Request> requests = random_requests(rest, newton ? 100 : 9, 8);
   Setting setting;
   setting.before = tree_after([&](const fs::path& folder) {
     import_sample(folder / "s", rest, {});
     propagate_store(folder / "s", tiny_spec(2, false));
-    command({"train", (folder / "s").string(), "--seed", "1"});
+    std::vector<std::string> train = {"train", (folder / "s").string(), "--solver", solver, "--seed", "1"};
+    if (solver == "rewind")
+      train.insert(train.end(), {"--set", "epochs=40", "--set", "capacity=1", "--set", "sigma=1"});
+    command(train);
     write_file(folder / "requests", requests_text(requests));
   });
-  const Digests digests = digests_of(setting.before, requests, 30, 0);
-  const auto work = [](const fs::path& folder) { return command(stream_words(folder, "7")); };
-  const auto certificates = lines_of_text(tree_after(work, setting.before).at("s/certificates/newton.jsonl"));
+  const Digests digests = digests_of(setting.before, requests, batch, 0);
+  const auto work = [=](const fs::path& folder) { return command(stream_words(folder, solver, batch, 7)); };
+  const auto certificates = lines_of_text(tree_after(work, setting.before).at("s/certificates/" + solver + ".jsonl"));
   REQUIRE(certificates.size() == digests.size());  // of training and of each batch
   const auto check = [=](const fs::path& folder, const std::vector<std::string>& acknowledged) {
     const fs::path store = folder / "s";
@@ -126,38 +139,39 @@ Setting stream_setting() {
       releases = json.value("releases", releases + (json.contains("batch") ? 1 : 0));
     }
     std::string problem = check_requests(store, digests, last, sequence);
-    if (problem.empty()) problem = check_certificates(store, certificates, releases);
+    if (problem.empty()) problem = check_certificates(store, solver, certificates, releases);
     if (!problem.empty()) return problem;
     const Result info = run({"info", store.string(), "--json"});
     if (info.code != 0 || info.json().at("acknowledged") != sequence) return "info: " + info.out + info.error;
     // The rest of the requests, with another seed: a step that was drawn once and is drawn again comes out otherwise.
-    const std::uint64_t released = load_model(store, "newton").model.releases;
+    const std::uint64_t released = load_model(store, solver).model.releases;
     write_file(folder / "requests",
                requests_text({requests.begin() + static_cast<std::ptrdiff_t>(sequence), requests.end()}));
-    command(stream_words(folder, "8"));
-    const auto lines = lines_of_text(read_all(store / "certificates" / "newton.jsonl"));
+    command(stream_words(folder, solver, batch, 8));
+    const auto lines = lines_of_text(read_all(store / "certificates" / (solver + ".jsonl")));
     if (lines.size() < released ||
         !std::equal(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(released), certificates.begin()))
       return std::string("a release was drawn again");
-    if (load_model(store, "newton").model.sequence != requests.size()) return std::string("the model lags behind");
+    if (load_model(store, solver).model.sequence != requests.size()) return std::string("the model lags behind");
     problem = check_requests(store, digests, requests.size(), sequence);
     return problem.empty() ? findings_of(store) : problem;
   };
-  const auto reopen = [](const fs::path& folder) {
+  const auto reopen = [solver](const fs::path& folder) {
     const std::uint64_t read = LiveStore(folder / "s", Access::read, budget()).sequence();
     acknowledge(nlohmann::json({{"last_request", read}}).dump());
     LiveStore live(folder / "s", Access::write, budget());
-    const Learner learner = Learner::open(live, budget(), "newton", {false, "test", {}}, 9);
+    const Learner learner = Learner::open(live, budget(), solver, {false, "test", {}}, 9);
     acknowledge(nlohmann::json({{"last_request", live.sequence()}, {"releases", learner.model().releases}}).dump());
     return std::string();
   };
-  setting.scenario = {"stream", work, check, reopen};
+  setting.scenario = {"stream " + solver, work, check, reopen};
   return setting;
 }
 
 namespace {
 
-/// Batches of a store opened once, with a checkpoint after each second one where `checkpoints`.
+/// Batches of a store opened once. Where `checkpoints`, the first one is in the journal, and there is a checkpoint after each
+/// second one of the others.
 Setting batches_setting(const std::string& name, const Sample& rest, double r_max, bool checkpoints,
                         std::uint64_t memory) {
   const std::vector<Request> requests = random_requests(rest, 36, 8);
@@ -166,7 +180,7 @@ Setting batches_setting(const std::string& name, const Sample& rest, double r_ma
   setting.before = tree_after([&](const fs::path& folder) {
     import_sample(folder / "s", rest, {});
     propagate_store(folder / "s", tiny_spec(2, false));
-    apply_batch(folder / "s", requests_at(requests, 0, kBatch), r_max, false);
+    apply_batch(folder / "s", requests_at(requests, 0, kBatch), r_max, !checkpoints);
   });
   const Tree start = tree_after([&](const fs::path& folder) {
     import_sample(folder / "s", rest, {});
@@ -176,6 +190,7 @@ Setting batches_setting(const std::string& name, const Sample& rest, double r_ma
   const auto work = [=](const fs::path& folder) {
     MemoryBudget own(memory);
     LiveStore live(folder / "s", Access::write, own);
+    if (!checkpoints) live.set_plan(Plan::push);  // a recomputation, of a replay too, leaves nothing to fold
     try {
       for (std::size_t batch = live.sequence() / kBatch; batch * kBatch < requests.size(); ++batch) {
         apply(live, requests_at(requests, batch, kBatch), r_max);
@@ -215,6 +230,16 @@ Setting batches_setting(const std::string& name, const Sample& rest, double r_ma
 
 Setting checkpoint_setting() {
   return batches_setting("checkpoint", sample(), 0.02, true, std::uint64_t{64} << 20);
+}
+
+Setting fold_setting() {
+  // 200 rows of 32 sums a level, and a budget of which a third holds less than what a batch changes.
+  Setting setting = batches_setting("fold", random_sample(200, 0.02, 32, 5), 0, false, std::uint64_t{192} << 10);
+  const Tree after = tree_after([&](const fs::path& folder) { setting.scenario.work(folder); }, setting.before);
+  REQUIRE(std::any_of(after.begin(), after.end(), [&](const auto& file) {
+    return file.first.starts_with("s/state/level1-0") && !setting.before.contains(file.first);
+  }));
+  return setting;
 }
 
 }  // namespace unweave::testing

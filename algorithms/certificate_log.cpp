@@ -1,0 +1,129 @@
+// algorithms/certificate_log.cpp - splitting, sealing and appending certificates.
+#include "algorithms/certificate_log.h"
+
+#include <algorithm>
+#include <new>
+
+#include "storage/checksum.h"
+#include "storage/error.h"
+#include "storage/json_text.h"
+
+namespace unweave {
+namespace {
+
+using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+constexpr std::string_view kDigestKey = ",\"digest\":\"";
+constexpr std::string_view kSignatureKey = "\",\"signature\":\"";
+
+/// Moves the terms that are not public from the certificate into `to`.
+Json take_private_terms(Json& whole) {
+  const auto shown = whole.value("public_terms", std::vector<std::string>{});
+  Json open = Json::object(), hidden = Json::object();
+  for (const auto& [name, value] : whole.at("terms").items())
+    (std::find(shown.begin(), shown.end(), name) != shown.end() ? open : hidden)[name] = value;
+  whole["terms"] = std::move(open);
+  return hidden;
+}
+
+}  // namespace
+
+fs::path public_log(const fs::path& store, std::string_view solver) {
+  return store / "certificates" / (std::string(solver) + ".jsonl");
+}
+
+fs::path private_log(const fs::path& store, std::string_view solver) {
+  return store / "certificates" / (std::string(solver) + ".private.jsonl");
+}
+
+LogPlace place_after(std::string_view line, const fs::path& file) {
+  try {
+    const Json json = parse_json_or_discard<Json>(line);
+    if (!is_sealed(line)) throw std::runtime_error("its digest or signature does not fit");
+    return {json.at("log"), json.at("number"), json.at("digest"), json.at("public_key"), json.at("id")};
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw DataError(file.string() + ": its last line is no certificate to follow (" + fault_of(error) +
+                    "); restore the file from a copy, or move it away");
+  }
+}
+
+void seal_certificate(ModelRecord& record, Json whole, const SigningKey& key) {
+  Json hidden = {{"number", whole.at("number")}, {"nonce", whole.at("nonce")}};
+  for (const Json& name : Json(whole.at("private"))) {
+    const auto member = name.get<std::string>();
+    if (member == "terms") {
+      hidden["terms"] = take_private_terms(whole);
+    } else {
+      hidden[member] = whole.at(member);
+      whole.erase(member);
+    }
+  }
+  for (const char* made : {"nonce", "commitment", "public_key", "digest", "signature"}) whole.erase(made);
+  record.private_part = hidden.dump();
+  whole["commitment"] = to_hex(hash_of(record.private_part));
+  whole["public_key"] = key.public_key();
+  std::string text = whole.dump();
+  text.pop_back();
+  const Hash digest = hash_of(text);
+  record.certificate =
+      text + std::string(kDigestKey) + to_hex(digest) + std::string(kSignatureKey) + key.sign(digest) + "\"}";
+}
+
+Json whole_certificate(std::string_view line, std::string_view private_part) {
+  Json whole = parse_json_or_discard<Json>(line);
+  whole.update(parse_json_or_discard<Json>(private_part), true);
+  return whole;
+}
+
+Json whole_certificate(const ModelRecord& record) {
+  return whole_certificate(record.certificate, record.private_part);
+}
+
+bool is_sealed(std::string_view line) {
+  const std::size_t at = line.rfind(kDigestKey);
+  if (at == std::string_view::npos) return false;
+  const Hash digest = hash_of(line.substr(0, at));
+  const std::string before = std::string(kDigestKey) + to_hex(digest) + std::string(kSignatureKey);
+  const std::string_view rest = line.substr(at);
+  if (!rest.starts_with(before) || !rest.ends_with("\"}") || rest.size() < before.size() + 2) return false;
+  const Json json = parse_json_or_discard<Json>(line);
+  if (!json.is_object() || !json.contains("public_key") || !json["public_key"].is_string()) return false;
+  return is_signature(rest.substr(before.size(), rest.size() - before.size() - 2), digest,
+                      json["public_key"].get_ref<const std::string&>());
+}
+
+LoggedCertificate::LoggedCertificate(const fs::path& store, const ModelRecord& record)
+    : private_(private_log(store, record.model.solver), record.private_part),
+      public_(public_log(store, record.model.solver), record.certificate) {}
+
+void LoggedCertificate::sync() const {
+  private_.sync();
+  public_.sync();
+}
+
+LogFit fit_of_log(const fs::path& store, const ModelRecord& record) {
+  const fs::path file = public_log(store, record.model.solver);
+  const std::optional<std::string> last = last_line(file);
+  if (last && *last == record.certificate) return LogFit::follows;
+  const LogPlace place = last ? place_after(*last, file) : LogPlace{};
+  const Json json = parse_json_or_discard<Json>(record.certificate);
+  if (!json.is_object() || !json.contains("number") || !json["number"].is_number_unsigned()) return LogFit::lacks_lines;
+  const auto number = json["number"].get<std::uint64_t>();
+  if (last ? json.value("previous", Json()) == Json(place.digest) : number == 1) return LogFit::follows;
+  if (!last && !fs::exists(private_log(store, record.model.solver))) return LogFit::none;
+  return number > place.number ? LogFit::lacks_lines : LogFit::ahead;
+}
+
+void refuse_log(const fs::path& store, std::string_view solver) {
+  const fs::path file = public_log(store, solver);
+  throw DataError(file.string() +
+                  ": it does not end with the model's certificate nor with the one before it; restore " +
+                  "model and both logs from one copy, or move " + file.string() + " and " +
+                  private_log(store, solver).string() + " away and run `unweave train " + store.string() +
+                  " --solver " + std::string(solver) + "`, which begins another log");
+}
+
+}  // namespace unweave

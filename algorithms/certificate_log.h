@@ -1,0 +1,71 @@
+// algorithms/certificate_log.h - the trail of a model's releases: a public line each, chained and signed, and a private
+// part each, to which the public line commits.
+//
+// certificates/<solver>.jsonl has the public lines, which may be given away: each names the digest of the one before it and
+// is signed (signing_key.h). certificates/<solver>.private.jsonl has what depends on removed data without noise, under a
+// nonce. Both are append-only. The model file holds the newest of both too: a crash loses nothing as long as no other model
+// replaces it before they are durable.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "algorithms/model_record.h"
+#include "algorithms/signing_key.h"
+#include "storage/line_log.h"
+
+namespace unweave {
+
+inline constexpr std::string_view kCertificateFormat = "unweave certificate 1";
+
+/// The end of a log.
+struct LogPlace {
+  std::string log;           ///< what tells it from other logs: 64 hexadecimal digits, drawn with the first line
+  std::uint64_t number = 0;  ///< of its last line; 0: there is none yet
+  std::string digest;        ///< of its last line; of an empty log `log`
+  std::string public_key;    ///< of all its lines; empty in an empty log
+  std::string release;       ///< id of the last line's
+};
+
+[[nodiscard]] std::filesystem::path public_log(const std::filesystem::path& store, std::string_view solver);
+[[nodiscard]] std::filesystem::path private_log(const std::filesystem::path& store, std::string_view solver);
+
+/// After this line. Throws DataError, naming `file`, for what is no line of a log.
+[[nodiscard]] LogPlace place_after(std::string_view line, const std::filesystem::path& file);
+
+/// Makes record.certificate, signed, and record.private_part out of `whole`: what certificate_fields() says, where in the
+/// log it goes, and a nonce. Digests and signature that `whole` has already are replaced.
+void seal_certificate(ModelRecord& record, nlohmann::ordered_json whole, const SigningKey& key);
+/// Both parts of the record's certificate together. Throws nlohmann::json::exception for what is no JSON object.
+[[nodiscard]] nlohmann::ordered_json whole_certificate(const ModelRecord& record);
+/// The same of a line and its private part.
+[[nodiscard]] nlohmann::ordered_json whole_certificate(std::string_view line, std::string_view private_part);
+
+/// Whether a line ends with the digest of its text and a signature of it under the key that the line names.
+[[nodiscard]] bool is_sealed(std::string_view line);
+
+/// The newest certificate as the last line of both files, durable once sync() has returned.
+class LoggedCertificate {
+ public:
+  LoggedCertificate(const std::filesystem::path& store, const ModelRecord& record);
+  void sync() const;
+
+ private:
+  AppendedLine private_, public_;
+};
+
+/// How a model's certificate and the end of its log fit.
+enum class LogFit {
+  follows,      ///< it is the last one, or the one to follow it
+  ahead,        ///< the log goes on after it: the model is older
+  lacks_lines,  ///< the log has lost its end, or is another one
+  none,         ///< there is no log, though there was one
+};
+[[nodiscard]] LogFit fit_of_log(const std::filesystem::path& store, const ModelRecord& record);
+/// Throws DataError that says what to do about a log that does not fit.
+[[noreturn]] void refuse_log(const std::filesystem::path& store, std::string_view solver);
+
+}  // namespace unweave

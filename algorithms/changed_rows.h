@@ -1,0 +1,43 @@
+// algorithms/changed_rows.h - the memory of what an embedding has changed and no manifest names yet: sums that differ from
+// their partitions, stale rows, rows that the last level has not been told of.
+//
+// It is charged to the budget as it grows. When the budget gets short, sums become new partitions and other rows go to
+// files without names; what they hold stays the same, so that no result depends on the budget.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+
+#include "algorithms/embedding.h"
+#include "engine/memory.h"
+
+namespace unweave {
+
+class ChangedRows {
+ public:
+  /// `fold` calls StateLevel::fold() with a folder of its choice; `spools` is where files without names go. `budget` must
+  /// outlive this object.
+  ChangedRows(MemoryBudget& budget, std::filesystem::path spools, std::function<void(StateLevel&)> fold);
+
+  [[nodiscard]] MemoryBudget& budget() const noexcept { return budget_; }
+  [[nodiscard]] const std::filesystem::path& spools() const noexcept { return spools_; }
+  /// Charges what there is now.
+  void charge(const Embedding& embedding);
+  /// Bytes charged last.
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
+  /// Puts rows into files until `bytes` of the budget are available, as far as that helps. Throws ResourceError (disk),
+  /// DataError.
+  void make_room(Embedding& embedding, std::uint64_t bytes);
+  /// Before the embedding goes.
+  void release() noexcept;
+
+ private:
+  MemoryBudget& budget_;
+  std::filesystem::path spools_;
+  std::function<void(StateLevel&)> fold_;
+  std::uint64_t bytes_ = 0;
+  Reservation memory_;
+};
+
+}  // namespace unweave

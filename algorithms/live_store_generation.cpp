@@ -1,0 +1,155 @@
+// algorithms/live_store_generation.cpp - how what a live store holds comes to stay: journal, checkpoint, clean close.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "algorithms/live_store.h"
+#include "algorithms/recorded_release.h"
+#include "engine/shard_builder.h"
+#include "storage/checksum.h"
+
+namespace unweave {
+namespace {
+
+/// Of the journal that a manifest is the first to name: that of another store has another name, which it also holds.
+std::string journal_name(Manifest manifest) {
+  manifest.journal.reset();
+  const std::string digits = std::to_string(manifest.sequence), text = manifest_text(manifest);
+  return "after-" + std::string(20 - digits.size(), '0') + digits + "-" +
+         to_hex(checksum128(std::as_bytes(std::span(text)), {})).substr(0, 16) + ".log";
+}
+
+}  // namespace
+
+void LiveStore::open_journal() {
+  if (journal_) return;
+  // The manifest names the journal before anything in it is acknowledged.
+  Manifest next = manifest_;
+  journal_ = Journal::create(path_, journal_name(next), manifest_.sequence);
+  next.journal = journal_->entry();
+  write_manifest(path_, next);
+  manifest_ = next;
+}
+
+void LiveStore::checkpoint() {
+  const Change change(*this);
+  if (pending_requests() > 0 || flushed_) save(Fold::nothing);
+}
+
+Manifest LiveStore::present_manifest(Fold fold) const {
+  Manifest next = manifest_;
+  next.edges = contents_->graph().num_arcs() / 2;
+  Changes changes = contents_->changes();
+  if (fold == Fold::rows_and_graph) {
+    WorkMeter nobody;
+    next.shards = fold_shards(path_, contents_->graph(), next.shards, budget_, nobody);
+    changes.removed.clear();
+    changes.inserted.clear();
+    next.levels.back().targets.reset();  // lists as the shards had them
+    next.levels.back().lists.clear();
+  }
+  next.changes.reset();
+  if (changes != Changes()) next.changes = write_changes(path_, changes);
+  next.sequence = sequence_;
+  next.lazy = lazy_;
+  if (next.sequence != manifest_.sequence || next.sequence == 0)
+    next.journal.reset();  // named by what replaces the manifest
+  return next;
+}
+
+void LiveStore::swap_manifest(Manifest next) {
+  lock_->require_held();
+  record_in(next);
+  const bool same_journal = next.journal.has_value();
+  std::optional<Journal> journal;
+  if (!same_journal && next.sequence > 0) {
+    journal = Journal::create(path_, journal_name(next), next.sequence);
+    next.journal = journal->entry();
+  }
+  commit_generation(path_, manifest_, next);
+  manifest_ = std::move(next);
+  if (!same_journal) journal_ = std::move(journal);
+  flushed_ = false;
+  unsaved_.clear();
+}
+
+void LiveStore::record_in(Manifest& next) const {
+  if (next.journal && journal_ && journal_->bytes() > next.journal->bytes) next.journal = journal_->entry();
+  for (const std::string& solver : released_) record_release(path_, solver, next);
+}
+
+void LiveStore::forget_release(std::string_view solver) {
+  const Change change(*this);
+  Manifest next = manifest_;
+  if (!unweave::forget_release(path_, solver, next)) return;
+  write_manifest(path_, next);
+  manifest_ = std::move(next);
+}
+
+void LiveStore::record() {
+  const Change change(*this);
+  Manifest next = manifest_;
+  record_in(next);
+  if (next.journal == manifest_.journal && next.releases == manifest_.releases) return;
+  write_manifest(path_, next);
+  manifest_ = std::move(next);
+}
+
+void LiveStore::save(Fold fold) {
+  static_cast<void>(deliver());
+  const bool fold_rows = fold != Fold::nothing;
+  Manifest next = present_manifest(fold);
+  if (embedding_) {
+    std::vector<Run> runs(next.levels.size());
+    embedding_->cone().checkpoint(path_, fold_rows, next.levels, runs);
+    for (std::uint32_t l = 0; l < next.levels.size(); ++l) {
+      LevelFiles& files = next.levels[l];
+      if (l > 0) files.partitions = embedding_->level(l).checkpoint(path_, fold_rows, runs[l]);
+      files.run.reset();
+      if (!runs[l].empty())
+        files.run = write_run(path_, l, manifest_.features, runs[l],
+                              [&](NodeId node) { return embedding_->level(l).row(node); });
+      if (l + 1 < next.levels.size()) files.stale = embedding_->stale(l).checkpoint(path_, l);
+    }
+  }
+  swap_manifest(std::move(next));
+  if (!fold_rows) return;
+  forget_embedding();
+  if (fold == Fold::rows_and_graph) {
+    contents_.reset();
+    changes_memory_.release();
+    contents_ = std::make_unique<Contents>(path_, manifest_);
+  }
+  open_embedding();
+}
+
+/// Where there is room for it; else lists go on to grow while they fit.
+void LiveStore::fold_graph() {
+  const std::uint64_t bytes = fold_bytes(contents_->graph());
+  if (embedding_) changed_rows_.make_room(*embedding_, bytes);
+  if (bytes <= budget_.available()) save(Fold::rows_and_graph);
+}
+
+WriterLock LiveStore::close() && {
+  forget_embedding();
+  contents_.reset();
+  journal_.reset();
+  contents_memory_.release();
+  changes_memory_.release();
+  WriterLock lock = std::move(*lock_);
+  lock_.reset();
+  return lock;
+}
+
+void LiveStore::commit_propagation(const PropagationSpec& spec, std::vector<LevelFiles> levels) {
+  const Change change(*this);
+  forget_embedding();
+  lazy_ = false;
+  Manifest next = present_manifest(Fold::nothing);
+  next.propagation = spec;
+  next.levels = std::move(levels);
+  swap_manifest(std::move(next));
+  open_embedding();
+}
+
+}  // namespace unweave

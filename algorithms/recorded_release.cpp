@@ -1,0 +1,117 @@
+#include "algorithms/recorded_release.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "algorithms/certificate_log.h"
+#include "storage/error.h"
+#include "storage/file.h"
+#include "storage/json_text.h"
+#include "storage/line_log.h"
+#include "storage/recorded_file.h"
+
+namespace unweave {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// As the manifest names it.
+std::string entry_path(const fs::path& store, const fs::path& file) {
+  return file.lexically_relative(store).string();
+}
+
+/// `bytes`: how many of them a log has filled with whole lines; none for a model, which is whole. A sync of what is durable
+/// already costs nothing.
+void record_one(const fs::path& store, const fs::path& file, std::optional<std::uint64_t> bytes, Manifest& manifest) {
+  const std::string path = entry_path(store, file);
+  const auto at = std::lower_bound(manifest.releases.begin(), manifest.releases.end(), path,
+                                   [](const FileEntry& entry, const std::string& name) { return entry.path < name; });
+  const bool known = at != manifest.releases.end() && at->path == path;
+  if (!fs::exists(file)) {
+    if (known) manifest.releases.erase(at);
+    return;
+  }
+  const File open = File::open_read(file);
+  open.sync();
+  if (!known) sync_directory(file.parent_path());
+  FileEntry entry = record_file(store, path, bytes.value_or(open.size()));
+  if (known)
+    *at = std::move(entry);
+  else
+    manifest.releases.insert(at, std::move(entry));
+}
+
+std::string training(const fs::path& store, std::string_view solver) {
+  return "run `unweave train " + store.string() + " --solver " + std::string(solver) + "`";
+}
+
+std::uint64_t number_of(std::string_view certificate) {
+  const auto json = parse_json_or_discard<nlohmann::json>(certificate);
+  return json.is_object() && json.contains("number") && json["number"].is_number_unsigned()
+             ? json["number"].get<std::uint64_t>()
+             : 0;
+}
+
+}  // namespace
+
+void record_release(const fs::path& store, std::string_view solver, Manifest& manifest) {
+  for (const fs::path& log : {private_log(store, solver), public_log(store, solver)})
+    record_one(store, log, read_lines(log, [](std::string_view, std::uint64_t) {}).bytes, manifest);
+  record_one(store, model_file(store, solver), {}, manifest);
+}
+
+bool forget_release(const fs::path& store, std::string_view solver, Manifest& manifest) {
+  return std::erase_if(manifest.releases, [&](const FileEntry& entry) {
+           const fs::path file = store / entry.path;
+           return file == public_log(store, solver) || file == private_log(store, solver) ||
+                  file == model_file(store, solver);
+         }) > 0;
+}
+
+void require_recorded_log(const fs::path& store, const Manifest& manifest, std::string_view solver,
+                          const fs::path& log) {
+  if (const FileEntry* const entry = manifest.release(entry_path(store, log)))
+    require_as_recorded(
+        store, *entry,
+        "move model and certificates of " + std::string(solver) + " away and " + training(store, solver));
+}
+
+bool require_recorded_logs(const fs::path& store, const Manifest& manifest, std::string_view solver, bool anew) {
+  bool all = true;
+  for (const fs::path& log : {public_log(store, solver), private_log(store, solver)}) {
+    if (!anew || fs::exists(log))
+      require_recorded_log(store, manifest, solver, log);
+    else
+      all = all && manifest.release(entry_path(store, log)) == nullptr;
+  }
+  return all;
+}
+
+void require_no_recorded_model(const fs::path& store, const Manifest& manifest, std::string_view solver) {
+  const FileEntry* const entry = manifest.release(entry_path(store, model_file(store, solver)));
+  if (entry != nullptr) require_as_recorded(store, *entry, training(store, solver));
+}
+
+bool is_recorded_model(const fs::path& store, const Manifest& manifest, std::string_view solver) {
+  const fs::path file = model_file(store, solver);
+  const FileEntry* const entry = manifest.release(entry_path(store, file));
+  return entry == nullptr || (File::open_read(file).size() == entry->bytes && begins_as_recorded(store, *entry));
+}
+
+void require_later(const fs::path& store, const Manifest& manifest, const ModelRecord& record) {
+  const fs::path log = public_log(store, record.model.solver), file = model_file(store, record.model.solver);
+  std::uint64_t recorded = 0;  // certificates
+  if (const FileEntry* const entry = manifest.release(entry_path(store, log)))
+    static_cast<void>(
+        read_lines(log, [&, bytes = std::uint64_t{0}](std::string_view line, std::uint64_t number) mutable {
+          bytes += line.size() + 1;
+          if (bytes <= entry->bytes) recorded = number;
+        }));
+  if (number_of(record.certificate) > recorded) return;
+  throw RecordError(file, "it is another model than when the store was closed, and not a later one",
+                    training(store, record.model.solver));
+}
+
+}  // namespace unweave

@@ -1,0 +1,261 @@
+#include "algorithms/store_repair.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "algorithms/certificate_log.h"
+#include "algorithms/propagate.h"
+#include "algorithms/recorded_release.h"
+#include "algorithms/verify_checks.h"
+#include "algorithms/verify_log.h"
+#include "engine/store.h"
+#include "engine/store_purge.h"
+#include "storage/error.h"
+#include "storage/file.h"
+#include "storage/journal.h"
+
+namespace unweave {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// By file, each with the first thing that is wrong with it.
+using Damage = std::map<std::string, std::string>;
+
+class StoreRepair {
+ public:
+  StoreRepair(const fs::path& store, MemoryBudget& budget, WorkMeter& meter)
+      : store_(store), budget_(budget), meter_(meter), lock_(store), manifest_(read_manifest(store)) {
+    sync_directory(store);
+    if (purge_state(store_) == PurgeState::decided) static_cast<void>(finish_purge(store_, manifest_));
+  }
+
+  std::vector<RepairedFile> run(const RepairOptions& options) {
+    damage_ = find_damage();
+    if (auto journal = journal_damage()) {
+      if (journal->bytes == 0 && manifest_.journal) journal = repair_journal_header(*journal);
+      if (journal) repair_journal(*journal, options.cut_journal);
+    }
+    repair_state();
+    repair_certificates();
+    const Damage left = find_damage();
+    for (const auto& [file, text] : left) damage_.try_emplace(file, text);
+    std::vector<RepairedFile> report;
+    for (const auto& [file, text] : damage_) {
+      const bool lost = left.contains(file);
+      std::string remedy = lost ? advice(file) : "rebuilt";
+      if (const auto done = remedies_.find(file); done != remedies_.end())
+        remedy = lost && !done->second.starts_with("lost")
+                     ? std::string(done->second).append("; the rest is ").append(remedy)
+                     : done->second;
+      const bool named = text.starts_with(file + ": ");
+      report.push_back({file, named ? text.substr(file.size() + 2) : text, remedy, lost});
+    }
+    return report;
+  }
+
+ private:
+  [[nodiscard]] Damage find_damage() {
+    meter_.start("files", 0, "files");
+    VerifyReport found;
+    check_files(store_, manifest_, found);
+    models_ = read_models(store_, manifest_, {}, found);
+    Damage damage;
+    for (const Finding& finding : found.findings) damage.try_emplace(finding.file, finding.text);
+    if (const auto journal = journal_damage()) damage.try_emplace(journal_file(), journal->text);
+    return damage;
+  }
+
+  [[nodiscard]] std::string path_of(const FileEntry& entry) const { return (store_ / entry.path).string(); }
+
+  [[nodiscard]] std::set<std::string> state_files() const {
+    Manifest contents = manifest_;
+    contents.levels.clear();
+    std::set<std::string> files;
+    for (const FileEntry& entry : manifest_.files()) files.insert(path_of(entry));
+    for (const FileEntry& entry : contents.files()) files.erase(path_of(entry));
+    return files;
+  }
+
+  [[nodiscard]] std::string advice(const std::string& file) const {
+    const fs::path path = file;
+    if (path.parent_path() == store_ / "models") return "lost: train the model again";
+    if (path.parent_path() == store_ / "certificates") return "lost: restore the file from a copy";
+    if (state_files().contains(file)) return "lost until graph, features, labels and splits are whole: restore these";
+    return "lost: restore the file from a copy, or import again";
+  }
+
+  /// Where requests lie: in the journal, or in the generation alone.
+  [[nodiscard]] std::string journal_file() const {
+    return manifest_.journal ? path_of(*manifest_.journal) : (store_ / kManifestName).string();
+  }
+
+  /// Of the journal's records, or requests that it ends before and a model knows of.
+  [[nodiscard]] std::optional<JournalDamage> journal_damage() const {
+    JournalDamage end{0, manifest_.sequence, 0, {}};
+    if (manifest_.journal) {
+      if (auto damage = find_journal_damage(store_, *manifest_.journal, manifest_.sequence)) return damage;
+      end.bytes = read_journal(store_, *manifest_.journal, manifest_.sequence, [&](const JournalBatch& batch) {
+                    end.last += batch.requests.size();
+                  }).bytes;
+    }
+    for (const ModelRecord& record : models_) end.later = std::max(end.later, record.model.sequence);
+    if (end.later <= end.last) return std::nullopt;
+    end.text = "it ends with request " + std::to_string(end.last) + ", and a model has absorbed request " +
+               std::to_string(end.later);
+    return end;
+  }
+
+  /// What is damaged beside the header.
+  [[nodiscard]] std::optional<JournalDamage> repair_journal_header(const JournalDamage& damage) {
+    if (!restore_journal_header(store_, *manifest_.journal, manifest_.sequence)) return damage;
+    damage_.try_emplace(path_of(*manifest_.journal), damage.text);
+    return journal_damage();
+  }
+
+  void repair_journal(const JournalDamage& damage, bool cut) {
+    const std::string file = journal_file();
+    damage_.try_emplace(file, damage.text);
+    const std::string first = std::to_string(damage.last + 1);
+    const std::string lost = damage.later > 0 ? "requests " + first + " to at least " + std::to_string(damage.later)
+                                              : "requests from " + first + " on, as many as were acknowledged";
+    if (!cut) {
+      remedies_[file] = "lost: " + lost + "; restore the file from a copy, or give them up with --cut-journal";
+      return;
+    }
+    Manifest after = manifest_;
+    drop_models_after(damage.last, after);
+    if (manifest_.journal) after.journal = cut_journal(store_, *manifest_.journal, manifest_.sequence, damage);
+    write_manifest(store_, after);
+    manifest_ = std::move(after);
+    remedies_[file] =
+        "cut off after request " + std::to_string(damage.last) + "; given up: " + lost + "; send them again";
+  }
+
+  /// Other requests will bear the numbers of those given up: a model that has absorbed these would seem to know the others.
+  void drop_models_after(std::uint64_t last, Manifest& after) {
+    for (const ModelRecord& record : models_) {
+      if (record.model.sequence <= last) continue;
+      const fs::path file = model_file(store_, record.model.solver);
+      for (const fs::path& path : {folder_of(store_, record.model.solver), file}) {
+        std::error_code error;
+        fs::remove_all(path, error);
+        if (error) throw_system_error("remove", path, error.value());
+      }
+      sync_directory(file.parent_path());
+      record_release(store_, record.model.solver, after);
+      damage_.try_emplace(file.string(), "it has absorbed requests that are given up");
+      remedies_[file.string()] = "removed; train it again";
+    }
+    std::erase_if(models_, [&](const ModelRecord& record) { return record.model.sequence > last; });
+  }
+
+  /// All levels from the contents of the generation; the journal follows as ever.
+  void repair_state() {
+    const std::set<std::string> state = state_files();
+    bool needed = false;
+    for (const auto& [file, text] : damage_) {
+      if (state.contains(file))
+        needed = true;
+      else if (names_contents(file))
+        return;
+    }
+    if (!needed || !manifest_.propagation) return;
+    for (const std::string& file : state)
+      if (const fs::file_status status = fs::symlink_status(file); fs::exists(status) && !fs::is_regular_file(status))
+        throw DataError(file + ": something else than a file lies there; move it away and repair again");
+    Manifest after = manifest_;
+    {
+      const Reservation opened =
+          budget_.reserve(Contents::bytes(manifest_), "values of nodes, changed lists of the graph");
+      const Contents contents(store_, manifest_);
+      PropagateReport ignored;
+      std::uint64_t shown = 0;
+      meter_.start("sums", 0, "rows");
+      after.levels = build_levels(
+          store_, contents, *manifest_.propagation, budget_,
+          [&](const PropagateProgress& progress) {
+            meter_.advance(progress.done - std::exchange(shown, progress.done));
+          },
+          ignored);
+    }
+    bool lazy = false;
+    for (const LevelFiles& files : manifest_.levels) lazy |= files.stale.has_value();
+    for (const auto& [file, text] : damage_)
+      if (state.contains(file))
+        remedies_[file] = std::string("rebuilt") + (lazy ? "; rows that a lazy stream left stale are exact now" : "");
+    Manifest before = manifest_;
+    for (LevelFiles& files : before.levels) files = {};  // whatever is there under an old name is made durable too
+    sync_generation(store_, before, after);
+    commit_generation(store_, manifest_, after);
+    manifest_ = std::move(after);
+  }
+
+  [[nodiscard]] bool names_contents(const std::string& file) const {
+    for (const FileEntry& entry : manifest_.files())
+      if (path_of(entry) == file) return true;
+    return false;
+  }
+
+  void repair_certificates() {
+    for (const ModelRecord& record : models_) {
+      const fs::path log = public_log(store_, record.model.solver), parts = private_log(store_, record.model.solver);
+      try {
+        drop_damaged_end(log, record);
+        if (last_line(log) == record.certificate && last_line(parts) == record.private_part) continue;
+        if (fit_of_log(store_, record) != LogFit::follows)
+          continue;  // found by find_damage(), and nothing here can mend it
+        LoggedCertificate(store_, record).sync();
+        damage_.try_emplace(log.string(), "the newest certificate or its private part was missing");
+        remedies_[log.string()] = "the newest certificate was taken from the model file";
+      } catch (const DataError&) {  // the same
+      }
+    }
+  }
+
+  /// Where the last line alone is damaged, and the model's certificate is the one to stand there.
+  static void drop_damaged_end(const fs::path& log, const ModelRecord& record) {
+    LogChecker checker(log, {});
+    std::uint64_t whole = 0, wrong = 0;  // bytes of good lines, lines after them
+    static_cast<void>(read_lines(log, [&](std::string_view line, std::uint64_t number) {
+      try {
+        if (wrong == 0) checker.take(line, number);
+      } catch (const DataError&) {
+        ++wrong;
+        return;
+      } catch (const CheckError&) {
+        wrong = 2;  // what is signed is not damaged
+      }
+      if (wrong > 0)
+        ++wrong;
+      else
+        whole += line.size() + 1;
+    }));
+    if (wrong != 1 || !checker.is_followed_by(record.certificate)) return;
+    const File file = File::open_write(log);
+    file.truncate(whole);
+    file.sync();
+  }
+
+  const fs::path& store_;
+  MemoryBudget& budget_;
+  WorkMeter& meter_;
+  WriterLock lock_;
+  Manifest manifest_;
+  std::vector<ModelRecord> models_;
+  Damage damage_;
+  std::map<std::string, std::string> remedies_;
+};
+
+}  // namespace
+
+std::vector<RepairedFile> repair_store(const fs::path& store, const RepairOptions& options, MemoryBudget& budget,
+                                       WorkMeter& meter) {
+  static_cast<void>(read_manifest(store));  // before a lock is made in a folder that is none
+  return StoreRepair(store, budget, meter).run(options);
+}
+
+}  // namespace unweave

@@ -1,0 +1,37 @@
+// algorithms/store_repair.h - what can be had again of a store with damaged files, and what is lost.
+//
+//   state        sums, counts, runs, stale rows, lists of targets: computed anew from graph, features and the manifest's
+//                propagation, all at once, where these are whole. Rows that a lazy stream left stale are exact then
+//   certificates the newest of each model, from the model file
+//   journal      on request alone: cut off where it is damaged; the requests after that are lost
+//   the rest     shards, order, features, labels, splits, changes, models, older certificates: never
+//
+// Nothing that is whole is overwritten: new files come into being beside the old ones, and a new manifest names them. A
+// crash leaves the store as it was or repaired.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "engine/memory.h"
+#include "engine/work_meter.h"
+
+namespace unweave {
+
+struct RepairOptions {
+  bool cut_journal = false;
+};
+
+struct RepairedFile {
+  std::string file;
+  std::string damage;  ///< one line
+  std::string remedy;  ///< what was done, or what remains to be done
+  bool lost = false;   ///< still damaged
+};
+
+/// Throws DataError when there is no manifest to begin with, ResourceError (another writer, memory, disk).
+[[nodiscard]] std::vector<RepairedFile> repair_store(const std::filesystem::path& store, const RepairOptions& options,
+                                                     MemoryBudget& budget, WorkMeter& meter);
+
+}  // namespace unweave

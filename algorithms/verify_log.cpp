@@ -1,0 +1,237 @@
+#include "algorithms/verify_log.h"
+
+#include <set>
+
+#include "algorithms/receipts.h"
+#include "algorithms/verify_public_terms.h"
+#include "storage/checksum.h"
+#include "storage/error.h"
+#include "storage/file.h"
+#include "storage/json_text.h"
+#include "storage/line_log.h"
+
+namespace unweave {
+namespace {
+
+using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+std::string place_of(const fs::path& file, std::uint64_t number) {
+  return file.string() + ": line " + std::to_string(number) + ": ";
+}
+
+/// Nothing that `private` names may stand in the public line.
+void require_no_private_member(const Json& json) {
+  const auto shown = json.value("public_terms", std::set<std::string>{});
+  for (const Json& member : json.at("private")) {
+    const auto name = member.get<std::string>();
+    if (name != "terms" && json.contains(name)) throw CheckError(name + " is private, and stands in the public line");
+  }
+  for (const auto& item : json.at("terms").items())
+    if (!shown.contains(item.key())) throw CheckError("the term " + item.key() + " is not named as public");
+}
+
+/// What a line says of its release. Throws CheckError, Json::exception, UsageError.
+void check_statements(const Json& json) {
+  require_no_private_member(json);
+  if (!json.contains("certified") || !json.at("certified").get<bool>()) return;
+  const auto theorem = json.at("theorem").get<std::string>();
+  if (theorem != "T1" && theorem != "T2" && theorem != "T3" && theorem != "T4")
+    throw CheckError(theorem + " is no theorem");
+  if (json.at("claim") != theorem) throw CheckError("its claim is not its theorem");
+  if (!(json.at("epsilon").get<double>() > 0)) throw CheckError("epsilon is not above 0");
+  if (json.contains("delta")) check_public_terms(json);
+}
+
+Hash hash_at(const Json& json, const char* name) {
+  const std::optional<Hash> hash = hash_from_hex(json.at(name).get<std::string>());
+  if (!hash) throw CheckError(std::string(name) + " is no hash");
+  return *hash;
+}
+
+/// None where it is null.
+std::optional<Hash> root_at(const Json& batch) {
+  if (batch.at("root").is_null()) return std::nullopt;
+  return hash_at(batch, "root");
+}
+
+CheckedLine checked(const Json& json) {
+  CheckedLine line;
+  line.digest = hash_at(json, "digest");
+  line.commitment = hash_at(json, "commitment");
+  line.sequence = json.at("sequence");
+  line.budget = json.at("budget");
+  line.certified = json.value("certified", false);
+  if (const Json& batch = json.at("batch"); !batch.is_null()) {
+    line.first = batch.at("first");
+    line.root = root_at(batch);
+    if (batch.at("last") != json.at("sequence") || line.first == 0 || line.first > line.sequence)
+      throw CheckError("its requests do not end with its sequence");
+  }
+  return line;
+}
+
+/// None where there is no certificate of this number.
+const CheckedLine* find_line(const LogChecker& log, std::uint64_t number) {
+  return number == 0 || number > log.lines().size() ? nullptr : &log.lines()[number - 1];
+}
+
+/// One receipt against the log. Throws CheckError, Json::exception.
+void check_receipt(const Json& json, const LogChecker& log) {
+  if (json.at("format") != kReceiptFormat) throw CheckError("this is no receipt");
+  const CheckedLine* const found = find_line(log, json.at("certificate").get<std::uint64_t>());
+  if (found == nullptr) throw CheckError("its certificate is not in the log");
+  const CheckedLine& line = *found;
+  if (hash_at(json, "digest") != line.digest) throw CheckError("its certificate is another one than that of the log");
+  const auto sequence = json.at("sequence").get<std::uint64_t>();
+  if (!line.root) throw CheckError("its certificate commits to no requests");
+  if (sequence < line.first || sequence > line.sequence)
+    throw CheckError("its request is not among those of its certificate");
+  std::vector<Hash> path;
+  for (const Json& sibling : json.at("path")) {
+    const std::optional<Hash> hash = hash_from_hex(sibling.get<std::string>());
+    if (!hash) throw CheckError("a hash of its path is none");
+    path.push_back(*hash);
+  }
+  const Hash leaf = leaf_of(hash_at(json, "nonce"), json.at("request").get<std::string>());
+  const std::optional<Hash> root = root_of(leaf, sequence - line.first, line.sequence - line.first + 1, path);
+  if (root != line.root) throw CheckError("its certificate does not cover this request");
+}
+
+/// Calls body() for one line; false or malformed lines are findings.
+template <class Body>
+void attempt(const fs::path& path, std::uint64_t number, VerifyReport& report, const Body& body) {
+  const std::string file = path.string(), place = place_of(path, number);
+  try {
+    body();
+  } catch (const CheckError& error) {
+    report.findings.push_back({false, place + error.what(), file});
+  } catch (const nlohmann::json::exception&) {
+    report.findings.push_back(
+        {true, place + "something is missing in it or malformed; restore the file from a copy", file});
+  }
+}
+
+/// The numbers, from 1, of what is not there, as "3, 5 to 9".
+std::string gaps_of(const std::vector<bool>& there) {
+  std::string text;
+  for (std::size_t i = 0; i < there.size(); ++i) {
+    if (there[i]) continue;
+    const std::size_t first = i;
+    while (i + 1 < there.size() && !there[i + 1]) ++i;
+    text += (text.empty() ? "" : ", ") + std::to_string(first + 1) + (i > first ? " to " + std::to_string(i + 1) : "");
+  }
+  return text;
+}
+
+}  // namespace
+
+void LogChecker::take(std::string_view line, std::uint64_t number) {
+  const std::string place = place_of(file_, number);
+  const auto damaged = [&](const std::string& what) {
+    throw DataError(place + what + "; restore the file from a copy");
+  };
+  const Json json = parse_json_or_discard<Json>(line);
+  if (!json.is_object() || json.value("format", Json()) != Json(kCertificateFormat))
+    damaged("this is no certificate of a public log");
+  if (!is_sealed(line)) damaged("the certificate was altered: its digest or its signature does not fit");
+  try {
+    const LogPlace next{json.at("log"), json.at("number"), json.at("digest"), json.at("public_key"), json.at("id")};
+    if (lines_.empty() && next.number > 1)
+      throw CheckError("this is certificate " + std::to_string(next.number) + ", and those before are missing");
+    if (public_key_ && next.public_key != *public_key_)
+      throw CheckError("it is signed by another key, whose public half is " + next.public_key);
+    public_key_ = next.public_key;
+    if (next.number != place_.number + 1 || json.at("previous") != (lines_.empty() ? next.log : place_.digest) ||
+        (!lines_.empty() && next.log != place_.log))
+      throw CheckError("certificate " + std::to_string(next.number) + " does not follow certificate " +
+                       std::to_string(place_.number) + ": lines were removed, put in or moved");
+    const auto solver = json.at("solver").get<std::string>();
+    if (!lines_.empty() && solver != solver_) throw CheckError("it is a certificate of " + solver);
+    CheckedLine one = checked(json);
+    const auto release = json.at("release").get<std::uint64_t>();
+    const bool trained = release == 1;
+    if (!trained && release != release_ + 1)
+      throw CheckError("release " + std::to_string(release) + " cannot follow release " + std::to_string(release_));
+    if (trained != (one.first == 0) || (!trained && one.first != sequence_ + 1))
+      throw CheckError("its requests do not follow those of the release before");
+    check_statements(json);
+    place_ = next;
+    solver_ = solver;
+    release_ = release;
+    sequence_ = one.sequence;
+    last_ = line;
+    lines_.push_back(one);
+  } catch (const nlohmann::json::exception&) {
+    damaged("something is missing in the certificate or malformed");
+  } catch (const CheckError& error) {
+    throw CheckError(place + error.what());
+  } catch (const UsageError& error) {  // public numbers that no release can have
+    throw CheckError(place + error.what());
+  }
+}
+
+bool LogChecker::is_followed_by(std::string_view line) const {
+  const Json json = parse_json_or_discard<Json>(line);
+  if (!json.is_object() || json.value("number", Json()) != Json(place_.number + 1)) return false;
+  return lines_.empty() || json.value("previous", Json()) == Json(place_.digest);
+}
+
+LogEnd check_private_parts(const fs::path& file, const LogChecker& log, VerifyReport& report) {
+  std::vector<bool> there(log.lines().size());
+  const LogEnd end = read_lines(file, [&](std::string_view text, std::uint64_t number) {
+    attempt(file, number, report, [&] {
+      const Json json = parse_json_or_discard<Json>(text);
+      const auto which = json.at("number").get<std::uint64_t>();
+      const CheckedLine* const line = find_line(log, which);
+      if (line == nullptr) return;  // of a line that a crash kept from the log
+      if (hash_of(text) != line->commitment)
+        throw CheckError("this is not the private part that certificate " + std::to_string(which) + " commits to");
+      there[which - 1] = true;
+      if (json.value("certified", line->certified) && !(json.at("residual_bound").get<double>() <= line->budget))
+        throw CheckError("certificate " + std::to_string(which) + " is certified above its budget");
+    });
+  });
+  if (const std::string gaps = gaps_of(there); !gaps.empty())
+    report.remarks.push_back(file.string() + ": private parts are missing, which nothing public rests on: those of " +
+                             gaps + "; a purge removes them");
+  return end;
+}
+
+VerifyReport verify_log(const fs::path& file, const std::optional<std::string>& public_key, const fs::path& receipts) {
+  VerifyReport report;
+  LogChecker log(file, public_key);
+  try {
+    ++report.files;
+    const LogEnd end = read_lines(file, [&](std::string_view line, std::uint64_t number) { log.take(line, number); });
+    report.bytes += end.bytes;
+    if (log.lines().empty())
+      report.findings.push_back(
+          {true, file.string() + ": holds no certificate; name a log, certificates/SOLVER.jsonl"});
+    if (end.tail > 0)
+      report.remarks.push_back(file.string() + ": byte " + std::to_string(end.bytes) + ": " + std::to_string(end.tail) +
+                               " bytes of a line that was never finished");
+    if (!receipts.empty()) {
+      ++report.files;
+      static_cast<void>(File::open_read(receipts));  // that there are none is an error, unlike with logs
+      const LogEnd last = read_lines(receipts, [&](std::string_view text, std::uint64_t number) {
+        attempt(receipts, number, report, [&] {
+          check_receipt(parse_json_or_discard<Json>(text), log);
+          ++report.receipts;
+        });
+      });
+      report.bytes += last.bytes;
+      if (last.bytes == 0 || last.tail > 0)
+        report.findings.push_back({true, receipts.string() + ": byte " + std::to_string(last.bytes) +
+                                             ": a receipt is missing here, a line with its end"});
+    }
+  } catch (const DataError& error) {
+    report.findings.push_back({true, error.what()});
+  } catch (const CheckError& error) {
+    report.findings.push_back({false, error.what()});
+  }
+  report.certificates += log.lines().size();
+  return report;
+}
+
+}  // namespace unweave

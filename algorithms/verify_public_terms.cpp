@@ -1,0 +1,118 @@
+// algorithms/verify_public_terms.cpp - each theorem's public numbers, computed again.
+#include "algorithms/verify_public_terms.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "algorithms/gaussian_mechanism.h"
+#include "algorithms/output_noise.h"
+#include "algorithms/rewind_account.h"
+#include "storage/error.h"
+
+namespace unweave {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+class PublicTerms {
+ public:
+  explicit PublicTerms(const Json& line)
+      : line_(line), terms_(line.at("terms")), constants_(line.at("constants")), theorem_(line.at("theorem")) {
+    options_.epsilon = line.at("epsilon");
+    options_.delta = line.at("delta").at("target");
+    options_.lambda = constant("lambda");
+  }
+
+  void check() const {
+    const double reached = line_.at("delta").at("reached");
+    if (!(reached <= options_.delta && options_.delta < 1)) throw CheckError("the delta reached is above its target");
+    if (theorem_ == "T1" && terms_.contains("mu")) check_finished_weights();
+    if (theorem_ == "T2" || theorem_ == "T4") check_run();
+    if (!terms_.contains("grid") || terms_.value("sampling", 0.0) != 0) return;
+    const double smoothed = std::sqrt(term("sigma") * term("sigma") - 9 * term("grid") * term("grid"));
+    require_near("the delta reached", reached, delta_of(term("sensitivity"), smoothed, options_.epsilon));
+  }
+
+ private:
+  [[nodiscard]] double term(const char* name) const { return terms_.at(name); }
+  [[nodiscard]] double constant(const char* name) const { return constants_.at(name).at("value"); }
+  [[nodiscard]] std::uint64_t whole(const char* name) const {
+    const double value = term(name);
+    if (!(value >= 0 && value <= 0x1p53 && value == std::floor(value)))
+      throw CheckError(std::string(name) + " is no number of things");
+    return static_cast<std::uint64_t>(value);
+  }
+  [[nodiscard]] std::size_t weights() const {
+    const double weights = constant("features") * constant("classes");
+    if (!(weights >= 0 && weights < 0x1p40)) throw CheckError("its weights are too many");
+    return static_cast<std::size_t>(weights);
+  }
+  /// Two numbers agree but for rounding.
+  static void require_near(const char* name, double said, double found, double tolerance = 1e-8) {
+    if (!(std::abs(said - found) <= tolerance * std::abs(found)))
+      throw CheckError(std::string(name) + " is " + Json(said).dump() + ", computed again it is " + Json(found).dump());
+  }
+
+  void check_noise(const OutputNoise& noise) const {
+    require_near("sensitivity", term("sensitivity"), noise.sensitivity);
+    require_near("sigma", term("sigma"), noise.sigma);
+    require_near("grid", term("grid"), noise.grid, 0);
+  }
+
+  void check_finished_weights() const {
+    require_near("mu", term("mu"), options_.lambda * std::max(1.0, constant("training_rows")));
+    require_near("distance", term("distance"), constant("tau") / term("mu"));
+    if (line_.at("budget") != Json(constant("tau"))) throw CheckError("the budget is not tau");
+    check_noise(plan_output_noise(term("distance"), weights(), options_.epsilon, options_.delta));
+  }
+
+  void check_run() const {
+    RewindConstants run;
+    run.slots = whole("slots");
+    run.batch_rows = whole("batch_rows");
+    run.epochs = whole("learning_epochs");
+    run.step_size = term("step_size");
+    run.radius = term("radius");
+    run.order_key = whole("order_key");
+    if (!(term("sigma") > 0)) throw CheckError("it adds no noise");
+    if (constant("training_rows") > static_cast<double>(run.slots)) throw CheckError("it has more rows than slots");
+    if (run.batch_rows == 0 || run.epochs == 0) throw CheckError("its run has no step");
+    SolverOptions options = options_;
+    options.head = parse_head(constants_.at("head").at("value").get<std::string>());
+    const auto classes = static_cast<std::size_t>(constant("classes"));
+    const NoisySgd sgd = noisy_sgd_of(run, options.head, options.lambda, classes);
+    require_near("smoothness", term("smoothness"), sgd.constants().smoothness);
+    require_near("strong_convexity", term("strong_convexity"), sgd.constants().strong_convexity);
+    require_near("gradient_bound", term("gradient_bound"), sgd.constants().gradient_bound);
+    require_near("batches", term("batches"), static_cast<double>(sgd.batches()), 0);
+    if (theorem_ != "T4") return;
+    const std::uint64_t sampling = whole("sampling");
+    if (sampling > 2) throw CheckError("its sampling is none");
+    run.sampling = static_cast<Sampling>(sampling);
+    run.sigma = term("distance") * sigma_of(1, options.epsilon, options.delta);  // as chosen, before it was rounded up
+    run.capacity = term("capacity");
+    run.retention = term("retention");
+    static_cast<void>(weights());
+    const RewindAccount account(line_.at("solver") == "descend", run, static_cast<std::size_t>(constant("features")),
+                                classes, options);
+    require_near("distance", term("distance"), account.noise().distance);
+    require_near("the budget", line_.at("budget"), account.noise().distance);
+    require_near("rounding", term("rounding"), account.rounding());
+    check_noise(account.noise());
+  }
+
+  const Json& line_;
+  const Json& terms_;
+  const Json& constants_;
+  std::string theorem_;
+  SolverOptions options_;
+};
+
+}  // namespace
+
+void check_public_terms(const Json& line) {
+  PublicTerms(line).check();
+}
+
+}  // namespace unweave

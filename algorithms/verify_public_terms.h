@@ -1,0 +1,14 @@
+// algorithms/verify_public_terms.h - what the numbers of a public line say of each other: all that an auditor can compute
+// who has neither data nor model.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+namespace unweave {
+
+/// Of a line that is certified in public: T1 follows whole from its constants; of T2 and T4 what the loss and the run give
+/// (smoothness, convexity, slopes, batches), and T4's noise and budget; how many epochs a request needed is private, and so
+/// is whether T3 certifies. Throws CheckError for a number that does not follow, nlohmann::json::exception, UsageError.
+void check_public_terms(const nlohmann::ordered_json& line);
+
+}  // namespace unweave

@@ -1,0 +1,133 @@
+// tests/algorithms/live_store_test.cpp - who may write, and what a writer needs before it acknowledges.
+#include "algorithms/live_store.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "algorithms/digest.h"
+#include "algorithms/verify.h"
+#include "storage/error.h"
+#include "support/store_fixture.h"
+#include "support/temp_dir.h"
+#include "support/tiny_store.h"
+
+namespace unweave {
+
+TEST_SUITE("unit") {
+  TEST_CASE("a writer whose lock was removed acknowledges nothing more") {
+    const testing::TempDir folder;
+    testing::Sample ring;
+    ring.nodes = 50;
+    for (NodeId node = 0; node + 1 < ring.nodes; ++node) ring.edges.insert({node, node + 1});
+    testing::add_features(ring, 2, 1);
+    testing::build_store(folder / "s", ring);
+    MemoryBudget budget(std::uint64_t{1} << 30);
+    const auto remove_edge = [](LiveStore& store, NodeId node) {
+      const std::vector<Request> requests{{RequestKind::remove_edge, node, node + 1}};
+      return store.apply(requests, store.resolve(requests), {}).last_request;
+    };
+    {
+      LiveStore first(folder / "s", Access::write, budget);
+      CHECK(remove_edge(first, 3) == 1);
+      CHECK_THROWS_AS(LiveStore(folder / "s", Access::write, budget), ResourceError);
+      std::filesystem::remove(folder / "s/lock");
+      LiveStore second(folder / "s", Access::write, budget);
+      CHECK_THROWS_WITH_AS(remove_edge(first, 5), doctest::Contains("the lock was removed"), ResourceError);
+      CHECK_THROWS(first.checkpoint());
+      CHECK(remove_edge(second, 7) == 2);
+    }
+    CHECK(LiveStore(folder / "s", Access::read, budget).sequence() == 2);
+  }
+
+  TEST_CASE("a batch has room before it is resolved, and changed lists before it is acknowledged") {
+    const testing::TempDir folder;
+    testing::Sample star;
+    star.nodes = 3000;
+    for (NodeId leaf = 1; leaf < star.nodes; ++leaf) star.edges.insert({0, leaf});
+    testing::add_features(star, 1, 1);
+    testing::build_store(folder / "s", star);
+    const std::vector<Request> hub{{RequestKind::remove_node, 0, 0}};
+    MemoryBudget little(std::uint64_t{200} << 10), ample(std::uint64_t{1} << 30);
+    {
+      LiveStore store(folder / "s", Access::write, little);
+      CHECK_THROWS_WITH_AS(static_cast<void>(store.reserve_batch(100'000)), doctest::Contains("--batch"),
+                           ResourceError);
+      CHECK_THROWS_WITH_AS(store.apply(hub, store.resolve(hub), {}), doctest::Contains("changed lists"), ResourceError);
+    }
+    LiveStore store(folder / "s", Access::write, ample);
+    CHECK(store.sequence() == 0);
+    CHECK(store.apply(hub, store.resolve(hub), {}).last_request == 1);
+    CHECK(ample.used() > std::uint64_t{200} << 10);
+  }
+
+  TEST_CASE("nodes that lost their features take no room for changed lists") {
+    testing::Sample path;
+    path.nodes = 20'000;
+    path.edges.insert({0, 1});
+    testing::add_features(path, 1, 1);
+    const testing::TempDir folder;
+    testing::build_store(folder / "s", path);
+    MemoryBudget ample(std::uint64_t{1} << 30), little(std::uint64_t{1} << 20);
+    std::vector<Request> requests;
+    for (NodeId node = 0; node < path.nodes; ++node) requests.push_back({RequestKind::remove_feature, node, 0});
+    {
+      LiveStore store(folder / "s", Access::write, ample);
+      store.apply(requests, store.resolve(requests), {});
+      store.checkpoint();
+    }
+    CHECK(LiveStore(folder / "s", Access::read, little).contents().cleared().size() > 10'000);
+  }
+
+  TEST_CASE("shards are written anew where a long stream has changed more lists than the budget holds") {
+    constexpr NodeId kNodes = 6000;
+    testing::Sample ring;
+    ring.nodes = kNodes;
+    for (NodeId node = 0; node < kNodes; ++node) ring.edges.insert(std::minmax(node, (node + 1) % kNodes));
+    testing::add_features(ring, 3, 1);
+    const testing::TempDir folder;
+    testing::build_store(folder / "s", ring);
+    testing::propagate_store(folder / "s", testing::tiny_spec(2, false));
+    std::vector<std::string> digests;
+    for (const std::uint64_t memory : {std::uint64_t{3} << 20, std::uint64_t{1} << 30}) {
+      CAPTURE(memory);
+      const std::filesystem::path copy = folder / std::to_string(memory);
+      std::filesystem::copy(folder / "s", copy, std::filesystem::copy_options::recursive);
+      MemoryBudget budget(memory);
+      const std::vector<FileEntry> before = read_manifest(copy).shards;
+      {
+        LiveStore store(copy, Access::write, budget);
+        store.set_plan(Plan::push);
+        // Chords come, one node loses its features, every second edge of the ring and some chords go.
+        const auto send = [&](std::vector<Request> requests) {
+          static_cast<void>(store.apply(requests, store.resolve(requests), {}, LastLevel::at_once));
+        };
+        const auto chords = [&](RequestKind kind, NodeId step) {
+          for (NodeId node = 0; node < kNodes / 2; node += 100 * step) {
+            std::vector<Request> requests;
+            for (NodeId k = node; k < node + 100 * step; k += step) requests.push_back({kind, k, k + kNodes / 2});
+            send(std::move(requests));
+          }
+        };
+        chords(RequestKind::insert_edge, 1);
+        send({{RequestKind::remove_feature, 17, 0}, {RequestKind::remove_edge, 20, 21}});
+        chords(RequestKind::remove_edge, 3);
+        chords(RequestKind::insert_edge, 3);
+        CHECK(budget.peak() <= memory);
+        digests.push_back(digest_text(content_digest(store)));
+        CHECK((store.manifest().shards != before) == (memory < std::uint64_t{1} << 30));
+        if (memory < std::uint64_t{1} << 30) CHECK(store.manifest().sequence > 0);
+      }
+      MemoryBudget ample(std::uint64_t{1} << 30);
+      CHECK(digest_text(content_digest(LiveStore(copy, Access::read, ample))) == digests.back());
+      LiveStore(copy, Access::write, ample).checkpoint();
+      CHECK(verify_store(copy, {{}, true, 1, {}}, ample).findings.empty());
+      CHECK(digest_text(content_digest(LiveStore(copy, Access::read, ample))) == digests.back());
+    }
+    CHECK(digests[0] == digests[1]);
+  }
+}
+
+}  // namespace unweave

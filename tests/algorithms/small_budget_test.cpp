@@ -1,0 +1,197 @@
+// tests/algorithms/small_budget_test.cpp - streams whose changed rows exceed the budget, against ample memory.
+#include <doctest/doctest.h>
+
+#include <iterator>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "algorithms/live_store.h"
+#include "algorithms/verify.h"
+#include "storage/error.h"
+#include "support/store_fixture.h"
+#include "support/temp_dir.h"
+#include "support/tiny_store.h"
+
+namespace unweave {
+namespace {
+
+constexpr NodeId kNodes = 12'000;
+constexpr std::uint32_t kColumns = 24;
+constexpr std::uint64_t kSmall = std::uint64_t{1} << 20, kAmple = std::uint64_t{1} << 30;
+
+/// Two hubs, whose features every node reads, and edges anywhere. A level has 1.1 MiB of sums.
+testing::Sample two_hubs() {
+  testing::Sample sample;
+  sample.nodes = kNodes;
+  std::mt19937 random(8);
+  for (NodeId node = 2; node < kNodes; ++node) {
+    for (const NodeId hub : {0U, 1U}) sample.edges.insert({hub, node});
+    const auto other = static_cast<NodeId>(2 + random() % (kNodes - 2));
+    if (other != node) sample.edges.insert(std::minmax(node, other));
+  }
+  testing::add_features(sample, kColumns, 3);
+  return sample;
+}
+
+/// Every batch removes some edges, two of them the features of a hub.
+std::vector<std::vector<Request>> batches_of(const testing::Sample& sample) {
+  std::vector<std::vector<Request>> batches;
+  auto edge = sample.edges.begin();
+  for (NodeId batch = 0; batch < 4; ++batch) {
+    auto& requests = batches.emplace_back();
+    for (int i = 0; i < 40; ++i) {
+      std::advance(edge, 97);
+      requests.push_back({RequestKind::remove_edge, edge->first, edge->second});
+    }
+    if (batch % 2 == 0) requests.push_back({RequestKind::remove_feature, batch / 2, 0});
+  }
+  return batches;
+}
+
+struct Rows {
+  testing::AllSums sums;
+  std::vector<std::map<NodeId, std::vector<std::int32_t>>> stale;
+
+  friend bool operator==(const Rows&, const Rows&) = default;
+};
+
+Rows rows_of(const Embedding& embedding) {
+  Rows rows{testing::sums_of(embedding, kNodes), {}};
+  for (std::uint32_t level = 0; level < embedding.levels(); ++level) {
+    auto& stale = rows.stale.emplace_back();
+    for (const NodeId node : embedding.stale(level).nodes()) {
+      auto& row = stale[node];
+      row.resize(embedding.columns());
+      embedding.stale(level).add_to(node, 1, row.data());
+    }
+  }
+  return rows;
+}
+
+Rows rows_of(const std::filesystem::path& path, Access access, std::uint64_t memory) {
+  MemoryBudget budget(memory);
+  LiveStore store(path, access, budget);
+  CHECK(budget.peak() <= memory);
+  return rows_of(store.embedding());
+}
+
+struct Streamed {
+  Rows rows;
+  std::uint64_t peak = 0;  ///< of what was charged
+  std::size_t folds = 0;   ///< partitions that no manifest named yet, seen after batches
+};
+
+/// Streams into the store at `path`, and opens copies of it as a crash after the last batch would leave it.
+Streamed stream(const std::filesystem::path& path, std::uint64_t memory, Plan plan, const StreamMode& mode,
+                LastLevel last) {
+  Streamed result;
+  MemoryBudget budget(memory);
+  {
+    LiveStore store(path, Access::write, budget);
+    store.set_plan(plan);
+    for (const std::vector<Request>& requests : batches_of(two_hubs())) {
+      store.apply(requests, store.resolve(requests), mode, last);
+      std::set<std::string> named;
+      for (const FileEntry& entry : store.manifest().files()) named.insert(entry.path);
+      for (std::uint32_t l = 1; l <= store.embedding().levels(); ++l)
+        for (const FileEntry& entry : store.embedding().level(l).entries())
+          result.folds += named.contains(entry.path) ? 0 : 1;
+    }
+    const testing::TempDir copies;
+    int opened = 0;
+    for (const auto& [access, least] : {std::pair(Access::read, memory), {Access::write, kAmple}}) {
+      const auto copy = copies / std::to_string(opened++);
+      std::filesystem::copy(path, copy, std::filesystem::copy_options::recursive);
+      const Rows replayed = rows_of(copy, access, least);
+      if (result.rows.sums.empty()) result.rows = replayed;
+      CHECK(replayed == result.rows);
+    }
+    store.checkpoint();
+    result.peak = budget.peak();
+    CHECK(rows_of(store.embedding()) == result.rows);
+  }
+  CHECK(rows_of(path, Access::read, kAmple) == result.rows);
+  return result;
+}
+
+}  // namespace
+
+TEST_SUITE("unit") {
+  TEST_CASE("what a stream leaves does not depend on the budget: pushed, put off or lazy, also after a crash") {
+    const testing::TempDir folder;
+    testing::build_store(folder / "s", two_hubs());
+    testing::propagate_store(folder / "s", testing::tiny_spec(2, true));
+    struct Case {
+      std::string name;
+      Plan plan;
+      double r_max;
+      LastLevel last;
+    };
+    for (const Case& one :
+         {Case{"at once", Plan::push, 0, LastLevel::at_once}, Case{"deferred", Plan::push, 0, LastLevel::deferred},
+          Case{"lazy", Plan::push, 1e-2, LastLevel::deferred}}) {
+      CAPTURE(one.name);
+      std::vector<Streamed> runs;
+      for (const std::uint64_t memory : {kSmall, kAmple}) {
+        const auto copy = folder / (one.name + std::to_string(memory));
+        std::filesystem::copy(folder / "s", copy, std::filesystem::copy_options::recursive);
+        runs.push_back(stream(copy, memory, one.plan, {one.r_max, ThresholdScale::absolute}, one.last));
+      }
+      CHECK(runs[0].rows == runs[1].rows);
+      CHECK(runs[0].peak <= kSmall);
+      CHECK(runs[1].peak > 2 * kSmall);
+      if (one.last == LastLevel::at_once) CHECK(runs[0].folds > 0);  // others end in a checkpoint
+      CHECK(runs[1].folds == 0);
+      if (one.r_max > 0) CHECK_FALSE(runs[0].rows.stale[1].empty());
+    }
+  }
+
+  TEST_CASE("a store that was streamed with much memory opens and goes on within little") {
+    constexpr std::uint32_t kWidth = 160;
+    testing::Sample ring;
+    ring.nodes = kNodes;
+    for (NodeId node = 0; node < kNodes; ++node) ring.edges.insert(std::minmax(node, (node + 1) % kNodes));
+    testing::add_features(ring, kWidth, 3);
+    const testing::TempDir folder;
+    testing::build_store(folder / "s", ring);
+    testing::propagate_store(folder / "s", testing::tiny_spec(2, true));
+    const auto removals = [](NodeId first) {
+      std::vector<Request> requests;
+      for (NodeId node = first; node < kNodes; node += 40)
+        requests.push_back({RequestKind::remove_edge, node, node + 1});
+      return requests;
+    };
+    const auto stream_into = [&](const std::string& store, std::uint64_t memory, NodeId first) {
+      MemoryBudget budget(memory);
+      LiveStore live(folder / store, Access::write, budget);
+      live.set_plan(Plan::push);
+      const std::vector<Request> requests = removals(first);
+      live.apply(requests, live.resolve(requests), {0, ThresholdScale::absolute}, LastLevel::at_once);
+      live.checkpoint();
+      CHECK(budget.peak() <= memory);
+      return rows_of(live.embedding());
+    };
+    const Rows streamed = stream_into("s", kAmple, 10);
+    std::uint64_t bytes = 0;  // of rows that the checkpoint left beside the partitions
+    for (const LevelFiles& level : read_manifest(folder / "s").levels) bytes += level.run ? level.run->bytes : 0;
+    CHECK(bytes > kSmall);
+    CHECK(rows_of(folder / "s", Access::read, kSmall / 2) == streamed);
+    CHECK(rows_of(folder / "s", Access::write, kSmall / 2) == streamed);
+    CHECK_THROWS_WITH_AS(rows_of(folder / "s", Access::read, kSmall / 8), doctest::Contains("raise --memory"),
+                         ResourceError);
+
+    // What a change replaces lies in the run's file: the rows beside it stay.
+    std::filesystem::copy(folder / "s", folder / "t", std::filesystem::copy_options::recursive);
+    const Rows more = stream_into("s", 2 * kSmall, 20);
+    CHECK(stream_into("t", kAmple, 20) == more);
+    CHECK(rows_of(folder / "s", Access::read, kAmple) == more);
+    MemoryBudget budget(kAmple);
+    CHECK(verify_store(folder / "s", {{}, true, 1, {}}, budget).findings.empty());
+  }
+}
+
+}  // namespace unweave

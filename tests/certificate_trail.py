@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+"""tests/certificate_trail.py - a public log of certificates, and receipts against it, checked without a store by code of
+its own.
+
+    tests/certificate_trail.py certificates/SOLVER.jsonl [--public-key HEX] [--receipts F]
+
+Checks every digest, the chain, the signatures (Ed25519, RFC 8032), that certificates, releases and requests count on, that
+nothing private stands there, that T1's noise and every delta follow from public numbers, and that each receipt's request is
+one that its certificate commits to (storage/FORMAT.md). Prints what is false, a line each, and exits 1; 0 where all holds; 2
+where something cannot be read. Python 3.9 and NumPy.
+"""
+import argparse
+import hashlib
+import json
+import math
+import pathlib
+import sys
+
+from certificate_numerics import delta_of, sigma_of
+
+PRIME = 2**255 - 19
+ORDER = 2**252 + 27742317777372353535851937790883648493
+CURVE_D = -121665 * pow(121666, PRIME - 2, PRIME) % PRIME
+ROOT_OF_MINUS_ONE = pow(2, (PRIME - 1) // 4, PRIME)
+
+
+def add(p, q):
+    """Points as (X, Y, Z, T): x = X/Z, y = Y/Z, x y = T/Z."""
+    a, b = (p[1] - p[0]) * (q[1] - q[0]) % PRIME, (p[1] + p[0]) * (q[1] + q[0]) % PRIME
+    c, d = 2 * p[3] * q[3] * CURVE_D % PRIME, 2 * p[2] * q[2] % PRIME
+    e, f, g, h = b - a, d - c, d + c, b + a
+    return e * f % PRIME, g * h % PRIME, f * g % PRIME, e * h % PRIME
+
+
+def multiply(scalar, point):
+    out = (0, 1, 1, 0)
+    while scalar:
+        if scalar & 1:
+            out = add(out, point)
+        point, scalar = add(point, point), scalar >> 1
+    return out
+
+
+def decompress(data):
+    """None where it is no point."""
+    y = int.from_bytes(data, "little")
+    sign, y = y >> 255, y & ((1 << 255) - 1)
+    if y >= PRIME:
+        return None
+    square = (y * y - 1) * pow(CURVE_D * y * y + 1, PRIME - 2, PRIME) % PRIME
+    x = pow(square, (PRIME + 3) // 8, PRIME)
+    if (x * x - square) % PRIME:
+        x = x * ROOT_OF_MINUS_ONE % PRIME
+    if (x * x - square) % PRIME or (x == 0 and sign):
+        return None
+    if x & 1 != sign:
+        x = PRIME - x
+    return x, y, 1, x * y % PRIME
+
+
+BASE = decompress((4 * pow(5, PRIME - 2, PRIME) % PRIME).to_bytes(32, "little"))
+
+
+def is_signature(signature, message, public_key):
+    """All bytes."""
+    point, commitment = decompress(public_key), decompress(signature[:32])
+    scalar = int.from_bytes(signature[32:], "little")
+    if len(signature) != 64 or point is None or commitment is None or scalar >= ORDER:
+        return False
+    challenge = int.from_bytes(hashlib.sha512(signature[:32] + public_key + message).digest(), "little") % ORDER
+    left, right = multiply(scalar, BASE), add(commitment, multiply(challenge, point))
+    return all((left[i] * right[2] - right[i] * left[2]) % PRIME == 0 for i in (0, 1))
+
+
+def blake(data):
+    return hashlib.blake2b(data, digest_size=32).digest()
+
+
+def merge(line, private_part):
+    """The whole certificate of a public line and its private part."""
+    whole, hidden = json.loads(line), json.loads(private_part)
+    terms = {**whole["terms"], **hidden["terms"]}
+    return {**whole, **hidden, "terms": terms}
+
+
+def sealed_problem(line):
+    """What is wrong with digest and signature of a line, or nothing."""
+    text, _, rest = line.rpartition(',"digest":"')
+    digest = blake(text.encode())
+    said = json.loads(line)
+    if not rest.startswith(digest.hex() + '","signature":"') or rest != f'{said["digest"]}","signature":"{said["signature"]}"}}':
+        return "the digest is not that of the certificate"
+    if not is_signature(bytes.fromhex(said["signature"]), digest, bytes.fromhex(said["public_key"])):
+        return "the signature is not one of the certificate"
+    return ""
+
+
+def noise_problems(said):
+    """T1 and delta from public numbers; of T2 and T4 the constants of the loss and the run."""
+    terms, epsilon, delta = said["terms"], said["epsilon"], said["delta"]
+    near = lambda name, value, found: [] if abs(value - found) <= 1e-7 * abs(found) else [
+        f"{name} is {value!r}, computed again it is {found!r}"]
+    problems = [] if delta["reached"] <= delta["target"] < 1 else ["delta is above its target"]
+    constant = {name: held["value"] for name, held in said["constants"].items()}
+    if said["theorem"] == "T1" and "mu" in terms:
+        mu = constant["lambda"] * max(1, constant["training_rows"])
+        distance = constant["tau"] / mu
+        wanted = epsilon * (1 - 1e-12), delta["target"] * (1 - 1e-9)
+        grid = 2.0 ** (math.floor(math.log2(sigma_of(distance, *wanted))) - 23)
+        sensitivity = distance + grid * math.sqrt(constant["features"] * constant["classes"])
+        for name, found in (("mu", mu), ("distance", distance), ("grid", grid), ("sensitivity", sensitivity),
+                            ("sigma", sigma_of(sensitivity, *wanted))):
+            problems += near(name, terms[name], found)
+        problems += near("the budget", said["budget"], constant["tau"])
+    if said["theorem"] == "T4":
+        weights = constant["features"] * constant["classes"]
+        problems += near("the budget", said["budget"], terms["distance"])
+        problems += near("sensitivity", terms["sensitivity"], terms["distance"] + terms["grid"] * math.sqrt(weights))
+    if said["theorem"] in ("T2", "T4"):
+        curvature = {"logistic": 0.25, "softmax": 0.5, "least-squares": 1}[constant["head"]]
+        problems += near("smoothness", terms["smoothness"], curvature * constant["clip"]**2 + constant["lambda"])
+        problems += near("strong_convexity", terms["strong_convexity"], constant["lambda"])
+        problems += near("batches", terms["batches"], math.ceil(terms["slots"] / terms["batch_rows"]))
+        if constant["training_rows"] > terms["slots"]:
+            problems.append("it has more rows than slots")
+    if "grid" in terms and not terms.get("sampling"):
+        smoothed = math.sqrt(terms["sigma"]**2 - 9 * terms["grid"]**2)
+        problems += near("the delta reached", delta["reached"], delta_of(terms["sensitivity"], smoothed, epsilon))
+    return problems
+
+
+def line_problems(said, before, public_key):
+    """One line after another; `before` is None for the first."""
+    problems = []
+    if said["format"] != "unweave certificate 1":
+        problems.append("this is no certificate")
+    if said["public_key"] != (public_key or (before or said)["public_key"]):
+        problems.append("it is signed by another key")
+    follows = ((0, said["log"], said["log"], said["solver"]) if before is None else
+               (before["number"], before["digest"], before["log"], before["solver"]))
+    if (said["number"] - 1, said["previous"], said["log"], said["solver"]) != follows:
+        problems.append("it does not follow the line before")
+    batch, release = said["batch"], said["release"]
+    if release == 1:
+        if batch is not None:
+            problems.append("a training covers requests")
+    elif before is None or release != before["release"] + 1 or batch["first"] != before["sequence"] + 1 or \
+            batch["last"] != said["sequence"]:
+        problems.append("its release and requests do not follow those of the line before")
+    shown = set(said.get("public_terms", []))
+    if set(said["terms"]) - shown or any(name in said for name in said["private"] if name != "terms"):
+        problems.append("something private stands in it")
+    if said.get("certified"):
+        if said["theorem"] not in ("T1", "T2", "T3", "T4") or said["claim"] != said["theorem"] or not said["epsilon"] > 0:
+            problems.append("it is certified by no theorem")
+        if "delta" in said:
+            problems += noise_problems(said)
+    return problems
+
+
+def check_log(lines, public_key=None):
+    """What is false in the lines of a log, each with its number in front."""
+    problems, before = [], None
+    for number, line in enumerate(lines, 1):
+        said = json.loads(line)
+        found = [sealed_problem(line)] + line_problems(said, before, public_key)
+        problems += [f"line {number}: {problem}" for problem in found if problem]
+        before = said
+    return problems
+
+
+def root_of(leaf, index, count, path):
+    """None where the path has another length."""
+    path = list(path)
+    while count > 1:
+        if index ^ 1 < count:
+            if not path:
+                return None
+            sibling = path.pop(0)
+            leaf = blake(b"\x01" + (leaf + sibling if index % 2 == 0 else sibling + leaf))
+        index, count = index // 2, (count + 1) // 2
+    return None if path else leaf
+
+
+def receipt_problem(receipt, lines):
+    """What is wrong with a receipt against a log that was checked, or nothing."""
+    held = [said for said in map(json.loads, lines) if said["number"] == receipt["certificate"]]
+    if not held or held[0]["digest"] != receipt["digest"]:
+        return "its certificate is not in the log"
+    batch = held[0]["batch"]
+    if batch is None or batch["root"] is None or not batch["first"] <= receipt["sequence"] <= batch["last"]:
+        return "its certificate commits to no such request"
+    leaf = blake(b"\x00" + bytes.fromhex(receipt["nonce"]) + receipt["request"].encode())
+    root = root_of(leaf, receipt["sequence"] - batch["first"], batch["last"] - batch["first"] + 1,
+                   map(bytes.fromhex, receipt["path"]))
+    return "" if root == bytes.fromhex(batch["root"]) else "its certificate does not cover this request"
+
+
+def report(program, check):
+    """Prints what check() finds false; the exit code: 0 nothing, 1 something, 2 what it reads cannot be read."""
+    try:
+        false = check()
+    except (OSError, ValueError, KeyError, IndexError, TypeError) as error:
+        print(f"{program}: {error}", file=sys.stderr)
+        return 2
+    for text in false:
+        print(text)
+    return 1 if false else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("log", type=pathlib.Path)
+    parser.add_argument("--public-key")
+    parser.add_argument("--receipts", type=pathlib.Path)
+    given = parser.parse_args()
+
+    def check():
+        lines = given.log.read_text().splitlines()
+        false = check_log(lines, given.public_key)
+        if given.receipts and not false:
+            for number, receipt in enumerate(given.receipts.read_text().splitlines(), 1):
+                problem = receipt_problem(json.loads(receipt), lines)
+                false += [f"receipt {number}: {problem}"] if problem else []
+        return false
+
+    return report("certificate_trail", check)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,226 @@
+// tests/fuzz/files.cpp - readers of a store's own files. Checksums are set right, so that they protect nobody.
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "fuzz/target.h"
+#include "storage/checksum.h"
+#include "storage/error.h"
+#include "storage/feature_file.h"
+#include "storage/gap_block.h"
+#include "storage/journal.h"
+#include "storage/line_log.h"
+#include "storage/manifest.h"
+#include "storage/model_file.h"
+#include "storage/node_file.h"
+#include "storage/order_file.h"
+#include "storage/run_file.h"
+#include "storage/shard.h"
+#include "storage/state_file.h"
+#include "storage/statistics_file.h"
+
+namespace unweave::fuzz {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::span<const std::byte> raw(std::string_view bytes) {
+  return std::as_bytes(std::span(bytes));
+}
+
+template <class T>
+void put(std::string& bytes, std::size_t at, const T& value) {
+  std::memcpy(bytes.data() + at, &value, sizeof value);
+}
+
+/// Lists of a block and what it should hold.
+void block(std::string_view bytes) {
+  Taker taker(bytes);
+  std::vector<std::uint32_t> counts(1 + taker.take<std::uint8_t>() % kBlockNodes);
+  std::uint64_t arcs = 0;
+  for (std::uint32_t& count : counts) arcs += count = taker.take<std::uint8_t>() % 200U;
+  const NodeId nodes = 2 + taker.take<std::uint32_t>() % 100000;
+  const auto content = raw(taker.rest());
+  std::vector<NodeId> targets(arcs + kDecodeSlack);
+  try {
+    decode_block(content, counts, nodes, targets.data());
+  } catch (const BlockError&) {
+  }
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    std::vector<NodeId> list(counts[i] + kDecodeSlack);
+    try {
+      decode_list(content, counts, i, nodes, list.data());
+    } catch (const BlockError&) {
+    }
+  }
+}
+
+/// A whole file, and the manifest's entry that fits it best.
+void sealed(std::string_view bytes) {
+  std::string file(bytes);
+  if (file.size() >= kSealedHeaderBytes) {
+    put(file, 120, checksum64(raw(file).first(120)));
+    file.resize(std::max(file.size(), kSealedHeaderBytes));
+  }
+  put_file("sealed", file);
+  const std::string_view kind = std::string_view(file).substr(std::min<std::size_t>(8, file.size()), 8);
+  FileEntry entry{"sealed", file.size(), {}};
+  if (file.size() >= kSealedHeaderBytes) entry.root = to_hex(raw(file).subspan(104, 16));
+  const SealedFile one(scratch(), entry, kind);
+  one.check_all();
+}
+
+/// A payload of any kind under its seal: kind, nodes, columns, six parameters, then the payload.
+void payload(std::string_view bytes) {
+  constexpr NodeId kMostNodes = 200;
+  Taker taker(bytes);
+  const auto which = taker.take<std::uint8_t>() % 13;
+  const NodeId nodes = 1 + taker.take<std::uint8_t>() % kMostNodes;
+  const std::uint32_t columns = 1 + taker.take<std::uint8_t>() % 40;
+  SealedParameters p{};
+  for (std::uint64_t& one : p) one = taker.take<std::uint64_t>();
+  const NodeRange range{0, nodes};
+  static constexpr const char* kKinds[] = {"shard", "lists",   "dense", "sparse", "dense16", "sparse16", "labels",
+                                           "ids",   "changes", "run",   "stale",  "order",   "state"};
+  const std::string kind = kKinds[which];
+  if (which <= 1) p[0] = 0, p[1] = nodes, p[3] = nodes;
+  if (which >= 2 && which <= 5) p[0] = 0, p[1] = nodes, p[2] = columns;
+  if (which == 9 || which == 10) p[0] = 1, p[1] = columns;
+  if (which == 11) p[0] = nodes;
+  if (which == 12) p[0] = 1, p[1] = 0, p[2] = nodes, p[4] = columns;
+  fs::remove_all(scratch() / "payload");
+  SealedWriter writer({scratch(), "payload", "file", kind, kind});
+  writer.append(raw(taker.rest()));
+  const FileEntry entry = writer.finish(p);
+
+  if (which <= 1) {
+    const Shard shard(scratch(), entry, range, nodes, which == 0 ? ShardOf::nodes : ShardOf::targets);
+    std::vector<NodeId> list;
+    for (NodeId node = 0; node < nodes; ++node) {
+      list.resize(shard.counts()[node] + kDecodeSlack);
+      if (shard.counts()[node] > 0) shard.decode_node(node, list.data());
+    }
+    shard.verify();
+  } else if (which <= 5) {
+    const FeatureFile file(scratch(), entry, range, columns,
+                           {which % 2 == 1, which >= 4 ? FeatureType::f16 : FeatureType::f32});
+    std::vector<float> rows(std::size_t{nodes} * columns);
+    file.read(range, columns / 3, columns - columns / 3, rows.data());
+    file.verify();
+  } else if (which == 6) {
+    static_cast<void>(read_labels(scratch(), entry, nodes, 5));
+  } else if (which == 7) {
+    static_cast<void>(read_ids(scratch(), entry, nodes));
+  } else if (which == 8) {
+    static_cast<void>(read_changes(scratch(), entry, nodes));
+  } else if (which == 9) {
+    static_cast<void>(read_run(scratch(), entry, 1, columns, nodes));
+  } else if (which == 10) {
+    std::vector<SealedFile> holder;
+    static_cast<void>(read_stale(scratch(), entry, 1, columns, nodes, holder));
+  } else if (which == 11) {
+    OrderFile(scratch(), entry, nodes).verify();
+  } else {
+    const StatePartition partition(scratch(), entry, 1, range, columns);
+    for (NodeId node = 0; node < nodes; ++node) static_cast<void>(partition.row(node));
+    partition.verify();
+  }
+}
+
+/// The contents of a manifest, as text, under the right checksum; anything else as it is.
+void manifest(std::string_view bytes) {
+  using Json = nlohmann::ordered_json;
+  const int deepest = 64;  // the text alone is tried where it nests deeper
+  int depth = 0, most = 0;
+  for (const char c : bytes) {
+    depth += c == '[' || c == '{' ? 1 : c == ']' || c == '}' ? -1 : 0;
+    most = std::max(most, depth);
+  }
+  const Json contents = most < deepest ? Json::parse(bytes, nullptr, false) : Json(Json::value_t::discarded);
+  std::string text(bytes);
+  if (!contents.is_discarded()) {
+    const std::string body = contents.dump(-1, ' ', false, Json::error_handler_t::replace);
+    Json whole = Json::parse(manifest_text({}));
+    whole["checksum"] = to_hex(checksum128(raw(body), {}));
+    whole["contents"] = contents;
+    text = whole.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  }
+  put_file(std::string(kManifestName), text);
+  const Manifest found = read_manifest(scratch());
+  if (manifest_text(found) != text) std::abort();  // nothing is without meaning
+}
+
+void journal(std::string_view bytes) {
+  constexpr std::size_t kHeader = 40, kRecord = 24;
+  std::string file(bytes);
+  const std::string name = "log";
+  std::uint64_t sequence = 0;
+  if (file.size() >= kHeader) {
+    std::memcpy(&sequence, file.data() + 24, sizeof sequence);
+    put(file, 32, checksum64(raw(file.substr(0, 32) + name)));
+  }
+  for (std::size_t at = kHeader; at + kRecord <= file.size();) {
+    std::uint64_t length = 0;
+    std::memcpy(&length, file.data() + at, sizeof length);
+    if (length > file.size() - at - kRecord) break;
+    const Checksum128 sum = checksum128(raw(file).subspan(at, 16), raw(file).subspan(at + kRecord, length));
+    if (length % 5 != 4) std::memcpy(file.data() + at + 16, sum.data(), 8);  // some records stay damaged
+    at += kRecord + length;
+  }
+  fs::create_directories(scratch() / "journal");
+  put_file("journal/" + name, file);
+  static_cast<void>(read_journal(scratch(), {"journal/" + name, 0, {}}, sequence, [](const JournalBatch&) {}));
+  static_cast<void>(Journal::open(scratch(), {"journal/" + name, 0, {}}, sequence));
+}
+
+void model(std::string_view bytes) {
+  std::string file(bytes);
+  if (file.size() >= 48) {
+    put(file, 24, std::uint64_t{file.size()});
+    put(file, 32, checksum128(raw(file).first(32), raw(file).subspan(48)));
+  }
+  static_cast<void>(read_model_file(put_file("model", file)));
+}
+
+void statistics(std::string_view bytes) {
+  constexpr std::size_t kHeader = 64;
+  std::string file(bytes);
+  file.resize(std::max(file.size(), kHeader));
+  Taker taker(file);
+  static_cast<void>(taker.take<std::uint64_t>());
+  static_cast<void>(taker.take<std::uint32_t>());
+  StatisticsShape shape;
+  shape.bits = 8U << taker.take<std::uint32_t>() % 3;
+  shape.run = taker.take<std::uint64_t>();
+  shape.partition = taker.take<std::uint64_t>();
+  shape.records = taker.take<std::uint64_t>() % 40;
+  shape.values = taker.take<std::uint64_t>() % 40;
+  shape.visits = taker.take<std::uint64_t>() % 10;
+  const std::uint64_t each = (statistics_file_bytes(shape) - kHeader) / std::max<std::uint64_t>(1, shape.records);
+  put(file, 12, shape.bits);
+  put(file, 32, shape.records);
+  put(file, 40, shape.values);
+  put(file, 48, shape.visits);
+  put(file, 56, checksum64(raw(file).first(56)));
+  for (std::size_t at = kHeader; shape.records > 0 && at + each <= file.size(); at += each)
+    put(file, at, checksum64(raw(file).subspan(at + 8, each - 8)));
+  const StatisticsFile statistics(put_file("statistics", file), shape, false);
+  for (std::uint64_t record = 0; record < shape.records; ++record) static_cast<void>(statistics.read(record));
+}
+
+void lines(std::string_view bytes) {
+  const fs::path path = put_file("lines", bytes);
+  static_cast<void>(read_lines(path, [](std::string_view, std::uint64_t) {}));
+  AppendedLine(path, "last");
+}
+
+constexpr Target kTargets[] = {{"block", block},       {"sealed", sealed},        {"payload", payload},
+                               {"manifest", manifest}, {"journal", journal},      {"model", model},
+                               {"lines", lines},       {"statistics", statistics}};
+
+}  // namespace
+
+std::span<const Target> targets() {
+  return kTargets;
+}
+
+}  // namespace unweave::fuzz

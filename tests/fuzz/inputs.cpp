@@ -1,0 +1,153 @@
+// tests/fuzz/inputs.cpp - readers of users' files: edges, features, labels, ids, requests, OGB folders, their containers.
+#include <zlib.h>
+
+#include <array>
+#include <cstdlib>
+#include <vector>
+
+#include "fuzz/target.h"
+#include "storage/input/byte_source.h"
+#include "storage/input/edge_reader.h"
+#include "storage/input/feature_reader.h"
+#include "storage/input/label_reader.h"
+#include "storage/input/ogb_folder.h"
+#include "storage/input/request_reader.h"
+
+namespace unweave::fuzz {
+namespace {
+
+constexpr std::size_t kMostValues = std::size_t{1} << 22;  // a bomb is read no further
+
+void read_edges(EdgeReader& reader) {
+  std::array<Edge, 256> edges;
+  for (std::size_t read = 0, count = 1; count > 0 && read < kMostValues; read += count) count = reader.read(edges);
+}
+
+void read_features(FeatureReader& reader) {
+  FeatureBatch batch;
+  for (std::size_t read = 0; read < kMostValues && reader.next(batch, 1024); read += batch.values.size() + batch.rows) {
+  }
+}
+
+void read_labels(LabelReader& reader) {
+  std::array<std::int32_t, 256> labels;
+  for (std::size_t read = 0, count = 1; count > 0 && read < kMostValues; read += count) count = reader.read(labels);
+}
+
+void edges(std::string_view bytes) {
+  const InputFile file{put_file("edges", bytes), {}};
+  EdgeOptions options;
+  options.temp_dir = scratch();
+  if (bytes.size() % 2 == 0) options.num_nodes = 100;
+  read_edges(*open_edges(file, options));
+}
+
+void features(std::string_view bytes) {
+  const InputFile file{put_file("features", bytes), {}};
+  if (bytes.size() % 2 == 0)
+    read_features(*open_features(file, 3));
+  else
+    read_features(*open_features(file));
+}
+
+/// Three arrays one after the other, told apart by their magic.
+void csr(std::string_view bytes) {
+  std::array<std::string_view, 3> parts;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::size_t next = i + 1 < parts.size() ? bytes.find("\x93NUMPY", at + 1) : std::string_view::npos;
+    parts[i] = bytes.substr(at, next == std::string_view::npos ? next : next - at);
+    if (next == std::string_view::npos) break;
+    at = next;
+  }
+  CsrFiles files{{put_file("indptr", parts[0]), {}}, {put_file("indices", parts[1]), {}}, {}};
+  if (!parts[2].empty()) files.values = InputFile{put_file("values", parts[2]), {}};
+  read_features(*open_csr_features(files, 5));
+}
+
+void labels(std::string_view bytes) {
+  const InputFile file{put_file("labels", bytes), {}};
+  const auto empty = bytes.size() % 2 == 0 ? EmptyLine::kMistake : EmptyLine::kUnlabelled;
+  read_labels(*open_labels(file, bytes.size() % 3 == 0 ? std::optional<std::uint64_t>(7) : std::nullopt, empty));
+}
+
+void ids(std::string_view bytes) {
+  static_cast<void>(read_node_ids({put_file("ids", bytes), {}}, 50));
+}
+
+void requests(std::string_view bytes) {
+  RequestReader reader(put_file("requests", bytes));
+  for (Request request; reader.next(request);) {
+  }
+}
+
+void compressed(std::string_view bytes) {
+  ByteSource source({put_file("compressed", bytes), {}});
+  std::vector<char> out(1 << 16);
+  for (std::size_t read = 0, count = 1; count > 0 && read < kMostValues; read += count) count = source.read(out);
+}
+
+void archive(std::string_view bytes) {
+  const std::filesystem::path file = put_file("archive", bytes);
+  for (const std::string& member : npz_members(file)) {
+    if (member.empty()) continue;
+    ByteSource source({file, member});
+    std::vector<char> out(1 << 16);
+    for (std::size_t read = 0, count = 1; count > 0 && read < kMostValues; read += count) count = source.read(out);
+  }
+}
+
+std::string gzipped(std::string_view bytes) {
+  std::string out(bytes.size() + bytes.size() / 100 + 100, '\0');
+  z_stream stream{};
+  constexpr int kGzip = 16;  // added to the window's bits
+  if (deflateInit2(&stream, 1, Z_DEFLATED, MAX_WBITS + kGzip, 8, Z_DEFAULT_STRATEGY) != Z_OK) std::abort();
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  if (deflate(&stream, Z_FINISH) != Z_STREAM_END) std::abort();
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  return out;
+}
+
+/// An archive of arrays, or the texts of the folder's files with a byte 0 between them.
+void ogb(std::string_view bytes) {
+  namespace fs = std::filesystem;
+  const fs::path folder = scratch() / "ogb";
+  fs::remove_all(folder);
+  fs::create_directories(folder / "raw");
+  fs::create_directories(folder / "split" / "time");
+  if (bytes.starts_with("PK")) {
+    put_file("ogb/raw/data.npz", bytes);
+  } else {
+    for (const char* name : {"raw/edge", "raw/node-feat", "raw/num-node-list", "raw/num-edge-list", "raw/node-label",
+                             "split/time/train", "split/time/valid", "split/time/test"}) {
+      const std::size_t end = std::min(bytes.find('\0'), bytes.size());
+      put_file("ogb/" + std::string(name) + ".csv.gz", gzipped(bytes.substr(0, end)));
+      bytes.remove_prefix(std::min(end + 1, bytes.size()));
+    }
+  }
+  const OgbFolder found = open_ogb_folder(folder);
+  EdgeOptions options;
+  options.two_rows = true;
+  read_edges(*open_edges(found.edges, options));
+  read_features(*open_features(found.features, std::min<std::uint64_t>(found.num_nodes.count, kMostValues)));
+  if (found.labels) read_labels(*open_labels(*found.labels, {}, EmptyLine::kUnlabelled));
+  for (const auto& split : {found.train, found.valid, found.test})
+    if (split) static_cast<void>(read_node_ids(*split));
+}
+
+constexpr Target kTargets[] = {
+    {"edges", edges}, {"features", features}, {"csr", csr},         {"labels", labels},
+    {"ids", ids},     {"requests", requests}, {"archive", archive}, {"compressed", compressed},
+    {"ogb", ogb}};
+
+}  // namespace
+
+std::span<const Target> targets() {
+  return kTargets;
+}
+
+}  // namespace unweave::fuzz

@@ -1,0 +1,42 @@
+// tools/repair.cpp - `unweave repair`: what damaged files had, rebuilt where it can be, named where it cannot.
+#include <algorithm>
+
+#include "algorithms/store_repair.h"
+#include "storage/error.h"
+#include "tools/commands.h"
+#include "tools/output.h"
+#include "tools/step_progress.h"
+
+namespace unweave {
+
+void run_repair(CommandLine& line) {
+  line.describe(
+      "Says of each damaged file what is lost, and rebuilds what follows from others: sums and all else that\n"
+      "`propagate` makes, from graph and features; the newest certificate from its model. Shards, order, features,\n"
+      "labels, splits, changes, models and older certificates are never rebuilt. Nothing that is whole is "
+      "overwritten;\n"
+      "interrupted, it is finished by calling it again. Exit code 2: something is lost.",
+      {"STORE"}, "unweave repair demo/debian.store");
+  line.options().add_options()(
+      "cut-journal", po::bool_switch(),
+      "give up the requests from the first damaged one on; without it a damaged journal stays as it is");
+  if (!line.parse()) return;
+  MemoryBudget budget(line.budget_bytes());
+  StepProgress progress(line.error(), line.shows_progress());
+  const std::vector<RepairedFile> files =
+      repair_store(line.positional(0), {line.get<bool>("cut-journal")}, budget, progress);
+  progress.finish();
+  const auto lost = std::find_if(files.begin(), files.end(), [](const RepairedFile& one) { return one.lost; });
+  if (line.common().json) {
+    nlohmann::ordered_json json = {{"ok", lost == files.end()}, {"files", nlohmann::ordered_json::array()}};
+    for (const RepairedFile& one : files)
+      json["files"].push_back({{"file", one.file}, {"damage", one.damage}, {"remedy", one.remedy}, {"lost", one.lost}});
+    write_json_line(line.out(), json);
+  } else {
+    for (const RepairedFile& one : files) line.out() << one.file << ": " << one.remedy << " (" << one.damage << ")\n";
+    if (files.empty()) line.out() << "nothing is damaged\n";
+  }
+  if (lost != files.end()) throw DataError(lost->file + ": " + lost->remedy);
+}
+
+}  // namespace unweave
