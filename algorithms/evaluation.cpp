@@ -6,24 +6,26 @@
 #include <vector>
 
 #include "algorithms/head.h"
+#include "algorithms/network_pass.h"
 #include "engine/parallel.h"
 
 namespace unweave {
 namespace {
 
-constexpr std::size_t kBlockRows = 128;
-constexpr std::size_t kLanes = 16;  // each has one buffer, used for all its blocks
+constexpr std::size_t kMostRows = 128;  // of a block
+constexpr std::size_t kLanes = 16;      // each has one buffer, used for all its blocks
 
 std::size_t lane_of(std::size_t count) {
-  return std::max(kBlockRows, (count + kLanes - 1) / kLanes);
+  return std::max(kMostRows, (count + kLanes - 1) / kLanes);
 }
 
 /// Calls use(i, margins of row i) for begin <= i < end; read(first, count, buffer) gives rows as floats.
 template <class Read, class Use>
-void for_margins(std::size_t begin, std::size_t end, const Model& model, const Read& read, const Use& use) {
+void for_margins(std::size_t begin, std::size_t end, const Model& model, const EvaluationBlocks& blocks,
+                 const Read& read, const Use& use) {
   const NetworkShape shape = shape_of(model);
   const std::size_t classes = shape.classes;
-  const std::size_t most = std::min(kBlockRows, end - begin);
+  const std::size_t most = std::min(blocks.rows, end - begin);
   std::vector<float> buffer(most * shape.features);
   std::vector<double> margins(most * classes);
   for (std::size_t first = begin; first < end; first += most) {
@@ -39,11 +41,12 @@ std::size_t largest(std::span<const double> margins) {
 
 /// Share of right predictions over `count` rows, of which label(i) is the class.
 template <class Read, class Label>
-std::optional<double> accuracy(std::size_t count, const Model& model, const Read& read, const Label& label) {
+std::optional<double> accuracy(std::size_t count, const Model& model, const EvaluationBlocks& blocks, const Read& read,
+                               const Label& label) {
   if (count == 0) return std::nullopt;
   const auto right = ordered_sum<std::uint64_t>(count, lane_of(count), 0, [&](std::size_t begin, std::size_t end) {
     std::uint64_t hits = 0;
-    for_margins(begin, end, model, read,
+    for_margins(begin, end, model, blocks, read,
                 [&](std::size_t i, std::span<const double> margins) { hits += largest(margins) == label(i) ? 1 : 0; });
     return hits;
   });
@@ -52,8 +55,19 @@ std::optional<double> accuracy(std::size_t count, const Model& model, const Read
 
 }  // namespace
 
+EvaluationBlocks::EvaluationBlocks(const Model& model, MemoryBudget& budget) {
+  const NetworkShape shape = shape_of(model);
+  const std::size_t bytes =
+      shape.features * sizeof(float) + 2 * shape.classes * sizeof(double) + pass_bytes(Network(shape), false);
+  const std::size_t fit = static_cast<std::size_t>(budget.available() / 2) / (active_threads() * bytes);
+  rows = std::clamp<std::size_t>(fit, 1, kMostRows);
+  memory =
+      budget.reserve(std::min<std::uint64_t>(active_threads() * rows * bytes, budget.available()), "rows to evaluate");
+}
+
 Accuracies evaluate_model(const LiveStore& store, const ModelRecord& record, const TrainingSet* held) {
   const Contents& contents = store.contents();
+  const EvaluationBlocks blocks(record.model, store.budget());
   const auto of_split = [&](const std::vector<NodeId>& split) {
     std::vector<NodeId> nodes;
     for (const NodeId node : split)
@@ -64,13 +78,13 @@ Accuracies evaluate_model(const LiveStore& store, const ModelRecord& record, con
       for (std::size_t i = 0; i < count; ++i) clip_row({out + i * features, features}, record.clip);
       return out;
     };
-    return accuracy(nodes.size(), record.model, read,
+    return accuracy(nodes.size(), record.model, blocks, read,
                     [&](std::size_t i) { return static_cast<std::size_t>(contents.label(nodes[i])); });
   };
   Accuracies result;
   if (held != nullptr) {
     const auto read = [&](std::size_t first, std::size_t, float*) { return held->row(first).data(); };
-    result.train = accuracy(held->size(), record.model, read, [&](std::size_t i) { return held->labels()[i]; });
+    result.train = accuracy(held->size(), record.model, blocks, read, [&](std::size_t i) { return held->labels()[i]; });
   } else {
     result.train = of_split(contents.train());
   }
@@ -81,6 +95,7 @@ Accuracies evaluate_model(const LiveStore& store, const ModelRecord& record, con
 
 std::vector<Prediction> predict(const LiveStore& store, const ModelRecord& record, std::span<const NodeId> nodes) {
   const Model& model = record.model;
+  const EvaluationBlocks blocks(model, store.budget());
   const std::size_t features = shape_of(model).features;
   const auto read = [&](std::size_t first, std::size_t count, float* out) {
     store.embedding().rows(nodes.subspan(first, count), record.weights, out);
@@ -89,7 +104,7 @@ std::vector<Prediction> predict(const LiveStore& store, const ModelRecord& recor
   };
   std::vector<Prediction> predictions(nodes.size());
   parallel_ranges(0, nodes.size(), lane_of(nodes.size()), [&](std::size_t begin, std::size_t end) {
-    for_margins(begin, end, model, read, [&](std::size_t i, std::span<double> margins) {
+    for_margins(begin, end, model, blocks, read, [&](std::size_t i, std::span<double> margins) {
       predictions[i].predicted = static_cast<ClassId>(largest(margins));
       const std::int32_t label = store.contents().label(nodes[i]);
       if (label == kNoLabel) return;

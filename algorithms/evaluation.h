@@ -16,9 +16,16 @@ struct Accuracies {
   std::optional<double> train, valid, test;
 };
 
+/// Rows that each thread takes at once: at most 128, and no more than fit into half of what is left of the budget, but one.
+struct EvaluationBlocks {
+  std::size_t rows;
+  Reservation memory;
+
+  EvaluationBlocks(const Model& model, MemoryBudget& budget);
+};
+
 /// The class with the largest margin (margins_of(), ties to the lowest class) is the prediction; rows are clipped as those
-/// that the model was trained on, and read in blocks of 128 a thread. `held` may give the training rows, which are then
-/// not read again. Throws UsageError.
+/// that the model was trained on, and read in EvaluationBlocks. `held` may give the training rows, which are then not read again. Throws UsageError.
 [[nodiscard]] Accuracies evaluate_model(const LiveStore& store, const ModelRecord& record,
                                         const TrainingSet* held = nullptr);
 
@@ -29,7 +36,7 @@ struct Prediction {
 };
 
 /// One for each of `nodes`, which have rows in `store`, another one than the model's perhaps. Rows are clipped as those
-/// that the model was trained on. Memory: 16 bytes a node. Throws UsageError.
+/// that the model was trained on. Memory: 16 bytes a node, and EvaluationBlocks. Throws UsageError.
 [[nodiscard]] std::vector<Prediction> predict(const LiveStore& store, const ModelRecord& record,
                                               std::span<const NodeId> nodes);
 

@@ -8,6 +8,7 @@
 
 #include "algorithms/accounting/head_constants.h"
 #include "algorithms/lazy_error.h"
+#include "algorithms/network_pass.h"
 #include "algorithms/recorded_release.h"
 #include "storage/checksum.h"
 #include "storage/error.h"
@@ -68,6 +69,8 @@ Learner::Learner(LiveStore& store, MemoryBudget& budget, ModelRecord record, Rel
       key_(key_of(store.path(), record_.model.solver, context_.key)) {
   for (const ModelSummary& present : list_models(store.path()))
     if (present.damage.empty()) context_.withdraw.push_back(present.id);
+  if (!record_.options.hidden.empty())
+    layers_memory_ = reserve_passes(Network(shape_of(record_.options, rows())), rows().size(), budget);
   working_memory_ = solver_->reserve(record_.model, rows(), budget);
   solver_->set_working_memory(static_cast<std::size_t>(working_memory_.bytes()));
   solver_->set_folder(folder_of(store.path(), record_.model.solver));

@@ -69,6 +69,7 @@ class Learner {
   ReleaseContext context_;
   std::unique_ptr<Solver> solver_;
   TrainingRows rows_;
+  Reservation layers_memory_;   // of a network
   Reservation working_memory_;  // of the solver
   StepReport last_step_;
   SigningKey key_;

@@ -6,20 +6,20 @@
 #include <cmath>
 #include <numeric>
 
+#include "algorithms/evaluation.h"
 #include "algorithms/head.h"
 #include "engine/parallel.h"
 
 namespace unweave {
 namespace {
 
-constexpr std::size_t kBlockRows = 128;
-
 /// Calls use(i, margins of row i under every model) on all threads; the rows are clipped as for the first one.
 template <class Use>
 void for_margins(const LiveStore& store, std::span<const ModelRecord* const> models, std::span<const NodeId> nodes,
                  const Use& use) {
   const NetworkShape shape = shape_of(models[0]->model);
-  parallel_ranges(0, nodes.size(), kBlockRows, [&](std::size_t begin, std::size_t end) {
+  const EvaluationBlocks blocks(models[0]->model, store.budget());
+  parallel_ranges(0, nodes.size(), blocks.rows, [&](std::size_t begin, std::size_t end) {
     const std::size_t count = end - begin;
     std::vector<float> rows(count * shape.features);
     store.embedding().rows(nodes.subspan(begin, count), models[0]->weights, rows.data());

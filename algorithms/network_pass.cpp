@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "algorithms/blas.h"
+#include "algorithms/row_sweep.h"
 
 namespace unweave {
 namespace {
@@ -104,6 +105,23 @@ Matrix ProductSums::unpacked(const Network& network, std::size_t directions) con
   }
   if (network.filtered()) out.rightCols(filter.cols()) = filter;
   return out;
+}
+
+std::size_t pass_bytes(const Network& network, bool products) {
+  const std::size_t directions = products ? 1 : 0;
+  std::size_t numbers = network.shape().classes;
+  for (const Layer& layer : network.layers())  // inputs, back, slope, bend, reach; image, ahead, return
+    numbers += layer.rows() + 4 * layer.outputs + directions * (2 * layer.outputs + layer.inputs);
+  if (network.filtered()) numbers += (1 + 2 * directions) * network.layers().front().inputs;
+  return numbers * sizeof(double);
+}
+
+Reservation reserve_passes(const Network& network, std::size_t rows, MemoryBudget& budget) {
+  constexpr std::size_t kVectors = 8;
+  const RowCut cut = cut_rows(rows, network.shape().features);
+  return budget.reserve(active_threads() * cut.block_rows * pass_bytes(network, true) +
+                            (cut.lanes + kVectors) * network.size() * sizeof(double),
+                        "layers of a network");
 }
 
 NetworkPass::NetworkPass(const NetworkPoint& point, std::size_t count)

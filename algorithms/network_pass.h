@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "algorithms/network.h"
+#include "engine/memory.h"
 
 namespace unweave {
 
@@ -38,6 +39,13 @@ struct ProductSums {
   /// count x size().
   [[nodiscard]] Matrix unpacked(const Network& network, std::size_t directions) const;
 };
+
+/// What a thread's buffers take for each row of a block, with a product along one direction or without products.
+[[nodiscard]] std::size_t pass_bytes(const Network& network, bool products);
+
+/// Sets aside buffers of all threads for blocks of `rows` training rows, products along one direction among them, and sums
+/// and vectors of parameters. Throws ResourceError.
+[[nodiscard]] Reservation reserve_passes(const Network& network, std::size_t rows, MemoryBudget& budget);
 
 /// Buffers belong to the calling thread, which may have one pass at a time.
 class NetworkPass {
