@@ -25,7 +25,8 @@ struct EvaluationBlocks {
 };
 
 /// The class with the largest margin (margins_of(), ties to the lowest class) is the prediction; rows are clipped as those
-/// that the model was trained on, and read in EvaluationBlocks. `held` may give the training rows, which are then not read again. Throws UsageError.
+/// that the model was trained on, and read in EvaluationBlocks. `held` may give the training rows, which are then not read again.
+/// Throws UsageError.
 [[nodiscard]] Accuracies evaluate_model(const LiveStore& store, const ModelRecord& record,
                                         const TrainingSet* held = nullptr);
 

@@ -42,6 +42,7 @@ TEST_SUITE("slow") {
   }
   TEST_CASE("power cuts while folding") {
     CHECK(walk(fold_setting(), 8).points > 50);
+    CHECK(walk(graph_fold_setting(), 8).points > 50);
   }
   TEST_CASE("power cuts while repairing") {
     CHECK(walk(repair_setting(), 8).points > 20);

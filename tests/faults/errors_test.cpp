@@ -66,6 +66,7 @@ TEST_SUITE("slow") {
   }
   TEST_CASE("errors while folding") {
     walk(fold_setting());
+    walk(graph_fold_setting());
   }
   TEST_CASE("errors while repairing") {
     walk(repair_setting());

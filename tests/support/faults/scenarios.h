@@ -24,6 +24,8 @@ struct Setting {
 [[nodiscard]] Setting checkpoint_setting();
 /// Batches whose changed rows exceed the budget, so that they become new partitions.
 [[nodiscard]] Setting fold_setting();
+/// Batches whose changed lists exceed a quarter of the budget, so that shards are written anew.
+[[nodiscard]] Setting graph_fold_setting();
 /// The command `repair --cut-journal` of a closed store whose sums are damaged, and whose journal and log of certificates lack
 /// their ends.
 [[nodiscard]] Setting repair_setting();

@@ -173,27 +173,26 @@ namespace {
 /// Batches of a store opened once. Where `checkpoints`, the first one is in the journal, and there is a checkpoint after each
 /// second one of the others.
 Setting batches_setting(const std::string& name, const Sample& rest, double r_max, bool checkpoints,
-                        std::uint64_t memory) {
-  const std::vector<Request> requests = random_requests(rest, 36, 8);
-  constexpr std::size_t kBatch = 9;
+                        std::uint64_t memory, std::size_t batch_size = 9) {
+  const std::vector<Request> requests = random_requests(rest, 4 * batch_size, 8);
   Setting setting;
   setting.before = tree_after([&](const fs::path& folder) {
     import_sample(folder / "s", rest, {});
     propagate_store(folder / "s", tiny_spec(2, false));
-    apply_batch(folder / "s", requests_at(requests, 0, kBatch), r_max, !checkpoints);
+    apply_batch(folder / "s", requests_at(requests, 0, batch_size), r_max, !checkpoints);
   });
   const Tree start = tree_after([&](const fs::path& folder) {
     import_sample(folder / "s", rest, {});
     propagate_store(folder / "s", tiny_spec(2, false));
   });
-  const Digests digests = digests_of(start, requests, kBatch, r_max);
+  const Digests digests = digests_of(start, requests, batch_size, r_max);
   const auto work = [=](const fs::path& folder) {
     MemoryBudget own(memory);
     LiveStore live(folder / "s", Access::write, own);
     if (!checkpoints) live.set_plan(Plan::push);  // a recomputation, of a replay too, leaves nothing to fold
     try {
-      for (std::size_t batch = live.sequence() / kBatch; batch * kBatch < requests.size(); ++batch) {
-        apply(live, requests_at(requests, batch, kBatch), r_max);
+      for (std::size_t batch = live.sequence() / batch_size; batch * batch_size < requests.size(); ++batch) {
+        apply(live, requests_at(requests, batch, batch_size), r_max);
         acknowledge(std::to_string(live.sequence()));
         if (checkpoints && batch % 2 == 0) live.checkpoint();
       }
@@ -209,11 +208,11 @@ Setting batches_setting(const std::string& name, const Sample& rest, double r_ma
   };
   const auto check = [=](const fs::path& folder, const std::vector<std::string>& acknowledged) {
     std::uint64_t sequence = 0;
-    const std::uint64_t last = acknowledged.empty() ? kBatch : std::stoull(acknowledged.back());
+    const std::uint64_t last = acknowledged.empty() ? batch_size : std::stoull(acknowledged.back());
     std::string problem = check_requests(folder / "s", digests, last, sequence);
     if (!problem.empty()) return problem;
-    for (std::size_t batch = sequence / kBatch; batch * kBatch < requests.size(); ++batch)
-      apply_batch(folder / "s", requests_at(requests, batch, kBatch), r_max, batch % 2 == 1);
+    for (std::size_t batch = sequence / batch_size; batch * batch_size < requests.size(); ++batch)
+      apply_batch(folder / "s", requests_at(requests, batch, batch_size), r_max, batch % 2 == 1);
     problem = check_requests(folder / "s", digests, requests.size(), sequence);
     return problem.empty() ? findings_of(folder / "s") : problem;
   };
@@ -232,13 +231,30 @@ Setting checkpoint_setting() {
   return batches_setting("checkpoint", sample(), 0.02, true, std::uint64_t{64} << 20);
 }
 
+namespace {
+
+/// Files of `folder` that the work of `setting` adds.
+bool adds_files(const Setting& setting, const std::string& folder) {
+  const Tree after = tree_after([&](const fs::path& at) { setting.scenario.work(at); }, setting.before);
+  return std::any_of(after.begin(), after.end(), [&](const auto& file) {
+    return file.first.starts_with(folder) && !setting.before.contains(file.first);
+  });
+}
+
+}  // namespace
+
 Setting fold_setting() {
   // 200 rows of 32 sums a level, and a budget of which a third holds less than what a batch changes.
   Setting setting = batches_setting("fold", random_sample(200, 0.02, 32, 5), 0, false, std::uint64_t{192} << 10);
-  const Tree after = tree_after([&](const fs::path& folder) { setting.scenario.work(folder); }, setting.before);
-  REQUIRE(std::any_of(after.begin(), after.end(), [&](const auto& file) {
-    return file.first.starts_with("s/state/level1-0") && !setting.before.contains(file.first);
-  }));
+  REQUIRE(adds_files(setting, "s/state/level1-0"));
+  return setting;
+}
+
+Setting graph_fold_setting() {
+  // Narrow rows, and a budget of which a quarter holds less than the lists that a batch changes.
+  Setting setting = batches_setting("fold of the graph", random_sample(400, 0.01, 1, 5), 0, false,
+                                    std::uint64_t{128} << 10, 60);
+  REQUIRE(adds_files(setting, "s/graph/"));
   return setting;
 }
 
