@@ -57,6 +57,8 @@ def commands(folder, scale, features):
         ("train newton", ["train", "STORE", "--solver", "newton", "--quiet"], base),
         ("train langevin", ["train", "STORE", "--solver", "langevin", "--quiet"], base),
         ("train hessian-free", ["train", "STORE", "--solver", "hessian-free", "--set", "epochs=1", "--quiet"], base),
+        ("train, hidden layer of 512", ["train", "STORE", "--solver", "retrain", "--head", "mlp", "--hidden", "512",
+                                        "--set", "epochs=1", "--quiet"], base),
         ("stream, batch 100", ["stream", "STORE", "--batch", "100", *stream], base),
         ("stream, batch 1000", ["stream", "STORE", "--batch", "1000", *stream], base),
         ("stream, batch 1000, push", ["stream", "STORE", "--batch", "1000", "--plan", "push", *stream], base),
@@ -65,6 +67,7 @@ def commands(folder, scale, features):
         ("stream, newton", ["stream", "STORE", "--batch", "1000", "--solver", "newton", *stream], base),
         ("stream, hubs", ["stream", "STORE", "--requests", hubs, "--quiet"], base),
         ("evaluate", ["evaluate", base, "--quiet"], None),
+        ("evaluate, hidden layer of 512", ["evaluate", store("network"), "--quiet"], None),
         ("info, with digest", ["info", base, "--json"], None),
         ("verify", ["verify", base, "--quiet"], None),
         ("verify, all rebuilt", ["verify", base, "--sample", "all", "--rebuild", "--quiet"], None),
@@ -77,6 +80,7 @@ def commands(folder, scale, features):
         ("stream, pushed into", ["stream", "STORE", "--batch", "100", *stream], store("pushed")),
         ("purge, pushed into", ["purge", "STORE", "--quiet"], store("pushed")),
         ("purge", ["purge", "STORE", "--quiet"], store("streamed")),
+        ("repair", ["repair", "STORE", "--quiet"], store("damaged")),
     ]
 
 
@@ -104,6 +108,11 @@ def main():
         run("train", at("trained"))
         shutil.copytree(at("trained"), at("streamed"))
         run("stream", at("streamed"), "--requests", at("requests"), "--batch", "1000")
+        shutil.copytree(at("trained"), at("network"))
+        run("train", at("network"), "--solver", "retrain", "--head", "mlp", "--hidden", "512", "--set", "epochs=1")
+        shutil.copytree(at("streamed"), at("damaged"))
+        with os.scandir(os.path.join(at("damaged"), "state")) as files:
+            os.truncate(max(files, key=lambda file: file.stat().st_size).path, 1000)
         # Rows that a checkpoint leaves beside the partitions: those of few requests, pushed with ample memory.
         shutil.copytree(at("trained"), at("pushed"))
         with open(at("requests")) as lines, open(at("few"), "w") as few:
