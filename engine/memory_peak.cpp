@@ -6,8 +6,6 @@
 #include <array>
 #include <charconv>
 #include <chrono>
-#include <exception>
-#include <string>
 #include <string_view>
 
 namespace unweave {
@@ -15,17 +13,17 @@ namespace {
 
 constexpr std::chrono::milliseconds kSamplePeriod{10};
 
-/// The text of a /proc file; empty where it cannot be read.
-std::string read_proc(const char* path) {
+using ProcBuffer = std::array<char, 8192>;  // more than any file has that is read here
+
+/// The text of a /proc file, in `buffer`: whoever measures memory takes none. Empty where it cannot be read.
+std::string_view read_proc(const char* path, ProcBuffer& buffer) {
   const int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return {};
-  std::string text;
-  std::array<char, 4096> piece{};
-  for (ssize_t got = 0; (got = read(file, piece.data(), piece.size())) > 0;) {
-    text.append(piece.data(), static_cast<std::size_t>(got));
-  }
+  std::size_t filled = 0;
+  for (ssize_t got = 0; (got = read(file, buffer.data() + filled, buffer.size() - filled)) > 0;)
+    filled += static_cast<std::size_t>(got);
   close(file);
-  return text;
+  return {buffer.data(), filled};
 }
 
 /// The number that follows `key` at the start of a line.
@@ -61,23 +59,20 @@ void raise_to(std::atomic<std::uint64_t>& peak, std::uint64_t value) {
 }  // namespace
 
 ResidentMemory resident_memory() {
-  return parse_status(read_proc("/proc/self/status"));
+  ProcBuffer buffer;
+  return parse_status(read_proc("/proc/self/status", buffer));
 }
 
 ProcessMeter::ProcessMeter() {
-  const std::string io = read_proc("/proc/self/io");
+  ProcBuffer buffer;
+  const std::string_view io = read_proc("/proc/self/io", buffer);
   start_ = parse_io(io);
   // The figures in `io` were taken before the bytes of `io` itself were counted.
   own_reads_ = io.size();
   sample();
   thread_ = std::thread([this] {
     std::unique_lock lock(mutex_);
-    while (!wake_.wait_for(lock, kSamplePeriod, [this] { return stop_; })) {
-      try {
-        sample();
-      } catch (const std::exception&) {  // no memory or descriptor at this moment: a sample is missing
-      }
-    }
+    while (!wake_.wait_for(lock, kSamplePeriod, [this] { return stop_; })) sample();
   });
 }
 
@@ -91,7 +86,8 @@ ProcessMeter::~ProcessMeter() {
 }
 
 void ProcessMeter::sample() {
-  const std::string status = read_proc("/proc/self/status");
+  ProcBuffer buffer;
+  const std::string_view status = read_proc("/proc/self/status", buffer);
   own_reads_ += status.size();
   const ResidentMemory now = parse_status(status);
   raise_to(peak_anonymous_, now.anonymous);
@@ -112,7 +108,8 @@ TransferredBytes ProcessMeter::transferred() {
   // The lock keeps the sampling thread from reading between the two figures.
   const std::lock_guard lock(mutex_);
   const std::uint64_t own = own_reads_;
-  const std::string io = read_proc("/proc/self/io");
+  ProcBuffer buffer;
+  const std::string_view io = read_proc("/proc/self/io", buffer);
   const TransferredBytes now = parse_io(io);
   own_reads_ += io.size();
   return {now.read - start_.read - own, now.written - start_.written};

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -17,7 +18,7 @@ class TempDir {
   explicit TempDir(Where where = Where::memory) {
     // A folder in memory, where there is one: tests sync thousands of times, and nobody pulls the plug on them.
     const std::filesystem::path memory = "/dev/shm";
-    const bool usable = where == Where::memory && access(memory.c_str(), W_OK) == 0;
+    const bool usable = where == Where::memory && access(memory.c_str(), W_OK) == 0 && has_room(memory);
     std::string name = ((usable ? memory : std::filesystem::temp_directory_path()) / "unweave-test-XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr) throw std::system_error(errno, std::generic_category(), name);
     path_ = name;
@@ -33,6 +34,13 @@ class TempDir {
   [[nodiscard]] std::filesystem::path operator/(const std::filesystem::path& name) const { return path_ / name; }
 
  private:
+  /// That of containers often holds 64 MiB.
+  static bool has_room(const std::filesystem::path& folder) {
+    std::error_code error;
+    const std::filesystem::space_info space = std::filesystem::space(folder, error);
+    return !error && space.available > std::uintmax_t{2} << 30;
+  }
+
   std::filesystem::path path_;
 };
 

@@ -102,11 +102,14 @@ TEST_SUITE("unit") {
       hidden.advance(10);
     }
     CHECK(out.str().empty());
+    const auto start = std::chrono::steady_clock::now();
     {
       Progress early(out, true, "x", 10, "rows");
       early.advance(10);
     }
-    CHECK(out.str().empty());  // over before the first drawing was due
+    const bool early = std::chrono::steady_clock::now() - start < std::chrono::milliseconds(200);
+    CHECK((out.str().empty() || !early));  // over before the first drawing was due, unless the machine slept
+    out.str({});
     {
       Progress meter(out, true, "x", 3'000'000, "rows");
       std::this_thread::sleep_for(std::chrono::milliseconds(250));

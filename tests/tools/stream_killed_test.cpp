@@ -100,6 +100,7 @@ TEST_SUITE("slow") {
       std::vector<std::string> certificates = lines_of(log);
       for (bool ended = false; !ended;) {
         write_from(dir / "requests", requests, acknowledged);
+        fs::remove(dir / "out");  // a child may be killed before it has emptied the file
         const pid_t process = testing::start_program(stream_words(store, dir / "requests"), dir / "out");
         usleep(static_cast<useconds_t>(random() % 600'000));
         if (kills < most) kill(process, SIGKILL);

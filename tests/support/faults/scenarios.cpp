@@ -84,7 +84,7 @@ Setting train_setting(const std::string& solver) {
   });
   const auto work = [solver](const fs::path& folder) {
     std::vector<std::string> words = {"train", (folder / "s").string(), "--solver", solver, "--memory", "64M",
-                                      "--json"};
+                                      "--seed", "7", "--json"};
     if (solver == "rewind") words.insert(words.end(), {"--set", "epochs=40"});
     return command(words);
   };

@@ -95,7 +95,7 @@ bool is_ended_by_library(const std::string& stack) {
 [[noreturn]] void live_as_child(const Work& work, const fs::path& folder, const Fault& fault) {
   for (const int signal : {SIGSEGV, SIGABRT, SIGFPE, SIGILL, SIGTERM, SIGINT}) std::signal(signal, SIG_DFL);
   std::set_terminate(&tell_stack);
-  ::alarm(90);
+  ::alarm(300);
   const ThreadLimit limit(1);
   std::string text;
   const int code = run_as_command(work, folder, fault, text);
