@@ -58,7 +58,7 @@ std::optional<double> accuracy(std::size_t count, const Model& model, const Eval
 EvaluationBlocks::EvaluationBlocks(const Model& model, MemoryBudget& budget) {
   const NetworkShape shape = shape_of(model);
   const std::size_t bytes =
-      shape.features * sizeof(float) + 2 * shape.classes * sizeof(double) + pass_bytes(Network(shape), false);
+      shape.features * sizeof(float) + 2 * shape.classes * sizeof(double) + pass_bytes(Network(shape), 0);
   const std::size_t fit = static_cast<std::size_t>(budget.available() / 2) / (active_threads() * bytes);
   rows = std::clamp<std::size_t>(fit, 1, kMostRows);
   memory =

@@ -14,16 +14,18 @@
 namespace unweave {
 namespace {
 
-/// Adds body(pass, margins, first, count, part) over blocks of rows that went forward; a block has `width` numbers a row.
+/// Adds body(pass, margins, first, count, part) over blocks of rows that went forward, for products along `directions`.
 template <class Part, class Body>
-Part sweep(const NetworkPoint& point, const ChosenRows& rows, std::size_t width, const Part& zero, const Body& body) {
+Part sweep(const NetworkPoint& point, const ChosenRows& rows, std::size_t directions, const Part& zero,
+           const Body& body) {
   const auto place = [](std::size_t first, std::size_t) { return first; };
-  return sweep_blocks<double>(
-      rows.size(), width, zero, place, [&](std::size_t first, std::size_t, std::size_t count, Part& part) {
-        NetworkPass pass(point, count);
-        double* const margins = pass.forward([&](std::size_t i) { return rows.row(first + i); });
-        body(pass, margins, first, count, part);
-      });
+  return sweep_blocks<double>(rows.size(), pass_width(point.network, directions), zero, place,
+                              [&](std::size_t first, std::size_t, std::size_t count, Part& part) {
+                                NetworkPass pass(point, count);
+                                double* const margins =
+                                    pass.forward([&](std::size_t i) { return rows.row(first + i); });
+                                body(pass, margins, first, count, part);
+                              });
 }
 
 std::vector<ClassId> labels_of(const ChosenRows& rows, std::size_t first, std::size_t count) {
@@ -91,7 +93,7 @@ void Network::check(std::span<const double> at, const ChosenRows& rows) const {
 double Network::loss(std::span<const double> at, const ChosenRows& rows) const {
   check(at, rows);
   const NetworkPoint point(*this, at, false);
-  return sweep(point, rows, shape_.features, 0.0,
+  return sweep(point, rows, 0, 0.0,
                [&](NetworkPass&, double* margins, std::size_t first, std::size_t count, double& sum) {
                  for (std::size_t i = 0; i < count; ++i)
                    sum += row_loss(shape_.head, margins + i * shape_.classes, shape_.classes, rows.label(first + i));
@@ -102,7 +104,7 @@ Vector Network::gradient(std::span<const double> at, const ChosenRows& rows) con
   check(at, rows);
   const NetworkPoint point(*this, at, true);
   const Vector zero = Vector::Zero(index_of(size()));
-  return sweep(point, rows, shape_.features, zero,
+  return sweep(point, rows, 0, zero,
                [&](NetworkPass& pass, double*, std::size_t first, std::size_t count, Vector& sum) {
                  pass.backward(labels_of(rows, first, count).data());
                  pass.add_gradient(sum.data());
@@ -114,7 +116,7 @@ Vector Network::pull_back(std::span<const double> at, const ChosenRows& rows,
   check(at, rows);
   const NetworkPoint point(*this, at, true);
   const Vector zero = Vector::Zero(index_of(size()));
-  return sweep(point, rows, shape_.features, zero,
+  return sweep(point, rows, 0, zero,
                [&](NetworkPass& pass, double* margins, std::size_t first, std::size_t count, Vector& sum) {
                  for (std::size_t i = 0; i < count; ++i) replace(first + i, margins + i * shape_.classes);
                  pass.back();
@@ -144,12 +146,10 @@ Matrix Network::hessian_products(std::span<const double> at, const ChosenRows& r
     throw UsageError("a direction has another number of parameters than the model");
   const std::size_t count = size_of(directions.rows());
   if (count == 0) return directions;
-  std::size_t width = shape_.features;
-  for (const Layer& layer : layers_) width = std::max(width, count * layer.outputs);
   const NetworkPoint point(*this, at, true);
   const NetworkDirections packed(*this, directions);
   const ProductSums sums =
-      sweep(point, rows, width, ProductSums(*this, count),
+      sweep(point, rows, count, ProductSums(*this, count),
             [&](NetworkPass& pass, double*, std::size_t first, std::size_t block, ProductSums& part) {
               pass.backward(labels_of(rows, first, block).data());
               pass.add_products(packed, part);

@@ -107,8 +107,7 @@ Matrix ProductSums::unpacked(const Network& network, std::size_t directions) con
   return out;
 }
 
-std::size_t pass_bytes(const Network& network, bool products) {
-  const std::size_t directions = products ? 1 : 0;
+std::size_t pass_bytes(const Network& network, std::size_t directions) {
   std::size_t numbers = network.shape().classes;
   for (const Layer& layer : network.layers())  // inputs, back, slope, bend, reach; image, ahead, return
     numbers += layer.rows() + 4 * layer.outputs + directions * (2 * layer.outputs + layer.inputs);
@@ -116,11 +115,18 @@ std::size_t pass_bytes(const Network& network, bool products) {
   return numbers * sizeof(double);
 }
 
+std::size_t pass_width(const Network& network, std::size_t directions) {
+  const NetworkShape& shape = network.shape();
+  if (shape.hidden.empty()) return std::max(shape.features, directions * shape.classes);
+  return std::max(shape.features, pass_bytes(network, directions) / sizeof(double));
+}
+
 Reservation reserve_passes(const Network& network, std::size_t rows, MemoryBudget& budget) {
   constexpr std::size_t kVectors = 8;
-  const RowCut cut = cut_rows(rows, network.shape().features);
-  return budget.reserve(active_threads() * cut.block_rows * pass_bytes(network, true) +
-                            (cut.lanes + kVectors) * network.size() * sizeof(double),
+  const RowCut cut = cut_rows(rows, pass_width(network, 0)), with_product = cut_rows(rows, pass_width(network, 1));
+  const std::size_t block =
+      std::max(cut.block_rows * pass_bytes(network, 0), with_product.block_rows * pass_bytes(network, 1));
+  return budget.reserve(active_threads() * block + (cut.lanes + kVectors) * network.size() * sizeof(double),
                         "layers of a network");
 }
 

@@ -40,8 +40,11 @@ struct ProductSums {
   [[nodiscard]] Matrix unpacked(const Network& network, std::size_t directions) const;
 };
 
-/// What a thread's buffers take for each row of a block, with a product along one direction or without products.
-[[nodiscard]] std::size_t pass_bytes(const Network& network, bool products);
+/// What a thread's buffers take for each row of a block, products along `directions` among them.
+[[nodiscard]] std::size_t pass_bytes(const Network& network, std::size_t directions);
+
+/// Numbers of a row by which passes cut rows into blocks (cut_rows()).
+[[nodiscard]] std::size_t pass_width(const Network& network, std::size_t directions);
 
 /// Sets aside buffers of all threads for blocks of `rows` training rows, products along one direction among them, and sums
 /// and vectors of parameters. Throws ResourceError.
