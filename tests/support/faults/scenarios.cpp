@@ -83,8 +83,8 @@ Setting train_setting(const std::string& solver) {
     propagate_store(folder / "s", tiny_spec(2, false));
   });
   const auto work = [solver](const fs::path& folder) {
-    std::vector<std::string> words = {"train", (folder / "s").string(), "--solver", solver, "--memory", "64M",
-                                      "--seed", "7", "--json"};
+    std::vector<std::string> words = {
+        "train", (folder / "s").string(), "--solver", solver, "--memory", "64M", "--seed", "7", "--json"};
     if (solver == "rewind") words.insert(words.end(), {"--set", "epochs=40"});
     return command(words);
   };
