@@ -29,9 +29,9 @@ struct Members {
   std::vector<std::size_t> count;   // of each record
 };
 
-class Tile {
+class RecordTile {
  public:
-  Tile(const SgdRun& run, const StatisticsPlan& plan, std::uint64_t first, std::size_t count)
+  RecordTile(const SgdRun& run, const StatisticsPlan& plan, std::uint64_t first, std::size_t count)
       : run_(run),
         plan_(plan),
         first_(first),
@@ -221,7 +221,7 @@ void forward_statistics(const SgdRun& run, const StatisticsPlan& plan, const Rec
                       Matrix(index_of(count), index_of(plan.layout.rows * run.schedule.constants().epochs))};
     parallel_ranges(0, (count + tile - 1) / tile, 1, [&](std::size_t begin, std::size_t end) {
       for (std::size_t at = begin * tile; at < std::min(count, end * tile); at += tile) {
-        Tile part(run, plan, first + at, std::min(tile, count - at));
+        RecordTile part(run, plan, first + at, std::min(tile, count - at));
         part.carry();
         part.put(block, at);
       }

@@ -9,25 +9,18 @@
 
 #include "algorithms/accounting/mechanisms.h"
 #include "algorithms/gaussian_mechanism.h"
+#include "algorithms/langevin_constants.h"
 #include "algorithms/sgd.h"
 #include "storage/error.h"
 
 namespace unweave {
 namespace {
 
-constexpr std::uint64_t kLeastBatch = 32, kMostBatches = 1024;
 constexpr std::size_t kPartitionBytes = std::size_t{64} << 20;  // of vectors in float64
 constexpr double kLastStep = 0.1;                               // of the first one
 constexpr double kNetworkStep = 0.5;
-constexpr double kMarginNoise = 0.1;
 constexpr std::uint64_t kOrderKey = 1;
 constexpr double kMostNumber = 0x1p53;  // numbers of a state are below it
-
-std::uint64_t batch_rows_of(std::uint64_t slots) {
-  std::uint64_t batch = kLeastBatch;
-  while (slots / batch > kMostBatches) batch *= 2;
-  return batch;
-}
 
 double step_size_of(const NetworkShape& shape, double lambda) {
   return shape.hidden.empty() ? 1 / (lambda + smoothness(shape.head).curvature) : kNetworkStep;
@@ -57,7 +50,7 @@ SgdConstants choose_run(const NetworkShape& shape, std::uint64_t slots, const So
   sgd.slots = slots;
   sgd.epochs = count_of(options, named("epochs"));
   sgd.batch_rows =
-      parameter(options, named("batch-rows")) ? count_of(options, named("batch-rows")) : batch_rows_of(slots);
+      parameter(options, named("batch-rows")) ? count_of(options, named("batch-rows")) : default_batch_rows(slots);
   const std::uint64_t batch_bytes = sizeof(double) * Network(shape).size() * sgd.batch_rows;
   sgd.partition_rows = sgd.batch_rows * std::max<std::uint64_t>(1, kPartitionBytes / batch_bytes);
   sgd.step_size = parameter(options, named("step-size")) ? positive_of(options, named("step-size"))

@@ -9,7 +9,6 @@
 namespace unweave {
 namespace {
 
-constexpr double kMarginNoise = 0.1;
 constexpr double kStartForgotten = 1e-3;
 constexpr std::uint64_t kMostEpochs = std::uint64_t{1} << 30;
 constexpr std::uint64_t kLeastBatch = 32, kMostBatches = 1024;

@@ -40,6 +40,8 @@ inline constexpr Parameter kLangevinParameters[] = {
 
 /// The bounds of a head for rows of norm at most 1 and weights in a ball.
 [[nodiscard]] LossConstants loss_constants(Head head, double radius, double lambda, std::size_t classes);
+/// Standard deviation of a margin that the defaults aim at, for a row of norm 1.
+inline constexpr double kMarginNoise = 0.1;
 /// Passes over the rows that nobody waits for: defaults that come out larger are refused, with what to change.
 inline constexpr std::uint64_t kMostPasses = 10'000'000;
 /// Throws UsageError for more than kMostPasses.

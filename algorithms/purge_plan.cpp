@@ -10,12 +10,6 @@ namespace {
 
 constexpr std::uint64_t kArcBytes = 8;  // more than a codec makes of one arc
 
-std::uint64_t bytes_of(const std::vector<FileEntry>& files) {
-  std::uint64_t bytes = 0;
-  for (const FileEntry& file : files) bytes += file.bytes;
-  return bytes;
-}
-
 std::uint64_t bytes_of(const std::optional<FileEntry>& file) {
   return file ? file->bytes : 0;
 }

@@ -48,7 +48,7 @@ std::string training(const fs::path& store, std::string_view solver) {
 }
 
 std::uint64_t number_of(std::string_view certificate) {
-  const auto json = parse_json_or_discard<nlohmann::json>(certificate);
+  const auto json = parse_json_or_discard<nlohmann::ordered_json>(certificate);
   return json.is_object() && json.contains("number") && json["number"].is_number_unsigned()
              ? json["number"].get<std::uint64_t>()
              : 0;

@@ -14,7 +14,7 @@
 namespace unweave {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 void check_files(const HessianFreeState& state, const std::filesystem::path& store, const std::string& solver,
                  Statements& say) {

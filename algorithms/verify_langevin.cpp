@@ -18,7 +18,7 @@
 namespace unweave {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 constexpr double kDeviations = 6.6;  // of a false alarm: probability below 1e-9
 

@@ -16,7 +16,7 @@
 namespace unweave {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
 std::string train_command(const fs::path& store, std::string_view solver) {

@@ -35,7 +35,7 @@
 namespace unweave {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 constexpr double kExponent = 21.5;  // of the probability of a false alarm on one side
 

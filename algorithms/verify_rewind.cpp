@@ -15,7 +15,7 @@
 namespace unweave {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 RewindAccount account_of(const ModelRecord& record, const RewindConstants& constants) {
   const Matrix& published = record.model.published;

@@ -16,7 +16,7 @@ namespace unweave {
 
 namespace {
 
-constexpr std::size_t kKeyBytes = sizeof(std::uint64_t);
+constexpr std::size_t kArcBytes = sizeof(std::uint64_t);
 constexpr std::size_t kBins = 1024;
 // Small buckets are joined to ranges of so many arcs: enough work for a turn of the pipeline.
 constexpr std::uint64_t kJoinedArcs = std::uint64_t{1} << 18;
@@ -26,7 +26,7 @@ constexpr std::uint64_t kReadAheadArcs = std::uint64_t{1} << 23;
 /// Bytes that an arc of a full range costs: its key in the buffer of each thread, its target and its encoding in each
 /// range that is under way.
 std::size_t bytes_per_arc() {
-  return active_threads() * kKeyBytes + pipeline_items() * 2 * sizeof(NodeId);
+  return active_threads() * kArcBytes + pipeline_items() * 2 * sizeof(NodeId);
 }
 
 /// Appends sorted keys to the lists, each key once.
@@ -220,7 +220,7 @@ HugeBuffer SortedArcs::borrow() {
       return keys;
     }
   }
-  return {(capacity_ + store_->chunk_arcs()) * kKeyBytes, budget_, "sorting of arcs"};
+  return {(capacity_ + store_->chunk_arcs()) * kArcBytes, budget_, "sorting of arcs"};
 }
 
 void SortedArcs::give_back(HugeBuffer keys) {

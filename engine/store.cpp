@@ -95,7 +95,7 @@ bool is_unfinished(const std::filesystem::path& store) {
   return !error;
 }
 
-void remove_mark(const std::filesystem::path& store) {
+void remove_building_mark(const std::filesystem::path& store) {
   std::error_code ignored;
   std::filesystem::remove(store / kUnfinishedName, ignored);
 }
@@ -108,7 +108,7 @@ void remove_building(const std::filesystem::path& store) {
     if (is_of_building(item.path().filename().string())) entries.push_back(item.path());
   for (const auto& entry : entries) std::filesystem::remove_all(entry, ignored);
   sync_directory(store);
-  remove_mark(store);  // last: what a kill or a power cut leaves until then is known as ours
+  remove_building_mark(store);  // last: what a kill or a power cut leaves until then is known as ours
 }
 
 /// Whether the lock is still the file of its name: whoever gives up a folder removes it.
@@ -167,7 +167,7 @@ WriterLock start_building(const std::filesystem::path& store) {
   if (is_unfinished(store)) remove_building(store);
   // Somebody may have finished since, and a user's own files are not ours to remove.
   if (!holds_nothing(store)) refuse_folder(store);
-  remove_mark(store);
+  remove_building_mark(store);
   const File mark = File::create(store / kUnfinishedName);
   mark.write_at(0, std::as_bytes(std::span(kMark)));
   mark.sync();
@@ -189,7 +189,7 @@ void abandon_building(const std::filesystem::path& store) {
 }
 
 void end_building(const std::filesystem::path& store) {
-  remove_mark(store);
+  remove_building_mark(store);
 }
 
 void sync_generation(const std::filesystem::path& store, const Manifest& before, const Manifest& after) {

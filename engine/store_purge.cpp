@@ -66,7 +66,7 @@ std::vector<fs::path> private_certificates(const fs::path& store) {
 }
 
 /// And one that was about to replace it.
-void remove_mark(const fs::path& store) {
+void remove_purge_mark(const fs::path& store) {
   for (const std::string& name : {std::string(kMarkName) + ".new", std::string(kMarkName)}) {
     std::error_code error;
     fs::remove(store / name, error);
@@ -94,7 +94,7 @@ void abandon_purge(const fs::path& store) {
   if (purge_state(store) == PurgeState::decided) return;
   // The one on the disk: after the last step fails it is the new one, without a mark to say so.
   remove_strays(store, read_manifest(store));
-  remove_mark(store);
+  remove_purge_mark(store);
 }
 
 std::uint64_t commit_purge(const fs::path& store, const Manifest& before, const Manifest& after) {
@@ -121,7 +121,7 @@ std::uint64_t finish_purge(const fs::path& store, const Manifest& manifest) {
   for (const auto& item : fs::directory_iterator(store))
     if (item.is_directory() && !item.is_symlink()) sync_directory(item.path());
   sync_directory(store);
-  remove_mark(store);
+  remove_purge_mark(store);
   return bytes;
 }
 

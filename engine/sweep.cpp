@@ -28,11 +28,11 @@ struct BlockLists {
 };
 
 /// An array that begins on a cache line, so that no store of a vector goes to two of them.
-struct Free {
+struct FreeLines {
   void operator()(void* memory) const noexcept { std::free(memory); }
 };
 template <class T>
-using Lines = std::unique_ptr<T, Free>;
+using Lines = std::unique_ptr<T, FreeLines>;
 
 template <class T>
 Lines<T> lines(std::size_t count) {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kRowsBytes = std::size_t{1} << 20;  // of whole rows put together at a time
 
-struct Free {
+struct FreePiece {
   void operator()(std::byte* bytes) const noexcept { std::free(bytes); }
 };
 
@@ -45,7 +45,7 @@ struct TileSpool::Buffers {
 
   std::vector<NodeId> ids;
   std::unique_ptr<std::int32_t[]> rows;
-  std::unique_ptr<std::byte, Free> piece;
+  std::unique_ptr<std::byte, FreePiece> piece;
 };
 
 ScatteredWriter make_spool(const std::filesystem::path& store, std::uint64_t bytes, WriteBehind& queue) {

@@ -11,6 +11,9 @@
 
 namespace unweave {
 
+/// What a disk writes as a whole: a power cut leaves all of a sector's write or nothing of it.
+inline constexpr std::uint64_t kSectorBytes = 512;
+
 /// Move-only owner of a file descriptor. Const members may run on any number of threads at once.
 class File {
  public:

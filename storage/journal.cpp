@@ -6,6 +6,7 @@
 
 #include "storage/checksum.h"
 #include "storage/error.h"
+#include "storage/file.h"
 #include "storage/recorded_file.h"
 
 namespace unweave {
@@ -15,7 +16,6 @@ constexpr char kFolder[] = "journal/";
 constexpr char kMagic[16] = {'U', 'N', 'W', 'E', 'A', 'V', 'E', '\0', 'j', 'o', 'u', 'r', 'n', 'a', 'l', ' '};
 constexpr std::uint64_t kVersion = 2;
 constexpr std::uint64_t kMaxRecord = std::uint64_t{1} << 32;
-constexpr std::uint64_t kSectorBytes = 512;  // what a disk writes as a whole
 
 struct FileHeader {
   char magic[16];

@@ -17,8 +17,6 @@ struct Tail {
   std::uint64_t end = 0;            // bytes that whole lines fill
 };
 
-constexpr std::uint64_t kSectorBytes = 512;  // what a disk writes as a whole
-
 /// A power cut may leave the end of a line on the disk and not its middle: what was not written, whole sectors of the line,
 /// reads as zeros, which no text holds. `at` is where the line begins in the file.
 bool is_finished(std::string_view line, std::uint64_t at) {

@@ -209,6 +209,12 @@ std::vector<FileEntry> Manifest::files() const {
   return all;
 }
 
+std::uint64_t bytes_of(const std::vector<FileEntry>& files) noexcept {
+  std::uint64_t bytes = 0;
+  for (const FileEntry& file : files) bytes += file.bytes;
+  return bytes;
+}
+
 const FileEntry* Manifest::release(std::string_view path) const {
   const auto entry = std::find_if(releases.begin(), releases.end(), [&](const auto& one) { return one.path == path; });
   return entry == releases.end() ? nullptr : &*entry;

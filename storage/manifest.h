@@ -17,6 +17,9 @@
 
 namespace unweave {
 
+/// Bytes of all these files.
+[[nodiscard]] std::uint64_t bytes_of(const std::vector<FileEntry>& files) noexcept;
+
 /// Constants of a propagated embedding (chosen once, by `propagate`).
 struct PropagationSpec {
   std::uint32_t levels = 0;          ///< L, hops

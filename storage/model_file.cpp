@@ -13,12 +13,12 @@
 namespace unweave {
 namespace {
 
-constexpr std::string_view kMagic = "UNWVMODL";
-constexpr std::uint32_t kVersion = 1;
+constexpr std::string_view kModelMagic = "UNWVMODL";
+constexpr std::uint32_t kModelVersion = 1;
 constexpr std::size_t kHeaderBytes = 48;
 constexpr std::size_t kChecksumAt = 32;
 
-struct Header {
+struct ModelHeader {
   char magic[8];
   std::uint32_t version;
   std::uint32_t arrays;
@@ -26,7 +26,7 @@ struct Header {
   std::uint64_t file_bytes;
   Checksum128 checksum;  // of the bytes before it and the bytes after it
 };
-static_assert(sizeof(Header) == kHeaderBytes && offsetof(Header, checksum) == kChecksumAt);
+static_assert(sizeof(ModelHeader) == kHeaderBytes && offsetof(ModelHeader, checksum) == kChecksumAt);
 
 std::uint64_t padded(std::uint64_t bytes) {
   return (bytes + 7) / 8 * 8;
@@ -46,9 +46,9 @@ void append(std::string& bytes, const T* values, std::size_t count) {
 
 void write_model_file(const std::filesystem::path& path, const ModelFile& model) {
   if (model.arrays.size() > kMostModelArrays) throw UsageError("a model has too many arrays");
-  Header header{};
-  std::memcpy(header.magic, kMagic.data(), kMagic.size());
-  header.version = kVersion;
+  ModelHeader header{};
+  std::memcpy(header.magic, kModelMagic.data(), kModelMagic.size());
+  header.version = kModelVersion;
   header.arrays = static_cast<std::uint32_t>(model.arrays.size());
   header.text_bytes = model.text.size();
   header.file_bytes = kHeaderBytes + 8 * model.arrays.size() + padded(model.text.size());
@@ -75,14 +75,14 @@ void write_model_file(const std::filesystem::path& path, const ModelFile& model)
 ModelFile read_model_file(const std::filesystem::path& path) {
   const File file = File::open_read(path);
   const std::uint64_t size = file.size();
-  Header header;
+  ModelHeader header;
   file.read_at(0, std::as_writable_bytes(std::span(&header, 1)));
-  if (std::string_view(header.magic, sizeof(header.magic)) != kMagic)
+  if (std::string_view(header.magic, sizeof(header.magic)) != kModelMagic)
     throw FormatError(path, "byte 0, magic", "this is no model");
-  if (header.version != kVersion)
+  if (header.version != kModelVersion)
     throw FormatError(
         path, "byte 8, version",
-        std::to_string(header.version) + " is not the version " + std::to_string(kVersion) + " of this program");
+        std::to_string(header.version) + " is not the version " + std::to_string(kModelVersion) + " of this program");
   if (header.arrays > kMostModelArrays) throw FormatError(path, "byte 12, arrays", "there are too many");
   if (header.file_bytes != size)
     throw FormatError(

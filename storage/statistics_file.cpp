@@ -15,12 +15,12 @@
 namespace unweave {
 namespace {
 
-constexpr std::string_view kMagic = "UNWVSTAT";
-constexpr std::uint32_t kVersion = 1;
+constexpr std::string_view kStatisticsMagic = "UNWVSTAT";
+constexpr std::uint32_t kStatisticsVersion = 1;
 constexpr int kLeastExponent = -20;  // 2^-24 of it, the least half, is the grid
 constexpr double kMostValue = 512;
 
-struct Header {
+struct StatisticsHeader {
   char magic[8];
   std::uint32_t version;
   std::uint32_t bits;
@@ -31,7 +31,7 @@ struct Header {
   std::uint64_t visits;
   std::uint64_t checksum;  // of the bytes before
 };
-static_assert(sizeof(Header) == 64);
+static_assert(sizeof(StatisticsHeader) == 64);
 
 /// Before the visits and the values.
 struct RecordHeader {
@@ -53,17 +53,18 @@ std::uint64_t checksum_of(std::span<const std::byte> record) noexcept {
   return checksum64(record.subspan(sizeof(std::uint64_t)));
 }
 
-Header header_of(const StatisticsShape& shape) noexcept {
-  Header header{};
-  std::memcpy(header.magic, kMagic.data(), kMagic.size());
-  header.version = kVersion;
+StatisticsHeader header_of(const StatisticsShape& shape) noexcept {
+  StatisticsHeader header{};
+  std::memcpy(header.magic, kStatisticsMagic.data(), kStatisticsMagic.size());
+  header.version = kStatisticsVersion;
   header.bits = shape.bits;
   header.run = shape.run;
   header.partition = shape.partition;
   header.records = shape.records;
   header.values = shape.values;
   header.visits = shape.visits;
-  header.checksum = checksum64(std::as_bytes(std::span(&header, 1)).first(sizeof(Header) - sizeof(std::uint64_t)));
+  header.checksum =
+      checksum64(std::as_bytes(std::span(&header, 1)).first(sizeof(StatisticsHeader) - sizeof(std::uint64_t)));
   return header;
 }
 
@@ -120,14 +121,14 @@ bool is_zero(std::span<const std::byte> bytes) noexcept {
 }  // namespace
 
 std::uint64_t statistics_file_bytes(const StatisticsShape& shape) noexcept {
-  return sizeof(Header) + shape.records * record_bytes(shape);
+  return sizeof(StatisticsHeader) + shape.records * record_bytes(shape);
 }
 
 StatisticsWriter::StatisticsWriter(const std::filesystem::path& path, const StatisticsShape& shape) : shape_(shape) {
   if (shape.bits != 8 && shape.bits != 16 && shape.bits != 32)
     throw UsageError("a number of the statistics takes 8, 16 or 32 bits");
   file_ = File::create(path);
-  const Header header = header_of(shape);
+  const StatisticsHeader header = header_of(shape);
   file_.write_at(0, std::as_bytes(std::span(&header, 1)));
   record_.resize(record_bytes(shape));
 }
@@ -164,7 +165,7 @@ void StatisticsWriter::append(std::span<const double> values, std::span<const do
   std::memcpy(record_.data(), &header, sizeof(header));
   header.checksum = checksum_of(record_);
   std::memcpy(record_.data(), &header.checksum, sizeof(header.checksum));
-  file_.write_at(sizeof(Header) + next_ * record_.size(), record_);
+  file_.write_at(sizeof(StatisticsHeader) + next_ * record_.size(), record_);
   ++next_;
 }
 
@@ -175,9 +176,9 @@ void StatisticsWriter::finish() {
 
 StatisticsFile::StatisticsFile(const std::filesystem::path& path, const StatisticsShape& shape, bool writable)
     : file_(writable ? File::open_write(path) : File::open_read(path)), shape_(shape) {
-  Header header;
+  StatisticsHeader header;
   file_.read_at(0, std::as_writable_bytes(std::span(&header, 1)));
-  const Header expected = header_of(shape);
+  const StatisticsHeader expected = header_of(shape);
   if (std::memcmp(&header, &expected, sizeof(header)) != 0)
     throw FormatError(path, "byte 0, header", "these are not the statistics of the model");
   if (file_.size() != statistics_file_bytes(shape))
@@ -185,7 +186,7 @@ StatisticsFile::StatisticsFile(const std::filesystem::path& path, const Statisti
 }
 
 std::optional<Statistic> StatisticsFile::read(std::uint64_t record) const {
-  const std::uint64_t bytes = record_bytes(shape_), at = sizeof(Header) + record * bytes;
+  const std::uint64_t bytes = record_bytes(shape_), at = sizeof(StatisticsHeader) + record * bytes;
   if (record >= shape_.records)
     throw FormatError(file_.path(), "record " + std::to_string(record), "there is no such record");
   std::vector<std::byte> buffer(bytes);
@@ -214,7 +215,7 @@ void StatisticsFile::erase(std::span<const std::uint64_t> records) const {
   for (const std::uint64_t record : records) {
     if (record >= shape_.records)
       throw FormatError(file_.path(), "record " + std::to_string(record), "there is no such record");
-    file_.write_at(sizeof(Header) + record * bytes, zeros);
+    file_.write_at(sizeof(StatisticsHeader) + record * bytes, zeros);
   }
   file_.sync();
 }

@@ -69,7 +69,7 @@ struct Traffic {
   }
 };
 
-struct Piece {
+struct TrafficPiece {
   std::vector<char> bytes;
   std::uint64_t from = 0, to = 0;  ///< of the spool
   std::uint64_t read_back = 0;     ///< bytes of it
@@ -85,8 +85,8 @@ std::uint64_t share(std::uint64_t total, std::uint64_t done, std::uint64_t all) 
 std::uint64_t read_and_spool(const Traffic& traffic, SpoolFile& spool) {
   ByteSource source({traffic.input, {}});
   std::uint64_t read = 0;
-  run_pipeline<Piece>(
-      [&](Piece& piece) {
+  run_pipeline<TrafficPiece>(
+      [&](TrafficPiece& piece) {
         piece.bytes.resize(kPieceBytes);
         const std::uint64_t before = read;
         read += source.read(piece.bytes);
@@ -94,11 +94,11 @@ std::uint64_t read_and_spool(const Traffic& traffic, SpoolFile& spool) {
         piece.to = share(traffic.spooled_bytes, read, traffic.input_bytes);
         return read > before;
       },
-      [&](Piece& piece) {
+      [&](TrafficPiece& piece) {
         for (std::uint64_t at = piece.from; at < piece.to; at += kChunkBytes)
           spool.append(std::span<const char>(piece.bytes).first(std::min(kChunkBytes, piece.to - at)));
       },
-      [](const Piece&) {});
+      [](const TrafficPiece&) {});
   return read;
 }
 
@@ -111,8 +111,8 @@ std::uint64_t read_back_and_write(const Traffic& traffic, const SpoolFile& spool
   std::vector<File> files;
   std::optional<StreamWriter> writer;
   std::uint64_t room = 0;  // of the file that is being written
-  run_pipeline<Piece>(
-      [&](Piece& piece) {
+  run_pipeline<TrafficPiece>(
+      [&](TrafficPiece& piece) {
         if (next == pieces) return false;
         piece.bytes.resize(kPieceBytes);
         piece.from = share(spool.size(), next, pieces);
@@ -123,7 +123,7 @@ std::uint64_t read_back_and_write(const Traffic& traffic, const SpoolFile& spool
           spool.will_need(asked, kChunkBytes);
         return true;
       },
-      [&](Piece& piece) {
+      [&](TrafficPiece& piece) {
         piece.read_back = 0;
         for (std::uint64_t at = piece.from; at < piece.to; at += kChunkBytes) {
           const auto chunk = std::span(piece.bytes).first(std::min(kChunkBytes, piece.to - at));
@@ -131,7 +131,7 @@ std::uint64_t read_back_and_write(const Traffic& traffic, const SpoolFile& spool
           piece.read_back += chunk.size();
         }
       },
-      [&](const Piece& piece) {
+      [&](const TrafficPiece& piece) {
         moved += piece.read_back;
         for (std::uint64_t left = piece.output; left > 0;) {
           if (!writer) {

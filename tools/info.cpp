@@ -17,12 +17,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::uint64_t bytes_of(const std::vector<FileEntry>& files) {
-  std::uint64_t bytes = 0;
-  for (const FileEntry& file : files) bytes += file.bytes;
-  return bytes;
-}
-
 /// Bytes of the files in each folder of the store that this generation names.
 Json folder_bytes(const Manifest& manifest) {
   Json folders = Json::object();

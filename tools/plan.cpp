@@ -30,12 +30,6 @@ constexpr double kPutSeconds = 1.2e-9;
 constexpr std::uint64_t kMostTrialBytes = std::uint64_t{128} << 20;
 constexpr std::uint64_t kTrialWrite = std::uint64_t{1} << 20;
 
-std::uint64_t bytes_of(const std::vector<FileEntry>& files) {
-  std::uint64_t bytes = 0;
-  for (const FileEntry& file : files) bytes += file.bytes;
-  return bytes;
-}
-
 /// Bytes a second at which the disk of the store takes a file without a name, which fills half of the free room at most.
 double measure_disk(const std::filesystem::path& store, std::uint64_t free_disk, MemoryBudget& budget) {
   const std::uint64_t bytes = std::clamp(free_disk / 2 / kTrialWrite * kTrialWrite, kTrialWrite, kMostTrialBytes);

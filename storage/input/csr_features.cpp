@@ -13,7 +13,7 @@ namespace unweave {
 
 namespace {
 
-constexpr std::size_t kGrowth = std::size_t{1} << 16;  // entries; memory follows what the files really hold
+constexpr std::size_t kGrowthEntries = std::size_t{1} << 16;  // entries; memory follows what the files really hold
 constexpr std::string_view kSaveAgain = "save the matrix again, for example with scipy.sparse.save_npz";
 
 std::uint64_t rows_of(const NpyReader& indptr) {
@@ -74,7 +74,7 @@ class CsrFeatures final : public FeatureReader {
 
   std::uint64_t next_offset() {
     if (offset_at_ == offsets_.size()) {
-      offsets_.resize(kGrowth);
+      offsets_.resize(kGrowthEntries);
       offsets_.resize(indptr_.read(offsets_));
       offset_at_ = 0;
     }
@@ -125,7 +125,7 @@ class CsrFeatures final : public FeatureReader {
   void read_entries(FeatureBatch& batch, std::size_t count) {
     while (batch.indices.size() < count) {
       const std::size_t had = batch.indices.size();
-      const std::size_t piece = std::min(count - had, kGrowth);
+      const std::size_t piece = std::min(count - had, kGrowthEntries);
       columns_read_.resize(piece);
       indices_.read(columns_read_);
       batch.values.resize(had + piece, 1.0);

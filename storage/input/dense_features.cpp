@@ -13,7 +13,7 @@ namespace unweave {
 namespace {
 
 constexpr double kLargest = std::numeric_limits<float>::max();
-constexpr std::size_t kGrowth = std::size_t{1} << 16;  // values; memory follows what the file really holds
+constexpr std::size_t kGrowthValues = std::size_t{1} << 16;  // values; memory follows what the file really holds
 
 void require_matrix(const NpyReader& array) {
   const NpyHeader& header = array.header();
@@ -44,7 +44,7 @@ class NpyFeatures final : public FeatureReader {
     start_dense_batch(batch, row_, static_cast<std::size_t>(rows_wanted));
     while (batch.values.size() < values) {
       const std::size_t had = batch.values.size();
-      batch.values.resize(std::min(values, had + std::max(had, kGrowth)));
+      batch.values.resize(std::min(values, had + std::max(had, kGrowthValues)));
       array_.read(std::span(batch.values).subspan(had));
       for (std::size_t i = had; i < batch.values.size(); ++i) {
         if (!std::isfinite(batch.values[i])) {

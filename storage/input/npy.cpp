@@ -16,7 +16,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "elements are copied as they lie in the file");
 
-constexpr std::string_view kMagic = "\x93NUMPY";
+constexpr std::string_view kNpyMagic = "\x93NUMPY";
 constexpr std::size_t kMaxHeaderBytes = std::size_t{64} << 10;
 constexpr std::size_t kMaxDimensions = 32;  // NumPy's own limit
 constexpr std::size_t kChunkBytes = std::size_t{256} << 10;
@@ -231,7 +231,7 @@ std::string NpyHeader::shape_text() const {
 
 bool is_npy(const InputFile& file, ByteSource& source) {
   return !file.member.empty() || uncompressed_extension(file.path) == ".npy" ||
-         source.peek(kMagic.size()).starts_with(kMagic);
+         source.peek(kNpyMagic.size()).starts_with(kNpyMagic);
 }
 
 NpyHeader read_npy_header(ByteSource& source) {
@@ -241,7 +241,7 @@ NpyHeader read_npy_header(ByteSource& source) {
   constexpr std::size_t kPreamble = 12;  // magic, version, length of 4 bytes
   const std::string_view start = source.peek(kPreamble);
   if (start.starts_with("PK")) throw bad("a zip archive, not a .npy array; an .npz is read from a plain file only");
-  if (!start.starts_with(kMagic)) throw bad("not a .npy array");
+  if (!start.starts_with(kNpyMagic)) throw bad("not a .npy array");
   if (start.size() < kPreamble) throw bad("the file ends in the header");
   const auto byte = [&](std::size_t i) { return static_cast<std::size_t>(static_cast<unsigned char>(start[i])); };
   const std::size_t version = byte(6);
@@ -363,7 +363,7 @@ std::string npy_header(std::string_view descr, std::span<const std::uint64_t> sh
   const std::size_t total = (kPreamble + text.size() + 1 + kAlign - 1) / kAlign * kAlign;
   text.resize(total - kPreamble - 1, ' ');
   text += '\n';
-  std::string bytes(kMagic);
+  std::string bytes(kNpyMagic);
   bytes += {'\x01', '\x00', static_cast<char>(text.size() & 255), static_cast<char>(text.size() >> 8)};
   return bytes + text;
 }

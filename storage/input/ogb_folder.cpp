@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kFetchAgain = "fetch the folder again";
+constexpr std::string_view kFetchFolderAgain = "fetch the folder again";
 constexpr std::string_view kOneGraph = "give a data set of one graph, whose nodes have the labels";
 constexpr const char* kSplitFiles[] = {"train.csv.gz", "valid.csv.gz", "test.csv.gz"};
 
@@ -28,7 +28,7 @@ std::optional<InputFile> file_if_present(const fs::path& path) {
   return is_file(path) ? std::optional(InputFile{path, {}}) : std::nullopt;
 }
 
-InputFile required_file(const fs::path& path, std::string_view remedy = kFetchAgain) {
+InputFile required_file(const fs::path& path, std::string_view remedy = kFetchFolderAgain) {
   if (!is_file(path)) throw DataError(path.string() + ": this file is missing; " + std::string(remedy));
   return {path, {}};
 }
@@ -42,10 +42,10 @@ StatedCount read_text_count(const fs::path& path) {
     if (fields.at_end()) continue;
     if (!stated.place.empty()) throw InputError(path, lines.place(), "a second count, of another graph", kOneGraph);
     if (fields.number(stated.count) != std::errc() || !fields.at_end() || fields.after_comma())
-      throw InputError(path, lines.place(), quote_for_message(line) + " is not a count", kFetchAgain);
+      throw InputError(path, lines.place(), quote_for_message(line) + " is not a count", kFetchFolderAgain);
     stated.place = lines.place();
   }
-  if (stated.place.empty()) throw InputError(path, "whole file", "no count", kFetchAgain);
+  if (stated.place.empty()) throw InputError(path, "whole file", "no count", kFetchFolderAgain);
   return stated;
 }
 
@@ -58,7 +58,8 @@ StatedCount read_array_count(const fs::path& archive, const std::string& member)
   std::vector<std::int64_t> count(1);
   array.read(count);
   const std::string place = "element " + array.index_text(0);
-  if (count[0] < 0) throw InputError(array.name(), place, std::to_string(count[0]) + " is not a count", kFetchAgain);
+  if (count[0] < 0)
+    throw InputError(array.name(), place, std::to_string(count[0]) + " is not a count", kFetchFolderAgain);
   return {static_cast<std::uint64_t>(count[0]), {archive, member}, place};
 }
 

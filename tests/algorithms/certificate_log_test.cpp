@@ -314,8 +314,7 @@ TEST_SUITE("unit") {
     lines.pop_back();
     write_lines(trail.log, lines);  // a crash: the model file alone has the newest
     write_file(trail.world.store / "certificates" / "old.jsonl", "{\"id\":\"old-1\",\"terms\":{\"residual\":1}}\n");
-    WorkMeter nobody;
-    static_cast<void>(purge_store(store, {}, ample_budget(), nobody));
+    static_cast<void>(testing::purge(store));
     for (const std::string& secret : secrets) CHECK_FALSE(holds(store, secret));
     CHECK_FALSE(fs::exists(private_log(store, "newton")));
     CHECK_FALSE(fs::exists(trail.world.store / "certificates" / "old.jsonl"));

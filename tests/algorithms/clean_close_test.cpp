@@ -300,8 +300,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("a purged store records nothing") {
     const Released world;
-    WorkMeter nobody;
-    static_cast<void>(purge_store(world.store, {}, ample_budget(), nobody));
+    static_cast<void>(testing::purge(world.store));
     const Manifest manifest = read_manifest(world.store);
     CHECK_FALSE(manifest.journal.has_value());
     CHECK(manifest.releases.empty());

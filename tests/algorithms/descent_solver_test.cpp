@@ -8,16 +8,15 @@
 #include "algorithms/accounting/descent_to_delete.h"
 #include "storage/error.h"
 #include "support/langevin_runs.h"
+#include "support/learner_data.h"
 #include "support/released_iterate.h"
 
 using namespace unweave;
-using namespace unweave::test;
+using namespace unweave::testing;
 
 namespace {
 
-const ApproximationError kExact;
-
-SolverOptions seeded(bool public_state, BoundRule bound = BoundRule::kCorrected) {
+SolverOptions descent_options(bool public_state, BoundRule bound = BoundRule::kCorrected) {
   SolverOptions options;
   options.lambda = 0.05;
   options.seed = 4;
@@ -33,7 +32,7 @@ TEST_SUITE("unit") {
       "T1: descent-to-delete stands within tau / mu of the exact minimiser, from a secret and from a public state") {
     for (const bool public_state : {false, true})
       for (const Head head : {Head::kLogistic, Head::kLeastSquares, Head::kSoftmax}) {
-        SolverOptions options = seeded(public_state);
+        SolverOptions options = descent_options(public_state);
         options.head = head;
         const auto solver = make_solver("descent-to-delete", options);
         TrainingSet rows = random_rows(150, 5, 3, 91);
@@ -60,7 +59,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("a step has the published size and the projection keeps the ball") {
-    SolverOptions options = seeded(false, BoundRule::kPaper);
+    SolverOptions options = descent_options(false, BoundRule::kPaper);
     options.parameters["request-steps"] = 1;
     const auto solver = make_solver("descent-to-delete", options);
     TrainingSet rows = random_rows(80, 3, 2, 92);
@@ -86,7 +85,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("as published: steps and noise of Theorems 9 and 28, one request for each removed row, never certified") {
     for (const bool public_state : {false, true}) {
-      const SolverOptions options = seeded(public_state, BoundRule::kPaper);
+      const SolverOptions options = descent_options(public_state, BoundRule::kPaper);
       const auto solver = make_solver("descent-to-delete", options);
       TrainingSet rows = random_rows(100, 3, 2, 93);
       Fit fit = solver->fit(rows, kExact);
@@ -114,7 +113,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE(
       "approximate rows ask for a flush or pay from tau; what cannot be finished and odd parameters are refused") {
-    const auto solver = make_solver("descent-to-delete", seeded(false));
+    const auto solver = make_solver("descent-to-delete", descent_options(false));
     const TrainingSet rows = random_rows(60, 3, 2, 94);
     ApproximationError lazy;
     lazy.euclidean = Vector::Constant(3, 1e-3);
@@ -122,20 +121,20 @@ TEST_SUITE("unit") {
     lazy.residue_sum = Vector::Zero(3);
     CHECK(solver->fit(rows, lazy).report.flush_needed);
     lazy.euclidean *= 1e-6;
-    SolverOptions loose = seeded(false);
+    SolverOptions loose = descent_options(false);
     loose.tau = 1e-3;
     const StepReport paid = make_solver("descent-to-delete", loose)->fit(rows, lazy).report;
     CHECK(paid.certified);
     CHECK(paid.terms.at("approximation") > 0);
     CHECK(paid.residual_bound <= 1e-3);
-    SolverOptions tight = seeded(false);
+    SolverOptions tight = descent_options(false);
     tight.tau = 1e-17;
     CHECK_THROWS_WITH_AS(make_solver("descent-to-delete", tight)->fit(rows, kExact), doctest::Contains("--tau"),
                          UsageError);
-    SolverOptions odd = seeded(false);
+    SolverOptions odd = descent_options(false);
     odd.parameters["public-state"] = 2;
     CHECK_THROWS_AS(make_solver("descent-to-delete", odd), UsageError);
-    SolverOptions few = seeded(true, BoundRule::kPaper);
+    SolverOptions few = descent_options(true, BoundRule::kPaper);
     few.parameters["request-steps"] = 1;
     CHECK_THROWS_WITH_AS(make_solver("descent-to-delete", few)->fit(rows, kExact), doctest::Contains("request-steps"),
                          UsageError);
@@ -147,7 +146,7 @@ TEST_SUITE("unit") {
   TEST_CASE("no rows left, one class, one feature: the minimiser is 0 and nothing is undefined") {
     for (const BoundRule bound : {BoundRule::kCorrected, BoundRule::kPaper})
       for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{20}}) {
-        const auto solver = make_solver("descent-to-delete", seeded(false, bound));
+        const auto solver = make_solver("descent-to-delete", descent_options(false, bound));
         TrainingSet set = random_rows(count, 1, 1, 95, 1);
         Fit fit = solver->fit(set, kExact);
         const BatchChange change = random_change(set, 0, 1, count, 0, 0, 1);

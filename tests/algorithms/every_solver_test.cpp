@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <set>
 #include <string>
 
@@ -12,17 +11,17 @@
 #include "algorithms/output_noise.h"
 #include "storage/error.h"
 #include "support/learner_data.h"
+#include "support/special_values.h"
 #include "support/temp_dir.h"
 #include "support/trained_store.h"
 
 using namespace unweave;
-using namespace unweave::test;
+using namespace unweave::testing;
 
 namespace {
 
-const ApproximationError kExact;
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+using testing::kInfinity;
+using testing::kNaN;
 
 /// A release that may be printed: numbers that are numbers, and no certificate without a theorem or above its budget.
 void check_release(const Model& model, const StepReport& report, const TrainingSet& rows) {

@@ -14,10 +14,10 @@
 namespace unweave {
 namespace {
 
-using test::random_rows;
+using testing::random_rows;
 using testing::TempDir;
 
-SolverOptions options_of(std::map<std::string, double, std::less<>> parameters = {}) {
+SolverOptions hessian_free_options(std::map<std::string, double, std::less<>> parameters = {}) {
   SolverOptions options;
   options.lambda = 0.05;
   options.seed = 3;
@@ -75,7 +75,7 @@ TEST_SUITE("unit") {
   TEST_CASE("T3: along a stream every certified release stands within its distance of a run on the present rows") {
     for (const char* way : {"forward", "backward"}) {
       for (const Head head : {Head::kLogistic, Head::kSoftmax, Head::kLeastSquares}) {
-        SolverOptions options = options_of({{"backward", way == std::string("backward") ? 1.0 : 0.0}});
+        SolverOptions options = hessian_free_options({{"backward", way == std::string("backward") ? 1.0 : 0.0}});
         options.head = head;
         options.lambda = 0.05;
         options.parameters["s-max"] = 0.5;
@@ -103,7 +103,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("published weights are the clean ones with noise for s-max, fresh at each release, of one level") {
-    World world(options_of());
+    World world(hessian_free_options());
     const double sigma = world.report.terms.at("sigma");
     const Matrix first = world.model.published;
     CHECK(sigma == doctest::Approx(0.1).epsilon(1e-3));
@@ -118,7 +118,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("removals in any order and in any batches end in the same bits") {
-    World one(options_of()), two(options_of()), all(options_of());
+    World one(hessian_free_options()), two(hessian_free_options()), all(hessian_free_options());
     for (const std::size_t i : {10, 40, 70}) one.remove({i});  // nodes 10, 41, 72 of the first numbering
     for (const std::size_t i : {72, 41, 10}) two.remove({i});
     all.remove({10, 41, 72});
@@ -129,9 +129,9 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("T3 sabotage: vectors without the rows that moved are caught") {
-    World world(options_of());
+    World world(hessian_free_options());
     const Vector added = [&] {
-      World other(options_of());
+      World other(hessian_free_options());
       other.remove({12});
       return other.state().clean;
     }();
@@ -149,7 +149,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("a declared group leaves by one vector, a part of it by training again") {
-    World world(options_of({{"group-rows", 4}, {"s-max", 0.2}}));
+    World world(hessian_free_options({{"group-rows", 4}, {"s-max", 0.2}}));
     CHECK(world.report.terms.at("group_rows") == 4);
     StepReport report = world.remove({8, 9, 10, 11});
     CHECK_FALSE(report.retrained);
@@ -168,7 +168,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("no statistics are made where that was asked for, or where it would take days") {
-    SolverOptions options = options_of({{"statistics", 0}});
+    SolverOptions options = hessian_free_options({{"statistics", 0}});
     World none(options);
     CHECK(none.report.terms.at("statistics") == 0);
     CHECK_FALSE(std::filesystem::exists(none.folder / "f"));
@@ -179,13 +179,13 @@ TEST_SUITE("unit") {
     CHECK(World(options).report.terms.at("statistics") == 1);
 
     // Groups are carried forward: 2 x 300 epochs x 40,000 rows x 20,000 groups x 24 weights.
-    const World many(options_of({{"epochs", 300}, {"group-rows", 2}, {"batch-rows", 512}}), 40000);
+    const World many(hessian_free_options({{"epochs", 300}, {"group-rows", 2}, {"batch-rows", 512}}), 40000);
     CHECK(many.report.terms.at("statistics") == 0);
     CHECK(many.report.certified);
   }
 
   TEST_CASE("what is not certified says why, or trains again where that was asked for") {
-    SolverOptions options = options_of({{"s-max", 1e-9}});
+    SolverOptions options = hessian_free_options({{"s-max", 1e-9}});
     World strict(options);
     CHECK(strict.report.certified);
     CHECK_FALSE(strict.remove({4}).certified);
@@ -199,7 +199,7 @@ TEST_SUITE("unit") {
     CHECK(eager.distance() < 1e-12);
     CHECK(eager.model.releases == 2);  // what was not certified was not published
 
-    SolverOptions paper = options_of({{"decay", 0.99}});
+    SolverOptions paper = hessian_free_options({{"decay", 0.99}});
     paper.bound = BoundRule::kPaper;
     World printed(paper);
     CHECK_FALSE(printed.report.certified);
@@ -208,13 +208,13 @@ TEST_SUITE("unit") {
     printed.remove({5});
     CHECK(printed.report.terms.at("sigma") == doctest::Approx(2 * sigma).epsilon(1e-6));
 
-    SolverOptions columns = options_of();
+    SolverOptions columns = hessian_free_options();
     columns.standardized = true;
     CHECK_FALSE(World(columns).report.certified);
   }
 
   TEST_CASE("networks are removed from, never certified") {
-    SolverOptions options = options_of({{"epochs", 3}});
+    SolverOptions options = hessian_free_options({{"epochs", 3}});
     options.head = Head::kSoftmax;
     options.hidden = {6};
     World world(options, 60);
@@ -228,7 +228,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("rows leave until none is left, and one class before") {
-    World world(options_of({{"s-max", 1e3}}), 40);
+    World world(hessian_free_options({{"s-max", 1e3}}), 40);
     std::vector<std::size_t> class_rows, rest;
     for (std::size_t i = 0; i < world.rows.size(); ++i)
       if (world.rows.labels()[i] == 0) class_rows.push_back(i);
@@ -242,12 +242,12 @@ TEST_SUITE("unit") {
     CHECK(world.report.certified == (world.report.residual_bound <= 1e3));
     CHECK(world.solver->catch_up(world.model, world.rows, {}).certified);
     CHECK(world.state().clean.norm() == 0);
-    World none(options_of(), 0);
+    World none(hessian_free_options(), 0);
     CHECK(none.report.certified);
   }
 
   TEST_CASE("a model whose last rows are not known trains again in its slots, with statistics") {
-    World world(options_of());
+    World world(hessian_free_options());
     BatchChange change(8, 3);
     change.removed.append(world.rows.nodes()[2], world.rows.row(2), world.rows.labels()[2]);
     world.rows.apply(change);
@@ -264,7 +264,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("vectors of removed rows are erased once the model is durable, and not before") {
-    World world(options_of());
+    World world(hessian_free_options());
     const HessianFreeState before = world.state();
     const auto file = [&] {
       return StatisticsFile(statistics_path(world.folder / "f", before.run, 0), statistics_shape(before, 24, 0), false);
@@ -313,7 +313,7 @@ TEST_SUITE("unit") {
     SolverOptions groups;
     groups.parameters = {{"backward", 1}, {"group-rows", 2}};
     CHECK_THROWS_AS(static_cast<void>(make_solver("hessian-free", groups)), UsageError);
-    SolverOptions wild = options_of({{"step-size", 1e3}, {"decay", 1}});
+    SolverOptions wild = hessian_free_options({{"step-size", 1e3}, {"decay", 1}});
     wild.head = Head::kLeastSquares;
     CHECK_THROWS_AS(World{wild}, UsageError);
   }

@@ -43,7 +43,7 @@ struct FlatStore : TrainedStore {
   [[nodiscard]] Json certificate() const { return whole_certificate(load_model(store, "hessian-free")); }
 };
 
-SolverOptions options_of(double s_max = 10) {
+SolverOptions stored_options(double s_max = 10) {
   SolverOptions options = seeded();
   options.parameters = {{"epochs", 4}, {"batch-rows", 8}, {"s-max", s_max}};
   return options;
@@ -52,7 +52,7 @@ SolverOptions options_of(double s_max = 10) {
 TEST_SUITE("unit") {
   TEST_CASE("a flat store forgets rows by addition, batch by batch, closed or open in between") {
     const FlatStore world;
-    world.train("hessian-free", options_of());
+    world.train("hessian-free", stored_options());
     CHECK(text_of(world.verify()) == "");
     CHECK(world.certificate()["retrained"] == true);
     for (int i = 0; i < 3; ++i) {
@@ -68,7 +68,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("certificates name T3, the run, and what several releases are not") {
     const FlatStore world;
-    world.train("hessian-free", options_of());
+    world.train("hessian-free", stored_options());
     world.stream(world.removal(7), {"hessian-free"});
     const Json json = world.certificate();
     CHECK(json["theorem"] == "T3");
@@ -89,7 +89,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("every number is held against the model or computed again") {
     const FlatStore world;
-    world.train("hessian-free", options_of());
+    world.train("hessian-free", stored_options());
     world.stream(world.removal(7), {"hessian-free"});
     world.stream(world.removal(1), {"hessian-free"});
     const auto files = world.files_of("hessian-free");
@@ -124,7 +124,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("what is not within s-max is uncertified, and a forger who says otherwise is caught") {
     const FlatStore world;
-    world.train("hessian-free", options_of(1e-7));
+    world.train("hessian-free", stored_options(1e-7));
     world.stream(world.removal(7), {"hessian-free"});
     const Json json = world.certificate();
     CHECK(json["certified"] == false);
@@ -141,7 +141,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("a network forgets rows by addition, and no bound of the distance is told") {
     const FlatStore world;
-    SolverOptions options = options_of();
+    SolverOptions options = stored_options();
     options.head = Head::kSoftmax;
     options.hidden = {4};
     world.train("hessian-free", options);
@@ -157,7 +157,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("bounds beyond all use, of a run that diverged for a while, leave a model that can be read") {
     const FlatStore world;
-    world.train("hessian-free", options_of());
+    world.train("hessian-free", stored_options());
     const HessianFreeState state = hessian_free_state(load_model(world.store, "hessian-free").model);
     const StatisticsShape shape = statistics_shape(state, size_of(state.clean.size()), 0);
     const fs::path path = world.statistics();
@@ -178,7 +178,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("a vector that a crash left in its file is found by verify and erased by the next writer") {
     const FlatStore world;
-    world.train("hessian-free", options_of());
+    world.train("hessian-free", stored_options());
     const fs::path file = world.statistics();
     const std::string whole = read_all(file);
     world.stream(world.removal(5), {"hessian-free"});
@@ -198,7 +198,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("a model that missed a batch trains again, with vectors of its own") {
     const FlatStore world;
-    world.train("hessian-free", options_of());
+    world.train("hessian-free", stored_options());
     const fs::path before = world.statistics();
     world.stream(world.removal(5));
     {
@@ -218,7 +218,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("damaged statistics are told by verify and by whoever needs them") {
     const FlatStore world;
-    world.train("hessian-free", options_of());
+    world.train("hessian-free", stored_options());
     const fs::path file = world.statistics();
     std::string bytes = read_all(file);
     for (std::size_t at = 64 + 40; at < bytes.size(); at += 64) bytes[at] = static_cast<char>(bytes[at] ^ 1);
@@ -233,7 +233,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("in a graph rows move, so that a removal trains again, and is certified") {
     const TrainedStore world;
-    world.train("hessian-free", options_of());
+    world.train("hessian-free", stored_options());
     world.stream({world.edge_of_training_node(), {RequestKind::remove_node, world.rows().nodes()[3], 0}},
                  {"hessian-free"});
     const Json json = whole_certificate(load_model(world.store, "hessian-free"));

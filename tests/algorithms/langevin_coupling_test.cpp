@@ -5,15 +5,14 @@
 
 #include "algorithms/langevin_solver.h"
 #include "support/langevin_runs.h"
+#include "support/learner_data.h"
 
 using namespace unweave;
-using namespace unweave::test;
+using namespace unweave::testing;
 
 namespace {
 
-const ApproximationError kExact;
-
-SolverOptions options_of(Head head, double lambda) {
+SolverOptions langevin_run_options(Head head, double lambda) {
   SolverOptions options;
   options.head = head;
   options.lambda = lambda;
@@ -64,7 +63,7 @@ TEST_SUITE("unit") {
     for (const bool full : {false, true})
       for (const Head head : {Head::kLogistic, Head::kLeastSquares, Head::kSoftmax}) {
         CAPTURE(full);
-        const SolverOptions options = options_of(head, 0.02);
+        const SolverOptions options = langevin_run_options(head, 0.02);
         const TrainingSet before = random_rows(200, 6, 3, 61);
         // Other gradients are bounded too loosely for a removal to be small beside the moves.
         const BatchChange change = coherent_change(before, head == Head::kLogistic ? 2 : 0, 80, 0.3F);
@@ -95,7 +94,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("T2: along a sequence the aligned retraining ends within what the account of each release says") {
-    const SolverOptions options = options_of(Head::kLogistic, 0.05);
+    const SolverOptions options = langevin_run_options(Head::kLogistic, 0.05);
     const auto solver = make_solver("langevin", options);
     TrainingSet rows = random_rows(150, 5, 3, 62);
     Fit fit = solver->fit(rows, kExact);
@@ -135,7 +134,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("T2: the account grows with what earlier requests left over") {
-    const SolverOptions options = options_of(Head::kLogistic, 0.05);
+    const SolverOptions options = langevin_run_options(Head::kLogistic, 0.05);
     const auto solver = make_solver("langevin", options);
     TrainingSet rows = random_rows(150, 5, 3, 63);
     Fit fit = solver->fit(rows, kExact);
@@ -155,7 +154,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("the noise of a run has the variance of its linear chain, and a tenth of it is told") {
-    SolverOptions options = options_of(Head::kLeastSquares, 0.05);
+    SolverOptions options = langevin_run_options(Head::kLeastSquares, 0.05);
     const TrainingSet rows = line();
     constexpr std::size_t kRuns = 600;
     double curvature = options.lambda;
@@ -184,7 +183,7 @@ TEST_SUITE("unit") {
     constexpr std::size_t kRuns = 300;
     for (const char* name : {"langevin", "langevin-full"}) {
       CAPTURE(name);
-      SolverOptions options = options_of(Head::kLeastSquares, 0.05);
+      SolverOptions options = langevin_run_options(Head::kLeastSquares, 0.05);
       options.epsilon = 0.5;
       const TrainingSet before = line();
       const BatchChange change = coherent_change(before, 30, 0, 0);

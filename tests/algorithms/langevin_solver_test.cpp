@@ -10,16 +10,16 @@
 #include "engine/parallel.h"
 #include "storage/error.h"
 #include "support/langevin_runs.h"
+#include "support/learner_data.h"
 
 using namespace unweave;
-using namespace unweave::test;
+using namespace unweave::testing;
 
 namespace {
 
-const ApproximationError kExact;
-constexpr const char* kBoth[] = {"langevin", "langevin-full"};
+constexpr const char* kLangevinSolvers[] = {"langevin", "langevin-full"};
 
-SolverOptions seeded(double lambda = 0.05) {
+SolverOptions langevin_options(double lambda = 0.05) {
   SolverOptions options;
   options.lambda = lambda;
   options.seed = 11;
@@ -63,7 +63,7 @@ Matrix quiet_epochs(const LangevinState& state, const TrainingSet& rows, const S
 TEST_SUITE("unit") {
   TEST_CASE("an epoch is the definition, batch by batch, with padding, empty slots and the divisor of full batches") {
     for (const Head head : {Head::kLogistic, Head::kLeastSquares, Head::kSoftmax}) {
-      SolverOptions options = seeded();
+      SolverOptions options = langevin_options();
       options.head = head;
       TrainingSet rows = random_rows(70, 5, 3, 71);
       const LangevinState state = slots_on(rows, options);
@@ -84,7 +84,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("every row lies in one batch of at most b, and a removal leaves all others where they were") {
-    const SolverOptions options = seeded();
+    const SolverOptions options = langevin_options();
     TrainingSet rows = random_rows(200, 2, 2, 72);
     const LangevinState state = slots_on(rows, options);
     const auto places = [&] {
@@ -112,7 +112,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("a removal early in the epoch is charged less than one late, by the contraction between") {
-    const SolverOptions options = seeded();
+    const SolverOptions options = langevin_options();
     const auto solver = make_solver("langevin", options);
     const TrainingSet rows = random_rows(100, 2, 2, 73);
     const LangevinState state = slots_on(rows, options);
@@ -135,8 +135,8 @@ TEST_SUITE("unit") {
 
   TEST_CASE("constants: the ball holds the minimiser, no request needs more than half of T") {
     for (const Head head : {Head::kLogistic, Head::kLeastSquares, Head::kSoftmax})
-      for (const char* name : kBoth) {
-        SolverOptions options = seeded(0.01);
+      for (const char* name : kLangevinSolvers) {
+        SolverOptions options = langevin_options(0.01);
         options.head = head;
         const auto solver = make_solver(name, options);
         TrainingSet rows = random_rows(120, 4, 3, 74);
@@ -157,7 +157,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("bounds as printed charge two gradients for a row and ask for more epochs") {
-    SolverOptions options = seeded(), paper = options;
+    SolverOptions options = langevin_options(), paper = options;
     paper.bound = BoundRule::kPaper;
     const LangevinConstants ours = choose_constants(false, 500, 2, options),
                             printed = choose_constants(false, 500, 2, paper);
@@ -173,7 +173,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("a request that too few epochs would not bring to epsilon is answered by training again") {
-    const SolverOptions options = seeded();
+    const SolverOptions options = langevin_options();
     const auto solver = make_solver("langevin", options);
     TrainingSet rows = random_rows(150, 4, 2, 75);
     Fit fit = solver->fit(rows, kExact);
@@ -204,7 +204,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("removed nodes leave the model's slots, by a batch and by catching up") {
-    const auto solver = make_solver("langevin", seeded());
+    const auto solver = make_solver("langevin", langevin_options());
     TrainingSet rows = random_rows(60, 3, 2, 76);
     Fit fit = solver->fit(rows, kExact);
     const BatchChange change = random_change(rows, 0, 10, 3, 9, 0.05, 1);
@@ -224,7 +224,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("adaptive requests are not certified until the next training, nor standardised or approximate rows ever") {
-    SolverOptions options = seeded();
+    SolverOptions options = langevin_options();
     const auto solver = make_solver("langevin", options);
     TrainingSet rows = random_rows(80, 3, 2, 77);
     Fit fit = solver->fit(rows, kExact);
@@ -262,8 +262,8 @@ TEST_SUITE("unit") {
 
   TEST_CASE("equal to the bit for any number of threads; another release draws other noise") {
     const TrainingSet rows = random_rows(2500, 20, 3, 78);
-    for (const char* name : kBoth) {
-      const auto solver = make_solver(name, seeded());
+    for (const char* name : kLangevinSolvers) {
+      const auto solver = make_solver(name, langevin_options());
       const Matrix one = [&] {
         const ThreadLimit limit(1);
         return solver->fit(rows, kExact).model.published;
@@ -277,11 +277,11 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("degenerate tasks: no rows, one row, one class, one feature, everything leaves") {
-    for (const char* name : kBoth)
+    for (const char* name : kLangevinSolvers)
       for (const std::size_t rows : {std::size_t{0}, std::size_t{1}, std::size_t{33}})
         for (const std::size_t features : {std::size_t{1}, std::size_t{4}})
           for (const std::size_t classes : {std::size_t{1}, std::size_t{3}}) {
-            const auto solver = make_solver(name, seeded());
+            const auto solver = make_solver(name, langevin_options());
             TrainingSet set = random_rows(rows, features, classes, 79, 1);
             Fit fit = solver->fit(set, kExact);
             CHECK(fit.report.certified);
@@ -295,12 +295,13 @@ TEST_SUITE("unit") {
 
   TEST_CASE("refused: noise that float64 cannot resolve, models without slots, rows that are not the model's") {
     const TrainingSet rows = random_rows(40, 3, 2, 80);
-    CHECK_THROWS_WITH_AS(make_solver("langevin", seeded(1e-12))->fit(rows, kExact),
+    CHECK_THROWS_WITH_AS(make_solver("langevin", langevin_options(1e-12))->fit(rows, kExact),
                          doctest::Contains("could not tell it from rounding"), UsageError);
-    const auto solver = make_solver("langevin", seeded());
+    const auto solver = make_solver("langevin", langevin_options());
     Fit fit = solver->fit(rows, kExact);
-    CHECK_THROWS_AS(make_solver("langevin-full", seeded())->absorb(fit.model, rows, BatchChange(3, 2), kExact),
-                    UsageError);
+    CHECK_THROWS_AS(
+        make_solver("langevin-full", langevin_options())->absorb(fit.model, rows, BatchChange(3, 2), kExact),
+        UsageError);
     CHECK_THROWS_AS(solver->absorb(fit.model, random_rows(39, 3, 2, 80), BatchChange(3, 2), kExact), UsageError);
     TrainingSet others(3, 2);
     for (NodeId node = 0; node < 40; ++node) others.append(node, rows.row(node), 0);

@@ -97,7 +97,7 @@ bool equal_rows(const TrainingSet& a, const TrainingSet& b) {
 
 /// (published - W*)^2 over what the stated sigma makes of it; 1 on average.
 double noise_ratio(const Model& model, const StepReport& report, const TrainingSet& rows) {
-  const Matrix best = test::dense_minimiser(rows, SolverOptions().lambda, model.head);
+  const Matrix best = testing::dense_minimiser(rows, SolverOptions().lambda, model.head);
   return (model.published - best).squaredNorm() /
          (static_cast<double>(best.size()) * std::pow(report.terms.at("sigma"), 2));
 }
@@ -179,7 +179,7 @@ TEST_SUITE("unit") {
         static_cast<void>(rows.follow(world.apply(store, world.requests(round), 0.02).update, false));
         const ApproximationError bound = lazy_error(store.embedding(), store.contents(), kWeights, rows.set().nodes());
         CHECK_FALSE(bound.exact());
-        const Eigen::MatrixXd away = test::dense_rows(rows.set()) - test::dense_rows(world.fresh_rows(rho));
+        const Eigen::MatrixXd away = testing::dense_rows(rows.set()) - testing::dense_rows(world.fresh_rows(rho));
         const double slack = 1e-6;  // float32 rounding of the rows, which gradient_gap charges
         for (Eigen::Index j = 0; j < away.cols(); ++j) {
           CHECK(away.col(j).norm() <= bound.euclidean[j] + slack);
@@ -308,11 +308,11 @@ TEST_SUITE("unit") {
     for (unsigned round = 0; round < 5; ++round) {
       const StepReport report = learner.absorb(world.apply(store, world.requests(round), 0.02));
       const TrainingSet exact = world.fresh_rows();
-      const Matrix best = test::dense_minimiser(exact, options.lambda, options.head);
-      const Matrix lazy = test::dense_minimiser(learner.rows(), options.lambda, options.head);
+      const Matrix best = testing::dense_minimiser(exact, options.lambda, options.head);
+      const Matrix lazy = testing::dense_minimiser(learner.rows(), options.lambda, options.head);
       const double mu = report.terms.at("mu");
       CHECK(report.certified);
-      CHECK((test::without_noise(learner.model(), report, options) - best).norm() * mu <= report.residual_bound);
+      CHECK((testing::without_noise(learner.model(), report, options) - best).norm() * mu <= report.residual_bound);
       CHECK((lazy - best).norm() * mu <= report.terms.at("approximation"));
       CHECK((lazy - best).norm() * mu >= 1e-3);
     }

@@ -10,11 +10,9 @@
 #include "support/slow_network.h"
 
 using namespace unweave;
-using namespace unweave::test;
+using namespace unweave::testing;
 
 namespace {
-
-const ApproximationError kExact;
 
 SolverOptions network_options(std::vector<std::size_t> hidden, double damping) {
   SolverOptions options;

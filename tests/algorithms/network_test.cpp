@@ -9,7 +9,7 @@
 #include "support/slow_network.h"
 
 using namespace unweave;
-using namespace unweave::test;
+using namespace unweave::testing;
 
 namespace {
 

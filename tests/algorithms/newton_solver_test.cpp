@@ -12,15 +12,13 @@
 #include "support/released_iterate.h"
 
 using namespace unweave;
-using namespace unweave::test;
+using namespace unweave::testing;
 
 namespace {
 
-const ApproximationError kExact;
+constexpr Head kReleasedHeads[] = {Head::kLogistic, Head::kSoftmax};
 
-constexpr Head kHeads[] = {Head::kLogistic, Head::kSoftmax};
-
-SolverOptions seeded(Head head = Head::kLogistic) {
+SolverOptions newton_options(Head head = Head::kLogistic) {
   SolverOptions options;
   options.head = head;
   options.seed = 77;
@@ -39,8 +37,8 @@ double distance_ratio(const Matrix& iterate, const StepReport& report, const Tra
 
 TEST_SUITE("unit") {
   TEST_CASE("T1: over 20 rounds of removals and moves every release stands within tau / mu of the exact minimiser") {
-    for (const Head head : kHeads) {
-      const SolverOptions options = seeded(head);
+    for (const Head head : kReleasedHeads) {
+      const SolverOptions options = newton_options(head);
       const auto solver = make_solver("newton", options);
       TrainingSet rows = random_rows(400, 8, 3, 41);
       Fit fit = solver->fit(rows, kExact);
@@ -61,8 +59,8 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("T1 sabotage: skipped moved rows, no step at all, and a tenth of the noise are each caught") {
-    for (const Head head : kHeads) {
-      const SolverOptions options = seeded(head);
+    for (const Head head : kReleasedHeads) {
+      const SolverOptions options = newton_options(head);
       const auto solver = make_solver("newton", options);
       const TrainingSet before = random_rows(300, 8, 3, 42);
       const BatchChange change = random_change(before, 0, 40, 4, 60, 0.05, 1);
@@ -106,7 +104,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("retrain forgets its start: equal rows and seed give equal weights") {
-    const SolverOptions options = seeded();
+    const SolverOptions options = newton_options();
     const auto solver = make_solver("retrain", options);
     const TrainingSet before = random_rows(120, 6, 2, 44);
     const BatchChange change = random_change(before, 0, 20, 3, 10, 0.1, 2);
@@ -129,7 +127,7 @@ TEST_SUITE("unit") {
     int passes[2] = {};
     int which = 0;
     for (const char* name : {"newton", "retrain"}) {
-      const auto solver = make_solver(name, seeded());
+      const auto solver = make_solver(name, newton_options());
       Fit fit = solver->fit(before, kExact);
       passes[which++] = solver->absorb(fit.model, after, change, kExact).passes;
     }
@@ -137,8 +135,8 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("an approximate embedding is charged, and refused once it spends its share") {
-    for (const Head head : kHeads) {
-      SolverOptions options = seeded(head);
+    for (const Head head : kReleasedHeads) {
+      SolverOptions options = newton_options(head);
       options.tau = 0.05;
       const auto solver = make_solver("newton", options);
       const TrainingSet rows = random_rows(150, 5, 2, 45);
@@ -163,7 +161,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("nothing is certified on standardised features, and a seed marks the report") {
-    SolverOptions options = seeded();
+    SolverOptions options = newton_options();
     options.standardized = true;
     const Fit fit = make_solver("newton", options)->fit(random_rows(30, 3, 2, 46), kExact);
     CHECK_FALSE(fit.report.certified);
@@ -172,11 +170,11 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("degenerate tasks release too: no rows, one class, one feature, classes without members") {
-    for (const Head head : kHeads)
+    for (const Head head : kReleasedHeads)
       for (const std::size_t rows : {std::size_t{0}, std::size_t{1}, std::size_t{25}})
         for (const std::size_t features : {std::size_t{1}, std::size_t{4}})
           for (const std::size_t classes : {std::size_t{1}, std::size_t{4}}) {
-            const SolverOptions options = seeded(head);
+            const SolverOptions options = newton_options(head);
             const auto solver = make_solver("newton", options);
             TrainingSet set = random_rows(rows, features, classes, 47, 1);
             Fit fit = solver->fit(set, kExact);
@@ -191,10 +189,11 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("models, rows and batches that do not belong together are refused") {
-    const auto solver = make_solver("newton", seeded());
+    const auto solver = make_solver("newton", newton_options());
     const TrainingSet rows = random_rows(20, 3, 2, 48);
     Fit fit = solver->fit(rows, kExact);
-    CHECK_THROWS_AS(make_solver("retrain", seeded())->absorb(fit.model, rows, BatchChange(3, 2), kExact), UsageError);
+    CHECK_THROWS_AS(make_solver("retrain", newton_options())->absorb(fit.model, rows, BatchChange(3, 2), kExact),
+                    UsageError);
     CHECK_THROWS_AS(solver->absorb(fit.model, random_rows(20, 4, 2, 1), BatchChange(4, 2), kExact), UsageError);
     CHECK_THROWS_AS(solver->absorb(fit.model, random_rows(19, 3, 2, 1), BatchChange(3, 2), kExact), UsageError);
   }

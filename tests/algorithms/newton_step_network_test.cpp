@@ -13,11 +13,10 @@
 #include "support/temp_dir.h"
 
 using namespace unweave;
-using namespace unweave::test;
+using namespace unweave::testing;
 
 namespace {
 
-const ApproximationError kExact;
 constexpr double kLambda = 0.02;
 
 SolverOptions network_options(std::vector<std::size_t> hidden, double epochs, double damping) {

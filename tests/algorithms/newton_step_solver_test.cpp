@@ -11,13 +11,13 @@
 namespace unweave {
 namespace {
 
-using test::dense_minimiser;
-using test::random_change;
-using test::random_rows;
+using testing::dense_minimiser;
+using testing::random_change;
+using testing::random_rows;
 
 constexpr double kLambda = 0.02;
 
-SolverOptions options_of(Head head, double damping = 0) {
+SolverOptions newton_step_options(Head head, double damping = 0) {
   SolverOptions options;
   options.head = head;
   options.lambda = kLambda;
@@ -55,7 +55,7 @@ Step step_of(std::string_view name, const SolverOptions& options, std::size_t re
 TEST_SUITE("unit") {
   TEST_CASE("one Newton step is exact for least squares, whatever left or moved, and certified") {
     for (const auto& [removals, moves] : {std::pair{1UL, 0UL}, {30UL, 0UL}, {0UL, 20UL}, {20UL, 60UL}}) {
-      const Step step = step_of("newton-step", options_of(Head::kLeastSquares), removals, moves);
+      const Step step = step_of("newton-step", newton_step_options(Head::kLeastSquares), removals, moves);
       const Matrix truth = dense_minimiser(step.rows, kLambda, Head::kLeastSquares);
       CHECK((step.before - truth).norm() > 1e-4);
       CHECK((step.after - truth).norm() < 1e-6);
@@ -69,7 +69,7 @@ TEST_SUITE("unit") {
   TEST_CASE("a step that leaves a gradient above tau is not certified") {
     for (const char* name : {"newton-step", "jackknife"})
       for (const Head head : {Head::kLogistic, Head::kSoftmax}) {
-        const Step step = step_of(name, options_of(head), 30, 10);
+        const Step step = step_of(name, newton_step_options(head), 30, 10);
         const Matrix truth = dense_minimiser(step.rows, kLambda, head);
         CHECK(step.report.residual_bound > 1e-6);
         CHECK_FALSE(step.report.certified);
@@ -79,26 +79,26 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("the two Hessians differ to second order in what is removed, and newton-step is the better") {
-    const Matrix left = step_of("newton-step", options_of(Head::kLogistic), 1, 0).after;
-    const Step all = step_of("jackknife", options_of(Head::kLogistic), 1, 0);
+    const Matrix left = step_of("newton-step", newton_step_options(Head::kLogistic), 1, 0).after;
+    const Step all = step_of("jackknife", newton_step_options(Head::kLogistic), 1, 0);
     const double moved = (all.after - all.before).norm();
     CHECK((left - all.after).norm() < 0.2 * moved);
     CHECK((left - all.after).norm() > 1e-4 * moved);
     const Matrix truth = dense_minimiser(all.rows, kLambda, Head::kLogistic);
     CHECK((left - truth).norm() < (all.after - truth).norm());
     // Least squares: H' s = g against H s = g, by dense solutions.
-    const Step before = step_of("jackknife", options_of(Head::kLeastSquares), 25, 0);
-    const Eigen::MatrixXd z = test::dense_rows(random_rows(200, 9, 3, 2));
+    const Step before = step_of("jackknife", newton_step_options(Head::kLeastSquares), 25, 0);
+    const Eigen::MatrixXd z = testing::dense_rows(random_rows(200, 9, 3, 2));
     const Eigen::MatrixXd hessian = z.transpose() * z + kLambda * 200 * Eigen::MatrixXd::Identity(9, 9);
-    const Eigen::MatrixXd kept = test::dense_rows(before.rows);
+    const Eigen::MatrixXd kept = testing::dense_rows(before.rows);
     const Eigen::MatrixXd after = kept.transpose() * kept + kLambda * 175 * Eigen::MatrixXd::Identity(9, 9);
     const Matrix truth_step = dense_minimiser(before.rows, kLambda, Head::kLeastSquares) - before.before;
     CHECK((before.after - before.before - hessian.llt().solve(after * truth_step)).norm() < 1e-6);
   }
 
   TEST_CASE("damping is added to the mean Hessian") {
-    const Step step = step_of("newton-step", options_of(Head::kLeastSquares, 0.01), 20, 0);
-    const Eigen::MatrixXd kept = test::dense_rows(step.rows);
+    const Step step = step_of("newton-step", newton_step_options(Head::kLeastSquares, 0.01), 20, 0);
+    const Eigen::MatrixXd kept = testing::dense_rows(step.rows);
     const Eigen::MatrixXd hessian = kept.transpose() * kept + kLambda * 180 * Eigen::MatrixXd::Identity(9, 9);
     const Eigen::MatrixXd damped = hessian + 0.01 * 180 * Eigen::MatrixXd::Identity(9, 9);
     const Matrix truth_step = dense_minimiser(step.rows, kLambda, Head::kLeastSquares) - step.before;
@@ -112,7 +112,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("printed bounds, standardised features and stale rows are not certified") {
     const TrainingSet rows = random_rows(50, 5, 3, 2);
-    SolverOptions paper = options_of(Head::kLogistic), columns = paper;
+    SolverOptions paper = newton_step_options(Head::kLogistic), columns = paper;
     paper.bound = BoundRule::kPaper;
     columns.standardized = true;
     CHECK_FALSE(make_solver("newton-step", paper)->fit(rows, {}).report.certified);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <numbers>
 #include <span>
@@ -16,15 +15,16 @@
 #include "algorithms/output_noise.h"
 #include "storage/error.h"
 #include "support/learner_data.h"
+#include "support/special_values.h"
 #include "support/vector_targets.h"
 
 using namespace unweave;
-using namespace unweave::test;
+using namespace unweave::testing;
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+using testing::kInfinity;
+using testing::kNaN;
 
 /// delta by its definition, the integral of the positive part of the difference of two densities.
 double slow_delta(double shift, double sigma, double epsilon) {

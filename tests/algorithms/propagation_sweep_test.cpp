@@ -15,19 +15,20 @@
 #include "engine/parallel.h"
 #include "storage/error.h"
 #include "support/graphs.h"
+#include "support/special_values.h"
 
 namespace unweave {
 namespace {
 
-constexpr std::uint64_t kPlenty = std::uint64_t{1} << 30;
+using testing::kPlenty;
 constexpr std::int64_t kAbsent = -1'000'000'000'000'000;
 
-using Matrix = std::vector<std::int64_t>;  // nodes x features
+using Integers = std::vector<std::int64_t>;  // nodes x features
 
 /// S^1..S^L as propagation_sweep hands them over; rows that it does not hand over hold kAbsent.
-std::vector<Matrix> propagate(const CsrGraph& graph, const Matrix& t0, const PropagationOptions& options,
-                              MemoryBudget& budget) {
-  std::vector<Matrix> sums(static_cast<std::size_t>(options.hops), Matrix(t0.size(), kAbsent));
+std::vector<Integers> propagate(const CsrGraph& graph, const Integers& t0, const PropagationOptions& options,
+                                MemoryBudget& budget) {
+  std::vector<Integers> sums(static_cast<std::size_t>(options.hops), Integers(t0.size(), kAbsent));
   std::mutex mutex;
   const std::size_t features = options.features;
   propagation_sweep(
@@ -41,7 +42,7 @@ std::vector<Matrix> propagate(const CsrGraph& graph, const Matrix& t0, const Pro
       },
       [&](int level, TileColumns columns, const SumRows& rows) {
         const std::lock_guard lock(mutex);
-        Matrix& to = sums.at(static_cast<std::size_t>(level) - 1);
+        Integers& to = sums.at(static_cast<std::size_t>(level) - 1);
         const auto row = [&](std::size_t i) { return &to[rows.nodes[i] * features + columns.first]; };
         for (std::size_t i = 0; i < rows.nodes.size(); ++i) {
           CHECK(*row(i) == kAbsent);  // each row once
@@ -55,9 +56,9 @@ std::vector<Matrix> propagate(const CsrGraph& graph, const Matrix& t0, const Pro
   return sums;
 }
 
-std::vector<Matrix> plain_propagation(const testing::NamedGraph& graph, Matrix t, std::size_t features, int hops) {
-  const Matrix degrees = testing::plain_degrees(graph);
-  std::vector<Matrix> sums;
+std::vector<Integers> plain_propagation(const testing::NamedGraph& graph, Integers t, std::size_t features, int hops) {
+  const Integers degrees = testing::plain_degrees(graph);
+  std::vector<Integers> sums;
   for (int level = 1; level <= hops; ++level) {
     sums.push_back(testing::plain_sums(graph, t, features));
     for (std::size_t i = 0; i < t.size(); ++i) t[i] = testing::plain_quotient(sums.back()[i], degrees[i / features]);
@@ -65,10 +66,10 @@ std::vector<Matrix> plain_propagation(const testing::NamedGraph& graph, Matrix t
   return sums;
 }
 
-Matrix random_densities(std::size_t elements, std::int64_t bound, std::uint32_t seed) {
+Integers random_densities(std::size_t elements, std::int64_t bound, std::uint32_t seed) {
   std::mt19937 random(seed);
   std::uniform_int_distribution<std::int64_t> value(-bound / 4, bound);
-  Matrix t(elements);
+  Integers t(elements);
   for (std::int64_t& one : t) one = value(random);
   return t;
 }
@@ -78,14 +79,14 @@ Matrix random_densities(std::size_t elements, std::int64_t bound, std::uint32_t 
 TEST_SUITE("unit") {
   TEST_CASE("the path 0-1-2 has the digest of the executable reference") {
     const CsrGraph path(3, {{0, 1}, {1, 2}});
-    const Matrix t0{11863283, 4843165, -2965821};
+    const Integers t0{11863283, 4843165, -2965821};
     MemoryBudget budget(kPlenty);
     PropagationOptions options;
     options.features = 1;
     options.hops = 2;
     const auto sums = propagate(path, t0, options, budget);
-    CHECK(sums[0] == Matrix{16706448, 13740627, 1877344});
-    CHECK(sums[1] == Matrix{12933433, 13872105, 5518881});
+    CHECK(sums[0] == Integers{16706448, 13740627, 1877344});
+    CHECK(sums[1] == Integers{12933433, 13872105, 5518881});
     const std::vector<std::uint32_t> degrees{2, 3, 2};
     const std::vector<std::vector<std::int32_t>> expected{{8353224, 4580209, 938672}, {6466716, 4624035, 2759440}};
     for (std::size_t level = 0; level < 2; ++level) {
@@ -102,7 +103,7 @@ TEST_SUITE("unit") {
       CAPTURE(sample.name);
       const CsrGraph graph = sample.csr();
       constexpr std::size_t kFeatures = 19;
-      const Matrix t0 = random_densities(sample.nodes * kFeatures, 1 << 24, 4);
+      const Integers t0 = random_densities(sample.nodes * kFeatures, 1 << 24, 4);
       for (int hops = 0; hops <= 4; ++hops) {
         CAPTURE(hops);
         if (hops == 3 && sample.nodes > 1000) continue;  // plain sums are quadratic
@@ -122,7 +123,7 @@ TEST_SUITE("unit") {
   TEST_CASE("stays within half a unit a level of float64 algebra") {
     for (const int hops : {1, 2, 3}) {
       const testing::NamedGraph sample = testing::random_graph_with_hub(80, 250, static_cast<std::uint32_t>(hops));
-      const Matrix degrees = testing::plain_degrees(sample);
+      const Integers degrees = testing::plain_degrees(sample);
       constexpr std::size_t kFeatures = 5;
       constexpr double kScale = 1 << 24;
       std::mt19937 random(6);
@@ -137,7 +138,7 @@ TEST_SUITE("unit") {
         for (std::size_t c = 0; c < kFeatures; ++c) z[u * kFeatures + c] /= std::max(1.0, std::sqrt(norm));
       }
       const auto root = [&](std::size_t u) { return std::sqrt(static_cast<double>(degrees[u])); };
-      Matrix t0(z.size());
+      Integers t0(z.size());
       for (std::size_t i = 0; i < z.size(); ++i) t0[i] = std::llrint(kScale * z[i] / root(i / kFeatures));
       // Z = (D^-1/2 A D^-1/2)^L X with a dense A.
       std::vector<std::vector<double>> walk(sample.nodes, std::vector<double>(sample.nodes, 0));
@@ -157,7 +158,7 @@ TEST_SUITE("unit") {
       options.features = kFeatures;
       options.hops = hops;
       MemoryBudget budget(kPlenty);
-      const Matrix sums = propagate(sample.csr(), t0, options, budget).back();
+      const Integers sums = propagate(sample.csr(), t0, options, budget).back();
       double worst = 0;
       for (std::size_t i = 0; i < z.size(); ++i) {
         const auto d = degrees[i / kFeatures];
@@ -178,7 +179,7 @@ TEST_SUITE("unit") {
       constexpr std::size_t kFeatures = 35;
       for (const int scale_bits : {8, 13, 14, 15, 16}) {
         CAPTURE(scale_bits);
-        Matrix t0 = random_densities(sample.nodes * kFeatures, std::int64_t{1} << scale_bits, 4);
+        Integers t0 = random_densities(sample.nodes * kFeatures, std::int64_t{1} << scale_bits, 4);
         std::fill_n(t0.begin(), kFeatures, std::int64_t{1} << scale_bits);  // the bound itself
         const auto expected = plain_propagation(sample, t0, kFeatures, 3);
         PropagationOptions options;
@@ -199,7 +200,7 @@ TEST_SUITE("unit") {
     testing::NamedGraph path;
     path.nodes = kNodes;
     for (NodeId node = 1; node < kNodes; ++node) path.edges.push_back({node - 1, node});
-    const Matrix t0 = random_densities(kNodes * kFeatures, 1 << 14, 6);
+    const Integers t0 = random_densities(kNodes * kFeatures, 1 << 14, 6);
     PropagationOptions options;
     options.features = kFeatures;
     options.hops = 1;
@@ -223,7 +224,7 @@ TEST_SUITE("unit") {
       }
     }
     CHECK(cone[0].size() < sample.nodes);
-    const Matrix t0 = random_densities(sample.nodes * 3, 1 << 24, 4);
+    const Integers t0 = random_densities(sample.nodes * 3, 1 << 24, 4);
     auto expected = plain_propagation(sample, t0, 3, kHops);
     for (std::size_t level = 0; level < kHops; ++level) {
       for (std::size_t i = 0; i < t0.size(); ++i) {
@@ -242,7 +243,7 @@ TEST_SUITE("unit") {
     PropagationOptions fewer = options;
     fewer.hops = 2;
     fewer.wanted = std::span(cone).first(2);
-    CHECK(propagate(graph, t0, fewer, budget) == std::vector<Matrix>(expected.begin(), expected.begin() + 2));
+    CHECK(propagate(graph, t0, fewer, budget) == std::vector<Integers>(expected.begin(), expected.begin() + 2));
     options.wanted = std::span(cone).first(2);
     CHECK_THROWS_AS(propagate(graph, t0, options, budget), UsageError);
   }
@@ -254,7 +255,7 @@ TEST_SUITE("unit") {
     const ThreadLimit limit(2);
     PropagationOptions options;
     options.features = 70;
-    const Matrix t0 = random_densities(sample.nodes * options.features, 1 << 24, 4);
+    const Integers t0 = random_densities(sample.nodes * options.features, 1 << 24, 4);
     MemoryBudget plenty(kPlenty);
     CHECK(plan_tiles(source, options, plenty).width == 70);
     const auto expected = propagate(graph, t0, options, plenty);

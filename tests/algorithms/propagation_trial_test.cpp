@@ -9,13 +9,14 @@
 #include "algorithms/live_store.h"
 #include "engine/parallel.h"
 #include "storage/error.h"
+#include "support/special_values.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
 
 namespace unweave {
 namespace {
 
-constexpr std::uint64_t kPlenty = std::uint64_t{1} << 30;
+using testing::kPlenty;
 
 }  // namespace
 

@@ -14,19 +14,16 @@
 #include "storage/half.h"
 #include "support/folder_bytes.h"
 #include "support/imported_sample.h"
+#include "support/tiny_store.h"
 
 namespace unweave {
 namespace {
 
 namespace fs = std::filesystem;
 using testing::ample_budget;
+using testing::purge;
 using testing::Sample;
 using testing::TempDir;
-
-PurgeReport purge(const fs::path& store, MemoryBudget& budget = ample_budget(), const PurgeOptions& options = {}) {
-  WorkMeter nobody;
-  return purge_store(store, options, budget, nobody);
-}
 
 template <class T>
 std::string bytes_of(const std::vector<T>& values) {
@@ -162,7 +159,7 @@ TEST_SUITE("unit") {
       for (std::uint64_t limit = std::uint64_t{1} << 20; !done; limit += limit / 4) {
         MemoryBudget budget(limit);
         try {
-          purge(store, budget);
+          purge(store, {}, budget);
           done = true;
         } catch (const ResourceError&) {
           refused = true;

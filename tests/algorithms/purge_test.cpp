@@ -15,6 +15,7 @@
 #include "storage/half.h"
 #include "support/folder_bytes.h"
 #include "support/imported_sample.h"
+#include "support/tiny_store.h"
 #include "support/trained_store.h"
 
 namespace unweave {
@@ -24,13 +25,9 @@ namespace fs = std::filesystem;
 using testing::ample_budget;
 using testing::folder_bytes;
 using testing::Importing;
+using testing::purge;
 using testing::Sample;
 using testing::TempDir;
-
-PurgeReport purge(const fs::path& store, const PurgeOptions& options = {}) {
-  WorkMeter nobody;
-  return purge_store(store, options, ample_budget(), nobody);
-}
 
 std::string digest_of(const fs::path& store) {
   return digest_text(content_digest(LiveStore(store, Access::read, ample_budget())));

@@ -12,6 +12,7 @@
 #include "engine/gather.h"
 #include "engine/parallel.h"
 #include "storage/error.h"
+#include "support/special_values.h"
 #include "support/store_fixture.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
@@ -19,7 +20,7 @@
 namespace unweave {
 namespace {
 
-constexpr std::uint64_t kPlenty = std::uint64_t{1} << 30;
+using testing::kPlenty;
 
 std::uint64_t row_bytes(std::uint32_t columns) {
   return sizeof(NodeId) + columns * sizeof(std::int32_t);

@@ -28,7 +28,7 @@ const Case kCases[] = {{"retrain", {6, 4}}, {"finetune", {}},     {"finetune", {
                        {"neggrad", {}},     {"neggrad", {6}},     {"streaming", {}},
                        {"streaming", {6}},  {"newton-step", {6}}, {"jackknife", {6}}};
 
-SolverOptions options_of(const Case& one) {
+SolverOptions reference_options(const Case& one) {
   SolverOptions options = seeded();
   options.hidden = one.hidden;
   if (!one.hidden.empty()) {
@@ -50,7 +50,7 @@ TEST_SUITE("unit") {
     for (const Case& one : kCases) {
       CAPTURE(one.solver);
       const TrainedStore world(5);
-      world.train(one.solver, options_of(one));
+      world.train(one.solver, reference_options(one));
       const ModelRecord before = load_model(world.store, one.solver);
       CHECK(before.model.network.has_value() == !one.hidden.empty());
       if (before.model.network) {
@@ -60,7 +60,7 @@ TEST_SUITE("unit") {
       }
       LiveStore live(world.store, Access::write, ample_budget());
       TrainingRows rows(live, before.weights, before.clip, ample_budget());
-      const auto solver = make_solver(one.solver, options_of(one));
+      const auto solver = make_solver(one.solver, reference_options(one));
       const Reservation memory = solver->reserve({}, rows.set(), ample_budget());
       solver->set_working_memory(static_cast<std::size_t>(memory.bytes()));
       Model kept = solver->fit(rows.set(), {}).model;
@@ -83,7 +83,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("accuracy of a network is that of its margins on clipped rows") {
     const TrainedStore world(5);
-    world.train("retrain", options_of(kCases[0]));
+    world.train("retrain", reference_options(kCases[0]));
     const LiveStore live(world.store, Access::read, ample_budget());
     const ModelRecord record = load_model(world.store, "retrain");
     const TrainingSet rows = world.rows();
@@ -103,7 +103,7 @@ TEST_SUITE("unit") {
     for (const Case& one : kCases) {
       CAPTURE(one.solver);
       const TrainedStore world(5);
-      world.train(one.solver, options_of(one));
+      world.train(one.solver, reference_options(one));
       world.stream(first_batch(), {one.solver});
       CHECK(text_of(world.verify()) == "");
       const std::string words = "models: " + std::string(one.solver) + ": ";
@@ -129,7 +129,7 @@ TEST_SUITE("unit") {
         check_one(world.verify(), false, words + "hidden is");
       }
       if (std::string(one.solver) != "streaming") continue;
-      world.train(one.solver, options_of(one));
+      world.train(one.solver, reference_options(one));
       world.forge(one.solver, [](ModelRecord& record) { record.model.published *= 1.01; });
       check_one(world.verify(), false, words + "the distance to the starting weights");
     }
@@ -137,7 +137,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("a model whose text names another network than its weights is refused") {
     const TrainedStore world(5);
-    world.train("retrain", options_of(kCases[0]));
+    world.train("retrain", reference_options(kCases[0]));
     const ModelRecord good = load_model(world.store, "retrain");
     for (const std::vector<std::size_t>& hidden :
          {std::vector<std::size_t>{}, {6}, {6, 5}, {std::size_t{1} << 60, 4}, std::vector<std::size_t>(99, 1)}) {
@@ -150,7 +150,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("beside a model of streaming stand its start, a Newton step and retrained weights") {
     const TrainedStore world(5);
-    SolverOptions options = options_of({"streaming", {}});
+    SolverOptions options = reference_options({"streaming", {}});
     world.train("streaming", options);
     const Matrix start = load_model(world.store, "streaming").model.published;
     world.stream(first_batch(), {"streaming"});

@@ -11,7 +11,7 @@
 #include "support/learner_data.h"
 
 using namespace unweave;
-using namespace unweave::test;
+using namespace unweave::testing;
 
 namespace {
 

@@ -9,18 +9,17 @@
 #include "algorithms/rewind_state.h"
 #include "storage/error.h"
 #include "support/langevin_runs.h"
+#include "support/learner_data.h"
 #include "support/released_iterate.h"
 #include "support/rewind_runs.h"
 #include "support/temp_dir.h"
 
 using namespace unweave;
-using namespace unweave::test;
+using namespace unweave::testing;
 
 namespace {
 
-const ApproximationError kExact;
-
-SolverOptions options_of(Head head, double lambda, double sampling = 0) {
+SolverOptions rewind_run_options(Head head, double lambda, double sampling = 0) {
   SolverOptions options;
   options.head = head;
   options.lambda = lambda;
@@ -47,7 +46,7 @@ TEST_SUITE("unit") {
       for (const double batch_rows : {32.0, 200.0})
         for (const Head head : {Head::kLogistic, Head::kLeastSquares, Head::kSoftmax}) {
           CAPTURE(descend);
-          SolverOptions options = options_of(head, 0.02);
+          SolverOptions options = rewind_run_options(head, 0.02);
           options.parameters["batch-rows"] = batch_rows;
           const TrainingSet before = random_rows(200, 6, 3, 61);
           const BatchChange change = coherent_change(before, head == Head::kLogistic ? 2 : 0, 80, 0.3F);
@@ -81,7 +80,7 @@ TEST_SUITE("unit") {
       const float value = 1;
       before.append(i, std::span(&value, 1), 0);
     }
-    SolverOptions options = options_of(Head::kLogistic, 0.001);
+    SolverOptions options = rewind_run_options(Head::kLogistic, 0.001);
     options.parameters["batch-rows"] = 64;
     options.parameters["step-size"] = 0.05;
     const RewindRuns runs(false, before, options);
@@ -95,7 +94,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("T4: drawn runs with common slots keep to the mean and to the tail, which ignoring moved rows would not") {
     for (const bool descend : {false, true}) {
-      const SolverOptions options = options_of(Head::kLogistic, 0.05, 1);
+      const SolverOptions options = rewind_run_options(Head::kLogistic, 0.05, 1);
       const TrainingSet before = random_rows(200, 6, 3, 61);
       const BatchChange change = coherent_change(before, 1, 100, 0.6F);
       TrainingSet after = before;
@@ -127,7 +126,7 @@ TEST_SUITE("unit") {
   TEST_CASE("T4: along a sequence every release stands within its residual bound of retraining") {
     for (const bool descend : {false, true}) {
       const testing::TempDir folder;
-      SolverOptions options = options_of(Head::kLogistic, 0.05);
+      SolverOptions options = rewind_run_options(Head::kLogistic, 0.05);
       options.parameters.erase("epochs");
       options.parameters["capacity"] = 1;
       const auto solver = make_solver(descend ? "descend" : "rewind", options);
@@ -162,7 +161,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("a run in other orders of summation stays within the rounding charged") {
-    const SolverOptions options = options_of(Head::kLogistic, 0.05);
+    const SolverOptions options = rewind_run_options(Head::kLogistic, 0.05);
     const TrainingSet rows = random_rows(96, 40, 2, 63);
     const RewindRuns runs(false, rows, options);
     Matrix program = runs.zero(rows);

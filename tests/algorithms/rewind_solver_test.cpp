@@ -13,18 +13,18 @@
 #include "storage/error.h"
 #include "support/input_files.h"
 #include "support/langevin_runs.h"
+#include "support/learner_data.h"
 #include "support/rewind_runs.h"
 #include "support/temp_dir.h"
 
 using namespace unweave;
-using namespace unweave::test;
+using namespace unweave::testing;
 
 namespace {
 
-const ApproximationError kExact;
-constexpr const char* kBoth[] = {"rewind", "descend"};
+constexpr const char* kRewindSolvers[] = {"rewind", "descend"};
 
-SolverOptions seeded(double lambda = 0.05) {
+SolverOptions rewind_options(double lambda = 0.05) {
   SolverOptions options;
   options.lambda = lambda;
   options.seed = 11;
@@ -33,7 +33,8 @@ SolverOptions seeded(double lambda = 0.05) {
 
 /// A solver with a folder of its own.
 struct Kept {
-  explicit Kept(const char* name, const SolverOptions& options = seeded()) : solver(make_solver(name, options)) {
+  explicit Kept(const char* name, const SolverOptions& options = rewind_options())
+      : solver(make_solver(name, options)) {
     solver->set_folder(path());
   }
   [[nodiscard]] std::filesystem::path path() const { return folder / "models" / "rewind"; }
@@ -55,7 +56,7 @@ TEST_SUITE("unit") {
     for (const bool descend : {false, true})
       for (const Head head : {Head::kLogistic, Head::kLeastSquares, Head::kSoftmax})
         for (const double sampling : {0.0, 1.0, 2.0}) {
-          SolverOptions options = seeded();
+          SolverOptions options = rewind_options();
           options.head = head;
           options.parameters["sampling"] = sampling;
           const TrainingSet rows = random_rows(120, 4, 3, 74);
@@ -78,7 +79,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("full batches have the sure bound of Rewind-to-Delete, drawn ones its mean and tail") {
-    SolverOptions options = seeded(0.1);
+    SolverOptions options = rewind_options(0.1);
     options.parameters = {{"batch-rows", 400}, {"epochs", 200}, {"step-size", 0.5}};
     const TrainingSet rows = random_rows(400, 3, 1, 5);
     const RewindRuns runs(false, rows, options);
@@ -99,10 +100,10 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("rewind goes on from the iterate that it kept, bit for bit, and from no later one than it needs") {
-    for (const char* name : kBoth) {
+    for (const char* name : kRewindSolvers) {
       const Kept world(name);
       TrainingSet rows = random_rows(100, 4, 2, 75);
-      const RewindRuns runs(name[0] == 'd', rows, seeded());
+      const RewindRuns runs(name[0] == 'd', rows, rewind_options());
       Fit fit = world.solver->fit(rows, kExact);
       CHECK(fit.report.certified);
       CHECK(fit.report.claim == "T4");
@@ -182,9 +183,9 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("adaptive requests are certified for batches in turn alone; standardised and approximate rows never") {
-    for (const char* name : kBoth)
+    for (const char* name : kRewindSolvers)
       for (const double sampling : {0.0, 1.0, 2.0}) {
-        SolverOptions options = seeded();
+        SolverOptions options = rewind_options();
         options.parameters["sampling"] = sampling;
         const Kept world(name, options);
         TrainingSet rows = random_rows(80, 3, 2, 78);
@@ -213,8 +214,8 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("as printed: the removed rows alone are counted, the claim is the paper's, nothing is certified") {
-    for (const char* name : kBoth) {
-      SolverOptions options = seeded(0.3);
+    for (const char* name : kRewindSolvers) {
+      SolverOptions options = rewind_options(0.3);
       options.bound = BoundRule::kPaper;
       options.parameters["sigma"] = 100;
       options.parameters["batch-rows"] = 80;
@@ -235,7 +236,7 @@ TEST_SUITE("unit") {
   TEST_CASE("equal to the bit for any number of threads; another release draws other noise") {
     const TrainingSet rows = random_rows(2500, 20, 3, 80);
     for (const double sampling : {0.0, 1.0}) {
-      SolverOptions options = seeded();
+      SolverOptions options = rewind_options();
       options.parameters["sampling"] = sampling;
       const Kept world("rewind", options);
       const Matrix one = [&] {
@@ -251,11 +252,11 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("degenerate tasks: no rows, one row, one class, one feature, everything leaves") {
-    for (const char* name : kBoth)
+    for (const char* name : kRewindSolvers)
       for (const double sampling : {0.0, 1.0})
         for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{33}})
           for (const std::size_t classes : {std::size_t{1}, std::size_t{3}}) {
-            SolverOptions options = seeded();
+            SolverOptions options = rewind_options();
             options.parameters["sampling"] = sampling;
             const Kept world(name, options);
             TrainingSet set = random_rows(count, 2, classes, 81, 1);
@@ -270,7 +271,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("without a folder nothing is kept, and every batch trains again") {
-    const auto solver = make_solver("rewind", seeded());
+    const auto solver = make_solver("rewind", rewind_options());
     TrainingSet rows = random_rows(60, 3, 2, 82);
     Fit fit = solver->fit(rows, kExact);
     const BatchChange change = coherent_change(rows, 1, 0, 0);
@@ -314,7 +315,7 @@ TEST_SUITE("unit") {
       "refused: parameters out of range, noise below rounding, models without slots, rows that are not the model's") {
     const TrainingSet rows = random_rows(40, 3, 2, 84);
     const auto refused = [&](const char* name, double value) {
-      SolverOptions options = seeded();
+      SolverOptions options = rewind_options();
       options.parameters[name] = value;
       CAPTURE(name);
       CHECK_THROWS_AS(static_cast<void>(make_solver("rewind", options)->fit(rows, kExact)), UsageError);
@@ -331,7 +332,8 @@ TEST_SUITE("unit") {
     refused("retention", 0.5);
     const Kept world("rewind");
     Fit fit = world.solver->fit(rows, kExact);
-    CHECK_THROWS_AS(make_solver("descend", seeded())->absorb(fit.model, rows, BatchChange(3, 2), kExact), UsageError);
+    CHECK_THROWS_AS(make_solver("descend", rewind_options())->absorb(fit.model, rows, BatchChange(3, 2), kExact),
+                    UsageError);
     CHECK_THROWS_AS(world.solver->absorb(fit.model, random_rows(39, 3, 2, 84), BatchChange(3, 2), kExact), UsageError);
     fit.model.state.arrays["weights"].pop_back();
     CHECK_THROWS_AS(world.solver->absorb(fit.model, rows, BatchChange(3, 2), kExact), UsageError);
@@ -341,7 +343,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE(
       "where float64 at a weak lambda could exceed what the usual noise covers, the default is twice what it needs") {
-    SolverOptions options = seeded();
+    SolverOptions options = rewind_options();
     options.parameters = {{"epochs", 4}};
     const auto noise_at = [&](double lambda) {
       options.lambda = lambda;
@@ -361,7 +363,7 @@ TEST_SUITE("unit") {
   TEST_CASE("small and large epsilon and delta: a bound that holds or one clear error, never NaN") {
     for (const double epsilon : {1e-9, 1e-3, 10.0, 1e3, 1e6})
       for (const double delta : {1e-300, 1e-12, 0.5}) {
-        SolverOptions options = seeded();
+        SolverOptions options = rewind_options();
         options.epsilon = epsilon;
         options.delta = delta;
         CAPTURE(epsilon);

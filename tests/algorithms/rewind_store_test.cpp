@@ -173,8 +173,7 @@ TEST_SUITE("unit") {
     world.stream({{RequestKind::insert_edge, 2, 151}}, {}, kNoResidue);
     checkpoint();
     CHECK(read_manifest(world.store).lazy);
-    WorkMeter nobody;
-    static_cast<void>(purge_store(world.store, {}, ample_budget(), nobody));
+    static_cast<void>(testing::purge(world.store));
     CHECK_FALSE(read_manifest(world.store).lazy);
   }
 

@@ -10,13 +10,11 @@
 #include "support/learner_data.h"
 
 using namespace unweave;
-using namespace unweave::test;
+using namespace unweave::testing;
 
 namespace {
 
-const ApproximationError kExact;
-
-SolverOptions seeded(double alpha = 0.1) {
+SolverOptions scalegun_options(double alpha = 0.1) {
   SolverOptions options;
   options.seed = 5;
   options.lambda = 1e-2;
@@ -55,7 +53,7 @@ Matrix dense_step(const Model& model, const TrainingSet& before, const TrainingS
 TEST_SUITE("unit") {
   TEST_CASE("one batch is the dense Newton step, with the right Hessian and the right n before and after") {
     for (const char* name : {"scalegun", "cgu", "ceu", "scalegun with memory", "cgu with memory", "ceu with memory"}) {
-      const SolverOptions options = seeded(10);
+      const SolverOptions options = scalegun_options(10);
       const std::string_view method = std::string_view(name).substr(0, std::string_view(name).find(' '));
       const auto solver = make_solver(method, options);
       if (method != name) solver->set_working_memory(std::size_t{1} << 20);
@@ -82,7 +80,7 @@ TEST_SUITE("unit") {
   TEST_CASE("the corrected account covers the true residual of every class along a sequence") {
     for (const char* name : {"scalegun", "cgu", "ceu"})
       for (const Head head : {Head::kLogistic, Head::kLeastSquares}) {
-        SolverOptions options = seeded(3);
+        SolverOptions options = scalegun_options(3);
         options.head = head;
         const auto solver = make_solver(name, options);
         TrainingSet rows = random_rows(200, 8, 2, 52);
@@ -102,7 +100,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("past the budget the model is trained again with a fresh B and an empty account") {
-    SolverOptions options = seeded(2e-4);
+    SolverOptions options = scalegun_options(2e-4);
     const auto solver = make_solver("cgu", options);
     TrainingSet rows = random_rows(200, 6, 2, 53);
     Fit fit = solver->fit(rows, kExact);
@@ -122,7 +120,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("the paper's rule is the class mean of the printed terms, the corrected one is joint") {
-    SolverOptions paper = seeded(3), joint = seeded(3);
+    SolverOptions paper = scalegun_options(3), joint = scalegun_options(3);
     paper.bound = BoundRule::kPaper;
     const TrainingSet before = random_rows(150, 6, 4, 54);
     const BatchChange change = random_change(before, 0, 30, 4, 40, 0.05, 3);
@@ -141,7 +139,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("a lazy embedding: covered by the corrected bound, refused where it spends the budget alone") {
-    const SolverOptions options = seeded(10);
+    const SolverOptions options = scalegun_options(10);
     const auto solver = make_solver("scalegun", options);
     const TrainingSet near = random_rows(120, 5, 2, 55);
     const BatchChange drift = random_change(near, 0, 120, 0, 119, 1e-3, 9);
@@ -172,7 +170,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("ceu knows edges alone: other requests retrain") {
-    const auto solver = make_solver("ceu", seeded(10));
+    const auto solver = make_solver("ceu", scalegun_options(10));
     TrainingSet rows = random_rows(100, 4, 2, 56);
     Fit fit = solver->fit(rows, kExact);
     const BatchChange change = random_change(rows, 0, 30, 2, 10, 0.05, 3);
@@ -184,7 +182,7 @@ TEST_SUITE("unit") {
   TEST_CASE("degenerate tasks: no rows left, one class, one feature") {
     for (const char* name : {"scalegun", "cgu", "ceu"})
       for (const std::size_t classes : {std::size_t{1}, std::size_t{3}}) {
-        const auto solver = make_solver(name, seeded(10));
+        const auto solver = make_solver(name, scalegun_options(10));
         TrainingSet rows = random_rows(12, 1, classes, 57, 1);
         Fit fit = solver->fit(rows, kExact);
         const BatchChange change = random_change(rows, 0, 1, 12, 0, 0, 1);

@@ -9,11 +9,9 @@
 #include "support/learner_data.h"
 
 using namespace unweave;
-using namespace unweave::test;
+using namespace unweave::testing;
 
 namespace {
-
-const ApproximationError kExact;
 
 SolverOptions small_network(std::vector<std::size_t> hidden = {6}) {
   SolverOptions options;

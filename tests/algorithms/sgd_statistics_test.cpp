@@ -11,14 +11,14 @@
 namespace unweave {
 namespace {
 
-using test::dense_end;
-using test::dense_vector;
-using test::forward_records;
-using test::gathered;
-using test::run_world;
-using test::RunWorld;
+using testing::dense_end;
+using testing::dense_vector;
+using testing::forward_records;
+using testing::gathered;
+using testing::run_world;
+using testing::RunWorld;
 
-constexpr Head kHeads[] = {Head::kLogistic, Head::kSoftmax, Head::kLeastSquares};
+constexpr Head kSgdHeads[] = {Head::kLogistic, Head::kSoftmax, Head::kLeastSquares};
 
 double relative(const Vector& a, const Vector& b) {
   return (a - b).norm() / b.norm();
@@ -61,7 +61,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("a run without rows keeps divisors and steps, and is that of the dense reference") {
-    for (const Head head : kHeads) {
+    for (const Head head : kSgdHeads) {
       const RunWorld world = run_world(head);
       CHECK(relative(end_of_run(world.run).weights, dense_end(world.run, {})) < 1e-12);
       std::vector<NodeId> slots(world.rows.nodes().begin(), world.rows.nodes().end());
@@ -88,7 +88,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("forward, backward, single chains and chains of groups give the same vectors") {
     const testing::TempDir folder;
-    for (const Head head : kHeads) {
+    for (const Head head : kSgdHeads) {
       CAPTURE(static_cast<int>(head));
       const RunWorld world = run_world(head);
       const RecordBlock forward = forward_records(world.run, RemovedCurvature::kAll);
@@ -121,9 +121,9 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("where a step times lambda is 1, the old vector stays in the removed rows' share alone") {
-    for (const Head head : kHeads) {
+    for (const Head head : kSgdHeads) {
       CAPTURE(static_cast<int>(head));
-      const RunWorld world(test::random_rows(60, 7, 3, 4), NetworkShape{head, 7, 3, {}, Activation::kTanh},
+      const RunWorld world(testing::random_rows(60, 7, 3, 4), NetworkShape{head, 7, 3, {}, Activation::kTanh},
                            {60, 24, 8, 4, 0.5, 1, 1}, 2);
       for (const RemovedCurvature curvature : {RemovedCurvature::kAll, RemovedCurvature::kKept})
         for (const std::uint64_t group : {1, 7}) {
@@ -183,7 +183,7 @@ TEST_SUITE("unit") {
 
 TEST_SUITE("unit") {
   TEST_CASE("T3: every vector stands within its bound of the run without its rows, and the bound is near") {
-    for (const Head head : kHeads) {
+    for (const Head head : kSgdHeads) {
       CAPTURE(static_cast<int>(head));
       const RunWorld world = run_world(head);
       const Vector end = end_of_run(world.run).weights;
@@ -213,7 +213,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("T3: the account covers sums of vectors of any rows") {
-    for (const Head head : kHeads) {
+    for (const Head head : kSgdHeads) {
       CAPTURE(static_cast<int>(head));
       const RunWorld world = run_world(head, 400, {}, 0.3);
       const Vector end = end_of_run(world.run).weights;

@@ -11,14 +11,14 @@
 #include "support/vector_targets.h"
 
 using namespace unweave;
-using namespace unweave::test;
+using namespace unweave::testing;
 
 namespace {
 
 using testing::FencedArray;
 using testing::for_each_target;
 
-constexpr Head kHeads[] = {Head::kLogistic, Head::kLeastSquares};
+constexpr Head kSeparateHeads[] = {Head::kLogistic, Head::kLeastSquares};
 constexpr double kUntouched = -77;
 
 /// Relative to the expected value alone.
@@ -61,7 +61,7 @@ struct Sample {
 
 TEST_SUITE("unit") {
   TEST_CASE("float64 slopes, sums and curvatures of every width are those of the scalar loss") {
-    for (const Head head : kHeads)
+    for (const Head head : kSeparateHeads)
       for (const double scale : {0.5, 20.0})
         for (std::size_t classes = 1; classes <= 35; ++classes) {
           const std::size_t rows = 1 + classes % 5;
@@ -103,7 +103,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("float32 slopes and curvatures of every width are near those of the scalar loss") {
-    for (const Head head : kHeads)
+    for (const Head head : kSeparateHeads)
       for (std::size_t classes = 1; classes <= 35; ++classes) {
         const std::size_t rows = 1 + classes % 4;
         const Sample sample(head, rows, classes, static_cast<unsigned>(classes), 3);
@@ -133,7 +133,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("no vector extension writes past the last margin, sum or curvature") {
     for_each_target([] {
-      for (const Head head : kHeads)
+      for (const Head head : kSeparateHeads)
         for (std::size_t classes = 1; classes <= 35; ++classes) {
           const Sample sample(head, 2, classes, static_cast<unsigned>(classes), 3);
           const std::size_t size = 2 * classes;

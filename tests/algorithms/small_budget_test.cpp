@@ -52,15 +52,15 @@ std::vector<std::vector<Request>> batches_of(const testing::Sample& sample) {
   return batches;
 }
 
-struct Rows {
+struct SpilledRows {
   testing::AllSums sums;
   std::vector<std::map<NodeId, std::vector<std::int32_t>>> stale;
 
-  friend bool operator==(const Rows&, const Rows&) = default;
+  friend bool operator==(const SpilledRows&, const SpilledRows&) = default;
 };
 
-Rows rows_of(const Embedding& embedding) {
-  Rows rows{testing::sums_of(embedding, kNodes), {}};
+SpilledRows rows_of(const Embedding& embedding) {
+  SpilledRows rows{testing::sums_of(embedding, kNodes), {}};
   for (std::uint32_t level = 0; level < embedding.levels(); ++level) {
     auto& stale = rows.stale.emplace_back();
     for (const NodeId node : embedding.stale(level).nodes()) {
@@ -72,7 +72,7 @@ Rows rows_of(const Embedding& embedding) {
   return rows;
 }
 
-Rows rows_of(const std::filesystem::path& path, Access access, std::uint64_t memory) {
+SpilledRows rows_of(const std::filesystem::path& path, Access access, std::uint64_t memory) {
   MemoryBudget budget(memory);
   LiveStore store(path, access, budget);
   CHECK(budget.peak() <= memory);
@@ -80,7 +80,7 @@ Rows rows_of(const std::filesystem::path& path, Access access, std::uint64_t mem
 }
 
 struct Streamed {
-  Rows rows;
+  SpilledRows rows;
   std::uint64_t peak = 0;  ///< of what was charged
   std::size_t folds = 0;   ///< partitions that no manifest named yet, seen after batches
 };
@@ -106,7 +106,7 @@ Streamed stream(const std::filesystem::path& path, std::uint64_t memory, Plan pl
     for (const auto& [access, least] : {std::pair(Access::read, memory), {Access::write, kAmple}}) {
       const auto copy = copies / std::to_string(opened++);
       std::filesystem::copy(path, copy, std::filesystem::copy_options::recursive);
-      const Rows replayed = rows_of(copy, access, least);
+      const SpilledRows replayed = rows_of(copy, access, least);
       if (result.rows.sums.empty()) result.rows = replayed;
       CHECK(replayed == result.rows);
     }
@@ -175,7 +175,7 @@ TEST_SUITE("unit") {
       CHECK(budget.peak() <= memory);
       return rows_of(live.embedding());
     };
-    const Rows streamed = stream_into("s", kAmple, 10);
+    const SpilledRows streamed = stream_into("s", kAmple, 10);
     std::uint64_t bytes = 0;  // of rows that the checkpoint left beside the partitions
     for (const LevelFiles& level : read_manifest(folder / "s").levels) bytes += level.run ? level.run->bytes : 0;
     CHECK(bytes > kSmall);
@@ -186,7 +186,7 @@ TEST_SUITE("unit") {
 
     // What a change replaces lies in the run's file: the rows beside it stay.
     std::filesystem::copy(folder / "s", folder / "t", std::filesystem::copy_options::recursive);
-    const Rows more = stream_into("s", 2 * kSmall, 20);
+    const SpilledRows more = stream_into("s", 2 * kSmall, 20);
     CHECK(stream_into("t", kAmple, 20) == more);
     CHECK(rows_of(folder / "s", Access::read, kAmple) == more);
     MemoryBudget budget(kAmple);

@@ -14,7 +14,7 @@
 #include "support/vector_targets.h"
 
 using namespace unweave;
-using namespace unweave::test;
+using namespace unweave::testing;
 using unweave::testing::FencedArray;
 using unweave::testing::for_each_target;
 

@@ -17,6 +17,7 @@
 #include "engine/parallel.h"
 #include "storage/error.h"
 #include "support/folder_bytes.h"
+#include "support/special_values.h"
 #include "support/store_fixture.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
@@ -24,7 +25,7 @@
 namespace unweave {
 namespace {
 
-constexpr std::uint64_t kPlenty = std::uint64_t{1} << 30;
+using testing::kPlenty;
 
 /// A store of two spans, the second one not full, with a hub; a fiftieth of the rows is labelled.
 void make_store(const std::filesystem::path& path, std::uint32_t columns = 40) {

@@ -7,11 +7,9 @@
 #include "support/learner_data.h"
 
 using namespace unweave;
-using namespace unweave::test;
+using namespace unweave::testing;
 
 namespace {
-
-const ApproximationError kExact;
 
 SolverOptions softmax(std::map<std::string, double, std::less<>> parameters = {}) {
   SolverOptions options;

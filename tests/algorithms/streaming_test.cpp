@@ -9,11 +9,9 @@
 #include "support/learner_data.h"
 
 using namespace unweave;
-using namespace unweave::test;
+using namespace unweave::testing;
 
 namespace {
-
-const ApproximationError kExact;
 
 std::span<const double> span_of(const Vector& values) {
   return {values.data(), size_of(values.size())};
@@ -47,7 +45,7 @@ double log_normal(const Moments& m, const Vector& z) {
   return -0.5 * (d.dot(covariance.fullPivLu().solve(d)) + std::log(covariance.determinant()));
 }
 
-SolverOptions options_of(Head head, std::vector<std::size_t> hidden = {}) {
+SolverOptions streaming_options(Head head, std::vector<std::size_t> hidden = {}) {
   SolverOptions options;
   options.head = head;
   options.hidden = std::move(hidden);
@@ -57,9 +55,10 @@ SolverOptions options_of(Head head, std::vector<std::size_t> hidden = {}) {
 }
 
 std::vector<SolverOptions> all_heads() {
-  SolverOptions network = options_of(Head::kSoftmax, {5});
+  SolverOptions network = streaming_options(Head::kSoftmax, {5});
   network.parameters["epochs"] = 5;
-  return {options_of(Head::kLogistic), options_of(Head::kSoftmax), options_of(Head::kLeastSquares), network};
+  return {streaming_options(Head::kLogistic), streaming_options(Head::kSoftmax), streaming_options(Head::kLeastSquares),
+          network};
 }
 
 /// Moments of the rows of `set`, class by class, and of the others where `rest`, projected without a map: the ratios are

@@ -11,7 +11,7 @@
 #include "support/temp_dir.h"
 
 using namespace unweave;
-using namespace unweave::test;
+using namespace unweave::testing;
 
 namespace {
 

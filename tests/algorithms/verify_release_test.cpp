@@ -50,7 +50,7 @@ TEST_SUITE("unit") {
       world.train(solver);
       const ModelRecord good = load_model(world.store, solver);
       const double grid = term(good, "grid"), sigma = term(good, "sigma");
-      const Matrix best = test::dense_minimiser(world.rows(), good.options.lambda);
+      const Matrix best = testing::dense_minimiser(world.rows(), good.options.lambda);
       const Matrix noise = good.model.published - best;
       REQUIRE(noise.size() == 128);
       const auto publish = [&](const Matrix& weights) {
@@ -110,7 +110,7 @@ TEST_SUITE("unit") {
     const TrainedStore world(2);
     world.train("newton");
     const ModelRecord good = load_model(world.store, "newton");
-    const Matrix best = test::dense_minimiser(world.rows(), good.options.lambda);
+    const Matrix best = testing::dense_minimiser(world.rows(), good.options.lambda);
     const Matrix noise = (good.model.published - best).normalized() * std::sqrt(8.0) * term(good, "sigma");
     const auto publish = [&](double factor) {
       world.forge("newton", [&](ModelRecord& record) {

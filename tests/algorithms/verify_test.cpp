@@ -37,12 +37,6 @@ VerifyReport verify(const fs::path& store, std::optional<std::uint64_t> sample =
   return verify_store(store, options, ample_budget());
 }
 
-std::string text_of(const VerifyReport& report) {
-  std::string text;
-  for (const Finding& finding : report.findings) text += (finding.unreadable ? "2 " : "4 ") + finding.text + "\n";
-  return text;
-}
-
 bool mentions(const VerifyReport& report, const std::string& words) {
   return text_of(report).find(words) != std::string::npos;
 }

@@ -17,11 +17,12 @@
 #include "engine/parallel.h"
 #include "storage/error.h"
 #include "support/graphs.h"
+#include "support/special_values.h"
 
 namespace unweave {
 namespace {
 
-constexpr std::uint64_t kPlenty = std::uint64_t{1} << 30;
+using testing::kPlenty;
 
 std::vector<std::int32_t> random_tile(std::size_t elements, std::uint32_t seed) {
   std::vector<std::int32_t> tile(elements + kTilePadding, 99);

@@ -12,12 +12,12 @@
 namespace unweave::testing {
 namespace {
 
-struct Kind {
+struct Failure {
   std::string name;
   Fault fault;
 };
 /// Where a disk takes no change any more, files can still be cut: in memory.
-const Kind kKinds[] = {
+const Failure kFailures[] = {
     {"an I/O error", {kEveryFileCall, 0, EIO, false, false}},
     {"a disk that takes no change any more", {kEveryChange & ~kResize, 0, EIO, true, false}},
     {"a full disk", {kWrite | kFolder | kResize, 0, ENOSPC, true, false}},
@@ -37,7 +37,7 @@ void walk(const Setting& setting) {
     all.points += tried.points;
     all.failed += tried.failed;
   };
-  for (const Kind& kind : kKinds) tell(kind.name, fail_calls(setting.before, setting.scenario, kind.fault));
+  for (const Failure& kind : kFailures) tell(kind.name, fail_calls(setting.before, setting.scenario, kind.fault));
   tell("no memory", fail_allocations(setting.before, setting.scenario, every_fault() ? 1'000'000 : 300));
   CHECK(all.failed > 100);
   CHECK(all.failed < all.points);  // something can always be done without, as the removal of what is of no use any more

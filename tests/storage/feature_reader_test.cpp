@@ -19,11 +19,11 @@ namespace {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-using Matrix = std::vector<std::vector<double>>;
+using Table = std::vector<std::vector<double>>;
 
 /// The whole matrix, densely, whatever the batches; checks the invariants of a batch.
-Matrix read_matrix(FeatureReader& reader, std::size_t max_values) {
-  Matrix matrix;
+Table read_matrix(FeatureReader& reader, std::size_t max_values) {
+  Table matrix;
   FeatureBatch batch;
   while (reader.next(batch, max_values)) {
     REQUIRE(batch.first_row == matrix.size());
@@ -66,7 +66,7 @@ struct Csr {
   }
 };
 
-const Matrix kMatrix = {{1, 0, 0, -2, 0}, {0, 0, 0, 0, 0}, {0, 4, 5, 0, 3}, {0, 0, 0, 0, 0.5}};
+const Table kMatrix = {{1, 0, 0, -2, 0}, {0, 0, 0, 0, 0}, {0, 4, 5, 0, 3}, {0, 0, 0, 0, 0.5}};
 
 std::string error_of(const Csr& csr, std::uint64_t columns = 5) {
   const TempDir dir;
@@ -82,7 +82,7 @@ std::string error_of_file(const std::filesystem::path& path) {
 TEST_SUITE("unit") {
   TEST_CASE("dense arrays of every number type, in batches of any size") {
     const TempDir dir;
-    const Matrix expected = {{1, 2, 3}, {4, 5, 6}, {7, 8, 9}, {10, 11, 12}};
+    const Table expected = {{1, 2, 3}, {4, 5, 6}, {7, 8, 9}, {10, 11, 12}};
     const auto check = [&](const std::string& bytes) {
       for (const std::size_t max_values : {1, 3, 7, 1000}) {
         for (const bool gzip : {false, true}) {
@@ -102,9 +102,9 @@ TEST_SUITE("unit") {
     for (const auto& members : {std::vector<std::pair<std::string, std::string>>{{"anything.npy", one}},
                                 {{"z.npy", "?"}, {"arr_0.npy", one}}}) {
       const auto zip = write_zip(dir / "x.npz", members, true);
-      CHECK(read_matrix(*open_features({zip, ""}), 10) == Matrix{{5, 6}});
+      CHECK(read_matrix(*open_features({zip, ""}), 10) == Table{{5, 6}});
     }
-    CHECK(read_matrix(*open_features({dir / "x.npz", "arr_0"}), 10) == Matrix{{5, 6}});
+    CHECK(read_matrix(*open_features({dir / "x.npz", "arr_0"}), 10) == Table{{5, 6}});
   }
 
   TEST_CASE("a dense batch larger than the pieces it is read in") {
@@ -112,7 +112,7 @@ TEST_SUITE("unit") {
     std::vector<float> values(300'000);
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
     const auto path = write_file(dir / "x.npy", npy("<f4", "(1000, 300)", values));
-    const Matrix matrix = read_matrix(*open_features({path, ""}), 250'000);
+    const Table matrix = read_matrix(*open_features({path, ""}), 250'000);
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < values.size(); ++i) wrong += matrix[i / 300][i % 300] == values[i] ? 0 : 1;
     CHECK(wrong == 0);
@@ -150,7 +150,7 @@ TEST_SUITE("unit") {
       CHECK(reader->columns() == 5);
       CHECK(reader->sparse());
       CHECK(read_matrix(*reader, max_values) == kMatrix);
-      Matrix ones = kMatrix;
+      Table ones = kMatrix;
       for (auto& row : ones) {
         for (double& value : row) value = value != 0 ? 1 : 0;
       }
@@ -160,7 +160,7 @@ TEST_SUITE("unit") {
     empty.indptr = {0, 0, 0};
     empty.indices.clear();
     empty.values.clear();
-    CHECK(read_matrix(*open_csr_features(empty.write(dir), 2), 10) == Matrix{{0, 0}, {0, 0}});
+    CHECK(read_matrix(*open_csr_features(empty.write(dir), 2), 10) == Table{{0, 0}, {0, 0}});
   }
 
   TEST_CASE("CSR in an archive: scipy's and Shchur's names, members in any order, stored or deflated") {
@@ -267,12 +267,12 @@ TEST_SUITE("unit") {
     };
     for (const std::size_t max_values : {1, 4, 100}) {
       write_file(path, gzipped("# head\n1,2.5\n-3e-2, 4\r\n5 6"));
-      CHECK(read_matrix(*open_text_features({path, ""}, 3), max_values) == Matrix{{1, 2.5}, {-0.03F, 4}, {5, 6}});
-      CHECK(read_matrix(*open_features({path, ""}, 3), max_values) == Matrix{{1, 2.5}, {-0.03F, 4}, {5, 6}});
+      CHECK(read_matrix(*open_text_features({path, ""}, 3), max_values) == Table{{1, 2.5}, {-0.03F, 4}, {5, 6}});
+      CHECK(read_matrix(*open_features({path, ""}, 3), max_values) == Table{{1, 2.5}, {-0.03F, 4}, {5, 6}});
     }
     check_message(message_of<InputError>([&] { (void)open_features({path, ""}); }), {"x.csv.gz", "not a .npy array"});
     write_file(path, gzipped("3.4028234e38,1e-60\n"));
-    CHECK(read_matrix(*open_text_features({path, ""}, 1), 4) == Matrix{{std::numeric_limits<float>::max(), 0}});
+    CHECK(read_matrix(*open_text_features({path, ""}, 1), 4) == Table{{std::numeric_limits<float>::max(), 0}});
     check_message(error("1,2\n3\n", 2), {"x.csv.gz", "line 2", "wrong column count: 1 instead of 2"});
     check_message(error("1,2\n3,4,\n", 2), {"line 2", "wrong column count: 3 instead of 2"});
     check_message(error("1,2\n3,nan\n", 2), {"line 2, column 1", "NaN"});

@@ -173,7 +173,7 @@ std::vector<Ids> reference_decode(const Bytes& bytes, const Counts& counts) {
   return lists;
 }
 
-Bytes bytes_of(std::initializer_list<int> values) {
+Bytes block_of(std::initializer_list<int> values) {
   Bytes bytes;
   for (const int value : values) bytes.push_back(static_cast<std::byte>(value));
   return bytes;
@@ -362,14 +362,14 @@ TEST_SUITE("unit") {
 
   TEST_CASE("hostile headers") {
     const Counts counts{2, 1};
-    CHECK(decode(bytes_of({0, 7, 0, 0, 0, 1, 2, 3, 5}), counts, 100) == Ids{7, 13, 8});
-    CHECK_FALSE(decode(bytes_of({2, 7, 0, 0, 0, 1, 2, 3, 5}), counts, 100));     // encoding
-    CHECK_FALSE(decode(bytes_of({0, 7, 0, 0, 0x80, 1, 2, 3, 5}), counts, 100));  // smallest first id
+    CHECK(decode(block_of({0, 7, 0, 0, 0, 1, 2, 3, 5}), counts, 100) == Ids{7, 13, 8});
+    CHECK_FALSE(decode(block_of({2, 7, 0, 0, 0, 1, 2, 3, 5}), counts, 100));     // encoding
+    CHECK_FALSE(decode(block_of({0, 7, 0, 0, 0x80, 1, 2, 3, 5}), counts, 100));  // smallest first id
     CHECK_FALSE(
-        decode(bytes_of({0, 7, 0, 0, 0, 33, 2, 0, 0, 0, 0, 0, 0, 0, 0, 3, 5}), counts, 100));  // width of firsts
-    CHECK_FALSE(decode(bytes_of({0, 7, 0, 0, 0, 1, 2, 33, 5, 0, 0, 0, 0}), counts, 100));      // width of gaps
-    CHECK_FALSE(decode(bytes_of({0, 7, 0, 0, 0, 1, 2, 255, 5, 0, 0, 0, 0}), counts, 100));
-    CHECK_FALSE(decode(bytes_of({0}), {0, 0}, 100));
+        decode(block_of({0, 7, 0, 0, 0, 33, 2, 0, 0, 0, 0, 0, 0, 0, 0, 3, 5}), counts, 100));  // width of firsts
+    CHECK_FALSE(decode(block_of({0, 7, 0, 0, 0, 1, 2, 33, 5, 0, 0, 0, 0}), counts, 100));      // width of gaps
+    CHECK_FALSE(decode(block_of({0, 7, 0, 0, 0, 1, 2, 255, 5, 0, 0, 0, 0}), counts, 100));
+    CHECK_FALSE(decode(block_of({0}), {0, 0}, 100));
   }
 
   TEST_CASE("hostile zstd frames") {
@@ -405,7 +405,7 @@ TEST_SUITE("unit") {
                        {},
                        {302},
                        {301, 302, 304, 307, 311, 316, 322, 329, 337, 346, 356, 367, 379, 392, 406, 421, 437, 500}}};
-    const Bytes expected = bytes_of({0x00, 0x2c, 0x01, 0x00, 0x00, 0x02, 0x18, 0x03, 0x04, 0x06,
+    const Bytes expected = block_of({0x00, 0x2c, 0x01, 0x00, 0x00, 0x02, 0x18, 0x03, 0x04, 0x06,
                                      0x38, 0x10, 0x32, 0x54, 0x76, 0x98, 0xba, 0xdc, 0xfe, 0x3e});
     CHECK(block.encoded() == expected);
     CHECK(decode(expected, block.counts(), block.num_nodes) == block.targets());
@@ -413,7 +413,7 @@ TEST_SUITE("unit") {
 
   // The frame was written by zstd 1.5.4. Other releases may write other bytes, but must read these.
   TEST_CASE("golden: a zstd block can be read for ever") {
-    const Bytes bytes = bytes_of({0x01, 0xe8, 0x03, 0x00, 0x00, 0x28, 0xb5, 0x2f, 0xfd, 0x60, 0x40, 0x01, 0xcd, 0x00,
+    const Bytes bytes = block_of({0x01, 0xe8, 0x03, 0x00, 0x00, 0x28, 0xb5, 0x2f, 0xfd, 0x60, 0x40, 0x01, 0xcd, 0x00,
                                   0x00, 0x90, 0x00, 0x0c, 0x26, 0x40, 0x5a, 0x74, 0x8e, 0x01, 0xa8, 0x01, 0xc2, 0x01,
                                   0xdc, 0x01, 0xf6, 0x01, 0x90, 0x02, 0x01, 0x00, 0x56, 0x54, 0x35, 0xc3});
     Ids list;

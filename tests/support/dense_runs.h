@@ -7,7 +7,7 @@
 #include "algorithms/sgd_statistics.h"
 #include "support/learner_data.h"
 
-namespace unweave::test {
+namespace unweave::testing {
 
 /// One run that a test has made.
 struct RunWorld {
@@ -134,4 +134,4 @@ inline RecordBlock forward_records(const SgdRun& run, RemovedCurvature curvature
   });
 }
 
-}  // namespace unweave::test
+}  // namespace unweave::testing

@@ -5,7 +5,7 @@
 #include "algorithms/noisy_sgd_run.h"
 #include "support/learner_data.h"
 
-namespace unweave::test {
+namespace unweave::testing {
 
 /// Slots and constants as a fit on these rows fixes them.
 inline LangevinState slots_on(const TrainingSet& rows, const SolverOptions& options, bool full_batches = false) {
@@ -53,4 +53,4 @@ inline BatchChange coherent_change(const TrainingSet& set, std::size_t removals,
   return change;
 }
 
-}  // namespace unweave::test
+}  // namespace unweave::testing

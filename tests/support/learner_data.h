@@ -5,8 +5,12 @@
 #include <random>
 
 #include "algorithms/objective.h"
+#include "algorithms/residual_bounds.h"
 
-namespace unweave::test {
+namespace unweave::testing {
+
+/// Of embeddings that are exact.
+inline const ApproximationError kExact;
 
 /// `rows` rows around class centres, norms up to 1, labels below `used` of `classes` declared; node ids 3, 6, 9, ...
 inline TrainingSet random_rows(std::size_t rows, std::size_t features, std::size_t classes, unsigned seed,
@@ -160,4 +164,4 @@ inline BatchChange random_change(const TrainingSet& set, std::size_t first, std:
   return change;
 }
 
-}  // namespace unweave::test
+}  // namespace unweave::testing

@@ -3,7 +3,7 @@
 
 #include "algorithms/accounting/langevin.h"
 
-namespace unweave::test {
+namespace unweave::testing {
 
 inline constexpr std::uint64_t kMnistRows = 11264, kCifarRows = 9728;  // 3 against 8; cat against ship
 
@@ -41,4 +41,4 @@ inline LangevinAccountant converged(const NoisySgd& sgd, Decay decay,
   return {sgd, {BurnIn::kNone, 0, decay, variance}, 1 / static_cast<double>(sgd.constants().rows)};
 }
 
-}  // namespace unweave::test
+}  // namespace unweave::testing

@@ -64,4 +64,8 @@ std::string must(const std::vector<std::string>& words) {
   return done.out;
 }
 
+nlohmann::json info_of(const std::filesystem::path& store) {
+  return nlohmann::json::parse(must({"info", store.string(), "--json"}));
+}
+
 }  // namespace unweave::testing

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -26,5 +27,8 @@ Finished run_process(const std::vector<std::string>& words);
 
 /// The same of a command that a test needs to go well; its output.
 std::string must(const std::vector<std::string>& words);
+
+/// What `info --json` says of a store.
+nlohmann::json info_of(const std::filesystem::path& store);
 
 }  // namespace unweave::testing

@@ -6,7 +6,7 @@
 #include "algorithms/discrete_gaussian.h"
 #include "algorithms/solver.h"
 
-namespace unweave::test {
+namespace unweave::testing {
 
 /// The finished iterate behind a seeded release, rounded to its grid: the noise is drawn again and taken off.
 inline Matrix without_noise(const Model& model, const StepReport& report, const SolverOptions& options) {
@@ -19,4 +19,4 @@ inline Matrix without_noise(const Model& model, const StepReport& report, const 
   return out;
 }
 
-}  // namespace unweave::test
+}  // namespace unweave::testing

@@ -5,7 +5,7 @@
 #include "algorithms/rewind_account.h"
 #include "support/learner_data.h"
 
-namespace unweave::test {
+namespace unweave::testing {
 
 /// Constants and slots of a training on `before`, and runs on it and on other rows of its nodes.
 struct RewindRuns {
@@ -55,4 +55,4 @@ struct RewindRuns {
   Head head;
 };
 
-}  // namespace unweave::test
+}  // namespace unweave::testing

@@ -7,7 +7,7 @@
 #include "algorithms/newton.h"
 #include "algorithms/solver.h"
 
-namespace unweave::test {
+namespace unweave::testing {
 
 /// Does what another solver does; a saboteur overrides one member.
 class Wrapped : public Solver {
@@ -136,4 +136,4 @@ class ExactObjectiveNoise final : public Wrapped {
   bool draws_again_;
 };
 
-}  // namespace unweave::test
+}  // namespace unweave::testing

@@ -11,7 +11,7 @@
 #include <random>
 #include <vector>
 
-namespace unweave::test {
+namespace unweave::testing {
 
 struct ScalarData {
   double curvature = 0;
@@ -101,4 +101,4 @@ inline SampleMean mean_of(const std::vector<double>& samples) {
   return {sum / count, 5 * std::sqrt(squares) / count + 1e-12 * sum / count};
 }
 
-}  // namespace unweave::test
+}  // namespace unweave::testing

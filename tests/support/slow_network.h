@@ -10,7 +10,7 @@
 
 #include "algorithms/network.h"
 
-namespace unweave::test {
+namespace unweave::testing {
 
 inline long double slow_activation(Activation activation, long double u) {
   if (activation == Activation::kTanh) return std::tanh(u);
@@ -89,4 +89,4 @@ inline Eigen::MatrixXd slow_block(const NetworkShape& shape, const Vector& at, c
   return out;
 }
 
-}  // namespace unweave::test
+}  // namespace unweave::testing

@@ -7,7 +7,7 @@
 
 #include "algorithms/head.h"
 
-namespace unweave::test {
+namespace unweave::testing {
 
 /// dl/dm_c of a row with these margins, each from its definition.
 inline std::vector<long double> slow_slopes(Head head, const std::vector<long double>& margins, std::size_t label) {
@@ -30,4 +30,4 @@ inline std::vector<long double> slow_slopes(Head head, const std::vector<long do
   return slopes;
 }
 
-}  // namespace unweave::test
+}  // namespace unweave::testing

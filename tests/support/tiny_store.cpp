@@ -88,6 +88,11 @@ MemoryBudget& ample_budget() {
   return budget;
 }
 
+PurgeReport purge(const std::filesystem::path& path, const PurgeOptions& options, MemoryBudget& budget) {
+  WorkMeter nobody;
+  return purge_store(path, options, budget, nobody);
+}
+
 TinyStore path_of_three() {
   TinyStore store;
   store.nodes = 3;

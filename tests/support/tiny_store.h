@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "algorithms/purge.h"
 #include "engine/memory.h"
 #include "storage/manifest.h"
 #include "storage/types.h"
@@ -35,6 +36,10 @@ void propagate_store(const std::filesystem::path& path, const PropagationSpec& s
 
 /// A budget that no test reaches.
 [[nodiscard]] MemoryBudget& ample_budget();
+
+/// Purges the store at `path` and tells nobody of the progress.
+PurgeReport purge(const std::filesystem::path& path, const PurgeOptions& options = {},
+                  MemoryBudget& budget = ample_budget());
 
 /// The path 0-1-2 with x = (1, 0.5, -0.25), labels 0, none, 1 and one node in each of train and test.
 [[nodiscard]] TinyStore path_of_three();

@@ -64,7 +64,7 @@ void run_fail(CommandLine& line) {
 
 constexpr Command kCommands[] = {{"echo", "repeats its arguments", run_echo}, {"fail", "fails as told", run_fail}};
 
-Result run(const std::vector<std::string>& words) {
+Result run_words(const std::vector<std::string>& words) {
   return testing::run(words, kCommands);
 }
 
@@ -74,7 +74,7 @@ bool contains(const std::string& text, const std::string& part) {
 
 /// Nothing on standard output, exactly one line on standard error, and the line says `part`.
 void check_failure(const std::vector<std::string>& words, int code, const std::string& part) {
-  const Result result = run(words);
+  const Result result = run_words(words);
   CAPTURE(words);
   CAPTURE(result.error);
   CHECK(result.code == code);
@@ -87,7 +87,7 @@ void check_failure(const std::vector<std::string>& words, int code, const std::s
 
 TEST_SUITE("unit") {
   TEST_CASE("each kind of failure has its exit code and one line") {
-    CHECK(run({"fail", "nothing"}).code == 0);
+    CHECK(run_words({"fail", "nothing"}).code == 0);
     check_failure({"fail", "usage"}, 1, "usage");
     check_failure({"fail", "boost"}, 1, "boost");
     check_failure({"fail", "data"}, 2, "two lines");
@@ -112,30 +112,31 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("options stand anywhere, values may be '-' or negative") {
-    const Result first = run({"echo", "--batch", "7", "--strict", "s", "--requests", "-", "--weights", "-1,0,2.5"});
+    const Result first =
+        run_words({"echo", "--batch", "7", "--strict", "s", "--requests", "-", "--weights", "-1,0,2.5"});
     CHECK(first.code == 0);
     CHECK(contains(first.out, "s batch 7 given 1 lambda 0.001 weights -1,0,2.5 strict 1 requests -"));
-    const Result last = run({"echo", "s", "--requests=-", "--lambda=-1e-4", "--weights", "0,-1,1", "--batch=7"});
+    const Result last = run_words({"echo", "s", "--requests=-", "--lambda=-1e-4", "--weights", "0,-1,1", "--batch=7"});
     CHECK(last.code == 0);
     CHECK(contains(last.out, "s batch 7 given 1 lambda -0.0001 weights 0,-1,1 strict 0 requests -"));
   }
 
   TEST_CASE("defaults hold when nothing is said") {
-    const Result result = run({"echo", "s"});
+    const Result result = run_words({"echo", "s"});
     CHECK(contains(result.out, "batch 100 given 0 lambda 0.001 weights 0,0,1 strict 0 requests none"));
     CHECK(contains(result.out, "memory " + std::to_string(default_memory_limit()) + " json 0 quiet 0 seed none"));
   }
 
   TEST_CASE("common options arrive, and --threads is in force while the command runs") {
-    const Result result =
-        run({"echo", "--threads", "3", "s", "--memory", "8G", "--json", "--quiet", "--seed", "18446744073709551615"});
+    const Result result = run_words(
+        {"echo", "--threads", "3", "s", "--memory", "8G", "--json", "--quiet", "--seed", "18446744073709551615"});
     CHECK(contains(result.out, "threads 3/3 memory 8589934592 json 1 quiet 1 seed 18446744073709551615"));
-    CHECK(contains(run({"echo", "s", "--threads", "1"}).out, "threads 1/1"));
+    CHECK(contains(run_words({"echo", "s", "--threads", "1"}).out, "threads 1/1"));
     const std::size_t all = [] {
       const ThreadLimit limit(0);
       return active_threads();
     }();
-    CHECK(contains(run({"echo", "s"}).out, "threads 0/" + std::to_string(all)));
+    CHECK(contains(run_words({"echo", "s"}).out, "threads 0/" + std::to_string(all)));
   }
 
   TEST_CASE("abbreviated, repeated, unknown and incomplete options are refused") {
@@ -171,12 +172,12 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("help goes to standard output with options, defaults and an example") {
-    const Result overview = run({"--help"});
+    const Result overview = run_words({"--help"});
     CHECK(overview.code == 0);
     CHECK(overview.error.empty());
     CHECK(contains(overview.out, "echo  repeats its arguments"));
     for (const auto& words : {std::vector<std::string>{"echo", "--help"}, {"echo", "--nonsense", "--help", "a", "b"}}) {
-      const Result help = run(words);
+      const Result help = run_words(words);
       CHECK(help.code == 0);
       CHECK(help.error.empty());
       for (const char* part :

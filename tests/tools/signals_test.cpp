@@ -22,6 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
+using testing::info_of;
 using testing::run_process;
 using Words = std::vector<std::string>;
 
@@ -32,13 +33,6 @@ double run_timed(const Words& words) {
   CAPTURE(done.error);
   REQUIRE(done.code == 0);
   return seconds_since(start);
-}
-
-json info_of(const fs::path& store) {
-  const auto info = run_process({"info", store.string(), "--json"});
-  CAPTURE(info.error);
-  REQUIRE(info.code == 0);
-  return json::parse(info.out);
 }
 
 /// A long command: what it starts from, its words, and what tells one outcome from another.

@@ -21,14 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
+using testing::info_of;
 using testing::run_process;
-
-json info_of(const fs::path& store) {
-  const auto info = run_process({"info", store.string(), "--json"});
-  CAPTURE(info.error);
-  REQUIRE(info.code == 0);
-  return json::parse(info.out);
-}
 
 /// Lines with their end.
 std::vector<std::string> lines_of(const fs::path& file) {

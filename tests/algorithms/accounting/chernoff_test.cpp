@@ -9,12 +9,13 @@
 #include <vector>
 
 #include "storage/error.h"
+#include "support/special_values.h"
 
 using namespace unweave;
 
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+using testing::kNaN;
 
 /// Chernoff's bound by a sum over every term, over a grid of ln x from `low` to `high`.
 double slow_bound(const WeightedSum& sum, double failure, double low, double high, int points) {

@@ -4,20 +4,20 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <limits>
 
 #include "algorithms/accounting/head_constants.h"
 #include "algorithms/gaussian_mechanism.h"
 #include "storage/error.h"
 #include "support/scalar_descent.h"
+#include "support/special_values.h"
 
 using namespace unweave;
-using namespace unweave::test;
+using namespace unweave::testing;
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+using testing::kInfinity;
+using testing::kNaN;
 
 /// Logistic regression with lambda = 0.1 on rows of norm 1: L = 0.35, B = 3.5, C = 0.7 ln 2; 10 of 400 rows, eta = 0.5.
 UnprojectedPlan logistic_plan(std::uint64_t steps, double initial_loss) {

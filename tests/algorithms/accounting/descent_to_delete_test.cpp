@@ -10,13 +10,14 @@
 
 #include "algorithms/accounting/renyi.h"
 #include "storage/error.h"
+#include "support/special_values.h"
 
 using namespace unweave;
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+using testing::kInfinity;
+using testing::kNaN;
 
 DescentToDelete published(std::uint64_t rows, double smoothness = 0) {
   const double ridge = 1e-6 * static_cast<double>(rows);

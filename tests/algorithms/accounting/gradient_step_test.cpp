@@ -4,16 +4,16 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <limits>
 
 #include "storage/error.h"
+#include "support/special_values.h"
 
 using namespace unweave;
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+using testing::kInfinity;
+using testing::kNaN;
 
 double slow_sum(double excess, std::uint64_t first, std::uint64_t last) {
   long double sum = 0;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "storage/error.h"
+#include "support/special_values.h"
 
 using namespace unweave;
 using Eigen::MatrixXd;
@@ -18,7 +19,7 @@ using Eigen::VectorXd;
 
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+using testing::kNaN;
 
 /// Loss of weights (flattened), row and class.
 using Loss = std::function<double(const VectorXd&, const VectorXd&, int)>;

@@ -12,7 +12,7 @@
 #include "support/noisy_sgd_runs.h"
 
 using namespace unweave;
-using namespace unweave::test;
+using namespace unweave::testing;
 
 namespace {
 
@@ -47,7 +47,7 @@ double distance_of(const Point& x, const Point& y) {
   return norm({x[0] - y[0], x[1] - y[1], x[2] - y[2]});
 }
 
-struct Rows {
+struct PrintedRows {
   std::vector<Point> x;
   std::vector<double> y;
 };
@@ -67,7 +67,7 @@ NoisySgd small_run(double radius) {
 }
 
 /// One epoch of logistic regression by projected noisy SGD; `noise` holds a standard normal point an iteration.
-void run_epoch(Point& w, const Rows& rows, const NoisySgd& sgd, double sigma, const Point* noise) {
+void run_epoch(Point& w, const PrintedRows& rows, const NoisySgd& sgd, double sigma, const Point* noise) {
   const NoisySgdConstants& c = sgd.constants();
   for (std::uint64_t j = 0; j < kBatches; ++j) {
     Point gradient{};
@@ -84,9 +84,9 @@ void run_epoch(Point& w, const Rows& rows, const NoisySgd& sgd, double sigma, co
   }
 }
 
-Rows random_rows(std::mt19937& random) {
+PrintedRows random_rows(std::mt19937& random) {
   std::normal_distribution<double> normal;
-  Rows rows;
+  PrintedRows rows;
   for (std::uint64_t i = 0; i < kBatch * kBatches; ++i) {
     Point x{normal(random), normal(random), normal(random)};
     const double length = norm(x);
@@ -191,7 +191,7 @@ TEST_SUITE("unit") {
         const LangevinAccountant loose(sgd, {BurnIn::kAligned, learning_epochs, Decay::kLoose, NoiseVariance::kActual},
                                        1e-4);
         for (int trial = 0; trial < 10; ++trial) {
-          Rows rows = random_rows(random);
+          PrintedRows rows = random_rows(random);
           const double sigma = trial % 2 == 0 ? 1e-3 : 0.1;
           std::vector<Point> noise(60 * kBatches);
           for (Point& point : noise) point = {normal(random), normal(random), normal(random)};

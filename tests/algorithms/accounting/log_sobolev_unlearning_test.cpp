@@ -5,19 +5,19 @@
 
 #include <array>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "storage/error.h"
 #include "support/noisy_sgd_runs.h"
+#include "support/special_values.h"
 
 using namespace unweave;
-using namespace unweave::test;
+using namespace unweave::testing;
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+using testing::kInfinity;
+using testing::kNaN;
 
 /// The published runs of LU took all rows, and smoothness from the data.
 NoisySgd full_run(std::uint64_t rows, double smoothness) {

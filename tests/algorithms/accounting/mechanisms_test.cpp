@@ -4,18 +4,18 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "algorithms/gaussian_mechanism.h"
 #include "storage/error.h"
+#include "support/special_values.h"
 
 using namespace unweave;
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+using testing::kInfinity;
+using testing::kNaN;
 
 double density(double x) {
   return std::exp(-x * x / 2) / std::sqrt(2 * std::acos(-1.0));

@@ -12,14 +12,15 @@
 
 #include "storage/error.h"
 #include "support/noisy_sgd_runs.h"
+#include "support/special_values.h"
 
 using namespace unweave;
-using namespace unweave::test;
+using namespace unweave::testing;
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+using testing::kInfinity;
+using testing::kNaN;
 
 NoisySgdConstants small_constants(double strong_convexity = 0.2) {
   NoisySgdConstants c;

@@ -5,18 +5,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "algorithms/accounting/search.h"
 #include "storage/error.h"
+#include "support/special_values.h"
 
 using namespace unweave;
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+using testing::kInfinity;
+using testing::kNaN;
 
 double gaussian_curve(double alpha, double mu) {
   return alpha * mu * mu / 2;

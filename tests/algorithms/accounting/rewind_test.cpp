@@ -10,14 +10,15 @@
 #include "algorithms/gaussian_mechanism.h"
 #include "storage/error.h"
 #include "support/scalar_descent.h"
+#include "support/special_values.h"
 
 using namespace unweave;
-using namespace unweave::test;
+using namespace unweave::testing;
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+using testing::kInfinity;
+using testing::kNaN;
 
 /// eta = 0.5, L = 0.35, mu = 0.1, 10 of 400 rows, T = 200.
 DescentPlan small_plan(const GradientStep& step, double gradient, std::uint64_t batch = kFullBatch) {
