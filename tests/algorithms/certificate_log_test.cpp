@@ -6,7 +6,6 @@
 #include <set>
 #include <sstream>
 
-#include "algorithms/purge.h"
 #include "algorithms/verify_log.h"
 #include "storage/checksum.h"
 #include "storage/error.h"

@@ -5,7 +5,6 @@
 #include <map>
 
 #include "algorithms/digest.h"
-#include "algorithms/purge.h"
 #include "algorithms/store_repair.h"
 #include "storage/error.h"
 #include "storage/line_log.h"

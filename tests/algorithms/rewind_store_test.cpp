@@ -7,7 +7,6 @@
 #include <string>
 
 #include "algorithms/learner.h"
-#include "algorithms/purge.h"
 #include "algorithms/rewind_state.h"
 #include "algorithms/verify.h"
 #include "storage/error.h"
