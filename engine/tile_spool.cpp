@@ -14,10 +14,6 @@ namespace {
 
 constexpr std::size_t kRowsBytes = std::size_t{1} << 20;  // of whole rows put together at a time
 
-struct FreePiece {
-  void operator()(std::byte* bytes) const noexcept { std::free(bytes); }
-};
-
 /// Nodes of one range: a power of two, so that a range lies in one partition.
 std::size_t range_nodes(std::size_t columns) {
   const std::size_t rows = kRowsBytes / (columns * sizeof(std::int32_t));
@@ -28,6 +24,10 @@ std::size_t range_nodes(std::size_t columns) {
 
 /// What one thread of an assembly works with.
 struct TileSpool::Buffers {
+  struct Free {
+    void operator()(std::byte* bytes) const noexcept { std::free(bytes); }
+  };
+
   Buffers(std::size_t most, std::size_t columns, std::size_t tile_width)
       : ids(most),
         rows(std::make_unique_for_overwrite<std::int32_t[]>(most * columns)),
@@ -45,7 +45,7 @@ struct TileSpool::Buffers {
 
   std::vector<NodeId> ids;
   std::unique_ptr<std::int32_t[]> rows;
-  std::unique_ptr<std::byte, FreePiece> piece;
+  std::unique_ptr<std::byte, Free> piece;
 };
 
 ScatteredWriter make_spool(const std::filesystem::path& store, std::uint64_t bytes, WriteBehind& queue) {
