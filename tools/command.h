@@ -80,7 +80,7 @@ class CommandLine {
   [[nodiscard]] bool given(const std::string& option) const { return has(option) && !values_[option].defaulted(); }
   [[nodiscard]] const CommonOptions& common() const noexcept { return common_; }
   /// What --memory leaves for a MemoryBudget: the rest is for what is not charged piece by piece (stacks, small buffers,
-  /// what libraries keep). Labels, splits and reference counts, one value a node each, are not charged and come on top.
+  /// what libraries keep).
   [[nodiscard]] std::uint64_t budget_bytes() const noexcept;
 
   [[nodiscard]] std::ostream& out() const noexcept { return console_.out; }

@@ -20,7 +20,6 @@ NodeId node_of(const CanaryRequests& canary) {
 
 using testing::ample_budget;
 using testing::folder_bytes;
-using testing::seeded;
 using testing::TrainedStore;
 
 constexpr std::uint64_t kAllRows = 1000;

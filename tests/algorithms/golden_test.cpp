@@ -25,6 +25,7 @@
 #include "storage/run_file.h"
 #include "storage/shard.h"
 #include "storage/state_file.h"
+#include "support/input_files.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
 
@@ -32,14 +33,10 @@ namespace unweave {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::read_all;
 using testing::TempDir;
 
 const fs::path kGolden = fs::path(UNWEAVE_SOURCE_DIR) / "tests" / "golden";
-
-std::string read_bytes(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 std::vector<std::string> names_in(const fs::path& folder) {
   std::vector<std::string> names;
@@ -62,7 +59,7 @@ void compare_with_golden(const fs::path& made, const std::string& name) {
   REQUIRE(names_in(made) == names_in(golden));
   for (const std::string& file : names_in(made)) {
     CAPTURE(file);
-    CHECK(read_bytes(made / file) == read_bytes(golden / file));
+    CHECK(read_all(made / file) == read_all(golden / file));
   }
 }
 
@@ -198,14 +195,14 @@ TEST_SUITE("golden") {
 
   TEST_CASE("the dumps in FORMAT.md are those files") {
     // "Dump of `path`" or "Payload of `path`", then indented lines: bytes in hex, two blanks or more, words.
-    std::istringstream text(read_bytes(fs::path(UNWEAVE_SOURCE_DIR) / "storage" / "FORMAT.md"));
+    std::istringstream text(read_all(fs::path(UNWEAVE_SOURCE_DIR) / "storage" / "FORMAT.md"));
     std::string line, shown, name;
     bool payload_only = false;
     std::size_t dumps = 0;
     const auto finish = [&] {
       if (name.empty()) return;
       CAPTURE(name);
-      std::string wanted = read_bytes(kGolden / name);
+      std::string wanted = read_all(kGolden / name);
       if (payload_only) {
         std::uint64_t bytes = 0;
         REQUIRE(wanted.size() > kSealedHeaderBytes);

@@ -9,6 +9,7 @@
 
 #include "algorithms/digest.h"
 #include "algorithms/verify.h"
+#include "engine/parallel.h"
 #include "storage/error.h"
 #include "support/store_fixture.h"
 #include "support/temp_dir.h"
@@ -51,6 +52,7 @@ TEST_SUITE("unit") {
     testing::build_store(folder / "s", star);
     const std::vector<Request> hub{{RequestKind::remove_node, 0, 0}};
     MemoryBudget little(std::uint64_t{200} << 10), ample(std::uint64_t{1} << 30);
+    const ThreadLimit two(2);  // more threads need more memory
     {
       LiveStore store(folder / "s", Access::write, little);
       CHECK_THROWS_WITH_AS(static_cast<void>(store.reserve_batch(100'000)), doctest::Contains("--batch"),
@@ -91,6 +93,7 @@ TEST_SUITE("unit") {
     testing::build_store(folder / "s", ring);
     testing::propagate_store(folder / "s", testing::tiny_spec(2, false));
     std::vector<std::string> digests;
+    const ThreadLimit two(2);  // more threads need more memory
     for (const std::uint64_t memory : {std::uint64_t{3} << 20, std::uint64_t{1} << 30}) {
       CAPTURE(memory);
       const std::filesystem::path copy = folder / std::to_string(memory);

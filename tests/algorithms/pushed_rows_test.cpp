@@ -132,6 +132,7 @@ TEST_SUITE("unit") {
     const std::uint64_t rows = 2 * kLeaves * row_bytes(kColumns);
     const std::uint64_t captured = std::uint64_t{3} * kLeaves * kColumns * sizeof(std::int32_t);
     testing::AllSums ample, small;
+    const ThreadLimit two(2);  // more threads need more memory
     CHECK(push_removal(folder / "s", kColumns, kPlenty, &ample) >= rows + captured);
     // Rows to push go to files where they do not fit.
     for (const std::uint64_t memory : {captured + rows / 2, captured + rows}) {

@@ -19,7 +19,6 @@ using testing::ample_budget;
 using testing::check_one;
 using testing::Json;
 using testing::kContext;
-using testing::read_all;
 using testing::text_of;
 using testing::TrainedStore;
 

@@ -11,6 +11,7 @@
 
 #include "algorithms/live_store.h"
 #include "algorithms/verify.h"
+#include "engine/parallel.h"
 #include "storage/error.h"
 #include "support/store_fixture.h"
 #include "support/temp_dir.h"
@@ -135,6 +136,7 @@ TEST_SUITE("unit") {
          {Case{"at once", Plan::push, 0, LastLevel::at_once}, Case{"deferred", Plan::push, 0, LastLevel::deferred},
           Case{"lazy", Plan::push, 1e-2, LastLevel::deferred}}) {
       CAPTURE(one.name);
+      const ThreadLimit two(2);  // more threads need more memory
       std::vector<Streamed> runs;
       for (const std::uint64_t memory : {kSmall, kAmple}) {
         const auto copy = folder / (one.name + std::to_string(memory));

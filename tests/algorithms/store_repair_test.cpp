@@ -17,16 +17,11 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::ample_budget;
-using testing::check_one;
 using testing::read_all;
+using testing::repair;
 using testing::text_of;
 using testing::TrainedStore;
 using testing::write_file;
-
-std::vector<RepairedFile> repair(const fs::path& store, bool cut_journal = false) {
-  WorkMeter nobody;
-  return repair_store(store, {cut_journal}, ample_budget(), nobody);
-}
 
 std::string digest_of(const fs::path& store) {
   const LiveStore live(store, Access::read, ample_budget());
@@ -179,7 +174,6 @@ TEST_SUITE("unit") {
       std::string bad = good;
       bad[at] = static_cast<char>(bad[at] ^ 1);
       write_file(journal, bad);
-      const std::string first = at == 130 ? "4" : "3";
       const auto report = repair(world.store);
       REQUIRE(report.size() == 1);
       CHECK(report[0].lost);

@@ -34,7 +34,13 @@ void read_beside(const Write& write, const std::function<bool()>& read) {
     do write();
     while (!ended);
   });
-  while (read()) {
+  try {
+    while (read()) {
+    }
+  } catch (...) {
+    ended = true;
+    writer.join();
+    throw;
   }
   ended = true;
   writer.join();

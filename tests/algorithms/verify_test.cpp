@@ -18,6 +18,7 @@
 #include "storage/run_file.h"
 #include "storage/shard.h"
 #include "storage/state_file.h"
+#include "support/input_files.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
 
@@ -26,9 +27,11 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::ample_budget;
+using testing::read_all;
 using testing::TempDir;
 using testing::tiny_spec;
 using testing::TinyStore;
+using testing::write_file;
 
 VerifyReport verify(const fs::path& store, std::optional<std::uint64_t> sample = std::nullopt, bool rebuild = false) {
   VerifyOptions options;
@@ -39,15 +42,6 @@ VerifyReport verify(const fs::path& store, std::optional<std::uint64_t> sample =
 
 bool mentions(const VerifyReport& report, const std::string& words) {
   return text_of(report).find(words) != std::string::npos;
-}
-
-std::string read_bytes(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-void write_bytes(const fs::path& path, const std::string& bytes) {
-  std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
 }
 
 void stream(const fs::path& path, const std::vector<Request>& requests, double r_max, bool checkpoint) {
@@ -157,7 +151,7 @@ TEST_SUITE("unit") {
     CHECK(verify(folder / "none").unreadable());
     fs::create_directory(folder / "empty");
     CHECK(mentions(verify(folder / "empty"), "manifest.json is missing"));
-    write_bytes(folder / "file", "x");
+    write_file(folder / "file", "x");
     CHECK(verify(folder / "file").unreadable());
   }
 
@@ -166,17 +160,17 @@ TEST_SUITE("unit") {
     write_full_store(folder / "s");
     for (const fs::path& file : files_of(folder / "s")) {
       CAPTURE(file);
-      const std::string good = read_bytes(file);
+      const std::string good = read_all(file);
       std::size_t missed = 0;
       for (std::size_t at = 0; at < good.size(); ++at) {
         std::string bad = good;
         bad[at] = static_cast<char>(bad[at] ^ (1 << (at * 5 % 8)));
-        write_bytes(file, bad);
+        write_file(file, bad);
         const VerifyReport report = verify(folder / "s", 1);
         if (!report.unreadable() || !mentions(report, file.string())) ++missed;
       }
       CHECK(missed == 0);
-      write_bytes(file, good);
+      write_file(file, good);
     }
     CHECK(verify(folder / "s").ok());
   }
@@ -187,21 +181,21 @@ TEST_SUITE("unit") {
     for (const fs::path& file : files_of(folder / "s")) {
       CAPTURE(file);
       const bool journal = file.parent_path().filename() == "journal";
-      const std::string good = read_bytes(file);
+      const std::string good = read_all(file);
       std::size_t silent = 0;
       for (std::size_t size = 0; size < good.size(); ++size) {
-        write_bytes(file, good.substr(0, size));
+        write_file(file, good.substr(0, size));
         const VerifyReport report = verify(folder / "s", 1);
         const bool found = report.unreadable() && mentions(report, file.string());
         if (!found && (!journal || report.remarks.empty())) ++silent;
         if (!found && !journal) CHECK(size == good.size());
       }
       CHECK(silent == (journal ? 2 : 0));  // the ends of the header and of the first record
-      write_bytes(file, good);
-      write_bytes(file, good + '\0');
+      write_file(file, good);
+      write_file(file, good + '\0');
       const VerifyReport longer = verify(folder / "s", 1);
       CHECK((longer.unreadable() || (journal && longer.remarks.size() == 1)));
-      write_bytes(file, good);
+      write_file(file, good);
     }
     CHECK(verify(folder / "s").ok());
   }
@@ -210,7 +204,7 @@ TEST_SUITE("unit") {
     const TempDir folder;
     write_full_store(folder / "s");
     std::map<fs::path, std::string> good;
-    for (const fs::path& file : files_of(folder / "s")) good[file] = read_bytes(file);
+    for (const fs::path& file : files_of(folder / "s")) good[file] = read_all(file);
     for (const auto& [file, bytes] : good) {
       const std::string shown = file.string();  // clang cannot capture a structured binding
       CAPTURE(shown);
@@ -218,13 +212,13 @@ TEST_SUITE("unit") {
       const VerifyReport report = verify(folder / "s");
       CHECK(report.findings.size() == 1);
       CHECK(mentions(report, "manifest.json") == (file.filename() == "manifest.json"));
-      write_bytes(file, bytes);
+      write_file(file, bytes);
       for (const auto& [other, others] : good) {
         if (other == file) continue;
-        write_bytes(file, others);
+        write_file(file, others);
         CHECK(verify(folder / "s", 1).unreadable());
       }
-      write_bytes(file, bytes);
+      write_file(file, bytes);
     }
     for (const auto& [file, bytes] : good)
       if (file.filename() != "manifest.json") fs::remove(file);
@@ -236,12 +230,12 @@ TEST_SUITE("unit") {
     testing::write_store(folder / "s", small_contents());
     for (const char* path : {"../x", "/etc/passwd", "graph/../../x", ""}) {
       CAPTURE(path);
-      const std::string good = read_bytes(folder / "s" / "manifest.json");
+      const std::string good = read_all(folder / "s" / "manifest.json");
       edit_manifest(folder / "s", [&](Manifest& manifest) { manifest.labels->path = path; });
       const VerifyReport report = verify(folder / "s");
       CHECK(report.unreadable());
       CHECK(mentions(report, "leaves the store"));
-      write_bytes(folder / "s" / "manifest.json", good);
+      write_file(folder / "s" / "manifest.json", good);
     }
   }
 
@@ -345,7 +339,7 @@ TEST_SUITE("unit") {
     testing::write_store(folder / "s", testing::path_of_three());
     testing::propagate_store(folder / "s", tiny_spec(2, false));
     CHECK(verify(folder / "s").ok());
-    const std::string good = read_bytes(folder / "s" / "manifest.json");
+    const std::string good = read_all(folder / "s" / "manifest.json");
     const std::vector<std::uint64_t> members{0b110};  // the targets are 0 and 2
     const std::vector<std::int32_t> rows{13872105, 5518881};
     StatePartitionWriter writer(folder / "s", 2, {0, 3}, 1, members);
@@ -355,7 +349,7 @@ TEST_SUITE("unit") {
     CHECK(mentions(verify(folder / "s"), "4 cone: level 2, node 0: the row is missing"));
     CHECK(mentions(verify(folder / "s"), "4 cone: level 2, node 1: the row is not wanted"));
 
-    write_bytes(folder / "s" / "manifest.json", good);
+    write_file(folder / "s" / "manifest.json", good);
     const std::vector<std::uint32_t> counts{1, 1, 1};  // node 1 has two readers
     const FileEntry counted = write_counts(folder / "s", 1, counts);
     edit_manifest(folder / "s", [&](Manifest& manifest) { manifest.levels[1].counts = counted; });

@@ -66,6 +66,7 @@ void certificates(std::string_view bytes) {
   put_file("certificates/newton.jsonl", log);
   VerifyReport report;
   static_cast<void>(read_models(scratch(), Manifest(), VerifyOptions(), report));
+  if (!report.findings.empty()) throw DataError(report.findings.front().text);
 }
 
 constexpr Target kTargets[] = {{"solver-state", model}, {"certificates", certificates}};

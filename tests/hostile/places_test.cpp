@@ -95,7 +95,8 @@ TEST_SUITE("unit") {
       check_error(run_process({"info", here.store.string()}), "leaves the store");
       write_file(here.store / kManifestName, good);
     }
-    for (const std::string path : {"../user/thesis", "a/b", "..", ".", "graph/x", "journal/", "models/../x"}) {
+    for (const std::string path : {"../user/thesis", "a/b", "..", ".", "graph/x", "journal/", "models/../x",
+                                   "journal/../../user/thesis", "models/../../user/thesis"}) {
       CAPTURE(path);
       for (const char* field : {"journal", "releases"}) {
         const nlohmann::ordered_json entry = {{"path", path}, {"bytes", 1}, {"root", ""}};

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "storage/error.h"
+#include "support/input_files.h"
 #include "support/temp_dir.h"
 
 namespace unweave {
@@ -30,8 +31,7 @@ struct Sample {
     third = journal.bytes();
     journal.append({0, ThresholdScale::absolute, {}});
     CHECK(journal.sequence() == 8);
-    std::ifstream in(file(), std::ios::binary);
-    bytes.assign(std::istreambuf_iterator<char>(in), {});
+    bytes = testing::read_all(file());
     CHECK(bytes.size() == journal.bytes());
     CHECK(bytes.size() == journal_bytes(3, 3));
   }
@@ -79,8 +79,7 @@ TEST_SUITE("unit") {
     const std::size_t first = journal.bytes();
     journal.append({0, ThresholdScale::absolute, std::vector<Request>(60, {RequestKind::remove_edge, 3, 4})});
     const std::filesystem::path file = folder.path() / "journal" / kName;
-    std::ifstream in(file, std::ios::binary);
-    const std::string whole(std::istreambuf_iterator<char>(in), {});
+    const std::string whole = testing::read_all(file);
     // The second record lies in sectors 1 to 4, and its header in two of them.
     REQUIRE(first / 512 != (first + 23) / 512);
     for (unsigned missing = 1; missing < 16; ++missing) {

@@ -11,21 +11,15 @@
 
 #include "storage/error.h"
 #include "storage/line_log.h"
+#include "support/input_files.h"
 #include "support/temp_dir.h"
 
 namespace unweave {
 namespace {
 
+using testing::read_all;
 using testing::TempDir;
-
-std::string bytes_of(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-void put(const std::filesystem::path& path, const std::string& bytes) {
-  std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
-}
+using testing::write_file;
 
 const ModelFile kModel{R"({"solver":"x"})", {{1, -0.0, 1e-300, std::numeric_limits<double>::infinity()}, {}, {0.1}}};
 
@@ -44,7 +38,7 @@ TEST_SUITE("unit") {
     CHECK(back.text == kModel.text);
     CHECK(back.arrays == kModel.arrays);
     CHECK(std::signbit(back.arrays[0][1]));
-    put(dir / "models" / "x.model.new", "what a killed writer left");
+    write_file(dir / "models" / "x.model.new", "what a killed writer left");
     write_model_file(path, {"", {}});
     CHECK(read_model_file(path).text.empty());
     CHECK(read_model_file(path).arrays.empty());
@@ -55,9 +49,9 @@ TEST_SUITE("unit") {
     const TempDir dir;
     const auto path = dir / "models" / "x.model";
     write_model_file(path, kModel);
-    const std::string bytes = bytes_of(path);
+    const std::string bytes = read_all(path);
     const auto refused = [&](const std::string& wrong) {
-      put(path, wrong);
+      write_file(path, wrong);
       try {
         static_cast<void>(read_model_file(path));
       } catch (const FormatError& error) {
@@ -74,7 +68,7 @@ TEST_SUITE("unit") {
         wrong[i] = static_cast<char>(wrong[i] ^ (1 << bit));
         CHECK(refused(wrong));
       }
-    put(path, bytes);
+    write_file(path, bytes);
     CHECK(read_model_file(path).arrays == kModel.arrays);
     CHECK_THROWS_AS(static_cast<void>(read_model_file(dir / "none.model")), DataError);
   }
@@ -83,32 +77,32 @@ TEST_SUITE("unit") {
     const TempDir dir;
     const auto path = dir / "certificates" / "x.jsonl";
     append_line(path, "one");
-    CHECK(bytes_of(path) == "one\n");
+    CHECK(read_all(path) == "one\n");
     const std::string longer(100000, 'z');
     append_line(path, longer);
     const std::string whole = "one\n" + longer + "\n";
-    CHECK(bytes_of(path) == whole);
+    CHECK(read_all(path) == whole);
     const std::string zeros(1200, '\0');  // a whole sector at least
     for (const std::string& tail :
          {std::string(), std::string("torn"), zeros, "to" + zeros + "rn\n", zeros + "\n", "torn" + zeros}) {
-      put(path, whole + tail);
+      write_file(path, whole + tail);
       std::size_t lines = 0;
       const LogEnd end = read_lines(path, [&](std::string_view, std::uint64_t) { ++lines; });
       CHECK(lines == 2);
       CHECK(end.bytes == whole.size());
       CHECK(end.tail == tail.size());
       append_line(path, longer);  // it is the last one
-      CHECK(bytes_of(path) == whole);
-      put(path, whole + tail);
+      CHECK(read_all(path) == whole);
+      write_file(path, whole + tail);
       append_line(path, "three");
-      CHECK(bytes_of(path) == whole + "three\n");
+      CHECK(read_all(path) == whole + "three\n");
     }
-    put(path, whole + "z" + std::string(1, '\0') + "z\n");  // no sector is missing: this was damaged later
+    write_file(path, whole + "z" + std::string(1, '\0') + "z\n");  // no sector is missing: this was damaged later
     CHECK(read_lines(path, [](std::string_view, std::uint64_t) {}).tail == 0);
     for (const std::string& torn : {std::string("torn"), zeros + "\n", "a" + zeros + "b\n"}) {
-      put(path, torn);
+      write_file(path, torn);
       append_line(path, "");
-      CHECK(bytes_of(path) == "\n");
+      CHECK(read_all(path) == "\n");
     }
   }
 }

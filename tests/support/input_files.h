@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -28,6 +29,21 @@ inline std::filesystem::path write_file(const std::filesystem::path& path, const
 inline std::string read_all(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// Lines without their ends; an unfinished last one is not among them.
+inline std::vector<std::string> lines_of(const std::filesystem::path& path) {
+  std::vector<std::string> lines;
+  std::istringstream in(read_all(path));
+  for (std::string line; std::getline(in, line) && !in.eof();) lines.push_back(line);
+  return lines;
+}
+
+/// Another byte in the middle.
+inline void flip_middle(const std::filesystem::path& path) {
+  std::string bytes = read_all(path);
+  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+  write_file(path, bytes);
 }
 
 /// A .npy file (version 1.0) with a header written out by hand; `shape` is Python's text, "(3, 2)".

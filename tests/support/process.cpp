@@ -9,6 +9,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "support/input_files.h"
 #include "support/temp_dir.h"
 
 namespace unweave::testing {
@@ -33,13 +34,6 @@ pid_t start(const std::vector<std::string>& words, const std::filesystem::path& 
   _exit(127);
 }
 
-std::string contents_of(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 }  // namespace
 
 pid_t start_program(const std::vector<std::string>& words, const std::filesystem::path& output) {
@@ -55,7 +49,7 @@ int wait_for(pid_t process) {
 Finished run_process(const std::vector<std::string>& words) {
   const TempDir folder;
   const int code = wait_for(start(words, folder / "out", folder / "error"));
-  return {code, contents_of(folder / "out"), contents_of(folder / "error")};
+  return {code, read_all(folder / "out"), read_all(folder / "error")};
 }
 
 std::string must(const std::vector<std::string>& words) {

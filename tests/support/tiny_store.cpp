@@ -93,6 +93,11 @@ PurgeReport purge(const std::filesystem::path& path, const PurgeOptions& options
   return purge_store(path, options, budget, nobody);
 }
 
+std::vector<RepairedFile> repair(const std::filesystem::path& path, bool cut_journal) {
+  WorkMeter nobody;
+  return repair_store(path, {cut_journal}, ample_budget(), nobody);
+}
+
 TinyStore path_of_three() {
   TinyStore store;
   store.nodes = 3;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "algorithms/purge.h"
+#include "algorithms/store_repair.h"
 #include "engine/memory.h"
 #include "storage/manifest.h"
 #include "storage/types.h"
@@ -40,6 +41,9 @@ void propagate_store(const std::filesystem::path& path, const PropagationSpec& s
 /// Purges the store at `path` and tells nobody of the progress.
 PurgeReport purge(const std::filesystem::path& path, const PurgeOptions& options = {},
                   MemoryBudget& budget = ample_budget());
+
+/// Repairs the store at `path` and tells nobody of the progress.
+std::vector<RepairedFile> repair(const std::filesystem::path& path, bool cut_journal = false);
 
 /// The path 0-1-2 with x = (1, 0.5, -0.25), labels 0, none, 1 and one node in each of train and test.
 [[nodiscard]] TinyStore path_of_three();

@@ -291,7 +291,10 @@ TEST_SUITE("slow") {
     {
       std::ofstream requests(pipe);
       requests << more << std::flush;
-      while (acknowledged_in(at.printed) == 0) ::usleep(1000);
+      while (acknowledged_in(at.printed) == 0) {
+        REQUIRE(::waitpid(writer, nullptr, WNOHANG) == 0);
+        ::usleep(1000);
+      }
       for (const std::vector<std::string>& words :
            {std::vector<std::string>{"stream", at.store.string(), "--requests", (at.scratch / "drawn").string()},
             {"train", at.store.string()},

@@ -13,6 +13,7 @@
 #include "algorithms/live_store.h"
 #include "algorithms/model_record.h"
 #include "storage/state_file.h"
+#include "support/input_files.h"
 #include "support/program.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
@@ -22,21 +23,17 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
+using testing::read_all;
 using testing::Result;
 using testing::run;
 using testing::TempDir;
 using testing::tiny_spec;
 
-std::string read_bytes(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 /// A .npy file taken apart without any code of the project.
 template <class T>
 struct Npy {
   explicit Npy(const fs::path& path) {
-    const std::string bytes = read_bytes(path);
+    const std::string bytes = read_all(path);
     REQUIRE(bytes.substr(0, 8) == std::string("\x93NUMPY\x01\x00", 8));
     const std::size_t length = static_cast<unsigned char>(bytes[8]) + 256U * static_cast<unsigned char>(bytes[9]);
     header = bytes.substr(10, length);
@@ -181,9 +178,7 @@ TEST_SUITE("unit") {
     CHECK(untrue.json()["models"] == 1);
 
     const fs::path file = fs::path(store) / "models" / "newton.model";
-    std::string bytes = read_bytes(file);
-    bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
-    std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;
+    testing::flip_middle(file);
     const Result damaged = run({"verify", store, "--json"});
     CHECK(damaged.code == 2);
     CHECK(damaged.json()["errors"].size() == 1);

@@ -27,11 +27,7 @@ TEST_SUITE("unit") {
     const std::string digest = run({"info", store, "--json"}).json()["digest"];
     CHECK(run({"repair", store}).out == "nothing is damaged\n");
     const Manifest manifest = read_manifest(store);
-    const auto damage = [&](const FileEntry& entry) {
-      std::string bytes = read_all(dir / "s" / entry.path);
-      bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
-      write_file(dir / "s" / entry.path, bytes);
-    };
+    const auto damage = [&](const FileEntry& entry) { testing::flip_middle(dir / "s" / entry.path); };
     for (const auto& entry : {manifest.levels[1].partitions[0], *manifest.levels[1].counts}) damage(entry);
     CHECK(run({"info", store}).code == 2);
     const Result rebuilt = run({"repair", store, "--json"});

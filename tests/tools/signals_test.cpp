@@ -132,6 +132,7 @@ TEST_SUITE("slow") {
          },
          [&](const fs::path& store) { return files(store) + testing::read_all(file("z.npy")); }},
     };
+    int ended_by_signals = 0;
     for (const Long& command : commands) {
       CAPTURE(command.name);
       const fs::path calm = dir / "calm", store = dir / "s";
@@ -157,8 +158,10 @@ TEST_SUITE("slow") {
       }
       MESSAGE(command.name, ": ended by ", signals, " of 4 signals, the longest took ", longest, " s");
       CHECK(longest < 10);
+      ended_by_signals += signals;
       fs::remove_all(calm);
     }
+    CHECK(ended_by_signals > 7);  // of 28, at random moments: most come before the end
   }
 }
 

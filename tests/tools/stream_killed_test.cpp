@@ -22,15 +22,8 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 using testing::info_of;
+using testing::lines_of;
 using testing::run_process;
-
-/// Lines with their end.
-std::vector<std::string> lines_of(const fs::path& file) {
-  std::vector<std::string> lines;
-  std::istringstream text(testing::read_all(file));
-  for (std::string line; std::getline(text, line) && !text.eof();) lines.push_back(line);
-  return lines;
-}
 
 /// Edges of a store and some of its nodes, as requests.
 std::vector<std::string> draw_requests(const fs::path& store, const fs::path& folder, std::mt19937& random) {

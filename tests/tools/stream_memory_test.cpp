@@ -87,7 +87,8 @@ TEST_SUITE("slow") {
       std::mt19937 random(2);
       for (int i = 0; i < 60'000; ++i) lines << "insert-edge " << random() % 65'536 << ' ' << random() % 65'536 << '\n';
     }
-    const std::vector<std::string> words{"stream", store, "--requests", requests, "--memory", "24M", "--batch"};
+    const std::vector<std::string> words{"stream", store,       "--requests", requests, "--memory",
+                                         "24M",    "--threads", "2",          "--batch"};
     const auto with_batch = [&](const char* batch) {
       std::vector<std::string> all = words;
       all.emplace_back(batch);

@@ -126,9 +126,7 @@ Setting repair_setting() {
     const fs::path journal = store / manifest.journal.value().path;
     fs::resize_file(journal, fs::file_size(journal) - 50);
     const fs::path sums = store / manifest.levels[1].partitions[0].path, log = public_log(store, "newton");
-    std::string bytes = read_all(sums);
-    bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
-    write_file(sums, bytes);
+    flip_middle(sums);
     const std::string lines = read_all(log);
     write_file(log, lines.substr(0, lines.find('\n') + 1));
   });

@@ -231,8 +231,7 @@ Checksum128 sum_of_model(const std::string& bytes) {
 std::string model_bytes(const ModelFile& model) {
   const TempDir dir;
   write_model_file(dir / "m", model);
-  std::ifstream in(dir / "m", std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+  return read_all(dir / "m");
 }
 
 ModelFile parsed_model(const std::string& bytes) {
@@ -343,10 +342,6 @@ Corruption forge_certificate(const FullStore& store, const std::string& path, Ra
   }
   return one;
 }
-
-}  // namespace
-
-namespace {
 
 Corruption forge_any(const FullStore& store, Random& random) {
   while (true) {
