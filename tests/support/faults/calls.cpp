@@ -1,4 +1,4 @@
-// tests/support/faults/calls.cpp - the C library's calls by way of system calls, with a count, a log and a fault.
+// tests/support/faults/calls.cpp - the C library's calls by way of system calls, with a count, a log and a chosen_fault.
 //
 // Nothing here allocates: allocations are among the calls.
 #include "support/faults/calls.h"
@@ -30,7 +30,7 @@ namespace {
 constexpr int kMostFrames = 48;
 
 std::atomic<bool> watching = false;
-Fault fault;
+Fault chosen_fault;
 char root[PATH_MAX];
 std::size_t root_length = 0;
 std::mutex mutex;  // order of the log = order of the calls
@@ -85,17 +85,17 @@ void place_of(int folder, const char* path, Place& place) {
 }
 
 long count(Call call) {
-  return (fault.calls & call) == 0 ? 0 : SharedLog::get().count();
+  return (chosen_fault.calls & call) == 0 ? 0 : SharedLog::get().count();
 }
 
 bool is_hit(long number) {
-  return number > 0 && fault.at > 0 && (number == fault.at || (fault.lasting && number > fault.at));
+  return number > 0 && chosen_fault.at > 0 && (number == chosen_fault.at || (chosen_fault.lasting && number > chosen_fault.at));
 }
 
 /// True when this call is to fail; errno is set.
 bool fails(Call call) {
   if (!is_hit(count(call))) return false;
-  errno = fault.error;
+  errno = chosen_fault.error;
   return true;
 }
 
@@ -117,8 +117,8 @@ ssize_t write_at(int file, const void* bytes, size_t size, off_t offset) {
   const std::scoped_lock lock(mutex);
   if (const long number = count(kWrite); is_hit(number)) {
     size = size / 2 / 512 * 512;
-    if (!fault.lasting || fault.error != ENOSPC || number != fault.at || size == 0) {
-      errno = fault.error;
+    if (!chosen_fault.lasting || chosen_fault.error != ENOSPC || number != chosen_fault.at || size == 0) {
+      errno = chosen_fault.error;
       return -1;
     }
   }
@@ -184,7 +184,7 @@ void survey(long number) {
 bool allocation_fails() noexcept {
   if (!watching.load(std::memory_order_relaxed)) return false;
   const long number = count(kAllocate);
-  if (number > 0 && fault.survey) survey(number);
+  if (number > 0 && chosen_fault.survey) survey(number);
   return is_hit(number);
 }
 
@@ -207,7 +207,7 @@ CallWatch::CallWatch(const std::filesystem::path& folder, const Fault& wanted) {
   if (folder.native().size() >= sizeof root) throw std::length_error("a path too long to watch");
   std::strcpy(root, folder.c_str());
   root_length = folder.native().size();
-  fault = wanted;
+  chosen_fault = wanted;
   static_cast<void>(SharedLog::get());
   void* frame = nullptr;
   static_cast<void>(::backtrace(&frame, 1));  // which allocates the first time
