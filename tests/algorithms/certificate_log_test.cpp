@@ -295,8 +295,19 @@ TEST_SUITE("unit") {
     REQUIRE(more.size() == good.size() + 2);
     CHECK(Json::parse(more.back())["request"] == "node 26");
     CHECK(text_of(trail.audit(trail.receipts.string())) == "");
-    write_file(trail.receipts, "something else\n");
-    CHECK_THROWS_AS(reopen(), DataError);
+    const std::vector<std::string> newest(more.end() - 2, more.end());
+    for (const std::size_t bytes : {0, 1, 20, 60}) {  // of the first receipt of a file
+      write_file(trail.receipts, newest[0].substr(0, bytes));
+      CHECK(reopen() == newest);
+    }
+    write_file(trail.receipts, std::string(700, '\0'));
+    CHECK(reopen() == newest);
+    for (const std::string& text : {std::string("something else\n"), std::string("something else"),
+                                    std::string("{\"format\":\"unweave receipt 2\","), std::string(700, '\0') + "1"}) {
+      write_file(trail.receipts, text);
+      CHECK_THROWS_AS(reopen(), DataError);
+      CHECK(read_all(trail.receipts) == text);
+    }
   }
 
   TEST_CASE("a purge leaves public lines and no nonce, secret or request; the chain goes on after it") {
