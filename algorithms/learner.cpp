@@ -169,7 +169,9 @@ StepReport Learner::absorb(const BatchReport& batch, std::span<const Request> re
 }
 
 ApproximationError Learner::approximation() const {
-  return lazy_error(store_.embedding(), store_.contents(), record_.weights, rows().nodes());
+  ApproximationError error = lazy_error(store_.embedding(), store_.contents(), record_.weights, rows().nodes());
+  error.lazy = store_.lazy();
+  return error;
 }
 
 BatchChange Learner::flush_rows() {
