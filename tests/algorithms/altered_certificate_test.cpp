@@ -1,12 +1,15 @@
 // tests/algorithms/altered_certificate_test.cpp - every number of a certificate, altered in turn.
 #include <doctest/doctest.h>
 
+#include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "algorithms/certificate_log.h"
+#include "algorithms/verify_log.h"
 #include "support/trained_store.h"
 
 namespace unweave {
@@ -99,6 +102,45 @@ TEST_SUITE("unit") {
         CHECK_FALSE(followed.world.verify().ok());
         followed.restore();
       }
+    }
+  }
+
+  TEST_CASE("a public line is certified by its solver's own theorem, and has every term that this needs") {
+    for (const auto& [name, theorem] : std::map<std::string, std::string>{{"newton", "T1"},
+                                                                          {"retrain", "T1"},
+                                                                          {"descent-to-delete", "T1"},
+                                                                          {"langevin", "T2"},
+                                                                          {"langevin-full", "T2"},
+                                                                          {"rewind", "T4"},
+                                                                          {"descend", "T4"}}) {
+      CAPTURE(name);
+      const Followed followed(name);
+      const auto audit_with = [&](const std::function<void(Json&)>& change) {
+        followed.world.forge_certificate(name, change);
+        VerifyReport report = verify_log(followed.world.log(name), {}, {});
+        followed.restore();
+        return report;
+      };
+      const Json good = followed.certificate();
+      REQUIRE(good["theorem"] == theorem);
+      for (const char* other : {"T1", "T2", "T3", "T4"}) {
+        CAPTURE(other);
+        const VerifyReport report = audit_with([&](Json& json) { json["theorem"] = json["claim"] = other; });
+        if (other == theorem)
+          CHECK(text_of(report) == "");
+        else
+          testing::check_one(report, false, " is not what certifies " + name);
+      }
+      for (const Json& term : good["public_terms"]) {
+        CAPTURE(term);
+        testing::check_one(audit_with([&](Json& json) { json["terms"].erase(term.get<std::string>()); }), true,
+                           "something is missing");
+      }
+      testing::check_one(audit_with([&](Json& json) { json["terms"] = Json::object(); }), true, "something is missing");
+      testing::check_one(audit_with([&](Json& json) { json["delta"]["reached"] = 1e-9; }), false, "the delta reached");
+      if (theorem != "T2")
+        testing::check_one(audit_with([&](Json& json) { json["terms"]["sigma"] = json["terms"]["grid"]; }), false,
+                           "sigma is not above three grid steps");
     }
   }
 
