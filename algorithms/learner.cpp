@@ -37,6 +37,7 @@ void add_network_constants(const ModelRecord& record, StepReport& report) {
                               .radius = record.model.published.norm(),
                               .lambda = record.options.lambda,
                               .classes = shape.classes};
+  if (!std::isfinite(given.radius) || shape.classes < 2) return;
   const LossConstants constants = network_constants(
       given, shape.hidden, shape.activation == Activation::kTanh ? tanh_bounds() : smelu_bounds(kSmeluHalfWidth),
       filtered);
