@@ -109,7 +109,7 @@ class HessianFreeSolver final : public Solver {
         kBlocks + 2 * rows.size() * vector + (network.shape().hidden.empty() ? backward_bytes(network) : 0);
     std::uint64_t least = 0;
     if (parameter(options_, hessian_free_parameter("statistics")).value_or(1) == 1) {
-      const SgdConstants sgd = choose_constants(network.shape(), rows.size(), options_).sgd;
+      const SgdConstants sgd = choose_run(network.shape(), rows.size(), options_);
       const std::uint64_t block = std::min<std::uint64_t>(rows.size(), sgd.partition_rows);
       least = block * vector + (rows.size() + block) * sgd.epochs * sizeof(double);
     }
