@@ -73,9 +73,7 @@ class HessianFreeSolver final : public Solver {
     HessianFreeState state = hessian_free_state(model);
     const std::size_t moved = change.moved_from.size();
     const std::vector<std::uint64_t> records = records_of(state, change.removed.nodes());
-    for (NodeId& node : state.slots)
-      if (node != kNoNode && std::binary_search(change.removed.nodes().begin(), change.removed.nodes().end(), node))
-        node = kNoNode;
+    empty_departed(state.slots, after.nodes());
     if (moved > 0) state.statistics = false;
     if (!state.statistics || !are_whole(state, records)) {
       StepReport report = learn(model, std::move(state), after);
@@ -93,8 +91,7 @@ class HessianFreeSolver final : public Solver {
     check_shape(model, kName, rows);
     if (!lazy.exact()) return refuse();
     HessianFreeState state = hessian_free_state(model);
-    for (NodeId& node : state.slots)
-      if (node != kNoNode && !std::binary_search(rows.nodes().begin(), rows.nodes().end(), node)) node = kNoNode;
+    empty_departed(state.slots, rows.nodes());
     return learn(model, std::move(state), rows);
   }
 
