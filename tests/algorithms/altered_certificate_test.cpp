@@ -10,11 +10,13 @@
 
 #include "algorithms/certificate_log.h"
 #include "algorithms/verify_log.h"
+#include "storage/error.h"
 #include "support/trained_store.h"
 
 namespace unweave {
 namespace {
 
+namespace fs = std::filesystem;
 using testing::Json;
 using testing::text_of;
 using testing::TrainedStore;
@@ -142,6 +144,25 @@ TEST_SUITE("unit") {
         testing::check_one(audit_with([&](Json& json) { json["terms"]["sigma"] = json["terms"]["grid"]; }), false,
                            "sigma is not above three grid steps");
     }
+  }
+
+  TEST_CASE("what counts in a public line is a whole number") {
+    const Followed followed("newton");
+    const fs::path log = followed.world.log("newton");
+    for (const char* pointer : {"/number", "/release", "/sequence", "/batch/first", "/batch/last"}) {
+      CAPTURE(pointer);
+      followed.world.forge_certificate("newton", [&](Json& json) {
+        Json& number = json[Json::json_pointer(pointer)];
+        number = number.get<double>() + 0.5;
+      });
+      testing::check_one(verify_log(log, {}, {}), true, "something is missing in the certificate or malformed");
+      CHECK_FALSE(followed.world.verify().ok());
+      followed.restore();
+    }
+    followed.world.forge_certificate("newton", [](Json& json) { json["number"] = 2.5; });
+    const std::string line = load_model(followed.world.store, "newton").certificate;
+    CHECK(certificate_number(line) == 0);
+    CHECK_THROWS_AS(place_after(line, log), DataError);
   }
 
   TEST_CASE("a line is sealed by digest and signature, of which no byte may change") {
