@@ -213,6 +213,8 @@ VerifyReport verify_log(const fs::path& file, const std::optional<std::string>& 
   VerifyReport report;
   LogChecker log(file, public_key);
   try {
+    // Before the log, which may be long. That there are none is an error, unlike with logs.
+    if (!receipts.empty()) static_cast<void>(File::open_read(receipts));
     ++report.files;
     const LogEnd end = read_lines(file, [&](std::string_view line, std::uint64_t number) { log.take(line, number); });
     report.bytes += end.bytes;
@@ -224,7 +226,6 @@ VerifyReport verify_log(const fs::path& file, const std::optional<std::string>& 
                                " bytes of a line that was never finished");
     if (!receipts.empty()) {
       ++report.files;
-      static_cast<void>(File::open_read(receipts));  // that there are none is an error, unlike with logs
       const LogEnd last = read_lines(receipts, [&](std::string_view text, std::uint64_t number) {
         attempt(receipts, number, report, [&] {
           check_receipt(parse_json_or_discard<Json>(text), log);

@@ -261,6 +261,11 @@ TEST_SUITE("unit") {
     check_one(with({json.dump()}), false, "its certificate commits to no requests");
     check_one(with({}), true, "a receipt is missing here");
     check_one(with({"7"}), true, "line 1: ");
+    json["certificate"] = 2.5;
+    check_one(with({json.dump()}), true, "malformed");
+    const VerifyReport none = trail.audit((trail.world.folder / "none").string());
+    check_one(none, true, "none");
+    CHECK(none.certificates == 0);  // told before the log is read
 
     // What a store says of its requests is in no byte of its public part.
     const std::string log = read_all(trail.log);
