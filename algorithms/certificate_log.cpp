@@ -41,13 +41,29 @@ LogPlace place_after(std::string_view line, const fs::path& file) {
   try {
     const Json json = parse_json_or_discard<Json>(line);
     if (!is_sealed(line)) throw std::runtime_error("its digest or signature does not fit");
-    return {json.at("log"), json.at("number"), json.at("digest"), json.at("public_key"), json.at("id")};
+    return place_in(json);
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
     throw DataError(file.string() + ": its last line is no certificate to follow (" + fault_of(error) +
                     "); restore the file from a copy, or move it away");
   }
+}
+
+LogPlace place_in(const Json& line) {
+  return {line.at("log"), whole_number<std::uint64_t>(line.at("number")), line.at("digest"), line.at("public_key"),
+          line.at("id")};
+}
+
+std::uint64_t certificate_number(std::string_view line) {
+  const Json json = parse_json_or_discard<Json>(line);
+  const auto number = json.is_object() ? json.find("number") : json.end();
+  return number != json.end() && number->is_number_unsigned() ? whole_number<std::uint64_t>(*number) : 0;
+}
+
+bool follows(std::string_view line, const LogPlace& place) {
+  if (certificate_number(line) != place.number + 1) return false;
+  return place.number == 0 || parse_json_or_discard<Json>(line).value("previous", Json()) == Json(place.digest);
 }
 
 void seal_certificate(ModelRecord& record, Json whole, const SigningKey& key) {
@@ -109,10 +125,9 @@ LogFit fit_of_log(const fs::path& store, const ModelRecord& record) {
   const std::optional<std::string> last = last_line(file);
   if (last && *last == record.certificate) return LogFit::follows;
   const LogPlace place = last ? place_after(*last, file) : LogPlace{};
-  const Json json = parse_json_or_discard<Json>(record.certificate);
-  if (!json.is_object() || !json.contains("number") || !json["number"].is_number_unsigned()) return LogFit::lacks_lines;
-  const auto number = json["number"].get<std::uint64_t>();
-  if (last ? json.value("previous", Json()) == Json(place.digest) : number == 1) return LogFit::follows;
+  if (follows(record.certificate, place)) return LogFit::follows;
+  const std::uint64_t number = certificate_number(record.certificate);
+  if (number == 0) return LogFit::lacks_lines;
   if (!last && !fs::exists(private_log(store, record.model.solver))) return LogFit::none;
   return number > place.number ? LogFit::lacks_lines : LogFit::ahead;
 }

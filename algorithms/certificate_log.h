@@ -35,6 +35,12 @@ struct LogPlace {
 
 /// After this line. Throws DataError, naming `file`, for what is no line of a log.
 [[nodiscard]] LogPlace place_after(std::string_view line, const std::filesystem::path& file);
+/// As the line says, sealed or not. Throws nlohmann::json::exception, std::runtime_error.
+[[nodiscard]] LogPlace place_in(const nlohmann::ordered_json& line);
+/// Of a line in its log, from 1; 0 where it has none.
+[[nodiscard]] std::uint64_t certificate_number(std::string_view line);
+/// Whether the line may come next after `place`.
+[[nodiscard]] bool follows(std::string_view line, const LogPlace& place);
 
 /// Makes record.certificate, signed, and record.private_part out of `whole`: what certificate_fields() says, where in the
 /// log it goes, and a nonce. Digests and signature that `whole` has already are replaced.

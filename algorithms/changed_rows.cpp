@@ -29,7 +29,7 @@ void ChangedRows::charge(const Embedding& embedding) {
 }
 
 void ChangedRows::make_room(Embedding& embedding, std::uint64_t bytes) {
-  if (budget_.available() >= bytes) return;
+  bool freed = false;
   while (budget_.available() < bytes) {
     std::uint64_t most = 0;
     StateLevel* level = nullptr;
@@ -52,8 +52,9 @@ void ChangedRows::make_room(Embedding& embedding, std::uint64_t bytes) {
     else
       fold_(*level);
     charge(embedding);
+    freed = true;
   }
-  malloc_trim(0);  // what is free between blocks that are not is the process's memory all the same
+  if (freed) malloc_trim(0);  // what is free between blocks that are not is the process's memory all the same
 }
 
 void ChangedRows::release() noexcept {

@@ -48,8 +48,9 @@ Embedding::Embedding(const std::filesystem::path& store, const Manifest& manifes
 std::uint64_t Embedding::map_bytes(const Manifest& manifest) noexcept {
   const std::uint64_t levels = manifest.propagation->levels;
   const std::uint64_t targets = manifest.levels.back().targets ? manifest.levels.back().targets->bytes : 0;
+  const std::uint64_t counted = manifest.propagation->all_rows || levels == 0 ? 0 : levels - 1;
   return levels * StateLevel::map_bytes(manifest.nodes) + (levels + 1) * StaleRows::map_bytes(manifest.nodes) +
-         (manifest.propagation->all_rows ? 0 : (levels - 1) * Cone::map_bytes(manifest.nodes)) + targets;
+         counted * Cone::map_bytes(manifest.nodes) + targets;
 }
 
 std::uint64_t Embedding::run_bytes(const std::filesystem::path& store, const Manifest& manifest) {

@@ -73,9 +73,7 @@ class HessianFreeSolver final : public Solver {
     HessianFreeState state = hessian_free_state(model);
     const std::size_t moved = change.moved_from.size();
     const std::vector<std::uint64_t> records = records_of(state, change.removed.nodes());
-    for (NodeId& node : state.slots)
-      if (node != kNoNode && std::binary_search(change.removed.nodes().begin(), change.removed.nodes().end(), node))
-        node = kNoNode;
+    empty_departed(state.slots, after.nodes());
     if (moved > 0) state.statistics = false;
     if (!state.statistics || !are_whole(state, records)) {
       StepReport report = learn(model, std::move(state), after);
@@ -93,8 +91,7 @@ class HessianFreeSolver final : public Solver {
     check_shape(model, kName, rows);
     if (!lazy.exact()) return refuse();
     HessianFreeState state = hessian_free_state(model);
-    for (NodeId& node : state.slots)
-      if (node != kNoNode && !std::binary_search(rows.nodes().begin(), rows.nodes().end(), node)) node = kNoNode;
+    empty_departed(state.slots, rows.nodes());
     return learn(model, std::move(state), rows);
   }
 
@@ -109,7 +106,7 @@ class HessianFreeSolver final : public Solver {
         kBlocks + 2 * rows.size() * vector + (network.shape().hidden.empty() ? backward_bytes(network) : 0);
     std::uint64_t least = 0;
     if (parameter(options_, hessian_free_parameter("statistics")).value_or(1) == 1) {
-      const SgdConstants sgd = choose_constants(network.shape(), rows.size(), options_).sgd;
+      const SgdConstants sgd = choose_run(network.shape(), rows.size(), options_);
       const std::uint64_t block = std::min<std::uint64_t>(rows.size(), sgd.partition_rows);
       least = block * vector + (rows.size() + block) * sgd.epochs * sizeof(double);
     }

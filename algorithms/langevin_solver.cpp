@@ -63,7 +63,7 @@ class LangevinSolver final : public Solver {
       state.distance = distance;
       state.last_epochs = *epochs;
       state.adaptive_requests |= change.adaptive;
-      state.lazy_rows |= !lazy.exact();
+      state.lazy_rows |= lazy.may_be_lazy();
       report = release(model, model.published, *epochs, after);
       report.residual_bound = accountant.epsilon(distance, *epochs, state.constants.sigma);
     } else {
@@ -104,7 +104,7 @@ class LangevinSolver final : public Solver {
     state.distance = 0;
     state.last_epochs = 0;
     state.adaptive_requests = false;
-    state.lazy_rows = !lazy.exact();
+    state.lazy_rows = lazy.may_be_lazy();
     StepReport report =
         release(model, Matrix::Zero(index_of(rows.features()), index_of(rows.classes())), state.constants.epochs, rows);
     report.retrained = true;

@@ -37,7 +37,8 @@ struct LangevinState {
   double distance = 0;             ///< Z from which the last request started; 0 after training
   std::uint64_t last_epochs = 0;   ///< K of it; 0 after training
   bool adaptive_requests = false;  ///< one since training may have been chosen after seeing a release
-  bool lazy_rows = false;  ///< rows since training were not exact: what later replaces them was not accounted for
+  /// A batch since training had a threshold, or the last before it: what later replaces stale rows is not accounted for.
+  bool lazy_rows = false;
 };
 
 }  // namespace unweave

@@ -37,12 +37,19 @@ void add_network_constants(const ModelRecord& record, StepReport& report) {
                               .radius = record.model.published.norm(),
                               .lambda = record.options.lambda,
                               .classes = shape.classes};
+  if (!std::isfinite(given.radius) || shape.classes < 2) return;
   const LossConstants constants = network_constants(
       given, shape.hidden, shape.activation == Activation::kTanh ? tanh_bounds() : smelu_bounds(kSmeluHalfWidth),
       filtered);
   if (!std::isfinite(constants.smoothness) || !std::isfinite(constants.gradient)) return;
   report.terms.insert(
       {{"radius", given.radius}, {"smoothness", constants.smoothness}, {"gradient_bound", constants.gradient}});
+}
+
+/// Of a release's id, whose number and hash follow: names of solvers have hyphens too.
+std::string_view solver_of(std::string_view id) {
+  const std::size_t hash = id.rfind('-');
+  return hash == std::string_view::npos ? id : id.substr(0, id.substr(0, hash).rfind('-'));
 }
 
 /// The key that signs the certificates of a solver: the store's own, made where none is needed yet, or the one given.
@@ -169,7 +176,9 @@ StepReport Learner::absorb(const BatchReport& batch, std::span<const Request> re
 }
 
 ApproximationError Learner::approximation() const {
-  return lazy_error(store_.embedding(), store_.contents(), record_.weights, rows().nodes());
+  ApproximationError error = lazy_error(store_.embedding(), store_.contents(), record_.weights, rows().nodes());
+  error.lazy = store_.lazy();
+  return error;
 }
 
 BatchChange Learner::flush_rows() {
@@ -249,8 +258,7 @@ StepReport Learner::release(StepReport report, std::vector<std::string> requests
   if (receipts_) receipts_->add(record_);
   solver_->tidy(record_.model);
   // Each certificate names the release that it replaces; those before are named by the certificates before.
-  const std::string own = record_.model.solver + "-";
-  std::erase_if(context_.withdraw, [&](const std::string& id) { return id.starts_with(own); });
+  std::erase_if(context_.withdraw, [&](const std::string& id) { return solver_of(id) == record_.model.solver; });
   context_.withdraw.push_back(release_id(record_));
   last_step_ = report;
   return report;

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "algorithms/model_record.h"
-#include "algorithms/recorded_release.h"
 #include "engine/clock.h"
 #include "engine/store_purge.h"
 #include "engine/temporary_folder.h"

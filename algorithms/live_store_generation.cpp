@@ -45,8 +45,10 @@ Manifest LiveStore::present_manifest(Fold fold) const {
     next.shards = fold_shards(path_, contents_->graph(), next.shards, budget_, nobody);
     changes.removed.clear();
     changes.inserted.clear();
-    next.levels.back().targets.reset();  // lists as the shards had them
-    next.levels.back().lists.clear();
+    if (!next.levels.empty()) {  // lists as the shards had them; none before `propagate`
+      next.levels.back().targets.reset();
+      next.levels.back().lists.clear();
+    }
   }
   next.changes.reset();
   if (changes != Changes()) next.changes = write_changes(path_, changes);

@@ -71,7 +71,7 @@ bool PushedRows::has_room() {
   const std::size_t most = std::max<std::size_t>(1, kMostValues / std::max(1U, columns_));
   const std::size_t rows = std::clamp(size_ - 1, std::min(kLeastRows, most), most);
   const std::uint64_t bytes = bytes_of(rows, columns_);
-  if (!chunks_.empty() && spool_ != nullptr && spool_->is_better_for(bytes)) {
+  if (!chunks_.empty() && spool_->is_better_for(bytes)) {
     Chunk last = std::move(chunks_.back());
     spool_->write(last.nodes, last.deltas);
     chunks_.pop_back();
@@ -81,12 +81,11 @@ bool PushedRows::has_room() {
     chunks_.push_back(std::move(last));
     return true;
   }
+  if (budget_->available() < bytes) return false;
   Chunk chunk;
   try {
-    if (spool_ != nullptr && budget_->available() < bytes) return false;
     chunk.memory = budget_->reserve(bytes, kWhat);
   } catch (const ResourceError&) {
-    if (spool_ == nullptr) throw;
     return false;  // another task was faster
   }
   chunk.nodes.reserve(rows);
@@ -101,17 +100,16 @@ void PushedRows::spill() {
 }
 
 void PushedRows::follow() {
-  if (spool_ != nullptr && spool_->is_used()) spill();
+  if (spool_->is_used()) spill();
 }
 
 PushSources PushedRows::joined(std::vector<PushedRows> parts, std::uint32_t columns, MemoryBudget& budget) {
   std::size_t rows = 0;
   for (const PushedRows& part : parts) rows += part.size();
   // Small chunks that were freed may stay with the process: a second copy needs room of its own.
-  const std::shared_ptr<PushSpool> spool = parts.empty() ? nullptr : parts.front().spool_;
-  if (spool != nullptr && rows > 0 && spool->is_better_for(bytes_of(rows, columns))) {
+  if (rows > 0 && parts.front().spool_->is_better_for(bytes_of(rows, columns))) {
     for (PushedRows& part : parts) part.spill();
-    return spool->take();
+    return parts.front().spool_->take();
   }
   std::vector<NodeId> nodes;
   std::vector<std::int32_t> deltas;

@@ -75,8 +75,8 @@ class PushSpool {
 /// Rows to push as they are found, in chunks charged to the budget: nothing is copied as they grow in number.
 class PushedRows {
  public:
-  /// `spool` takes the rows when the budget gets short; without one all must fit. `budget` must outlive this object.
-  PushedRows(std::uint32_t columns, MemoryBudget& budget, std::shared_ptr<PushSpool> spool = {})
+  /// `spool` takes the rows when the budget gets short. `budget` must outlive this object.
+  PushedRows(std::uint32_t columns, MemoryBudget& budget, std::shared_ptr<PushSpool> spool)
       : columns_(columns), budget_(&budget), spool_(std::move(spool)) {}
 
   /// Adds a row, delta[columns]. Throws ResourceError, DataError.

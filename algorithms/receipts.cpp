@@ -19,6 +19,23 @@ Hash secret_of(const ModelRecord& record) {
   return *secret;
 }
 
+/// How every line begins that add() writes.
+std::string beginning_of_receipt() {
+  std::string text = Json{{"format", kReceiptFormat}}.dump();
+  text.back() = ',';
+  return text;
+}
+
+/// Whether a file of `bytes` bytes and no whole line is what a crash may leave of a first receipt: its beginning, or the
+/// zeros of sectors that were never written.
+bool is_begun_receipt(const File& file, std::uint64_t bytes) {
+  std::string text(bytes, '\0');
+  file.read_at(0, std::as_writable_bytes(std::span(text)));
+  const std::string beginning = beginning_of_receipt();
+  return text.starts_with(beginning) || beginning.starts_with(text) ||
+         text.find_first_not_of('\0') == std::string::npos;
+}
+
 }  // namespace
 
 RequestTree tree_of(const ModelRecord& record) {
@@ -32,23 +49,27 @@ RequestTree tree_of(const ModelRecord& record) {
 
 ReceiptFile::ReceiptFile(const std::filesystem::path& path) {
   const bool fresh = !std::filesystem::exists(path);
-  if (!fresh) {
-    end_ = read_lines(path, [&](std::string_view line, std::uint64_t number) {
-             const Json json = parse_json_or_discard<Json>(line);
-             if (!json.is_object() || json.value("format", Json()) != Json(kReceiptFormat) ||
-                 !json.value("digest", Json()).is_string())
-               throw InputError(path, "line " + std::to_string(number), "this is no receipt", "name another file");
-             const auto digest = json.value("digest", std::string());
-             count_ = digest == last_ ? count_ + 1 : 1;
-             last_ = digest;
-           }).bytes;
-  }
   file_ = fresh ? File::create(path) : File::open_write(path);
-  file_.truncate(end_);
+  if (!fresh) {
+    const LogEnd end = read_lines(path, [&](std::string_view line, std::uint64_t number) {
+      const Json json = parse_json_or_discard<Json>(line);
+      if (!json.is_object() || json.value("format", Json()) != Json(kReceiptFormat) ||
+          !json.value("digest", Json()).is_string())
+        throw InputError(path, "line " + std::to_string(number), "this is no receipt", "name another file");
+      const auto digest = json.value("digest", std::string());
+      count_ = digest == last_ ? count_ + 1 : 1;
+      last_ = digest;
+    });
+    end_ = end.bytes;
+    // Behind receipts a line without its end is one too.
+    if (end.bytes == 0 && end.tail > 0 && !is_begun_receipt(file_, end.tail))
+      throw InputError(path, "byte 0", "this is no receipt", "name another file");
+  }
   if (fresh) sync_directory(path.has_parent_path() ? path.parent_path() : ".");
 }
 
 void ReceiptFile::add(const ModelRecord& record) {
+  file_.truncate(end_);
   if (record.requests.empty()) return;
   const Json certificate = parse_json<Json>(record.certificate);
   const auto digest = certificate.at("digest").get<std::string>();

@@ -26,10 +26,10 @@ inline constexpr std::string_view kReceiptFormat = "unweave receipt 1";
 /// A file of receipts that is written to.
 class ReceiptFile {
  public:
-  /// Opens a file, or makes it, and cuts off a line that a crash left incomplete. Throws DataError for a file of something
-  /// else.
+  /// Opens a file, or makes it. Throws DataError for a file of something else, which stays as it is.
   explicit ReceiptFile(const std::filesystem::path& path);
-  /// Appends the receipts of the record's newest certificate that are not there yet; durable on return.
+  /// Cuts off a line that a crash left incomplete, and appends the receipts of the record's newest certificate that are not
+  /// there yet; these are durable on return.
   void add(const ModelRecord& record);
 
  private:

@@ -8,7 +8,6 @@
 #include "algorithms/certificate_log.h"
 #include "storage/error.h"
 #include "storage/file.h"
-#include "storage/json_text.h"
 #include "storage/line_log.h"
 #include "storage/recorded_file.h"
 
@@ -45,13 +44,6 @@ void record_one(const fs::path& store, const fs::path& file, std::optional<std::
 
 std::string training(const fs::path& store, std::string_view solver) {
   return "run `unweave train " + store.string() + " --solver " + std::string(solver) + "`";
-}
-
-std::uint64_t number_of(std::string_view certificate) {
-  const auto json = parse_json_or_discard<nlohmann::ordered_json>(certificate);
-  return json.is_object() && json.contains("number") && json["number"].is_number_unsigned()
-             ? json["number"].get<std::uint64_t>()
-             : 0;
 }
 
 }  // namespace
@@ -109,7 +101,7 @@ void require_later(const fs::path& store, const Manifest& manifest, const ModelR
           bytes += line.size() + 1;
           if (bytes <= entry->bytes) recorded = number;
         }));
-  if (number_of(record.certificate) > recorded) return;
+  if (certificate_number(record.certificate) > recorded) return;
   throw RecordError(file, "it is another model than when the store was closed, and not a later one",
                     training(store, record.model.solver));
 }

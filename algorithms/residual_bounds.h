@@ -18,8 +18,12 @@ struct ApproximationError {
   Vector euclidean;    ///< >= |zhat_j - z_j|_2 over the training rows
   Vector absolute;     ///< >= |zhat_j - z_j|_1 over the training rows
   Vector residue_sum;  ///< signed column sums 1^T R of all residues, for the printed bound
+  bool lazy = false;   ///< LiveStore::lazy(), a public choice: without it the rest is exact
 
+  /// Of this store's rows, so that it depends on removed data.
   [[nodiscard]] bool exact() const { return euclidean.size() == 0 || (euclidean.isZero(0) && absolute.isZero(0)); }
+  /// Whether rows may not be exact, whatever they are: what a public line may follow.
+  [[nodiscard]] bool may_be_lazy() const { return lazy || !exact(); }
 };
 
 /// alpha epsilon / sqrt(2 ln(1.5 / delta)): the residual that noise N(0, alpha^2) in the objective allows.

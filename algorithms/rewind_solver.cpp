@@ -71,7 +71,7 @@ class RewindSolver final : public Solver {
     if (const std::optional<std::uint64_t> epochs = epochs_for(state, account, all)) {
       state.last_epochs = *epochs;
       state.adaptive_requests |= change.adaptive;
-      state.lazy_rows |= !lazy.exact();
+      state.lazy_rows |= lazy.may_be_lazy();
       Matrix weights = read_iterate(folder(), state, descend_ ? 0 : *epochs, model.published);
       RandomSource random = noise_source(options_, model.releases);
       Epochs(account, state, after, options_.head).run(*epochs, random, weights);
@@ -134,7 +134,7 @@ class RewindSolver final : public Solver {
     state.weights.assign(state.slots.size(), 0.0);
     state.last_epochs = 0;
     state.adaptive_requests = false;
-    state.lazy_rows = !lazy.exact();
+    state.lazy_rows = lazy.may_be_lazy();
     state.run = RandomSource::from_system().bits() >> 12;
     state.kept.clear();
     if (!folder().empty()) state.kept = descend_ ? std::vector<std::uint64_t>{0} : account.kept_epochs();

@@ -23,7 +23,7 @@ struct RewindState {
   std::uint64_t run = 0;            ///< below 2^52, names the files of one learning
   std::uint64_t last_epochs = 0;    ///< K of the last request; 0 after training
   bool adaptive_requests = false;   ///< one since training may have been chosen after seeing a release
-  bool lazy_rows = false;  ///< rows since training were not exact: what later replaces them was not accounted for
+  bool lazy_rows = false;           ///< as LangevinState has it
 
   /// Slots whose weight is not 0.
   [[nodiscard]] std::vector<SlotWeight> changes() const;

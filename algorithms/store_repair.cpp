@@ -127,30 +127,36 @@ class StoreRepair {
       return;
     }
     Manifest after = manifest_;
-    drop_models_after(damage.last, after);
     if (manifest_.journal) after.journal = cut_journal(store_, *manifest_.journal, manifest_.sequence, damage);
-    write_manifest(store_, after);
-    manifest_ = std::move(after);
+    drop_models_after(damage.last, std::move(after));
     remedies_[file] =
         "cut off after request " + std::to_string(damage.last) + "; given up: " + lost + "; send them again";
   }
 
   /// Other requests will bear the numbers of those given up: a model that has absorbed these would seem to know the others.
-  void drop_models_after(std::uint64_t last, Manifest& after) {
-    for (const ModelRecord& record : models_) {
-      if (record.model.sequence <= last) continue;
-      const fs::path file = model_file(store_, record.model.solver);
-      for (const fs::path& path : {folder_of(store_, record.model.solver), file}) {
+  /// Models go last: where a crash leaves one, it keeps the store shut and tells of these requests again.
+  void drop_models_after(std::uint64_t last, Manifest after) {
+    const auto dropped = std::stable_partition(
+        models_.begin(), models_.end(), [&](const ModelRecord& record) { return record.model.sequence <= last; });
+    const auto file_of = [&](const ModelRecord& record) { return model_file(store_, record.model.solver); };
+    for (auto record = dropped; record != models_.end(); ++record)
+      std::erase_if(after.releases, [&](const FileEntry& entry) { return path_of(entry) == file_of(*record); });
+    write_manifest(store_, after);
+    for (auto record = dropped; record != models_.end(); ++record) {
+      const fs::path file = file_of(*record);
+      for (const fs::path& path : {folder_of(store_, record->model.solver), file}) {
         std::error_code error;
         fs::remove_all(path, error);
         if (error) throw_system_error("remove", path, error.value());
       }
       sync_directory(file.parent_path());
-      record_release(store_, record.model.solver, after);
+      record_release(store_, record->model.solver, after);
       damage_.try_emplace(file.string(), "it has absorbed requests that are given up");
       remedies_[file.string()] = "removed; train it again";
     }
-    std::erase_if(models_, [&](const ModelRecord& record) { return record.model.sequence > last; });
+    if (dropped != models_.end()) write_manifest(store_, after);
+    models_.erase(dropped, models_.end());
+    manifest_ = std::move(after);
   }
 
   /// All levels from the contents of the generation; the journal follows as ever.

@@ -1,6 +1,7 @@
 #include "algorithms/verify_log.h"
 
 #include <set>
+#include <stdexcept>
 
 #include "algorithms/receipts.h"
 #include "algorithms/verify_public_terms.h"
@@ -40,7 +41,12 @@ void check_statements(const Json& json) {
     throw CheckError(theorem + " is no theorem");
   if (json.at("claim") != theorem) throw CheckError("its claim is not its theorem");
   if (!(json.at("epsilon").get<double>() > 0)) throw CheckError("epsilon is not above 0");
-  if (json.contains("delta")) check_public_terms(json);
+  check_public_terms(json);
+}
+
+/// Throws Json::exception, std::runtime_error.
+std::uint64_t whole_at(const Json& json, const char* name) {
+  return whole_number<std::uint64_t>(json.at(name));
 }
 
 Hash hash_at(const Json& json, const char* name) {
@@ -59,13 +65,13 @@ CheckedLine checked(const Json& json) {
   CheckedLine line;
   line.digest = hash_at(json, "digest");
   line.commitment = hash_at(json, "commitment");
-  line.sequence = json.at("sequence");
+  line.sequence = whole_at(json, "sequence");
   line.budget = json.at("budget");
   line.certified = json.value("certified", false);
   if (const Json& batch = json.at("batch"); !batch.is_null()) {
-    line.first = batch.at("first");
+    line.first = whole_at(batch, "first");
     line.root = root_at(batch);
-    if (batch.at("last") != json.at("sequence") || line.first == 0 || line.first > line.sequence)
+    if (whole_at(batch, "last") != line.sequence || line.first == 0 || line.first > line.sequence)
       throw CheckError("its requests do not end with its sequence");
   }
   return line;
@@ -76,14 +82,14 @@ const CheckedLine* find_line(const LogChecker& log, std::uint64_t number) {
   return number == 0 || number > log.lines().size() ? nullptr : &log.lines()[number - 1];
 }
 
-/// One receipt against the log. Throws CheckError, Json::exception.
+/// One receipt against the log. Throws CheckError, Json::exception, std::runtime_error.
 void check_receipt(const Json& json, const LogChecker& log) {
   if (json.at("format") != kReceiptFormat) throw CheckError("this is no receipt");
-  const CheckedLine* const found = find_line(log, json.at("certificate").get<std::uint64_t>());
+  const CheckedLine* const found = find_line(log, whole_at(json, "certificate"));
   if (found == nullptr) throw CheckError("its certificate is not in the log");
   const CheckedLine& line = *found;
   if (hash_at(json, "digest") != line.digest) throw CheckError("its certificate is another one than that of the log");
-  const auto sequence = json.at("sequence").get<std::uint64_t>();
+  const std::uint64_t sequence = whole_at(json, "sequence");
   if (!line.root) throw CheckError("its certificate commits to no requests");
   if (sequence < line.first || sequence > line.sequence)
     throw CheckError("its request is not among those of its certificate");
@@ -102,13 +108,18 @@ void check_receipt(const Json& json, const LogChecker& log) {
 template <class Body>
 void attempt(const fs::path& path, std::uint64_t number, VerifyReport& report, const Body& body) {
   const std::string file = path.string(), place = place_of(path, number);
+  const auto malformed = [&] {
+    report.findings.push_back(
+        {true, place + "something is missing in it or malformed; restore the file from a copy", file});
+  };
   try {
     body();
   } catch (const CheckError& error) {
     report.findings.push_back({false, place + error.what(), file});
   } catch (const nlohmann::json::exception&) {
-    report.findings.push_back(
-        {true, place + "something is missing in it or malformed; restore the file from a copy", file});
+    malformed();
+  } catch (const std::runtime_error&) {  // of whole_number()
+    malformed();
   }
 }
 
@@ -136,7 +147,7 @@ void LogChecker::take(std::string_view line, std::uint64_t number) {
     damaged("this is no certificate of a public log");
   if (!is_sealed(line)) damaged("the certificate was altered: its digest or its signature does not fit");
   try {
-    const LogPlace next{json.at("log"), json.at("number"), json.at("digest"), json.at("public_key"), json.at("id")};
+    const LogPlace next = place_in(json);
     if (lines_.empty() && next.number > 1)
       throw CheckError("this is certificate " + std::to_string(next.number) + ", and those before are missing");
     if (public_key_ && next.public_key != *public_key_)
@@ -149,7 +160,7 @@ void LogChecker::take(std::string_view line, std::uint64_t number) {
     const auto solver = json.at("solver").get<std::string>();
     if (!lines_.empty() && solver != solver_) throw CheckError("it is a certificate of " + solver);
     CheckedLine one = checked(json);
-    const auto release = json.at("release").get<std::uint64_t>();
+    const std::uint64_t release = whole_at(json, "release");
     const bool trained = release == 1;
     if (!trained && release != release_ + 1)
       throw CheckError("release " + std::to_string(release) + " cannot follow release " + std::to_string(release_));
@@ -168,13 +179,13 @@ void LogChecker::take(std::string_view line, std::uint64_t number) {
     throw CheckError(place + error.what());
   } catch (const UsageError& error) {  // public numbers that no release can have
     throw CheckError(place + error.what());
+  } catch (const std::runtime_error&) {  // of whole_number()
+    damaged("something is missing in the certificate or malformed");
   }
 }
 
 bool LogChecker::is_followed_by(std::string_view line) const {
-  const Json json = parse_json_or_discard<Json>(line);
-  if (!json.is_object() || json.value("number", Json()) != Json(place_.number + 1)) return false;
-  return lines_.empty() || json.value("previous", Json()) == Json(place_.digest);
+  return follows(line, place_);
 }
 
 LogEnd check_private_parts(const fs::path& file, const LogChecker& log, VerifyReport& report) {
@@ -182,7 +193,7 @@ LogEnd check_private_parts(const fs::path& file, const LogChecker& log, VerifyRe
   const LogEnd end = read_lines(file, [&](std::string_view text, std::uint64_t number) {
     attempt(file, number, report, [&] {
       const Json json = parse_json_or_discard<Json>(text);
-      const auto which = json.at("number").get<std::uint64_t>();
+      const std::uint64_t which = whole_at(json, "number");
       const CheckedLine* const line = find_line(log, which);
       if (line == nullptr) return;  // of a line that a crash kept from the log
       if (hash_of(text) != line->commitment)
@@ -202,6 +213,8 @@ VerifyReport verify_log(const fs::path& file, const std::optional<std::string>& 
   VerifyReport report;
   LogChecker log(file, public_key);
   try {
+    // Before the log, which may be long. That there are none is an error, unlike with logs.
+    if (!receipts.empty()) static_cast<void>(File::open_read(receipts));
     ++report.files;
     const LogEnd end = read_lines(file, [&](std::string_view line, std::uint64_t number) { log.take(line, number); });
     report.bytes += end.bytes;
@@ -213,7 +226,6 @@ VerifyReport verify_log(const fs::path& file, const std::optional<std::string>& 
                                " bytes of a line that was never finished");
     if (!receipts.empty()) {
       ++report.files;
-      static_cast<void>(File::open_read(receipts));  // that there are none is an error, unlike with logs
       const LogEnd last = read_lines(receipts, [&](std::string_view text, std::uint64_t number) {
         attempt(receipts, number, report, [&] {
           check_receipt(parse_json_or_discard<Json>(text), log);

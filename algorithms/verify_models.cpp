@@ -81,13 +81,12 @@ void compare(const ModelRecord& record, const LogChecker& log, const fs::path& p
   const auto wrong = [&](const std::string& what) {
     report.findings.push_back({false, "models: " + model.solver + ": " + path.string() + ": " + what, path.string()});
   };
-  const Json json = parse_json_or_discard<Json>(record.certificate);
-  if (!json.is_object() || !json.contains("number") || !json["number"].is_number_unsigned() || json["number"] == 0)
-    return wrong("the certificate in the model file has no number");
-  const auto number = json["number"].get<std::uint64_t>();
+  const std::uint64_t number = certificate_number(record.certificate);
+  if (number == 0) return wrong("the certificate in the model file has no number");
   const std::string differs =
       "certificate " + std::to_string(number) + " differs from the one in the model file, release " + own;
   if (number <= log.number()) {
+    const Json json = parse_json_or_discard<Json>(record.certificate);
     if (json.value("digest", std::string()) == to_hex(log.lines().at(number - 1).digest))
       return wrong("the model file is release " + own + ", the last certificate is that of a later release " +
                    Json(log.id()).dump());

@@ -95,14 +95,19 @@ def sealed_problem(line):
     return ""
 
 
+# Of the solvers that certify in public.
+THEOREMS = {"newton": "T1", "retrain": "T1", "descent-to-delete": "T1", "langevin": "T2", "langevin-full": "T2",
+            "rewind": "T4", "descend": "T4"}
+
+
 def noise_problems(said):
-    """T1 and delta from public numbers; of T2 and T4 the constants of the loss and the run."""
+    """T1 and delta from public numbers; of T2 and T4 the constants of the loss and the run. KeyError where one is missing."""
     terms, epsilon, delta = said["terms"], said["epsilon"], said["delta"]
     near = lambda name, value, found: [] if abs(value - found) <= 1e-7 * abs(found) else [
         f"{name} is {value!r}, computed again it is {found!r}"]
     problems = [] if delta["reached"] <= delta["target"] < 1 else ["delta is above its target"]
     constant = {name: held["value"] for name, held in said["constants"].items()}
-    if said["theorem"] == "T1" and "mu" in terms:
+    if said["theorem"] == "T1":
         mu = constant["lambda"] * max(1, constant["training_rows"])
         distance = constant["tau"] / mu
         wanted = epsilon * (1 - 1e-12), delta["target"] * (1 - 1e-9)
@@ -123,7 +128,11 @@ def noise_problems(said):
         problems += near("batches", terms["batches"], math.ceil(terms["slots"] / terms["batch_rows"]))
         if constant["training_rows"] > terms["slots"]:
             problems.append("it has more rows than slots")
-    if "grid" in terms and not terms.get("sampling"):
+    if said["theorem"] == "T2" or said["theorem"] == "T4" and terms["sampling"]:
+        problems += near("the delta reached", delta["reached"], delta["target"])
+    elif not terms["sigma"] > 3 * terms["grid"]:
+        problems.append("sigma is not above three grid steps")
+    else:
         smoothed = math.sqrt(terms["sigma"]**2 - 9 * terms["grid"]**2)
         problems += near("the delta reached", delta["reached"], delta_of(terms["sensitivity"], smoothed, epsilon))
     return problems
@@ -151,9 +160,9 @@ def line_problems(said, before, public_key):
     if set(said["terms"]) - shown or any(name in said for name in said["private"] if name != "terms"):
         problems.append("something private stands in it")
     if said.get("certified"):
-        if said["theorem"] not in ("T1", "T2", "T3", "T4") or said["claim"] != said["theorem"] or not said["epsilon"] > 0:
-            problems.append("it is certified by no theorem")
-        if "delta" in said:
+        if THEOREMS.get(said["solver"]) != said["theorem"] or said["claim"] != said["theorem"] or not said["epsilon"] > 0:
+            problems.append("it is certified by no theorem, or by none of its solver")
+        else:
             problems += noise_problems(said)
     return problems
 

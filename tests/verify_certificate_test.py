@@ -235,6 +235,13 @@ def check_trail(folder, program):
         alter(bad, path)
         found = codes([lines[0], line_of(bad, seed), *lines[2:]], proofs)
         assert found[0] == 1 and found[1] != 0, ("signed anew", path, found)  # the next line names this one
+    for name in said["terms"]:
+        bad = json.loads(lines[1])
+        del bad["terms"][name]
+        assert codes([lines[0], line_of(bad, seed), *lines[2:]], proofs) == (2, 2), ("without", name)
+    for theorem in ("T2", "T3", "T4"):
+        bad = {**json.loads(lines[1]), "theorem": theorem, "claim": theorem}
+        assert codes([lines[0], line_of(bad, seed), *lines[2:]], proofs) == (1, 4), ("newton by", theorem)
     key.write_text("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60\n")  # RFC 8032, test 1
     world.run("train", world.store, "--solver", "retrain", "--key", key)
     log = world.store / "certificates" / "retrain.jsonl"

@@ -51,6 +51,7 @@ std::optional<ModelRecord> retrained_of(const ModelRecord& record, const LiveSto
     return solver->catch_up(retrained.model, rows.set(), lazy).flush_needed ? std::nullopt : std::optional(retrained);
   }
   SolverOptions& options = retrained.options;
+  options.bound = BoundRule::kCorrected;  // a model trained again has no other
   std::erase_if(options.parameters, [&](const auto& given) {
     const auto known = solver_parameters("retrain");
     return options.hidden.empty() ||

@@ -1,17 +1,22 @@
 // tests/algorithms/altered_certificate_test.cpp - every number of a certificate, altered in turn.
 #include <doctest/doctest.h>
 
+#include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "algorithms/certificate_log.h"
+#include "algorithms/verify_log.h"
+#include "storage/error.h"
 #include "support/trained_store.h"
 
 namespace unweave {
 namespace {
 
+namespace fs = std::filesystem;
 using testing::Json;
 using testing::text_of;
 using testing::TrainedStore;
@@ -100,6 +105,64 @@ TEST_SUITE("unit") {
         followed.restore();
       }
     }
+  }
+
+  TEST_CASE("a public line is certified by its solver's own theorem, and has every term that this needs") {
+    for (const auto& [name, theorem] : std::map<std::string, std::string>{{"newton", "T1"},
+                                                                          {"retrain", "T1"},
+                                                                          {"descent-to-delete", "T1"},
+                                                                          {"langevin", "T2"},
+                                                                          {"langevin-full", "T2"},
+                                                                          {"rewind", "T4"},
+                                                                          {"descend", "T4"}}) {
+      CAPTURE(name);
+      const Followed followed(name);
+      const auto audit_with = [&](const std::function<void(Json&)>& change) {
+        followed.world.forge_certificate(name, change);
+        VerifyReport report = verify_log(followed.world.log(name), {}, {});
+        followed.restore();
+        return report;
+      };
+      const Json good = followed.certificate();
+      REQUIRE(good["theorem"] == theorem);
+      for (const char* other : {"T1", "T2", "T3", "T4"}) {
+        CAPTURE(other);
+        const VerifyReport report = audit_with([&](Json& json) { json["theorem"] = json["claim"] = other; });
+        if (other == theorem)
+          CHECK(text_of(report) == "");
+        else
+          testing::check_one(report, false, " is not what certifies " + name);
+      }
+      for (const Json& term : good["public_terms"]) {
+        CAPTURE(term);
+        testing::check_one(audit_with([&](Json& json) { json["terms"].erase(term.get<std::string>()); }), true,
+                           "something is missing");
+      }
+      testing::check_one(audit_with([&](Json& json) { json["terms"] = Json::object(); }), true, "something is missing");
+      testing::check_one(audit_with([&](Json& json) { json["delta"]["reached"] = 1e-9; }), false, "the delta reached");
+      if (theorem != "T2")
+        testing::check_one(audit_with([&](Json& json) { json["terms"]["sigma"] = json["terms"]["grid"]; }), false,
+                           "sigma is not above three grid steps");
+    }
+  }
+
+  TEST_CASE("what counts in a public line is a whole number") {
+    const Followed followed("newton");
+    const fs::path log = followed.world.log("newton");
+    for (const char* pointer : {"/number", "/release", "/sequence", "/batch/first", "/batch/last"}) {
+      CAPTURE(pointer);
+      followed.world.forge_certificate("newton", [&](Json& json) {
+        Json& number = json[Json::json_pointer(pointer)];
+        number = number.get<double>() + 0.5;
+      });
+      testing::check_one(verify_log(log, {}, {}), true, "something is missing in the certificate or malformed");
+      CHECK_FALSE(followed.world.verify().ok());
+      followed.restore();
+    }
+    followed.world.forge_certificate("newton", [](Json& json) { json["number"] = 2.5; });
+    const std::string line = load_model(followed.world.store, "newton").certificate;
+    CHECK(certificate_number(line) == 0);
+    CHECK_THROWS_AS(place_after(line, log), DataError);
   }
 
   TEST_CASE("a line is sealed by digest and signature, of which no byte may change") {

@@ -253,6 +253,11 @@ TEST_SUITE("unit") {
     check_one(with({json.dump()}), false, "its certificate commits to no requests");
     check_one(with({}), true, "a receipt is missing here");
     check_one(with({"7"}), true, "line 1: ");
+    json["certificate"] = 2.5;
+    check_one(with({json.dump()}), true, "malformed");
+    const VerifyReport none = trail.audit((trail.world.folder / "none").string());
+    check_one(none, true, "none");
+    CHECK(none.certificates == 0);  // told before the log is read
 
     // What a store says of its requests is in no byte of its public part.
     const std::string log = read_all(trail.log);
@@ -287,8 +292,19 @@ TEST_SUITE("unit") {
     REQUIRE(more.size() == good.size() + 2);
     CHECK(Json::parse(more.back())["request"] == "node 26");
     CHECK(text_of(trail.audit(trail.receipts.string())) == "");
-    write_file(trail.receipts, "something else\n");
-    CHECK_THROWS_AS(reopen(), DataError);
+    const std::vector<std::string> newest(more.end() - 2, more.end());
+    for (const std::size_t bytes : {0, 1, 20, 60}) {  // of the first receipt of a file
+      write_file(trail.receipts, newest[0].substr(0, bytes));
+      CHECK(reopen() == newest);
+    }
+    write_file(trail.receipts, std::string(700, '\0'));
+    CHECK(reopen() == newest);
+    for (const std::string& text : {std::string("something else\n"), std::string("something else"),
+                                    std::string("{\"format\":\"unweave receipt 2\","), std::string(700, '\0') + "1"}) {
+      write_file(trail.receipts, text);
+      CHECK_THROWS_AS(reopen(), DataError);
+      CHECK(read_all(trail.receipts) == text);
+    }
   }
 
   TEST_CASE("a purge leaves public lines and no nonce, secret or request; the chain goes on after it") {

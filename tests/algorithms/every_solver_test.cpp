@@ -303,6 +303,27 @@ TEST_SUITE("unit") {
       }
   }
 
+  TEST_CASE("every release names the models of other solvers to withdraw, and of its own the one before") {
+    const testing::TrainedStore world;
+    const auto id_of = [&](const std::string& solver) { return release_id(load_model(world.store, solver)); };
+    world.train("newton-step");
+    world.train("newton");
+    for (const std::string solver : {"newton", "newton-step"}) {
+      CAPTURE(solver);
+      const std::string other = id_of(solver == "newton" ? "newton-step" : "newton");
+      LiveStore live(world.store, Access::write, ample_budget());
+      Learner learner = Learner::open(live, ample_budget(), solver, testing::kContext, 9);
+      static_cast<void>(learner.catch_up());
+      for (NodeId node = 20; node < 23; ++node) {
+        const std::string before = id_of(solver);
+        const std::vector<Request> requests{{RequestKind::remove_node, node, 0}};
+        learner.absorb(live.apply(requests, live.resolve(requests), {}));
+        const auto withdraw = whole_certificate(learner.record())["withdraw"].get<std::set<std::string>>();
+        CHECK(withdraw == std::set<std::string>{other, before});
+      }
+    }
+  }
+
   TEST_CASE("output noise at the ends of its range: the promised delta, or an error") {
     int planned = 0;
     for (const double epsilon : {1e-300, 1e-50, 1e-12, 1e-3, 1.0, 50.0, 700.0, 1e6})

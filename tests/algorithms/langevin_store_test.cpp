@@ -146,6 +146,32 @@ TEST_SUITE("unit") {
     CHECK(whole_certificate(load_model(world.store, "langevin"))["certified"] == true);
   }
 
+  TEST_CASE(
+      "after a batch with a threshold no run is certified, whether rows are stale or not") {
+    for (const char* solver : {"langevin", "langevin-full", "rewind", "descend"}) {
+      CAPTURE(solver);
+      const TrainedStore world;
+      const auto requests = batches(world);
+      const auto certified = [&] {
+        const Json json = whole_certificate(load_model(world.store, solver));
+        CHECK(json["claim"].is_null() != json["certified"].get<bool>());
+        return json["certified"].get<bool>();
+      };
+      world.train(solver);
+      CHECK(certified());
+      world.stream(requests[0], {solver}, 1e-12);
+      CHECK(LiveStore(world.store, Access::read, ample_budget()).embedding().stale_rows() == 0);
+      CHECK_FALSE(certified());
+      world.train(solver);
+      CHECK_FALSE(certified());
+      CHECK(text_of(world.verify()) == "");
+      world.stream(requests[1], {solver});
+      CHECK_FALSE(certified());
+      world.train(solver);
+      CHECK(certified());
+    }
+  }
+
   TEST_CASE("rows that were made exact behind a model's back are never certified, until it is trained again") {
     for (const char* solver : {"langevin", "langevin-full", "rewind", "descend"}) {
       CAPTURE(solver);

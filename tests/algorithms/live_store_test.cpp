@@ -89,47 +89,50 @@ TEST_SUITE("unit") {
     ring.nodes = kNodes;
     for (NodeId node = 0; node < kNodes; ++node) ring.edges.insert(std::minmax(node, (node + 1) % kNodes));
     testing::add_features(ring, 3, 1);
-    const testing::TempDir folder;
-    testing::build_store(folder / "s", ring);
-    testing::propagate_store(folder / "s", testing::tiny_spec(2, false));
-    std::vector<std::string> digests;
     const ThreadLimit two(2);  // more threads need more memory
-    for (const std::uint64_t memory : {std::uint64_t{3} << 20, std::uint64_t{1} << 30}) {
-      CAPTURE(memory);
-      const std::filesystem::path copy = folder / std::to_string(memory);
-      std::filesystem::copy(folder / "s", copy, std::filesystem::copy_options::recursive);
-      MemoryBudget budget(memory);
-      const std::vector<FileEntry> before = read_manifest(copy).shards;
-      {
-        LiveStore store(copy, Access::write, budget);
-        store.set_plan(Plan::push);
-        // Chords come, one node loses its features, every second edge of the ring and some chords go.
-        const auto send = [&](std::vector<Request> requests) {
-          static_cast<void>(store.apply(requests, store.resolve(requests), {}, LastLevel::at_once));
-        };
-        const auto chords = [&](RequestKind kind, NodeId step) {
-          for (NodeId node = 0; node < kNodes / 2; node += 100 * step) {
-            std::vector<Request> requests;
-            for (NodeId k = node; k < node + 100 * step; k += step) requests.push_back({kind, k, k + kNodes / 2});
-            send(std::move(requests));
-          }
-        };
-        chords(RequestKind::insert_edge, 1);
-        send({{RequestKind::remove_feature, 17, 0}, {RequestKind::remove_edge, 20, 21}});
-        chords(RequestKind::remove_edge, 3);
-        chords(RequestKind::insert_edge, 3);
-        CHECK(budget.peak() <= memory);
-        digests.push_back(digest_text(content_digest(store)));
-        CHECK((store.manifest().shards != before) == (memory < std::uint64_t{1} << 30));
-        if (memory < std::uint64_t{1} << 30) CHECK(store.manifest().sequence > 0);
+    for (const bool propagated : {true, false}) {
+      CAPTURE(propagated);
+      const testing::TempDir folder;
+      testing::build_store(folder / "s", ring);
+      if (propagated) testing::propagate_store(folder / "s", testing::tiny_spec(2, false));
+      std::vector<std::string> digests;
+      for (const std::uint64_t memory : {std::uint64_t{3} << 20, std::uint64_t{1} << 30}) {
+        CAPTURE(memory);
+        const std::filesystem::path copy = folder / std::to_string(memory);
+        std::filesystem::copy(folder / "s", copy, std::filesystem::copy_options::recursive);
+        MemoryBudget budget(memory);
+        const std::vector<FileEntry> before = read_manifest(copy).shards;
+        {
+          LiveStore store(copy, Access::write, budget);
+          store.set_plan(Plan::push);
+          // Chords come, one node loses its features, every second edge of the ring and some chords go.
+          const auto send = [&](std::vector<Request> requests) {
+            static_cast<void>(store.apply(requests, store.resolve(requests), {}, LastLevel::at_once));
+          };
+          const auto chords = [&](RequestKind kind, NodeId step) {
+            for (NodeId node = 0; node < kNodes / 2; node += 100 * step) {
+              std::vector<Request> requests;
+              for (NodeId k = node; k < node + 100 * step; k += step) requests.push_back({kind, k, k + kNodes / 2});
+              send(std::move(requests));
+            }
+          };
+          chords(RequestKind::insert_edge, 1);
+          send({{RequestKind::remove_feature, 17, 0}, {RequestKind::remove_edge, 20, 21}});
+          chords(RequestKind::remove_edge, 3);
+          chords(RequestKind::insert_edge, 3);
+          CHECK(budget.peak() <= memory);
+          digests.push_back(digest_text(content_digest(store)));
+          CHECK((store.manifest().shards != before) == (memory < std::uint64_t{1} << 30));
+          if (memory < std::uint64_t{1} << 30) CHECK(store.manifest().sequence > 0);
+        }
+        MemoryBudget ample(std::uint64_t{1} << 30);
+        CHECK(digest_text(content_digest(LiveStore(copy, Access::read, ample))) == digests.back());
+        LiveStore(copy, Access::write, ample).checkpoint();
+        CHECK(verify_store(copy, {{}, true, 1, {}}, ample).findings.empty());
+        CHECK(digest_text(content_digest(LiveStore(copy, Access::read, ample))) == digests.back());
       }
-      MemoryBudget ample(std::uint64_t{1} << 30);
-      CHECK(digest_text(content_digest(LiveStore(copy, Access::read, ample))) == digests.back());
-      LiveStore(copy, Access::write, ample).checkpoint();
-      CHECK(verify_store(copy, {{}, true, 1, {}}, ample).findings.empty());
-      CHECK(digest_text(content_digest(LiveStore(copy, Access::read, ample))) == digests.back());
+      CHECK(digests[0] == digests[1]);
     }
-    CHECK(digests[0] == digests[1]);
   }
 }
 

@@ -60,12 +60,14 @@ std::uint64_t push_removal(const std::filesystem::path& store, std::uint32_t col
 
 TEST_SUITE("unit") {
   TEST_CASE("parts are joined in order, with zeros behind them; charged are their rows and little more") {
+    const testing::TempDir folder;
     for (const std::uint32_t columns : {1U, 7U, 600'000U}) {
       CAPTURE(columns);
       const std::size_t rows = columns > 1000 ? 3 : 5000;
       MemoryBudget budget(kPlenty);
+      const auto spool = std::make_shared<PushSpool>(folder.path(), columns, static_cast<NodeId>(3 * rows), budget);
       std::vector<PushedRows> parts;
-      for (int part = 0; part < 3; ++part) parts.emplace_back(columns, budget);
+      for (int part = 0; part < 3; ++part) parts.emplace_back(columns, budget, spool);
       std::vector<std::int32_t> delta(columns);
       for (std::size_t i = 0; i < rows; ++i) {
         delta[columns - 1] = static_cast<std::int32_t>(10 * i + 1);
@@ -73,6 +75,7 @@ TEST_SUITE("unit") {
         CHECK(budget.used() >= (i + 1) * row_bytes(columns));
       }
       CHECK(budget.used() <= 2 * (rows + 4) * row_bytes(columns));
+      CHECK_FALSE(spool->is_used());
       const std::uint64_t before = budget.peak();
       const PushSources sources = PushedRows::joined(std::move(parts), columns, budget);
       CHECK(budget.peak() == before);

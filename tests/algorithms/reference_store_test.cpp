@@ -1,6 +1,8 @@
 // tests/algorithms/reference_store_test.cpp - networks and solvers that claim nothing on a store: files, streams, verify.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "algorithms/evaluation.h"
 #include "algorithms/sgd.h"
 #include "algorithms/streaming_solver.h"
@@ -46,6 +48,23 @@ std::vector<Request> first_batch() {
 }  // namespace
 
 TEST_SUITE("unit") {
+  TEST_CASE("a network of one class has no constants of the loss, and is trained all the same") {
+    for (const std::uint32_t classes : {1U, 2U}) {
+      CAPTURE(classes);
+      testing::TinyStore contents = testing::random_store(60, 150, 5, 3);
+      contents.classes = classes;
+      for (std::int32_t& label : contents.labels) label = std::min(label, static_cast<std::int32_t>(classes) - 1);
+      const testing::TempDir folder;
+      testing::write_store(folder / "s", contents);
+      testing::propagate_store(folder / "s", testing::tiny_spec(1, false));
+      LiveStore live(folder / "s", Access::write, ample_budget());
+      const Learner learner = Learner::train(live, ample_budget(), "retrain", reference_options(kCases[0]),
+                                             live.embedding().spec().weights, kContext);
+      CHECK(learner.model().network.has_value());
+      CHECK(learner.last_step().terms.contains("smoothness") == (classes > 1));
+    }
+  }
+
   TEST_CASE("a model read from its file goes on as the one that was never written") {
     for (const Case& one : kCases) {
       CAPTURE(one.solver);

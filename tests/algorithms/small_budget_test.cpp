@@ -122,6 +122,21 @@ Streamed stream(const std::filesystem::path& path, std::uint64_t memory, Plan pl
 }  // namespace
 
 TEST_SUITE("unit") {
+  TEST_CASE("maps are charged for the levels that there are, also where there is none") {
+    Manifest manifest;
+    manifest.nodes = kNodes;
+    for (const std::uint32_t levels : {0U, 1U, 2U}) {
+      CAPTURE(levels);
+      manifest.levels.assign(levels + 1, {});
+      const auto bytes = [&](bool all_rows) {
+        manifest.propagation = testing::tiny_spec(levels, all_rows);
+        return Embedding::map_bytes(manifest);
+      };
+      CHECK(bytes(true) == levels * StateLevel::map_bytes(kNodes) + (levels + 1) * StaleRows::map_bytes(kNodes));
+      CHECK(bytes(false) == bytes(true) + (levels > 1 ? Cone::map_bytes(kNodes) : 0));
+    }
+  }
+
   TEST_CASE("what a stream leaves does not depend on the budget: pushed, put off or lazy, also after a crash") {
     const testing::TempDir folder;
     testing::build_store(folder / "s", two_hubs());

@@ -159,6 +159,12 @@ TEST_SUITE("unit") {
     CHECK(mixed[0]["kl_test"].is_null());
     CHECK(mixed[1]["retrained_distance"].get<double>() >= 0);
     CHECK_FALSE(mixed[1].contains("distance_ratio"));
+    // Bounds as printed are the model's, not those of what it is compared with.
+    files.must({"train", files.path("s"), "--solver", "scalegun", "--bound", "paper", "--lambda", "1e-4"});
+    const Result printed = run({"evaluate", files.path("s"), "--solver", "scalegun", "--retrain", "--json"});
+    CAPTURE(printed.error);
+    REQUIRE(printed.code == 0);
+    CHECK(printed.json()["retrained_distance"].get<double>() >= 0);
     const Json plain = run({"evaluate", files.path("s"), "--solver", "newton", "--json"}).json();
     CHECK_FALSE(plain.contains("kl_test"));
   }

@@ -27,7 +27,7 @@ struct Setting {
 /// Batches whose changed lists exceed a quarter of the budget, so that shards are written anew.
 [[nodiscard]] Setting graph_fold_setting();
 /// The command `repair --cut-journal` of a closed store whose sums are damaged, and whose journal and log of certificates lack
-/// their ends.
+/// their ends. One model has absorbed what the journal lacks.
 [[nodiscard]] Setting repair_setting();
 /// `purge` of a lazily streamed store with a journal and remains of a learner.
 [[nodiscard]] Setting purge_setting(const Importing& importing, bool all_rows);
