@@ -33,11 +33,7 @@ void link_store(const std::filesystem::path& from, const std::filesystem::path& 
     const Reservation opened = budget.reserve(Contents::bytes(manifest), "values of nodes, changed lists of the graph");
     const Contents whole(from, manifest);  // what is damaged is named where it lies, not by its link
   }
-  manifest.propagation.reset();
-  manifest.levels.clear();
-  manifest.sequence = 0;
-  manifest.journal.reset();
-  manifest.releases.clear();
+  manifest.forget_history();
   create_store_folder(store);
   for (const FileEntry& file : manifest.files()) {
     std::filesystem::create_directories((store / file.path).parent_path());
