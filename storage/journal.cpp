@@ -93,33 +93,43 @@ bool is_plausible(const RecordHeader& record, std::uint64_t last) {
          record.payload_bytes == sizeof(PayloadHeader) + (record.sequence - last) * sizeof(PackedRequest);
 }
 
-/// The last request of a whole record somewhere after `offset`, 0 without one: what is wrong there was acknowledged. To be
-/// found, it need not be where it should; a hostile file cannot make this long.
-std::uint64_t later_record(const File& file, std::uint64_t offset, std::uint64_t size, std::uint64_t last) {
+enum class Later { first, last };
+
+/// The last request of the first, or of the last, whole record after `offset` and request `last`; 0 without one. What is
+/// wrong before it was acknowledged. To be found, it need not be where it should; a hostile file cannot make this long.
+std::uint64_t later_record(const File& file, std::uint64_t offset, std::uint64_t size, std::uint64_t last,
+                           Later which) {
   std::uint64_t left_to_sum = 4 * size;
+  std::uint64_t found = 0;
   std::vector<std::byte> payload;
   std::vector<std::byte> bytes;
   const std::uint64_t overlap = sizeof(RecordHeader) - 8;  // records lie at multiples of 8 bytes
-  for (std::uint64_t begin = offset; begin + sizeof(RecordHeader) <= size; begin += bytes.size() - overlap) {
+  for (std::uint64_t begin = offset; begin + sizeof(RecordHeader) <= size;) {
     bytes.resize(static_cast<std::size_t>(std::min<std::uint64_t>(size - begin, 1 << 20) / 8 * 8));
     file.read_at(begin, bytes);
-    for (std::size_t at = 0; at + sizeof(RecordHeader) <= bytes.size(); at += 8) {
+    std::uint64_t at = 0;
+    while (at + sizeof(RecordHeader) <= bytes.size()) {
       RecordHeader record{};
       std::memcpy(&record, bytes.data() + at, sizeof record);
-      const std::uint64_t left = size - begin - at - sizeof record;
-      if (record.payload_bytes > left || record.payload_bytes < sizeof(PayloadHeader)) continue;
+      const std::uint64_t payload_at = begin + at + sizeof record;
+      at += 8;
+      if (record.payload_bytes > size - payload_at || record.payload_bytes < sizeof(PayloadHeader)) continue;
       const std::uint64_t requests = (record.payload_bytes - sizeof(PayloadHeader)) / sizeof(PackedRequest);
       if (record.sequence < requests || !is_plausible(record, record.sequence - requests)) continue;
       if (record.sequence - requests < last) continue;
       if (record.payload_bytes > left_to_sum) return record.sequence;  // it looks like a hundred records at once
       left_to_sum -= record.payload_bytes;
       payload.resize(record.payload_bytes);
-      file.read_at(begin + at + sizeof record, payload);
-      if (record.checksum == record_checksum(record, payload)) return record.sequence;
+      file.read_at(payload_at, payload);
+      if (record.checksum != record_checksum(record, payload)) continue;
+      if (which == Later::first) return record.sequence;
+      found = last = record.sequence;
+      at = payload_at + payload.size() - begin;  // past what was read, for a long one
     }
     if (begin + bytes.size() + 8 > size) break;
+    begin += std::max(at, bytes.size() - overlap);
   }
-  return 0;
+  return found;
 }
 
 std::vector<std::byte> encode(const JournalBatch& batch) {
@@ -256,7 +266,7 @@ JournalEnd read_records(const std::filesystem::path& path, std::uint64_t sequenc
     }
     if (!whole) {
       // One append at most was under way when the power failed, and any part of it may be on the disk.
-      if (later_record(file, at + 8, size, last) > 0) fail("a record is damaged");
+      if (later_record(file, at + 8, size, last, Later::first) > 0) fail("a record is damaged");
       const bool cut_short = is_plausible(record, last) && record.payload_bytes > left;
       return {at, size - at, !cut_short && !is_unwritten_in_part(file, at, size), begin};
     }
@@ -324,11 +334,9 @@ std::optional<JournalDamage> find_journal_damage(const std::filesystem::path& st
   else if (damage.bytes >= entry.bytes &&
            !begins_as_recorded(store, entry))  // whole records, but not those of this store
     damage = {sizeof header, sequence, 0, damage.text};
-  for (std::uint64_t from = damage.bytes + 8, last = damage.last;;) {
-    const std::uint64_t found = later_record(file, from, file.size(), last);
-    if (found <= last) return damage;
-    damage.later = last = found;
-  }
+  const std::uint64_t later = later_record(file, damage.bytes + 8, file.size(), damage.last, Later::last);
+  if (later > damage.last) damage.later = later;
+  return damage;
 }
 
 bool restore_journal_header(const std::filesystem::path& store, const FileEntry& entry, std::uint64_t sequence) {
