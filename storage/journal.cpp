@@ -332,7 +332,7 @@ std::optional<JournalDamage> find_journal_damage(const std::filesystem::path& st
   if (header.checksum != header_checksum(header, path.filename().string()) || header.sequence != sequence)
     damage.bytes = 0;
   else if (damage.bytes >= entry.bytes &&
-           !begins_as_recorded(store, entry))  // whole records, but not those of this store
+           !begins_as_recorded(file, entry))  // whole records, but not those of this store
     damage = {sizeof header, sequence, 0, damage.text};
   const std::uint64_t later = later_record(file, damage.bytes + 8, file.size(), damage.last, Later::last);
   if (later > damage.last) damage.later = later;
