@@ -73,14 +73,14 @@ std::uint64_t record_checksum(const RecordHeader& header, std::span<const std::b
   return result;
 }
 
-/// Whether a part of a sector from `offset` to the end of the file reads as zeros, which no part of a record does for long:
-/// the file had grown there, and its bytes were not written.
+/// Whether something from `offset` to the end of the file was not written; no part of a record reads as zeros for long.
 bool is_unwritten_in_part(const File& file, std::uint64_t offset, std::uint64_t size) {
+  constexpr std::uint64_t kPiece = 128 * kSectorBytes;
   std::vector<std::byte> bytes;
   while (offset < size) {
-    bytes.resize(static_cast<std::size_t>(std::min(kSectorBytes - offset % kSectorBytes, size - offset)));
+    bytes.resize(static_cast<std::size_t>(std::min(kPiece - offset % kPiece, size - offset)));
     file.read_at(offset, bytes);
-    if (std::all_of(bytes.begin(), bytes.end(), [](std::byte byte) { return byte == std::byte{0}; })) return true;
+    if (has_unwritten_sector(bytes, offset)) return true;
     offset += bytes.size();
   }
   return false;
