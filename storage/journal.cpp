@@ -166,10 +166,9 @@ bool decode(std::span<const std::byte> payload, JournalBatch& batch) {
 
 Journal Journal::create(const std::filesystem::path& store, const std::string& name, std::uint64_t sequence) {
   const std::filesystem::path path = store / (kFolder + name);
-  std::error_code error;
-  std::filesystem::create_directories(path.parent_path(), error);
-  if (error) throw_system_error("create the folder", path.parent_path(), error.value());
-  std::filesystem::remove(path, error);
+  make_folders(path.parent_path());
+  std::error_code ignored;
+  std::filesystem::remove(path, ignored);
   File file = File::create(path);
   const FileHeader header = header_of(name, sequence);
   file.write_at(0, raw(header));
