@@ -64,9 +64,9 @@ class StoreRepair {
     check_files(store_, manifest_, found);
     models_ = read_models(store_, manifest_, {}, found);
     Damage damage;
-    for (const Finding& finding : found.findings) damage.try_emplace(finding.file, finding.text);
     if (const auto journal = journal_damage()) damage.try_emplace(journal_file(), journal->text);
     return damage;
+    for (const Finding& finding : found.findings) damage.try_emplace(finding.file, finding.text);
   }
 
   [[nodiscard]] std::string path_of(const FileEntry& entry) const { return (store_ / entry.path).string(); }

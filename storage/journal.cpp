@@ -231,9 +231,14 @@ std::uint64_t journal_bytes(std::uint64_t requests, std::uint64_t batches) noexc
 
 namespace {
 
+std::string remedy_of(const std::filesystem::path& store) {
+  return "give up what is missing with `unweave repair " + store.string() + " --cut-journal`";
+}
+
 /// Of the file as it is.
-JournalEnd read_records(const std::filesystem::path& path, std::uint64_t sequence,
+JournalEnd read_records(const std::filesystem::path& store, const FileEntry& entry, std::uint64_t sequence,
                         const std::function<void(const JournalBatch&)>& use) {
+  const std::filesystem::path path = store / entry.path;
   const File file = File::open_read(path);
   const std::uint64_t size = file.size();
   FileHeader header{};
@@ -252,7 +257,9 @@ JournalEnd read_records(const std::filesystem::path& path, std::uint64_t sequenc
   std::uint64_t last = sequence;
   std::vector<std::byte> payload;
   JournalBatch batch;
-  const auto fail = [&](const char* what) { throw FormatError(path, "byte " + std::to_string(at), what); };
+  const auto fail = [&](const std::string& what) {
+    throw RecordError(path, "byte " + std::to_string(at) + ": " + what, remedy_of(store));
+  };
   while (size - at >= sizeof(RecordHeader)) {
     RecordHeader record{};
     file.read_at(at, std::as_writable_bytes(std::span(&record, 1)));
@@ -278,10 +285,6 @@ JournalEnd read_records(const std::filesystem::path& path, std::uint64_t sequenc
   return {at, size - at, false, begin};
 }
 
-std::string remedy_of(const std::filesystem::path& store) {
-  return "give up what is missing with `unweave repair " + store.string() + " --cut-journal`";
-}
-
 /// Throws RecordError unless whole records, which fill `bytes`, begin as was recorded.
 void check_records(const std::filesystem::path& store, const FileEntry& entry, std::uint64_t bytes) {
   require_as_recorded(store, entry, remedy_of(store));
@@ -299,9 +302,15 @@ JournalEnd read_journal(const std::filesystem::path& store, const FileEntry& ent
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored) || File::open_read(path).size() < entry.bytes)
     require_as_recorded(store, entry, remedy_of(store));
-  const JournalEnd end = read_records(path, sequence, use);
+  const JournalEnd end = read_records(store, entry, sequence, use);
   check_records(store, entry, end.bytes);
   return end;
+}
+
+void require_whole_end(const std::filesystem::path& store, const FileEntry& entry, const JournalEnd& end) {
+  if (end.damaged)
+    throw RecordError(store / entry.path, "byte " + std::to_string(end.bytes) + ": the last record is damaged",
+                      remedy_of(store));
 }
 
 std::optional<JournalDamage> find_journal_damage(const std::filesystem::path& store, const FileEntry& entry,
@@ -309,21 +318,19 @@ std::optional<JournalDamage> find_journal_damage(const std::filesystem::path& st
   const std::filesystem::path path = store / entry.path;
   JournalDamage damage{sizeof(FileHeader), sequence, 0, {}};
   std::error_code error;
-  if (!std::filesystem::exists(path, error) && !error)
-    return JournalDamage{0, sequence, 0, path.string() + ": it is missing"};
+  if (!std::filesystem::exists(path, error) && !error) return JournalDamage{0, sequence, 0, "it is missing"};
   try {
-    const JournalEnd end = read_records(path, sequence, [&](const JournalBatch& batch) {
+    const JournalEnd end = read_records(store, entry, sequence, [&](const JournalBatch& batch) {
       damage.last += batch.requests.size();
       damage.bytes += journal_bytes(batch.requests.size(), 1) - journal_bytes(0, 0);
     });
     check_records(store, entry, end.bytes);
-    if (!end.damaged) return std::nullopt;
-    damage.text = "byte " + std::to_string(end.bytes) + ": the last record is damaged";
-    return damage;
+    require_whole_end(store, entry, end);
+    return std::nullopt;
   } catch (const FormatError& found) {
-    damage.text = found.what();
+    damage.text = found.fault;
   } catch (const RecordError& found) {
-    damage.text = found.what();
+    damage.text = found.fault;
   }
   const File file = File::open_read(path);
   FileHeader header{};
