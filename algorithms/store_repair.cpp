@@ -16,6 +16,7 @@
 #include "storage/error.h"
 #include "storage/file.h"
 #include "storage/journal.h"
+#include "storage/store_folders.h"
 
 namespace unweave {
 namespace {
@@ -83,7 +84,7 @@ class StoreRepair {
   [[nodiscard]] std::string advice(const std::string& file) const {
     const fs::path path = file;
     if (path.parent_path() == store_ / "models") return "lost: train the model again";
-    if (path.parent_path() == store_ / "certificates") return "lost: restore the file from a copy";
+    if (path.parent_path() == store_ / kCertificatesFolder) return "lost: restore the file from a copy";
     if (state_files().contains(file)) return "lost until graph, features, labels and splits are whole: restore these";
     return "lost: restore the file from a copy, or import again";
   }
