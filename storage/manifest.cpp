@@ -1,7 +1,6 @@
 #include "storage/manifest.h"
 
 #include <algorithm>
-#include <iterator>
 #include <new>
 
 #include "storage/checksum.h"
@@ -193,6 +192,7 @@ Manifest manifest_from(const Json& json) {
 }
 
 }  // namespace
+
 void Manifest::forget_history() {
   propagation.reset();
   levels.clear();
@@ -201,7 +201,6 @@ void Manifest::forget_history() {
   journal.reset();
   releases.clear();
 }
-
 
 std::vector<FileEntry> Manifest::files() const {
   std::vector<FileEntry> all = shards;
