@@ -66,8 +66,8 @@ class StoreRepair {
     models_ = read_models(store_, manifest_, {}, found);
     Damage damage;
     if (const auto journal = journal_damage()) damage.try_emplace(journal_file(), journal->text);
-    return damage;
     for (const Finding& finding : found.findings) damage.try_emplace(finding.file, finding.text);
+    return damage;
   }
 
   [[nodiscard]] std::string path_of(const FileEntry& entry) const { return (store_ / entry.path).string(); }
@@ -170,8 +170,7 @@ class StoreRepair {
         throw DataError(file + ": something else than a file lies there; move it away and repair again");
     Manifest after = manifest_;
     {
-      const Reservation opened =
-          budget_.reserve(Contents::bytes(manifest_), "values of nodes, changed lists of the graph");
+      const Reservation opened = reserve_contents(manifest_, budget_);
       const Contents contents(store_, manifest_);
       PropagateReport ignored;
       std::uint64_t shown = 0;
