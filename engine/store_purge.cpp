@@ -114,7 +114,7 @@ std::uint64_t finish_purge(const fs::path& store, const Manifest& manifest) {
     bytes += freed;
   }
   std::error_code ignored;
-  fs::remove(store / kCertificates, ignored);  // where nothing is left in it
+  fs::remove(store / kCertificatesFolder, ignored);  // where nothing is left in it
   for (const auto& item : fs::directory_iterator(store))
     if (item.is_directory() && !item.is_symlink()) sync_directory(item.path());
   sync_directory(store);
