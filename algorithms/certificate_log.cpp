@@ -30,11 +30,11 @@ Json take_private_terms(Json& whole) {
 }  // namespace
 
 fs::path public_log(const fs::path& store, std::string_view solver) {
-  return store / "certificates" / (std::string(solver) + ".jsonl");
+  return store / kCertificatesFolder / (std::string(solver) + ".jsonl");
 }
 
 fs::path private_log(const fs::path& store, std::string_view solver) {
-  return store / "certificates" / (std::string(solver) + ".private.jsonl");
+  return store / kCertificatesFolder / (std::string(solver) + ".private.jsonl");
 }
 
 LogPlace place_after(std::string_view line, const fs::path& file) {

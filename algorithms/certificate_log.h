@@ -16,10 +16,12 @@
 #include "algorithms/model_record.h"
 #include "algorithms/signing_key.h"
 #include "storage/line_log.h"
+#include "storage/store_folders.h"
 
 namespace unweave {
 
 inline constexpr std::string_view kCertificateFormat = "unweave certificate 1";
+static_assert(kCertificateFormat.starts_with(kCertificateFormats));
 
 /// The end of a log.
 struct LogPlace {

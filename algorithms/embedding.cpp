@@ -160,4 +160,9 @@ void Embedding::rows(std::span<const NodeId> nodes, std::span<const double> weig
   });
 }
 
+Reservation reserve_embedding(const std::filesystem::path& store, const Manifest& manifest, MemoryBudget& budget) {
+  return budget.reserve(Embedding::map_bytes(manifest) + Embedding::run_bytes(store, manifest),
+                        "maps and rows of the embedding");
+}
+
 }  // namespace unweave

@@ -85,4 +85,8 @@ class Embedding {
   Deferred deferred_;
 };
 
+/// Room for an embedding that is about to be opened and will not change. Throws ResourceError, DataError, FormatError.
+[[nodiscard]] Reservation reserve_embedding(const std::filesystem::path& store, const Manifest& manifest,
+                                            MemoryBudget& budget);
+
 }  // namespace unweave

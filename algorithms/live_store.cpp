@@ -132,9 +132,7 @@ void LiveStore::replay() {
       sequence_ += batch.requests.size();
     });
   // Of an append that was interrupted something is missing. This one may have been acknowledged: nobody cuts it off.
-  if (end.damaged)
-    throw FormatError(path_ / manifest_.journal->path, "byte " + std::to_string(end.bytes),
-                      "the last record is damaged");
+  if (end.damaged) require_whole_end(path_, *manifest_.journal, end);
   require_absorbed(path_, manifest_, access_ == Access::read, absorbed, sequence_, end.bytes);
   if (!manifest_.journal) return;
   static_cast<void>(deliver());

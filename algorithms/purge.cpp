@@ -111,11 +111,13 @@ class Purge {
     lock_.emplace(std::move(*live_).close());
     live_.reset();
 
-    const Reservation opened = budget_.reserve(Contents::bytes(after_), "values of nodes, changed lists of the graph");
+    const Reservation opened = reserve_contents(after_, budget_);
     const Contents contents(store_, after_);
+    Reservation rows;
     std::optional<Embedding> embedding;
     if (report_.propagated) {
       add_levels(contents, std::move(folded));
+      rows = reserve_embedding(store_, after_, budget_);
       embedding.emplace(store_, after_, contents);
     }
     meter_.start("digest", 0, "nodes");

@@ -89,7 +89,9 @@ void require_no_recorded_model(const fs::path& store, const Manifest& manifest, 
 bool is_recorded_model(const fs::path& store, const Manifest& manifest, std::string_view solver) {
   const fs::path file = model_file(store, solver);
   const FileEntry* const entry = manifest.release(entry_path(store, file));
-  return entry == nullptr || (File::open_read(file).size() == entry->bytes && begins_as_recorded(store, *entry));
+  if (entry == nullptr) return true;
+  const File opened = File::open_read(file);
+  return opened.size() == entry->bytes && begins_as_recorded(opened, *entry);
 }
 
 void require_later(const fs::path& store, const Manifest& manifest, const ModelRecord& record) {

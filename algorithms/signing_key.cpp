@@ -6,6 +6,7 @@
 #include "storage/checksum.h"
 #include "storage/error.h"
 #include "storage/file.h"
+#include "storage/store_folders.h"
 
 namespace unweave {
 namespace {
@@ -41,7 +42,7 @@ SigningKey SigningKey::read(const std::filesystem::path& file) {
 }
 
 std::filesystem::path signing_key_file(const std::filesystem::path& store) {
-  return store / "certificates" / "signing-key";
+  return store / kCertificatesFolder / kSigningKeyName;
 }
 
 SigningKey SigningKey::of_store(const std::filesystem::path& store) {

@@ -16,6 +16,7 @@
 #include "storage/error.h"
 #include "storage/file.h"
 #include "storage/journal.h"
+#include "storage/store_folders.h"
 
 namespace unweave {
 namespace {
@@ -64,8 +65,8 @@ class StoreRepair {
     check_files(store_, manifest_, found);
     models_ = read_models(store_, manifest_, {}, found);
     Damage damage;
-    for (const Finding& finding : found.findings) damage.try_emplace(finding.file, finding.text);
     if (const auto journal = journal_damage()) damage.try_emplace(journal_file(), journal->text);
+    for (const Finding& finding : found.findings) damage.try_emplace(finding.file, finding.text);
     return damage;
   }
 
@@ -83,7 +84,7 @@ class StoreRepair {
   [[nodiscard]] std::string advice(const std::string& file) const {
     const fs::path path = file;
     if (path.parent_path() == store_ / "models") return "lost: train the model again";
-    if (path.parent_path() == store_ / "certificates") return "lost: restore the file from a copy";
+    if (path.parent_path() == store_ / kCertificatesFolder) return "lost: restore the file from a copy";
     if (state_files().contains(file)) return "lost until graph, features, labels and splits are whole: restore these";
     return "lost: restore the file from a copy, or import again";
   }
@@ -175,8 +176,7 @@ class StoreRepair {
         throw DataError(file + ": something else than a file lies there; move it away and repair again");
     Manifest after = manifest_;
     {
-      const Reservation opened =
-          budget_.reserve(Contents::bytes(manifest_), "values of nodes, changed lists of the graph");
+      const Reservation opened = reserve_contents(manifest_, budget_);
       const Contents contents(store_, manifest_);
       PropagateReport ignored;
       std::uint64_t shown = 0;

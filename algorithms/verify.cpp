@@ -41,10 +41,14 @@ void check_contents(const std::filesystem::path& store, const Manifest& manifest
                     VerifyReport& report) {
   const std::size_t known = report.findings.size();  // of models and their logs: they say nothing about contents
   {
-    const Reservation opened = budget.reserve(Contents::bytes(manifest), "values of nodes, changed lists of the graph");
+    const Reservation opened = reserve_contents(manifest, budget);
     const Contents contents(store, manifest);
+    Reservation rows;
     std::unique_ptr<Embedding> embedding;
-    if (manifest.propagation) embedding = std::make_unique<Embedding>(store, manifest, contents);
+    if (manifest.propagation) {
+      rows = reserve_embedding(store, manifest, budget);
+      embedding = std::make_unique<Embedding>(store, manifest, contents);
+    }
     if (options.rebuild) require_rebuildable(store, embedding.get());
     run_checks({contents, embedding.get(), options, budget, report});
   }

@@ -59,7 +59,7 @@ void check_journal(const std::filesystem::path& store, const Manifest& manifest,
   const JournalEnd end = read_journal(store, *manifest.journal, manifest.sequence, [](const JournalBatch&) {});
   const std::filesystem::path path = store / manifest.journal->path;
   report.bytes += end.bytes;
-  if (end.damaged) throw FormatError(path, "byte " + std::to_string(end.bytes), "the last record is damaged");
+  require_whole_end(store, *manifest.journal, end);
   if (end.tail > 0)
     report.remarks.push_back(path.string() + ": byte " + std::to_string(end.bytes) + ": " + std::to_string(end.tail) +
                              " bytes of a batch that was never acknowledged; the next stream removes them");

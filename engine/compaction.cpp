@@ -26,12 +26,7 @@ class Compaction {
              MemoryBudget& budget, WorkMeter& meter)
       : store_(store), before_(manifest), contents_(contents), budget_(budget), meter_(meter), after_(manifest) {
     after_.changes.reset();
-    after_.propagation.reset();
-    after_.levels.clear();
-    after_.lazy = false;
-    after_.sequence = 0;
-    after_.journal.reset();
-    after_.releases.clear();
+    after_.forget_history();
     after_.edges = contents.graph().num_arcs() / 2;
   }
 

@@ -70,4 +70,8 @@ Changes Contents::changes() const {
   return changes;
 }
 
+Reservation reserve_contents(const Manifest& manifest, MemoryBudget& budget) {
+  return budget.reserve(Contents::bytes(manifest), "values of nodes, changed lists of the graph");
+}
+
 }  // namespace unweave

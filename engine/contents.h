@@ -7,6 +7,7 @@
 
 #include "engine/features.h"
 #include "engine/graph.h"
+#include "engine/memory.h"
 #include "engine/node_order.h"
 #include "storage/manifest.h"
 #include "storage/node_file.h"
@@ -57,5 +58,8 @@ class Contents {
   std::uint64_t labelled_ = 0;
   std::vector<NodeId> train_, valid_, test_;
 };
+
+/// Room for the contents of a manifest that is about to be opened. Throws ResourceError.
+[[nodiscard]] Reservation reserve_contents(const Manifest& manifest, MemoryBudget& budget);
 
 }  // namespace unweave

@@ -18,10 +18,8 @@ std::string place_of_id(const InputFile& file, EdgeOptions options, std::uint64_
     std::vector<Edge> edges(std::size_t{1} << 16);
     while (reader->read(edges) > 0) {
     }
-  } catch (const InputError& error) {  // its message begins with file and place
-    const std::string text = error.what();
-    const std::size_t begin = display_name(file).string().size() + 2;
-    return text.substr(begin, text.find(": ", begin) - begin);
+  } catch (const InputError& error) {
+    return error.place;
   }
   return "whole file";
 }

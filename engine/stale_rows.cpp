@@ -227,6 +227,7 @@ void StaleRows::spill(const std::filesystem::path& folder) {
   };
   rows_.for_each({0, nodes_}, add_bytes);
   if (bytes > 0) {
+    spools_.reserve(kMostSpools);  // nothing may fail once rows lie in the spool
     MappedSpool spool(folder, bytes);
     std::vector<std::byte> piece;
     std::uint64_t written = 0;

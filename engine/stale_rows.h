@@ -12,7 +12,6 @@
 #include <functional>
 #include <mutex>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "engine/node_map.h"
@@ -61,13 +60,13 @@ class StaleRows {
     return rows * columns * sizeof(std::int32_t) + NodeMap<Row>::bytes(rows);
   }
   [[nodiscard]] std::uint64_t bytes() const noexcept;
-  /// Memory without rows, and of so many that lie in the file of a checkpoint.
+  /// Memory without rows, and of so many that lie in files.
   [[nodiscard]] static std::uint64_t map_bytes(NodeId nodes) noexcept { return NodeMap<Row>::empty_bytes(nodes); }
   [[nodiscard]] static std::uint64_t stored_bytes(std::uint64_t rows) noexcept { return NodeMap<Row>::bytes(rows); }
   /// What spill() would give back of it.
   [[nodiscard]] std::uint64_t bytes_in_memory() const noexcept;
-  /// Puts the values of all rows into a file without a name in `folder`; 16 bytes a row stay. Throws ResourceError,
-  /// DataError; the rows are then as before.
+  /// Puts the values of the rows that lie in memory into a file without a name in `folder`, at times with those of earlier
+  /// files; stored_bytes() of the rows stay. Throws ResourceError, DataError, std::bad_alloc; the rows are then as before.
   void spill(const std::filesystem::path& folder);
   [[nodiscard]] std::optional<FileEntry> checkpoint(const std::filesystem::path& store, std::uint32_t level) const;
 

@@ -29,7 +29,8 @@ StateLevel::StateLevel(const std::filesystem::path& folder, const Manifest& mani
       nodes_(manifest.nodes),
       span_(span_nodes(manifest.nodes)),
       dirty_(manifest.nodes),
-      arena_(manifest.features * sizeof(std::int32_t)) {
+      narrow_(manifest.features * sizeof(std::int32_t)),
+      wide_(manifest.features * sizeof(std::int64_t)) {
   replace(folder, manifest.levels[level].partitions);
   run_ = run;
   for (std::size_t i = 0; i < run.narrow_nodes.size(); ++i)
@@ -41,13 +42,14 @@ StateLevel::StateLevel(const std::filesystem::path& folder, const Manifest& mani
 bool StateLevel::contains(NodeId node) const noexcept {
   if (resident_) return resident_->contains(node);
   const DirtyRow* dirty = dirty_.find(node);
-  return dirty == nullptr ? partitions_[node / span_].contains(node) : dirty->narrow != nullptr || dirty->wide;
+  return dirty == nullptr ? partitions_[node / span_].contains(node)
+                          : dirty->narrow != nullptr || dirty->wide != nullptr;
 }
 
 StateRow StateLevel::row(NodeId node) const {
   if (resident_) return resident_->row(node);
   const DirtyRow* dirty = dirty_.find(node);
-  return dirty == nullptr ? partitions_[node / span_].row(node) : StateRow{dirty->narrow, dirty->wide.get()};
+  return dirty == nullptr ? partitions_[node / span_].row(node) : StateRow{dirty->narrow, dirty->wide};
 }
 
 void StateLevel::read_ahead(NodeRange nodes) const noexcept {
@@ -83,9 +85,12 @@ void StateLevel::store(NodeId node, const std::int32_t* sums) {
     return;
   }
   DirtyRow& dirty = dirty_.at(node);
-  if (dirty.narrow == nullptr || is_of_run(dirty.narrow)) dirty.narrow = reinterpret_cast<std::int32_t*>(arena_.take());
+  if (dirty.narrow == nullptr || is_of_run(dirty.narrow)) {
+    auto* const row = reinterpret_cast<std::int32_t*>(narrow_.take());
+    give_back(dirty);
+    dirty.narrow = row;
+  }
   std::memcpy(dirty.narrow, sums, columns_ * sizeof(std::int32_t));
-  dirty.wide.reset();
 }
 
 void StateLevel::store(NodeId node, const std::int64_t* sums) {
@@ -100,9 +105,12 @@ void StateLevel::store(NodeId node, const std::int64_t* sums) {
     return;
   }
   DirtyRow& dirty = dirty_.at(node);
-  if (!dirty.wide) dirty.wide = std::make_unique_for_overwrite<std::int64_t[]>(columns_);
-  std::memcpy(dirty.wide.get(), sums, columns_ * sizeof(std::int64_t));
-  give_back(std::exchange(dirty.narrow, nullptr));
+  if (dirty.wide == nullptr) {
+    auto* const row = reinterpret_cast<std::int64_t*>(wide_.take());
+    give_back(dirty);
+    dirty.wide = row;
+  }
+  std::memcpy(dirty.wide, sums, columns_ * sizeof(std::int64_t));
 }
 
 bool StateLevel::is_of_run(const std::int32_t* row) const noexcept {
@@ -110,8 +118,10 @@ bool StateLevel::is_of_run(const std::int32_t* row) const noexcept {
   return !std::less<>()(row, first) && std::less<>()(row, first + run_.narrow_rows.size());
 }
 
-void StateLevel::give_back(std::int32_t* row) {
-  if (row != nullptr && !is_of_run(row)) arena_.give(reinterpret_cast<std::byte*>(row));
+void StateLevel::give_back(DirtyRow& row) {
+  if (row.narrow != nullptr && !is_of_run(row.narrow)) narrow_.give(reinterpret_cast<std::byte*>(row.narrow));
+  if (row.wide != nullptr) wide_.give(reinterpret_cast<std::byte*>(row.wide));
+  row = DirtyRow();
 }
 
 void StateLevel::drop(NodeId node) {
@@ -120,8 +130,7 @@ void StateLevel::drop(NodeId node) {
     return;
   }
   DirtyRow& dirty = dirty_.at(node);
-  give_back(dirty.narrow);
-  dirty = DirtyRow();
+  give_back(dirty);
   if (!partitions_[node / span_].contains(node)) dirty_.erase(node);
 }
 
@@ -137,12 +146,13 @@ ResidentRows* StateLevel::recompute_in_memory(MemoryBudget& budget) {
 
 void StateLevel::forget_overlay() {
   dirty_.clear();
-  arena_.clear();
+  narrow_.clear();
+  wide_.clear();
   run_ = {};
 }
 
 std::uint64_t StateLevel::overlay_bytes() const noexcept {
-  return resident_ ? 0 : arena_.bytes() + NodeMap<DirtyRow>::bytes(dirty_.size());
+  return resident_ ? 0 : narrow_.bytes() + wide_.bytes() + NodeMap<DirtyRow>::bytes(dirty_.size());
 }
 
 void StateLevel::replace(const std::filesystem::path& folder, const std::vector<FileEntry>& partitions) {

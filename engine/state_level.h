@@ -52,7 +52,7 @@ class StateLevel {
                                                std::uint32_t columns) noexcept {
     return NodeMap<DirtyRow>::bytes(narrow + wide + dropped) + wide * columns * sizeof(std::int64_t);
   }
-  /// Memory of so many rows that differ from the partitions, and are not of a run.
+  /// Memory of so many rows that differ from the partitions, and are not of a run; wide ones take twice as much.
   [[nodiscard]] static std::uint64_t overlay_bytes(std::uint64_t rows, std::uint32_t columns) noexcept {
     return rows * columns * sizeof(std::int32_t) + NodeMap<DirtyRow>::bytes(rows);
   }
@@ -90,11 +90,11 @@ class StateLevel {
  private:
   /// A dirty row; with neither it left the cone.
   struct DirtyRow {
-    std::int32_t* narrow = nullptr;        ///< of arena_, or of the run's file and never written
-    std::unique_ptr<std::int64_t[]> wide;  ///< where it does not fit 32 bits
+    std::int32_t* narrow = nullptr;  ///< of narrow_, or of the run's file and never written
+    std::int64_t* wide = nullptr;    ///< of wide_, where it does not fit 32 bits
   };
   [[nodiscard]] bool is_of_run(const std::int32_t* row) const noexcept;
-  void give_back(std::int32_t* row);
+  void give_back(DirtyRow& row);
   FileEntry rewrite(const std::filesystem::path& folder, const StatePartition& partition) const;
 
   std::uint32_t level_;
@@ -106,7 +106,7 @@ class StateLevel {
   std::unique_ptr<ResidentRows> resident_;  ///< every row, after a recomputation; then nothing else counts
   StoredRun run_;                           ///< that some dirty rows may lie in
   NodeMap<DirtyRow> dirty_;                 ///< rows that differ from the partitions
-  RowArena arena_;
+  RowArena narrow_, wide_;
 };
 
 }  // namespace unweave

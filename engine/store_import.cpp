@@ -34,8 +34,9 @@ ImportOptions with_charges(ImportOptions options, MemoryBudget& budget) {
   const auto add = [&](InputFile& file) {
     file.charge = [&budget, name = display_name(file).string()](std::uint64_t window) {
       if (window <= kUsualWindow) window = std::min(window, budget.available() / 4);
-      return std::make_shared<Reservation>(
-          budget.reserve(window, name + ": the zstd window, which is smaller when compressed without --long"));
+      return std::make_shared<Reservation>(budget.reserve(
+          window,
+          name + ": the zstd window, which is smaller when compressed with level 19 or below and without --long"));
     };
   };
   for (auto* const file : {&options.edges, &options.labels, &options.train, &options.valid, &options.test})

@@ -1,6 +1,5 @@
 #include "engine/store_purge.h"
 
-#include <cerrno>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +11,7 @@
 #include "storage/error.h"
 #include "storage/file.h"
 #include "storage/line_log.h"
+#include "storage/store_folders.h"
 
 namespace unweave {
 namespace {
@@ -23,10 +23,7 @@ constexpr const char* kBegun = "A purge of this store has begun.\n";
 constexpr std::uint64_t kMarkLimit = 1024;
 constexpr std::uint64_t kManifestLimit = std::uint64_t{64} << 20;
 /// Folders without a file that a purged manifest names.
-constexpr const char* kEmptied[] = {"journal", "models"};
-constexpr const char* kCertificates = "certificates";
-/// What every line of a public log of certificates begins with; those of other files may say anything.
-constexpr std::string_view kPublicLine = "{\"format\":\"unweave certificate ";
+constexpr const char* kEmptied[] = {kJournalFolder, kModelsFolder};
 
 /// What the mark says once the manifest with these bytes is to be the present one.
 std::string decided_mark(const std::string& manifest) {
@@ -45,7 +42,7 @@ std::uint64_t bytes_below(const fs::path& path) {
 /// Whether a file of certificates/ stays: the key, and logs that hold nothing but public lines. A line that a crash left
 /// incomplete is the beginning of one.
 bool is_public(const fs::path& file) {
-  if (file.filename() == "signing-key") return true;
+  if (file.filename() == kSigningKeyName) return true;
   if (file.extension() != ".jsonl" || file.stem().extension() == ".private") return false;
   try {
     bool all = true;
@@ -59,8 +56,8 @@ bool is_public(const fs::path& file) {
 
 std::vector<fs::path> private_certificates(const fs::path& store) {
   std::vector<fs::path> doomed;
-  if (!fs::is_directory(fs::symlink_status(store / kCertificates))) return {store / kCertificates};
-  for (const auto& item : fs::directory_iterator(store / kCertificates))
+  if (!fs::is_directory(fs::symlink_status(store / kCertificatesFolder))) return {store / kCertificatesFolder};
+  for (const auto& item : fs::directory_iterator(store / kCertificatesFolder))
     if (!item.is_regular_file() || item.is_symlink() || !is_public(item.path())) doomed.push_back(item.path());
   return doomed;
 }
@@ -117,7 +114,7 @@ std::uint64_t finish_purge(const fs::path& store, const Manifest& manifest) {
     bytes += freed;
   }
   std::error_code ignored;
-  fs::remove(store / kCertificates, ignored);  // where nothing is left in it
+  fs::remove(store / kCertificatesFolder, ignored);  // where nothing is left in it
   for (const auto& item : fs::directory_iterator(store))
     if (item.is_directory() && !item.is_symlink()) sync_directory(item.path());
   sync_directory(store);

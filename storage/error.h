@@ -35,20 +35,27 @@ struct CheckError : std::runtime_error {
 struct FormatError final : DataError {
   FormatError(const std::filesystem::path& file, std::string_view place, std::string_view what)
       : DataError(file.string() + ": " + std::string(place) + ": " + std::string(what) +
-                  "; restore the file from a copy, or build the store again") {}
+                  "; restore the file from a copy, or build the store again"),
+        fault(std::string(place) + ": " + std::string(what)) {}
+  std::string fault;  ///< without file and remedy
 };
 
-/// A file is not what the manifest recorded of it at a clean close. `remedy`: beside restoring it from a copy.
+/// A file is not what the manifest recorded of it at a clean close, or has lost acknowledged records. `remedy`: beside
+/// restoring it from a copy.
 struct RecordError final : DataError {
   RecordError(const std::filesystem::path& file, std::string_view what, std::string_view remedy)
       : DataError(file.string() + ": " + std::string(what) + "; restore the file from a copy, or " +
-                  std::string(remedy)) {}
+                  std::string(remedy)),
+        fault(what) {}
+  std::string fault;  ///< place, where there is one, and what is wrong; without file and remedy
 };
 
 /// Bytes of a user's file are wrong. `place` is "line 17" or "element 3", say; `remedy` says what to change.
 struct InputError final : DataError {
-  InputError(const std::filesystem::path& file, std::string_view place, std::string_view what, std::string_view remedy)
-      : DataError(file.string() + ": " + std::string(place) + ": " + std::string(what) + "; " + std::string(remedy)) {}
+  InputError(const std::filesystem::path& file, std::string_view at, std::string_view what, std::string_view remedy)
+      : DataError(file.string() + ": " + std::string(at) + ": " + std::string(what) + "; " + std::string(remedy)),
+        place(at) {}
+  std::string place;
 };
 
 /// Throws for the system error `errno_value` of `action` ("open", "write") on `file`: ResourceError for a full disk,

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -11,22 +12,24 @@
 
 namespace unweave {
 
-namespace {
-
-void require_regular(int fd, const std::filesystem::path& path) {
-  struct stat status {};
-  if (::fstat(fd, &status) != 0) throw_system_error("examine", path, errno);
-  if (!S_ISREG(status.st_mode)) throw DataError(path.string() + ": not a regular file; name a file");
+bool has_unwritten_sector(std::span<const std::byte> bytes, std::uint64_t offset) noexcept {
+  while (!bytes.empty()) {
+    const auto part = bytes.first(std::min<std::size_t>(bytes.size(), kSectorBytes - offset % kSectorBytes));
+    if (std::all_of(part.begin(), part.end(), [](std::byte byte) { return byte == std::byte{0}; })) return true;
+    bytes = bytes.subspan(part.size());
+    offset += part.size();
+  }
+  return false;
 }
-
-}  // namespace
 
 File File::open_read(const std::filesystem::path& path) {
   // A pipe without a writer would keep us waiting.
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) throw_system_error("open", path, errno);
   File file(fd, path);
-  require_regular(fd, path);
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) throw_system_error("examine", path, errno);
+  if (!S_ISREG(status.st_mode)) throw DataError(path.string() + ": not a regular file; name a file");
   return file;
 }
 

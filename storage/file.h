@@ -14,6 +14,10 @@ namespace unweave {
 /// What a disk writes as a whole: a power cut leaves all of a sector's write or nothing of it.
 inline constexpr std::uint64_t kSectorBytes = 512;
 
+/// Whether these bytes, which begin at `offset` of their file, are all zeros in one of their sectors: where no part of what
+/// was to be written there is, the file had grown and was not written.
+[[nodiscard]] bool has_unwritten_sector(std::span<const std::byte> bytes, std::uint64_t offset) noexcept;
+
 /// Move-only owner of a file descriptor. Const members may run on any number of threads at once.
 class File {
  public:

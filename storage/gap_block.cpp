@@ -326,6 +326,11 @@ void encode_block(Counts counts, std::span<const NodeId> targets, std::vector<st
   out.insert(out.end(), frame.begin(), frame.end());
 }
 
+std::uint64_t most_block_arcs(std::uint64_t bytes) noexcept {
+  // A group of gaps has a byte at least, byte-coded lists one an id; a list has its first id for nothing.
+  return bytes == 0 ? 0 : kBlockNodes + std::max<std::uint64_t>(kPackGroup * bytes, kMaxFrameContent);
+}
+
 bool uses_zstd(Bytes bytes) noexcept {
   return !bytes.empty() && bytes[0] == static_cast<std::byte>(Encoding::kZstd);
 }

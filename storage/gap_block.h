@@ -43,6 +43,9 @@ void decode_block(std::span<const std::byte> bytes, std::span<const std::uint32_
 void decode_list(std::span<const std::byte> bytes, std::span<const std::uint32_t> counts, std::size_t index,
                  NodeId num_nodes, NodeId* targets);
 
+/// Arcs that a block of so many bytes can hold, at most.
+[[nodiscard]] std::uint64_t most_block_arcs(std::uint64_t bytes) noexcept;
+
 /// Whether a block that has bytes is encoded by zstd.
 [[nodiscard]] bool uses_zstd(std::span<const std::byte> bytes) noexcept;
 

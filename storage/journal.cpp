@@ -73,14 +73,14 @@ std::uint64_t record_checksum(const RecordHeader& header, std::span<const std::b
   return result;
 }
 
-/// Whether a part of a sector from `offset` to the end of the file reads as zeros, which no part of a record does for long:
-/// the file had grown there, and its bytes were not written.
+/// Whether something from `offset` to the end of the file was not written; no part of a record reads as zeros for long.
 bool is_unwritten_in_part(const File& file, std::uint64_t offset, std::uint64_t size) {
+  constexpr std::uint64_t kPiece = 128 * kSectorBytes;
   std::vector<std::byte> bytes;
   while (offset < size) {
-    bytes.resize(static_cast<std::size_t>(std::min(kSectorBytes - offset % kSectorBytes, size - offset)));
+    bytes.resize(static_cast<std::size_t>(std::min(kPiece - offset % kPiece, size - offset)));
     file.read_at(offset, bytes);
-    if (std::all_of(bytes.begin(), bytes.end(), [](std::byte byte) { return byte == std::byte{0}; })) return true;
+    if (has_unwritten_sector(bytes, offset)) return true;
     offset += bytes.size();
   }
   return false;
@@ -93,33 +93,43 @@ bool is_plausible(const RecordHeader& record, std::uint64_t last) {
          record.payload_bytes == sizeof(PayloadHeader) + (record.sequence - last) * sizeof(PackedRequest);
 }
 
-/// The last request of a whole record somewhere after `offset`, 0 without one: what is wrong there was acknowledged. To be
-/// found, it need not be where it should; a hostile file cannot make this long.
-std::uint64_t later_record(const File& file, std::uint64_t offset, std::uint64_t size, std::uint64_t last) {
+enum class Later { first, last };
+
+/// The last request of the first, or of the last, whole record after `offset` and request `last`; 0 without one. What is
+/// wrong before it was acknowledged. To be found, it need not be where it should; a hostile file cannot make this long.
+std::uint64_t later_record(const File& file, std::uint64_t offset, std::uint64_t size, std::uint64_t last,
+                           Later which) {
   std::uint64_t left_to_sum = 4 * size;
+  std::uint64_t found = 0;
   std::vector<std::byte> payload;
   std::vector<std::byte> bytes;
   const std::uint64_t overlap = sizeof(RecordHeader) - 8;  // records lie at multiples of 8 bytes
-  for (std::uint64_t begin = offset; begin + sizeof(RecordHeader) <= size; begin += bytes.size() - overlap) {
+  for (std::uint64_t begin = offset; begin + sizeof(RecordHeader) <= size;) {
     bytes.resize(static_cast<std::size_t>(std::min<std::uint64_t>(size - begin, 1 << 20) / 8 * 8));
     file.read_at(begin, bytes);
-    for (std::size_t at = 0; at + sizeof(RecordHeader) <= bytes.size(); at += 8) {
+    std::uint64_t at = 0;
+    while (at + sizeof(RecordHeader) <= bytes.size()) {
       RecordHeader record{};
       std::memcpy(&record, bytes.data() + at, sizeof record);
-      const std::uint64_t left = size - begin - at - sizeof record;
-      if (record.payload_bytes > left || record.payload_bytes < sizeof(PayloadHeader)) continue;
+      const std::uint64_t payload_at = begin + at + sizeof record;
+      at += 8;
+      if (record.payload_bytes > size - payload_at || record.payload_bytes < sizeof(PayloadHeader)) continue;
       const std::uint64_t requests = (record.payload_bytes - sizeof(PayloadHeader)) / sizeof(PackedRequest);
       if (record.sequence < requests || !is_plausible(record, record.sequence - requests)) continue;
       if (record.sequence - requests < last) continue;
       if (record.payload_bytes > left_to_sum) return record.sequence;  // it looks like a hundred records at once
       left_to_sum -= record.payload_bytes;
       payload.resize(record.payload_bytes);
-      file.read_at(begin + at + sizeof record, payload);
-      if (record.checksum == record_checksum(record, payload)) return record.sequence;
+      file.read_at(payload_at, payload);
+      if (record.checksum != record_checksum(record, payload)) continue;
+      if (which == Later::first) return record.sequence;
+      found = last = record.sequence;
+      at = payload_at + payload.size() - begin;  // past what was read, for a long one
     }
     if (begin + bytes.size() + 8 > size) break;
+    begin += std::max(at, bytes.size() - overlap);
   }
-  return 0;
+  return found;
 }
 
 std::vector<std::byte> encode(const JournalBatch& batch) {
@@ -156,10 +166,9 @@ bool decode(std::span<const std::byte> payload, JournalBatch& batch) {
 
 Journal Journal::create(const std::filesystem::path& store, const std::string& name, std::uint64_t sequence) {
   const std::filesystem::path path = store / (kFolder + name);
-  std::error_code error;
-  std::filesystem::create_directories(path.parent_path(), error);
-  if (error) throw_system_error("create the folder", path.parent_path(), error.value());
-  std::filesystem::remove(path, error);
+  make_folders(path.parent_path());
+  std::error_code ignored;
+  std::filesystem::remove(path, ignored);
   File file = File::create(path);
   const FileHeader header = header_of(name, sequence);
   file.write_at(0, raw(header));
@@ -222,9 +231,14 @@ std::uint64_t journal_bytes(std::uint64_t requests, std::uint64_t batches) noexc
 
 namespace {
 
+std::string remedy_of(const std::filesystem::path& store) {
+  return "give up what is missing with `unweave repair " + store.string() + " --cut-journal`";
+}
+
 /// Of the file as it is.
-JournalEnd read_records(const std::filesystem::path& path, std::uint64_t sequence,
+JournalEnd read_records(const std::filesystem::path& store, const FileEntry& entry, std::uint64_t sequence,
                         const std::function<void(const JournalBatch&)>& use) {
+  const std::filesystem::path path = store / entry.path;
   const File file = File::open_read(path);
   const std::uint64_t size = file.size();
   FileHeader header{};
@@ -243,7 +257,9 @@ JournalEnd read_records(const std::filesystem::path& path, std::uint64_t sequenc
   std::uint64_t last = sequence;
   std::vector<std::byte> payload;
   JournalBatch batch;
-  const auto fail = [&](const char* what) { throw FormatError(path, "byte " + std::to_string(at), what); };
+  const auto fail = [&](const std::string& what) {
+    throw RecordError(path, "byte " + std::to_string(at) + ": " + what, remedy_of(store));
+  };
   while (size - at >= sizeof(RecordHeader)) {
     RecordHeader record{};
     file.read_at(at, std::as_writable_bytes(std::span(&record, 1)));
@@ -256,7 +272,7 @@ JournalEnd read_records(const std::filesystem::path& path, std::uint64_t sequenc
     }
     if (!whole) {
       // One append at most was under way when the power failed, and any part of it may be on the disk.
-      if (later_record(file, at + 8, size, last) > 0) fail("a record is damaged");
+      if (later_record(file, at + 8, size, last, Later::first) > 0) fail("a record is damaged");
       const bool cut_short = is_plausible(record, last) && record.payload_bytes > left;
       return {at, size - at, !cut_short && !is_unwritten_in_part(file, at, size), begin};
     }
@@ -267,10 +283,6 @@ JournalEnd read_records(const std::filesystem::path& path, std::uint64_t sequenc
     at += sizeof record + payload.size();
   }
   return {at, size - at, false, begin};
-}
-
-std::string remedy_of(const std::filesystem::path& store) {
-  return "give up what is missing with `unweave repair " + store.string() + " --cut-journal`";
 }
 
 /// Throws RecordError unless whole records, which fill `bytes`, begin as was recorded.
@@ -290,9 +302,15 @@ JournalEnd read_journal(const std::filesystem::path& store, const FileEntry& ent
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored) || File::open_read(path).size() < entry.bytes)
     require_as_recorded(store, entry, remedy_of(store));
-  const JournalEnd end = read_records(path, sequence, use);
+  const JournalEnd end = read_records(store, entry, sequence, use);
   check_records(store, entry, end.bytes);
   return end;
+}
+
+void require_whole_end(const std::filesystem::path& store, const FileEntry& entry, const JournalEnd& end) {
+  if (end.damaged)
+    throw RecordError(store / entry.path, "byte " + std::to_string(end.bytes) + ": the last record is damaged",
+                      remedy_of(store));
 }
 
 std::optional<JournalDamage> find_journal_damage(const std::filesystem::path& store, const FileEntry& entry,
@@ -300,21 +318,19 @@ std::optional<JournalDamage> find_journal_damage(const std::filesystem::path& st
   const std::filesystem::path path = store / entry.path;
   JournalDamage damage{sizeof(FileHeader), sequence, 0, {}};
   std::error_code error;
-  if (!std::filesystem::exists(path, error) && !error)
-    return JournalDamage{0, sequence, 0, path.string() + ": it is missing"};
+  if (!std::filesystem::exists(path, error) && !error) return JournalDamage{0, sequence, 0, "it is missing"};
   try {
-    const JournalEnd end = read_records(path, sequence, [&](const JournalBatch& batch) {
+    const JournalEnd end = read_records(store, entry, sequence, [&](const JournalBatch& batch) {
       damage.last += batch.requests.size();
       damage.bytes += journal_bytes(batch.requests.size(), 1) - journal_bytes(0, 0);
     });
     check_records(store, entry, end.bytes);
-    if (!end.damaged) return std::nullopt;
-    damage.text = "byte " + std::to_string(end.bytes) + ": the last record is damaged";
-    return damage;
+    require_whole_end(store, entry, end);
+    return std::nullopt;
   } catch (const FormatError& found) {
-    damage.text = found.what();
+    damage.text = found.fault;
   } catch (const RecordError& found) {
-    damage.text = found.what();
+    damage.text = found.fault;
   }
   const File file = File::open_read(path);
   FileHeader header{};
@@ -322,13 +338,11 @@ std::optional<JournalDamage> find_journal_damage(const std::filesystem::path& st
   if (header.checksum != header_checksum(header, path.filename().string()) || header.sequence != sequence)
     damage.bytes = 0;
   else if (damage.bytes >= entry.bytes &&
-           !begins_as_recorded(store, entry))  // whole records, but not those of this store
+           !begins_as_recorded(file, entry))  // whole records, but not those of this store
     damage = {sizeof header, sequence, 0, damage.text};
-  for (std::uint64_t from = damage.bytes + 8, last = damage.last;;) {
-    const std::uint64_t found = later_record(file, from, file.size(), last);
-    if (found <= last) return damage;
-    damage.later = last = found;
-  }
+  const std::uint64_t later = later_record(file, damage.bytes + 8, file.size(), damage.last, Later::last);
+  if (later > damage.last) damage.later = later;
+  return damage;
 }
 
 bool restore_journal_header(const std::filesystem::path& store, const FileEntry& entry, std::uint64_t sequence) {

@@ -78,17 +78,20 @@ struct JournalEnd {
 };
 
 /// Calls `use` for every whole record after request `sequence`, in order. `entry`: what the manifest says of the journal.
-/// Throws FormatError for a journal that is not the one of this sequence, and for a damaged record that is not the last;
-/// RecordError where it does not begin with what was recorded.
+/// Throws FormatError for a journal that is not the one of this sequence; RecordError for a damaged record that is not the
+/// last, and where it does not begin with what was recorded.
 JournalEnd read_journal(const std::filesystem::path& store, const FileEntry& entry, std::uint64_t sequence,
                         const std::function<void(const JournalBatch&)>& use);
+
+/// Throws RecordError for a last record that may have been acknowledged and is damaged.
+void require_whole_end(const std::filesystem::path& store, const FileEntry& entry, const JournalEnd& end);
 
 /// What damage has taken from a journal.
 struct JournalDamage {
   std::uint64_t bytes = 0;  ///< of header and whole records before it; 0: the header is gone
   std::uint64_t last = 0;   ///< request that these end with
   std::uint64_t later = 0;  ///< request that a whole record after it ends with; 0: there is none
-  std::string text;         ///< where it is
+  std::string text;         ///< place and what is wrong, without file and remedy
 };
 
 /// Damage of records that were acknowledged, or may have been; none where there is only what a crash leaves of an append.

@@ -17,15 +17,10 @@ struct Tail {
   std::uint64_t end = 0;            // bytes that whole lines fill
 };
 
-/// A power cut may leave the end of a line on the disk and not its middle: what was not written, whole sectors of the line,
-/// reads as zeros, which no text holds. `at` is where the line begins in the file.
+/// A power cut may leave the end of a line on the disk and not its middle. No text holds the zeros that are there then. `at`
+/// is where the line begins in the file.
 bool is_finished(std::string_view line, std::uint64_t at) {
-  for (std::size_t first = 0; first < line.size();) {
-    const std::string_view part = line.substr(first, kSectorBytes - (at + first) % kSectorBytes);
-    if (part.find_first_not_of('\0') == std::string_view::npos) return false;
-    first += part.size();
-  }
-  return true;
+  return !has_unwritten_sector(std::as_bytes(std::span(line)), at);
 }
 
 Tail read_tail(const File& file) {

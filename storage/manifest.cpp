@@ -1,7 +1,6 @@
 #include "storage/manifest.h"
 
 #include <algorithm>
-#include <iterator>
 #include <new>
 
 #include "storage/checksum.h"
@@ -193,6 +192,15 @@ Manifest manifest_from(const Json& json) {
 }
 
 }  // namespace
+
+void Manifest::forget_history() {
+  propagation.reset();
+  levels.clear();
+  lazy = false;
+  sequence = 0;
+  journal.reset();
+  releases.clear();
+}
 
 std::vector<FileEntry> Manifest::files() const {
   std::vector<FileEntry> all = shards;

@@ -72,6 +72,8 @@ struct Manifest {
 
   /// Every file that this generation names; what is recorded of others, which change after it, is not among them.
   [[nodiscard]] std::vector<FileEntry> files() const;
+  /// Forgets embedding, requests and models: what is left is a store of these contents that nothing has happened to.
+  void forget_history();
 };
 
 inline constexpr std::string_view kManifestName = "manifest.json";

@@ -82,15 +82,23 @@ Slot& free_slot() {
   return fresh->slots[0];
 }
 
-std::filesystem::path lost;  // a map that was cut and is gone, of which nobody has heard yet
+std::filesystem::path lost;  // the last map that was cut and is gone
 
 [[noreturn]] void fail(const std::filesystem::path& path) {
-  throw FormatError(path, "whole file", "it was cut short while it was read");
+  throw FormatError(path, "whole file", "it was cut short or became unreadable while it was read");
 }
 
+/// Whether the file is shorter than its map.
+bool is_shortened(const Slot& slot) noexcept {
+  struct stat status {};
+  if (::stat(slot.path.c_str(), &status) != 0) return false;
+  const bool same = status.st_dev == slot.device && status.st_ino == slot.inode;
+  return same && static_cast<std::uint64_t>(status.st_size) < slot.end.load() - slot.begin.load();
+}
+
+/// The mutex is held.
 template <class Visit>
 void for_each_map(const Visit& visit) {
-  const std::scoped_lock lock(mutex);
   for (Block* block = first.load(); block != nullptr; block = block->next.load())
     for (Slot& slot : block->slots)
       if (slot.begin.load() != 0) visit(slot);
@@ -103,16 +111,16 @@ namespace detail {
 std::atomic<bool> a_map_was_cut{false};
 
 void fail_cut_map() {
+  const std::scoped_lock lock(mutex);
+  // Before the maps are looked at: what the handler notes from now on is told the next time. A map that is gone is told once,
+  // and to whoever else has seen the flag by now.
+  a_map_was_cut.store(false);
   for_each_map([](const Slot& slot) {
-    if (slot.cut.load()) fail(slot.path);
+    if (!slot.cut.load()) return;
+    a_map_was_cut.store(true);  // as long as it is there
+    fail(slot.path);
   });
-  std::filesystem::path path;
-  {
-    const std::scoped_lock lock(mutex);
-    path.swap(lost);
-    a_map_was_cut.store(false);  // it is told now, and what is mapped from now on is whole
-  }
-  fail(path);
+  fail(lost);
 }
 
 }  // namespace detail
@@ -137,17 +145,18 @@ void forget_map(const std::byte* map) noexcept {
   const std::scoped_lock lock(mutex);
   Slot* const slot = find(reinterpret_cast<std::uintptr_t>(map));
   if (slot == nullptr) return;
-  if (slot->cut.load()) lost.swap(slot->path);
+  if (slot->cut.load() || is_shortened(*slot)) {
+    lost.swap(slot->path);
+    detail::a_map_was_cut.store(true);
+  }
   slot->begin.store(0, std::memory_order_release);
 }
 
 void require_whole_files() {
   require_whole_maps();
+  const std::scoped_lock lock(mutex);
   for_each_map([](const Slot& slot) {
-    struct stat status {};
-    if (::stat(slot.path.c_str(), &status) != 0) return;
-    const bool same = status.st_dev == slot.device && status.st_ino == slot.inode;
-    if (same && static_cast<std::uint64_t>(status.st_size) < slot.end.load() - slot.begin.load()) fail(slot.path);
+    if (is_shortened(slot)) fail(slot.path);
   });
 }
 

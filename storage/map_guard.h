@@ -14,7 +14,7 @@ namespace unweave {
 
 /// From now on a part of this map may go missing. `map` begins a page.
 void guard_map(const std::byte* map, std::uint64_t bytes, const std::filesystem::path& path);
-/// Before it is unmapped.
+/// Before it is unmapped; notes where its file has become shorter than it, by less than a page even.
 void forget_map(const std::byte* map) noexcept;
 
 namespace detail {
@@ -22,11 +22,12 @@ extern std::atomic<bool> a_map_was_cut;
 [[noreturn]] void fail_cut_map();
 }  // namespace detail
 
-/// Throws FormatError when pages of a map that was read have gone missing, at any time in this process. Costs one load.
+/// Throws FormatError when pages of a map that was read have gone missing, at any time in this process: again and again while
+/// the map is there, once when it is gone. Costs one load.
 inline void require_whole_maps() {
   if (detail::a_map_was_cut.load(std::memory_order_acquire)) detail::fail_cut_map();
 }
-/// The same, also where the file lost less than a page, which no signal tells of: compares lengths.
+/// The same, also where the file of a map that is there lost less than a page, which no signal tells of: compares lengths.
 void require_whole_files();
 
 }  // namespace unweave

@@ -6,7 +6,6 @@
 
 #include "storage/checksum.h"
 #include "storage/error.h"
-#include "storage/file.h"
 
 namespace unweave {
 namespace {
@@ -30,9 +29,7 @@ FileEntry record_file(const std::filesystem::path& store, const std::string& pat
   return {path, bytes, root_of(File::open_read(store / path), bytes)};
 }
 
-bool begins_as_recorded(const std::filesystem::path& store, const FileEntry& record) {
-  if (record.bytes == 0) return true;
-  const File file = File::open_read(store / record.path);
+bool begins_as_recorded(const File& file, const FileEntry& record) {
   return file.size() >= record.bytes && root_of(file, record.bytes) == record.root;
 }
 
@@ -41,11 +38,12 @@ void require_as_recorded(const std::filesystem::path& store, const FileEntry& re
   const auto fail = [&](const std::string& what) { throw RecordError(path, what, remedy); };
   std::error_code error;
   if (!std::filesystem::exists(path, error) && !error) fail("it is missing, and was there when the store was closed");
-  const std::uint64_t size = File::open_read(path).size();
+  const File file = File::open_read(path);
+  const std::uint64_t size = file.size();
   if (size < record.bytes)
     fail("byte " + std::to_string(size) + ": the file was cut: it had " + std::to_string(record.bytes) +
          " bytes when the store was closed");
-  if (!begins_as_recorded(store, record))
+  if (!begins_as_recorded(file, record))
     fail("its bytes 0 to " + std::to_string(record.bytes) + " are others than when the store was closed");
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "storage/file.h"
 #include "storage/sealed_file.h"
 
 namespace unweave {
@@ -16,8 +17,8 @@ namespace unweave {
 /// The first `bytes` bytes of the file `store`/`path`, which must be durable. Throws DataError when they are not there.
 [[nodiscard]] FileEntry record_file(const std::filesystem::path& store, const std::string& path, std::uint64_t bytes);
 
-/// Whether the file begins with the bytes that were recorded. Throws DataError when it is missing or unreadable.
-[[nodiscard]] bool begins_as_recorded(const std::filesystem::path& store, const FileEntry& record);
+/// Whether the file begins with the bytes that were recorded. Throws DataError when it is unreadable.
+[[nodiscard]] bool begins_as_recorded(const File& file, const FileEntry& record);
 
 /// Throws RecordError unless the file is there and begins with the bytes that were recorded.
 void require_as_recorded(const std::filesystem::path& store, const FileEntry& record, std::string_view remedy);

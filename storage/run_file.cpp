@@ -1,6 +1,5 @@
 #include "storage/run_file.h"
 
-#include <algorithm>
 #include <string>
 
 #include "storage/error.h"

@@ -55,8 +55,6 @@ struct StoredRun {
   std::span<const std::uint32_t> count_values;
   std::span<const std::int32_t> narrow_rows;  ///< narrow_nodes x columns
   std::span<const std::int64_t> wide_rows;    ///< wide_nodes x columns
-
-  [[nodiscard]] std::size_t rows() const noexcept { return narrow_nodes.size() + wide_nodes.size() + dropped.size(); }
 };
 
 /// All of the file is checked. Throws DataError, FormatError.

@@ -19,12 +19,6 @@ SealedName name_of(const std::filesystem::path& store, NodeId first, ShardOf of)
   return {store, "state", "targets-" + span_stem(first), "lists", "lists"};
 }
 
-/// Of a block of so many bytes: a group of gaps has a byte at least, what zstd packs has no more than kMostZstdArcs.
-std::uint64_t most_arcs(std::uint64_t bytes) noexcept {
-  constexpr std::uint64_t kMostZstdArcs = 65536;
-  return bytes == 0 ? 0 : kBlockNodes + std::max(kPackGroup * bytes, kMostZstdArcs);
-}
-
 std::vector<std::byte> pack_counts(std::span<const std::uint32_t> counts) {
   std::vector<std::byte> packed;
   for (std::size_t first = 0; first < counts.size(); first += kPackGroup) {
@@ -124,7 +118,7 @@ Shard::Shard(const std::filesystem::path& store, const FileEntry& entry, NodeRan
   if (arcs_ != p[2]) file_.fail(counts_at, "counts do not add up to the number of arcs");
   // So that room for the lists of a block is never asked for in vain.
   for (std::size_t block = 0; block < num_blocks(); ++block)
-    if (block_arcs(block) > most_arcs(offsets_[block + 1] - offsets_[block]))
+    if (block_arcs(block) > most_block_arcs(offsets_[block + 1] - offsets_[block]))
       file_.fail(blocks_at_ + offsets_[block], "block " + std::to_string(block) + ": fewer bytes than its lists take");
 }
 

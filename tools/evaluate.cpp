@@ -25,7 +25,6 @@ namespace {
 
 /// To be read before the store is opened: a writer at work acknowledges requests before its model has absorbed them.
 std::vector<ModelRecord> chosen_models(const CommandLine& line, const std::filesystem::path& store) {
-  static_cast<void>(read_manifest(store));  // what is no store is not told to be without a model
   if (line.has("solver")) return {load_model(store, line.get<std::string>("solver"))};
   std::vector<ModelRecord> models;
   for (const ModelSummary& model : list_models(store)) models.push_back(load_model(store, model.solver));

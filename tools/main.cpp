@@ -1,6 +1,7 @@
 // tools/main.cpp - the only place that knows argv and the process's own streams.
 #include <fcntl.h>
 #include <malloc.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -30,9 +31,11 @@ void hold_standard_streams() {
 }
 
 /// OpenBLAS starts a thread a core as it is loaded. They are never used, each takes address space for good, and where
-/// there is none they keep the process from ending; only the environment that a process begins with keeps them away.
+/// there is none they keep the process from ending; only the environment that a process begins with keeps them away. Under
+/// a loader that was called by its name the threads stay: /proc/self/exe is the loader then.
 void begin_without_idle_threads(char** argv) {
   constexpr const char* kThreads = "OPENBLAS_NUM_THREADS";
+  if (::getauxval(AT_BASE) == 0) return;
   if (const char* const given = std::getenv(kThreads); given != nullptr && std::string_view(given) == "1") return;
   std::error_code unknown;
   const std::string program = std::filesystem::read_symlink("/proc/self/exe", unknown).string();

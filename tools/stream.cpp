@@ -49,12 +49,12 @@ struct RefusedBatch final : DataError {
   using DataError::DataError;
 };
 
-/// `places`: lines of the requests.
-void refuse_if_strict(const CommandLine& line, const std::vector<Request>& requests,
+/// `places`: lines of the requests in the file of this name.
+void refuse_if_strict(const CommandLine& line, const std::string& name, const std::vector<Request>& requests,
                       const std::vector<std::uint64_t>& places, const BatchChanges& changes) {
   if (!line.get<bool>("strict") || changes.rejected == 0) return;
-  throw RefusedBatch(line.get<std::string>("requests") + ": line " + std::to_string(places[changes.first_rejected]) +
-                     ": " + text_of(requests[changes.first_rejected]) +
+  throw RefusedBatch(name + ": line " + std::to_string(places[changes.first_rejected]) + ": " +
+                     text_of(requests[changes.first_rejected]) +
                      " would change nothing; --strict rejects the batch of " + std::to_string(requests.size()) +
                      ": mend the file or leave out --strict");
 }
@@ -309,7 +309,7 @@ void run_stream(CommandLine& line) {
     if (requests.empty()) return;
     const Clock::time_point start = Clock::now();
     BatchChanges changes = store.resolve(requests);
-    refuse_if_strict(line, requests, places, changes);
+    refuse_if_strict(line, reader.name().string(), requests, places, changes);
     const BatchReport report =
         store.apply(requests, std::move(changes), mode, follower ? LastLevel::at_once : LastLevel::deferred);
     const StreamMeter::Batch work = meter.add(report.update, seconds_since(start));

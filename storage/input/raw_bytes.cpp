@@ -199,7 +199,7 @@ class ZstdBytes final : public RawBytes {
  private:
   [[noreturn]] void refuse_window() const {
     throw DataError(name_.string() + ": a zstd frame needs a larger window than can be had here; compress the file " +
-                    "without --long");
+                    "with level 19 or below and without --long");
   }
 
   bool refill() {

@@ -27,6 +27,7 @@ class RequestReader {
 
   /// The next request; false at the end. Throws InputError naming the line for a line of another form.
   bool next(Request& request);
+  [[nodiscard]] const std::filesystem::path& name() const noexcept { return name_; }  ///< for messages
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }  ///< of the line of the last request, from 1
 
  private:

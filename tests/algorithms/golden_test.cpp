@@ -22,6 +22,7 @@
 #include "storage/journal.h"
 #include "storage/node_file.h"
 #include "storage/order_file.h"
+#include "storage/recorded_file.h"
 #include "storage/run_file.h"
 #include "storage/shard.h"
 #include "storage/state_file.h"
@@ -188,7 +189,8 @@ TEST_SUITE("golden") {
     std::vector<SealedFile> holder;
     CHECK(read_stale(golden, stale, 0, 2, 3, holder).size() == 2);
     std::vector<JournalBatch> batches;
-    read_journal(golden, {"journal/after-00000000000000000000-0123456789abcdef.log", 0, {}}, 0,
+    const std::string journal = "journal/after-00000000000000000000-0123456789abcdef.log";
+    read_journal(golden, record_file(golden, journal, journal_bytes(0, 0)), 0,
                  [&](const JournalBatch& one) { batches.push_back(one); });
     CHECK(batches == example_batches());
   }

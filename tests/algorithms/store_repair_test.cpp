@@ -177,6 +177,7 @@ TEST_SUITE("unit") {
       const auto report = repair(world.store);
       REQUIRE(report.size() == 1);
       CHECK(report[0].lost);
+      CHECK(report[0].damage == (at == 130 ? "byte 104: the last record is damaged" : "byte 40: a record is damaged"));
       CHECK(read_all(journal) == bad);
       CHECK(report[0].remedy.find(at == 130 ? "requests from 4 on" : "requests 3 to at least 4") != std::string::npos);
       const auto cut = repair(world.store, true);

@@ -114,6 +114,19 @@ TEST_SUITE("unit") {
     }
   }
 
+  TEST_CASE("what the maps of the embedding take is charged as they are opened") {
+    const TempDir folder;
+    TinyStore many;
+    many.nodes = 1 << 18;
+    many.columns = 1;
+    many.features.assign(many.nodes, 0.5F);
+    const Manifest contents = testing::write_store(folder / "s", many);
+    testing::propagate_store(folder / "s", tiny_spec(9));
+    MemoryBudget little(Contents::bytes(contents) + (std::uint64_t{1} << 20));
+    CHECK_THROWS_WITH_AS((void)verify_store(folder / "s", {}, little), doctest::Contains("rows of the embedding"),
+                         ResourceError);
+  }
+
   TEST_CASE("a sample looks at no more rows than asked for") {
     const TempDir folder;
     testing::write_store(folder / "s", testing::random_store(300, 900, 3, 11));

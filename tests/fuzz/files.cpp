@@ -13,6 +13,7 @@
 #include "storage/model_file.h"
 #include "storage/node_file.h"
 #include "storage/order_file.h"
+#include "storage/recorded_file.h"
 #include "storage/run_file.h"
 #include "storage/shard.h"
 #include "storage/state_file.h"
@@ -168,8 +169,9 @@ void journal(std::string_view bytes) {
   }
   fs::create_directories(scratch() / "journal");
   put_file("journal/" + name, file);
-  static_cast<void>(read_journal(scratch(), {"journal/" + name, 0, {}}, sequence, [](const JournalBatch&) {}));
-  static_cast<void>(Journal::open(scratch(), {"journal/" + name, 0, {}}, sequence));
+  const FileEntry entry = record_file(scratch(), "journal/" + name, std::min(file.size(), kHeader));
+  static_cast<void>(read_journal(scratch(), entry, sequence, [](const JournalBatch&) {}));
+  static_cast<void>(Journal::open(scratch(), entry, sequence));
 }
 
 void model(std::string_view bytes) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <functional>
 #include <string>
 #include <thread>
 
@@ -18,6 +19,7 @@
 #include "support/hostile/full_store.h"
 #include "support/input_files.h"
 #include "support/process.h"
+#include "support/program.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
 
@@ -85,6 +87,8 @@ const Cut kCuts[] = {
     {"sums", [](const Manifest& m) { return m.levels[1].partitions[0].path; }, 4096},
 };
 
+std::function<void()> read_it_all;  // a command has no state of its own
+
 }  // namespace
 
 TEST_SUITE("unit") {
@@ -144,6 +148,39 @@ TEST_SUITE("unit") {
       write_file(file, whole);
       const SealedFile labels(dir / "s", *manifest.labels, "labels");
       return std::string(labels.data()[0] == std::byte{0} ? "" : "wrong bytes");
+    });
+    CHECK(ended.code == 0);
+    CHECK(ended.text == "");
+  }
+
+  TEST_CASE(
+      "less than a page is noticed where the map is gone, and whoever saw that something is wrong hears which file") {
+    const TempDir dir;
+    const Ended ended = run_apart([&] {
+      write_store(dir / "s", path_of_three());
+      const Manifest manifest = read_manifest(dir / "s");
+      const fs::path file = dir / "s" / manifest.labels->path;
+      const std::string whole = read_all(file);
+      const auto names_file = [&](const auto& action) {
+        return message_of<FormatError>(action).find(file.string()) != std::string::npos;
+      };
+      const auto read_cut_file = [&] {
+        const SealedFile labels(dir / "s", *manifest.labels, "labels");
+        static_cast<void>(labels.bytes(0, 12));
+        REQUIRE(::truncate(file.c_str(), 130) == 0);
+      };
+      read_cut_file();
+      if (!names_file([&] { write_manifest(dir / "s", manifest); })) return std::string("a generation was made");
+      if (!names_file([] { detail::fail_cut_map(); })) return std::string("a second thread hears of no file");
+      write_file(file, whole);
+      require_whole_files();  // it was told
+
+      read_it_all = read_cut_file;
+      const Command command{"read", "", [](CommandLine&) { read_it_all(); }};
+      const Result result = run({"read"}, {&command, 1});
+      if (result.code != 2 || result.error.find(file.string()) == std::string::npos)
+        return "the command ends with " + std::to_string(result.code) + " " + result.error;
+      return std::string();
     });
     CHECK(ended.code == 0);
     CHECK(ended.text == "");

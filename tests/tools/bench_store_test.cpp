@@ -145,9 +145,10 @@ TEST_SUITE("unit") {
     {
       LiveStore live(store, Access::write, testing::ample_budget());
       const std::vector<Request> requests{{RequestKind::remove_node, 0, 0}, {RequestKind::insert_edge, 3, 0}};
-      live.apply(requests, live.resolve(requests), {});
+      live.apply(requests, live.resolve(requests), {1e-3, ThresholdScale::absolute});  // and the store is a lazy one
       live.checkpoint();
     }
+    REQUIRE(read_manifest(store).lazy);
     const std::uint64_t arcs = 2 * read_manifest(store).edges;
     const auto before = testing::folder_bytes(store);
     const TemporaryFilesIn here(temporary.path());

@@ -63,6 +63,12 @@ void write_features(const std::filesystem::path& path, unsigned nodes, unsigned 
 }  // namespace
 
 TEST_SUITE("slow") {
+  TEST_CASE("called through the dynamic loader, the program is the same") {
+    const std::filesystem::path loader = "/lib64/ld-linux-x86-64.so.2";
+    if (!std::filesystem::exists(loader)) return;
+    CHECK(std::system((loader.string() + " " + UNWEAVE_BINARY + " --version > /dev/null").c_str()) == 0);
+  }
+
   TEST_CASE("kill -9 at any moment loses no acknowledged request, and the rest of the stream reaches the same bits") {
     constexpr unsigned kNodes = 3000;
     const testing::TempDir folder;
