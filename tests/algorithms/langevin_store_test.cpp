@@ -146,8 +146,7 @@ TEST_SUITE("unit") {
     CHECK(whole_certificate(load_model(world.store, "langevin"))["certified"] == true);
   }
 
-  TEST_CASE(
-      "after a batch with a threshold no run is certified, whether rows are stale or not") {
+  TEST_CASE("after a batch with a threshold no run is certified, whether rows are stale or not") {
     for (const char* solver : {"langevin", "langevin-full", "rewind", "descend"}) {
       CAPTURE(solver);
       const TrainedStore world;

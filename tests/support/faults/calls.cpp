@@ -89,7 +89,8 @@ long count(Call call) {
 }
 
 bool is_hit(long number) {
-  return number > 0 && chosen_fault.at > 0 && (number == chosen_fault.at || (chosen_fault.lasting && number > chosen_fault.at));
+  return number > 0 && chosen_fault.at > 0 &&
+         (number == chosen_fault.at || (chosen_fault.lasting && number > chosen_fault.at));
 }
 
 /// True when this call is to fail; errno is set.
