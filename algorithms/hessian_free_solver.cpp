@@ -221,6 +221,7 @@ class HessianFreeSolver final : public Solver {
   /// From the initial weights on the present rows, with statistics where the state wants them.
   StepReport learn(Model& model, HessianFreeState state, const TrainingSet& rows) const {
     const Network network(shape_of(options_, rows));
+    if (state.statistics && !folder().empty()) require_disk(state, network.size());
     const SgdSchedule schedule(state.constants.sgd);
     const SgdRun run(network, rows, schedule, state.slots, options_.lambda);
     SgdEnd end = end_of_run(run);
@@ -244,6 +245,17 @@ class HessianFreeSolver final : public Solver {
     report.passes = static_cast<int>(schedule.constants().epochs);
     report.retrained = true;
     return report;
+  }
+
+  /// Throws ResourceError, before anything is learnt, where the disk has no room for the files of statistics.
+  void require_disk(const HessianFreeState& state, std::size_t parameters) const {
+    const std::uint64_t records = layout_of(state.constants).records(), rows = state.constants.sgd.partition_rows;
+    std::uint64_t bytes = 0;
+    for (std::uint64_t file = 0; file * rows < records; ++file)
+      bytes += statistics_file_bytes(statistics_shape(state, parameters, file));
+    make_folders(folder());
+    require_disk_room(folder(), bytes, "the vectors of hessian-free",
+                      "train with --set statistics=0, after which every removal trains again");
   }
 
   /// Writes the files of statistics; returns what they cost.

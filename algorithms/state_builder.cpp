@@ -107,15 +107,6 @@ MemoryShare share_memory(const BlockSource& source, const PropagationOptions& op
   }
 }
 
-/// Better now than after half of the work.
-void check_room(const std::filesystem::path& store, std::uint64_t bytes) {
-  std::error_code error;
-  const std::filesystem::space_info space = std::filesystem::space(store, error);
-  if (error || bytes <= space.available) return;
-  throw ResourceError(store.string() + ": the sums need " + std::to_string(bytes) + " bytes of disk, " +
-                      std::to_string(space.available) + " are free; free some, or keep fewer rows (--rows labelled)");
-}
-
 /// Runs the sweep and times it without the filling of the first densities.
 SweepResult run_sweep(const Contents& contents, const SweepJob& job, const PropagationOptions& options,
                       MemoryBudget& budget, const LevelSink& sink, const std::function<void()>& finish) {
@@ -193,7 +184,8 @@ SweepResult build_state(const std::filesystem::path& store, const Contents& cont
   SpoolShare share;
   for (std::size_t index = 0; index < levels; ++index) share.all_rows += rows_of(contents, job, index);
   const std::uint64_t bytes = share.all_rows * job.columns * sizeof(std::int32_t);
-  check_room(store, plan_state(contents, job, budget).disk_bytes);
+  require_disk_room(store, plan_state(contents, job, budget).disk_bytes, "the sums",
+                    "keep fewer rows (--rows labelled)");
   const MemoryShare shared = share_memory(block_source(contents.graph()), options, bytes, budget);
   const TilePlan& plan = shared.tiles;
   WriteBuffers buffers(shared.buffered, budget);

@@ -53,6 +53,15 @@ File File::open_direct(const std::filesystem::path& path) {
   return {fd, path};
 }
 
+void require_disk_room(const std::filesystem::path& folder, std::uint64_t bytes, const std::string& what,
+                       const std::string& otherwise) {
+  std::error_code unknown;
+  const std::filesystem::space_info space = std::filesystem::space(folder, unknown);
+  if (unknown || bytes <= space.available) return;
+  throw ResourceError(folder.string() + ": " + what + " need " + std::to_string(bytes) + " bytes of disk, " +
+                      std::to_string(space.available) + " are free; free some, or " + otherwise);
+}
+
 File::File(File&& other) noexcept : fd_(std::exchange(other.fd_, -1)), path_(std::move(other.path_)) {}
 
 File& File::operator=(File&& other) noexcept {

@@ -18,6 +18,11 @@ inline constexpr std::uint64_t kSectorBytes = 512;
 /// was to be written there is, the file had grown and was not written.
 [[nodiscard]] bool has_unwritten_sector(std::span<const std::byte> bytes, std::uint64_t offset) noexcept;
 
+/// Throws ResourceError, better now than after half of the work, where the disk of `folder` has fewer than `bytes` left for
+/// `what`; `otherwise` is what to do where none can be freed. Nothing where the file system does not tell.
+void require_disk_room(const std::filesystem::path& folder, std::uint64_t bytes, const std::string& what,
+                       const std::string& otherwise);
+
 /// Move-only owner of a file descriptor. Const members may run on any number of threads at once.
 class File {
  public:
