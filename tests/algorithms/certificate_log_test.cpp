@@ -127,7 +127,7 @@ TEST_SUITE("unit") {
       json[Json::json_pointer(pointer)] = value;
       return with({good[0], sealed(trail.world, json), good[2], good[3]});
     };
-    check_one(altered("/terms/sigma", 1e-12), false, "line 2: sigma is 1e-12, computed again");
+    check_one(altered("/terms/sigma", 1e3), false, "line 2: sigma is 1000.0, computed again");
     check_one(altered("/terms/mu", 1.0), false, "line 2: mu is 1.0, computed again");
     check_one(altered("/budget", 1e-3), false, "line 2: the budget is not tau");
     check_one(altered("/delta/reached", 1e-5), false, "line 2: the delta reached is 1e-05, computed again");

@@ -128,7 +128,7 @@ TEST_SUITE("unit") {
         MemoryBudget ample(std::uint64_t{1} << 30);
         CHECK(digest_text(content_digest(LiveStore(copy, Access::read, ample))) == digests.back());
         LiveStore(copy, Access::write, ample).checkpoint();
-        CHECK(verify_store(copy, {{}, true, 1, {}}, ample).findings.empty());
+        CHECK(verify_store(copy, {{}, propagated, 1, {}}, ample).findings.empty());
         CHECK(digest_text(content_digest(LiveStore(copy, Access::read, ample))) == digests.back());
       }
       CHECK(digests[0] == digests[1]);
