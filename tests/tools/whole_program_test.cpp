@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 
+#include "support/input_files.h"
 #include "support/process.h"
 #include "support/temp_dir.h"
 
@@ -66,7 +67,11 @@ TEST_SUITE("slow") {
   TEST_CASE("called through the dynamic loader, the program is the same") {
     const std::filesystem::path loader = "/lib64/ld-linux-x86-64.so.2";
     if (!std::filesystem::exists(loader)) return;
-    CHECK(std::system((loader.string() + " " + UNWEAVE_BINARY + " --version > /dev/null").c_str()) == 0);
+    const testing::TempDir folder;
+    const std::string words = " info " + (folder / "none").string() + " 2> " + (folder / "error").string();
+    const int ended = std::system((loader.string() + " " + UNWEAVE_BINARY + words).c_str());
+    CHECK(WEXITSTATUS(ended) == 2);
+    CHECK(testing::read_all(folder / "error").find("no store here") != std::string::npos);
   }
 
   TEST_CASE("kill -9 at any moment loses no acknowledged request, and the rest of the stream reaches the same bits") {
