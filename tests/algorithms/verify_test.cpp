@@ -21,6 +21,7 @@
 #include "support/input_files.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
+#include "support/trained_store.h"
 
 namespace unweave {
 namespace {
@@ -29,6 +30,7 @@ namespace fs = std::filesystem;
 using testing::ample_budget;
 using testing::read_all;
 using testing::TempDir;
+using testing::text_of;
 using testing::tiny_spec;
 using testing::TinyStore;
 using testing::write_file;

@@ -20,7 +20,7 @@ using testing::must;
 std::vector<std::string> flat_data(const testing::TempDir& folder, unsigned rows, unsigned columns, unsigned classes) {
   std::mt19937 random(5);
   std::normal_distribution<float> normal(0, 0.05F);
-  std::vector<float> centres(classes * columns), values;
+  std::vector<float> centres(std::size_t{classes} * columns), values;
   for (float& x : centres) x = normal(random);
   std::vector<std::int32_t> labels(rows), train(rows - 100);
   for (unsigned i = 0; i < rows; ++i) {
