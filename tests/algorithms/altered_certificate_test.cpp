@@ -108,13 +108,12 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("a public line is certified by its solver's own theorem, and has every term that this needs") {
-    for (const auto& [name, theorem] : std::map<std::string, std::string>{{"newton", "T1"},
-                                                                          {"retrain", "T1"},
-                                                                          {"descent-to-delete", "T1"},
-                                                                          {"langevin", "T2"},
-                                                                          {"langevin-full", "T2"},
-                                                                          {"rewind", "T4"},
-                                                                          {"descend", "T4"}}) {
+    const std::map<std::string, std::string> theorems{
+        {"newton", "T1"}, {"retrain", "T1"}, {"descent-to-delete", "T1"}, {"langevin", "T2"}, {"langevin-full", "T2"},
+        {"rewind", "T4"}, {"descend", "T4"}};
+    for (const auto& certified : theorems) {
+      const std::string& name = certified.first;
+      const std::string& theorem = certified.second;
       CAPTURE(name);
       const Followed followed(name);
       const auto audit_with = [&](const std::function<void(Json&)>& change) {
