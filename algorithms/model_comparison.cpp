@@ -92,6 +92,7 @@ std::optional<Likeness> likeness(const LiveStore& store, const ModelRecord& mode
                                  std::span<const NodeId> nodes) {
   if (nodes.empty()) return std::nullopt;
   const std::array models{&model, &other};
+  const Reservation memory = store.budget().reserve(2 * sizeof(double) * nodes.size(), "a comparison of predictions");
   std::vector<double> divergences(nodes.size()), agreements(nodes.size());
   for_margins(store, models, nodes, [&](std::size_t i, std::span<const std::span<double>> margins) {
     agreements[i] = largest(margins[0]) == largest(margins[1]) ? 1 : 0;

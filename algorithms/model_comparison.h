@@ -21,7 +21,7 @@ struct Likeness {
   double agreement = 0;  ///< share of the rows of which both predict the same class
 };
 
-/// On `nodes`, which have rows in `store`; none where there are no nodes. Memory: 16 bytes a node.
+/// On `nodes`, which have rows in `store`; none where there are no nodes. Memory: 16 bytes a node, of the store's budget.
 [[nodiscard]] std::optional<Likeness> likeness(const LiveStore& store, const ModelRecord& model,
                                                const ModelRecord& other, std::span<const NodeId> nodes);
 

@@ -13,6 +13,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// A batch may have a million receipts of a kilobyte: what is longer than this is written before the next one is made.
+constexpr std::size_t kWriteBytes = 4096;
+
 Hash secret_of(const ModelRecord& record) {
   const std::optional<Hash> secret = hash_from_hex(record.receipt_secret);
   if (!secret) throw DataError("the model of " + record.model.solver + " holds no secret for its receipts");
@@ -79,6 +82,11 @@ void ReceiptFile::add(const ModelRecord& record) {
   const Hash secret = secret_of(record);
   const RequestTree tree = tree_of(record);
   std::string text;
+  const auto write = [&] {
+    file_.write_at(end_, std::as_bytes(std::span(text)));
+    end_ += text.size();
+    text.clear();
+  };
   for (; count_ < record.requests.size(); ++count_) {
     Json path = Json::array();
     for (const Hash& sibling : tree.path(count_)) path.push_back(to_hex(sibling));
@@ -91,9 +99,9 @@ void ReceiptFile::add(const ModelRecord& record) {
                           {"path", std::move(path)},
                           {"digest", digest}};
     text += receipt.dump() + '\n';
+    if (text.size() >= kWriteBytes) write();
   }
-  file_.write_at(end_, std::as_bytes(std::span(text)));
-  end_ += text.size();
+  write();
   file_.sync();
 }
 
