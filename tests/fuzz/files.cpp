@@ -196,15 +196,18 @@ void statistics(std::string_view bytes) {
   shape.partition = taker.take<std::uint64_t>();
   shape.records = taker.take<std::uint64_t>() % 40;
   shape.values = taker.take<std::uint64_t>() % 40;
-  shape.visits = taker.take<std::uint64_t>() % 10;
+  shape.visits = taker.take<std::uint64_t>() % 20;
   const std::uint64_t each = (statistics_file_bytes(shape) - kHeader) / std::max<std::uint64_t>(1, shape.records);
   put(file, 12, shape.bits);
   put(file, 32, shape.records);
   put(file, 40, shape.values);
   put(file, 48, shape.visits);
   put(file, 56, checksum64(raw(file).first(56)));
-  for (std::size_t at = kHeader; shape.records > 0 && at + each <= file.size(); at += each)
-    put(file, at, checksum64(raw(file).subspan(at + 8, each - 8)));
+  for (std::size_t at = kHeader; shape.records > 0 && at + each <= file.size(); at += each) {
+    const std::string_view record = std::string_view(file).substr(at, each);
+    const bool erased = record.find_first_not_of('\0') == std::string_view::npos;
+    if (!erased) put(file, at, checksum64(raw(record.substr(8))));
+  }
   const StatisticsFile statistics(put_file("statistics", file), shape, false);
   for (std::uint64_t record = 0; record < shape.records; ++record) static_cast<void>(statistics.read(record));
 }
