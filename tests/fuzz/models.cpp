@@ -1,9 +1,11 @@
-// tests/fuzz/models.cpp - models with what their solvers keep in them, and logs of certificates.
+// tests/fuzz/models.cpp - models with what their solvers keep in them, logs of certificates and receipts.
 #include "algorithms/hessian_free_state.h"
 #include "algorithms/model_record.h"
+#include "algorithms/receipts.h"
 #include "algorithms/rewind_state.h"
 #include "algorithms/streaming_state.h"
 #include "algorithms/verify_checks.h"
+#include "algorithms/verify_log.h"
 #include "fuzz/target.h"
 #include "storage/checksum.h"
 #include "storage/error.h"
@@ -69,7 +71,17 @@ void certificates(std::string_view bytes) {
   if (!report.findings.empty()) throw DataError(report.findings.front().text);
 }
 
-constexpr Target kTargets[] = {{"solver-state", model}, {"certificates", certificates}};
+/// A log, a zero byte, and receipts.
+void receipts(std::string_view bytes) {
+  const std::size_t end = std::min(bytes.find('\0'), bytes.size());
+  const fs::path log = put_file("log.jsonl", bytes.substr(0, end));
+  const fs::path file = put_file("receipts.jsonl", bytes.substr(std::min(end + 1, bytes.size())));
+  const VerifyReport report = verify_log(log, {}, file);
+  const ReceiptFile opened(file);
+  if (!report.findings.empty()) throw DataError(report.findings.front().text);
+}
+
+constexpr Target kTargets[] = {{"solver-state", model}, {"certificates", certificates}, {"receipts", receipts}};
 
 }  // namespace
 
