@@ -103,6 +103,7 @@ void decode(const std::byte* code, std::uint32_t bits, double scale, std::span<d
       out[i] = static_cast<double>(static_cast<std::int8_t>(code[i])) * (scale / 128);
     return;
   }
+  if (out.empty()) return;  // memcpy takes no null
   std::vector<float> numbers(out.size());
   if (bits == 16) {
     std::vector<Half> halves(out.size());
