@@ -223,8 +223,8 @@ void refuse_foreign_options(const CommandLine& line, const Benchmark& benchmark)
 void run_bench(CommandLine& line) {
   line.describe(
       "Measures one part of the engine beside the machine's limit in the same run. What it makes lies in a folder\n"
-      "unweave-bench-* of TMPDIR (/tmp), which is removed at the end; where it is killed the folder stays and is\n"
-      "yours to remove. A STORE that is named is only read.\n"
+      "unweave-bench-* of TMPDIR (/tmp), which goes with the process, also when it is killed. A STORE that is named\n"
+      "is only read.\n"
       "gather: a sweep in memory over an R-MAT graph, against sums over uncompressed lists.\n"
       "decode: the graph's shards, as STORE's last generation or a temporary R-MAT store has them: bits an arc, rates\n"
       "of decoding blocks and single lists and of encoding, against adding up uncompressed ids; with --directed,\n"
