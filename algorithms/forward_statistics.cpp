@@ -8,10 +8,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <utility>
 
 #include "algorithms/accounting/hessian_free.h"
 #include "algorithms/blas.h"
 #include "algorithms/linear_batch.h"
+#include "algorithms/network_directions.h"
 #include "algorithms/sgd_statistics.h"
 #include "engine/parallel.h"
 #include "storage/error.h"
@@ -46,7 +49,8 @@ class RecordTile {
       vectors_ = Matrix::Zero(index_of(run.rows.features()), index_of(count * classes_));
       bounds_.assign(count, 0.0);
     } else {
-      vectors_ = Matrix::Zero(index_of(count), index_of(run.network.size()));
+      directions_.emplace(run.network, count);
+      products_.emplace(run.network, count);
       bounds_.assign(count, std::numeric_limits<double>::infinity());
     }
   }
@@ -68,12 +72,12 @@ class RecordTile {
 
   void put(RecordBlock& block, std::size_t at) const {
     for (std::size_t k = 0; k < count_; ++k) {
-      double* const out = block.vectors.row(index_of(at + k)).data();
       if (is_linear()) {
+        double* const out = block.vectors.row(index_of(at + k)).data();
         for (std::size_t f = 0; f < run_.rows.features(); ++f)
           std::copy_n(vectors_.row(index_of(f)).data() + k * classes_, classes_, out + f * classes_);
       } else {
-        std::copy_n(vectors_.row(index_of(k)).data(), vectors_.cols(), out);
+        block.vectors.row(index_of(at + k)) = directions_->get(k).transpose();
       }
       block.bounds[at + k] = bounds_[k];
       block.visits.row(index_of(at + k)) = visits_.row(index_of(k));
@@ -101,22 +105,32 @@ class RecordTile {
 
   void advance(const SgdBatch& batch, const Members& members, const Vector& weights) {
     const std::span<const double> at(weights.data(), size_of(weights.size()));
-    const Matrix products = run_.network.hessian_products(at, {run_.rows, batch.rows}, vectors_);
+    products_->clear();
+    run_.network.add_hessian_products(at, {run_.rows, batch.rows}, *directions_, *products_);
+    decays_.assign(count_, 0.0);
+    std::vector<std::pair<std::size_t, Vector>> own_parts;
     for (std::size_t k = 0; k < count_; ++k) {
-      auto vector = vectors_.row(index_of(k));
-      std::vector<std::uint32_t> own;
-      if (members.count[k] > 0)
-        for (std::size_t i = 0; i < batch.rows.size(); ++i)
-          if (members.record[i] == k) own.push_back(batch.rows[i]);
-      const std::size_t bent = batch.rows.size() - (keeps_all() ? 0 : own.size());
-      Vector product = products.row(index_of(k)).transpose();
-      if (!keeps_all() && !own.empty())
-        product -= run_.network.hessian_product(at, {run_.rows, own}, {vector.data(), size_of(vector.size())});
-      vector = (1 - batch.share * run_.lambda * static_cast<double>(bent)) * vector - batch.share * product.transpose();
-      if (own.empty()) continue;
-      const Vector gradient = run_.network.gradient(at, {run_.rows, own});
-      vector += batch.share * (gradient + run_.lambda * static_cast<double>(own.size()) * weights).transpose();
+      const std::size_t own = members.count[k], bent = batch.rows.size() - (keeps_all() ? 0 : own);
+      decays_[k] = 1 - batch.share * run_.lambda * static_cast<double>(bent);
+      if (own > 0) own_parts.emplace_back(k, own_part(batch, members, k, weights));
     }
+    directions_->descend(decays_, batch.share, *products_);
+    for (const auto& [k, part] : own_parts) directions_->add(k, {part.data(), size_of(part.size())});
+  }
+
+  /// What the rows of record k, among those of the batch, add to its vector.
+  [[nodiscard]] Vector own_part(const SgdBatch& batch, const Members& members, std::size_t k,
+                                const Vector& weights) const {
+    std::vector<std::uint32_t> own;
+    for (std::size_t i = 0; i < batch.rows.size(); ++i)
+      if (members.record[i] == k) own.push_back(batch.rows[i]);
+    const std::span<const double> at(weights.data(), size_of(weights.size()));
+    Vector part = run_.network.gradient(at, {run_.rows, own}) + run_.lambda * static_cast<double>(own.size()) * weights;
+    if (!keeps_all()) {
+      const Vector vector = directions_->get(k);
+      part += run_.network.hessian_product(at, {run_.rows, own}, {vector.data(), size_of(vector.size())});
+    }
+    return batch.share * part;
   }
 
   void advance_linear(const SgdBatch& batch, const Members& members, const Vector& weights) {
@@ -200,13 +214,15 @@ class RecordTile {
   std::size_t count_;
   std::size_t classes_;
   RunConstants constants_;
-  Matrix vectors_;  // features x (count classes) of a linear head, else one a row
+  Matrix vectors_;                               // features x (count classes), of a linear head
+  std::optional<NetworkDirections> directions_;  // of others
+  std::optional<HessianSums> products_;
   Matrix visits_;
   std::vector<double> bounds_;  // E_t
   std::vector<double> size_;    // >= |a_t|
   std::vector<double> images_;
   std::vector<double> missed_;
-  std::vector<double> decays_;  // of the vectors' columns
+  std::vector<double> decays_;  // of the vectors, or of their columns
   std::vector<double> squares_;
 };
 

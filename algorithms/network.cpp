@@ -140,27 +140,35 @@ Matrix Network::row_gradients(std::span<const double> at, const ChosenRows& rows
   return out;
 }
 
-Matrix Network::hessian_products(std::span<const double> at, const ChosenRows& rows, const Matrix& directions) const {
+void Network::add_hessian_products(std::span<const double> at, const ChosenRows& rows,
+                                   const NetworkDirections& directions, HessianSums& sums) const {
   check(at, rows);
-  if (size_of(directions.cols()) != size())
-    throw UsageError("a direction has another number of parameters than the model");
-  const std::size_t count = size_of(directions.rows());
-  if (count == 0) return directions;
+  if (directions.count() == 0) return;
   const NetworkPoint point(*this, at, true);
-  const NetworkDirections packed(*this, directions);
-  const ProductSums sums =
-      sweep(point, rows, count, ProductSums(*this, count),
-            [&](NetworkPass& pass, double*, std::size_t first, std::size_t block, ProductSums& part) {
-              pass.backward(labels_of(rows, first, block).data());
-              pass.add_products(packed, part);
-            });
-  return sums.unpacked(*this, count);
+  const std::size_t most = cut_rows(rows.size(), pass_width(*this, directions.count())).block_rows;
+  for (std::size_t first = 0; first < rows.size(); first += most) {
+    const std::size_t count = std::min(most, rows.size() - first);
+    NetworkPass pass(point, count);
+    static_cast<void>(pass.forward([&](std::size_t i) { return rows.row(first + i); }));
+    pass.backward(labels_of(rows, first, count).data());
+    pass.add_products(directions, sums);
+  }
 }
 
 Vector Network::hessian_product(std::span<const double> at, const ChosenRows& rows,
                                 std::span<const double> direction) const {
-  const Eigen::Map<const Matrix> row(direction.data(), 1, index_of(direction.size()));
-  return hessian_products(at, rows, row).row(0).transpose();
+  check(at, rows);
+  if (direction.size() != size()) throw UsageError("a direction has another number of parameters than the model");
+  const NetworkPoint point(*this, at, true);
+  NetworkDirections alone(*this, 1);
+  alone.add(0, direction);
+  const HessianSums sums =
+      sweep(point, rows, 1, HessianSums(*this, 1),
+            [&](NetworkPass& pass, double*, std::size_t first, std::size_t count, HessianSums& part) {
+              pass.backward(labels_of(rows, first, count).data());
+              pass.add_products(alone, part);
+            });
+  return sums.get(0);
 }
 
 void Network::margins(std::span<const double> at, const float* rows, std::size_t count, double* out) const {

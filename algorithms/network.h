@@ -22,6 +22,9 @@
 
 namespace unweave {
 
+class HessianSums;
+class NetworkDirections;
+
 enum class Activation {
   kTanh,
   kSmelu,  ///< 0 below -b, the identity above b, (u + b)^2 / 4b between, b = kSmeluHalfWidth
@@ -91,6 +94,8 @@ class Network {
   [[nodiscard]] std::size_t size() const noexcept { return filter() + (filtered() ? shape_.blocks : 0); }
   [[nodiscard]] std::span<const Layer> layers() const noexcept { return layers_; }
   [[nodiscard]] bool filtered() const noexcept { return shape_.blocks > 1; }
+  /// Whether derivatives go on from a layer to what it takes in.
+  [[nodiscard]] bool reaches_inputs(const Layer& layer) const noexcept { return layer.first > 0 || filtered(); }
   /// Where theta lies, blocks numbers.
   [[nodiscard]] std::size_t filter() const noexcept { return layers_.back().first + layers_.back().size(); }
 
@@ -109,9 +114,10 @@ class Network {
                                  const std::function<void(std::size_t, double*)>& replace) const;
   /// Gradient of each row's own loss, rows x size(). Every row is computed alone: its bits do not depend on the others.
   [[nodiscard]] Matrix row_gradients(std::span<const double> at, const ChosenRows& rows) const;
-  /// Sum of the Hessians times each direction; directions and products are count x size(), one a row.
-  [[nodiscard]] Matrix hessian_products(std::span<const double> at, const ChosenRows& rows,
-                                        const Matrix& directions) const;
+  /// Adds the sum of the Hessians times each direction to `sums`, by the calling thread in its own buffers.
+  void add_hessian_products(std::span<const double> at, const ChosenRows& rows, const NetworkDirections& directions,
+                            HessianSums& sums) const;
+  /// Sum of the Hessians times a direction.
   [[nodiscard]] Vector hessian_product(std::span<const double> at, const ChosenRows& rows,
                                        std::span<const double> direction) const;
 

@@ -41,11 +41,6 @@ Eigen::Map<const Matrix> view(const double* values, std::size_t rows, std::size_
   return {values, index_of(rows), index_of(columns)};
 }
 
-/// Whether derivatives go on from a layer to what it takes in.
-bool goes_on(const Network& network, const Layer& layer) {
-  return layer.first > 0 || network.filtered();
-}
-
 }  // namespace
 
 NetworkPoint::NetworkPoint(const Network& of, std::span<const double> parameters, bool backward)
@@ -53,58 +48,8 @@ NetworkPoint::NetworkPoint(const Network& of, std::span<const double> parameters
   transposed.resize(of.layers().size());
   for (std::size_t l = 0; backward && l < transposed.size(); ++l) {
     const Layer& layer = of.layers()[l];
-    if (goes_on(of, layer)) transposed[l] = view(values + layer.first, layer.inputs, layer.outputs).transpose();
+    if (of.reaches_inputs(layer)) transposed[l] = view(values + layer.first, layer.inputs, layer.outputs).transpose();
   }
-}
-
-NetworkDirections::NetworkDirections(const Network& network, const Matrix& directions)
-    : count(size_of(directions.rows())) {
-  for (const Layer& layer : network.layers()) {
-    const Eigen::Index outputs = index_of(layer.outputs), inputs = index_of(layer.inputs);
-    Matrix& side = layers.emplace_back(index_of(layer.rows()), index_of(count) * outputs);
-    Matrix& back = transposed.emplace_back();
-    if (goes_on(network, layer)) back.resize(outputs, index_of(count) * inputs);
-    for (Eigen::Index k = 0; k < directions.rows(); ++k) {
-      const auto own = view(directions.row(k).data() + layer.first, layer.rows(), layer.outputs);
-      side.middleCols(k * outputs, outputs) = own;
-      if (goes_on(network, layer)) back.middleCols(k * inputs, inputs) = own.topRows(inputs).transpose();
-    }
-  }
-  if (network.filtered()) filter = directions.rightCols(index_of(network.shape().blocks));
-}
-
-ProductSums::ProductSums(const Network& network, std::size_t directions) {
-  for (const Layer& layer : network.layers()) {
-    layers.push_back(Matrix::Zero(index_of(layer.rows()), index_of(directions * layer.outputs)));
-    stacked.emplace_back();
-    if (goes_on(network, layer))
-      stacked.back() = Matrix::Zero(index_of(directions * layer.inputs), index_of(layer.outputs));
-  }
-  if (network.filtered()) filter = Matrix::Zero(index_of(directions), index_of(network.shape().blocks));
-}
-
-ProductSums& ProductSums::operator+=(const ProductSums& other) {
-  for (std::size_t l = 0; l < layers.size(); ++l) {
-    layers[l] += other.layers[l];
-    stacked[l] += other.stacked[l];
-  }
-  filter += other.filter;
-  return *this;
-}
-
-Matrix ProductSums::unpacked(const Network& network, std::size_t directions) const {
-  Matrix out(index_of(directions), index_of(network.size()));
-  for (std::size_t l = 0; l < layers.size(); ++l) {
-    const Layer& layer = network.layers()[l];
-    const Eigen::Index outputs = index_of(layer.outputs), inputs = index_of(layer.inputs);
-    for (Eigen::Index k = 0; k < out.rows(); ++k) {
-      Eigen::Map<Matrix> to(out.row(k).data() + layer.first, index_of(layer.rows()), outputs);
-      to = layers[l].middleCols(k * outputs, outputs);
-      if (goes_on(network, layer)) to.topRows(inputs) += stacked[l].middleRows(k * inputs, inputs);
-    }
-  }
-  if (network.filtered()) out.rightCols(filter.cols()) = filter;
-  return out;
 }
 
 std::size_t pass_bytes(const Network& network, std::size_t directions) {
@@ -249,19 +194,19 @@ void NetworkPass::bend_output(std::size_t directions, double* values) const {
   }
 }
 
-void NetworkPass::add_products(const NetworkDirections& directions, ProductSums& sums) {
-  const std::size_t wide = directions.count;
+void NetworkPass::add_products(const NetworkDirections& directions, HessianSums& sums) {
+  const std::size_t wide = directions.count();
   // Forward: image[l] is how the outputs of layer l before phi move, ahead[l] how its inputs do.
   std::vector<double*> image(layers_.size()), ahead(layers_.size());
   const std::size_t width = layers_.front().inputs;
   if (filter_ != nullptr) ahead.front() = buffer(0, kAhead, count_ * wide * width);
   for (std::size_t i = 0; i < rows_.size(); ++i)
     for (std::size_t k = 0; k < wide; ++k)
-      mix(directions.filter.row(index_of(k)).data(), rows_[i], ahead.front() + (i * wide + k) * width);
+      mix(directions.filter().row(index_of(k)).data(), rows_[i], ahead.front() + (i * wide + k) * width);
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     const Layer& layer = layers_[l];
     image[l] = buffer(l, kImage, count_ * wide * layer.outputs);
-    multiply(inputs_[l], directions.layers[l].data(), image[l], count_, layer.rows(), wide * layer.outputs, false);
+    multiply(inputs_[l], directions.layer(l).data(), image[l], count_, layer.rows(), wide * layer.outputs, false);
     if (ahead[l] != nullptr)
       multiply(ahead[l], point_.values + layer.first, image[l], count_ * wide, layer.inputs, layer.outputs, true);
     if (l + 1 == layers_.size()) break;
@@ -278,11 +223,11 @@ void NetworkPass::add_products(const NetworkDirections& directions, ProductSums&
   bend_output(wide, moved);
   for (std::size_t l = layers_.size() - 1;; --l) {
     const Layer& layer = layers_[l];
-    multiply_transposed(inputs_[l], moved, sums.layers[l].data(), layer.rows(), count_, wide * layer.outputs, true);
+    multiply_transposed(inputs_[l], moved, sums.layers_[l].data(), layer.rows(), count_, wide * layer.outputs, true);
     if (ahead[l] == nullptr) break;
-    multiply_transposed(ahead[l], back_[l], sums.stacked[l].data(), wide * layer.inputs, count_, layer.outputs, true);
+    multiply_transposed(ahead[l], back_[l], sums.stacked_[l].data(), wide * layer.inputs, count_, layer.outputs, true);
     reached = buffer(l, kReturn, count_ * wide * layer.inputs);
-    multiply(back_[l], directions.transposed[l].data(), reached, count_, layer.outputs, wide * layer.inputs, false);
+    multiply(back_[l], directions.transposed(l).data(), reached, count_, layer.outputs, wide * layer.inputs, false);
     multiply(moved, point_.transposed[l].data(), reached, count_ * wide, layer.outputs, layer.inputs, true);
     if (l == 0) break;
     for (std::size_t i = 0; i < count_; ++i)
@@ -295,7 +240,7 @@ void NetworkPass::add_products(const NetworkDirections& directions, ProductSums&
   }
   for (std::size_t i = 0; i < rows_.size(); ++i)
     for (std::size_t k = 0; k < wide; ++k)
-      add_block_products(reached + (i * wide + k) * width, rows_[i], sums.filter.row(index_of(k)).data());
+      add_block_products(reached + (i * wide + k) * width, rows_[i], sums.filter_.row(index_of(k)).data());
 }
 
 }  // namespace unweave

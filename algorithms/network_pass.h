@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "algorithms/network.h"
+#include "algorithms/network_directions.h"
 #include "engine/memory.h"
 
 namespace unweave {
@@ -15,29 +15,6 @@ struct NetworkPoint {
   std::vector<Matrix> transposed;  ///< of each layer without its bias, outputs x inputs; of the first behind a filter
 
   NetworkPoint(const Network& of, std::span<const double> parameters, bool backward);
-};
-
-/// Directions side by side: column k * outputs + j of layer l belongs to output j of direction k.
-struct NetworkDirections {
-  std::size_t count = 0;
-  std::vector<Matrix> layers;      ///< rows() x (count outputs)
-  std::vector<Matrix> transposed;  ///< outputs x (count inputs), without the bias; of the first layer behind a filter
-  Matrix filter;                   ///< count x blocks
-
-  NetworkDirections(const Network& network, const Matrix& directions);
-};
-
-/// Sums over blocks of Hessian products, in the layout of the directions.
-struct ProductSums {
-  std::vector<Matrix> layers;  ///< rows() x (count outputs)
-  std::vector<Matrix>
-      stacked;    ///< (count inputs) x outputs: what reaches a layer by its inputs; the first's by a filter
-  Matrix filter;  ///< count x blocks
-
-  ProductSums(const Network& network, std::size_t directions);
-  ProductSums& operator+=(const ProductSums& other);
-  /// count x size().
-  [[nodiscard]] Matrix unpacked(const Network& network, std::size_t directions) const;
 };
 
 /// What a thread's buffers take for each row of a block, products along `directions` among them.
@@ -80,7 +57,7 @@ class NetworkPass {
   void add_gradient(double* sum) const;
   /// Writes the gradient of each row, count x size().
   void row_gradients(double* out) const;
-  void add_products(const NetworkDirections& directions, ProductSums& sums);
+  void add_products(const NetworkDirections& directions, HessianSums& sums);
 
  private:
   double* run();

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include "algorithms/network_directions.h"
 #include "engine/parallel.h"
 #include "storage/error.h"
 #include "support/learner_data.h"
@@ -36,6 +37,18 @@ std::span<const double> span_of(const Vector& values) {
 /// Parameters with every bias in use, and hidden units on all pieces of SmeLU.
 Vector random_parameters(const Network& network, unsigned seed) {
   return random_matrix(network.size(), 1, seed, 0.8).col(0);
+}
+
+Matrix products_of(const Network& network, const Vector& at, const ChosenRows& rows, const Matrix& directions) {
+  const std::size_t count = size_of(directions.rows());
+  NetworkDirections side_by_side(network, count);
+  for (std::size_t k = 0; k < count; ++k)
+    side_by_side.add(k, {directions.row(index_of(k)).data(), size_of(directions.cols())});
+  HessianSums sums(network, count);
+  network.add_hessian_products(span_of(at), rows, side_by_side, sums);
+  Matrix out(directions.rows(), directions.cols());
+  for (std::size_t k = 0; k < count; ++k) out.row(index_of(k)) = sums.get(k).transpose();
+  return out;
 }
 
 double difference(const Matrix& a, const Matrix& b) {
@@ -97,7 +110,7 @@ TEST_SUITE("unit") {
       const Vector at = random_parameters(network, 7);
       const ChosenRows rows(set);
       const Matrix directions = random_matrix(5, network.size(), 11);
-      const Matrix products = network.hessian_products(span_of(at), rows, directions);
+      const Matrix products = products_of(network, at, rows, directions);
       for (Eigen::Index k = 0; k < directions.rows(); ++k) {
         const Vector direction = directions.row(k).transpose();
         const Vector up = at + 1e-6 * direction, down = at - 1e-6 * direction;
@@ -140,7 +153,11 @@ TEST_SUITE("unit") {
       const ThreadLimit limit(threads);
       Matrix out(4 + index_of(set.size()), index_of(network.size()));
       out.row(0) = network.gradient(span_of(at), ChosenRows(set)).transpose();
-      out.middleRows(1, 3) = network.hessian_products(span_of(at), ChosenRows(set), directions);
+      for (Eigen::Index k = 0; k < 3; ++k)
+        out.row(1 + k) =
+            network
+                .hessian_product(span_of(at), ChosenRows(set), {directions.row(k).data(), size_of(directions.cols())})
+                .transpose();
       out.bottomRows(index_of(set.size())) = network.row_gradients(span_of(at), ChosenRows(set));
       return std::pair(out, network.loss(span_of(at), ChosenRows(set)));
     };
@@ -178,7 +195,8 @@ TEST_SUITE("unit") {
     CHECK(network.gradient(span_of(at), none) == Vector::Zero(at.size()));
     CHECK(network.row_gradients(span_of(at), none).rows() == 0);
     CHECK(network.hessian_product(span_of(at), none, span_of(at)) == Vector::Zero(at.size()));
-    CHECK(network.hessian_products(span_of(at), ChosenRows(set), Matrix(0, at.size())).rows() == 0);
+    CHECK(products_of(network, at, none, Matrix::Ones(2, at.size())) == Matrix::Zero(2, at.size()));
+    CHECK(products_of(network, at, ChosenRows(set), Matrix(0, at.size())).rows() == 0);
 
     CHECK_THROWS_AS(Network(shape_of(Head::kSoftmax, {3, 0})), UsageError);
     CHECK_THROWS_AS(Network({Head::kSoftmax, 6, 4, {3}, Activation::kTanh, 4}), UsageError);
