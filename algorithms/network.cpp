@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "algorithms/counter_random.h"
 #include "algorithms/network_pass.h"
@@ -16,10 +17,9 @@ namespace {
 
 /// Adds body(pass, margins, first, count, part) over blocks of rows that went forward, for products along `directions`.
 template <class Part, class Body>
-Part sweep(const NetworkPoint& point, const ChosenRows& rows, std::size_t directions, const Part& zero,
-           const Body& body) {
+Part sweep(const NetworkPoint& point, const ChosenRows& rows, std::size_t directions, Part zero, const Body& body) {
   const auto place = [](std::size_t first, std::size_t) { return first; };
-  return sweep_blocks<double>(rows.size(), pass_width(point.network, directions), zero, place,
+  return sweep_blocks<double>(rows.size(), pass_width(point.network, directions), std::move(zero), place,
                               [&](std::size_t first, std::size_t, std::size_t count, Part& part) {
                                 NetworkPass pass(point, count);
                                 double* const margins =
@@ -103,8 +103,7 @@ double Network::loss(std::span<const double> at, const ChosenRows& rows) const {
 Vector Network::gradient(std::span<const double> at, const ChosenRows& rows) const {
   check(at, rows);
   const NetworkPoint point(*this, at, true);
-  const Vector zero = Vector::Zero(index_of(size()));
-  return sweep(point, rows, 0, zero,
+  return sweep(point, rows, 0, Vector(Vector::Zero(index_of(size()))),
                [&](NetworkPass& pass, double*, std::size_t first, std::size_t count, Vector& sum) {
                  pass.backward(labels_of(rows, first, count).data());
                  pass.add_gradient(sum.data());
@@ -115,8 +114,7 @@ Vector Network::pull_back(std::span<const double> at, const ChosenRows& rows,
                           const std::function<void(std::size_t, double*)>& replace) const {
   check(at, rows);
   const NetworkPoint point(*this, at, true);
-  const Vector zero = Vector::Zero(index_of(size()));
-  return sweep(point, rows, 0, zero,
+  return sweep(point, rows, 0, Vector(Vector::Zero(index_of(size()))),
                [&](NetworkPass& pass, double* margins, std::size_t first, std::size_t count, Vector& sum) {
                  for (std::size_t i = 0; i < count; ++i) replace(first + i, margins + i * shape_.classes);
                  pass.back();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "algorithms/blas.h"
 #include "algorithms/row_sweep.h"
@@ -11,9 +12,10 @@
 namespace unweave {
 namespace {
 
-/// Sum of the loss gradients of these rows, F x C.
-Matrix loss_gradient(const TrainingSet& rows, Head head, std::span<const std::uint32_t> members,
-                     const Matrix& weights) {
+/// `sum` becomes the sum of the loss gradients of these rows, F x C. Steps pass the same matrix: fresh memory for each
+/// would cost the kernel as long as the products.
+void loss_gradient(const TrainingSet& rows, Head head, std::span<const std::uint32_t> members, const Matrix& weights,
+                   Matrix& sum) {
   const std::size_t features = rows.features(), classes = rows.classes();
   const auto load = [&](std::size_t first, std::size_t count) -> const double* {
     double* const block = block_buffer<double, BlockUse::rows>(count * features);
@@ -23,16 +25,16 @@ Matrix loss_gradient(const TrainingSet& rows, Head head, std::span<const std::ui
     }
     return block;
   };
-  const Matrix zero = Matrix::Zero(weights.rows(), weights.cols());
-  return sweep_blocks<double>(members.size(), features, zero, load,
-                              [&](const double* block, std::size_t first, std::size_t count, Matrix& sum) {
-                                double* const slopes = block_buffer<double, BlockUse::margins>(count * classes);
-                                multiply(block, weights.data(), slopes, count, features, classes, false);
-                                for (std::size_t i = 0; i < count; ++i)
-                                  slopes_in_place(head, slopes + i * classes, classes,
-                                                  rows.labels()[members[first + i]]);
-                                multiply_transposed(block, slopes, sum.data(), features, count, classes, true);
-                              });
+  sum.setZero(weights.rows(), weights.cols());
+  sum =
+      sweep_blocks<double>(members.size(), features, std::move(sum), load,
+                           [&](const double* block, std::size_t first, std::size_t count, Matrix& part) {
+                             double* const slopes = block_buffer<double, BlockUse::margins>(count * classes);
+                             multiply(block, weights.data(), slopes, count, features, classes, false);
+                             for (std::size_t i = 0; i < count; ++i)
+                               slopes_in_place(head, slopes + i * classes, classes, rows.labels()[members[first + i]]);
+                             multiply_transposed(block, slopes, part.data(), features, count, classes, true);
+                           });
 }
 
 void add_noise(double scale, RandomSource& random, std::span<double> weights) {
@@ -58,13 +60,15 @@ void descend(const NoisySgdConstants& constants, const Matrix& gradient, Matrix&
 void run_drawn_epochs(const DrawnRun& run, std::uint64_t epochs, RandomSource& random, Matrix& weights) {
   const NoisySgdConstants& constants = run.sgd.constants();
   std::vector<std::uint32_t> members;
+  Matrix gradient;
   for (std::uint64_t step = 0; step < epochs * run.sgd.batches(); ++step) {
     members.clear();
     for (std::uint64_t draw = 0; draw < constants.batch_rows; ++draw) {
       const std::uint32_t row = run.row_of_slot[static_cast<std::size_t>(random.below(run.row_of_slot.size()))];
       if (row != kNoRow) members.push_back(row);
     }
-    descend(constants, loss_gradient(run.rows, run.head, members, weights), weights);
+    loss_gradient(run.rows, run.head, members, weights, gradient);
+    descend(constants, gradient, weights);
     project(constants.radius, weights);
   }
 }
@@ -72,9 +76,11 @@ void run_drawn_epochs(const DrawnRun& run, std::uint64_t epochs, RandomSource& r
 void run_epochs(const NoisySgdRun& run, std::uint64_t epochs, RandomSource& random, Matrix& weights) {
   const NoisySgdConstants& constants = run.sgd.constants();
   const double noise = std::sqrt(2 * constants.step_size) * run.sigma;
+  Matrix gradient;
   for (std::uint64_t epoch = 0; epoch < epochs; ++epoch)
     for (std::uint64_t batch = 0; batch < run.sgd.batches(); ++batch) {
-      descend(constants, loss_gradient(run.rows, run.head, run.batches.rows_of(batch), weights), weights);
+      loss_gradient(run.rows, run.head, run.batches.rows_of(batch), weights, gradient);
+      descend(constants, gradient, weights);
       if (noise > 0) add_noise(noise, random, {weights.data(), size_of(weights.size())});
       project(constants.radius, weights);
     }

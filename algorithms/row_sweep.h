@@ -1,11 +1,13 @@
 // algorithms/row_sweep.h - one parallel pass over training rows whose sums do not depend on the number of threads.
 //
 // Rows are cut into lanes, lanes into blocks; the cut is a function of the shape alone. A lane adds its blocks in order
-// into its own part, the parts are added in lane order. Memory beside the rows: one part a lane, and what one block needs (block_buffer()) a thread.
+// into its own part, the first into the sum itself, and the parts are added in lane order. Memory beside the rows: one part a lane, and what
+// one block needs (block_buffer()) a thread.
 #pragma once
 
 #include <algorithm>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "algorithms/training_set.h"
@@ -51,29 +53,30 @@ template <class Scalar, BlockUse use>
 }
 
 /// Adds body(block, first, count, part) over all blocks of `count` rows: `block` holds rows first..first+count-1, which
-/// load(first, count) returned. Part is copyable from `zero` and has +=.
+/// load(first, count) returned. `total` is zero; Part is copyable from it and has +=. Who moves it in and takes it back needs no
+/// fresh memory for few rows.
 template <class Scalar, class Part, class Load, class Body>
-[[nodiscard]] Part sweep_blocks(std::size_t count, std::size_t features, const Part& zero, const Load& load,
+[[nodiscard]] Part sweep_blocks(std::size_t count, std::size_t features, Part total, const Load& load,
                                 const Body& body) {
   const RowCut cut = cut_rows(count, features);
-  std::vector<Part> parts(cut.lanes, zero);
+  std::vector<Part> others(cut.lanes > 1 ? cut.lanes - 1 : 0, total);
   parallel_ranges(0, cut.lanes, 1, [&](std::size_t first_lane, std::size_t last_lane) {
     for (std::size_t lane = first_lane; lane < last_lane; ++lane) {
+      Part& part = lane == 0 ? total : others[lane - 1];
       const std::size_t end = std::min(count, (lane + 1) * cut.lane_rows);
       for (std::size_t first = lane * cut.lane_rows; first < end; first += cut.block_rows) {
         const std::size_t rows = std::min(cut.block_rows, end - first);
-        body(load(first, rows), first, rows, parts[lane]);
+        body(load(first, rows), first, rows, part);
       }
     }
   });
-  Part total = zero;
-  for (const Part& part : parts) total += part;
+  for (const Part& part : others) total += part;
   return total;
 }
 
 /// The same over borrowed rows, as Scalar: float is the rows themselves, double an exact copy of a block.
 template <class Scalar, class Part, class Body>
-[[nodiscard]] Part sweep_rows(const Rows& rows, const Part& zero, const Body& body) {
+[[nodiscard]] Part sweep_rows(const Rows& rows, Part zero, const Body& body) {
   static_assert(std::is_same_v<Scalar, float> || std::is_same_v<Scalar, double>);
   const auto load = [&](std::size_t first, std::size_t count) -> const Scalar* {
     const float* source = rows.values + first * rows.features;
@@ -86,7 +89,7 @@ template <class Scalar, class Part, class Body>
       return copy;
     }
   };
-  return sweep_blocks<Scalar>(rows.count, rows.features, zero, load, body);
+  return sweep_blocks<Scalar>(rows.count, rows.features, std::move(zero), load, body);
 }
 
 }  // namespace unweave
