@@ -155,6 +155,29 @@ TEST_SUITE("unit") {
     }
   }
 
+  TEST_CASE(
+      "vectors of a network are those of the recursion by dense Hessians, alone and in groups, behind a filter too") {
+    const std::vector<NetworkShape> shapes = {{Head::kSoftmax, 6, 3, {5}, Activation::kTanh},
+                                              {Head::kLogistic, 6, 3, {4, 3}, Activation::kSmelu},
+                                              {Head::kSoftmax, 6, 3, {4}, Activation::kTanh, 2}};
+    for (const NetworkShape& shape : shapes) {
+      CAPTURE(shape.hidden.size());
+      CAPTURE(shape.blocks);
+      const RunWorld world(testing::random_rows(30, 6, 3, 4), shape, {30, 12, 8, 3, 0.9, 0.98, 1}, 0.02);
+      for (const RemovedCurvature curvature : {RemovedCurvature::kAll, RemovedCurvature::kKept})
+        for (const std::uint64_t group : {1, 7}) {
+          const RecordBlock records = forward_records(world.run, curvature, group);
+          for (const std::uint64_t record : {0U, 4U}) {
+            std::set<std::uint32_t> places;
+            for (std::uint64_t slot = 0; slot < 30; ++slot)
+              if (RecordLayout{30, group}.record_of(world.schedule, slot) == record)
+                places.insert(static_cast<std::uint32_t>(world.schedule.place_of(slot)));
+            CHECK(relative(row_of(records, record), dense_vector(world.run, places, curvature)) < 1e-11);
+          }
+        }
+    }
+  }
+
   TEST_CASE("vectors of a network follow a run without the row, to second order, and have no bound") {
     const RunWorld world = run_world(Head::kSoftmax, 40, {5});
     const Vector end = end_of_run(world.run).weights;

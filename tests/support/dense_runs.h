@@ -1,4 +1,5 @@
-// tests/support/dense_runs.h - SGD and its statistics by dense matrices, row by row: shares no kernel with the project's.
+// tests/support/dense_runs.h - SGD and its statistics by dense matrices, row by row: shares no kernel with the project's, but
+// for hidden layers, of which single rows are Network's, held against loops over scalars in network_test.cpp.
 #pragma once
 
 #include <set>
@@ -50,9 +51,23 @@ inline void derivatives_of(Head head, const Eigen::VectorXd& margins, std::size_
   }
 }
 
+/// As row_derivatives(), behind hidden layers.
+inline void network_derivatives(const SgdRun& run, std::uint32_t i, const Vector& weights, Eigen::VectorXd& gradient,
+                                Eigen::MatrixXd* hessian) {
+  const std::span<const double> at(weights.data(), size_of(weights.size()));
+  gradient = run.network.gradient(at, {run.rows, {&i, 1}}) + run.lambda * weights;
+  if (hessian == nullptr) return;
+  *hessian = run.lambda * Eigen::MatrixXd::Identity(weights.size(), weights.size());
+  for (Eigen::Index j = 0; j < weights.size(); ++j) {
+    const Vector unit = Vector::Unit(weights.size(), j);
+    hessian->col(j) += run.network.hessian_product(at, {run.rows, {&i, 1}}, {unit.data(), at.size()});
+  }
+}
+
 /// Gradient and Hessian of one row's loss, the term of lambda included.
 inline void row_derivatives(const SgdRun& run, std::uint32_t i, const Vector& weights, Eigen::VectorXd& gradient,
                             Eigen::MatrixXd* hessian) {
+  if (!run.network.shape().hidden.empty()) return network_derivatives(run, i, weights, gradient, hessian);
   const std::size_t features = run.rows.features(), classes = run.rows.classes();
   Eigen::VectorXd margins = Eigen::VectorXd::Zero(index_of(classes)), slopes;
   Eigen::MatrixXd curvature;
