@@ -9,6 +9,7 @@
 
 #include "algorithms/sgd.h"
 #include "algorithms/slots.h"
+#include "algorithms/statistics_forecast.h"
 #include "storage/error.h"
 #include "storage/file.h"
 
@@ -19,8 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kName = "hessian-free";
 constexpr std::size_t kBlocks = std::size_t{256} << 20;
-constexpr double kMostMultiplyAdds = 1e13;  ///< statistics that ask for more are made on request alone
-constexpr float kMostBound = 0x1p53F;       // of a run that diverges for a while; models keep no larger number
+constexpr float kMostBound = 0x1p53F;  // of a run that diverges for a while; models keep no larger number
 
 /// Rows of each file of statistics that a batch removed.
 using RecordsOfFile = std::map<std::uint64_t, std::vector<std::uint64_t>>;
@@ -61,7 +61,7 @@ class HessianFreeSolver final : public Solver {
     state.constants = choose_constants(shape_of(options_, rows), rows.size(), options_);
     state.slots.assign(rows.nodes().begin(), rows.nodes().end());
     // Without them every removal trains again.
-    state.statistics = wants_statistics(way_of(Network(shape_of(options_, rows)), state, rows.size()));
+    state.statistics = forecast_of(shape_of(options_, rows), state, rows.size()).made;
     fit.report = learn(fit.model, std::move(state), rows);
     return fit;
   }
@@ -145,34 +145,13 @@ class HessianFreeSolver final : public Solver {
   }
 
   [[nodiscard]] StatisticsFile open(const HessianFreeState& state, std::uint64_t file, bool writable) const {
-    return {statistics_path(folder(), state.run, file), statistics_shape(state, size_of(state.clean.size()), file),
-            writable};
+    return {statistics_path(folder(), state.run, file),
+            statistics_shape(state.constants, state.run, size_of(state.clean.size()), file), writable};
   }
 
-  /// How statistics are made of `rows` rows, and what that costs.
-  struct Way {
-    StatisticsCost cost;
-    bool able = false;  ///< of being made backward
-    bool backward = false;
-  };
-
-  [[nodiscard]] Way way_of(const Network& network, const HessianFreeState& state, std::size_t rows) const {
-    const RecordLayout layout = layout_of(state.constants);
-    const NetworkShape& shape = network.shape();
-    Way way;
-    way.cost = statistics_cost(state.constants.sgd.epochs, rows, layout.records(), network.size(),
-                               couples_classes(shape.head) ? network.size() : shape.features);
-    way.able = shape.hidden.empty() && layout.rows == 1;
-    const auto forced = parameter(options_, hessian_free_parameter("backward"));
-    way.backward =
-        way.able &&
-        (forced ? *forced == 1 : way.cost.backward < way.cost.forward && backward_bytes(network) <= working_memory());
-    return way;
-  }
-
-  [[nodiscard]] bool wants_statistics(const Way& way) const {
-    if (const auto told = parameter(options_, hessian_free_parameter("statistics"))) return *told == 1;
-    return (way.backward ? way.cost.backward : way.cost.forward) <= kMostMultiplyAdds;
+  [[nodiscard]] StatisticsForecast forecast_of(const NetworkShape& shape, const HessianFreeState& state,
+                                               std::size_t rows) const {
+    return foresee_statistics(shape, state.constants, rows, working_memory(), options_);
   }
 
   /// Ascending records of these nodes.
@@ -221,7 +200,8 @@ class HessianFreeSolver final : public Solver {
   /// From the initial weights on the present rows, with statistics where the state wants them.
   StepReport learn(Model& model, HessianFreeState state, const TrainingSet& rows) const {
     const Network network(shape_of(options_, rows));
-    if (state.statistics && !folder().empty()) require_disk(state, network.size());
+    if (state.statistics && !folder().empty())
+      require_disk(forecast_of(network.shape(), state, rows.size()).disk_bytes);
     const SgdSchedule schedule(state.constants.sgd);
     const SgdRun run(network, rows, schedule, state.slots, options_.lambda);
     SgdEnd end = end_of_run(run);
@@ -248,11 +228,7 @@ class HessianFreeSolver final : public Solver {
   }
 
   /// Throws ResourceError, before anything is learnt, where the disk has no room for the files of statistics.
-  void require_disk(const HessianFreeState& state, std::size_t parameters) const {
-    const std::uint64_t records = layout_of(state.constants).records(), rows = state.constants.sgd.partition_rows;
-    std::uint64_t bytes = 0;
-    for (std::uint64_t file = 0; file * rows < records; ++file)
-      bytes += statistics_file_bytes(statistics_shape(state, parameters, file));
+  void require_disk(std::uint64_t bytes) const {
     make_folders(folder());
     require_disk_room(folder(), bytes, "the vectors of hessian-free",
                       "train with --set statistics=0, after which every removal trains again");
@@ -263,8 +239,8 @@ class HessianFreeSolver final : public Solver {
     const HessianFreeConstants& constants = state.constants;
     const Network& network = run.network;
     const RecordLayout layout = layout_of(constants);
-    const Way way = way_of(network, state, run.rows.size());
-    state.backward = way.backward;
+    const StatisticsForecast forecast = forecast_of(network.shape(), state, run.rows.size());
+    state.backward = forecast.backward;
     RandomSource random = RandomSource::from_system();
     state.run = random.bits() >> 12;
 
@@ -274,7 +250,7 @@ class HessianFreeSolver final : public Solver {
                         constants.sgd.partition_rows, memory_left(state.backward ? backward_bytes(network) : 0) / 2};
     const RecordSink sink = [&](const RecordBlock& block) {
       const std::uint64_t file = block.first / constants.sgd.partition_rows;
-      const StatisticsShape of_file = statistics_shape(state, network.size(), file);
+      const StatisticsShape of_file = statistics_shape(state.constants, state.run, network.size(), file);
       StatisticsWriter writer(statistics_path(folder(), state.run, file), of_file);
       for (Eigen::Index i = 0; i < block.vectors.rows(); ++i)
         writer.append({block.vectors.row(i).data(), network.size()},
@@ -288,8 +264,8 @@ class HessianFreeSolver final : public Solver {
       forward_statistics(run, plan, sink);
     sync_directory(folder());
     std::map<std::string, double, std::less<>> costs{{"statistics_bytes", bytes},
-                                                     {"forward_multiply_adds", way.cost.forward}};
-    if (way.able) costs["backward_multiply_adds"] = way.cost.backward;
+                                                     {"forward_multiply_adds", forecast.cost.forward}};
+    if (forecast.able) costs["backward_multiply_adds"] = forecast.cost.backward;
     return costs;
   }
 

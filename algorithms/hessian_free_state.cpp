@@ -180,10 +180,10 @@ RecordLayout layout_of(const HessianFreeConstants& constants) noexcept {
   return {constants.sgd.slots, constants.group_rows};
 }
 
-StatisticsShape statistics_shape(const HessianFreeState& state, std::uint64_t parameters, std::uint64_t partition) {
-  const HessianFreeConstants& constants = state.constants;
+StatisticsShape statistics_shape(const HessianFreeConstants& constants, std::uint64_t run, std::uint64_t parameters,
+                                 std::uint64_t partition) {
   const std::uint64_t first = partition * constants.sgd.partition_rows;
-  return {constants.bits, state.run,
+  return {constants.bits, run,
           partition,      std::min(constants.sgd.partition_rows, layout_of(constants).records() - first),
           parameters,     constants.group_rows * constants.sgd.epochs};
 }

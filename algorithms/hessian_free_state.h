@@ -76,8 +76,8 @@ struct HessianFreeState {
 
 [[nodiscard]] RecordLayout layout_of(const HessianFreeConstants& constants) noexcept;
 /// The file that holds a record, records by partition_rows of the schedule.
-[[nodiscard]] StatisticsShape statistics_shape(const HessianFreeState& state, std::uint64_t parameters,
-                                               std::uint64_t partition);
+[[nodiscard]] StatisticsShape statistics_shape(const HessianFreeConstants& constants, std::uint64_t run,
+                                               std::uint64_t parameters, std::uint64_t partition);
 [[nodiscard]] std::filesystem::path statistics_path(const std::filesystem::path& folder, std::uint64_t run,
                                                     std::uint64_t partition);
 

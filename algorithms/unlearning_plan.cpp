@@ -261,9 +261,9 @@ UnlearningPlan plan_unlearning(std::string_view solver, std::size_t rows, std::s
   if (solver == "rewind" || solver == "descend")
     return plan_rewind(solver == "descend", rows, features, classes, options);
   if (solver == "descent-to-delete") return plan_descent(rows, features, classes, options);
-  throw UsageError(
-      "what " + std::string(solver) +
-      " costs depends on the data; plan knows langevin, langevin-full, descent-to-delete, rewind and descend");
+  throw UsageError("what " + std::string(solver) +
+                   " costs depends on the data; plan knows langevin, langevin-full, descent-to-delete, rewind, descend "
+                   "and hessian-free");
 }
 
 }  // namespace unweave

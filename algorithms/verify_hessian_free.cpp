@@ -32,7 +32,7 @@ void check_files(const HessianFreeState& state, const std::filesystem::path& sto
   for (std::uint64_t first = 0; first < held.size(); first += rows) {
     const std::uint64_t file = first / rows;
     const StatisticsFile statistics(statistics_path(folder_of(store, solver), state.run, file),
-                                    statistics_shape(state, size, file), false);
+                                    statistics_shape(state.constants, state.run, size, file), false);
     for (std::uint64_t record = first; record < std::min<std::uint64_t>(held.size(), first + rows); ++record) {
       const bool there = statistics.read(record - first).has_value();
       if (held[record] && !there)

@@ -279,7 +279,7 @@ void run_plan(CommandLine& line) {
       "files, which still fits; `spills` of --json says so.\n"
       "With --solver: what that solver's requests will cost, from public numbers alone: epochs by rows removed and by\n"
       "epsilon, least noise by epochs, totals of requests one by one and in one batch. With --requests, rows that it\n"
-      "removes. Nothing is trained.\n"
+      "removes. Nothing is trained. Of hessian-free: whether and how its vectors are made, multiply-adds, disk.\n"
       "A purge: bytes of new files and disk, at most; where the order of the nodes is computed anew and comes out the\n"
       "same, far less is written.",
       {"STORE"},
@@ -299,7 +299,7 @@ void run_plan(CommandLine& line) {
   MemoryBudget budget(line.budget_bytes());
   LiveStore store(line.positional(0), Access::read, budget);
   if (line.has("solver"))
-    foresee_unlearning(line, store);
+    foresee_unlearning(line, store, budget);
   else if (line.get<bool>("purge"))
     foresee_purge(line, store);
   else if (line.has("requests"))

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <numeric>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "algorithms/statistics_forecast.h"
 #include "algorithms/training_rows.h"
 #include "algorithms/unlearning_plan.h"
 #include "storage/error.h"
@@ -166,17 +168,66 @@ class Printer {
   Json json_ = Json::object();
 };
 
+/// What the vectors of `hessian-free` take. Throws ResourceError where training would refuse for want of disk.
+void foresee_vectors(const CommandLine& line, const LiveStore& store, const NetworkShape& shape, std::size_t rows,
+                     const SolverOptions& options, std::uint64_t memory) {
+  const HessianFreeConstants constants = choose_constants(shape, rows, options);
+  const StatisticsForecast forecast = foresee_statistics(shape, constants, rows, memory, options);
+  const std::uint64_t free_disk = std::filesystem::space(store.path()).available;
+  const bool fits = !forecast.made || forecast.disk_bytes <= free_disk;
+  const std::string way = !forecast.made ? "none" : forecast.backward ? "backward" : "forward";
+  if (line.common().json) {
+    write_json_line(line.out(), {{"solver", "hessian-free"},
+                                 {"unit", "epochs"},
+                                 {"learning", constants.sgd.epochs},
+                                 {"vectors", way},
+                                 {"records", forecast.records},
+                                 {"parameters", forecast.parameters},
+                                 {"forward_multiply_adds", forecast.cost.forward},
+                                 {"backward_multiply_adds", forecast.able ? Json(forecast.cost.backward) : Json()},
+                                 {"disk_bytes", forecast.disk_bytes},
+                                 {"disk_free_bytes", free_disk},
+                                 {"fits", fits}});
+  } else {
+    Table table({"hessian-free", "needed", "there is"});
+    table.add_row({"learning, epochs", count_text(constants.sgd.epochs), ""});
+    table.add_row({"vectors", count_text(forecast.records), ""});
+    table.add_row({"numbers of each", count_text(forecast.parameters), ""});
+    table.add_row({"multiply-adds, forward", number_text(forecast.cost.forward), ""});
+    if (forecast.able) table.add_row({"multiply-adds, backward", number_text(forecast.cost.backward), ""});
+    table.add_row({"disk for them", bytes_text(forecast.disk_bytes), bytes_text(free_disk)});
+    table.add_row({"made", forecast.made ? way : "no", ""});
+    table.print(line.out());
+    line.out() << (forecast.made
+                       ? "a batch that only removes rows adds their vectors; one that moves rows trains again\n"
+                       : "every removal trains again; --set statistics=1 makes the vectors nevertheless\n");
+  }
+  if (!fits)
+    throw ResourceError(
+        store.path().string() + ": the vectors of hessian-free need " + bytes_text(forecast.disk_bytes) + " of disk, " +
+        bytes_text(free_disk) +
+        " are free; free some, or train with --set statistics=0, after which every removal trains again");
+}
+
+/// A row of `embedding` is so many polynomials side by side.
+std::size_t blocks_of(const LiveStore& store) {
+  if (!store.propagated()) return 1;
+  const PropagationSpec& spec = store.embedding().spec();
+  return spec.weights.size() / (std::size_t{spec.levels} + 1);
+}
+
 }  // namespace
 
 void add_unlearning_options(CommandLine& line) {
   auto add = line.options().add_options();
   add("solver", po::value<std::string>()->value_name("NAME"),
-      "foresee what this solver's requests cost: langevin, langevin-full, descent-to-delete, rewind or descend");
+      "foresee what this solver's requests cost: langevin, langevin-full, descent-to-delete, rewind, descend or "
+      "hessian-free");
   add("removed", po::value<Count>()->value_name("M")->default_value({1}), "training rows that a request removes");
   add_solver_options(line);
 }
 
-void foresee_unlearning(const CommandLine& line, const LiveStore& store) {
+void foresee_unlearning(const CommandLine& line, const LiveStore& store, const MemoryBudget& budget) {
   const SolverOptions options = read_solver_options(line);
   const std::string& solver = line.get<std::string>("solver");
   const Contents& contents = store.contents();
@@ -187,6 +238,13 @@ void foresee_unlearning(const CommandLine& line, const LiveStore& store) {
     throw UsageError("--removed must lie from 1 to the " + std::to_string(rows) + " training rows");
   const std::size_t features = store.propagated() ? store.embedding().row_width(store.embedding().spec().weights)
                                                   : contents.features().columns();
+  if (solver == "hessian-free") {
+    static_cast<void>(make_solver(solver, options));
+    const std::size_t classes = store.manifest().classes;
+    const NetworkShape shape{options.head,   features,           classes,
+                             options.hidden, options.activation, options.hidden.empty() ? 1 : blocks_of(store)};
+    return foresee_vectors(line, store, shape, rows, options, budget.available() / 2);
+  }
   const UnlearningPlan plan = plan_unlearning(solver, rows, features, store.manifest().classes, options);
   Printer printer(line, plan);
   printer.constants(solver);

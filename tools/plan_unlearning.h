@@ -8,6 +8,6 @@ namespace unweave {
 
 /// --solver, --removed and the options of a learner.
 void add_unlearning_options(CommandLine& line);
-void foresee_unlearning(const CommandLine& line, const LiveStore& store);
+void foresee_unlearning(const CommandLine& line, const LiveStore& store, const MemoryBudget& budget);
 
 }  // namespace unweave

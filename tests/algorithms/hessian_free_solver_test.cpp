@@ -267,7 +267,8 @@ TEST_SUITE("unit") {
     World world(hessian_free_options());
     const HessianFreeState before = world.state();
     const auto file = [&] {
-      return StatisticsFile(statistics_path(world.folder / "f", before.run, 0), statistics_shape(before, 24, 0), false);
+      return StatisticsFile(statistics_path(world.folder / "f", before.run, 0),
+                            statistics_shape(before.constants, before.run, 24, 0), false);
     };
     BatchChange change(8, 3);
     change.removed.append(world.rows.nodes()[9], world.rows.row(9), world.rows.labels()[9]);

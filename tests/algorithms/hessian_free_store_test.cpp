@@ -159,7 +159,7 @@ TEST_SUITE("unit") {
     const FlatStore world;
     world.train("hessian-free", stored_options());
     const HessianFreeState state = hessian_free_state(load_model(world.store, "hessian-free").model);
-    const StatisticsShape shape = statistics_shape(state, size_of(state.clean.size()), 0);
+    const StatisticsShape shape = statistics_shape(state.constants, state.run, size_of(state.clean.size()), 0);
     const fs::path path = world.statistics();
     const StatisticsFile before(path, shape, false);
     fs::remove(path);

@@ -131,6 +131,47 @@ TEST_SUITE("unit") {
     }
   }
 
+  TEST_CASE("plan foresees whether hessian-free makes vectors, by which way, and the disk that they take to the byte") {
+    const testing::TempDir dir;
+    const std::string store = flat_store(dir);
+    const auto before = testing::folder_bytes(store);
+    const std::vector<std::vector<std::string>> cases = {{"--head", "softmax"},
+                                                         {"--head", "mlp", "--hidden", "4"},
+                                                         {"--set", "group-rows=4", "--set", "bits=8"},
+                                                         {"--set", "backward=1", "--set", "epochs=3"},
+                                                         {"--set", "statistics=0"}};
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      CAPTURE(i);
+      std::vector<std::string> options{"--lambda", "0.02"};
+      options.insert(options.end(), cases[i].begin(), cases[i].end());
+      const Json plan = run(words("plan", store, "hessian-free", options)).json();
+      CHECK(testing::folder_bytes(store) == before);
+      const std::string copy = (dir / std::to_string(i)).string();
+      std::filesystem::copy(store, copy, std::filesystem::copy_options::recursive);
+      const Json trained = run(words("train", copy, "hessian-free", options)).json();
+      CHECK(plan["learning"] == trained["passes"]);
+      std::uint64_t bytes = 0;
+      for (const auto& entry : std::filesystem::recursive_directory_iterator(copy))
+        if (entry.path().extension() == ".statistics") bytes += entry.file_size();
+      if (i == 4) {
+        CHECK(plan["vectors"] == "none");
+        CHECK(bytes == 0);
+        continue;
+      }
+      CHECK(plan["disk_bytes"] == bytes);
+      CHECK(trained["terms"]["forward_multiply_adds"] == plan["forward_multiply_adds"]);
+      CHECK(trained["terms"].contains("backward_multiply_adds") == !plan["backward_multiply_adds"].is_null());
+      CHECK((plan["vectors"] == "backward") == (trained["terms"]["backward"] == 1));
+    }
+    const Result table = run({"plan", store, "--solver", "hessian-free", "--lambda", "0.02"});
+    CHECK(table.code == 0);
+    CHECK(table.out.find("disk for them") != std::string::npos);
+    const Result huge = run({"plan", store, "--solver", "hessian-free", "--lambda", "0.02", "--set", "statistics=1",
+                             "--head", "mlp", "--hidden", "200000000,1000"});
+    CHECK(huge.code == 3);
+    CHECK(huge.error.find("--set statistics=0") != std::string::npos);
+  }
+
   TEST_CASE("tables for people; refused: solvers without an account, counts and options that do not fit") {
     const testing::TempDir dir;
     const std::string store = flat_store(dir);
