@@ -36,8 +36,7 @@ STEP = 100  # adversarial edges between two columns
 
 # The paper's lambda, alpha and r_max; an own lambda, and that of langevin, whose epochs grow as lambda falls.
 SETS = {"cora": (1e-2, 0.1, 1e-7, 1e-4, 1e-4), "photo": (1e-4, 3.0, 1e-8, 1e-5, 1e-4),
-        "citeseer": (1e-2, 0.1, 1e-8, 1e-4, 1e-4), "coauthor-cs": (1e-4, 0.1, 1e-8, 1e-4, 1e-4),
-        "debian": (1e-4, 0.1, 1e-8, 1e-5, 1e-2)}
+        "citeseer": (1e-2, 0.1, 1e-8, 1e-4, 1e-4), "coauthor-cs": (1e-4, 0.1, 1e-8, 1e-4, 1e-4)}
 
 
 class Lab:
