@@ -19,6 +19,17 @@ Eigen::Map<std::conditional_t<std::is_const_v<Number>, const Matrix, Matrix>> pa
   return {values + layer.first, index_of(layer.rows()), outputs_of(layer)};
 }
 
+/// Vector k of those that lie side by side.
+Vector flat(const Network& network, const std::vector<Matrix>& layers, const Matrix& filter, std::size_t k) {
+  Vector out(index_of(network.size()));
+  for (std::size_t l = 0; l < layers.size(); ++l) {
+    const Layer& layer = network.layers()[l];
+    part_of(out.data(), layer) = layers[l].middleCols(index_of(k) * outputs_of(layer), outputs_of(layer));
+  }
+  if (network.filtered()) out.tail(filter.cols()) = filter.row(index_of(k)).transpose();
+  return out;
+}
+
 }  // namespace
 
 NetworkDirections::NetworkDirections(const Network& network, std::size_t count) : network_(&network), count_(count) {
@@ -32,13 +43,7 @@ NetworkDirections::NetworkDirections(const Network& network, std::size_t count) 
 }
 
 Vector NetworkDirections::get(std::size_t k) const {
-  Vector out(index_of(network_->size()));
-  for (std::size_t l = 0; l < layers_.size(); ++l) {
-    const Layer& layer = network_->layers()[l];
-    part_of(out.data(), layer) = layers_[l].middleCols(index_of(k) * outputs_of(layer), outputs_of(layer));
-  }
-  if (network_->filtered()) out.tail(filter_.cols()) = filter_.row(index_of(k)).transpose();
-  return out;
+  return flat(*network_, layers_, filter_, k);
 }
 
 void NetworkDirections::add(std::size_t k, std::span<const double> values) {
@@ -99,15 +104,13 @@ void HessianSums::clear() {
 }
 
 Vector HessianSums::get(std::size_t k) const {
-  Vector out(index_of(network_->size()));
+  Vector out = flat(*network_, layers_, filter_, k);
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     const Layer& layer = network_->layers()[l];
-    const Eigen::Index outputs = outputs_of(layer), inputs = inputs_of(layer);
-    auto to = part_of(out.data(), layer);
-    to = layers_[l].middleCols(index_of(k) * outputs, outputs);
-    if (network_->reaches_inputs(layer)) to.topRows(inputs) += stacked_[l].middleRows(index_of(k) * inputs, inputs);
+    const Eigen::Index inputs = inputs_of(layer);
+    if (network_->reaches_inputs(layer))
+      part_of(out.data(), layer).topRows(inputs) += stacked_[l].middleRows(index_of(k) * inputs, inputs);
   }
-  if (network_->filtered()) out.tail(filter_.cols()) = filter_.row(index_of(k)).transpose();
   return out;
 }
 
