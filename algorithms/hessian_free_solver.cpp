@@ -200,8 +200,10 @@ class HessianFreeSolver final : public Solver {
   /// From the initial weights on the present rows, with statistics where the state wants them.
   StepReport learn(Model& model, HessianFreeState state, const TrainingSet& rows) const {
     const Network network(shape_of(options_, rows));
-    if (state.statistics && !folder().empty())
-      require_disk(forecast_of(network.shape(), state, rows.size()).disk_bytes);
+    if (state.statistics && !folder().empty()) {
+      make_folders(folder());
+      require_disk(forecast_of(network.shape(), state, rows.size()), folder());
+    }
     const SgdSchedule schedule(state.constants.sgd);
     const SgdRun run(network, rows, schedule, state.slots, options_.lambda);
     SgdEnd end = end_of_run(run);
@@ -225,13 +227,6 @@ class HessianFreeSolver final : public Solver {
     report.passes = static_cast<int>(schedule.constants().epochs);
     report.retrained = true;
     return report;
-  }
-
-  /// Throws ResourceError, before anything is learnt, where the disk has no room for the files of statistics.
-  void require_disk(std::uint64_t bytes) const {
-    make_folders(folder());
-    require_disk_room(folder(), bytes, "the vectors of hessian-free",
-                      "train with --set statistics=0, after which every removal trains again");
   }
 
   /// Writes the files of statistics; returns what they cost.

@@ -6,6 +6,7 @@
 
 #include "algorithms/hash.h"
 #include "algorithms/recorded_release.h"
+#include "algorithms/schemes.h"
 #include "engine/store_purge.h"
 #include "storage/checksum.h"
 #include "storage/error.h"
@@ -191,7 +192,7 @@ std::string release_id(const ModelRecord& record) {
 }
 
 std::size_t blocks_of(const ModelRecord& record) {
-  return record.weights.size() / (std::size_t{record.levels} + 1);
+  return blocks_of(record.weights, record.levels);
 }
 
 void stand_on(ModelRecord& record, const PropagationSpec& spec) {

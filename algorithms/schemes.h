@@ -1,6 +1,7 @@
 // algorithms/schemes.h - propagation weights w_0 .. w_L of the known schemes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -23,5 +24,10 @@ inline constexpr std::uint32_t kMostChebyshev = 12, kLeastChebyshevBits = 28;
 /// Chien et al., GPR-GNN, ICLR 2021; He, Wei and Wen, ChebNetII, NeurIPS 2022.
 [[nodiscard]] std::vector<double> scheme_weights(const std::string& scheme, std::uint32_t levels,
                                                  const std::vector<double>& weights);
+
+/// Blocks of a row that these weights make side by side: 1, or L + 1 of chebyshev.
+[[nodiscard]] inline std::size_t blocks_of(const std::vector<double>& weights, std::uint32_t levels) noexcept {
+  return weights.size() / (std::size_t{levels} + 1);
+}
 
 }  // namespace unweave

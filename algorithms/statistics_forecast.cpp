@@ -1,10 +1,15 @@
 // algorithms/statistics_forecast.cpp - the cheaper way within the memory, and the size of what it writes.
 #include "algorithms/statistics_forecast.h"
 
+#include <limits>
+
+#include "storage/file.h"
+
 namespace unweave {
 namespace {
 
 constexpr double kMostMultiplyAdds = 1e13;  // vectors that ask for more are made on request alone
+constexpr double kMostNumbers = 0x1p58;     // of at most 8 bytes; more would not be counted right
 
 }  // namespace
 
@@ -26,7 +31,16 @@ StatisticsForecast foresee_statistics(const NetworkShape& shape, const HessianFr
   forecast.made = told ? *told == 1 : adds <= kMostMultiplyAdds;
   for (std::uint64_t file = 0; file * constants.sgd.partition_rows < forecast.records; ++file)
     forecast.disk_bytes += statistics_file_bytes(statistics_shape(constants, 0, network.size(), file));
+  const double each = static_cast<double>(network.size()) +
+                      static_cast<double>(constants.group_rows) * static_cast<double>(constants.sgd.epochs);
+  const double numbers = static_cast<double>(forecast.records) * each;
+  if (numbers >= kMostNumbers) forecast.disk_bytes = std::numeric_limits<std::uint64_t>::max();
   return forecast;
+}
+
+void require_disk(const StatisticsForecast& forecast, const std::filesystem::path& folder) {
+  require_disk_room(folder, forecast.disk_bytes, "the vectors of hessian-free",
+                    "train with --set statistics=0, after which every removal trains again");
 }
 
 }  // namespace unweave

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/schemes.h"
 #include "algorithms/statistics_forecast.h"
 #include "algorithms/training_rows.h"
 #include "algorithms/unlearning_plan.h"
@@ -202,18 +203,7 @@ void foresee_vectors(const CommandLine& line, const LiveStore& store, const Netw
                        ? "a batch that only removes rows adds their vectors; one that moves rows trains again\n"
                        : "every removal trains again; --set statistics=1 makes the vectors nevertheless\n");
   }
-  if (!fits)
-    throw ResourceError(
-        store.path().string() + ": the vectors of hessian-free need " + bytes_text(forecast.disk_bytes) + " of disk, " +
-        bytes_text(free_disk) +
-        " are free; free some, or train with --set statistics=0, after which every removal trains again");
-}
-
-/// A row of `embedding` is so many polynomials side by side.
-std::size_t blocks_of(const LiveStore& store) {
-  if (!store.propagated()) return 1;
-  const PropagationSpec& spec = store.embedding().spec();
-  return spec.weights.size() / (std::size_t{spec.levels} + 1);
+  if (forecast.made) require_disk(forecast, store.path());
 }
 
 }  // namespace
@@ -239,10 +229,16 @@ void foresee_unlearning(const CommandLine& line, const LiveStore& store, const M
   const std::size_t features = store.propagated() ? store.embedding().row_width(store.embedding().spec().weights)
                                                   : contents.features().columns();
   if (solver == "hessian-free") {
+    for (const char* const option : {"removed", "requests"})
+      if (line.given(option))
+        throw UsageError("--" + std::string(option) +
+                         " says nothing of hessian-free: its vectors are made at training");
     static_cast<void>(make_solver(solver, options));
+    const std::size_t blocks =
+        store.propagated() ? blocks_of(store.embedding().spec().weights, store.embedding().levels()) : 1;
     const std::size_t classes = store.manifest().classes;
     const NetworkShape shape{options.head,   features,           classes,
-                             options.hidden, options.activation, options.hidden.empty() ? 1 : blocks_of(store)};
+                             options.hidden, options.activation, options.hidden.empty() ? 1 : blocks};
     return foresee_vectors(line, store, shape, rows, options, budget.available() / 2);
   }
   const UnlearningPlan plan = plan_unlearning(solver, rows, features, store.manifest().classes, options);

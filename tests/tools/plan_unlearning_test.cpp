@@ -170,6 +170,19 @@ TEST_SUITE("unit") {
                              "--head", "mlp", "--hidden", "200000000,1000"});
     CHECK(huge.code == 3);
     CHECK(huge.error.find("--set statistics=0") != std::string::npos);
+    // More bytes than 64 bits count.
+    const Result beyond = run({"plan", store, "--solver", "hessian-free", "--lambda", "0.02", "--set", "statistics=1",
+                               "--head", "mlp", "--hidden", "268435456,268435456,268435456"});
+    CHECK(beyond.code == 3);
+    CHECK(beyond.error.find("18446744073709551615") != std::string::npos);
+    for (const std::vector<std::string>& more :
+         std::vector<std::vector<std::string>>{{"--requests", (dir / "nowhere").string()}, {"--removed", "2"}}) {
+      std::vector<std::string> all{"plan", store, "--solver", "hessian-free", "--lambda", "0.02"};
+      all.insert(all.end(), more.begin(), more.end());
+      const Result refused = run(all);
+      CHECK(refused.code == 1);
+      CHECK(refused.error.find(more.front()) != std::string::npos);
+    }
   }
 
   TEST_CASE("tables for people; refused: solvers without an account, counts and options that do not fit") {
