@@ -66,7 +66,7 @@ void append_row(TrainingSet& to, const TrainingSet& from, std::size_t i) {
 }
 
 TrainingSet only(const TrainingSet& rows, const std::vector<NodeId>& nodes) {
-  TrainingSet kept(rows.features(), rows.classes(), rows.clip());
+  TrainingSet kept(rows.features(), rows.classes(), rows.form());
   for (const NodeId node : nodes)
     if (const auto at = rows.find(node)) append_row(kept, rows, *at);
   return kept;
@@ -75,7 +75,7 @@ TrainingSet only(const TrainingSet& rows, const std::vector<NodeId>& nodes) {
 }  // namespace
 
 std::vector<CanaryRequests> find_canaries(const LiveStore& store, const ModelRecord& record, MemoryBudget& budget) {
-  const TrainingRows held(store, record.weights, record.clip, budget);
+  const TrainingRows held(store, record.weights, form_of(record), budget);
   const TrainingSet& rows = held.set();
   const Graph& graph = store.contents().graph();
   const NodeOrder& order = store.contents().order();
@@ -104,7 +104,7 @@ std::vector<CanaryRequests> find_canaries(const LiveStore& store, const ModelRec
 Canary release_canary(const CanaryRequests& of, LiveStore& store, const ModelRecord& record, std::uint64_t most_rows,
                       MemoryBudget& budget) {
   static_cast<void>(store.rehearse({}));  // an audit is about exact rows
-  TrainingRows rows(store, record.weights, record.clip, budget);
+  TrainingRows rows(store, record.weights, form_of(record), budget);
   const BatchChanges changes = store.resolve(of.requests);
   const BatchChange change = rows.follow(store.rehearse(of.requests), true);
   const TrainingSet& after = rows.set();
@@ -112,8 +112,8 @@ Canary release_canary(const CanaryRequests& of, LiveStore& store, const ModelRec
     throw UsageError("the canary " + of.name + " changes no training row; choose other requests");
 
   const std::vector<NodeId> nodes = choose_nodes(change, after, most_rows);
-  Canary canary{of.name, TrainingSet(after.features(), after.classes(), after.clip()),
-                BatchChange(after.features(), after.classes(), after.clip()), only(after, nodes)};
+  Canary canary{of.name, TrainingSet(after.features(), after.classes(), after.form()),
+                BatchChange(after.features(), after.classes(), after.form()), only(after, nodes)};
   canary.change.memory.push_back(
       budget.reserve(4 * nodes.size() * after.features() * sizeof(float), "rows of the canary"));
   canary.change.removed = only(change.removed, nodes);

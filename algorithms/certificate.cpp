@@ -11,19 +11,20 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// A public number and where it was chosen.
-Json chosen(const Json& value) {
-  return {{"value", value}, {"chosen", "public"}};
+Json chosen(const Json& value, const std::string& where = "public") {
+  return {{"value", value}, {"chosen", where}};
 }
 
 Json constants_of(const ModelRecord& record) {
   const SolverOptions& options = record.options;
   const NetworkShape shape = shape_of(record.model);
-  Json json = {{"lambda", chosen(options.lambda)},
+  Json json = {{"lambda", chosen(options.lambda, options.lambda_chosen)},
                {"tau", chosen(options.tau)},
                {"alpha", chosen(options.alpha)},
                {"bound", chosen(options.bound == BoundRule::kPaper ? "paper" : "corrected")},
                {"head", chosen(head_name(options))},
                {"clip", chosen(record.clip)},
+               {"intercept", chosen(options.intercept)},
                {"training_rows", chosen(record.model.trained_rows)},
                {"features", chosen(shape.features)},
                {"classes", chosen(shape.classes)},
@@ -72,23 +73,30 @@ const char* name_of(Mechanism mechanism) {
   return "";
 }
 
-std::string reference_of(Head head, Mechanism mechanism, const StepReport& report) {
+std::string reference_of(const SolverOptions& options, Mechanism mechanism, const StepReport& report) {
+  const Head head = options.head;
+  const std::string row = options.intercept ? "rows z_i = (float32(clip(row i of the fixed-point embedding)), 1)"
+                                            : "rows z_i = float32(clip(row i of the fixed-point embedding))";
   if (mechanism == Mechanism::none) return "none: how near this is to a model trained again is not bounded";
   if (mechanism == Mechanism::run_noise)
-    return "on the present data alone: rows z_i = float32(clip(row i of the fixed-point embedding)) of the training "
+    return "on the present data alone: " + row +
+           " of the training "
            "nodes in their slots; from the public start, steps t over the batches B_t of slots in their public order: "
            "w <- w - (step_size decay^t / |B_t|) sum over the filled slots i of B_t of (grad l_i(w) + lambda w), |B_t| "
            "with "
            "empty slots; published: the last w rounded to the grid, plus fresh discrete Gaussian noise of variance "
            "sigma^2 on every number";
   if (mechanism == Mechanism::step_noise)
-    return "on the present data alone: rows z_i = float32(clip(row i of the fixed-point embedding)) of the training "
-           "nodes in their slots, 0 in the others; from W = 0, learning_epochs times over the batches in their order: "
+    return "on the present data alone: " + row +
+           " of the training "
+           "nodes in their slots, none in the others; from W = 0, learning_epochs times over the batches in their "
+           "order: "
            "W <- P_R(W - step_size (G / batch_rows + strong_convexity W) + sqrt(2 step_size) sigma xi), G the batch's "
            "sum of gradients of sum_c l(z_i.w_c, y_ic), xi fresh standard normal; published: the last W";
   if (mechanism == Mechanism::projected_run_noise)
-    return "on the present data alone: rows z_i = float32(clip(row i of the fixed-point embedding)) of the training "
-           "nodes in their slots, 0 in the others; from W = 0, learning_epochs times so many steps as there are "
+    return "on the present data alone: " + row +
+           " of the training "
+           "nodes in their slots, none in the others; from W = 0, learning_epochs times so many steps as there are "
            "batches: "
            "W <- P_R(W - step_size (G / batch_rows + strong_convexity W)), G the sum of gradients of the rows' losses "
            "over a batch: sampling 0, the public batches in their order; else batch_rows slots drawn uniformly; "
@@ -96,10 +104,10 @@ std::string reference_of(Head head, Mechanism mechanism, const StepReport& repor
            "coordinate";
   const std::string loss =
       couples_classes(head) ? "sum_i [ln sum_c exp(z_i.w_c) - z_i.w_(y_i)]" : "sum_i sum_c l(z_i.w_c, y_ic)";
-  const std::string rows =
-      "on the present data alone: rows z_i = float32(clip(row i of the fixed-point embedding)) of the training nodes; "
-      "F(W) = " +
-      loss + " + (lambda max(1, n) / 2) |W|_F^2; ";
+  const std::string rows = "on the present data alone: " + row +
+                           " of the training nodes; "
+                           "F(W) = " +
+                           loss + " + (lambda max(1, n) / 2) |W|_F^2; ";
   if (report.terms.contains("learning_steps"))
     return rows +
            "learning_steps of W <- P_R(W - 2 / (L + mu) grad F(W)) from W = 0; published: the last W rounded to the "
@@ -133,12 +141,15 @@ bool needs_independent_requests(Mechanism mechanism, const StepReport& report) {
          (mechanism == Mechanism::projected_run_noise && report.terms.at("sampling") != 0);
 }
 
-std::vector<std::string> not_covered_by(Mechanism mechanism, const StepReport& report, bool covers_later) {
+std::vector<std::string> not_covered_by(Mechanism mechanism, const StepReport& report, const SolverOptions& options,
+                                        bool covers_later) {
   std::vector<std::string> out{"what an adaptive choice of requests reveals by itself",
                                "models published before the removal: withdraw them",
                                "records that remain: this is no differential privacy",
                                "an error in place of a release, the number of rows and of releases, running times"};
   if (report.for_tests) out.emplace_back("anything: the noise was drawn from a given seed, for tests");
+  if (options.lambda_chosen != "public")
+    out.emplace_back("the choice of lambda: it was tuned on data (" + options.lambda_chosen + "), and stays");
   if (needs_independent_requests(mechanism, report))
     out.emplace_back("requests that were chosen after seeing a release and sent as non-adaptive");
   out.emplace_back(covers_later ? "choices that depend on free memory: whether a later release keeps a preconditioner"
@@ -181,7 +192,7 @@ Json certificate_fields(const ModelRecord& record, const StepReport& report, con
       {"theorem", report.certified ? Json(*report.claim) : Json()},
       {"certified", report.certified},
       {"claim", report.claim ? Json(*report.claim) : Json()},
-      {"reference", reference_of(record.options.head, mechanism, report)},
+      {"reference", reference_of(record.options, mechanism, report)},
       {"adjacency", adjacency_of(mechanism)},
       {"requests", context.adaptive ? "adaptive" : "non-adaptive"},
       {"releases", later ? "all-later" : "this"},
@@ -194,7 +205,7 @@ Json certificate_fields(const ModelRecord& record, const StepReport& report, con
       {"terms", report.terms},
       {"constants", constants_of(record)},
       {"private", private_fields(report)},
-      {"not_covered", not_covered_by(mechanism, report, later)},
+      {"not_covered", not_covered_by(mechanism, report, record.options, later)},
       {"for_tests", report.for_tests},
       {"version", context.program},
   };

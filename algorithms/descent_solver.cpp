@@ -29,7 +29,7 @@ DescentToDelete accountant_of(std::size_t rows, const LossConstants& loss, const
 }
 
 double radius_of(const SolverOptions& options, std::size_t classes) {
-  return std::sqrt(2 * loss_constants(options.head, 0, options.lambda, classes).loss_at_zero / options.lambda);
+  return std::sqrt(2 * loss_constants(options, 0, classes).loss_at_zero / options.lambda);
 }
 
 class DescentSolver final : public Solver {
@@ -107,7 +107,7 @@ class DescentSolver final : public Solver {
     const auto steps = static_cast<std::uint64_t>(number(model, "request_steps"));
     const double requests = model.state.numbers["requests"] = number(model, "requests") + 1;
     if (!public_state_) return steps;
-    const LossConstants loss = loss_constants(options_.head, 0, options_.lambda, size_of(model.published.cols()));
+    const LossConstants loss = loss_constants(options_, 0, size_of(model.published.cols()));
     return accountant_of(model.trained_rows, loss, options_)
         .private_request_steps(steps, size_of(model.published.size()), static_cast<std::uint64_t>(requests),
                                options_.delta);
@@ -121,7 +121,7 @@ class DescentSolver final : public Solver {
   [[nodiscard]] Descent descent_on(const TrainingSet& rows) const {
     const double mu = strong_convexity(options_.lambda, rows.size());
     const double most = smoothness(options_.head).curvature * static_cast<double>(rows.size()) *
-                        std::min(1.0, rows.clip() * rows.clip());
+                        rows.form().norm_bound() * rows.form().norm_bound();
     return {{rows.rows(), rows.classes(), options_.head, mu, nullptr},
             2 / (most + 2 * mu),
             radius_of(options_, rows.classes())};
@@ -134,7 +134,7 @@ class DescentSolver final : public Solver {
 
   /// T1: half of tau pays for a lazy embedding, if there is one.
   StepReport finish(Model& model, Matrix weights, const TrainingSet& rows, const ApproximationError& lazy) const {
-    if (rows.clip() > 1) throw UsageError("descent-to-delete needs rows clipped to norm 1");
+    if (rows.form().clip > 1) throw UsageError("descent-to-delete needs rows clipped to norm 1");
     const Descent descent = descent_on(rows);
     const double frobenius = frobenius_norm(descent.objective.rows);
     const double tolerance = lazy.exact() ? options_.tau : options_.tau / 2;
@@ -254,8 +254,7 @@ void require_reachable(double rate, double residual, double tolerance) {
 PublishedDescent published_descent(std::size_t rows, std::size_t features, std::size_t classes,
                                    const SolverOptions& options) {
   const double radius = radius_of(options, classes);
-  const DescentToDelete accountant =
-      accountant_of(rows, loss_constants(options.head, radius, options.lambda, classes), options);
+  const DescentToDelete accountant = accountant_of(rows, loss_constants(options, radius, classes), options);
   const bool public_state = has_public_state(options);
   const std::uint64_t dimension = std::max<std::size_t>(1, features * classes);
   const auto sigma_of_steps = [&](std::uint64_t steps) {

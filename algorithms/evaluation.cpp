@@ -55,6 +55,11 @@ std::optional<double> accuracy(std::size_t count, const Model& model, const Eval
 
 }  // namespace
 
+void read_rows(const LiveStore& store, const ModelRecord& record, std::span<const NodeId> nodes, float* out) {
+  store.embedding().rows(nodes, record.weights, out);
+  form_rows(out, nodes.size(), shape_of(record.model).features, form_of(record));
+}
+
 EvaluationBlocks::EvaluationBlocks(const Model& model, MemoryBudget& budget) {
   const NetworkShape shape = shape_of(model);
   const std::size_t bytes =
@@ -73,9 +78,7 @@ Accuracies evaluate_model(const LiveStore& store, const ModelRecord& record, con
     for (const NodeId node : split)
       if (contents.label(node) != kNoLabel) nodes.push_back(node);
     const auto read = [&](std::size_t first, std::size_t count, float* out) {
-      store.embedding().rows(std::span(nodes).subspan(first, count), record.weights, out);
-      const std::size_t features = shape_of(record.model).features;
-      for (std::size_t i = 0; i < count; ++i) clip_row({out + i * features, features}, record.clip);
+      read_rows(store, record, std::span(nodes).subspan(first, count), out);
       return out;
     };
     return accuracy(nodes.size(), record.model, blocks, read,
@@ -93,13 +96,29 @@ Accuracies evaluate_model(const LiveStore& store, const ModelRecord& record, con
   return result;
 }
 
+Accuracies majority_accuracies(const LiveStore& store) {
+  const Contents& contents = store.contents();
+  std::vector<std::uint64_t> counts(store.manifest().classes);
+  for (const NodeId node : contents.train())
+    if (contents.label(node) != kNoLabel) ++counts[static_cast<std::size_t>(contents.label(node))];
+  const auto commonest = static_cast<std::int32_t>(std::max_element(counts.begin(), counts.end()) - counts.begin());
+  const auto of_split = [&](const std::vector<NodeId>& split) -> std::optional<double> {
+    std::uint64_t all = 0, right = 0;
+    for (const NodeId node : split) {
+      all += contents.label(node) != kNoLabel ? 1 : 0;
+      right += contents.label(node) == commonest ? 1 : 0;
+    }
+    if (all == 0) return std::nullopt;
+    return static_cast<double>(right) / static_cast<double>(all);
+  };
+  return {of_split(contents.train()), of_split(contents.valid()), of_split(contents.test())};
+}
+
 std::vector<Prediction> predict(const LiveStore& store, const ModelRecord& record, std::span<const NodeId> nodes) {
   const Model& model = record.model;
   const EvaluationBlocks blocks(model, store.budget());
-  const std::size_t features = shape_of(model).features;
   const auto read = [&](std::size_t first, std::size_t count, float* out) {
-    store.embedding().rows(nodes.subspan(first, count), record.weights, out);
-    for (std::size_t i = 0; i < count; ++i) clip_row({out + i * features, features}, record.clip);
+    read_rows(store, record, nodes.subspan(first, count), out);
     return out;
   };
   std::vector<Prediction> predictions(nodes.size());

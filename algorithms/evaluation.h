@@ -11,6 +11,9 @@
 
 namespace unweave {
 
+/// Rows of the embedding of `nodes`, in ids of the store's order, in the form that the model asks for: count x features.
+void read_rows(const LiveStore& store, const ModelRecord& record, std::span<const NodeId> nodes, float* out);
+
 /// Fractions of right predictions; none for a split without labelled nodes.
 struct Accuracies {
   std::optional<double> train, valid, test;
@@ -24,11 +27,14 @@ struct EvaluationBlocks {
   EvaluationBlocks(const Model& model, MemoryBudget& budget);
 };
 
-/// The class with the largest margin (margins_of(), ties to the lowest class) is the prediction; rows are clipped as those
-/// that the model was trained on, and read in EvaluationBlocks. `held` may give the training rows, which are then not read again.
+/// The class with the largest margin (margins_of(), ties to the lowest class) is the prediction; rows are in the form
+/// of those that the model was trained on, and read in EvaluationBlocks. `held` may give the training rows, which are then not read again.
 /// Throws UsageError.
 [[nodiscard]] Accuracies evaluate_model(const LiveStore& store, const ModelRecord& record,
                                         const TrainingSet* held = nullptr);
+
+/// What always naming the commonest class of the training split would reach on every split.
+[[nodiscard]] Accuracies majority_accuracies(const LiveStore& store);
 
 /// What a model says of one row.
 struct Prediction {
@@ -36,8 +42,8 @@ struct Prediction {
   double confidence = 0;  ///< in [0, 1]: probability (head.h) of the node's own class; 0 for a node without a label
 };
 
-/// One for each of `nodes`, which have rows in `store`, another one than the model's perhaps. Rows are clipped as those
-/// that the model was trained on. Memory: 16 bytes a node, and EvaluationBlocks. Throws UsageError.
+/// One for each of `nodes`, which have rows in `store`, another one than the model's perhaps. Rows are in the form of
+/// those that the model was trained on. Memory: 16 bytes a node, and EvaluationBlocks. Throws UsageError.
 [[nodiscard]] std::vector<Prediction> predict(const LiveStore& store, const ModelRecord& record,
                                               std::span<const NodeId> nodes);
 

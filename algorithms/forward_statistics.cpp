@@ -40,8 +40,8 @@ class RecordTile {
         first_(first),
         count_(count),
         classes_(run.rows.classes()),
-        constants_(run_constants(run.network.shape().head, run.lambda, run.rows.clip(), run.rows.features(), classes_,
-                                 run.schedule.constants().batch_rows)) {
+        constants_(run_constants(run.network.shape().head, run.lambda, run.rows.form().norm_bound(),
+                                 run.rows.features(), classes_, run.schedule.constants().batch_rows)) {
     const std::uint64_t epochs = run.schedule.constants().epochs;
     visits_ = Matrix::Constant(index_of(count), index_of(plan.layout.rows * epochs), kNoVisit);
     size_.assign(count, 0.0);

@@ -81,7 +81,7 @@ class HessianFreeSolver final : public Solver {
       return report;
     }
     add(state, records);
-    const double distance = distance_of(state, shape_of(options_, after), options_.lambda, after.clip());
+    const double distance = distance_of(state, shape_of(options_, after), options_.lambda, after.form().norm_bound());
     if (state.constants.retrain && !(distance <= state.constants.largest_shift))
       return learn(model, std::move(state), after);
     return release(model, std::move(state), after, distance);

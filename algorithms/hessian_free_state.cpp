@@ -22,8 +22,10 @@ constexpr double kNetworkStep = 0.5;
 constexpr std::uint64_t kOrderKey = 1;
 constexpr double kMostNumber = 0x1p53;  // numbers of a state are below it
 
-double step_size_of(const NetworkShape& shape, double lambda) {
-  return shape.hidden.empty() ? 1 / (lambda + smoothness(shape.head).curvature) : kNetworkStep;
+double step_size_of(const NetworkShape& shape, const SolverOptions& options) {
+  if (!shape.hidden.empty()) return kNetworkStep;
+  const double norm = row_norm_bound(options);
+  return 1 / (options.lambda + smoothness(shape.head).curvature * norm * norm);
 }
 
 bool flag_of(const SolverOptions& options, std::string_view name) {
@@ -53,8 +55,8 @@ SgdConstants choose_run(const NetworkShape& shape, std::uint64_t slots, const So
       parameter(options, named("batch-rows")) ? count_of(options, named("batch-rows")) : default_batch_rows(slots);
   const std::uint64_t batch_bytes = sizeof(double) * Network(shape).size() * sgd.batch_rows;
   sgd.partition_rows = sgd.batch_rows * std::max<std::uint64_t>(1, kPartitionBytes / batch_bytes);
-  sgd.step_size = parameter(options, named("step-size")) ? positive_of(options, named("step-size"))
-                                                         : step_size_of(shape, options.lambda);
+  sgd.step_size =
+      parameter(options, named("step-size")) ? positive_of(options, named("step-size")) : step_size_of(shape, options);
   sgd.order_key = kOrderKey;
   if (parameter(options, named("decay"))) {
     sgd.decay = positive_of(options, named("decay"));
@@ -195,7 +197,7 @@ std::filesystem::path statistics_path(const std::filesystem::path& folder, std::
   return folder / name;
 }
 
-double distance_of(const HessianFreeState& state, const NetworkShape& shape, double lambda, double clip) {
+double distance_of(const HessianFreeState& state, const NetworkShape& shape, double lambda, double row_norm) {
   if (state.removed.empty()) return 0;
   if (!shape.hidden.empty()) return std::numeric_limits<double>::infinity();
   const SgdSchedule schedule(state.constants.sgd);
@@ -214,7 +216,7 @@ double distance_of(const HessianFreeState& state, const NetworkShape& shape, dou
       ++removed[step];
     }
   RunConstants constants =
-      run_constants(shape.head, lambda, clip, shape.features, shape.classes, state.constants.sgd.batch_rows);
+      run_constants(shape.head, lambda, row_norm, shape.features, shape.classes, state.constants.sgd.batch_rows);
   constants.weights = state.largest_norm;
   RemovalAccount account(constants);
   double eta = 0;
@@ -235,14 +237,15 @@ OutputNoise release_noise(const HessianFreeState& state, const NetworkShape& sha
   if (options.bound == BoundRule::kCorrected)
     return plan_output_noise(constants.largest_shift, Network(shape).size(), options.epsilon, options.delta);
   const SgdSchedule schedule(constants.sgd);
-  const RunConstants run =
-      run_constants(shape.head, options.lambda, 1, shape.features, shape.classes, constants.sgd.batch_rows);
+  const RunConstants run = run_constants(shape.head, options.lambda, row_norm_bound(options), shape.features,
+                                         shape.classes, constants.sgd.batch_rows);
   PrintedRun printed;
   printed.step_size = constants.sgd.step_size;
   printed.decay = std::min(constants.sgd.decay, 1 - 1e-12);
-  printed.gradient = run.slope + options.lambda * state.largest_norm;
+  printed.gradient = run.row_norm * run.slope + options.lambda * state.largest_norm;
   const double last = schedule.steps() == 0 ? 0 : schedule.step_size(schedule.steps() - 1);
-  printed.rho = std::max(1 - last * options.lambda, printed.step_size * (options.lambda + run.curvature) - 1);
+  printed.rho = std::max(1 - last * options.lambda,
+                         printed.step_size * (options.lambda + run.curvature * run.row_norm * run.row_norm) - 1);
   printed.steps = schedule.steps();
   printed.epoch_steps = std::max<std::uint64_t>(1, schedule.steps_of_epoch());
   printed.batch = constants.sgd.batch_rows;

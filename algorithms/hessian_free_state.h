@@ -82,8 +82,9 @@ struct HessianFreeState {
                                                     std::uint64_t partition);
 
 /// Distance of the clean weights from a run without the removed records, encoding included; infinity where the head is
-/// not linear, 0 where nothing was removed.
-[[nodiscard]] double distance_of(const HessianFreeState& state, const NetworkShape& shape, double lambda, double clip);
+/// not linear, 0 where nothing was removed. `row_norm` bounds the rows.
+[[nodiscard]] double distance_of(const HessianFreeState& state, const NetworkShape& shape, double lambda,
+                                 double row_norm);
 
 /// Noise of a release of so many weights: for s_max, or under --bound paper the classic one for Theorem 4.
 [[nodiscard]] OutputNoise release_noise(const HessianFreeState& state, const NetworkShape& shape,

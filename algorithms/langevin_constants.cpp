@@ -37,10 +37,15 @@ void require_patience(std::uint64_t passes, std::string_view unit, std::string_v
                      std::string(remedy));
 }
 
-LossConstants loss_constants(Head head, double radius, double lambda, std::size_t classes) {
-  const PublicConstants given{.radius = radius, .lambda = lambda, .classes = classes};
-  if (head == Head::kLogistic) return logistic_constants(given);
-  if (head == Head::kSoftmax) return softmax_constants(given);
+double row_norm_bound(const SolverOptions& options) noexcept {
+  return RowForm(1, options.intercept).norm_bound();
+}
+
+LossConstants loss_constants(const SolverOptions& options, double radius, std::size_t classes) {
+  const PublicConstants given{
+      .row_norm = row_norm_bound(options), .radius = radius, .lambda = options.lambda, .classes = classes};
+  if (options.head == Head::kLogistic) return logistic_constants(given);
+  if (options.head == Head::kSoftmax) return softmax_constants(given);
   return least_squares_constants(given, std::sqrt(static_cast<double>(classes)));  // targets are +1 or -1
 }
 
@@ -53,7 +58,7 @@ std::uint64_t default_batch_rows(std::uint64_t rows) {
 
 LangevinConstants choose_constants(bool full_batches, std::size_t rows, std::size_t classes,
                                    const SolverOptions& options) {
-  const LossConstants loss = loss_constants(options.head, 0, options.lambda, classes);
+  const LossConstants loss = loss_constants(options, 0, classes);
   const std::uint64_t all = std::max<std::size_t>(1, rows);
   LangevinConstants constants;
   constants.slots = rows;
@@ -67,20 +72,21 @@ LangevinConstants choose_constants(bool full_batches, std::size_t rows, std::siz
     throw UsageError(
         "the noise of langevin is so small that float64 could not tell it from rounding: raise --lambda, or sigma "
         "where it was set");
-  const NoisySgd sgd = noisy_sgd_of(constants, options.head, options.lambda, classes);
+  const NoisySgd sgd = noisy_sgd_of(constants, options, classes);
   const std::optional<std::uint64_t> epochs = count_setting(options, "epochs", kMostEpochs);
   constants.epochs = epochs ? *epochs : learning_epochs(sgd, constants.sigma, options);
   return constants;
 }
 
-NoisySgd noisy_sgd_of(const SlotRun& run, Head head, double lambda, std::size_t classes) {
-  const LossConstants loss = loss_constants(head, run.radius, lambda, classes);
+NoisySgd noisy_sgd_of(const SlotRun& run, const SolverOptions& options, std::size_t classes) {
+  const LossConstants loss = loss_constants(options, run.radius, classes);
   NoisySgdConstants of;
   of.rows = run.padded_slots();
   of.batch_rows = run.batch_rows;
   of.step_size = run.step_size;
-  of.strong_convexity = lambda;
+  of.strong_convexity = options.lambda;
   of.smoothness = loss.smoothness;
+  of.row_norm = row_norm_bound(options);
   of.gradient_bound = loss.data_gradient;
   of.radius = run.radius;
   return NoisySgd(of);

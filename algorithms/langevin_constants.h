@@ -1,10 +1,10 @@
 // algorithms/langevin_constants.h - the public constants of `langevin`, chosen from n, C and the options alone.
 //
 // The objective is the mean over n slots, f(W) = (1/n) sum_i sum_c l(z_i.w_c, y_ic) + (lambda/2) |W|_F^2, rows of norm
-// at most 1. An empty slot is the row 0: its loss does not depend on W. Per row, joint over the C classes:
+// at most X: 1, or sqrt 2 with an intercept. An empty slot has loss 0. Per row, joint over the C classes:
 //   logistic       |slopes|_2 <= sqrt C on every W, l'' <= 1/4
-//   least squares  |slopes|_2 <= R + sqrt C inside the ball, l'' = 1
-// so L = max l'' + lambda, m = lambda, and M = the bound of the slopes.
+//   least squares  |slopes|_2 <= X R + sqrt C inside the ball, l'' = 1
+// so L = X^2 max l'' + lambda, m = lambda, and M = X times the bound of the slopes.
 #pragma once
 
 #include <cstddef>
@@ -38,8 +38,10 @@ inline constexpr Parameter kLangevinParameters[] = {
 [[nodiscard]] LangevinConstants choose_constants(bool full_batches, std::size_t rows, std::size_t classes,
                                                  const SolverOptions& options);
 
-/// The bounds of a head for rows of norm at most 1 and weights in a ball.
-[[nodiscard]] LossConstants loss_constants(Head head, double radius, double lambda, std::size_t classes);
+/// X of these options: rows are clipped to norm 1, and an intercept adds a value 1.
+[[nodiscard]] double row_norm_bound(const SolverOptions& options) noexcept;
+/// The bounds of the options' head for rows of that norm and weights in a ball.
+[[nodiscard]] LossConstants loss_constants(const SolverOptions& options, double radius, std::size_t classes);
 /// Standard deviation of a margin that the defaults aim at, for a row of norm 1.
 inline constexpr double kMarginNoise = 0.1;
 /// Passes over the rows that nobody waits for: defaults that come out larger are refused, with what to change.
@@ -50,7 +52,7 @@ void require_patience(std::uint64_t passes, std::string_view unit, std::string_v
 [[nodiscard]] std::uint64_t default_batch_rows(std::uint64_t rows);
 
 /// The run of these constants. Throws UsageError as NoisySgd does, and for a head without bounds.
-[[nodiscard]] NoisySgd noisy_sgd_of(const SlotRun& run, Head head, double lambda, std::size_t classes);
+[[nodiscard]] NoisySgd noisy_sgd_of(const SlotRun& run, const SolverOptions& options, std::size_t classes);
 
 /// Epochs of a request from this distance: the fewest that reach epsilon; none where T would be needed, or would not do.
 [[nodiscard]] std::optional<std::uint64_t> request_epochs(const LangevinConstants& constants,

@@ -94,8 +94,8 @@ class LangevinSolver final : public Solver {
   }
 
   [[nodiscard]] NoisySgd sgd_of(const LangevinState& state, const TrainingSet& rows) const {
-    if (rows.clip() > 1) throw UsageError(name_ + " needs rows clipped to norm 1");
-    return noisy_sgd_of(state.constants, options_.head, options_.lambda, rows.classes());
+    if (rows.form().clip > 1) throw UsageError(name_ + " needs rows clipped to norm 1");
+    return noisy_sgd_of(state.constants, options_, rows.classes());
   }
 
   StepReport learn(Model& model, const TrainingSet& rows, const ApproximationError& lazy) const {

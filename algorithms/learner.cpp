@@ -72,7 +72,7 @@ Learner::Learner(LiveStore& store, MemoryBudget& budget, ModelRecord record, Rel
       record_(std::move(record)),
       context_(std::move(context)),
       solver_(make_solver(record_.model.solver, record_.options)),
-      rows_(store, record_.weights, record_.clip, budget),
+      rows_(store, record_.weights, form_of(record_), budget),
       key_(key_of(store.path(), record_.model.solver, context_.key)) {
   for (const ModelSummary& present : list_models(store.path()))
     if (present.damage.empty()) context_.withdraw.push_back(present.id);
@@ -137,6 +137,10 @@ Learner Learner::train(LiveStore& store, MemoryBudget& budget, std::string_view 
   if (fit_before == LogFit::lacks_lines) refuse_log(store.path(), solver);
   if (fit_before == LogFit::follows) LoggedCertificate(store.path(), *before).sync();
   learner.follow_log();
+  if (learner.rows().size() == 0)
+    throw DataError(store.path().string() +
+                    ": there is no training row, so a model would say nothing: no node of the training split has a "
+                    "label and is still there; import the data with --split train=F and --labels F that fit together");
   Fit fit = learner.solver_->fit(learner.rows(), learner.approximation());
   if (fit.report.flush_needed) {
     static_cast<void>(learner.flush_rows());
@@ -244,6 +248,7 @@ nlohmann::ordered_json Learner::place_in_log(std::uint64_t after, std::vector<st
 StepReport Learner::release(StepReport report, std::vector<std::string> requests) {
   if (report.flush_needed) throw std::logic_error("a solver refused the exact embedding");
   check_finite(record_.model, report);
+  withdraw_claims_of_seed(report);
   add_network_constants(record_, report);
   const std::uint64_t after = std::exchange(record_.model.sequence, store_.sequence());
   context_.lazy = store_.lazy();

@@ -13,7 +13,7 @@
 namespace unweave {
 namespace {
 
-/// Calls use(i, margins of row i under every model) on all threads; the rows are clipped as for the first one.
+/// Calls use(i, margins of row i under every model) on all threads; the rows are those of the first one.
 template <class Use>
 void for_margins(const LiveStore& store, std::span<const ModelRecord* const> models, std::span<const NodeId> nodes,
                  const Use& use) {
@@ -22,9 +22,7 @@ void for_margins(const LiveStore& store, std::span<const ModelRecord* const> mod
   parallel_ranges(0, nodes.size(), blocks.rows, [&](std::size_t begin, std::size_t end) {
     const std::size_t count = end - begin;
     std::vector<float> rows(count * shape.features);
-    store.embedding().rows(nodes.subspan(begin, count), models[0]->weights, rows.data());
-    for (std::size_t i = 0; i < count; ++i)
-      clip_row({rows.data() + i * shape.features, shape.features}, models[0]->clip);
+    read_rows(store, *models[0], nodes.subspan(begin, count), rows.data());
     std::vector<std::vector<double>> margins(models.size(), std::vector<double>(count * shape.classes));
     for (std::size_t m = 0; m < models.size(); ++m) margins_of(models[m]->model, rows.data(), count, margins[m].data());
     std::vector<std::span<double>> own(models.size());

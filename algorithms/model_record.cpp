@@ -77,10 +77,12 @@ Json to_json(const ModelRecord& record) {
             {"epsilon", options.epsilon},
             {"delta", options.delta},
             {"lambda", options.lambda},
+            {"lambda_chosen", options.lambda_chosen},
             {"tau", options.tau},
             {"alpha", options.alpha},
             {"bound", options.bound == BoundRule::kPaper ? "paper" : "corrected"},
             {"standardized", options.standardized},
+            {"intercept", options.intercept},
             {"parameters", options.parameters}}},
           {"weights", record.weights},
           {"clip", record.clip},
@@ -156,10 +158,14 @@ ModelRecord from_json(const Json& json, const ModelFile& file) {
   record.options.epsilon = real_number(options.at("epsilon"));
   record.options.delta = real_number(options.at("delta"));
   record.options.lambda = real_number(options.at("lambda"));
+  record.options.lambda_chosen = options.value("lambda_chosen", std::string("public"));
   record.options.tau = real_number(options.at("tau"));
   record.options.alpha = real_number(options.at("alpha"));
   record.options.bound = parse_bound(options.at("bound").get<std::string>());
   record.options.standardized = options.at("standardized").get<bool>();
+  record.options.intercept = options.value("intercept", false);
+  if (record.options.intercept && (model.network || features < 2))
+    throw std::runtime_error("its intercept has no room");
   record.options.parameters = options.at("parameters").get<decltype(record.options.parameters)>();
   record.clip = real_number(json.at("clip"));
   if (!(record.clip > 0)) throw std::runtime_error("clip is not above 0");
@@ -208,7 +214,8 @@ void check_propagation(const ModelRecord& record, const Manifest& manifest, cons
     const PropagationSpec& spec = *manifest.propagation;
     const NetworkShape shape = shape_of(record.model);
     if (record.levels == spec.levels && record.rho == spec.rho && record.scale_bits == spec.scale_bits &&
-        record.all_rows == spec.all_rows && shape.features == manifest.features * blocks_of(record) &&
+        record.all_rows == spec.all_rows &&
+        shape.features == form_of(record).features(manifest.features * blocks_of(record)) &&
         shape.classes == manifest.classes)
       return;
   }

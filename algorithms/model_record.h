@@ -38,6 +38,11 @@ struct ModelRecord {
 /// Name of a release: solver, number, and the first 8 bytes of a hash of the published weights under the release's key.
 [[nodiscard]] std::string release_id(const ModelRecord& record);
 
+/// What its rows are.
+[[nodiscard]] inline RowForm form_of(const ModelRecord& record) noexcept {
+  return {record.clip, record.options.intercept};
+}
+
 /// Parts of its rows.
 [[nodiscard]] std::size_t blocks_of(const ModelRecord& record);
 

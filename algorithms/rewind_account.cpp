@@ -24,9 +24,10 @@ constexpr std::uint64_t kMostEpochs = std::uint64_t{1} << 30;
 
 /// r of THEOREMS.md, Lemma R3: by how much a step of the program leaves the exact one at most.
 double step_rounding(const NoisySgdConstants& run, Head head, double features, double classes) {
-  const double slopes =
-      (16 + classes) * kUnitRoundoff * run.gradient_bound +
-      smoothness(head).curvature * (rounding_gamma(features + 1) + rounding_gamma(std::sqrt(classes))) * run.radius;
+  const double slopes = (16 + classes) * kUnitRoundoff * run.gradient_bound +
+                        smoothness(head).curvature *
+                            (rounding_gamma(features + 1) + rounding_gamma(std::sqrt(classes))) * run.row_norm *
+                            run.row_norm * run.radius;
   const double sum = rounding_gamma(static_cast<double>(run.batch_rows) + 128) * run.gradient_bound;
   const double update =
       (rounding_gamma(5) + rounding_gamma(features * classes + 4)) * (run.radius + run.step_size * run.gradient_bound);
@@ -48,7 +49,7 @@ double rounding_of(const NoisySgd& sgd, std::size_t features, std::size_t classe
 /// Noise that no user has chosen: it covers twice what rounding takes of it.
 double default_sigma(const RewindConstants& constants, std::size_t features, std::size_t classes,
                      const SolverOptions& options) {
-  const NoisySgd sgd = noisy_sgd_of(constants, options.head, options.lambda, classes);
+  const NoisySgd sgd = noisy_sgd_of(constants, options, classes);
   const double rounding = rounding_of(sgd, features, classes, options);
   const double sigma = 2 * rounding * sigma_of(1, options.epsilon, options.delta);
   if (!std::isfinite(sigma)) throw UsageError("no noise covers float64's rounding at so weak a lambda; raise --lambda");
@@ -65,8 +66,8 @@ RewindAccount::RewindAccount(bool descend, const RewindConstants& constants, std
                              const SolverOptions& options)
     : descend_(descend),
       constants_(constants),
-      sgd_(noisy_sgd_of(constants, options.head, options.lambda, classes)),
-      loss_(loss_constants(options.head, constants.radius, options.lambda, classes)),
+      sgd_(noisy_sgd_of(constants, options, classes)),
+      loss_(loss_constants(options, constants.radius, classes)),
       total_{options.epsilon, options.delta},
       rule_(options.bound),
       rounding_(rounding_of(sgd_, features, classes, options)),
@@ -176,7 +177,7 @@ std::vector<std::uint64_t> RewindAccount::kept_epochs() const {
 
 RewindConstants choose_rewind_constants(bool descend, std::size_t rows, std::size_t features, std::size_t classes,
                                         const SolverOptions& options) {
-  const LossConstants loss = loss_constants(options.head, 0, options.lambda, classes);
+  const LossConstants loss = loss_constants(options, 0, classes);
   const auto value = [&](std::string_view name) {
     for (const Parameter& own : kRewindParameters)
       if (own.name == name) return *parameter(options, own);

@@ -114,7 +114,7 @@ class RewindSolver final : public Solver {
 
  private:
   [[nodiscard]] RewindAccount account_of(const RewindState& state, const TrainingSet& rows) const {
-    if (rows.clip() > 1) throw UsageError(name_ + " needs rows clipped to norm 1");
+    if (rows.form().clip > 1) throw UsageError(name_ + " needs rows clipped to norm 1");
     return {descend_, state.constants, rows.features(), rows.classes(), options_};
   }
 

@@ -26,24 +26,27 @@ struct Entry {
   std::string_view name;
   Factory make;
   std::span<const Parameter> parameters = {};
-  bool networks = false;   ///< trains models with hidden layers too
-  bool reference = false;  ///< claims nothing, whatever it trains
-  bool printed = true;     ///< has a bound in print, other than the one that certifies
+  bool networks = false;     ///< trains models with hidden layers too
+  bool reference = false;    ///< claims nothing, whatever it trains
+  bool printed = true;       ///< has a bound in print, other than the one that certifies
+  bool intercept = true;     ///< of linear models
+  bool first_order = false;  ///< its steps, or its bounds, grow with 1 / lambda
 };
 constexpr Entry kSolvers[] = {
     {"newton", make_newton_solver, {}, false, false, false},
     {"retrain", make_retrain_solver, kRetrainParameters, true, false, false},
-    {"scalegun", make_scalegun_solver, kScalegunParameters, true},
-    {"cgu", make_cgu_solver},
-    {"ceu", make_ceu_solver},
+    {"scalegun", make_scalegun_solver, kScalegunParameters, true, false, true, false, true},
+    {"cgu", make_cgu_solver, {}, false, false, true, false, true},
+    {"ceu", make_ceu_solver, {}, false, false, true, false, true},
     {"newton-step", make_newton_step_solver, kNewtonStepParameters, true},
     {"jackknife", make_jackknife_solver, kNewtonStepParameters, true},
-    {"langevin", make_langevin_solver, kLangevinParameters},
-    {"langevin-full", make_langevin_full_solver, std::span(kLangevinParameters).first(5)},
-    {"descent-to-delete", make_descent_solver, kDescentParameters},
-    {"rewind", make_rewind_solver, kRewindParameters},
-    {"descend", make_descend_solver, kRewindParameters},
-    {"hessian-free", make_hessian_free_solver, kHessianFreeParameters, true},
+    {"langevin", make_langevin_solver, kLangevinParameters, false, false, true, true, true},
+    {"langevin-full", make_langevin_full_solver, std::span(kLangevinParameters).first(5), false, false, true, true,
+     true},
+    {"descent-to-delete", make_descent_solver, kDescentParameters, false, false, true, true, true},
+    {"rewind", make_rewind_solver, kRewindParameters, false, false, true, true, true},
+    {"descend", make_descend_solver, kRewindParameters, false, false, true, true, true},
+    {"hessian-free", make_hessian_free_solver, kHessianFreeParameters, true, false, true, true, true},
     {"streaming", make_streaming_solver, kStreamingParameters, true, true, false},
     {"finetune", make_finetune_solver, kFinetuneParameters, true, true, false},
     {"neggrad", make_neggrad_solver, kNeggradParameters, true, true, false},
@@ -105,8 +108,26 @@ std::unique_ptr<Solver> make_solver(std::string_view name, const SolverOptions& 
   if (options.bound == BoundRule::kPaper && !entry.printed)
     throw UsageError(std::string(entry.name) + " has no printed bound; leave --bound paper away");
   check_network(entry, options);
+  if (options.intercept && !entry.intercept)
+    throw UsageError(std::string(entry.name) + " is as published, without an intercept");
+  if (options.intercept && !options.hidden.empty())
+    throw UsageError("hidden layers have biases of their own, and no intercept beside");
   check_parameters(entry, options);
   return entry.make(options);
+}
+
+double weakest_default_lambda(std::string_view solver) {
+  return entry_of(solver).first_order ? 1e-3 : 0;
+}
+
+bool takes_intercept(std::string_view solver) {
+  return entry_of(solver).intercept;
+}
+
+void withdraw_claims_of_seed(StepReport& report) {
+  if (!report.for_tests) return;
+  report.certified = false;
+  report.claim.reset();
 }
 
 std::span<const Parameter> solver_parameters(std::string_view solver) {

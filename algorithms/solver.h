@@ -47,12 +47,14 @@ struct SolverOptions {
   Activation activation = Activation::kTanh;
   double epsilon = 1;
   double delta = 1e-4;
-  double lambda = 1e-3;  ///< per training row: the objective holds (lambda n / 2) |W|^2
-  double tau = 1e-6;     ///< gradient norm to which a minimisation is finished
-  double alpha = 0.1;    ///< noise level in the objective, for the solvers that have one
+  double lambda = 1e-3;                  ///< per training row: the objective holds (lambda n / 2) |W|^2
+  std::string lambda_chosen = "public";  ///< or "validation at version K", the request until which data chose it
+  double tau = 1e-6;                     ///< gradient norm to which a minimisation is finished
+  double alpha = 0.1;                    ///< noise level in the objective, for the solvers that have one
   BoundRule bound = BoundRule::kCorrected;
   std::map<std::string, double, std::less<>> parameters;  ///< those given of the solver's own
   std::size_t blocks = 1;                                 ///< parts of a row, which the embedding's weights decide
+  bool intercept = false;             ///< rows end in a value 1 (RowForm); false with hidden layers, which have biases
   bool standardized = false;          ///< features were scaled by statistics of the data: nothing is certified
   bool data_order = false;            ///< positions of nodes follow a graph that held what was removed since
   std::optional<std::uint64_t> seed;  ///< reproducible noise; marks every report for_tests
@@ -91,7 +93,7 @@ struct StepReport {
   bool certified = false;
   std::optional<std::string> claim;  ///< the theorem it rests on, or the paper's own claim; none: nothing is claimed
   bool private_claim = false;        ///< certified and claim depend on removed data without noise
-  bool for_tests = false;            ///< noise came from a seed
+  bool for_tests = false;            ///< noise came from a seed; see withdraw_claims_of_seed()
   double epsilon = 0;
   double delta = 0;
   double budget = 0;          ///< largest residual bound that the claim allows; langevin: epsilon, and the one reached
@@ -165,6 +167,12 @@ void margins_of(const Model& model, const float* rows, std::size_t count, double
 [[nodiscard]] std::unique_ptr<Solver> make_solver(std::string_view name, const SolverOptions& options);
 [[nodiscard]] std::vector<std::string_view> solver_names();
 
+/// Below this a default lambda does not go: 1e-3 for the solvers whose steps, or whose bounds, grow with 1 / lambda, else 0.
+[[nodiscard]] double weakest_default_lambda(std::string_view solver);
+
+/// Whether its linear models have an intercept unless the options say otherwise: published methods that know none do not.
+[[nodiscard]] bool takes_intercept(std::string_view solver);
+
 /// The parameters of a solver's own. Throws UsageError for other names.
 [[nodiscard]] std::span<const Parameter> solver_parameters(std::string_view solver);
 /// The given value of a parameter, else its standard; none when the solver is to choose.
@@ -175,6 +183,10 @@ void margins_of(const Model& model, const float* rows, std::size_t count, double
 [[nodiscard]] std::optional<std::uint64_t> count_setting(const SolverOptions& options, std::string_view name,
                                                          std::uint64_t most = std::uint64_t{1} << 53);
 [[nodiscard]] std::optional<double> positive_setting(const SolverOptions& options, std::string_view name);
+
+/// Noise that was drawn from a seed is known to whoever knows the seed: such a release claims nothing and is certified by
+/// no theorem, whatever its solver has found.
+void withdraw_claims_of_seed(StepReport& report);
 
 /// Noise for release number `release` of a model: from the system, or from the options' seed and this number.
 [[nodiscard]] RandomSource noise_source(const SolverOptions& options, std::uint64_t release);

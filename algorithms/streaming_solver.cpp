@@ -112,7 +112,7 @@ class Streaming final : public Solver {
     const auto mean = [](const Vector& sum, double rows) -> Vector { return sum / std::max(1.0, rows); };
     if (mode_ == Forgotten::sum) return mean(state.shift, state.removed_rows);
     if (mode_ == Forgotten::batch) return mean(fresh, static_cast<double>(change.removed.size()));
-    const TrainingSet kept = state.kept_rows(change.removed.features(), change.removed.clip());
+    const TrainingSet kept = state.kept_rows(change.removed.features(), change.removed.form());
     return mean(state.shift_gradient(network, kept), state.removed_rows);
   }
 

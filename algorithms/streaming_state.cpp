@@ -258,8 +258,8 @@ Vector StreamingState::shift_gradient(const Network& network, const TrainingSet&
   });
 }
 
-TrainingSet StreamingState::kept_rows(std::size_t features, double clip) const {
-  TrainingSet set(features, classes.size(), clip);
+TrainingSet StreamingState::kept_rows(std::size_t features, const RowForm& form) const {
+  TrainingSet set(features, classes.size(), form);
   std::vector<float> row(features);
   for (std::size_t at = 0; at + features < forgotten.size(); at += features + 1) {
     for (std::size_t f = 0; f < features; ++f) row[f] = static_cast<float>(forgotten[at + f]);

@@ -61,7 +61,7 @@ struct StreamingState {
   /// 0 for a head without class probabilities.
   [[nodiscard]] Vector shift_gradient(const Network& network, const TrainingSet& set) const;
   /// The rows that were kept.
-  [[nodiscard]] TrainingSet kept_rows(std::size_t features, double clip) const;
+  [[nodiscard]] TrainingSet kept_rows(std::size_t features, const RowForm& form) const;
 };
 
 /// Margins of one row become the gradient of KL(f, r) by them, r_c in proportion to f_c exp(tau_c): with p = f,

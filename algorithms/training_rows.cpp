@@ -18,14 +18,14 @@ std::size_t block_rows(std::size_t features) {
   return std::max<std::size_t>(64, kBlockBytes / (features * sizeof(float)));
 }
 
-TrainingSet empty_set(const LiveStore& store, std::span<const double> weights, double clip) {
+TrainingSet empty_set(const LiveStore& store, std::span<const double> weights, const RowForm& form) {
   const Manifest& manifest = store.manifest();
   const std::string name = store.path().string();
   const Embedding& embedding = store.embedding();
   if (!manifest.labels) throw DataError(name + ": has no labels; run `unweave import` with --labels to build it again");
   if (!manifest.train)
     throw DataError(name + ": has no training split; run `unweave import` with --split train=F to build it again");
-  return {embedding.row_width(weights), manifest.classes, clip};
+  return {form.features(embedding.row_width(weights)), manifest.classes, form};
 }
 
 }  // namespace
@@ -38,8 +38,9 @@ std::vector<NodeId> training_nodes(const Contents& contents) {
   return nodes;
 }
 
-TrainingRows::TrainingRows(const LiveStore& store, std::vector<double> weights, double clip, MemoryBudget& budget)
-    : store_(store), weights_(std::move(weights)), budget_(budget), set_(empty_set(store, weights_, clip)) {
+TrainingRows::TrainingRows(const LiveStore& store, std::vector<double> weights, const RowForm& form,
+                           MemoryBudget& budget)
+    : store_(store), weights_(std::move(weights)), budget_(budget), set_(empty_set(store, weights_, form)) {
   const std::vector<NodeId> nodes = training_nodes(store.contents());
   Room room = room_for(nodes.size(), "training rows");
   set_ = std::move(room.set);
@@ -61,8 +62,8 @@ TrainingRows::Room TrainingRows::room_for(std::size_t most, std::string_view wha
   const std::uint64_t besides = most * (sizeof(NodeId) + sizeof(ClassId) + sizeof(double));
   const std::uint64_t bytes = besides + most * set_.features() * sizeof(float);
   const bool in_memory = bytes <= budget_.available() / 2;
-  Room room{in_memory ? TrainingSet(set_.features(), set_.classes(), set_.clip())
-                      : TrainingSet(set_.features(), set_.classes(), set_.clip(), store_.temporary_folder(), most),
+  Room room{in_memory ? TrainingSet(set_.features(), set_.classes(), set_.form())
+                      : TrainingSet(set_.features(), set_.classes(), set_.form(), store_.temporary_folder(), most),
             budget_.reserve(in_memory ? bytes : besides, what)};
   room.set.reserve(most);
   return room;
@@ -70,13 +71,14 @@ TrainingRows::Room TrainingRows::room_for(std::size_t most, std::string_view wha
 
 void TrainingRows::read(std::span<const NodeId> nodes, float* out) const {
   store_.embedding().rows(nodes, weights_, out);
-  const std::size_t features = set_.features();
+  const std::size_t width = set_.form().width(set_.features());
   parallel_ranges(0, nodes.size(), 64, [&](std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i)
-      if (!std::all_of(out + i * features, out + (i + 1) * features, [](float x) { return std::isfinite(x); }))
+      if (!std::all_of(out + i * width, out + (i + 1) * width, [](float x) { return std::isfinite(x); }))
         throw DataError(store_.path().string() + ": the embedding of " + store_.contents().order().text(nodes[i]) +
                         " holds a value that is not finite; run `unweave verify " + store_.path().string() + "`");
   });
+  spread_rows(out, nodes.size(), set_.features(), set_.form());
 }
 
 /// Rows whose node has left the training split.
@@ -114,7 +116,7 @@ std::vector<std::size_t> TrainingRows::places_of(const UpdateReport& update) con
 }
 
 BatchChange TrainingRows::follow(const UpdateReport& update, bool keep_moved) {
-  BatchChange change(set_.features(), set_.classes(), set_.clip());
+  BatchChange change(set_.features(), set_.classes(), set_.form());
   drop_departed(change);
   const std::vector<std::size_t> places = places_of(update);
   const std::size_t features = set_.features(), block = block_rows(features);
@@ -149,7 +151,7 @@ void TrainingRows::keep_changed(std::span<const std::size_t> places, std::span<f
   for (std::size_t i = 0; i < places.size(); ++i) {
     const std::span<float> row = rows.subspan(i * features, features);
     const std::span<const float> held = set_.row(places[i]);
-    clip_row(row, set_.clip());
+    form_row(row, set_.form());
     if (std::memcmp(row.data(), held.data(), features * sizeof(float)) == 0) continue;
     nodes.push_back(set_.nodes()[places[i]]);
     labels.push_back(set_.labels()[places[i]]);

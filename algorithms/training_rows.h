@@ -11,13 +11,13 @@
 
 namespace unweave {
 
-/// One row of Z for each training node with a label, clipped. Rows that would take more than half of what is left of the
+/// One row of Z for each training node with a label, in the form that a model asks for. Rows that would take more than half of what is left of the
 /// budget lie in a nameless file (LiveStore::temporary_folder), beside 16 bytes a row in memory; so do those of a change.
 class TrainingRows {
  public:
   /// Throws DataError naming the command to run when the store has no embedding, no labels or no training split;
   /// or for a value that is not finite; UsageError for a wrong number of weights; ResourceError when 16 bytes a row do not fit the budget.
-  TrainingRows(const LiveStore& store, std::vector<double> weights, double clip, MemoryBudget& budget);
+  TrainingRows(const LiveStore& store, std::vector<double> weights, const RowForm& form, MemoryBudget& budget);
 
   [[nodiscard]] const TrainingSet& set() const noexcept { return set_; }
   /// Follows the store: `update` names the embedding rows that may have changed since the last call. Returns what did,
@@ -29,7 +29,7 @@ class TrainingRows {
   void append(BatchChange& first, const BatchChange& later) const;
 
  private:
-  /// Embedding rows of `nodes` as the store has them now. Throws DataError for a value that is not finite.
+  /// Rows of `nodes` as the store has them now, in their form, nodes x features. Throws DataError for a value that is not finite.
   void read(std::span<const NodeId> nodes, float* out) const;
   void drop_departed(BatchChange& change);
   /// Appends the rows that differ from those held, old and new, to the moved ones of a change.

@@ -40,16 +40,34 @@ double clip_row(std::span<float> row, double clip) {
   return norm;
 }
 
-TrainingSet::TrainingSet(std::size_t features, std::size_t classes, double clip)
-    : features_(features), classes_(classes), clip_(clip), values_(features) {
-  if (features == 0) throw UsageError("a training set needs at least one feature");
-  if (classes == 0) throw UsageError("a training set needs at least one class");
-  if (!(clip > 0)) throw UsageError("the norm that rows are clipped to must be positive");
+double form_row(std::span<float> row, const RowForm& form) {
+  if (!form.intercept) return clip_row(row, form.clip);
+  clip_row(row.first(row.size() - 1), form.clip);
+  row.back() = 1;
+  return norm_above(row);
 }
 
-TrainingSet::TrainingSet(std::size_t features, std::size_t classes, double clip, const std::filesystem::path& folder,
+void spread_rows(float* rows, std::size_t count, std::size_t features, const RowForm& form) noexcept {
+  const std::size_t width = form.width(features);
+  for (std::size_t i = count; width < features && i-- > 0;)
+    std::memmove(rows + i * features, rows + i * width, width * sizeof(float));
+}
+
+void form_rows(float* rows, std::size_t count, std::size_t features, const RowForm& form) {
+  spread_rows(rows, count, features, form);
+  for (std::size_t i = 0; i < count; ++i) form_row({rows + i * features, features}, form);
+}
+
+TrainingSet::TrainingSet(std::size_t features, std::size_t classes, RowForm form)
+    : features_(features), classes_(classes), form_(form), values_(features) {
+  if (features == 0 || form.width(features) == 0) throw UsageError("a training set needs at least one feature");
+  if (classes == 0) throw UsageError("a training set needs at least one class");
+  if (!(form.clip > 0)) throw UsageError("the norm that rows are clipped to must be positive");
+}
+
+TrainingSet::TrainingSet(std::size_t features, std::size_t classes, RowForm form, const std::filesystem::path& folder,
                          std::size_t most)
-    : TrainingSet(features, classes, clip) {
+    : TrainingSet(features, classes, form) {
   values_ = FloatRows(features, folder, most);
 }
 
@@ -73,7 +91,7 @@ void TrainingSet::append(std::span<const NodeId> nodes, std::span<float> rows, s
     if (rows.size() != nodes.size() * features_)
       throw UsageError(name_of_row(nodes[i]) + " has a wrong number of features");
     if (labels[i] >= classes_) throw UsageError(name_of_row(nodes[i]) + " has a label outside the declared classes");
-    norms[i] = clip_row(rows.subspan(i * features_, features_), clip_);
+    norms[i] = form_row(rows.subspan(i * features_, features_), form_);
     check_finite(nodes[i], norms[i]);
   }
   values_.append(rows);
@@ -124,7 +142,7 @@ void TrainingSet::apply(const BatchChange& change) {
 }
 
 bool TrainingSet::replace(std::size_t i, std::span<float> row) {
-  const double norm = clip_row(row, clip_);
+  const double norm = form_row(row, form_);
   check_finite(nodes_[i], norm);
   if (std::memcmp(values_.row(i).data(), row.data(), features_ * sizeof(float)) == 0) return false;
   values_.set(i, row);

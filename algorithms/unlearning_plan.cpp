@@ -33,7 +33,7 @@ std::vector<std::pair<std::string, double>> constants_of(const SlotRun& run, con
 
 UnlearningPlan plan_langevin(bool full, std::size_t rows, std::size_t classes, const SolverOptions& options) {
   const LangevinConstants constants = choose_constants(full, rows, classes, options);
-  const NoisySgd sgd = noisy_sgd_of(constants, options.head, options.lambda, classes);
+  const NoisySgd sgd = noisy_sgd_of(constants, options, classes);
   const LangevinAccountant accountant = accountant_of(constants, sgd, options);
   const double weight = removed_row_weight(sgd, options);
   const auto distance = [sgd, rows, weight](std::uint64_t removed) {
@@ -147,14 +147,13 @@ struct DescentTask {
 };
 
 DescentTask descent_task(std::size_t rows, std::size_t features, std::size_t classes, const SolverOptions& options) {
-  const double radius =
-      std::sqrt(2 * loss_constants(options.head, 0, options.lambda, classes).loss_at_zero / options.lambda);
+  const double radius = std::sqrt(2 * loss_constants(options, 0, classes).loss_at_zero / options.lambda);
   return {std::max<std::size_t>(1, rows),
           features,
           classes,
           options,
           radius,
-          loss_constants(options.head, radius, options.lambda, classes),
+          loss_constants(options, radius, classes),
           *parameter(options, kDescentParameters[0]) == 1,
           std::max<std::size_t>(1, features * classes)};
 }

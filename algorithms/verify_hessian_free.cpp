@@ -72,7 +72,7 @@ void check_hessian_free(const ModelRecord& record, const std::filesystem::path& 
       {"encoding_error", state.error}};
   for (const auto& [name, value] : numbers) say.near(name, terms.at(name).get<double>(), value);
   say.near("budget", certificate.at("budget").get<double>(), constants.largest_shift);
-  const double reached = distance_of(state, shape, options.lambda, record.clip);
+  const double reached = distance_of(state, shape, options.lambda, form_of(record).norm_bound());
   const Json& bound = certificate.at("residual_bound");
   if (bound.is_null() != !std::isfinite(reached))
     say.wrong("residual_bound is " + bound.dump() + " in the certificate, computed again it is " +
@@ -100,7 +100,7 @@ void check_end_of_run(const ModelRecord& record, const TrainingSet& rows, Statem
   const Matrix& published = record.model.published;
   const Matrix clean = Eigen::Map<const Matrix>(state.clean.data(), published.rows(), published.cols());
   check_spread(published, clean, "the weights without noise", noise, 0, say);
-  const double reached = distance_of(state, shape, record.options.lambda, record.clip);
+  const double reached = distance_of(state, shape, record.options.lambda, form_of(record).norm_bound());
   if (!std::isfinite(reached)) return;
   const Network network(shape);
   const SgdSchedule schedule(state.constants.sgd);

@@ -23,8 +23,7 @@ using Json = nlohmann::ordered_json;
 constexpr double kDeviations = 6.6;  // of a false alarm: probability below 1e-9
 
 NoisySgd sgd_of(const ModelRecord& record) {
-  return noisy_sgd_of(record.model.langevin->constants, record.options.head, record.options.lambda,
-                      size_of(record.model.published.cols()));
+  return noisy_sgd_of(record.model.langevin->constants, record.options, size_of(record.model.published.cols()));
 }
 
 void check_terms(const LangevinConstants& constants, const NoisySgd& sgd, const Json& terms, Statements& say) {

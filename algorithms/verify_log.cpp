@@ -36,6 +36,7 @@ void require_no_private_member(const Json& json) {
 void check_statements(const Json& json) {
   require_no_private_member(json);
   if (!json.contains("certified") || !json.at("certified").get<bool>()) return;
+  if (json.at("for_tests").get<bool>()) throw CheckError("it is certified, and its noise was drawn from a seed");
   const auto theorem = json.at("theorem").get<std::string>();
   if (theorem != "T1" && theorem != "T2" && theorem != "T3" && theorem != "T4")
     throw CheckError(theorem + " is no theorem");

@@ -144,9 +144,9 @@ class RowsOfModels {
   const TrainingSet* of(const ModelRecord& record, VerifyReport& report) {
     const std::string& solver = record.model.solver;
     try {
-      if (!rows_ || rows_->set().clip() != record.clip || weights_ != record.weights) {
+      if (!rows_ || rows_->set().form() != form_of(record) || weights_ != record.weights) {
         rows_.reset();
-        rows_.emplace(store_, record.weights, record.clip, budget_);
+        rows_.emplace(store_, record.weights, form_of(record), budget_);
         weights_ = record.weights;
       }
       return &rows_->set();

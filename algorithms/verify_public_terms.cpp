@@ -30,6 +30,7 @@ class PublicTerms {
     options_.epsilon = line.at("epsilon");
     options_.delta = line.at("delta").at("target");
     options_.lambda = constant("lambda");
+    if (const auto at = constants_.find("intercept"); at != constants_.end()) options_.intercept = at->at("value");
   }
 
   void check() const {
@@ -98,7 +99,7 @@ class PublicTerms {
     SolverOptions options = options_;
     options.head = parse_head(constants_.at("head").at("value").get<std::string>());
     const auto classes = static_cast<std::size_t>(constant("classes"));
-    const NoisySgd sgd = noisy_sgd_of(run, options.head, options.lambda, classes);
+    const NoisySgd sgd = noisy_sgd_of(run, options, classes);
     require_near("smoothness", term("smoothness"), sgd.constants().smoothness);
     require_near("strong_convexity", term("strong_convexity"), sgd.constants().strong_convexity);
     require_near("gradient_bound", term("gradient_bound"), sgd.constants().gradient_bound);

@@ -83,6 +83,9 @@ void check_constants(const ModelRecord& record, const Json& certificate, Stateme
                                                {"all_rows", record.all_rows}};
   const Json& constants = certificate.at("constants");
   for (const auto& [name, value] : held) say.same(name, constants.at(name).at("value"), value);
+  const auto intercept = constants.find("intercept");  // older lines speak of models without one
+  say.same("intercept", intercept == constants.end() ? Json(false) : intercept->at("value"), options.intercept);
+  say.same("where lambda was chosen", constants.at("lambda").at("chosen"), options.lambda_chosen);
   if (!model.network) return;
   say.same("hidden", constants.at("hidden").at("value"), shape.hidden);
   say.same("activation", constants.at("activation").at("value"), name_of(shape.activation));
@@ -255,6 +258,8 @@ void check_certificate(const ModelRecord& record, const LiveStore& store, Verify
     if (certificate.at("commitment") != to_hex(hash_of(record.private_part)))
       say.wrong("the private part of the certificate is not the one that it commits to");
     check_constants(record, certificate, say);
+    if (certificate.at("certified").get<bool>() && certificate.at("for_tests").get<bool>())
+      say.wrong("it is certified, and its noise was drawn from a seed");
     if (certificate.at("certified").get<bool>() && (store.manifest().standardized || record.options.standardized))
       say.wrong("it is certified, on features that were standardised by statistics of the data");
     if (certificate.at("certified").get<bool>() && store.manifest().order_file && certificate.at("claim") != "T1")

@@ -50,6 +50,12 @@ def clip_rows(rows, clip):
     return rows
 
 
+def form_rows(rows, clip, intercept):
+    """Rows as a learner sees them, float64: clipped and, with an intercept, followed by a value 1."""
+    clipped = clip_rows(rows, clip).astype(float)
+    return np.hstack([clipped, np.ones((len(clipped), 1))]) if intercept else clipped
+
+
 def gamma(count):
     """Relative error of so many roundings."""
     return count * UNIT_ROUNDOFF / (1 - count * UNIT_ROUNDOFF)

@@ -24,7 +24,7 @@ def run_of(v, slots, full):
         batch = max(1, slots)
     batch = int(given.get("batch-rows", batch))
     return Run(v, radius, max(1, -(-slots // batch)), batch, int(given.get("order-key", 1)),
-               given.get("step-size", 1 / (CURVATURE[v.head] + v.lam)))
+               given.get("step-size", 1 / (CURVATURE[v.head] * v.norm**2 + v.lam)))
 
 
 class Run:
@@ -32,13 +32,15 @@ class Run:
 
     def __init__(self, v, radius, batches, batch, key, step):
         self.lam, self.head, self.radius, self.batches, self.batch = v.lam, v.head, radius, batches, batch
-        self.key, self.step, self.curvature = key, step, CURVATURE[v.head]
-        self.slope = {"logistic": math.sqrt(v.classes), "least-squares": radius + math.sqrt(v.classes),
-                      "softmax": math.sqrt(2)}[v.head]
+        self.key, self.step, self.curvature, self.norm = key, step, CURVATURE[v.head], v.norm
+        slope = {"logistic": math.sqrt(v.classes), "least-squares": v.norm * radius + math.sqrt(v.classes),
+                 "softmax": math.sqrt(2)}[v.head]
+        self.slope = v.norm * slope  # G, of a row's gradient
+        smoothness = self.curvature * v.norm**2 + v.lam
         self.log_c = math.log1p(-step * v.lam)
-        v.within("step_size", step, 0, 1 / (self.curvature + v.lam))
+        v.within("step_size", step, 0, 1 / smoothness)
         self.terms = {"step_size": step, "radius": radius, "gradient_bound": self.slope, "order_key": key,
-                      "smoothness": self.curvature + v.lam, "strong_convexity": v.lam, "batch_rows": batch,
+                      "smoothness": smoothness, "strong_convexity": v.lam, "batch_rows": batch,
                       "batches": batches}
 
     def power(self, epochs):
@@ -82,7 +84,7 @@ class Run:
         v.near("moved_weight", v.terms["moved_weight"], float(np.sum(self.moved_weights(moved))))
 
     def moved_weights(self, distances):
-        return np.minimum(2 * self.slope, (self.slope + self.curvature * self.radius) * distances)
+        return np.minimum(2 * self.slope, (self.slope / self.norm + self.curvature * self.norm * self.radius) * distances)
 
 
 # T2: noise at every step.
@@ -248,7 +250,7 @@ class LastIterate:
         self.budget, self.epsilon, self.delta = v.terms["distance"], v.epsilon * (1 - 1e-12), v.delta * (1 - 1e-9)
         features, classes, radius, slope = v.features, v.classes, run.radius, run.slope
         row = (16 + classes) * UNIT_ROUNDOFF * slope + gamma(run.batch + 128) * slope
-        row += run.curvature * (gamma(features + 1) + gamma(math.sqrt(classes))) * radius
+        row += run.curvature * (gamma(features + 1) + gamma(math.sqrt(classes))) * run.norm**2 * radius
         step = 2 * (run.step * row + (gamma(5) + gamma(features * classes + 4)) * (radius + run.step * slope))
         self.rounding = 2 * step / (run.step * run.lam)
         travel = min(radius, slope / run.lam * (1 - run.power(learning)))

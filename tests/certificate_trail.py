@@ -160,6 +160,8 @@ def line_problems(said, before, public_key):
     if set(said["terms"]) - shown or any(name in said for name in said["private"] if name != "terms"):
         problems.append("something private stands in it")
     if said.get("certified"):
+        if said["for_tests"]:
+            problems.append("it is certified, and its noise was drawn from a seed")
         if THEOREMS.get(said["solver"]) != said["theorem"] or said["claim"] != said["theorem"] or not said["epsilon"] > 0:
             problems.append("it is certified by no theorem, or by none of its solver")
         else:

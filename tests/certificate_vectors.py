@@ -69,7 +69,7 @@ class Run:
 
     def __init__(self, v, terms, numbers):
         given = v.model["options"]["parameters"]
-        self.lam, self.head, self.norm = v.lam, v.head, v.model["clip"]
+        self.lam, self.head, self.norm = v.lam, v.head, v.norm
         self.features, self.classes = v.features, v.classes
         self.slots, self.key = int(numbers["slots"]), int(numbers["order_key"])
         batch = 32
@@ -78,7 +78,7 @@ class Run:
         self.batch = int(given.get("batch-rows", batch))
         self.epochs, self.group = int(given.get("epochs", 15)), int(given.get("group-rows", 1))
         self.partition = int(numbers["partition_rows"])
-        self.step = given.get("step-size", 1 / (CURVATURE[v.head] + v.lam))
+        self.step = given.get("step-size", 1 / (CURVATURE[v.head] * v.norm**2 + v.lam))
         self.steps = self.schedule()
         self.decay = given.get("decay", 0.1 ** (1 / max(1, len(self.steps))))
         self.largest_shift = given.get("s-max", 0.1 / sigma_of(1, v.epsilon, v.delta))

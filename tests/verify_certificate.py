@@ -25,7 +25,7 @@ import numpy as np
 import certificate_slots
 import certificate_trail
 import certificate_vectors
-from certificate_numerics import clip_rows, delta_of, gradient_of, minimise, noise_factors, sigma_of
+from certificate_numerics import delta_of, form_rows, gradient_of, minimise, noise_factors, sigma_of
 
 
 class Verifier:
@@ -42,8 +42,10 @@ class Verifier:
         self.epsilon, self.delta = options["epsilon"], options["delta"]
         self.features, self.classes = model["features"], model["classes"]
         self.published = arrays[0].reshape(self.features, self.classes)
-        self.rows = clip_rows(rows, model["clip"]).astype(float)
-        self.before = before and (clip_rows(before[0], model["clip"]).astype(float), before[1])
+        form = model["clip"], options["intercept"]
+        self.norm = math.hypot(model["clip"], 1) if options["intercept"] else model["clip"]  # X: no row is longer
+        self.rows = form_rows(rows, *form)
+        self.before = before and (form_rows(before[0], *form), before[1])
         self.terms, self.numbers = certificate["terms"], model["state"]["numbers"]
         names = model["state"]["arrays"]
         self.named = dict(zip(names, arrays[len(arrays) - len(names):]))
@@ -104,13 +106,15 @@ class Verifier:
         self.check("id", said["id"].rsplit("-", 1)[0], f"{model['solver']}-{model['releases']}")
         self.check("epsilon", said["epsilon"], self.epsilon)
         self.check("delta, target", said["delta"]["target"], self.delta)
-        found = {name: options[name] for name in ("lambda", "tau", "alpha", "bound", "head")}
+        found = {name: options[name] for name in ("lambda", "tau", "alpha", "bound", "head", "intercept")}
         found |= {name: model[name] for name in ("clip", "features", "classes", "weights")}
         found |= {name: model["propagation"][name] for name in ("levels", "rho", "scale_bits", "all_rows")}
         found["training_rows"] = model["trained_rows"]
         self.check("the names of the constants", sorted(said["constants"]), sorted(found))
         for name, value in found.items():
             self.check(name, said["constants"][name]["value"], value)
+        self.check("where lambda was chosen", said["constants"]["lambda"]["chosen"], options["lambda_chosen"])
+        self.check("certified by noise from a seed", said["for_tests"] and said["certified"], False)
 
     def check_output_noise(self, distance, sure):
         """Discrete Gaussian noise on a grid that covers this distance; `sure`: delta is what this noise leaves."""

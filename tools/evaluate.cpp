@@ -42,7 +42,7 @@ bool follows_run(const Model& model) {
 /// What the model is compared with: one that has never seen anything but the present data. A run over slots is made again
 /// over those that are left. None where the embedding is too far from the exact one.
 std::optional<ModelRecord> retrained_of(const ModelRecord& record, const LiveStore& store, MemoryBudget& budget) {
-  const TrainingRows rows(store, record.weights, record.clip, budget);
+  const TrainingRows rows(store, record.weights, form_of(record), budget);
   const ApproximationError lazy = lazy_error(store.embedding(), store.contents(), record.weights, rows.set().nodes());
   ModelRecord retrained = record;
   if (follows_run(record.model)) {
@@ -71,7 +71,7 @@ struct Shown {
 std::vector<Shown> with_references(const ModelRecord& record, const LiveStore& store, MemoryBudget& budget) {
   std::vector<Shown> shown{{record, {}}};
   if (record.model.solver != "streaming") return shown;
-  const TrainingRows rows(store, record.weights, record.clip, budget);
+  const TrainingRows rows(store, record.weights, form_of(record), budget);
   const Reservation memory = reserve_working_memory(rows.set().rows(), rows.set().classes(), budget);
   for (NamedWeights& reference :
        streaming_references(record.model, record.options, rows.set(), static_cast<std::size_t>(memory.bytes()))) {

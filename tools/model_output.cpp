@@ -48,7 +48,8 @@ std::string accuracy_text(const std::optional<double>& accuracy) {
 }
 
 std::string certified_text(const StepReport& report) {
-  if (report.certified) return "yes, by " + *report.claim + (report.for_tests ? " (noise from a seed: for tests)" : "");
+  if (report.for_tests) return "no (noise from a seed: for tests)";
+  if (report.certified) return "yes, by " + *report.claim;
   return report.claim ? "no (" + *report.claim + ")" : "no";
 }
 

@@ -73,6 +73,13 @@ std::optional<Real> Real::read(std::string_view text) {
   return Real{*number};
 }
 
+std::optional<AutoReal> AutoReal::read(std::string_view text) {
+  if (text == "auto") return AutoReal{true, 0};
+  const auto number = Real::read(text);
+  if (!number) return std::nullopt;
+  return AutoReal{false, number->value};
+}
+
 std::optional<Setting> Setting::read(std::string_view text) {
   const std::size_t sign = text.find('=');
   if (sign == std::string_view::npos || sign == 0) return std::nullopt;

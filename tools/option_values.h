@@ -32,6 +32,14 @@ struct Real {
   static std::optional<Real> read(std::string_view text);
 };
 
+/// A finite number, or the word "auto".
+struct AutoReal {
+  static constexpr const char* kWanted = "a finite number, such as 1e-4, or auto";
+  bool automatic = false;
+  double value = 0;
+  static std::optional<AutoReal> read(std::string_view text);
+};
+
 /// One or more finite numbers, as in 0,-1,1.
 struct RealList {
   static constexpr const char* kWanted = "numbers with commas between them, such as 0,-1,1";

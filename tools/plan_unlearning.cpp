@@ -218,16 +218,19 @@ void add_unlearning_options(CommandLine& line) {
 }
 
 void foresee_unlearning(const CommandLine& line, const LiveStore& store, const MemoryBudget& budget) {
-  const SolverOptions options = read_solver_options(line);
   const std::string& solver = line.get<std::string>("solver");
+  SolverOptions options = read_solver_options(line, solver);
+  if (tunes_lambda(line)) throw UsageError("--lambda auto is for train: plan trains nothing; give a number");
   const Contents& contents = store.contents();
   const std::size_t rows = training_nodes(contents).size();
   if (contents.features().columns() == 0 || store.manifest().classes == 0)
     throw DataError(store.path().string() + ": has no features or no labels to learn from; import it with both");
   if (const std::uint64_t removed = line.get<Count>("removed").value; removed == 0 || removed > rows)
     throw UsageError("--removed must lie from 1 to the " + std::to_string(rows) + " training rows");
-  const std::size_t features = store.propagated() ? store.embedding().row_width(store.embedding().spec().weights)
-                                                  : contents.features().columns();
+  const std::size_t width = store.propagated() ? store.embedding().row_width(store.embedding().spec().weights)
+                                               : contents.features().columns();
+  const std::size_t features = RowForm(1, options.intercept).features(width);
+  choose_lambda(line, {solver, contents.num_nodes(), width, store.manifest().classes, options.head}, options);
   if (solver == "hessian-free") {
     for (const char* const option : {"removed", "requests"})
       if (line.given(option))

@@ -52,8 +52,12 @@ void add_solver_options(CommandLine& line) {
   add("activation", po::value<std::string>()->value_name("A")->default_value("tanh"), "of mlp: tanh or smelu");
   add("epsilon", po::value<Real>()->value_name("E")->default_value({defaults.epsilon}), "privacy budget of a release");
   add("delta", po::value<Real>()->value_name("D")->default_value({defaults.delta}), "its failure probability");
-  add("lambda", po::value<Real>()->value_name("L")->default_value({defaults.lambda}),
-      "regularisation, times the training rows / 2");
+  add("no-intercept", po::bool_switch(),
+      "linear heads without a constant column (scalegun, cgu and ceu never have one)");
+  add("lambda", po::value<AutoReal>()->value_name("L"),
+      "regularisation, times the training rows / 2; auto: the best of nine on the validation split; default: 0.1 / "
+      "nodes, "
+      "at least 1e-3 for solvers whose steps or bounds grow with 1 / L");
   add("tau", po::value<Real>()->value_name("T")->default_value({defaults.tau}),
       "gradient norm at which a minimisation is finished");
   add("alpha", po::value<Real>()->value_name("A")->default_value({defaults.alpha}),
@@ -64,7 +68,7 @@ void add_solver_options(CommandLine& line) {
   add("set", po::value<std::vector<Setting>>()->value_name("NAME=VALUE")->composing(), settings.c_str());
 }
 
-SolverOptions read_solver_options(const CommandLine& line) {
+SolverOptions read_solver_options(const CommandLine& line, std::string_view solver) {
   SolverOptions options;
   if (const std::string& head = line.get<std::string>("head"); head == "mlp") {
     options.head = Head::kSoftmax;
@@ -77,7 +81,8 @@ SolverOptions read_solver_options(const CommandLine& line) {
   }
   options.epsilon = line.get<Real>("epsilon").value;
   options.delta = line.get<Real>("delta").value;
-  options.lambda = line.get<Real>("lambda").value;
+  options.intercept = options.hidden.empty() && !line.get<bool>("no-intercept") && takes_intercept(solver);
+  if (line.has("lambda") && !tunes_lambda(line)) options.lambda = line.get<AutoReal>("lambda").value;
   options.tau = line.get<Real>("tau").value;
   options.alpha = line.get<Real>("alpha").value;
   options.bound = parse_bound(line.get<std::string>("bound"));
@@ -85,6 +90,14 @@ SolverOptions read_solver_options(const CommandLine& line) {
     for (const Setting& given : line.get<std::vector<Setting>>("set")) options.parameters[given.name] = given.value;
   options.seed = line.common().seed;
   return options;
+}
+
+bool tunes_lambda(const CommandLine& line) {
+  return line.has("lambda") && line.get<AutoReal>("lambda").automatic;
+}
+
+void choose_lambda(const CommandLine& line, const DeclaredSizes& sizes, SolverOptions& options) {
+  if (!line.has("lambda") || tunes_lambda(line)) options.lambda = default_lambda(sizes);
 }
 
 }  // namespace unweave

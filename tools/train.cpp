@@ -1,8 +1,12 @@
 // tools/train.cpp - `unweave train`: a model on the training rows, saved in the store.
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <tuple>
+#include <vector>
 
 #include "algorithms/learner.h"
+#include "algorithms/regularisation.h"
 #include "storage/error.h"
 #include "tools/commands.h"
 #include "tools/measure.h"
@@ -10,6 +14,7 @@
 #include "tools/output.h"
 #include "tools/propagation_options.h"
 #include "tools/solver_options.h"
+#include "tools/step_progress.h"
 #include "tools/version.h"
 
 namespace unweave {
@@ -22,12 +27,57 @@ std::string term_of(const Parameter& own) {
   return term;
 }
 
+/// Beyond this factor between a given lambda and the default one the user is told.
+constexpr double kFarFromDefault = 100;
+
+/// lambda where none was given, or `auto`. Returns the trials, none without them.
+std::vector<LambdaTrial> settle_lambda(const CommandLine& line, const LiveStore& store, MemoryBudget& budget,
+                                       const std::vector<double>& weights, SolverOptions& options) {
+  const DeclaredSizes sizes{line.get<std::string>("solver"), store.contents().num_nodes(),
+                            store.embedding().row_width(weights), store.manifest().classes, options.head};
+  choose_lambda(line, sizes, options);
+  if (!tunes_lambda(line)) return {};
+  StepProgress progress(line.error(), line.shows_progress());
+  progress.start("lambda", kLambdaTrials, "trials");
+  TunedLambda tuned = tune_lambda(store, budget, options, weights, [&](const LambdaTrial&) { progress.advance(1); });
+  progress.finish();
+  options.lambda = tuned.lambda;
+  options.lambda_chosen = "validation at version " + std::to_string(store.sequence());
+  return tuned.trials;
+}
+
+/// What a user would want to know before using the model.
+void warn(const CommandLine& line, const LiveStore& store, const SolverOptions& options, const Accuracies& accuracies,
+          const std::vector<double>& weights) {
+  if (line.common().quiet) return;
+  const DeclaredSizes sizes{line.get<std::string>("solver"), store.contents().num_nodes(),
+                            store.embedding().row_width(weights), store.manifest().classes, options.head};
+  const double usual = default_lambda(sizes), ratio = options.lambda / usual;
+  if (ratio > kFarFromDefault || ratio < 1 / kFarFromDefault)
+    line.error() << "note: lambda " << number_text(options.lambda) << " is far from the default for this store, "
+                 << number_text(usual) << (ratio > 1 ? ": weights are drawn towards 0" : "")
+                 << "; --lambda auto compares nine values on the validation split\n";
+  const Accuracies majority = majority_accuracies(store);
+  const std::tuple<const char*, std::optional<double>, std::optional<double>> splits[] = {
+      {"validation", accuracies.valid, majority.valid},
+      {"test", accuracies.test, majority.test},
+      {"training", accuracies.train, majority.train}};
+  for (const auto& [split, own, always] : splits) {
+    if (!own || !always) continue;
+    if (*own <= *always)
+      line.error() << "warning: accuracy on the " << split << " split is " << accuracy_text(own)
+                   << ", and always naming the commonest class would reach " << accuracy_text(always)
+                   << "; try --lambda auto, or look at per-class figures with `unweave evaluate`\n";
+    return;
+  }
+}
+
 }  // namespace
 
 void run_train(CommandLine& line) {
   const std::string solvers = names_of_solvers();
   line.describe("Learns a model on the training rows and saves it in the store.", {"STORE"},
-                "unweave train demo/debian.store --solver newton --lambda 1e-3");
+                "unweave train demo/debian.store --solver newton");
   auto add = line.options().add_options();
   add("solver", po::value<std::string>()->value_name("NAME")->default_value("newton"), solvers.c_str());
   add("weights", po::value<RealList>()->value_name("W"), "L + 1 weights of the levels; default: those of propagate");
@@ -36,21 +86,30 @@ void run_train(CommandLine& line) {
   if (!line.parse()) return;
 
   Measure measure;
-  const SolverOptions options = read_solver_options(line);
   const std::string& solver = line.get<std::string>("solver");
+  SolverOptions options = read_solver_options(line, solver);
   static_cast<void>(make_solver(solver, options));  // wrong usage is told before the store is read
   MemoryBudget budget(line.budget_bytes());
   LiveStore store(line.positional(0), Access::write, budget);
   const std::vector<double> weights = read_row_weights(line, store.embedding().spec());
+  const std::vector<LambdaTrial> trials = settle_lambda(line, store, budget, weights, options);
   const Learner learner =
       Learner::train(store, budget, solver, options, weights, {true, std::string(version()), {}, key_file(line), {}});
   store.record();
   const StepReport& report = learner.last_step();
   const Accuracies accuracies = evaluate_model(store, learner.record(), &learner.rows());
+  warn(line, store, options, accuracies, weights);
 
   if (line.common().json) {
     nlohmann::ordered_json json = {{"solver", solver}};
     measure.report(json);
+    json["lambda"] = options.lambda;
+    json["lambda_chosen"] = options.lambda_chosen;
+    for (const LambdaTrial& trial : trials)
+      json["lambda_trials"].push_back(
+          {{"lambda", trial.lambda},
+           {"accuracy_valid", trial.accuracy ? nlohmann::ordered_json(*trial.accuracy) : nlohmann::ordered_json()}});
+    json["intercept"] = options.intercept;
     json["epsilon"] = report.epsilon;
     json["delta"] = report.delta;
     add_step(json, report, false);
@@ -64,6 +123,9 @@ void run_train(CommandLine& line) {
   table.add_row({"head", std::string(head_name(options))});
   table.add_row({"training rows", count_text(learner.rows().size())});
   table.add_row({"epsilon, delta", number_text(options.epsilon) + ", " + number_text(options.delta)});
+  if (options.hidden.empty()) table.add_row({"intercept", options.intercept ? "yes" : "no"});
+  for (const LambdaTrial& trial : trials)
+    table.add_row({"lambda " + number_text(trial.lambda), accuracy_text(trial.accuracy) + " validation"});
   table.add_row({"lambda", number_text(options.lambda)});
   table.add_row({"tau", number_text(options.tau)});
   for (const Parameter& own : solver_parameters(solver))

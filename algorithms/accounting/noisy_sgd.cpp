@@ -24,6 +24,7 @@ NoisySgdConstants checked(const NoisySgdConstants& c) {
   require_positive(c.step_size, "the step size");
   if (c.step_size > 1 / c.smoothness) throw UsageError("the step size must be at most 1/L");
   require_positive(c.gradient_bound, "the gradient bound M");
+  require_positive(c.row_norm, "the bound X of rows");
   if (!(c.radius > 0)) throw UsageError("the radius R must be above 0, or infinite for no projection");
   return c;
 }
@@ -59,8 +60,9 @@ double moved_row_weight(const NoisySgd& sgd, double curvature, double distance) 
   require_not_negative(curvature, "the curvature");
   require_not_negative(distance, "the distance that a row moved");
   if (distance == 0) return 0;
-  const double slope_change = curvature == 0 ? 0 : curvature * sgd.constants().radius;
-  return std::min(sgd.replaced_row_weight(), (sgd.constants().gradient_bound + slope_change) * distance);
+  const NoisySgdConstants& of = sgd.constants();
+  const double slope_change = curvature == 0 ? 0 : curvature * of.row_norm * of.radius;
+  return std::min(sgd.replaced_row_weight(), (of.gradient_bound / of.row_norm + slope_change) * distance);
 }
 
 double packed_shift(const NoisySgd& sgd, std::uint64_t rows, double weight) {

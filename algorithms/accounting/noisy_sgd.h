@@ -25,6 +25,7 @@ struct NoisySgdConstants {
   double strong_convexity = 0;   ///< m, in [0, L]; 0 where the loss is convex only
   double smoothness = 0;         ///< L > 0
   double gradient_bound = 0;     ///< M > 0: bound on the norm of one row's loss gradient without ridge
+  double row_norm = 1;           ///< X > 0: bound on the norm of rows
   double radius = std::numeric_limits<double>::infinity();  ///< R > 0 of the projection; infinite for none
 };
 
@@ -65,10 +66,10 @@ class NoisySgd {
   double log_contraction_;
 };
 
-/// By how much one row's gradient changes when the row moves by `distance` with its label kept, rows of norm at most 1:
-/// min(2M, (M + curvature R) distance). `curvature` bounds the Lipschitz constant of the loss's slope in its margins: 1/4
-/// for logistic regression (M = 1, or sqrt(C) for C classes jointly), 1/2 for softmax (M = sqrt 2). Valid where M bounds
-/// the slope itself, so that no clipping acts. Proof: with p the slope at w.x, p x - p' x' = p (x - x') + (p - p') x'.
+/// By how much one row's gradient changes when the row moves by `distance` with its label kept, rows of norm at most X:
+/// min(2M, (M/X + curvature X R) distance). `curvature` bounds the Lipschitz constant of the loss's slope in its margins: 1/4
+/// for logistic regression (M = X, or sqrt(C) X for C classes jointly), 1/2 for softmax (M = sqrt(2) X). Valid where
+/// M/X bounds the slope itself, so that no clipping acts. Proof: with p the slope at w.x, p x - p' x' = p (x - x') + (p - p') x'.
 /// Throws UsageError for a negative or infinite argument.
 [[nodiscard]] double moved_row_weight(const NoisySgd& sgd, double curvature, double distance);
 

@@ -60,7 +60,7 @@ struct Maker {
 };
 
 BatchChange removal_of(const TrainingSet& rows, const std::function<bool(std::size_t)>& leaves) {
-  BatchChange change(rows.features(), rows.classes(), rows.clip());
+  BatchChange change(rows.features(), rows.classes(), rows.form());
   for (std::size_t i = 0; i < rows.size(); ++i)
     if (leaves(i)) change.removed.append(rows.nodes()[i], rows.row(i), rows.labels()[i]);
   change.only_edges = change.removed.size() == 0;

@@ -60,11 +60,13 @@ TrainingSet line() {
 
 TEST_SUITE("unit") {
   TEST_CASE("T2: coupled runs on rows that moved and left stay within the distance charged, at every epoch") {
-    for (const bool full : {false, true})
+    for (const auto& [full, intercept] : {std::pair(false, false), {true, false}, {false, true}})
       for (const Head head : {Head::kLogistic, Head::kLeastSquares, Head::kSoftmax}) {
         CAPTURE(full);
-        const SolverOptions options = langevin_run_options(head, 0.02);
-        const TrainingSet before = random_rows(200, 6, 3, 61);
+        CAPTURE(intercept);
+        SolverOptions options = langevin_run_options(head, 0.02);
+        options.intercept = intercept;
+        const TrainingSet before = random_rows(200, 6, 3, 61, 0, intercept);
         // Other gradients are bounded too loosely for a removal to be small beside the moves.
         const BatchChange change = coherent_change(before, head == Head::kLogistic ? 2 : 0, 80, 0.3F);
         TrainingSet after = before;
@@ -72,7 +74,7 @@ TEST_SUITE("unit") {
         const double bound = charged(before, change, options, full);
 
         const LangevinState state = slots_on(before, options, full);
-        Chain old_rows(state, options, 6, 3), new_rows = old_rows;
+        Chain old_rows(state, options, before.features(), 3), new_rows = old_rows;
         double largest = 0;
         for (std::uint64_t epoch = 0; epoch < state.constants.epochs; ++epoch) {
           old_rows.epoch(before, epoch);
@@ -81,7 +83,7 @@ TEST_SUITE("unit") {
           REQUIRE(largest <= bound);
         }
         // Leaving out the moved rows would be too little: the runs stand farther apart.
-        BatchChange removals_only(6, 3);
+        BatchChange removals_only(before.features(), 3, before.form());
         removals_only.removed = change.removed;
         TrainingSet fewer = before;
         fewer.apply(removals_only);
@@ -138,7 +140,7 @@ TEST_SUITE("unit") {
     const auto solver = make_solver("langevin", options);
     TrainingSet rows = random_rows(150, 5, 3, 63);
     Fit fit = solver->fit(rows, kExact);
-    const NoisySgd sgd = noisy_sgd_of(fit.model.langevin->constants, options.head, options.lambda, 3);
+    const NoisySgd sgd = noisy_sgd_of(fit.model.langevin->constants, options, 3);
     double before = 0;
     for (unsigned request = 0; request < 3; ++request) {
       const BatchChange change = coherent_change(rows, 1, 20, 0.1F);

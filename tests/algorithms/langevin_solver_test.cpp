@@ -52,8 +52,8 @@ Matrix plain_epoch(const LangevinState& state, const TrainingSet& rows, const So
 Matrix quiet_epochs(const LangevinState& state, const TrainingSet& rows, const SolverOptions& options,
                     std::uint64_t epochs, Matrix weights) {
   RandomSource unused = RandomSource::from_seed(1, 1);
-  run_epochs({noisy_sgd_of(state.constants, options.head, options.lambda, rows.classes()), rows,
-              Batches(state.constants, state.slots, rows), options.head, 0},
+  run_epochs({noisy_sgd_of(state.constants, options, rows.classes()), rows, Batches(state.constants, state.slots, rows),
+              options.head, 0},
              epochs, unused, weights);
   return weights;
 }
@@ -116,7 +116,7 @@ TEST_SUITE("unit") {
     const auto solver = make_solver("langevin", options);
     const TrainingSet rows = random_rows(100, 2, 2, 73);
     const LangevinState state = slots_on(rows, options);
-    const NoisySgd sgd = noisy_sgd_of(state.constants, options.head, options.lambda, 2);
+    const NoisySgd sgd = noisy_sgd_of(state.constants, options, 2);
     const Batches batches(state.constants, state.slots, rows);
     const Model model = solver->fit(rows, kExact).model;
     const auto charge = [&](std::uint64_t batch) {
@@ -162,7 +162,7 @@ TEST_SUITE("unit") {
     const LangevinConstants ours = choose_constants(false, 500, 2, options),
                             printed = choose_constants(false, 500, 2, paper);
     CHECK(printed.epochs >= ours.epochs);
-    const NoisySgd sgd = noisy_sgd_of(ours, options.head, options.lambda, 2);
+    const NoisySgd sgd = noisy_sgd_of(ours, options, 2);
     CHECK(removed_row_weight(sgd, options) == sgd.zeroed_row_weight());
     CHECK(removed_row_weight(sgd, paper) == sgd.replaced_row_weight());
     for (const std::uint64_t epochs : {1, 3, 20}) {

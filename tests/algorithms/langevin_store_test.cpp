@@ -235,7 +235,7 @@ TEST_SUITE("unit") {
       LangevinState& state = *record.model.langevin;
       state.last_epochs = 1;
       const SolverOptions& options = record.options;
-      const NoisySgd sgd = noisy_sgd_of(state.constants, options.head, options.lambda, 4);
+      const NoisySgd sgd = noisy_sgd_of(state.constants, options, 4);
       Json json = whole_certificate(record);
       json["terms"]["epochs"] = 1;
       json["residual_bound"] =

@@ -104,7 +104,7 @@ double noise_ratio(const Model& model, const StepReport& report, const TrainingS
 
 /// What a batch did, found by comparing two sets row by row.
 BatchChange naive_change(const TrainingSet& before, const TrainingSet& after, bool only_edges) {
-  BatchChange change(before.features(), before.classes(), before.clip());
+  BatchChange change(before.features(), before.classes(), before.form());
   for (std::size_t i = 0; i < before.size(); ++i) {
     const auto at = after.find(before.nodes()[i]);
     if (!at) {

@@ -31,7 +31,7 @@ SolverOptions rewind_run_options(Head head, double lambda, double sampling = 0) 
 
 /// The removed rows of a change alone.
 BatchChange removals_of(const BatchChange& change) {
-  BatchChange only(change.removed.features(), change.removed.classes());
+  BatchChange only(change.removed.features(), change.removed.classes(), change.removed.form());
   only.removed = change.removed;
   return only;
 }
@@ -43,12 +43,14 @@ TEST_SUITE("unit") {
       "T4: coupled runs in turn stay within the bound at every K, for rewind and descend; without the moved rows it "
       "would be too small") {
     for (const bool descend : {false, true})
-      for (const double batch_rows : {32.0, 200.0})
+      for (const auto& [batch_rows, intercept] : {std::pair(32.0, false), {200.0, false}, {32.0, true}})
         for (const Head head : {Head::kLogistic, Head::kLeastSquares, Head::kSoftmax}) {
           CAPTURE(descend);
+          CAPTURE(intercept);
           SolverOptions options = rewind_run_options(head, 0.02);
+          options.intercept = intercept;
           options.parameters["batch-rows"] = batch_rows;
-          const TrainingSet before = random_rows(200, 6, 3, 61);
+          const TrainingSet before = random_rows(200, 6, 3, 61, 0, intercept);
           const BatchChange change = coherent_change(before, head == Head::kLogistic ? 2 : 0, 80, 0.3F);
           TrainingSet after = before;
           after.apply(change);

@@ -49,7 +49,7 @@ void check_claims_nothing(const StepReport& report) {
 /// The rows i of `set` with keep(i).
 template <class Keep>
 TrainingSet some_of(const TrainingSet& set, const Keep& keep) {
-  TrainingSet out(set.features(), set.classes(), set.clip());
+  TrainingSet out(set.features(), set.classes(), set.form());
   for (std::size_t i = 0; i < set.size(); ++i)
     if (keep(i)) out.append(set.nodes()[i], set.row(i), set.labels()[i]);
   return out;

@@ -22,7 +22,7 @@ SolverOptions softmax(std::map<std::string, double, std::less<>> parameters = {}
 /// Removes every row for which leaves(i).
 template <class Leaves>
 BatchChange removal(const TrainingSet& set, const Leaves& leaves) {
-  BatchChange change(set.features(), set.classes(), set.clip());
+  BatchChange change(set.features(), set.classes(), set.form());
   for (std::size_t i = 0; i < set.size(); ++i)
     if (leaves(i)) change.removed.append(set.nodes()[i], set.row(i), set.labels()[i]);
   return change;

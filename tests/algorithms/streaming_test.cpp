@@ -136,14 +136,14 @@ Vector slow_forgetting(const Network& network, const Vector& at, const TrainingS
 
 /// A set with other rows and labels at the same nodes.
 TrainingSet poisoned(const TrainingSet& set) {
-  TrainingSet out(set.features(), set.classes(), set.clip());
+  TrainingSet out(set.features(), set.classes(), set.form());
   const TrainingSet other = random_rows(set.size(), set.features(), set.classes(), 4711);
   for (std::size_t i = 0; i < set.size(); ++i) out.append(set.nodes()[i], other.row(i), other.labels()[i]);
   return out;
 }
 
 TrainingSet joined(const TrainingSet& a, const TrainingSet& b) {
-  TrainingSet out(a.features(), a.classes(), a.clip());
+  TrainingSet out(a.features(), a.classes(), a.form());
   for (const TrainingSet* part : {&a, &b})
     for (std::size_t i = 0; i < part->size(); ++i)
       out.append(static_cast<NodeId>(out.size()), part->row(i), part->labels()[i]);

@@ -37,11 +37,42 @@ TEST_SUITE("unit") {
     }
   }
 
+  TEST_CASE("with an intercept a row ends in 1 after the clip, its norm is at most sqrt 2, and its form is kept") {
+    const RowForm form(0.75, true);
+    CHECK(form.norm_bound() == 1.25);
+    CHECK(RowForm(1, true).norm_bound() >= std::sqrt(2.0L));
+    CHECK(form.features(4) == 5);
+    CHECK(form.width(5) == 4);
+    for (unsigned seed = 0; seed < 100; ++seed) {
+      const Matrix values = random_matrix(3, 1 + seed % 20, seed, 2);
+      const auto width = static_cast<std::size_t>(values.cols());
+      std::vector<float> rows(values.data(), values.data() + values.size());
+      std::vector<float> clipped = rows;
+      for (std::size_t i = 0; i < 3; ++i) clip_row(std::span(clipped).subspan(i * width, width), 0.75);
+      rows.resize(3 * (width + 1), -7);
+      form_rows(rows.data(), 3, width + 1, form);
+      TrainingSet set(width + 1, 1, form);
+      for (std::size_t i = 0; i < 3; ++i) {
+        const std::span<float> row = std::span(rows).subspan(i * (width + 1), width + 1);
+        CHECK(std::equal(row.begin(), row.end() - 1, clipped.begin() + static_cast<std::ptrdiff_t>(i * width)));
+        CHECK(row.back() == 1);
+        CHECK(norm_of(row) <= 1.25);
+        const std::vector<float> before(row.begin(), row.end());
+        CHECK(norm_of(row) <= form_row(row, form));
+        CHECK(std::equal(row.begin(), row.end(), before.begin()));
+        row.back() = 0.3F;  // whatever stands there
+        set.append(static_cast<NodeId>(i), row, 0);
+        CHECK(std::equal(set.row(i).begin(), set.row(i).end(), before.begin()));
+      }
+    }
+    CHECK_THROWS_AS(TrainingSet(1, 1, form), UsageError);  // nothing but the intercept
+  }
+
   TEST_CASE("rows in a file change as rows in memory do") {
     const testing::TempDir folder;
     for (unsigned seed = 0; seed < 40; ++seed) {
       TrainingSet memory = random_rows(20 + seed % 30, 1 + seed % 7, 3, seed);
-      TrainingSet file(memory.features(), memory.classes(), memory.clip(), folder.path(), memory.size());
+      TrainingSet file(memory.features(), memory.classes(), memory.form(), folder.path(), memory.size());
       for (std::size_t i = 0; i < memory.size(); ++i) file.append(memory.nodes()[i], memory.row(i), memory.labels()[i]);
       const auto same = [&] {
         REQUIRE(file.size() == memory.size());

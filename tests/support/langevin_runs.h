@@ -22,7 +22,7 @@ class Chain {
       : weights(Matrix::Zero(index_of(features), index_of(classes))),
         state_(state),
         head_(options.head),
-        sgd_(noisy_sgd_of(state.constants, options.head, options.lambda, classes)) {}
+        sgd_(noisy_sgd_of(state.constants, options, classes)) {}
 
   void epoch(const TrainingSet& rows, std::uint64_t number) {
     RandomSource random = RandomSource::from_seed(99, number);
@@ -41,7 +41,7 @@ class Chain {
 
 /// Removes `removals` rows from the back on and moves the first `moves` rows, all in one direction.
 inline BatchChange coherent_change(const TrainingSet& set, std::size_t removals, std::size_t moves, float distance) {
-  BatchChange change(set.features(), set.classes(), set.clip());
+  BatchChange change(set.features(), set.classes(), set.form());
   for (std::size_t i = 0; i < moves; ++i) {
     std::vector<float> row(set.row(i).begin(), set.row(i).end());
     change.moved_from.append(set.nodes()[i], row, set.labels()[i]);

@@ -13,15 +13,17 @@ namespace unweave::testing {
 inline const ApproximationError kExact;
 
 /// `rows` rows around class centres, norms up to 1, labels below `used` of `classes` declared; node ids 3, 6, 9, ...
+/// With an intercept they have one feature more.
 inline TrainingSet random_rows(std::size_t rows, std::size_t features, std::size_t classes, unsigned seed,
-                               std::size_t used = 0) {
+                               std::size_t used = 0, bool intercept = false) {
   std::mt19937 random(seed);
   std::normal_distribution<float> normal;
   if (used == 0) used = classes;
   std::vector<float> centres(classes * features);
   for (float& x : centres) x = normal(random);
-  TrainingSet set(features, classes);
-  std::vector<float> row(features);
+  const RowForm form(1, intercept);
+  TrainingSet set(form.features(features), classes, form);
+  std::vector<float> row(set.features());
   for (std::size_t i = 0; i < rows; ++i) {
     const auto label = static_cast<ClassId>(random() % used);
     for (std::size_t f = 0; f < features; ++f)
@@ -147,7 +149,7 @@ inline BatchChange random_change(const TrainingSet& set, std::size_t first, std:
                                  std::size_t moves, double distance, unsigned seed) {
   std::mt19937 random(seed);
   std::normal_distribution<double> normal(0, distance);
-  BatchChange change(set.features(), set.classes(), set.clip());
+  BatchChange change(set.features(), set.classes(), set.form());
   for (std::size_t i = first; i < set.size(); i += step) {
     if (removals > 0) {
       change.removed.append(set.nodes()[i], set.row(i), set.labels()[i]);

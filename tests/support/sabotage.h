@@ -80,11 +80,11 @@ class SkippedMoves final : public Wrapped {
   using Wrapped::Wrapped;
   StepReport absorb(Model& model, const TrainingSet& after, const BatchChange& change,
                     const ApproximationError& lazy) const override {
-    BatchChange back(after.features(), after.classes(), after.clip());
+    BatchChange back(after.features(), after.classes(), after.form());
     back.moved_to = change.moved_from;
     TrainingSet stale = after;
     stale.apply(back);
-    BatchChange removals(after.features(), after.classes(), after.clip());
+    BatchChange removals(after.features(), after.classes(), after.form());
     removals.removed = change.removed;
     return honest().absorb(model, stale, removals, lazy);
   }
