@@ -10,9 +10,9 @@
 #include "algorithms/lazy_error.h"
 #include "algorithms/network_pass.h"
 #include "algorithms/recorded_release.h"
+#include "algorithms/request_status.h"
 #include "storage/checksum.h"
 #include "storage/error.h"
-#include "storage/input/request_reader.h"
 
 namespace unweave {
 namespace {
@@ -171,7 +171,8 @@ StepReport Learner::absorb(const BatchReport& batch, std::span<const Request> re
   }
   std::vector<std::string> lines;
   if (receipts_)
-    for (const Request& request : requests) lines.push_back(text_of(request));
+    for (std::size_t i = 0; i < requests.size(); ++i)
+      lines.push_back(outcome_of(requests[i], batch.changes.statuses.at(i)));
   return release(std::move(report), std::move(lines));
 }
 
@@ -198,10 +199,16 @@ std::vector<std::string> Learner::missed_requests() const {
   const Manifest& manifest = store_.manifest();
   if (!receipts_ || !manifest.journal || manifest.sequence > record_.model.sequence) return lines;
   std::uint64_t sequence = manifest.sequence;
+  bool all_known = true;
   static_cast<void>(read_journal(store_.path(), *manifest.journal, sequence, [&](const JournalBatch& batch) {
-    for (const Request& request : batch.requests)
-      if (++sequence > record_.model.sequence) lines.push_back(text_of(request));
+    for (const Request& request : batch.requests) {
+      if (++sequence <= record_.model.sequence) continue;
+      const std::optional<RequestStatus> status = store_.replayed_status(sequence);
+      all_known &= status.has_value();
+      lines.push_back(outcome_of(request, status.value_or(RequestStatus::applied)));
+    }
   }));
+  if (!all_known) lines.clear();
   return lines;
 }
 

@@ -32,7 +32,7 @@ struct ModelRecord {
 
   // Of the batch that it absorbed last, where receipts were asked for (receipts.h).
   std::string receipt_secret;         ///< in hexadecimal digits; empty: there are no receipts
-  std::vector<std::string> requests;  ///< their lines
+  std::vector<std::string> requests;  ///< with their outcomes (request_status.h); models of before: their lines
 };
 
 /// Name of a release: solver, number, and the first 8 bytes of a hash of the published weights under the release's key.

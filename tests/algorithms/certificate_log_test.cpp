@@ -3,9 +3,12 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <sstream>
 
+#include "algorithms/receipts.h"
+#include "algorithms/request_status.h"
 #include "algorithms/verify_log.h"
 #include "storage/checksum.h"
 #include "storage/error.h"
@@ -234,6 +237,34 @@ TEST_SUITE("unit") {
     CHECK(text_of(with(good)) == "");
     CHECK(with(good).receipts == good.size());
     for (const std::string& line : good) CHECK(with({line}).receipts == 1);
+    CHECK(with(good).applied + with(good).rejected == good.size());
+    CHECK(with({good[4]}).rejected == 1);  // edge 1 1
+    const auto altered = [&](std::size_t i, const std::function<void(Json&)>& change) {
+      Json receipt = Json::parse(good[i]);
+      change(receipt);
+      return with({receipt.dump()});
+    };
+    const std::string other = "line 1: its certificate does not cover this request with this outcome";
+    const std::string none_of_both = "line 1: its status is neither applied nor rejected for a reason";
+    check_one(altered(4, [](Json& receipt) { receipt["status"] = "applied", receipt.erase("reason"); }), false, other);
+    check_one(altered(4, [](Json& receipt) { receipt["reason"] = "absent-edge"; }), false, other);
+    check_one(altered(1, [](Json& receipt) { receipt["status"] = "rejected", receipt["reason"] = "self-loop"; }), false,
+              other);
+    check_one(altered(4, [](Json& receipt) { receipt["status"] = "applied"; }), false, none_of_both);
+    check_one(altered(4, [](Json& receipt) { receipt.erase("reason"); }), false, none_of_both);
+    check_one(altered(4, [](Json& receipt) { receipt["status"] = "rejected\tself-loop", receipt.erase("reason"); }),
+              false, none_of_both);
+    check_one(altered(4, [](Json& receipt) { receipt["request"] = "edge 1 1\trejected"; }), false, none_of_both);
+    check_one(altered(4, [](Json& receipt) { receipt.erase("status"); }), true, "malformed");
+    for (const std::size_t i : {1, 4}) {  // a receipt of before says nothing of the outcome, and its leaf is another
+      check_one(altered(i, [](Json& receipt) { receipt["format"] = "unweave receipt 1"; }), false, other);
+      check_one(altered(i,
+                        [](Json& receipt) {
+                          receipt["format"] = "unweave receipt 1";
+                          receipt["request"] = outcome_of({RequestKind::remove_edge, 1, 1}, RequestStatus::self_loop);
+                        }),
+                false, "line 1: its request is none");
+    }
     for (const char* name : {"request", "sequence", "nonce", "certificate", "digest"}) {
       Json json = Json::parse(good[3]);
       json[name] = Json::parse(good[2])[name] == json[name] ? Json::parse(good[0])[name] : Json::parse(good[2])[name];
@@ -282,7 +313,7 @@ TEST_SUITE("unit") {
       CHECK(reopen() == good);
     }
     // Requests that the journal has and no model: the certificate that catches up commits to them.
-    trail.world.stream({{RequestKind::remove_node, 25, 0}, {RequestKind::remove_node, 26, 0}});
+    trail.world.stream({{RequestKind::remove_node, 25, 0}, {RequestKind::remove_node, 25, 0}});
     {
       LiveStore live(trail.world.store, Access::write, ample_budget());
       Learner learner = Learner::open(live, ample_budget(), "newton", trail.context(), 9);
@@ -290,7 +321,10 @@ TEST_SUITE("unit") {
     }
     const std::vector<std::string> more = lines_of(trail.receipts);
     REQUIRE(more.size() == good.size() + 2);
-    CHECK(Json::parse(more.back())["request"] == "node 26");
+    CHECK(Json::parse(more[good.size()])["status"] == "applied");
+    CHECK(Json::parse(more.back())["request"] == "node 25");
+    CHECK(Json::parse(more.back())["status"] == "rejected");
+    CHECK(Json::parse(more.back())["reason"] == "repeated");
     CHECK(text_of(trail.audit(trail.receipts.string())) == "");
     const std::vector<std::string> newest(more.end() - 2, more.end());
     for (const std::size_t bytes : {0, 1, 20, 60}) {  // of the first receipt of a file
@@ -300,10 +334,42 @@ TEST_SUITE("unit") {
     write_file(trail.receipts, std::string(700, '\0'));
     CHECK(reopen() == newest);
     for (const std::string& text : {std::string("something else\n"), std::string("something else"),
-                                    std::string("{\"format\":\"unweave receipt 2\","), std::string(700, '\0') + "1"}) {
+                                    std::string("{\"format\":\"unweave receipt 3\","), std::string(700, '\0') + "1"}) {
       write_file(trail.receipts, text);
       CHECK_THROWS_AS(reopen(), DataError);
       CHECK(read_all(trail.receipts) == text);
+    }
+  }
+
+  TEST_CASE("receipts that a model of before holds are written, and hold, as they were then") {
+    const Trail trail;
+    ModelRecord record = load_model(trail.world.store, "newton");
+    for (std::string& text : record.requests) text = std::string(read_outcome(text)->request);
+    Json certificate = whole_certificate(record);
+    certificate["batch"]["root"] = to_hex(tree_of(record).root());
+    std::vector<std::string> log = lines_of(trail.log), parts = lines_of(private_log(trail.world.store, "newton"));
+    seal_certificate(record, certificate, SigningKey::of_store(trail.world.store));
+    log.back() = record.certificate;
+    write_lines(trail.log, log);
+    const fs::path file = trail.world.folder / "old";
+    ReceiptFile(file).add(record);
+    const std::vector<std::string> old = lines_of(file);
+    REQUIRE(old.size() == trail.last.size());
+    for (const std::string& line : old) {
+      CHECK(line.starts_with("{\"format\":\"unweave receipt 1\","));
+      CHECK_FALSE(Json::parse(line).contains("status"));
+    }
+    const VerifyReport report = trail.audit(file.string());
+    CHECK(text_of(report) == "");
+    CHECK(report.receipts == old.size());
+    CHECK(report.applied + report.rejected == 0);
+    for (const std::string& status : {std::string("applied"), std::string("rejected")}) {  // which nobody noted then
+      Json receipt = Json::parse(old[0]);
+      receipt["format"] = kReceiptFormat;
+      receipt["status"] = status;
+      if (status == "rejected") receipt["reason"] = "self-loop";
+      write_lines(file, {receipt.dump()});
+      check_one(trail.audit(file.string()), false, "does not cover this request with this outcome");
     }
   }
 

@@ -26,7 +26,7 @@ Ended run_apart(const std::function<void()>& act) {
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
   if (child == 0) {
-    for (const int signal : {SIGINT, SIGTERM, SIGALRM}) std::signal(signal, SIG_DFL);
+    for (const int signal : {SIGINT, SIGTERM, SIGALRM}) ::signal(signal, SIG_DFL);
     ::alarm(20);
     ::dup2(ends[1], STDERR_FILENO);
     act();
@@ -54,7 +54,7 @@ TEST_SUITE("unit") {
       const Ended ended = run_apart([&] {
         InterruptText text("nothing is done");
         text.set("60 requests\nare done");
-        std::raise(signal);
+        ::raise(signal);
       });
       CHECK(died_of(ended, signal));
       CHECK(ended.error == "unweave: 60 requests?are done\n");
@@ -64,29 +64,29 @@ TEST_SUITE("unit") {
   TEST_CASE("without a text, and after it, a signal is what it was") {
     const Ended silent = run_apart([] {
       const InterruptText text;
-      std::raise(SIGINT);
+      ::raise(SIGINT);
     });
     CHECK(died_of(silent, SIGINT));
     CHECK(silent.error.empty());
     const Ended after = run_apart([] {
       { const InterruptText text("gone"); }
-      std::raise(SIGTERM);
+      ::raise(SIGTERM);
     });
     CHECK(died_of(after, SIGTERM));
     CHECK(after.error.empty());
     const Ended outer = run_apart([] {
       const InterruptText text("outer");
       { const InterruptText inner("inner"); }
-      std::raise(SIGTERM);
+      ::raise(SIGTERM);
     });
     CHECK(outer.error == "unweave: outer\n");
   }
 
   TEST_CASE("a signal that is ignored stays ignored") {
     const Ended ended = run_apart([] {
-      std::signal(SIGINT, SIG_IGN);
+      ::signal(SIGINT, SIG_IGN);
       const InterruptText text("never");
-      std::raise(SIGINT);
+      ::raise(SIGINT);
     });
     CHECK(WIFEXITED(ended.status));
     CHECK(ended.error.empty());
@@ -96,7 +96,7 @@ TEST_SUITE("unit") {
     const Ended ended = run_apart([] {
       InterruptText text("before");
       const InterruptHold hold;
-      std::thread([] { std::raise(SIGINT); }).join();
+      std::thread([] { ::raise(SIGINT); }).join();
       text.set("after");
     });
     CHECK(died_of(ended, SIGINT));
