@@ -263,6 +263,7 @@ StepReport Learner::release(StepReport report, std::vector<std::string> requests
   place_ = place_after(record_.certificate, public_log(store_.path(), record_.model.solver));
   logged_.emplace(store_.path(), record_);
   if (receipts_) receipts_->add(record_);
+  record_.requests = {};  // the model file has them
   solver_->tidy(record_.model);
   // Each certificate names the release that it replaces; those before are named by the certificates before.
   std::erase_if(context_.withdraw, [&](const std::string& id) { return solver_of(id) == record_.model.solver; });

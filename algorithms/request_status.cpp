@@ -6,6 +6,21 @@
 
 namespace unweave {
 
+constinit const std::array<StatusText, kStatuses> kStatusTexts{{
+    {"applied", "the request changed the store"},
+    {"id-outside", "the graph has no node of this id"},
+    {"self-loop", "both ends of the edge are the same node"},
+    {"absent-edge", "there is no such edge: it was removed before, or never there"},
+    {"present-edge", "the edge is there already"},
+    {"empty-node", "no edges, features, label there: removed before, or never had any"},
+    {"no-features", "no features, label there: removed before, or never had any"},
+    {"repeated", "an earlier request of the same batch has done this"},
+}};
+
+std::string_view name_of(RequestStatus status) {
+  return kStatusTexts.at(static_cast<std::size_t>(status)).name;
+}
+
 std::string outcome_of(const Request& request, RequestStatus status) {
   const std::string text = text_of(request) + '\t';
   if (status == RequestStatus::applied) return text + std::string(name_of(status));

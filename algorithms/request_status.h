@@ -29,20 +29,11 @@ struct StatusText {
   std::string_view sentence;  ///< for people
 };
 
-inline constexpr std::array<StatusText, 8> kStatusTexts{{
-    {"applied", "the request changed the store"},
-    {"id-outside", "the graph has no node of this id"},
-    {"self-loop", "both ends of the edge are the same node"},
-    {"absent-edge", "there is no such edge: it was removed before, or never there"},
-    {"present-edge", "the edge is there already"},
-    {"empty-node", "the node has no edges, features, label: removed before, or never had any"},
-    {"no-features", "the node has no features, label: removed before, or never had any"},
-    {"repeated", "an earlier request of the same batch has done this"},
-}};
+inline constexpr std::size_t kStatuses = 8;
+/// Of every status, in their order.
+extern const std::array<StatusText, kStatuses> kStatusTexts;
 
-[[nodiscard]] constexpr std::string_view name_of(RequestStatus status) {
-  return kStatusTexts[static_cast<std::size_t>(status)].name;
-}
+[[nodiscard]] std::string_view name_of(RequestStatus status);
 
 /// What a receipt commits to: the line of the request, and behind a tab "applied", or "rejected" and behind another tab
 /// the reason.

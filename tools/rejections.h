@@ -52,7 +52,7 @@ class RequestCounts {
   [[nodiscard]] std::uint64_t rejected() const;
 
  private:
-  std::array<std::uint64_t, kStatusTexts.size()> counts_{};
+  std::array<std::uint64_t, kStatuses> counts_{};
 };
 
 /// For the help of `stream`: what requests do to what a store holds, and why they are rejected.
