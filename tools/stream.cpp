@@ -306,6 +306,9 @@ void run_stream(CommandLine& line) {
   for (const char* option : {"receipts", "rejected"}) line.require_outside(option, line.positional(0));
   if (line.has("rejected") && line.get<std::string>("rejected") == "-")
     throw UsageError("--rejected: name a file; on standard output --json has the list");
+  if (line.has("rejected") && line.has("receipts") &&
+      line.get<std::string>("rejected") == line.get<std::string>("receipts"))
+    throw UsageError("--rejected and --receipts: name two files");
 
   const std::uint64_t batch_size = line.get<Count>("batch").value;
   if (batch_size == 0) throw UsageError("--batch must be at least 1");

@@ -121,6 +121,7 @@ TEST_SUITE("unit") {
     }
     CHECK(world.stream("node 1\n", {"--rejected", world.store + "/rejected"}).code == 1);
     CHECK(world.stream("node 1\n", {"--rejected", "-"}).code == 1);
+    CHECK(world.stream("node 1\n", {"--rejected", "f", "--receipts", "f", "--solver", "newton"}).code == 1);
     CHECK(world.stream("node 1\n", {"--rejected", world.requests}).code == 2);
     CHECK(world.acknowledged() == 8);
   }
