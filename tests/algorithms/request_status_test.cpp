@@ -18,8 +18,8 @@ namespace {
 using testing::ample_budget;
 using Statuses = std::vector<RequestStatus>;
 
-constexpr auto kEdge = RequestKind::remove_edge, kInsert = RequestKind::insert_edge, kNode = RequestKind::remove_node,
-               kFeature = RequestKind::remove_feature;
+constexpr auto kRemoveEdge = RequestKind::remove_edge, kInsertEdge = RequestKind::insert_edge,
+               kRemoveNode = RequestKind::remove_node, kRemoveFeature = RequestKind::remove_feature;
 
 /// Nodes 0 to 5 in a ring; node 6 has features alone, node 7 nothing.
 testing::TinyStore ring() {
@@ -37,11 +37,11 @@ testing::TinyStore ring() {
   return store;
 }
 
-struct World {
+struct RingStore {
   testing::TempDir dir;
   std::filesystem::path store = dir / "s";
 
-  explicit World(bool all_rows = true) {
+  explicit RingStore(bool all_rows = true) {
     testing::write_store(store, ring());
     testing::propagate_store(store, testing::tiny_spec(2, all_rows));
   }
@@ -83,7 +83,7 @@ struct Held {
 
 /// What the store holds of a node after one request.
 Held after(bool all_rows, const Request& request, NodeId node) {
-  const World world(all_rows);
+  const RingStore world(all_rows);
   LiveStore live(world.store, Access::write, ample_budget());
   CHECK(live.apply({&request, 1}, live.resolve({&request, 1}), {}).changes.applied == 1);
   return Held(live, node);
@@ -99,22 +99,22 @@ TEST_SUITE("unit") {
       CHECK(text.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz-") == std::string_view::npos);
       CHECK(16 + text.sentence.size() <= 80);  // in the help
     }
-    const World world;
+    const RingStore world;
     LiveStore live(world.store, Access::write, ample_budget());
     using enum RequestStatus;
     const std::vector<std::pair<Request, RequestStatus>> decided{
-        {{kNode, 8, 0}, id_outside},  {{kFeature, 1ULL << 40, 0}, id_outside},
-        {{kEdge, 0, 8}, id_outside},  {{kEdge, 8, 0}, id_outside},
-        {{kEdge, 0, 0}, self_loop},   {{kInsert, 3, 3}, self_loop},
-        {{kEdge, 0, 3}, absent_edge}, {{kInsert, 0, 1}, present_edge},
-        {{kNode, 7, 0}, empty_node},  {{kFeature, 7, 0}, no_features},
-        {{kEdge, 1, 0}, applied},     {{kEdge, 0, 1}, repeated},
-        {{kInsert, 0, 1}, applied},   {{kInsert, 1, 0}, repeated},
-        {{kNode, 2, 0}, applied},     {{kNode, 2, 0}, repeated},
-        {{kEdge, 2, 3}, repeated},    {{kFeature, 2, 0}, repeated},
-        {{kFeature, 6, 0}, applied},  {{kFeature, 6, 0}, repeated},
-        {{kNode, 6, 0}, repeated},    {{kFeature, 4, 0}, applied},
-        {{kNode, 4, 0}, applied},
+        {{kRemoveNode, 8, 0}, id_outside},  {{kRemoveFeature, 1ULL << 40, 0}, id_outside},
+        {{kRemoveEdge, 0, 8}, id_outside},  {{kRemoveEdge, 8, 0}, id_outside},
+        {{kRemoveEdge, 0, 0}, self_loop},   {{kInsertEdge, 3, 3}, self_loop},
+        {{kRemoveEdge, 0, 3}, absent_edge}, {{kInsertEdge, 0, 1}, present_edge},
+        {{kRemoveNode, 7, 0}, empty_node},  {{kRemoveFeature, 7, 0}, no_features},
+        {{kRemoveEdge, 1, 0}, applied},     {{kRemoveEdge, 0, 1}, repeated},
+        {{kInsertEdge, 0, 1}, applied},     {{kInsertEdge, 1, 0}, repeated},
+        {{kRemoveNode, 2, 0}, applied},     {{kRemoveNode, 2, 0}, repeated},
+        {{kRemoveEdge, 2, 3}, repeated},    {{kRemoveFeature, 2, 0}, repeated},
+        {{kRemoveFeature, 6, 0}, applied},  {{kRemoveFeature, 6, 0}, repeated},
+        {{kRemoveNode, 6, 0}, repeated},    {{kRemoveFeature, 4, 0}, applied},
+        {{kRemoveNode, 4, 0}, applied},
     };
     std::vector<Request> requests;
     for (const auto& [request, status] : decided) requests.push_back(request);
@@ -130,13 +130,15 @@ TEST_SUITE("unit") {
     CHECK(changes.applied == 6);
 
     live.apply(requests, live.resolve(requests), {});
-    const std::vector<Request> again{{kNode, 2, 0}, {kFeature, 4, 0}, {kEdge, 2, 3}, {kInsert, 0, 1}};
+    const std::vector<Request> again{
+        {kRemoveNode, 2, 0}, {kRemoveFeature, 4, 0}, {kRemoveEdge, 2, 3}, {kInsertEdge, 0, 1}};
     CHECK(live.resolve(again).statuses == Statuses{empty_node, no_features, absent_edge, present_edge});
   }
 
   TEST_CASE("a replay of the journal decides as the stream did") {
-    const World world;
-    const std::vector<Request> first{{kNode, 2, 0}, {kNode, 2, 0}, {kEdge, 0, 9}}, second{{kNode, 2, 0}, {kEdge, 0, 1}};
+    const RingStore world;
+    const std::vector<Request> first{{kRemoveNode, 2, 0}, {kRemoveNode, 2, 0}, {kRemoveEdge, 0, 9}},
+        second{{kRemoveNode, 2, 0}, {kRemoveEdge, 0, 1}};
     Statuses all;
     {
       LiveStore live(world.store, Access::write, ample_budget());
@@ -157,7 +159,7 @@ TEST_SUITE("unit") {
   TEST_CASE("the text that a receipt commits to is read as it was written, and no other") {
     for (std::size_t i = 0; i < kStatusTexts.size(); ++i) {
       const auto status = static_cast<RequestStatus>(i);
-      const std::string text = outcome_of({kEdge, 3, 14}, status);
+      const std::string text = outcome_of({kRemoveEdge, 3, 14}, status);
       const std::optional<Outcome> outcome = read_outcome(text);
       REQUIRE(outcome.has_value());
       CHECK(outcome->request == "edge 3 14");
@@ -173,7 +175,7 @@ TEST_SUITE("unit") {
   // The table of `stream --help`, cell by cell.
   TEST_CASE("node U takes edges, features, label, split and embedding; the empty id stays") {
     for (const bool all_rows : {true, false}) {
-      const Held held = after(all_rows, {kNode, 1, 0}, 1);
+      const Held held = after(all_rows, {kRemoveNode, 1, 0}, 1);
       CHECK(held.nodes == 8);
       CHECK(held.edges == 4);
       CHECK(held.neighbours.empty());
@@ -182,7 +184,7 @@ TEST_SUITE("unit") {
       CHECK_FALSE((held.train || held.valid || held.test));
       CHECK(held.has_row == all_rows);
       CHECK(held.has_zero_row() == all_rows);
-      const Held neighbour = after(all_rows, {kNode, 1, 0}, 0);
+      const Held neighbour = after(all_rows, {kRemoveNode, 1, 0}, 0);
       CHECK(neighbour.neighbours == std::vector<NodeId>{5});
       CHECK((neighbour.has_features && neighbour.label == 0 && neighbour.train));
     }
@@ -190,7 +192,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("feature U takes features, label and split, and leaves the edges; its row is then of neighbours alone") {
     for (const bool all_rows : {true, false}) {
-      const Held held = after(all_rows, {kFeature, 1, 0}, 1);
+      const Held held = after(all_rows, {kRemoveFeature, 1, 0}, 1);
       CHECK(held.nodes == 8);
       CHECK(held.edges == 6);
       CHECK(held.neighbours == std::vector<NodeId>{0, 2});
@@ -203,9 +205,9 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("edge and insert-edge change one edge and the rows that read it, nothing else") {
-    const World world;
+    const RingStore world;
     const Held before(LiveStore(world.store, Access::read, ample_budget()), 1);
-    const Held removed = after(true, {kEdge, 0, 1}, 1), inserted = after(true, {kInsert, 1, 4}, 1);
+    const Held removed = after(true, {kRemoveEdge, 0, 1}, 1), inserted = after(true, {kInsertEdge, 1, 4}, 1);
     CHECK(removed.neighbours == std::vector<NodeId>{2});
     CHECK(removed.edges == 5);
     CHECK(inserted.neighbours == std::vector<NodeId>{0, 2, 4});
@@ -217,9 +219,9 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("insert-edge joins a removed node again, which has nothing else") {
-    const World world;
+    const RingStore world;
     LiveStore live(world.store, Access::write, ample_budget());
-    const std::vector<Request> requests{{kNode, 1, 0}, {kInsert, 1, 3}};
+    const std::vector<Request> requests{{kRemoveNode, 1, 0}, {kInsertEdge, 1, 3}};
     CHECK(live.apply(requests, live.resolve(requests), {}).changes.applied == 2);
     const Held held(live, 1);
     CHECK(held.neighbours == std::vector<NodeId>{3});

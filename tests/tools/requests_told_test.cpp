@@ -29,12 +29,12 @@ using testing::run;
 using testing::write_file;
 
 /// The path 0-1-2 with labels at both ends.
-struct World {
+struct PathStore {
   testing::TempDir dir;
   std::string store = (dir / "s").string(), requests = (dir / "requests").string(),
               rejected = (dir / "rejected").string();
 
-  World() {
+  PathStore() {
     testing::write_store(store, testing::path_of_three());
     testing::propagate_store(store, testing::tiny_spec(2, false));
   }
@@ -60,7 +60,7 @@ bool has(const std::string& text, const std::string& part) {
 
 TEST_SUITE("unit") {
   TEST_CASE("--json lists every rejected request of a batch with its reason; the summary is on standard error") {
-    const World world;
+    const PathStore world;
     const Result told = world.stream(kMixed, {"--json", "--batch", "3"});
     REQUIRE(told.code == 0);
     const auto lines = told.lines();
@@ -79,7 +79,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("text names the first rejected requests of a batch and counts the rest; --quiet and --public say less") {
-    const World world;
+    const PathStore world;
     const std::string text = world.stream(kMixed).out;
     CHECK(has(text,
               "applied 1, rejected 4 (edge 0 1: repeated; node 999999: id-outside; insert-edge 2 2: self-loop; and "
@@ -96,7 +96,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("--rejected appends every rejected request with its reason and number, for its owner alone") {
-    const World world;
+    const PathStore world;
     const Result told = world.stream(kMixed, {"--rejected", world.rejected});
     CHECK(has(told.out, "; they are in " + world.rejected));
     const std::string first =
@@ -127,7 +127,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("--strict names all rejected requests of the batch, twenty at most, and what is acknowledged before it") {
-    const World world;
+    const PathStore world;
     const Result none = world.stream("node 3\nedge 0 1\nedge 1 1\n", {"--strict", "--rejected", world.rejected});
     CHECK(none.code == 2);
     CHECK(has(none.error,
@@ -155,7 +155,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("a line that is no request says the rule, what is acknowledged and how to go on") {
-    const World world;
+    const PathStore world;
     for (const std::string line :
          {"Node 1", "{\"op\":\"node\"}", "node", "edge 1", "edge 1 2 3", "node x", "edge;1;2"}) {
       const Result bad = world.stream(line + "\n");
@@ -179,7 +179,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("an input without requests says so on standard error") {
-    const World world;
+    const PathStore world;
     for (const std::string text : {"", "# nothing\n\n"}) {
       const Result empty = world.stream(text, {"--json"});
       CHECK(empty.code == 0);
@@ -211,7 +211,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("Ctrl-C and SIGTERM say what is acknowledged, and the store holds just that") {
     for (const int signal : {SIGINT, SIGTERM}) {
-      const World world;
+      const PathStore world;
       const std::string out = (world.dir / "out").string(), error = (world.dir / "error").string();
       int ends[2];
       REQUIRE(::pipe(ends) == 0);
@@ -243,7 +243,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("a receipt says whether its request was applied, and verify counts both") {
-    const World world;
+    const PathStore world;
     REQUIRE(run({"train", world.store, "--solver", "newton"}).code == 0);
     const std::string receipts = (world.dir / "receipts").string(), log = world.store + "/certificates/newton.jsonl";
     REQUIRE(world.stream(kMixed, {"--solver", "newton", "--receipts", receipts}).code == 0);
