@@ -12,6 +12,7 @@
 #include "storage/error.h"
 #include "tools/build_report.h"
 #include "tools/commands.h"
+#include "tools/import_figures.h"
 #include "tools/import_limit.h"
 #include "tools/step_progress.h"
 
@@ -187,10 +188,14 @@ void run_import(CommandLine& line) {
   if (line.get<bool>("measure-limit") && options.edges) limit = measure_limit(line, options, budget);
   Measure measure;  // of the import alone
   ImportMeter meter(progress, limit);
-  const BuildReport report = import_store(line.positional(0), options, budget, meter);
+  const ImportReport report = import_store(line.positional(0), options, budget, meter);
   const double bounded_seconds = meter.bounded_seconds();
   progress.finish();
-  Figures figures = figures_of(report, measure);
+  if (!line.common().quiet)
+    for (const std::string& remark : report.remarks) line.error() << "note: " << remark << '\n';
+  Figures figures = figures_of(report);
+  add_import_figures(report, figures);
+  add_measure(figures, measure);
   for (const char* const field : {"limit_ratio", "limit_arcs_per_second", "limit_nodes"}) figures.json[field] = nullptr;
   if (limit && report.edges > 0) {
     const double rate = 2 * static_cast<double>(report.edges) / bounded_seconds;
