@@ -20,6 +20,7 @@ struct ImportReport : BuildReport {
   /// directions nobody counts which of them are repeats of the same direction: then the fewest that there can be.
   std::uint64_t one_way_edges = 0;
   bool one_way_exact = true;
+  std::uint64_t ignored_weights = 0;
   std::optional<std::uint64_t> rows_scaled;            ///< brought down to norm 1; none without features
   double largest_norm = 0;                             ///< of a row as it came
   std::optional<std::uint64_t> empty_classes;          ///< none without labels, or where there is no room to count them

@@ -28,10 +28,11 @@ namespace {
 
 constexpr std::size_t kReadEdges = std::size_t{1} << 16;
 
-/// Its files charge their zstd windows. Those of usual levels go on working under small budgets: they are charged as far
+/// Its files give their remarks to `take`, and charge their zstd windows. Those of usual levels go on working under small budgets: they are charged as far
 /// as there is room.
-ImportOptions with_charges(ImportOptions options, MemoryBudget& budget) {
+ImportOptions with_charges(ImportOptions options, MemoryBudget& budget, const TakeRemark& take) {
   const auto add = [&](InputFile& file) {
+    file.remark = take;
     file.charge = [&budget, name = display_name(file).string()](std::uint64_t window) {
       if (window <= kUsualWindow) window = std::min(window, budget.available() / 4);
       return std::make_shared<Reservation>(budget.reserve(
@@ -84,7 +85,7 @@ const InputFile& first_file(const std::variant<InputFile, CsrInput>& input) {
 class Import {
  public:
   Import(const std::filesystem::path& store, const ImportOptions& options, MemoryBudget& budget, WorkMeter& meter)
-      : options_(with_charges(options, budget)),
+      : options_(with_charges(options, budget, [this](const std::string& sentence) { remark(sentence); })),
         budget_(budget),
         meter_(meter),
         nodes_(options.nodes),
@@ -152,7 +153,11 @@ class Import {
              " classes; --classes C declares them, if they are meant");
   }
 
-  void remark(std::string sentence) { report_.remarks.push_back(std::move(sentence)); }
+  /// Once: a file may be opened twice. Readers are never two at a time.
+  void remark(const std::string& sentence) {
+    if (std::find(report_.remarks.begin(), report_.remarks.end(), sentence) == report_.remarks.end())
+      report_.remarks.push_back(sentence);
+  }
 
   void add_replay_class() {
     if (replayed_.empty()) return;
@@ -282,7 +287,9 @@ class Import {
     manifest.shards = build_reordered_shards(builder_.path(), graph, positions_, budget_, meter_);
   }
 
-  [[nodiscard]] EdgeOptions edge_options() const { return {nodes_.known(), builder_.path(), options_.two_row_edges}; }
+  [[nodiscard]] EdgeOptions edge_options() const {
+    return {nodes_.known(), builder_.path(), options_.two_row_edges, options_.ignore_weights};
+  }
 
   /// Reading and distribution overlap.
   std::unique_ptr<SortedArcs> collect_arcs(std::size_t memory) {
@@ -303,6 +310,7 @@ class Import {
         [&](const std::vector<Edge>& edges) { sorter.add(edges); },
         [&](const std::vector<Edge>& edges) { meter_.advance(edges.size()); });
     require_stated_edges(edges_read, "whole file");
+    report_.ignored_weights = reader->ignored_weights();
     return sorter.finish();
   }
 

@@ -37,6 +37,7 @@ struct ImportOptions {
   std::string order = "none";                             ///< of nodes inside the store, graph_order.h
   std::optional<StatedCount> stated_nodes, stated_edges;  ///< what files beside the data say, which must agree
   bool two_row_edges = false;                             ///< as EdgeOptions::two_rows
+  bool ignore_weights = false;                            ///< as EdgeOptions::ignore_weights
   EmptyLine empty_label = EmptyLine::kMistake;
 };
 

@@ -13,6 +13,11 @@ void add_one_way_edges(const ImportReport& report, Figures& figures) {
                            (report.one_way_exact ? "" : "at least ") + count_text(report.one_way_edges)});
 }
 
+void add_weights(const ImportReport& report, Figures& figures) {
+  figures.json["ignored_weights"] = report.ignored_weights;
+  if (report.ignored_weights > 0) figures.table.add_row({"weights ignored", count_text(report.ignored_weights)});
+}
+
 void add_norms(const ImportReport& report, Figures& figures) {
   figures.json["rows_scaled"] = figures.json["largest_norm"] = nullptr;
   if (!report.rows_scaled) return;
@@ -47,6 +52,7 @@ void add_splits(const ImportReport& report, Figures& figures) {
 
 void add_import_figures(const ImportReport& report, Figures& figures) {
   add_one_way_edges(report, figures);
+  add_weights(report, figures);
   add_norms(report, figures);
   add_classes(report, figures);
   add_splits(report, figures);

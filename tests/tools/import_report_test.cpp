@@ -134,6 +134,44 @@ TEST_SUITE("unit") {
     CHECK(importer.import({"--labels", importer.file("l.txt", "0\n999\n")}).error.empty());
   }
 
+  TEST_CASE("weights are refused, or ignored and counted") {
+    Importer importer;
+    const std::string store = (importer.dir / "none").string();
+    for (const std::string& edges :
+         {importer.file("e.txt", "0 1 0.5\n"),
+          importer.file("e.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 100\n")}) {
+      const Result refused = testing::run({"import", store, "--edges", edges});
+      CHECK(refused.code == 2);
+      CHECK(has(refused.error, "weight"));
+      CHECK(has(refused.error, "--ignore-weights"));
+      const Result taken = importer.import({"--edges", edges, "--ignore-weights"});
+      CHECK(taken.json()["ignored_weights"] == 1);
+      CHECK(taken.json()["edges"] == 1);
+      CHECK(has(importer.import({"--edges", edges, "--ignore-weights"}, false).out, "weights ignored"));
+    }
+    CHECK(importer.import({"--edges", importer.file("p.txt", "0 1\n")}).json()["ignored_weights"] == 0);
+  }
+
+  TEST_CASE("header lines and masks are taken, val is valid") {
+    Importer importer;
+    const std::string edges = importer.file("e.csv", "source,target\n0,1\n1,2\n");
+    const std::string labels = importer.file("y.csv", "label\n0\n1\n1\n");
+    const std::string features = importer.file("x.csv", "a,b\n0.1,0\n0,0.2\n0,0.3\n");
+    const std::string mask = importer.file("m.npy", npy<std::uint8_t>("|b1", "(3,)", {1, 0, 1}));
+    const std::string ids = importer.file("i.csv", "node\n1\n");
+    const Result result = importer.import({"--nodes", "3", "--edges", edges, "--labels", labels, "--features", features,
+                                           "--split", "train=" + mask + ",val=" + ids});
+    CHECK(result.json()["edges"] == 2);
+    CHECK(result.json()["splits"]["train"] == 2);
+    CHECK(result.json()["splits"]["valid"] == 1);
+    for (const char* part : {"e.csv: line 1: skipped as a header line: 'source,target'", "y.csv", "x.csv", "i.csv"})
+      CHECK(has(result.error, part));
+    const Result twice = testing::run(
+        {"import", (importer.dir / "none").string(), "--labels", labels, "--split", "val=" + ids + ",valid=" + ids});
+    CHECK(twice.code == 1);
+    CHECK(has(twice.error, "valid is given twice"));
+  }
+
   TEST_CASE("splits are printed with their sizes, without the ids that have no label") {
     Importer importer;
     const std::string labels = importer.file("l.txt", "0\n1\n-1\n0\n");
