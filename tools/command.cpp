@@ -14,6 +14,7 @@
 #include "engine/memory.h"
 #include "storage/error.h"
 #include "storage/map_guard.h"
+#include "storage/nearest_name.h"
 #include "tools/version.h"
 
 namespace unweave {
@@ -28,6 +29,10 @@ constexpr int kStyle = po::command_line_style::allow_long | po::command_line_sty
 
 bool looks_like_option(std::string_view word) {
   return word.size() > 1 && word.front() == '-';
+}
+
+std::string without_dashes(const std::string& word) {
+  return word.substr(std::min(word.size(), word.find_first_not_of('-')));
 }
 
 /// Boost would swallow the next option as the value of one that lacks it, and leaves repetition to each kind of value.
@@ -64,8 +69,8 @@ int fail(const Console& console, int code, const std::string& message) {
 
 void print_overview(std::span<const Command> commands, std::ostream& out) {
   out << "Usage: unweave COMMAND [arguments]\n"
-         "       unweave COMMAND --help\n"
-         "       unweave --version\n\n"
+         "       unweave help COMMAND, or unweave COMMAND --help\n"
+         "       unweave version\n\n"
          "Out-of-core graph feature propagation and certified unlearning.\n";
   if (commands.empty()) return;
   std::size_t width = 0;
@@ -78,22 +83,42 @@ void print_overview(std::span<const Command> commands, std::ostream& out) {
          "            4 a check did not hold.\n";
 }
 
+bool asks_for_help(std::string_view word) {
+  return word == "--help" || word == "-h";
+}
+
+constexpr std::string_view kHelpCommand = "help", kVersionCommand = "version";
+
+/// Throws UsageError where there is none of this name.
+const Command& command_named(std::span<const Command> commands, const std::string& name) {
+  const auto command = std::find_if(commands.begin(), commands.end(), [&](const Command& c) { return c.name == name; });
+  if (command != commands.end()) return *command;
+  std::vector<std::string_view> names{kHelpCommand, kVersionCommand};
+  for (const Command& known : commands) names.push_back(known.name);
+  const std::string what = looks_like_option(name) ? "a command must come first, not '" : "unknown command '";
+  throw UsageError(what + name + "'" + did_you_mean(without_dashes(name), names) +
+                   "; 'unweave --help' lists the commands");
+}
+
 void dispatch(std::span<const Command> commands, const std::vector<std::string>& words, const Console& console) {
   if (words.empty()) throw UsageError("no command given; 'unweave --help' lists the commands");
   const std::string& name = words.front();
-  const bool alone = words.size() == 1;
-  if (name == "--help" && alone) return print_overview(commands, console.out);
-  if (name == "--version" && alone) {
+  if (name == kHelpCommand || asks_for_help(name)) {
+    if (words.size() > 2) throw UsageError("'unweave " + name + "' takes one command; 'unweave --help' lists them");
+    const std::string& of = words.back();
+    if (of == kHelpCommand || of == kVersionCommand || asks_for_help(of)) return print_overview(commands, console.out);
+    const Command& command = command_named(commands, of);
+    CommandLine line(of, {"--help"}, console);
+    return command.run(line);
+  }
+  if (name == kVersionCommand || (name == "--version" && words.size() == 1)) {
+    if (words.size() > 1) throw UsageError("'unweave version' takes no arguments");
     console.out << "unweave " << version() << '\n';
     return;
   }
-  const auto command = std::find_if(commands.begin(), commands.end(), [&](const Command& c) { return c.name == name; });
-  if (command != commands.end()) {
-    CommandLine line(name, {words.begin() + 1, words.end()}, console);
-    return command->run(line);
-  }
-  const std::string what = looks_like_option(name) ? "a command must come first, not '" : "unknown command '";
-  throw UsageError(what + name + "'; 'unweave --help' lists the commands");
+  const Command& command = command_named(commands, name);
+  CommandLine line(name, {words.begin() + 1, words.end()}, console);
+  return command.run(line);
 }
 
 }  // namespace
@@ -111,7 +136,7 @@ CommandLine::CommandLine(std::string_view command, std::vector<std::string> word
   add("json", po::bool_switch(), "results as JSON, one object a line");
   add("quiet", po::bool_switch(), "no progress on standard error");
   add("seed", po::value<Count>()->value_name("N"), "seed of everything random; for tests, never with private data");
-  add("help", po::bool_switch(), "print this text");
+  add("help", po::bool_switch(), "print this text; -h for short");
 }
 
 void CommandLine::describe(std::string description, std::vector<std::string> positionals, std::string example) {
@@ -121,7 +146,7 @@ void CommandLine::describe(std::string description, std::vector<std::string> pos
 }
 
 bool CommandLine::parse() {
-  if (std::find(words_.begin(), words_.end(), "--help") != words_.end()) {
+  if (std::any_of(words_.begin(), words_.end(), asks_for_help)) {
     print_help();
     return false;
   }
@@ -136,10 +161,27 @@ bool CommandLine::parse() {
   return true;
 }
 
+void CommandLine::refuse_option(const std::string& word) const {
+  std::vector<std::string_view> names;
+  for (const po::options_description* group : {&options_, &common_description_})
+    for (const auto& option : group->options()) names.push_back(option->long_name());
+  const std::string_view meant = nearest_name(without_dashes(word), names);
+  throw UsageError("unrecognised option '" + word + "'" +
+                   (meant.empty() ? std::string() : " (did you mean '--" + std::string(meant) + "'?)"));
+}
+
+po::parsed_options CommandLine::read_words(const po::options_description& all) const {
+  try {
+    return po::command_line_parser(words_).options(all).style(kStyle).run();
+  } catch (const po::unknown_option& error) {
+    refuse_option(error.get_option_name());
+  }
+}
+
 void CommandLine::store_values() {
   po::options_description all;
   all.add(options_).add(common_description_);
-  const po::parsed_options parsed = po::command_line_parser(words_).options(all).style(kStyle).run();
+  const po::parsed_options parsed = read_words(all);
   std::set<std::string> seen;
   for (const po::option& option : parsed.options) {
     if (!option.string_key.empty()) {
@@ -147,7 +189,7 @@ void CommandLine::store_values() {
       continue;
     }
     for (const std::string& word : option.value) {
-      if (looks_like_option(word)) throw UsageError("unrecognised option '" + word + "'");
+      if (looks_like_option(word)) refuse_option(word);
       positionals_.push_back(word);
     }
   }

@@ -49,7 +49,7 @@ struct CommonOptions {
 };
 
 /// The arguments of one run of one command. Rules: options may stand anywhere, are never abbreviated and never
-/// repeated; there are no one-letter options, so "-" and "-1,2" are values.
+/// repeated; there are no one-letter options but -h, so "-" and "-1,2" are values.
 class CommandLine {
  public:
   CommandLine(std::string_view command, std::vector<std::string> words, Console console);
@@ -89,6 +89,8 @@ class CommandLine {
   [[nodiscard]] bool shows_progress() const noexcept { return console_.terminal && !common_.quiet; }
 
  private:
+  [[noreturn]] void refuse_option(const std::string& word) const;
+  [[nodiscard]] po::parsed_options read_words(const po::options_description& all) const;
   void store_values();
   void take_common_options();
   void print_help() const;
@@ -113,7 +115,7 @@ struct Command {
 
 /// Runs the command that the first word names and returns the exit code: 0 done, 1 wrong usage, 2 bad or unreadable data,
 /// 3 out of resources or a bug, 4 a check did not hold. Every failure prints exactly one line, "unweave: ...", on
-/// console.error. --help and --version in place of a command print on console.out.
+/// console.error. help, help COMMAND and version, or -h, --help and --version, print on console.out.
 [[nodiscard]] int run_program(std::span<const Command> commands, const std::vector<std::string>& words,
                               const Console& console);
 

@@ -2,16 +2,19 @@
 #include "tools/solver_options.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <vector>
 
 #include "storage/error.h"
+#include "storage/nearest_name.h"
 #include "tools/output.h"
 
 namespace unweave {
 namespace {
 
 constexpr std::size_t kHiddenUnits = 64;
+constexpr std::array<std::string_view, 4> kHeads = {"logistic", "least-squares", "softmax", "mlp"};
 
 /// One line a parameter, for the help; solvers that share it are named together.
 std::string text_of_parameters() {
@@ -72,6 +75,8 @@ SolverOptions read_solver_options(const CommandLine& line) {
     if (line.has("hidden")) options.hidden = line.get<Widths>("hidden").values;
     options.activation = parse_activation(line.get<std::string>("activation"));
   } else {
+    if (std::find(kHeads.begin(), kHeads.end(), head) == kHeads.end())
+      throw UsageError(unknown_name("head", head, kHeads));
     options.head = parse_head(head);
     if (line.has("hidden")) throw UsageError("--hidden is for --head mlp");
   }
