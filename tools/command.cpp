@@ -8,6 +8,7 @@
 #include <new>
 #include <ostream>
 #include <set>
+#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -15,13 +16,13 @@
 #include "storage/error.h"
 #include "storage/map_guard.h"
 #include "storage/nearest_name.h"
+#include "tools/text_wrap.h"
 #include "tools/version.h"
 
 namespace unweave {
 namespace {
 
-constexpr unsigned kHelpWidth = 100;
-constexpr unsigned kHelpTextWidth = 60;
+constexpr unsigned kHelpTextWidth = 40;  // of what stands beside the longest option
 
 /// Long options only: without one-letter options a word such as "-1,2" cannot be mistaken for one.
 constexpr int kStyle = po::command_line_style::allow_long | po::command_line_style::long_allow_adjacent |
@@ -29,6 +30,16 @@ constexpr int kStyle = po::command_line_style::allow_long | po::command_line_sty
 
 bool looks_like_option(std::string_view word) {
   return word.size() > 1 && word.front() == '-';
+}
+
+/// As the help shows them, without blanks at ends of lines.
+std::string text_of(const po::options_description& options) {
+  std::ostringstream text;
+  text << options;
+  std::string out;
+  std::istringstream in(text.str());
+  for (std::string line; std::getline(in, line); out += '\n') out += line.substr(0, line.find_last_not_of(' ') + 1);
+  return out;
 }
 
 std::string without_dashes(const std::string& word) {
@@ -127,15 +138,14 @@ CommandLine::CommandLine(std::string_view command, std::vector<std::string> word
     : command_(command),
       words_(std::move(words)),
       console_(console),
-      options_("Options", kHelpWidth, kHelpTextWidth),
-      common_description_("Options of every command", kHelpWidth, kHelpTextWidth) {
+      options_("Options", kTextWidth, kHelpTextWidth),
+      common_description_("Options of every command", kTextWidth, kHelpTextWidth) {
   auto add = common_description_.add_options();
-  add("threads", po::value<Count>()->value_name("N")->default_value({0}), "worker threads; 0 means one per core");
-  add("memory", po::value<Bytes>()->value_name("SIZE"),
-      "budget of memory, such as 512M or 8G (powers of 1024); default: 80 % of what this machine or control group has");
+  add("threads", po::value<Count>()->value_name("N")->default_value({0}), "worker threads; 0: one per core");
+  add("memory", po::value<Bytes>()->value_name("SIZE"), "budget, such as 512M or 8G; default: 80 % of all memory");
   add("json", po::bool_switch(), "results as JSON, one object a line");
   add("quiet", po::bool_switch(), "no progress on standard error");
-  add("seed", po::value<Count>()->value_name("N"), "seed of everything random; for tests, never with private data");
+  add("seed", po::value<Count>()->value_name("N"), "of what is random; for tests, never with private data");
   add("help", po::bool_switch(), "print this text; -h for short");
 }
 
@@ -150,6 +160,7 @@ bool CommandLine::parse() {
     print_help();
     return false;
   }
+  if (print_topic()) return false;
   try {
     store_values();
   } catch (const po::error& error) {
@@ -163,7 +174,7 @@ bool CommandLine::parse() {
 
 void CommandLine::refuse_option(const std::string& word) const {
   std::vector<std::string_view> names;
-  for (const po::options_description* group : {&options_, &common_description_})
+  for (const po::options_description* group : {&options_, &unlisted_, &common_description_})
     for (const auto& option : group->options()) names.push_back(option->long_name());
   const std::string_view meant = nearest_name(without_dashes(word), names);
   throw UsageError("unrecognised option '" + word + "'" +
@@ -180,7 +191,7 @@ po::parsed_options CommandLine::read_words(const po::options_description& all) c
 
 void CommandLine::store_values() {
   po::options_description all;
-  all.add(options_).add(common_description_);
+  all.add(options_).add(unlisted_).add(common_description_);
   const po::parsed_options parsed = read_words(all);
   std::set<std::string> seen;
   for (const po::option& option : parsed.options) {
@@ -222,9 +233,31 @@ void CommandLine::print_help() const {
   std::ostream& out = console_.out;
   out << "Usage: unweave " << command_;
   for (const std::string& name : positional_names_) out << ' ' << name;
-  out << " [options]\n\n" << description_ << "\n\n";
-  if (!options_.options().empty()) out << options_ << '\n';
-  out << common_description_ << "\nExample:\n  " << example_ << '\n';
+  out << " [options]\n\n" << rewrapped(description_) << "\n\n";
+  if (!options_.options().empty()) out << text_of(options_) << '\n';
+  out << text_of(common_description_) << "\nExample:\n  " << example_ << '\n';
+}
+
+void CommandLine::add_topic(std::string option, std::string value_name, std::string meaning,
+                            std::function<std::string(const std::string&)> text) {
+  options_.add_options()(option.c_str(), po::value<std::string>()->value_name(value_name), meaning.c_str());
+  topic_ = std::move(option);
+  topic_text_ = std::move(text);
+}
+
+bool CommandLine::print_topic() const {
+  if (topic_.empty()) return false;
+  const std::string option = "--" + topic_;
+  for (auto word = words_.begin(); word != words_.end(); ++word) {
+    if (*word == option && word + 1 != words_.end()) {
+      console_.out << topic_text_(*(word + 1));
+      return true;
+    }
+    if (!word->starts_with(option + "=")) continue;
+    console_.out << topic_text_(word->substr(option.size() + 1));
+    return true;
+  }
+  return false;
 }
 
 int run_program(std::span<const Command> commands, const std::vector<std::string>& words, const Console& console) {

@@ -18,6 +18,7 @@
 #include <boost/program_options.hpp>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <iosfwd>
 #include <optional>
 #include <span>
@@ -61,6 +62,13 @@ class CommandLine {
   /// The command's own options: add to these before parse().
   [[nodiscard]] po::options_description& options() noexcept { return options_; }
 
+  /// Options that are read like those of options(), but not listed in the help, which names where they are.
+  [[nodiscard]] po::options_description& unlisted_options() noexcept { return unlisted_; }
+
+  /// A second help: --OPTION NAME prints `text(NAME)` in the place of all else. One a command.
+  void add_topic(std::string option, std::string value_name, std::string meaning,
+                 std::function<std::string(const std::string&)> text);
+
   /// Reads the words and puts --threads in force for the lifetime of this object. False if the help was printed
   /// instead. Throws UsageError.
   [[nodiscard]] bool parse();
@@ -94,13 +102,17 @@ class CommandLine {
   void store_values();
   void take_common_options();
   void print_help() const;
+  /// Whether a text of add_topic() was asked for.
+  [[nodiscard]] bool print_topic() const;
 
   std::string command_;
   std::vector<std::string> words_;
   Console console_;
   std::string description_, example_;
   std::vector<std::string> positional_names_, positionals_;
-  po::options_description options_, common_description_;
+  po::options_description options_, unlisted_, common_description_;
+  std::string topic_;
+  std::function<std::string(const std::string&)> topic_text_;
   po::variables_map values_;
   CommonOptions common_;
   std::optional<ThreadLimit> thread_limit_;
