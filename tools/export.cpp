@@ -45,7 +45,7 @@ void run_export(CommandLine& line) {
       "store holds; in the ids of the imported data.",
       {"STORE"},
       "unweave export demo/debian.store --embeddings z.npy\n"
-      "  unweave export demo/debian.store --requests r.txt --draw node --count 100 --seed 7");
+      "  unweave export demo/debian.store --requests r.txt --draw node --count 100");
   auto add = line.options().add_options();
   add("embeddings", po::value<std::string>()->value_name("F.npy"), "float32, one row a node");
   add("nodes", po::value<std::string>()->value_name("F"),

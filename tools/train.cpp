@@ -30,7 +30,7 @@ void run_train(CommandLine& line) {
                 "unweave train demo/debian.store --solver newton --lambda 1e-3");
   auto add = line.options().add_options();
   add("solver", po::value<std::string>()->value_name("NAME")->default_value("newton"), solvers.c_str());
-  add("weights", po::value<RealList>()->value_name("W"), "L + 1 weights of the levels; default: those of propagate");
+  add("weights", po::value<RealList>()->value_name("W"), "L + 1 weights of the levels; default: as propagated");
   add_solver_options(line);
   add_key_option(line);
   if (!line.parse()) return;
