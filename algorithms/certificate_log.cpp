@@ -112,8 +112,8 @@ bool is_sealed(std::string_view line) {
 }
 
 LoggedCertificate::LoggedCertificate(const fs::path& store, const ModelRecord& record)
-    : private_(private_log(store, record.model.solver), record.private_part),
-      public_(public_log(store, record.model.solver), record.certificate) {}
+    : private_(private_log(store, record.model.solver), record.private_part, Readers::owner),
+      public_(public_log(store, record.model.solver), record.certificate, Readers::all) {}
 
 void LoggedCertificate::sync() const {
   private_.sync();
