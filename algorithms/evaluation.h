@@ -27,8 +27,30 @@ struct EvaluationBlocks {
   EvaluationBlocks(const Model& model, MemoryBudget& budget);
 };
 
-/// The class with the largest margin (margins_of(), ties to the lowest class) is the prediction; rows are in the form
-/// of those that the model was trained on, and read in EvaluationBlocks. `held` may give the training rows, which are then not read again.
+/// Rows whose margins are held at once, charged to the budget while it lives: at most 8,192, in 64 MiB or a quarter of what
+/// is left, but one.
+struct ScoredChunk {
+  std::size_t rows;
+  Reservation memory;
+
+  ScoredChunk(const Model& model, MemoryBudget& budget);
+};
+
+/// Numbers in a row of Z that a model is made for, an intercept not counted.
+[[nodiscard]] std::size_t row_width(const ModelRecord& record);
+
+/// The class that margins speak for.
+[[nodiscard]] std::size_t largest_of(std::span<const double> margins) noexcept;
+
+/// Margins of nodes that have rows in the store, count x classes into `margins`, on all threads. Rows are in the form of
+/// those that the model was trained on, and read in EvaluationBlocks. Throws UsageError.
+void score_nodes(const LiveStore& store, const ModelRecord& record, std::span<const NodeId> nodes, double* margins);
+
+/// The same of rows of Z that are given, count x row_width().
+void score_rows(const ModelRecord& record, std::span<const float> rows, MemoryBudget& budget, double* margins);
+
+/// The class with the largest margin (margins_of(), ties to the lowest class) is the prediction; rows are in the form of
+/// those that the model was trained on, and read in EvaluationBlocks. `held` may give the training rows, which are then not read again.
 /// Throws UsageError.
 [[nodiscard]] Accuracies evaluate_model(const LiveStore& store, const ModelRecord& record,
                                         const TrainingSet* held = nullptr);

@@ -3,9 +3,11 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "algorithms/evaluation.h"
+#include "algorithms/model_record.h"
 #include "algorithms/solver.h"
 #include "tools/command.h"
 
@@ -13,6 +15,9 @@ namespace unweave {
 
 /// --key, the file of the key that signs certificates.
 void add_key_option(CommandLine& line);
+/// "newton", or "tuned (newton)" for a model with a name of its own; `solver` is empty where nobody can read it.
+[[nodiscard]] std::string model_text(const std::string& name, const std::string& solver);
+
 /// Empty where it was not given.
 [[nodiscard]] std::filesystem::path key_file(const CommandLine& line);
 

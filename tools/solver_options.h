@@ -7,8 +7,9 @@
 
 namespace unweave {
 
-/// --head, --hidden, --activation, --no-intercept, --epsilon, --delta, --lambda, --tau, --alpha, --bound, --set.
-void add_solver_options(CommandLine& line);
+/// --head, --hidden, --activation, --no-intercept, --epsilon, --delta, --lambda, --tau, --alpha, --bound, --set, which the
+/// help shows where they are `listed`, and --help-solver.
+void add_solver_options(CommandLine& line, bool listed = true);
 
 /// Those for this solver; lambda as given, else for choose_lambda() to fill in. Throws UsageError.
 [[nodiscard]] SolverOptions read_solver_options(const CommandLine& line, std::string_view solver);

@@ -87,7 +87,7 @@ def distances(run, store, lam, batches, work):
     for solver in ("rewind", "descend"):
         one, other, requests = work / "one", work / "other", work / "requests.txt"
         shutil.copytree(store, one)
-        run("train", one, "--solver", solver, "--lambda", lam, *QUIET)
+        run("train", one, "--no-intercept", "--solver", solver, "--lambda", lam, *QUIET)
         for number, batch in enumerate(batches, 1):
             requests.write_text("\n".join(batch) + "\n")
             shutil.copytree(one, other)

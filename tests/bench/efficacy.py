@@ -77,7 +77,7 @@ class Lab:
         """The fields of `evaluate` of the model before and after the removal."""
         _, solver, weight, standard, options, lazy = form
         store, copy = self.store(*standard, *marks), self.work / "copy"
-        self.run("train", store, "--solver", solver, "--lambda", weight, *options)
+        self.run("train", store, "--no-intercept", "--solver", solver, "--lambda", weight, *options)
         shutil.rmtree(copy, ignore_errors=True)
         shutil.copytree(store, copy)
         steps = self.lines("stream", store, "--requests", requests, "--batch", batch_of(solver, 25), "--solver", solver,
@@ -141,7 +141,7 @@ def adversarial(lab, name, seeds):
             _, solver, weight, standard, options, lazy = form
             batch = batch_of(solver, 5)
             store = lab.store(*standard)
-            train = ("train", store, "--solver", solver, "--lambda", weight, *options)
+            train = ("train", store, "--no-intercept", "--solver", solver, "--lambda", weight, *options)
             clean = lab.lines(*train)[0]["accuracy_test"]
             lab.run("stream", store, "--requests", poison, "--batch", ADVERSARIAL)
             curve = [lab.lines(*train)[0]["accuracy_test"]]

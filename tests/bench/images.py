@@ -82,7 +82,7 @@ def streaming(args, run, work):
         sources, train = images(args.data / name, folder, None, None)
         run("import", folder / "store", *sources)
         run("propagate", folder / "store", "--hops", 0, "--weights", 1)
-        trained = json.loads(run("train", folder / "store", "--solver", "streaming", "--head", "softmax", "--lambda",
+        trained = json.loads(run("train", folder / "store", "--no-intercept", "--solver", "streaming", "--head", "softmax", "--lambda",
                                  args.lam, "--json"))
         shutil.copytree(folder / "store", folder / "before")
         forgotten = np.random.default_rng(0).choice(train, rounds * size, replace=False)
@@ -153,7 +153,7 @@ def vectors(args, run, work):
             before, store = work / "before", work / "store"
             shutil.copytree(work / data / "fresh", before)
             start = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-            run("train", before, "--solver", solver, *kind, "--lambda", lam, "--epsilon", 1e4, "--delta", 0.5, *own)
+            run("train", before, "--no-intercept", "--solver", solver, *kind, "--lambda", lam, "--epsilon", 1e4, "--delta", 0.5, *own)
             seconds = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - start
             for count in (1, train // 5, train * 3 // 10):
                 shutil.copytree(before, store)

@@ -48,7 +48,7 @@ class Task:
         """Trains, removes so many rows one by one; the batches as stream prints them."""
         copy, file = self.store.parent / "copy", self.store.parent / "requests.txt"
         shutil.copytree(self.store, copy)
-        trained = json.loads(self.run("train", copy, "--solver", solver, "--bound", bound, *self.options(epsilon),
+        trained = json.loads(self.run("train", copy, "--no-intercept", "--solver", solver, "--bound", bound, *self.options(epsilon),
                                       *set_options(parameters), "--json"))
         nodes = np.random.default_rng(seed).choice(self.train, requests, replace=False)
         file.write_text("".join(f"node {node}\n" for node in nodes))

@@ -36,7 +36,7 @@ def rows_of(run, name, data, work):
         run("import", fresh, *sources, *standard)
         run("propagate", fresh, "--hops", 2, "--weights", "0,0,1")
         run("export", fresh, "--requests", work / "requests.txt", "--draw", "edge", "--count", REMOVALS, "--seed", 1)
-        before = json.loads(run("train", fresh, "--solver", solver, "--lambda", lam, *options, "--json"))
+        before = json.loads(run("train", fresh, "--no-intercept", "--solver", solver, "--lambda", lam, *options, "--json"))
         for r_max in LEVELS:
             shutil.copytree(fresh, store)
             lazy = () if r_max is None else ("--r-max", r_max, "--r-max-scale", "code")

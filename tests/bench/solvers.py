@@ -86,7 +86,7 @@ def audit_of(run, solver, store, args):
 def one_solver(run, solver, store, requests, args, lam):
     options = ("--epsilon", args.epsilon, "--delta", args.delta, "--lambda", lam,
                "--head", args.head)
-    before = json.loads(run("train", store, "--solver", solver, *options, "--json"))
+    before = json.loads(run("train", store, "--no-intercept", "--solver", solver, *options, "--json"))
     out = run("stream", store, "--requests", requests, "--batch", EDGES + NODES + FEATURES, "--solver", solver,
               "--evaluate-every", args.batches, "--json")
     batches = [json.loads(line) for line in out.splitlines()]

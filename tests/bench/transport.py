@@ -51,7 +51,7 @@ def rows_of(args, name):
                 run("import", store, *sources, *options, "--feature-type", kept)
             z = embedding(run, store, work, bits)
             error = np.linalg.norm(z - exact, axis=1)[norms > 0] / norms[norms > 0]
-            model = json.loads(run("train", store, "--solver", "retrain", "--lambda", LAMBDA[name], "--json"))
+            model = json.loads(run("train", store, "--no-intercept", "--solver", "retrain", "--lambda", LAMBDA[name], "--json"))
             errors.append(f"{np.median(error):.1e}")
             accuracies.append(f"{100 * model['accuracy_test']:.2f}")
         lines.append("| " + " | ".join([name, form, *errors, *accuracies]) + " |")
