@@ -179,6 +179,8 @@ void LogChecker::take(std::string_view line, std::uint64_t number) {
                        std::to_string(place_.number) + ": lines were removed, put in or moved");
     const auto solver = json.at("solver").get<std::string>();
     if (!lines_.empty() && solver != solver_) throw CheckError("it is a certificate of " + solver);
+    const auto name = json.value("name", solver);
+    if (!lines_.empty() && name != name_) throw CheckError("it is a certificate of the model " + name);
     CheckedLine one = checked(json);
     const std::uint64_t release = whole_at(json, "release");
     const bool trained = release == 1;
@@ -189,6 +191,7 @@ void LogChecker::take(std::string_view line, std::uint64_t number) {
     check_statements(json);
     place_ = next;
     solver_ = solver;
+    name_ = name;
     release_ = release;
     sequence_ = one.sequence;
     last_ = line;
@@ -239,8 +242,7 @@ VerifyReport verify_log(const fs::path& file, const std::optional<std::string>& 
     const LogEnd end = read_lines(file, [&](std::string_view line, std::uint64_t number) { log.take(line, number); });
     report.bytes += end.bytes;
     if (log.lines().empty())
-      report.findings.push_back(
-          {true, file.string() + ": holds no certificate; name a log, certificates/SOLVER.jsonl"});
+      report.findings.push_back({true, file.string() + ": holds no certificate; name a log, certificates/NAME.jsonl"});
     if (end.tail > 0)
       report.remarks.push_back(file.string() + ": byte " + std::to_string(end.bytes) + ": " + std::to_string(end.tail) +
                                " bytes of a line that was never finished");

@@ -140,6 +140,11 @@ def noise_problems(said):
     return problems
 
 
+def whose(said):
+    """Solver and name of the model of a line or a model's text; a model without a name has that of its solver."""
+    return said["solver"], said.get("name", said["solver"])
+
+
 def line_problems(said, before, public_key):
     """One line after another; `before` is None for the first."""
     problems = []
@@ -147,9 +152,9 @@ def line_problems(said, before, public_key):
         problems.append("this is no certificate")
     if said["public_key"] != (public_key or (before or said)["public_key"]):
         problems.append("it is signed by another key")
-    follows = ((0, said["log"], said["log"], said["solver"]) if before is None else
-               (before["number"], before["digest"], before["log"], before["solver"]))
-    if (said["number"] - 1, said["previous"], said["log"], said["solver"]) != follows:
+    follows = ((0, said["log"], said["log"], whose(said)) if before is None else
+               (before["number"], before["digest"], before["log"], whose(before)))
+    if (said["number"] - 1, said["previous"], said["log"], whose(said)) != follows:
         problems.append("it does not follow the line before")
     batch, release = said["batch"], said["release"]
     if release == 1:

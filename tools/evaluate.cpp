@@ -25,9 +25,13 @@ namespace {
 
 /// To be read before the store is opened: a writer at work acknowledges requests before its model has absorbed them.
 std::vector<ModelRecord> chosen_models(const CommandLine& line, const std::filesystem::path& store) {
-  if (line.has("solver")) return {load_model(store, line.get<std::string>("solver"))};
+  if (const std::optional<std::string> model = selected_model(line)) {
+    ModelRecord record = load_model(store, *model);
+    require_selected_solver(line, record);
+    return {std::move(record)};
+  }
   std::vector<ModelRecord> models;
-  for (const ModelSummary& model : list_models(store)) models.push_back(load_model(store, model.solver));
+  for (const ModelSummary& model : list_models(store)) models.push_back(load_model(store, model.name));
   if (models.empty())
     throw DataError(store.string() + ": holds no model; run `unweave train " + store.string() + "` first");
   return models;
@@ -77,6 +81,7 @@ std::vector<Shown> with_references(const ModelRecord& record, const LiveStore& s
        streaming_references(record.model, record.options, rows.set(), static_cast<std::size_t>(memory.bytes()))) {
     shown.push_back({record, reference.seconds});
     shown.back().record.model.solver += ", " + reference.name;
+    if (!record.name.empty()) shown.back().record.name += ", " + reference.name;
     shown.back().record.model.published = std::move(reference.weights);
   }
   return shown;
@@ -193,11 +198,11 @@ class Evaluation {
   }
 
   void run(const ModelRecord& record) {
-    const std::string& solver = record.model.solver;
+    const std::string& name = name_of(record);
     check_propagation(record, store_.manifest(), store_.path());
     original_.reset();
     retrained_.reset();
-    if (before_ != nullptr && has_model(before_->path(), solver)) original_ = load_model(before_->path(), solver);
+    if (before_ != nullptr && has_model(before_->path(), name)) original_ = load_model(before_->path(), name);
     if (original_) check_propagation(*original_, store_.manifest(), store_.path());
     if (tests_) tests_->set_original(original_ ? &*original_ : nullptr);
     if (retrains()) retrained_ = retrained_of(record, store_, budget_);
@@ -212,9 +217,9 @@ class Evaluation {
  private:
   static constexpr std::uint64_t kSeed = 1;
 
-  static bool has_model(const std::filesystem::path& store, const std::string& solver) {
+  static bool has_model(const std::filesystem::path& store, const std::string& name) {
     const std::vector<ModelSummary> models = list_models(store);
-    return std::any_of(models.begin(), models.end(), [&](const ModelSummary& model) { return model.solver == solver; });
+    return std::any_of(models.begin(), models.end(), [&](const ModelSummary& model) { return model.name == name; });
   }
 
   [[nodiscard]] bool retrains() const { return line_.get<bool>("retrain"); }
@@ -242,12 +247,13 @@ class Evaluation {
     const std::string& solver = record.model.solver;
     const bool outdated = record.model.sequence != store_.sequence();
     const Accuracies accuracies = evaluate_model(store_, record);
-    nlohmann::ordered_json json = {{"solver", solver}, {"sequence", record.model.sequence}, {"outdated", outdated}};
+    nlohmann::ordered_json json = {
+        {"solver", solver}, {"name", name_of(record)}, {"sequence", record.model.sequence}, {"outdated", outdated}};
     if (before_ != nullptr) json["model"] = present ? "present" : "before";
     if (shown.seconds) json["seconds"] = *shown.seconds;
     add_accuracies(json, accuracies);
-    std::vector<std::string> cells{solver, accuracy_text(accuracies.train), accuracy_text(accuracies.valid),
-                                   accuracy_text(accuracies.test)};
+    std::vector<std::string> cells{model_text(name_of(record), solver), accuracy_text(accuracies.train),
+                                   accuracy_text(accuracies.valid), accuracy_text(accuracies.test)};
     if (nodes_) {
       const std::optional<double> accuracy =
           accuracy_of(store_of_nodes(), *nodes_, predict(store_of_nodes(), record, *nodes_));
@@ -268,7 +274,7 @@ class Evaluation {
   MemoryBudget& budget_;
   std::optional<std::vector<NodeId>> nodes_;
   std::optional<EfficacyTests> tests_;
-  std::optional<ModelRecord> original_, retrained_;  ///< of the solver at hand
+  std::optional<ModelRecord> original_, retrained_;  ///< of the model at hand
   std::optional<Table> table_;
 };
 
@@ -284,6 +290,7 @@ void run_evaluate(CommandLine& line) {
       {"STORE"}, "unweave evaluate demo/debian.store --before demo/copy.store");
   auto add = line.options().add_options();
   add("solver", po::value<std::string>()->value_name("NAME"), "this model alone");
+  add_name_option(line);
   add("retrain", po::bool_switch(),
       "also train from nothing, and print how far the weights and the predictions are from that model's");
   add("nodes", po::value<std::string>()->value_name("F"),
@@ -295,7 +302,6 @@ void run_evaluate(CommandLine& line) {
       "with --before: most training and most test rows that an attack learns from, drawn by --seed (1); 0: no attack");
   if (!line.parse()) return;
 
-  if (line.has("solver")) static_cast<void>(make_solver(line.get<std::string>("solver"), {}));
   if (line.given("attack-rows") && !line.has("before")) throw UsageError("--attack-rows needs --before");
   MemoryBudget budget(line.budget_bytes());
   const std::vector<ModelRecord> models = chosen_models(line, line.positional(0));

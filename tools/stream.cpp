@@ -169,13 +169,14 @@ class Follower {
         is_public_(line.get<bool>("public")),
         every_(line.get<Count>("evaluate-every").value),
         learner_(Learner::open(
-            store, budget, line.get<std::string>("solver"),
+            store, budget, *selected_model(line),
             {line.get<std::string>("requests") == "-" ? !line.get<bool>("non-adaptive") : line.get<bool>("adaptive"),
              std::string(version()),
              {},
              key_file(line),
              line.has("receipts") ? line.get<std::string>("receipts") : std::string()},
             line.common().seed)) {
+    require_selected_solver(line, learner_.record());
     const Clock::time_point start = Clock::now();
     caught_up_ = learner_.catch_up();
     seconds_catch_up_ = seconds_since(start);
@@ -285,6 +286,7 @@ void run_stream(CommandLine& line) {
   add("rejected", po::value<std::string>()->value_name("F"),
       "append to F every rejected request with its reason and its number in the store, tabs between");
   add("solver", po::value<std::string>()->value_name("NAME"), "unlearn every batch from this trained model");
+  add_name_option(line, "unlearn every batch from the model of this name");
   add("evaluate-every", po::value<Count>()->value_name("K")->default_value({1}),
       "accuracy after every K-th batch, with --solver; 0: never");
   add("receipts", po::value<std::string>()->value_name("F"),
@@ -300,9 +302,11 @@ void run_stream(CommandLine& line) {
   add("public", po::bool_switch(), "print only what may be published");
   add_key_option(line);
   if (!line.parse()) return;
+  const std::optional<std::string> model = selected_model(line);
   for (const char* option : {"receipts", "key"})
-    if (line.has(option) && !line.has("solver"))
-      throw UsageError("--" + std::string(option) + " needs --solver: without a model there is no certificate");
+    if (line.has(option) && !model)
+      throw UsageError("--" + std::string(option) +
+                       " needs --solver or --name: without a model there is no certificate");
   for (const char* option : {"receipts", "rejected"}) line.require_outside(option, line.positional(0));
   if (line.has("rejected") && line.get<std::string>("rejected") == "-")
     throw UsageError("--rejected: name a file; on standard output --json has the list");
@@ -320,7 +324,7 @@ void run_stream(CommandLine& line) {
   store.set_plan(plan);
   if (mode.r_max > 0) static_cast<void>(store.threshold(mode));
   std::optional<Follower> follower;
-  if (line.has("solver")) follower.emplace(line, store, budget);
+  if (model) follower.emplace(line, store, budget);
   RequestReader reader(line.get<std::string>("requests"));
   std::optional<StreamLimit> limit;
   if (line.get<bool>("measure-limit")) limit = measure_limit(line, budget);
