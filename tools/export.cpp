@@ -67,9 +67,6 @@ void export_model(const CommandLine& line, const ModelRecord& record) {
 }
 
 void check_options(const CommandLine& line) {
-  if (!line.has("model") && !line.has("embeddings") && !line.has("edges") && !line.has("labels") &&
-      !line.has("train") && !line.has("requests"))
-    throw UsageError("nothing to export; give --model, --embeddings, --edges, --labels, --train or --requests");
   if (line.has("nodes") && !line.has("embeddings") && !line.has("requests"))
     throw UsageError("--nodes needs --embeddings or --requests");
   for (const char* option : {"weights", "ids", "missing"})
@@ -80,6 +77,9 @@ void check_options(const CommandLine& line) {
   for (const char* option : {"draw", "count"})
     if (line.has(option) != line.has("requests")) throw UsageError("give --requests, --draw and --count together");
   if (line.has("solver") && !line.has("model")) throw UsageError("--solver needs --model");
+  if (!line.has("model") && !line.has("embeddings") && !line.has("edges") && !line.has("labels") &&
+      !line.has("train") && !line.has("requests"))
+    throw UsageError("nothing to export; give --model, --embeddings, --edges, --labels, --train or --requests");
   if (line.has("model") && line.get<std::string>("model") == "-")
     throw UsageError("--model -: a model is two files, the weights F.npy and the certificate F.jsonl; name a file");
   const std::filesystem::path store = line.positional(0);
