@@ -10,6 +10,7 @@
 #include <string>
 
 #include "engine/arc_sort.h"
+#include "engine/look_ahead.h"
 #include "engine/pipeline.h"
 #include "engine/row_sorter.h"
 #include "storage/error.h"
@@ -132,6 +133,7 @@ void for_edges(const Graph& graph, const Use& use) {
   Graph::BlockBuffer buffer;
   DecodedBlock block;
   for (std::size_t b = 0; b < graph.num_blocks(); ++b) {
+    read_ahead_of(graph, b);
     graph.decode(b, buffer, block);
     const NodeId* target = block.targets;
     for (std::uint32_t i = 0; i < block.nodes; ++i)

@@ -45,8 +45,8 @@ void log_certificates(const std::filesystem::path& store, const Manifest& manife
   for (const ModelSummary& model : list_models(store)) {
     if (!model.damage.empty()) continue;
     try {
-      const ModelRecord record = load_model(store, model.solver);
-      require_recorded_logs(store, manifest, model.solver, false);
+      const ModelRecord record = load_model(store, model.name);
+      require_recorded_logs(store, manifest, model.name, false);
       if (fit_of_log(store, record) == LogFit::follows) LoggedCertificate(store, record).sync();
     } catch (const DataError&) {  // the log is cut or another one's, and stays as it is
     }

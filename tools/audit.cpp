@@ -1,6 +1,7 @@
 // tools/audit.cpp - `unweave audit`: a lower bound of epsilon by attack, beside what certificates claim.
 #include "algorithms/audit.h"
 
+#include <array>
 #include <set>
 #include <string>
 #include <vector>
@@ -10,8 +11,10 @@
 #include "engine/temporary_folder.h"
 #include "storage/error.h"
 #include "storage/input/request_reader.h"
+#include "storage/nearest_name.h"
 #include "tools/commands.h"
 #include "tools/model_choice.h"
+#include "tools/model_output.h"
 #include "tools/output.h"
 #include "tools/progress.h"
 
@@ -64,8 +67,7 @@ AuditResult run_attack(const CommandLine& line, const Attack& attack, double con
   how.confidence = confidence;
   how.folder = folder.path();
   how.working_memory = static_cast<std::size_t>(memory.bytes());
-  Progress progress(line.error(), line.shows_progress(), record.model.solver + ", " + canary.name, how.trials,
-                    "trials");
+  Progress progress(line.error(), line.shows_progress(), name_of(record) + ", " + canary.name, how.trials, "trials");
   how.advance = [&] { progress.advance(1); };
   return audit([&](const SolverOptions& options) { return make_solver(record.model.solver, options); }, record.options,
                canary, how);
@@ -90,7 +92,8 @@ void check_options(const CommandLine& line) {
   if (line.get<Count>("rows").value < 2) throw UsageError("--rows must be at least 2");
   const auto& canary = line.get<std::string>("canary");
   if (canary != "all" && canary != "hub" && canary != "bridge" && canary != "gradient")
-    throw UsageError("--canary must be all, hub, bridge or gradient");
+    throw UsageError(
+        unknown_name("canary", canary, std::array<std::string_view, 4>{"all", "hub", "bridge", "gradient"}));
 }
 
 }  // namespace
@@ -125,13 +128,15 @@ void run_audit(CommandLine& line) {
   std::set<std::string> reaches;
   for (const Attack& attack : attacks) {
     const std::string& solver = attack.record.model.solver;
+    const std::string name = model_text(name_of(attack.record), solver);
     const AuditResult result = run_attack(line, attack, 1 - miss, budget);
     const Evidence& evidence = result.evidence;
     if (result.refuted())
-      refuted += (refuted.empty() ? "" : "; ") + solver + ", canary " + attack.canary.name + ": epsilon is at least " +
+      refuted += (refuted.empty() ? "" : "; ") + name + ", canary " + attack.canary.name + ": epsilon is at least " +
                  number_text(evidence.epsilon) + ", the certificates say " + number_text(result.epsilon);
     if (line.common().json) {
       write_json_line(line.out(), {{"solver", solver},
+                                   {"name", name_of(attack.record)},
                                    {"canary", attack.canary.name},
                                    {"attack", result.attack},
                                    {"trials", line.get<Count>("trials").value},
@@ -149,7 +154,7 @@ void run_audit(CommandLine& line) {
       continue;
     }
     reaches.insert(reach_of(line.get<Count>("trials").value, result.most, 1 - miss));
-    table.add_row({solver, attack.canary.name, std::string(result.attack), count_text(line.get<Count>("trials").value),
+    table.add_row({name, attack.canary.name, std::string(result.attack), count_text(line.get<Count>("trials").value),
                    number_text(result.epsilon) + ", " + number_text(result.delta), result.certified ? "yes" : "no",
                    number_text(evidence.epsilon), verdict_of(result)});
   }

@@ -18,6 +18,7 @@
 #include <boost/program_options.hpp>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <iosfwd>
 #include <optional>
 #include <span>
@@ -50,7 +51,7 @@ struct CommonOptions {
 };
 
 /// The arguments of one run of one command. Rules: options may stand anywhere, are never abbreviated and never
-/// repeated; there are no one-letter options, so "-" and "-1,2" are values.
+/// repeated; there are no one-letter options but -h, so "-" and "-1,2" are values.
 class CommandLine {
  public:
   CommandLine(std::string_view command, std::vector<std::string> words, Console console);
@@ -61,6 +62,13 @@ class CommandLine {
 
   /// The command's own options: add to these before parse().
   [[nodiscard]] po::options_description& options() noexcept { return options_; }
+
+  /// Options that are read like those of options(), but not listed in the help, which names where they are.
+  [[nodiscard]] po::options_description& unlisted_options() noexcept { return unlisted_; }
+
+  /// A second help: --OPTION NAME prints `text(NAME)` in the place of all else. One a command.
+  void add_topic(std::string option, std::string value_name, std::string meaning,
+                 std::function<std::string(const std::string&)> text);
 
   /// Reads the words and puts --threads in force for the lifetime of this object. False if the help was printed
   /// instead. Throws UsageError.
@@ -94,16 +102,22 @@ class CommandLine {
   [[nodiscard]] bool shows_progress() const noexcept { return console_.terminal && !common_.quiet; }
 
  private:
+  [[noreturn]] void refuse_option(const std::string& word) const;
+  [[nodiscard]] po::parsed_options read_words(const po::options_description& all) const;
   void store_values();
   void take_common_options();
   void print_help() const;
+  /// Whether a text of add_topic() was asked for.
+  [[nodiscard]] bool print_topic() const;
 
   std::string command_;
   std::vector<std::string> words_;
   Console console_;
   std::string description_, example_;
   std::vector<std::string> positional_names_, positionals_;
-  po::options_description options_, common_description_;
+  po::options_description options_, unlisted_, common_description_;
+  std::string topic_;
+  std::function<std::string(const std::string&)> topic_text_;
   po::variables_map values_;
   CommonOptions common_;
   std::optional<ThreadLimit> thread_limit_;
@@ -118,7 +132,7 @@ struct Command {
 
 /// Runs the command that the first word names and returns the exit code: 0 done, 1 wrong usage, 2 bad or unreadable data,
 /// 3 out of resources or a bug, 4 a check did not hold. Every failure prints exactly one line, "unweave: ...", on
-/// console.error. --help and --version in place of a command print on console.out.
+/// console.error. help, help COMMAND and version, or -h, --help and --version, print on console.out.
 [[nodiscard]] int run_program(std::span<const Command> commands, const std::vector<std::string>& words,
                               const Console& console);
 

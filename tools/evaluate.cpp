@@ -69,6 +69,7 @@ std::vector<Shown> with_references(const ModelRecord& record, const LiveStore& s
        streaming_references(record.model, record.options, rows.set(), static_cast<std::size_t>(memory.bytes()))) {
     shown.push_back({record, reference.seconds});
     shown.back().record.model.solver += ", " + reference.name;
+    if (!record.name.empty()) shown.back().record.name += ", " + reference.name;
     shown.back().record.model.published = std::move(reference.weights);
   }
   return shown;
@@ -196,11 +197,11 @@ class Evaluation {
   }
 
   void run(const ModelRecord& record) {
-    const std::string& solver = record.model.solver;
+    const std::string& name = name_of(record);
     check_propagation(record, store_.manifest(), store_.path());
     original_.reset();
     retrained_.reset();
-    if (before_ != nullptr && has_model(before_->path(), solver)) original_ = load_model(before_->path(), solver);
+    if (before_ != nullptr && has_model(before_->path(), name)) original_ = load_model(before_->path(), name);
     if (original_) check_propagation(*original_, store_.manifest(), store_.path());
     if (tests_) tests_->set_original(original_ ? &*original_ : nullptr);
     if (retrains()) retrained_ = retrained_of(record, store_, budget_);
@@ -222,9 +223,9 @@ class Evaluation {
  private:
   static constexpr std::uint64_t kSeed = 1;
 
-  static bool has_model(const std::filesystem::path& store, const std::string& solver) {
+  static bool has_model(const std::filesystem::path& store, const std::string& name) {
     const std::vector<ModelSummary> models = list_models(store);
-    return std::any_of(models.begin(), models.end(), [&](const ModelSummary& model) { return model.solver == solver; });
+    return std::any_of(models.begin(), models.end(), [&](const ModelSummary& model) { return model.name == name; });
   }
 
   [[nodiscard]] bool retrains() const { return line_.get<bool>("retrain"); }
@@ -254,15 +255,16 @@ class Evaluation {
     const bool by_class = line_.get<bool>("by-class") || shape_of(record.model).classes <= kFewClasses;
     SplitMetrics metrics = split_metrics(store_, record, by_class);
     const Accuracies accuracies = metrics.accuracies();
-    nlohmann::ordered_json json = {{"solver", solver}, {"sequence", record.model.sequence}, {"outdated", outdated}};
+    nlohmann::ordered_json json = {
+        {"solver", solver}, {"name", name_of(record)}, {"sequence", record.model.sequence}, {"outdated", outdated}};
     if (before_ != nullptr) json["model"] = present ? "present" : "before";
     if (shown.seconds) json["seconds"] = *shown.seconds;
     add_accuracies(json, accuracies);
     json["metrics"] = to_json(metrics, by_class);
-    if (!present) metrics.model += " before";
+    metrics.model = model_text(name_of(record), solver) + (present ? "" : " before");
     metrics_.push_back(std::move(metrics));
-    std::vector<std::string> cells{solver, accuracy_text(accuracies.train), accuracy_text(accuracies.valid),
-                                   accuracy_text(accuracies.test)};
+    std::vector<std::string> cells{model_text(name_of(record), solver), accuracy_text(accuracies.train),
+                                   accuracy_text(accuracies.valid), accuracy_text(accuracies.test)};
     if (nodes_) {
       const std::optional<double> accuracy =
           accuracy_of(store_of_nodes(), *nodes_, predict(store_of_nodes(), record, *nodes_));
@@ -283,7 +285,7 @@ class Evaluation {
   MemoryBudget& budget_;
   std::optional<std::vector<NodeId>> nodes_;
   std::optional<EfficacyTests> tests_;
-  std::optional<ModelRecord> original_, retrained_;  ///< of the solver at hand
+  std::optional<ModelRecord> original_, retrained_;  ///< of the model at hand
   std::optional<Table> table_;
   std::vector<SplitMetrics> metrics_;  ///< of the lines of table_
 };

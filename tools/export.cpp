@@ -67,6 +67,9 @@ void export_model(const CommandLine& line, const ModelRecord& record) {
 }
 
 void check_options(const CommandLine& line) {
+  if (!line.has("model") && !line.has("embeddings") && !line.has("edges") && !line.has("labels") &&
+      !line.has("train") && !line.has("requests"))
+    throw UsageError("nothing to export; give --model, --embeddings, --edges, --labels, --train or --requests");
   if (line.has("nodes") && !line.has("embeddings") && !line.has("requests"))
     throw UsageError("--nodes needs --embeddings or --requests");
   for (const char* option : {"weights", "ids", "missing"})
@@ -76,10 +79,8 @@ void check_options(const CommandLine& line) {
     throw UsageError("--missing: " + line.get<std::string>("missing") + " is unknown; the only choice is nan");
   for (const char* option : {"draw", "count"})
     if (line.has(option) != line.has("requests")) throw UsageError("give --requests, --draw and --count together");
-  if (line.has("solver") && !line.has("model")) throw UsageError("--solver needs --model");
-  if (!line.has("model") && !line.has("embeddings") && !line.has("edges") && !line.has("labels") &&
-      !line.has("train") && !line.has("requests"))
-    throw UsageError("nothing to export; give --model, --embeddings, --edges, --labels, --train or --requests");
+  for (const char* option : {"solver", "name"})
+    if (line.has(option) && !line.has("model")) throw UsageError("--" + std::string(option) + " needs --model");
   if (line.has("model") && line.get<std::string>("model") == "-")
     throw UsageError("--model -: a model is two files, the weights F.npy and the certificate F.jsonl; name a file");
   const std::filesystem::path store = line.positional(0);
@@ -91,13 +92,13 @@ void check_options(const CommandLine& line) {
 
 void run_export(CommandLine& line) {
   line.describe(
-      "Writes the published weights of a model, embeddings, edges, labels or training nodes as NumPy files, or draws\n"
-      "requests for `stream` from what the store holds; in the ids of the imported data. The file name - is standard\n"
-      "output.",
+      "Writes the published weights of a model, embeddings, edges, labels or training\n"
+      "nodes as NumPy files, or draws requests for `stream` from what the store\n"
+      "holds; in the ids of the imported data. The file name - is standard output.",
       {"STORE"},
       "unweave export demo/debian.store --embeddings z.npy --ids ids.npy\n"
       "  unweave export demo/debian.store --model weights.npy\n"
-      "  unweave export demo/debian.store --requests r.txt --draw node --count 100 --seed 7");
+      "  unweave export demo/debian.store --requests r.txt --draw node --count 100");
   auto add = line.options().add_options();
   add("model", po::value<std::string>()->value_name("F.npy"),
       "float64, the published weights, features x classes, where the model has an intercept with one row more, the "
