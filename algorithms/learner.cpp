@@ -11,9 +11,9 @@
 #include "algorithms/model_name.h"
 #include "algorithms/network_pass.h"
 #include "algorithms/recorded_release.h"
+#include "algorithms/request_status.h"
 #include "storage/checksum.h"
 #include "storage/error.h"
-#include "storage/input/request_reader.h"
 
 namespace unweave {
 namespace {
@@ -175,7 +175,8 @@ StepReport Learner::absorb(const BatchReport& batch, std::span<const Request> re
   }
   std::vector<std::string> lines;
   if (receipts_)
-    for (const Request& request : requests) lines.push_back(text_of(request));
+    for (std::size_t i = 0; i < requests.size(); ++i)
+      lines.push_back(outcome_of(requests[i], batch.changes.statuses.at(i)));
   return release(std::move(report), std::move(lines));
 }
 
@@ -202,10 +203,16 @@ std::vector<std::string> Learner::missed_requests() const {
   const Manifest& manifest = store_.manifest();
   if (!receipts_ || !manifest.journal || manifest.sequence > record_.model.sequence) return lines;
   std::uint64_t sequence = manifest.sequence;
+  bool all_known = true;
   static_cast<void>(read_journal(store_.path(), *manifest.journal, sequence, [&](const JournalBatch& batch) {
-    for (const Request& request : batch.requests)
-      if (++sequence > record_.model.sequence) lines.push_back(text_of(request));
+    for (const Request& request : batch.requests) {
+      if (++sequence <= record_.model.sequence) continue;
+      const std::optional<RequestStatus> status = store_.replayed_status(sequence);
+      all_known &= status.has_value();
+      lines.push_back(outcome_of(request, status.value_or(RequestStatus::applied)));
+    }
   }));
+  if (!all_known) lines.clear();
   return lines;
 }
 
@@ -260,6 +267,7 @@ StepReport Learner::release(StepReport report, std::vector<std::string> requests
   place_ = place_after(record_.certificate, public_log(store_.path(), name_of(record_)));
   logged_.emplace(store_.path(), record_);
   if (receipts_) receipts_->add(record_);
+  record_.requests = {};  // the model file has them
   solver_->tidy(record_.model);
   // Each certificate names the release that it replaces; those before are named by the certificates before.
   std::erase_if(context_.withdraw, [&](const std::string& id) { return model_of(id) == name_of(record_); });

@@ -56,9 +56,9 @@ class Learner {
   [[nodiscard]] ApproximationError approximation() const;
   /// Publishes every stale row and returns what that changed.
   BatchChange flush_rows();
-  /// `requests`: all since the last release, or none where they are not known or nobody asks for receipts.
+  /// `requests`: all since the last release with their outcomes, or none where they are not known or nobody asks for receipts.
   StepReport release(StepReport report, std::vector<std::string> requests);
-  /// Those that the model has not absorbed; none unless the journal still has all of them.
+  /// Those that the model has not absorbed, with their outcomes; none unless the journal still has all of them.
   [[nodiscard]] std::vector<std::string> missed_requests() const;
   /// Finds the end of the log. Throws UsageError when another key signs it.
   void follow_log();

@@ -33,7 +33,7 @@ struct ModelRecord {
 
   // Of the batch that it absorbed last, where receipts were asked for (receipts.h).
   std::string receipt_secret;         ///< in hexadecimal digits; empty: there are no receipts
-  std::vector<std::string> requests;  ///< their lines
+  std::vector<std::string> requests;  ///< with their outcomes (request_status.h); models of before: their lines
 };
 
 /// What the model is called in its store: its solver, unless it was given another name (model_name.h).

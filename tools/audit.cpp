@@ -1,6 +1,7 @@
 // tools/audit.cpp - `unweave audit`: a lower bound of epsilon by attack, beside what certificates claim.
 #include "algorithms/audit.h"
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "engine/temporary_folder.h"
 #include "storage/error.h"
 #include "storage/input/request_reader.h"
+#include "storage/nearest_name.h"
 #include "tools/commands.h"
 #include "tools/model_output.h"
 #include "tools/output.h"
@@ -96,7 +98,8 @@ void check_options(const CommandLine& line) {
   if (line.get<Count>("rows").value < 2) throw UsageError("--rows must be at least 2");
   const auto& canary = line.get<std::string>("canary");
   if (canary != "all" && canary != "hub" && canary != "bridge" && canary != "gradient")
-    throw UsageError("--canary must be all, hub, bridge or gradient");
+    throw UsageError(
+        unknown_name("canary", canary, std::array<std::string_view, 4>{"all", "hub", "bridge", "gradient"}));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "algorithms/generate.h"
 #include "engine/temporary_folder.h"
 #include "storage/error.h"
+#include "storage/nearest_name.h"
 #include "tools/bench_decode.h"
 #include "tools/bench_gather.h"
 #include "tools/bench_import.h"
@@ -263,8 +264,10 @@ void run_bench(CommandLine& line) {
     refuse_foreign_options(line, benchmark);
     return benchmark.run(line);
   }
-  throw UsageError("bench: no benchmark named '" + name +
-                   "'; known: " + names_of([](const Benchmark&) { return true; }));
+  std::vector<std::string_view> known;
+  for (const Benchmark& benchmark : all_benchmarks()) known.push_back(benchmark.name);
+  throw UsageError("bench: no benchmark named '" + name + "'" + did_you_mean(name, known) +
+                   "; known: " + names_of([](const Benchmark&) { return true; }));
 }
 
 }  // namespace unweave

@@ -9,8 +9,7 @@ namespace unweave {
 void add_key_option(CommandLine& line) {
   line.options().add_options()(
       "key", po::value<std::string>()->value_name("FILE"),
-      "key that signs certificates, 64 hexadecimal digits (`openssl rand -hex 32`), never copied into the store; "
-      "default: the store's own, certificates/signing-key");
+      "key that signs certificates (openssl rand -hex 32), kept outside the store; default: the store's own");
 }
 
 void add_name_option(CommandLine& line, const char* text) {

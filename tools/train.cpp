@@ -35,7 +35,7 @@ void run_train(CommandLine& line) {
   add_name_option(line,
                   "name of the model in the store, with which other commands select it: letters, digits, - and _; "
                   "default: its solver's");
-  add("weights", po::value<RealList>()->value_name("W"), "L + 1 weights of the levels; default: those of propagate");
+  add("weights", po::value<RealList>()->value_name("W"), "L + 1 weights of the levels; default: as propagated");
   add_solver_options(line);
   add_key_option(line);
   if (!line.parse()) return;

@@ -48,6 +48,10 @@ void print(const VerifyReport& report, std::ostream& out, bool as_json) {
   figures.count("models", "models", report.models);
   figures.count("certificates", "certificates", report.certificates);
   figures.count("receipts", "receipts", report.receipts);
+  if (report.receipts > 0) {
+    figures.count("receipts_applied", "receipts of applied requests", report.applied);
+    figures.count("receipts_rejected", "receipts of rejected requests", report.rejected);
+  }
   if (!as_json) {
     for (const std::string& remark : report.remarks) out << "note: " << remark << '\n';
     for (const Finding& finding : report.findings)
