@@ -7,6 +7,7 @@
 #include "storage/error.h"
 #include "tools/commands.h"
 #include "tools/measure.h"
+#include "tools/model_notes.h"
 #include "tools/model_output.h"
 #include "tools/output.h"
 #include "tools/propagation_options.h"
@@ -48,6 +49,12 @@ void run_train(CommandLine& line) {
   MemoryBudget budget(line.budget_bytes());
   LiveStore store(line.positional(0), Access::write, budget);
   const std::vector<double> weights = read_row_weights(line, store.embedding().spec());
+  ModelRecord next;
+  next.model.solver = solver;
+  next.name = name;
+  next.options = options;
+  next.weights = weights;
+  note_replaced_model(line, store.path(), next);
   const Learner learner = Learner::train(store, budget, solver, options, weights,
                                          {true, std::string(version()), {}, key_file(line), {}}, name);
   store.record();
