@@ -141,18 +141,16 @@ Accuracies evaluate_model(const LiveStore& store, const ModelRecord& record, con
 
 Accuracies majority_accuracies(const LiveStore& store) {
   const Contents& contents = store.contents();
-  std::vector<std::uint64_t> counts(store.manifest().classes);
-  for (const NodeId node : contents.train())
-    if (contents.label(node) != kNoLabel) ++counts[static_cast<std::size_t>(contents.label(node))];
-  const auto commonest = static_cast<std::int32_t>(std::max_element(counts.begin(), counts.end()) - counts.begin());
   const auto of_split = [&](const std::vector<NodeId>& split) -> std::optional<double> {
-    std::uint64_t all = 0, right = 0;
+    std::vector<std::uint64_t> counts(store.manifest().classes);
+    std::uint64_t all = 0;
     for (const NodeId node : split) {
-      all += contents.label(node) != kNoLabel ? 1 : 0;
-      right += contents.label(node) == commonest ? 1 : 0;
+      if (contents.label(node) == kNoLabel) continue;
+      ++counts[static_cast<std::size_t>(contents.label(node))];
+      ++all;
     }
     if (all == 0) return std::nullopt;
-    return static_cast<double>(right) / static_cast<double>(all);
+    return static_cast<double>(*std::max_element(counts.begin(), counts.end())) / static_cast<double>(all);
   };
   return {of_split(contents.train()), of_split(contents.valid()), of_split(contents.test())};
 }

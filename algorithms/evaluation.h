@@ -55,7 +55,7 @@ void score_rows(const ModelRecord& record, std::span<const float> rows, MemoryBu
 [[nodiscard]] Accuracies evaluate_model(const LiveStore& store, const ModelRecord& record,
                                         const TrainingSet* held = nullptr);
 
-/// What always naming the commonest class of the training split would reach on every split.
+/// What always naming the most frequent class of a split would reach on it.
 [[nodiscard]] Accuracies majority_accuracies(const LiveStore& store);
 
 /// What a model says of one row.

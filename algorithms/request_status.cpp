@@ -12,8 +12,8 @@ constinit const std::array<StatusText, kStatuses> kStatusTexts{{
     {"self-loop", "both ends of the edge are the same node"},
     {"absent-edge", "there is no such edge: it was removed before, or never there"},
     {"present-edge", "the edge is there already"},
-    {"empty-node", "no edges, features, label there: removed before, or never had any"},
-    {"no-features", "no features, label there: removed before, or never had any"},
+    {"empty-node", "no edges, features, label: removed before, or never had any"},
+    {"no-features", "no features, label: removed before, or never had any"},
     {"repeated", "an earlier request of the same batch has done this"},
 }};
 

@@ -2,6 +2,7 @@
 #include "algorithms/audit.h"
 
 #include <array>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -79,6 +80,12 @@ std::string verdict_of(const AuditResult& result) {
   return "nothing is certified";
 }
 
+/// What a bound near 0 may mean.
+std::string reach_of(std::uint64_t trials, double most, double confidence) {
+  return "With " + count_text(trials) + " trials of each kind epsilon " + number_text(most) +
+         " is the most that could have been shown, at confidence " + number_text(confidence) + ".";
+}
+
 void check_options(const CommandLine& line) {
   const double confidence = line.get<Real>("confidence").value;
   if (!(confidence > 0 && confidence < 1)) throw UsageError("--confidence must lie strictly between 0 and 1");
@@ -98,9 +105,8 @@ void run_audit(CommandLine& line) {
       "is\n"
       "refuted. A claim that stands is not proved by that.",
       {"STORE"}, "unweave audit demo/debian.store --solver newton --canary gradient");
+  add_model_choice(line, "this model alone, of those trained");
   auto add = line.options().add_options();
-  add("solver", po::value<std::string>()->value_name("NAME"), "this model alone, of those trained");
-  add_name_option(line);
   add("canary", po::value<std::string>()->value_name("K")->default_value("all"),
       "hub: the node with the most edges; bridge: an edge that a training node hangs on; gradient: the training node "
       "with "
@@ -119,6 +125,7 @@ void run_audit(CommandLine& line) {
   const double miss = (1 - line.get<Real>("confidence").value) / static_cast<double>(attacks.size());
   Table table({"solver", "canary", "attack", "trials", "epsilon, delta", "certified", "epsilon at least", "verdict"});
   std::string refuted;
+  std::set<std::string> reaches;
   for (const Attack& attack : attacks) {
     const std::string& solver = attack.record.model.solver;
     const std::string name = model_text(name_of(attack.record), solver);
@@ -146,11 +153,15 @@ void run_audit(CommandLine& line) {
                                    {"refuted", result.refuted()}});
       continue;
     }
+    reaches.insert(reach_of(line.get<Count>("trials").value, result.most, 1 - miss));
     table.add_row({name, attack.canary.name, std::string(result.attack), count_text(line.get<Count>("trials").value),
                    number_text(result.epsilon) + ", " + number_text(result.delta), result.certified ? "yes" : "no",
                    number_text(evidence.epsilon), verdict_of(result)});
   }
-  if (!line.common().json) table.print(line.out());
+  if (!line.common().json) {
+    table.print(line.out());
+    for (const std::string& reach : reaches) line.out() << reach << '\n';
+  }
   if (!refuted.empty()) throw CheckError(line.positional(0) + ": " + refuted);
 }
 

@@ -17,6 +17,7 @@
 #include "storage/error.h"
 #include "storage/input/label_reader.h"
 #include "tools/commands.h"
+#include "tools/metrics_output.h"
 #include "tools/model_choice.h"
 #include "tools/model_output.h"
 #include "tools/output.h"
@@ -137,6 +138,17 @@ void add_loss_changes(nlohmann::ordered_json& json, const LiveStore& before, con
 const std::vector<std::string> kForgettingColumns{"forgotten",      "replayed",     "of all",     "of present",
                                                   "called members", "by threshold", "attack AUC", "presence ratio"};
 
+void print_legend(std::ostream& out) {
+  out << "\nforgotten       accuracy on forgotten training rows, as they were in the copy\n"
+         "replayed        of those of vanished classes: share said to be of such a class\n"
+         "of all          the same share of all rows of the copy\n"
+         "of present      the same share of all rows of the store\n"
+         "called members  share of the forgotten that an attack takes for training rows\n"
+         "by threshold    the same by one threshold of the confidence\n"
+         "attack AUC      forgotten against test rows by confidence; 0.5: not told apart\n"
+         "presence ratio  presence in the original model over that here; 1: as before\n";
+}
+
 /// The fields of one model, and its cells of kForgettingColumns.
 void add_forgetting(nlohmann::ordered_json& json, std::vector<std::string>& cells, const EfficacyTests& tests,
                     const Efficacy& of) {
@@ -198,7 +210,14 @@ class Evaluation {
   }
 
   void finish() {
-    if (!line_.common().json) table_->print(line_.out());
+    if (line_.common().json) return;
+    table_->print(line_.out());
+    if (before_ != nullptr) print_legend(line_.out());
+    print_metrics(line_.out(), metrics_);
+    for (const SplitMetrics& metrics : metrics_) {
+      const bool alone = metrics_.size() == 1 && metrics.test.classes.size() <= kFewClasses;
+      if (alone || line_.get<bool>("by-class")) print_by_class(line_.out(), metrics);
+    }
   }
 
  private:
@@ -233,12 +252,17 @@ class Evaluation {
     const ModelRecord& record = shown.record;
     const std::string& solver = record.model.solver;
     const bool outdated = record.model.sequence != store_.sequence();
-    const Accuracies accuracies = evaluate_model(store_, record);
+    const bool by_class = line_.get<bool>("by-class") || shape_of(record.model).classes <= kFewClasses;
+    SplitMetrics metrics = split_metrics(store_, record, by_class);
+    const Accuracies accuracies = metrics.accuracies();
     nlohmann::ordered_json json = {
         {"solver", solver}, {"name", name_of(record)}, {"sequence", record.model.sequence}, {"outdated", outdated}};
     if (before_ != nullptr) json["model"] = present ? "present" : "before";
     if (shown.seconds) json["seconds"] = *shown.seconds;
     add_accuracies(json, accuracies);
+    json["metrics"] = to_json(metrics, by_class);
+    metrics.model = model_text(name_of(record), solver) + (present ? "" : " before");
+    metrics_.push_back(std::move(metrics));
     std::vector<std::string> cells{model_text(name_of(record), solver), accuracy_text(accuracies.train),
                                    accuracy_text(accuracies.valid), accuracy_text(accuracies.test)};
     if (nodes_) {
@@ -263,21 +287,22 @@ class Evaluation {
   std::optional<EfficacyTests> tests_;
   std::optional<ModelRecord> original_, retrained_;  ///< of the model at hand
   std::optional<Table> table_;
+  std::vector<SplitMetrics> metrics_;  ///< of the lines of table_
 };
 
 }  // namespace
 
 void run_evaluate(CommandLine& line) {
   line.describe(
-      "Accuracy of the published weights on every split of the present data, one line a model. With a copy of the "
-      "store\n"
-      "from before the removals (a store is a folder: cp -r STORE COPY) also what the models still show of the "
-      "training\n"
-      "rows that were forgotten, and the same of the copy's models.",
-      {"STORE"}, "unweave evaluate demo/debian.store --before demo/copy.store");
+      "Accuracy, F1 and AUC of the published weights on every split of the present data, one line a model. With a "
+      "copy\n"
+      "of the store from before the removals (a store is a folder: cp -r STORE COPY) also what the models still show\n"
+      "of the training rows that were forgotten, and the same of the copy's models.",
+      {"STORE"},
+      "unweave evaluate demo/debian.store\n"
+      "  unweave evaluate demo/debian.store --before demo/copy.store");
+  add_model_choice(line, "this model alone");
   auto add = line.options().add_options();
-  add("solver", po::value<std::string>()->value_name("NAME"), "this model alone");
-  add_name_option(line);
   add("retrain", po::bool_switch(),
       "also train from nothing, and print how far the weights and the predictions are from that model's");
   add("nodes", po::value<std::string>()->value_name("F"),
@@ -285,6 +310,9 @@ void run_evaluate(CommandLine& line) {
   add("before", po::value<std::string>()->value_name("COPY"),
       "a copy from before the removals: accuracy on the forgotten rows as they were, deleted data replay, membership "
       "inference");
+  add("by-class", po::bool_switch(),
+      "precision, recall, F1 and AUC of every class, and the confusion matrix, of any number of models and classes; "
+      "without it of a single model of at most 20 classes, with --json of every such model");
   add("attack-rows", po::value<Count>()->value_name("K")->default_value({10000}),
       "with --before: most training and most test rows that an attack learns from, drawn by --seed (1); 0: no attack");
   if (!line.parse()) return;

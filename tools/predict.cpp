@@ -217,6 +217,7 @@ void run_predict(CommandLine& line) {
   if (!writes_files(line) || std::any_of(kFiles.begin(), kFiles.end(), takes_stdout)) return;
   Figures figures;
   figures.add("solver", "solver", record.model.solver, record.model.solver);
+  figures.add("name", "model", name_of(record), name_of(record));
   figures.count("rows", "rows", rows);
   figures.count("classes", "classes", shape_of(record.model).classes);
   figures.add("outdated", "outdated", record.model.sequence != store.sequence(),

@@ -12,7 +12,6 @@
 #include "tools/acknowledged.h"
 #include "tools/bench_stream.h"
 #include "tools/commands.h"
-#include "tools/model_choice.h"
 #include "tools/model_output.h"
 #include "tools/output.h"
 #include "tools/progress.h"

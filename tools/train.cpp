@@ -11,7 +11,7 @@
 #include "storage/error.h"
 #include "tools/commands.h"
 #include "tools/measure.h"
-#include "tools/model_choice.h"
+#include "tools/model_notes.h"
 #include "tools/model_output.h"
 #include "tools/output.h"
 #include "tools/propagation_options.h"
@@ -68,7 +68,7 @@ void warn(const CommandLine& line, const LiveStore& store, const SolverOptions& 
     if (!own || !always) continue;
     if (*own <= *always)
       line.error() << "warning: accuracy on the " << split << " split is " << accuracy_text(own)
-                   << ", and always naming the commonest class would reach " << accuracy_text(always)
+                   << ", and always naming the most frequent class would reach " << accuracy_text(always)
                    << "; try --lambda auto, or look at per-class figures with `unweave evaluate`\n";
     return;
   }
@@ -100,6 +100,12 @@ void run_train(CommandLine& line) {
   LiveStore store(line.positional(0), Access::write, budget);
   const std::vector<double> weights = read_row_weights(line, store.embedding().spec());
   const std::vector<LambdaTrial> trials = settle_lambda(line, store, budget, weights, options);
+  ModelRecord next;
+  next.model.solver = solver;
+  next.name = name;
+  next.options = options;
+  next.weights = weights;
+  note_replaced_model(line, store.path(), next);
   const Learner learner = Learner::train(store, budget, solver, options, weights,
                                          {true, std::string(version()), {}, key_file(line), {}}, name);
   store.record();

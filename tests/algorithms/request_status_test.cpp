@@ -8,9 +8,11 @@
 #include <set>
 #include <vector>
 
+#include "algorithms/learner.h"
 #include "algorithms/live_store.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
+#include "support/trained_store.h"
 
 namespace unweave {
 namespace {
@@ -215,6 +217,23 @@ TEST_SUITE("unit") {
     for (const Held* held : {&removed, &inserted}) {
       CHECK((held->nodes == 8 && held->has_features && held->label == 1 && held->train && held->has_row));
       CHECK(held->row != before.row);
+    }
+  }
+
+  TEST_CASE("a model forgets the row of a removed node or feature, and follows the rows that edges move") {
+    const std::vector<std::pair<Request, std::size_t>> rows_left{
+        {{kRemoveNode, 1, 0}, 2}, {{kRemoveFeature, 1, 0}, 2}, {{kRemoveEdge, 0, 1}, 3}, {{kInsertEdge, 1, 4}, 3}};
+    for (const auto& [request, rows] : rows_left) {
+      const RingStore ring_store(false);
+      LiveStore live(ring_store.store, Access::write, ample_budget());
+      Learner learner = Learner::train(live, ample_budget(), "newton", testing::seeded(),
+                                       live.embedding().spec().weights, testing::kContext);
+      CHECK(learner.rows().size() == 3);
+      const std::string before = learner.record().certificate;
+      learner.absorb(live.apply({&request, 1}, live.resolve({&request, 1}), {}));
+      CHECK(learner.rows().size() == rows);
+      CHECK(learner.model().sequence == 1);
+      CHECK(learner.record().certificate != before);
     }
   }
 

@@ -131,7 +131,7 @@ TEST_SUITE("unit") {
       data.refused({"--embeddings", data.file(name)}, {"--embeddings", name, "z.npy", "NumPy"});
     data.refused({"--embeddings", "-", "--ids", "-"}, {"--embeddings", "--ids", "same"});
     data.refused({"--labels", data.file("a.npy"), "--train", data.file("a.npy")}, {"same", "a.npy"});
-    data.refused({"--ids", data.file("i.npy")}, {"--ids needs --embeddings"});
+    data.refused({"--labels", data.file("y.npy"), "--ids", data.file("i.npy")}, {"--ids needs --embeddings"});
     data.refused({"--embeddings", data.file("z.npy"), "--missing", "zero"}, {"zero", "nan"});
     data.refused({"--embeddings", data.store.string() + "/z.npy"}, {"outside the store"});
 

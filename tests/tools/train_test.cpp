@@ -132,12 +132,12 @@ TEST_SUITE("unit") {
     CHECK(blind.train({"--lambda", "often"}).code == 1);
   }
 
-  TEST_CASE("train warns of a lambda far from the default and of a model that loses to the commonest class") {
+  TEST_CASE("train warns of a lambda far from the default and of a model that loses to the most frequent class") {
     const Flat world;
     CHECK(world.train().error.empty());
     const Result strong = world.train({"--lambda", "100"});
     CHECK(contains(strong.error, "note: lambda 100 is far from the default for this store"));
-    CHECK(contains(strong.error, "always naming the commonest class would reach 0.84"));
+    CHECK(contains(strong.error, "always naming the most frequent class would reach 0.84"));
     CHECK(strong.json()["accuracy_valid"] <= 0.84);
     CHECK(world.train({"--lambda", "100", "--quiet"}).error.empty());
   }
