@@ -153,6 +153,10 @@ Manifest manifest_from(const Json& json) {
   m.journal = optional_entry(json.at("journal"));
   m.releases = entry_list(json.at("releases"), kReleaseFolders);
   m.lazy = json.contains("lazy");
+  if (json.contains("scale")) {
+    m.scale.as_given = json.at("scale") == "none";
+    if (!m.scale.as_given) m.scale.divisor = json.at("scale").get<double>();
+  }
 
   const auto need = [](bool ok, const char* what) {
     if (!ok) throw std::runtime_error(what);
@@ -161,6 +165,10 @@ Manifest manifest_from(const Json& json) {
   need(m.shards.size() == spans, "shards: not one file a span");
   need(m.feature_files.size() == (m.features > 0 ? spans : 0), "feature_files: not one file a span");
   need(m.features > 0 || m.feature_layout.type == FeatureType::f32, "feature_type: f16 without features");
+  need(!json.contains("scale") ||
+           (m.features > 0 && m.scale != FeatureScale() && m.scale.divisor >= FeatureScale::kLeastDivisor &&
+            m.scale.divisor <= FeatureScale::kMostDivisor),
+       "scale: neither none nor a divisor");
   need(m.propagation.has_value() ? m.levels.size() == m.propagation->levels + std::size_t{1} : m.levels.empty(),
        "levels: not one entry a level");
   if (m.propagation) {
@@ -258,6 +266,10 @@ Manifest read_manifest(const std::filesystem::path& store) {
 std::string manifest_text(const Manifest& manifest) {
   Json contents = manifest_json(manifest);
   if (manifest.lazy) contents["lazy"] = true;
+  if (manifest.scale.as_given)
+    contents["scale"] = "none";
+  else if (manifest.scale != FeatureScale())
+    contents["scale"] = manifest.scale.divisor;
   const std::string body = contents.dump();
   const Json json = {{"format", "unweave store"},
                      {"version", kManifestVersion},

@@ -10,6 +10,7 @@
 #include "engine/memory.h"
 #include "engine/store_purge.h"
 #include "tools/commands.h"
+#include "tools/option_values.h"
 #include "tools/output.h"
 
 namespace unweave {
@@ -80,6 +81,7 @@ Json describe_store(const LiveStore& store, const std::vector<ModelSummary>& mod
                {"valid", contents.valid().size()},
                {"test", contents.test().size()},
                {"standardized", manifest.standardized},
+               {"scale", manifest.features > 0 ? Json(scale_text(manifest.scale)) : Json()},
                {"sparse_features", manifest.feature_layout.sparse},
                {"feature_type", feature_type_name(manifest.feature_layout.type)},
                {"bytes", folder_bytes(manifest)}};
