@@ -2,6 +2,7 @@
 #include "algorithms/network.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "algorithms/row_sweep.h"
 #include "engine/parallel.h"
 #include "storage/error.h"
+#include "storage/nearest_name.h"
 
 namespace unweave {
 namespace {
@@ -39,7 +41,7 @@ std::vector<ClassId> labels_of(const ChosenRows& rows, std::size_t first, std::s
 Activation parse_activation(std::string_view name) {
   if (name == "tanh") return Activation::kTanh;
   if (name == "smelu") return Activation::kSmelu;
-  throw UsageError("unknown activation \"" + std::string(name) + "\"; use tanh or smelu");
+  throw UsageError(unknown_name("activation", name, std::array<std::string_view, 2>{"tanh", "smelu"}));
 }
 
 std::string_view name_of(Activation activation) noexcept {

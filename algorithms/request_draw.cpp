@@ -9,8 +9,10 @@
 
 #include "algorithms/counter_random.h"
 #include "algorithms/permutation.h"
+#include "engine/look_ahead.h"
 #include "engine/row_mask.h"
 #include "storage/error.h"
+#include "storage/nearest_name.h"
 
 namespace unweave {
 namespace {
@@ -97,6 +99,7 @@ class Draw {
     Graph::BlockBuffer buffer;
     DecodedBlock block;
     for (std::size_t b = 0; b < graph_.num_blocks(); ++b) {
+      read_ahead_of(graph_, b);
       graph_.decode(b, buffer, block);
       const NodeId* target = block.targets;
       for (std::uint32_t i = 0; i < block.nodes; ++i)
@@ -182,8 +185,9 @@ class Draw {
 DrawKind parse_draw(std::string_view name) {
   for (const auto& [known, kind] : kKinds)
     if (known == name) return kind;
-  throw UsageError("unknown kind of request \"" + std::string(name) +
-                   "\"; use node, feature, edge, vulnerable-edge or adversarial-edge");
+  std::vector<std::string_view> names;
+  for (const auto& [known, kind] : kKinds) names.push_back(known);
+  throw UsageError(unknown_name("kind of request", name, names));
 }
 
 std::vector<Request> draw_requests(const LiveStore& store, const DrawOptions& options) {

@@ -1,9 +1,11 @@
 #include "algorithms/schemes.h"
 
+#include <array>
 #include <charconv>
 #include <cmath>
 
 #include "storage/error.h"
+#include "storage/nearest_name.h"
 
 namespace unweave {
 namespace {
@@ -71,7 +73,12 @@ std::vector<double> scheme_weights(const std::string& scheme, std::uint32_t leve
   } else if (scheme == "gpr") {
     throw UsageError("--scheme gpr needs --weights");
   } else {
-    throw UsageError("--scheme " + scheme + ": known are sgc, ppr:A, heat:T, gpr and chebyshev");
+    if (scheme == "ppr" || scheme == "heat")
+      throw UsageError(
+          "--scheme " + scheme + " needs its number: " +
+          (scheme == "ppr" ? "ppr:A with 0 < A <= 1, such as ppr:0.1" : "heat:T with T > 0, such as heat:2"));
+    constexpr std::array<std::string_view, 5> kKnown = {"sgc", "ppr:A", "heat:T", "gpr", "chebyshev"};
+    throw UsageError("--scheme " + scheme + did_you_mean(scheme, kKnown) + ": use " + one_of(kKnown));
   }
   return result;
 }

@@ -2,6 +2,7 @@
 #include "algorithms/solver.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "algorithms/descent_solver.h"
@@ -17,6 +18,7 @@
 #include "algorithms/streaming_solver.h"
 #include "algorithms/working_memory.h"
 #include "storage/error.h"
+#include "storage/nearest_name.h"
 
 namespace unweave {
 namespace {
@@ -50,23 +52,24 @@ constexpr Entry kSolvers[] = {
 };
 
 const Entry& entry_of(std::string_view solver) {
-  std::string known;
-  for (const Entry& entry : kSolvers) {
+  for (const Entry& entry : kSolvers)
     if (entry.name == solver) return entry;
-    known += (known.empty() ? "" : ", ") + std::string(entry.name);
-  }
-  throw UsageError("unknown solver \"" + std::string(solver) + "\"; known are " + known);
+  throw UsageError(unknown_name("solver", solver, solver_names()));
 }
 
 void check_parameters(const Entry& entry, const SolverOptions& options) {
   std::string known;
-  for (const Parameter& own : entry.parameters) known += (known.empty() ? "" : ", ") + std::string(own.name);
+  std::vector<std::string_view> names;
+  for (const Parameter& own : entry.parameters) {
+    known += (known.empty() ? "" : ", ") + std::string(own.name);
+    names.push_back(own.name);
+  }
   for (const auto& given : options.parameters) {
     const std::string& name = given.first;
     if (std::none_of(entry.parameters.begin(), entry.parameters.end(),
                      [&](const Parameter& p) { return p.name == name; }))
-      throw UsageError(std::string(entry.name) + " has no parameter \"" + name + "\"; it has " +
-                       (known.empty() ? "none" : known));
+      throw UsageError(std::string(entry.name) + " has no parameter \"" + name + "\"" + did_you_mean(name, names) +
+                       "; it has " + (known.empty() ? "none" : known));
     if (!std::isfinite(given.second)) throw UsageError("--set " + name + " must be finite");
   }
 }
@@ -96,7 +99,7 @@ void check_network(const Entry& entry, const SolverOptions& options) {
 BoundRule parse_bound(std::string_view name) {
   if (name == "corrected") return BoundRule::kCorrected;
   if (name == "paper") return BoundRule::kPaper;
-  throw UsageError("unknown bound \"" + std::string(name) + "\"; use corrected or paper");
+  throw UsageError(unknown_name("bound", name, std::array<std::string_view, 2>{"corrected", "paper"}));
 }
 
 std::unique_ptr<Solver> make_solver(std::string_view name, const SolverOptions& options) {

@@ -7,6 +7,7 @@
 #include "algorithms/generate.h"
 #include "engine/temporary_folder.h"
 #include "storage/error.h"
+#include "storage/nearest_name.h"
 #include "tools/bench_decode.h"
 #include "tools/bench_gather.h"
 #include "tools/bench_import.h"
@@ -241,10 +242,10 @@ void run_bench(CommandLine& line) {
       "arcs at the rate of sums over uncompressed lists, and the rows that were touched at the rate of copying rows\n"
       "from random places of memory to others.",
       {"NAME", "[STORE]"},
-      "unweave bench decode --scale 18\n"
-      "  unweave bench import --scale 20 --memory 256M\n"
-      "  unweave bench propagate --scale 18 --features 64\n"
-      "  unweave bench stream --scale 18 --batch 1000 --batches 3 --json");
+      "unweave bench decode --scale 16\n"
+      "  unweave bench import --scale 16 --memory 256M\n"
+      "  unweave bench propagate --scale 15 --features 64\n"
+      "  unweave bench stream --scale 15 --batch 1000 --batches 3 --json");
   auto add = line.options().add_options();
   add("scale", po::value<Count>()->value_name("S")->default_value({20}), "R-MAT graph of 2^S nodes, 1 to 31");
   add("edge-factor", po::value<Count>()->value_name("E")->default_value({16}), "edges a node, before duplicates drop");
@@ -263,8 +264,10 @@ void run_bench(CommandLine& line) {
     refuse_foreign_options(line, benchmark);
     return benchmark.run(line);
   }
-  throw UsageError("bench: no benchmark named '" + name +
-                   "'; known: " + names_of([](const Benchmark&) { return true; }));
+  std::vector<std::string_view> known;
+  for (const Benchmark& benchmark : all_benchmarks()) known.push_back(benchmark.name);
+  throw UsageError("bench: no benchmark named '" + name + "'" + did_you_mean(name, known) +
+                   "; known: " + names_of([](const Benchmark&) { return true; }));
 }
 
 }  // namespace unweave

@@ -8,19 +8,21 @@
 #include <new>
 #include <ostream>
 #include <set>
+#include <sstream>
 #include <system_error>
 #include <utility>
 
 #include "engine/memory.h"
 #include "storage/error.h"
 #include "storage/map_guard.h"
+#include "storage/nearest_name.h"
+#include "tools/text_wrap.h"
 #include "tools/version.h"
 
 namespace unweave {
 namespace {
 
-constexpr unsigned kHelpWidth = 100;
-constexpr unsigned kHelpTextWidth = 60;
+constexpr unsigned kHelpTextWidth = 40;  // of what stands beside the longest option
 
 /// Long options only: without one-letter options a word such as "-1,2" cannot be mistaken for one.
 constexpr int kStyle = po::command_line_style::allow_long | po::command_line_style::long_allow_adjacent |
@@ -28,6 +30,20 @@ constexpr int kStyle = po::command_line_style::allow_long | po::command_line_sty
 
 bool looks_like_option(std::string_view word) {
   return word.size() > 1 && word.front() == '-';
+}
+
+/// As the help shows them, without blanks at ends of lines.
+std::string text_of(const po::options_description& options) {
+  std::ostringstream text;
+  text << options;
+  std::string out;
+  std::istringstream in(text.str());
+  for (std::string line; std::getline(in, line); out += '\n') out += line.substr(0, line.find_last_not_of(' ') + 1);
+  return out;
+}
+
+std::string without_dashes(const std::string& word) {
+  return word.substr(std::min(word.size(), word.find_first_not_of('-')));
 }
 
 /// Boost would swallow the next option as the value of one that lacks it, and leaves repetition to each kind of value.
@@ -64,8 +80,8 @@ int fail(const Console& console, int code, const std::string& message) {
 
 void print_overview(std::span<const Command> commands, std::ostream& out) {
   out << "Usage: unweave COMMAND [arguments]\n"
-         "       unweave COMMAND --help\n"
-         "       unweave --version\n\n"
+         "       unweave help COMMAND, or unweave COMMAND --help\n"
+         "       unweave version\n\n"
          "Out-of-core graph feature propagation and certified unlearning.\n";
   if (commands.empty()) return;
   std::size_t width = 0;
@@ -78,22 +94,42 @@ void print_overview(std::span<const Command> commands, std::ostream& out) {
          "            4 a check did not hold.\n";
 }
 
+bool asks_for_help(std::string_view word) {
+  return word == "--help" || word == "-h";
+}
+
+constexpr std::string_view kHelpCommand = "help", kVersionCommand = "version";
+
+/// Throws UsageError where there is none of this name.
+const Command& command_named(std::span<const Command> commands, const std::string& name) {
+  const auto command = std::find_if(commands.begin(), commands.end(), [&](const Command& c) { return c.name == name; });
+  if (command != commands.end()) return *command;
+  std::vector<std::string_view> names{kHelpCommand, kVersionCommand};
+  for (const Command& known : commands) names.push_back(known.name);
+  const std::string what = looks_like_option(name) ? "a command must come first, not '" : "unknown command '";
+  throw UsageError(what + name + "'" + did_you_mean(without_dashes(name), names) +
+                   "; 'unweave --help' lists the commands");
+}
+
 void dispatch(std::span<const Command> commands, const std::vector<std::string>& words, const Console& console) {
   if (words.empty()) throw UsageError("no command given; 'unweave --help' lists the commands");
   const std::string& name = words.front();
-  const bool alone = words.size() == 1;
-  if (name == "--help" && alone) return print_overview(commands, console.out);
-  if (name == "--version" && alone) {
+  if (name == kHelpCommand || asks_for_help(name)) {
+    if (words.size() > 2) throw UsageError("'unweave " + name + "' takes one command; 'unweave --help' lists them");
+    const std::string& of = words.back();
+    if (of == kHelpCommand || of == kVersionCommand || asks_for_help(of)) return print_overview(commands, console.out);
+    const Command& command = command_named(commands, of);
+    CommandLine line(of, {"--help"}, console);
+    return command.run(line);
+  }
+  if (name == kVersionCommand || (name == "--version" && words.size() == 1)) {
+    if (words.size() > 1) throw UsageError("'unweave version' takes no arguments");
     console.out << "unweave " << version() << '\n';
     return;
   }
-  const auto command = std::find_if(commands.begin(), commands.end(), [&](const Command& c) { return c.name == name; });
-  if (command != commands.end()) {
-    CommandLine line(name, {words.begin() + 1, words.end()}, console);
-    return command->run(line);
-  }
-  const std::string what = looks_like_option(name) ? "a command must come first, not '" : "unknown command '";
-  throw UsageError(what + name + "'; 'unweave --help' lists the commands");
+  const Command& command = command_named(commands, name);
+  CommandLine line(name, {words.begin() + 1, words.end()}, console);
+  return command.run(line);
 }
 
 }  // namespace
@@ -102,16 +138,15 @@ CommandLine::CommandLine(std::string_view command, std::vector<std::string> word
     : command_(command),
       words_(std::move(words)),
       console_(console),
-      options_("Options", kHelpWidth, kHelpTextWidth),
-      common_description_("Options of every command", kHelpWidth, kHelpTextWidth) {
+      options_("Options", kTextWidth, kHelpTextWidth),
+      common_description_("Options of every command", kTextWidth, kHelpTextWidth) {
   auto add = common_description_.add_options();
-  add("threads", po::value<Count>()->value_name("N")->default_value({0}), "worker threads; 0 means one per core");
-  add("memory", po::value<Bytes>()->value_name("SIZE"),
-      "budget of memory, such as 512M or 8G (powers of 1024); default: 80 % of what this machine or control group has");
+  add("threads", po::value<Count>()->value_name("N")->default_value({0}), "worker threads; 0: one per core");
+  add("memory", po::value<Bytes>()->value_name("SIZE"), "budget, such as 512M or 8G; default: 80 % of all memory");
   add("json", po::bool_switch(), "results as JSON, one object a line");
   add("quiet", po::bool_switch(), "no progress on standard error");
-  add("seed", po::value<Count>()->value_name("N"), "seed of everything random; for tests, never with private data");
-  add("help", po::bool_switch(), "print this text");
+  add("seed", po::value<Count>()->value_name("N"), "of what is random; for tests, never with private data");
+  add("help", po::bool_switch(), "print this text; -h for short");
 }
 
 void CommandLine::describe(std::string description, std::vector<std::string> positionals, std::string example) {
@@ -121,10 +156,11 @@ void CommandLine::describe(std::string description, std::vector<std::string> pos
 }
 
 bool CommandLine::parse() {
-  if (std::find(words_.begin(), words_.end(), "--help") != words_.end()) {
+  if (std::any_of(words_.begin(), words_.end(), asks_for_help)) {
     print_help();
     return false;
   }
+  if (print_topic()) return false;
   try {
     store_values();
   } catch (const po::error& error) {
@@ -136,10 +172,27 @@ bool CommandLine::parse() {
   return true;
 }
 
+void CommandLine::refuse_option(const std::string& word) const {
+  std::vector<std::string_view> names;
+  for (const po::options_description* group : {&options_, &unlisted_, &common_description_})
+    for (const auto& option : group->options()) names.push_back(option->long_name());
+  const std::string_view meant = nearest_name(without_dashes(word), names);
+  throw UsageError("unrecognised option '" + word + "'" +
+                   (meant.empty() ? std::string() : " (did you mean '--" + std::string(meant) + "'?)"));
+}
+
+po::parsed_options CommandLine::read_words(const po::options_description& all) const {
+  try {
+    return po::command_line_parser(words_).options(all).style(kStyle).run();
+  } catch (const po::unknown_option& error) {
+    refuse_option(error.get_option_name());
+  }
+}
+
 void CommandLine::store_values() {
   po::options_description all;
-  all.add(options_).add(common_description_);
-  const po::parsed_options parsed = po::command_line_parser(words_).options(all).style(kStyle).run();
+  all.add(options_).add(unlisted_).add(common_description_);
+  const po::parsed_options parsed = read_words(all);
   std::set<std::string> seen;
   for (const po::option& option : parsed.options) {
     if (!option.string_key.empty()) {
@@ -147,7 +200,7 @@ void CommandLine::store_values() {
       continue;
     }
     for (const std::string& word : option.value) {
-      if (looks_like_option(word)) throw UsageError("unrecognised option '" + word + "'");
+      if (looks_like_option(word)) refuse_option(word);
       positionals_.push_back(word);
     }
   }
@@ -180,9 +233,31 @@ void CommandLine::print_help() const {
   std::ostream& out = console_.out;
   out << "Usage: unweave " << command_;
   for (const std::string& name : positional_names_) out << ' ' << name;
-  out << " [options]\n\n" << description_ << "\n\n";
-  if (!options_.options().empty()) out << options_ << '\n';
-  out << common_description_ << "\nExample:\n  " << example_ << '\n';
+  out << " [options]\n\n" << rewrapped(description_) << "\n\n";
+  if (!options_.options().empty()) out << text_of(options_) << '\n';
+  out << text_of(common_description_) << "\nExample:\n  " << example_ << '\n';
+}
+
+void CommandLine::add_topic(std::string option, std::string value_name, std::string meaning,
+                            std::function<std::string(const std::string&)> text) {
+  options_.add_options()(option.c_str(), po::value<std::string>()->value_name(value_name), meaning.c_str());
+  topic_ = std::move(option);
+  topic_text_ = std::move(text);
+}
+
+bool CommandLine::print_topic() const {
+  if (topic_.empty()) return false;
+  const std::string option = "--" + topic_;
+  for (auto word = words_.begin(); word != words_.end(); ++word) {
+    if (*word == option && word + 1 != words_.end()) {
+      console_.out << topic_text_(*(word + 1));
+      return true;
+    }
+    if (!word->starts_with(option + "=")) continue;
+    console_.out << topic_text_(word->substr(option.size() + 1));
+    return true;
+  }
+  return false;
 }
 
 int run_program(std::span<const Command> commands, const std::vector<std::string>& words, const Console& console) {
@@ -212,8 +287,12 @@ int run_program(std::span<const Command> commands, const std::vector<std::string
   }
 }
 
+void CommandLine::note(const std::string& text) const {
+  if (!common_.quiet) console_.error << "note: " << text << '\n' << std::flush;
+}
+
 void CommandLine::require_outside(const std::string& option, const std::filesystem::path& store) const {
-  if (!has(option)) return;
+  if (!has(option) || get<std::string>(option) == "-") return;
   const std::filesystem::path from = std::filesystem::weakly_canonical(get<std::string>(option))
                                          .lexically_relative(std::filesystem::weakly_canonical(store));
   if (!from.empty() && *from.begin() != "..")

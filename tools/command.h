@@ -18,6 +18,7 @@
 #include <boost/program_options.hpp>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <iosfwd>
 #include <optional>
 #include <span>
@@ -34,9 +35,10 @@ namespace po = boost::program_options;
 
 /// Where a command writes.
 struct Console {
-  std::ostream& out;    ///< results, and nothing else
-  std::ostream& error;  ///< the one line of a failure; progress
-  bool terminal;        ///< somebody watches `error`
+  std::ostream& out;          ///< results, and nothing else
+  std::ostream& error;        ///< the one line of a failure; progress
+  bool terminal;              ///< somebody watches `error`
+  bool out_terminal = false;  ///< and `out`: no place for binary data
 };
 
 /// The options that every command has.
@@ -49,7 +51,7 @@ struct CommonOptions {
 };
 
 /// The arguments of one run of one command. Rules: options may stand anywhere, are never abbreviated and never
-/// repeated; there are no one-letter options, so "-" and "-1,2" are values.
+/// repeated; there are no one-letter options but -h, so "-" and "-1,2" are values.
 class CommandLine {
  public:
   CommandLine(std::string_view command, std::vector<std::string> words, Console console);
@@ -61,6 +63,13 @@ class CommandLine {
   /// The command's own options: add to these before parse().
   [[nodiscard]] po::options_description& options() noexcept { return options_; }
 
+  /// Options that are read like those of options(), but not listed in the help, which names where they are.
+  [[nodiscard]] po::options_description& unlisted_options() noexcept { return unlisted_; }
+
+  /// A second help: --OPTION NAME prints `text(NAME)` in the place of all else. One a command.
+  void add_topic(std::string option, std::string value_name, std::string meaning,
+                 std::function<std::string(const std::string&)> text);
+
   /// Reads the words and puts --threads in force for the lifetime of this object. False if the help was printed
   /// instead. Throws UsageError.
   [[nodiscard]] bool parse();
@@ -70,7 +79,8 @@ class CommandLine {
   [[nodiscard]] const std::string& positional(std::size_t i) const { return positionals_.at(i); }
   [[nodiscard]] bool has_positional(std::size_t i) const { return i < positionals_.size(); }
   [[nodiscard]] bool has(const std::string& option) const { return values_.count(option) > 0; }
-  /// Throws UsageError where the option is given and names a file in the folder of a store: no purge would reach it.
+  /// Throws UsageError where the option is given and names a file in the folder of a store: no purge would reach it. "-" is
+  /// no file.
   void require_outside(const std::string& option, const std::filesystem::path& store) const;
   template <class T>
   [[nodiscard]] const T& get(const std::string& option) const {
@@ -85,20 +95,29 @@ class CommandLine {
 
   [[nodiscard]] std::ostream& out() const noexcept { return console_.out; }
   [[nodiscard]] std::ostream& error() const noexcept { return console_.error; }
+  [[nodiscard]] bool out_is_terminal() const noexcept { return console_.out_terminal; }
+  /// One line on standard error, "note: ...", unless --quiet.
+  void note(const std::string& text) const;
   /// Whether a progress meter has a reader.
   [[nodiscard]] bool shows_progress() const noexcept { return console_.terminal && !common_.quiet; }
 
  private:
+  [[noreturn]] void refuse_option(const std::string& word) const;
+  [[nodiscard]] po::parsed_options read_words(const po::options_description& all) const;
   void store_values();
   void take_common_options();
   void print_help() const;
+  /// Whether a text of add_topic() was asked for.
+  [[nodiscard]] bool print_topic() const;
 
   std::string command_;
   std::vector<std::string> words_;
   Console console_;
   std::string description_, example_;
   std::vector<std::string> positional_names_, positionals_;
-  po::options_description options_, common_description_;
+  po::options_description options_, unlisted_, common_description_;
+  std::string topic_;
+  std::function<std::string(const std::string&)> topic_text_;
   po::variables_map values_;
   CommonOptions common_;
   std::optional<ThreadLimit> thread_limit_;
@@ -113,7 +132,7 @@ struct Command {
 
 /// Runs the command that the first word names and returns the exit code: 0 done, 1 wrong usage, 2 bad or unreadable data,
 /// 3 out of resources or a bug, 4 a check did not hold. Every failure prints exactly one line, "unweave: ...", on
-/// console.error. --help and --version in place of a command print on console.out.
+/// console.error. help, help COMMAND and version, or -h, --help and --version, print on console.out.
 [[nodiscard]] int run_program(std::span<const Command> commands, const std::vector<std::string>& words,
                               const Console& console);
 

@@ -68,7 +68,7 @@ void run_generate(CommandLine& line) {
       "citation: papers that cite earlier ones, by default as many as in ogbn-papers100M (111,059,956 nodes,\n"
       "1,615,685,872 edges, 172 classes; with --nodes as many edges a node); 1.4 % are labelled, splits go by age.\n"
       "The same options and seed (default 1) give the same store.",
-      {"STORE"}, "unweave generate demo/rmat.store --model rmat --scale 16 --edge-factor 16 --features 64");
+      {"STORE"}, "unweave generate demo/rmat.store --model rmat --scale 16 --features 64");
   auto add = line.options().add_options();
   const auto count = [](const char* name) { return po::value<Count>()->value_name(name); };
   add("model", po::value<std::string>()->value_name("rmat|sbm|citation"), "kind of graph");

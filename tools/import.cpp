@@ -26,12 +26,12 @@ constexpr const char* kDescription =
     "may be -\n"
     "for standard input. Without edges the store holds flat data.";
 constexpr const char* kExample =
-    "unweave import demo/debian.store --edges tests/data/debian-deps/edges.tsv.zst \\\n"
-    "    --features indptr=tests/data/debian-deps/feat_indptr.npy.zst,"
-    "indices=tests/data/debian-deps/feat_indices.npy.zst \\\n"
-    "    --columns 2575 --labels tests/data/debian-deps/labels.npy --classes 58 \\\n"
-    "    --split train=tests/data/debian-deps/train_idx.npy,test=tests/data/debian-deps/test_idx.npy\n"
-    "  unweave import arxiv.store --ogb dataset/ogbn_arxiv  # a folder that the ogb package has fetched";
+    "D=tests/data/debian-deps\n"
+    "  unweave import demo/debian.store --edges $D/edges.tsv.zst \\\n"
+    "    --features indptr=$D/feat_indptr.npy.zst,indices=$D/feat_indices.npy.zst \\\n"
+    "    --columns 2575 --labels $D/labels.npy --classes 58 \\\n"
+    "    --split train=$D/train_idx.npy,test=$D/test_idx.npy\n"
+    "  unweave import arxiv.store --ogb dataset/ogbn_arxiv  # as the ogb package fetches";
 
 /// "a=x,b=y" with keys of `allowed`, none twice.
 std::map<std::string, InputFile> parse_files(const std::string& option, const std::string& text,

@@ -271,22 +271,16 @@ void refuse_mixed_options(const CommandLine& line) {
 
 void run_plan(CommandLine& line) {
   line.describe(
-      "Foresees a propagation, or with --requests a stream, with --purge a purge: rows, memory, disk, bytes and "
-      "seconds,\n"
-      "beside what this machine has. It changes nothing, and ends with exit code 3 where that cannot fit.\n"
-      "A propagation: for the seconds it sums a sample of the rows in tiles of the true size and writes half of the\n"
-      "free disk, 128 MiB at most, to a nameless file. Bytes to read are those of shards and features, once; from\n"
-      "the disk they come again where the system's cache does not hold them. sweep_arc_features_per_second of --json:\n"
-      "what the sweep is expected to reach when nothing is written; limit: what the sweep waits for, gather (sums of\n"
-      "rows in memory) or disk.\n"
-      "A stream: the first batch stands for all; the stream is exact, and each batch brings the last level up to\n"
-      "date, as with a solver. Without one that happens once for many batches. What has no room in memory goes to\n"
-      "files, which still fits; `spills` of --json says so.\n"
-      "With --solver: what that solver's requests will cost, from public numbers alone: epochs by rows removed and by\n"
-      "epsilon, least noise by epochs, totals of requests one by one and in one batch. With --requests, rows that it\n"
-      "removes. Nothing is trained. Of hessian-free: whether and how its vectors are made, multiply-adds, disk.\n"
-      "A purge: bytes of new files and disk, at most; where the order of the nodes is computed anew and comes out the\n"
-      "same, far less is written.",
+      "Foresees what a propagation takes, or with --requests a stream, with --purge a purge, with --solver the "
+      "requests\n"
+      "of a solver: rows, memory, disk, bytes, seconds, beside what there is. Changes nothing. Exit code 3: cannot "
+      "fit.\n"
+      "For the seconds of a propagation it sums a sample of the rows and writes half of the free disk, 128 MiB at "
+      "most,\n"
+      "to a nameless file; --json names what the sweep waits for: gather (sums of rows in memory) or disk.\n"
+      "Of a stream the first batch stands for all. With --solver epochs, noise and totals come from public numbers "
+      "alone;\n"
+      "nothing is trained. Bytes and disk of a purge are the most that it may take.",
       {"STORE"},
       "unweave plan demo/debian.store --hops 2 --rows all\n"
       "  echo 'edge 12 34' | unweave plan demo/debian.store --requests -\n"

@@ -211,10 +211,10 @@ void foresee_vectors(const CommandLine& line, const LiveStore& store, const Netw
 void add_unlearning_options(CommandLine& line) {
   auto add = line.options().add_options();
   add("solver", po::value<std::string>()->value_name("NAME"),
-      "foresee what this solver's requests cost: langevin, langevin-full, descent-to-delete, rewind, descend or "
-      "hessian-free");
+      "foresee what requests of langevin, langevin-full, descent-to-delete, rewind, descend or hessian-free cost; with "
+      "the options of `train --help`: --head .. --set");
   add("removed", po::value<Count>()->value_name("M")->default_value({1}), "training rows that a request removes");
-  add_solver_options(line);
+  add_solver_options(line, false);
 }
 
 void foresee_unlearning(const CommandLine& line, const LiveStore& store, const MemoryBudget& budget) {

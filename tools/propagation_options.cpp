@@ -1,12 +1,14 @@
 #include "tools/propagation_options.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <string>
 #include <vector>
 
 #include "algorithms/schemes.h"
 #include "storage/error.h"
+#include "storage/nearest_name.h"
 
 namespace unweave {
 namespace {
@@ -56,7 +58,9 @@ PropagationSpec read_propagation_spec(const CommandLine& line, const Contents& c
   spec.all_rows = !contents.has_labels();
   if (line.has("rows")) {
     const auto& rows = line.get<std::string>("rows");
-    if (rows != "all" && rows != "labelled") throw UsageError("--rows must be all or labelled");
+    if (rows != "all" && rows != "labelled")
+      throw UsageError("--rows must be all or labelled" +
+                       did_you_mean(rows, std::array<std::string_view, 2>{"all", "labelled"}));
     spec.all_rows = rows == "all";
   }
   return spec;

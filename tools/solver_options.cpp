@@ -2,38 +2,19 @@
 #include "tools/solver_options.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <vector>
 
 #include "storage/error.h"
-#include "tools/output.h"
+#include "storage/nearest_name.h"
+#include "tools/solver_help.h"
 
 namespace unweave {
 namespace {
 
 constexpr std::size_t kHiddenUnits = 64;
-
-/// One line a parameter, for the help; solvers that share it are named together.
-std::string text_of_parameters() {
-  struct Line {
-    std::string name, solvers, meaning;
-  };
-  std::vector<Line> lines;
-  for (const std::string_view solver : solver_names())
-    for (const Parameter& own : solver_parameters(solver)) {
-      const std::string name(own.name);
-      const std::string meaning = std::string(own.text) + (own.standard ? " (" + number_text(*own.standard) + ")" : "");
-      const auto same = std::find_if(lines.begin(), lines.end(),
-                                     [&](const Line& line) { return line.name == name && line.meaning == meaning; });
-      if (same == lines.end())
-        lines.push_back({name, std::string(solver), meaning});
-      else
-        same->solvers += ", " + std::string(solver);
-    }
-  std::string text;
-  for (const Line& line : lines) text += "\n" + line.name + ", of " + line.solvers + ": " + line.meaning;
-  return text;
-}
+constexpr std::array<std::string_view, 4> kHeads = {"logistic", "least-squares", "softmax", "mlp"};
 
 }  // namespace
 
@@ -43,25 +24,28 @@ std::string names_of_solvers() {
   return text;
 }
 
-void add_solver_options(CommandLine& line) {
-  auto add = line.options().add_options();
+void add_solver_options(CommandLine& line, bool listed) {
+  line.add_topic("help-solver", "NAME", "what this solver does, and its own parameters", solver_help);
+  auto add = (listed ? line.options() : line.unlisted_options()).add_options();
   const SolverOptions defaults;
   add("head", po::value<std::string>()->value_name("H")->default_value("logistic"),
-      "logistic or least-squares, one-vs-rest; softmax: multinomial; mlp: softmax over hidden layers");
-  add("hidden", po::value<Widths>()->value_name("H1,H2"), "widths of the hidden layers of mlp; default: 64");
+      "logistic, least-squares: a class against the rest; softmax: all at once; mlp: softmax over hidden layers");
+  add("hidden", po::value<Widths>()->value_name("H1,H2"), "widths of the hidden layers of mlp; default 64");
   add("activation", po::value<std::string>()->value_name("A")->default_value("tanh"), "of mlp: tanh or smelu");
-  add("epsilon", po::value<Real>()->value_name("E")->default_value({defaults.epsilon}), "privacy budget of a release");
-  add("delta", po::value<Real>()->value_name("D")->default_value({defaults.delta}), "its failure probability");
+  add("epsilon", po::value<Real>()->value_name("E")->default_value({defaults.epsilon}),
+      "the certificate's bound: smaller is stricter");
+  add("delta", po::value<Real>()->value_name("D")->default_value({defaults.delta}),
+      "probability with which that bound may fail");
   add("lambda", po::value<Real>()->value_name("L")->default_value({defaults.lambda}),
       "regularisation, times the training rows / 2");
   add("tau", po::value<Real>()->value_name("T")->default_value({defaults.tau}),
-      "gradient norm at which a minimisation is finished");
+      "training ends at this gradient norm; seldom changed");
   add("alpha", po::value<Real>()->value_name("A")->default_value({defaults.alpha}),
       "noise in the objective (scalegun, cgu, ceu)");
   add("bound", po::value<std::string>()->value_name("B")->default_value("corrected"),
-      "corrected, or paper: as printed, never certified (of all solvers from papers but streaming)");
-  const std::string settings = "a parameter of the solver's own; may stand several times." + text_of_parameters();
-  add("set", po::value<std::vector<Setting>>()->value_name("NAME=VALUE")->composing(), settings.c_str());
+      "corrected, or paper: as printed, never certified");
+  add("set", po::value<std::vector<Setting>>()->value_name("NAME=VALUE")->composing(),
+      "a parameter of the solver's own (--help-solver)");
 }
 
 SolverOptions read_solver_options(const CommandLine& line) {
@@ -72,6 +56,8 @@ SolverOptions read_solver_options(const CommandLine& line) {
     if (line.has("hidden")) options.hidden = line.get<Widths>("hidden").values;
     options.activation = parse_activation(line.get<std::string>("activation"));
   } else {
+    if (std::find(kHeads.begin(), kHeads.end(), head) == kHeads.end())
+      throw UsageError(unknown_name("head", head, kHeads));
     options.head = parse_head(head);
     if (line.has("hidden")) throw UsageError("--hidden is for --head mlp");
   }

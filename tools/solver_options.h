@@ -6,8 +6,9 @@
 
 namespace unweave {
 
-/// --head, --hidden, --activation, --epsilon, --delta, --lambda, --tau, --alpha, --bound, --set.
-void add_solver_options(CommandLine& line);
+/// --head, --hidden, --activation, --epsilon, --delta, --lambda, --tau, --alpha, --bound, --set, which the help shows where
+/// they are `listed`, and --help-solver.
+void add_solver_options(CommandLine& line, bool listed = true);
 
 /// Throws UsageError.
 [[nodiscard]] SolverOptions read_solver_options(const CommandLine& line);

@@ -109,6 +109,42 @@ TEST_SUITE("unit") {
     check_failure({"ech"}, 1, "unknown command 'ech'");
     check_failure({"--threads", "1", "echo", "s"}, 1, "a command must come first");
     check_failure({"--version", "echo"}, 1, "a command must come first");
+    check_failure({"-x"}, 1, "a command must come first");
+  }
+
+  TEST_CASE("a mistyped command or option is told the nearest one") {
+    check_failure({"ehco", "s"}, 1, "unknown command 'ehco' (did you mean 'echo'?); 'unweave --help'");
+    check_failure({"Echo", "s"}, 1, "did you mean 'echo'?");
+    check_failure({"hlep"}, 1, "did you mean 'help'?");
+    check_failure({"--fail"}, 1, "a command must come first, not '--fail' (did you mean 'fail'?)");
+    check_failure({"echo", "s", "--lamda", "1"}, 1, "'--lamda' (did you mean '--lambda'?); see 'unweave echo --help'");
+    check_failure({"echo", "s", "--thraeds", "1"}, 1, "'--thraeds' (did you mean '--threads'?)");
+    check_failure({"echo", "s", "-json"}, 1, "'-json' (did you mean '--json'?)");
+    check_failure({"echo", "s", "--bat", "7"}, 1, "(did you mean '--batch'?)");
+    for (const auto& words : {std::vector<std::string>{"xyz"}, {"echo", "s", "--nothing"}})
+      CHECK_FALSE(contains(run_words(words).error, "did you mean"));
+  }
+
+  TEST_CASE("help and version are had by any of their names") {
+    const std::string overview = run_words({"--help"}).out, of_echo = run_words({"echo", "--help"}).out;
+    REQUIRE(contains(overview, "Commands:"));
+    REQUIRE(contains(of_echo, "Usage: unweave echo STORE"));
+    for (const auto& words : {std::vector<std::string>{"-h"}, {"help"}, {"help", "help"}, {"help", "--help"}}) {
+      CHECK(run_words(words).code == 0);
+      CHECK(run_words(words).out == overview);
+    }
+    for (const auto& words : {std::vector<std::string>{"echo", "-h"},
+                              {"echo", "s", "--batch", "-h"},
+                              {"help", "echo"},
+                              {"--help", "echo"}}) {
+      CHECK(run_words(words).code == 0);
+      CHECK(run_words(words).out == of_echo);
+    }
+    CHECK(run_words({"version"}).out == run_words({"--version"}).out);
+    CHECK(run_words({"version"}).out.starts_with("unweave "));
+    check_failure({"help", "ecco"}, 1, "unknown command 'ecco' (did you mean 'echo'?)");
+    check_failure({"help", "echo", "fail"}, 1, "takes one command");
+    check_failure({"version", "echo"}, 1, "takes no arguments");
   }
 
   TEST_CASE("options stand anywhere, values may be '-' or negative") {
@@ -148,7 +184,6 @@ TEST_SUITE("unit") {
     check_failure({"echo", "s", "--json", "--json"}, 1, "'--json' is given more than once");
     check_failure({"echo", "s", "--nothing"}, 1, hint);
     check_failure({"echo", "s", "-b", "7"}, 1, "'-b'");
-    check_failure({"echo", "s", "-h"}, 1, "'-h'");
     check_failure({"echo", "s", "--strict=1"}, 1, hint);
     check_failure({"echo", "s", "--requests"}, 1, "'--requests'");
     check_failure({"echo", "s", "--requests", "--strict"}, 1, "'--requests'");
