@@ -35,7 +35,7 @@ std::vector<ModelRecord> chosen_models(const CommandLine& line) {
     for (const ModelSummary& model : list_models(store)) records.push_back(load_model(store, model.solver));
   }
   if (records.empty())
-    throw DataError(store.string() + ": holds no model; run `unweave train " + store.string() + "` first");
+    throw UsageError(store.string() + ": holds no model; run `unweave train " + store.string() + "` first");
   for (ModelRecord& record : records) record.options.seed = line.common().seed;
   return records;
 }
