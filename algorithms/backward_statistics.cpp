@@ -14,6 +14,7 @@
 #include "engine/parallel.h"
 #include "storage/error.h"
 #include "storage/file.h"
+#include "storage/private_file.h"
 
 namespace unweave {
 namespace {
@@ -65,7 +66,7 @@ class PartitionSums {
     make_folders(folder);
     const std::filesystem::path path = folder / "vectors";
     std::filesystem::remove(path);
-    file_ = File::create(path);
+    file_ = create_private(path);
     std::filesystem::remove(path);
     file_.truncate(bytes);
   }

@@ -198,6 +198,7 @@ Json certificate_fields(const ModelRecord& record, const StepReport& report, con
       {"for_tests", report.for_tests},
       {"version", context.program},
   };
+  if (name_of(record) != record.model.solver) json["name"] = record.name;
   if (mechanism == Mechanism::output_noise) json["public_terms"] = {"mu", "distance", "sensitivity", "sigma", "grid"};
   if (mechanism == Mechanism::run_noise)
     json["public_terms"] = {"s_max",      "sensitivity",    "sigma",     "grid",  "slots",     "epochs",

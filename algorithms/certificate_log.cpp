@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <new>
 
+#include "algorithms/model_name.h"
 #include "storage/checksum.h"
 #include "storage/error.h"
 #include "storage/json_text.h"
@@ -29,12 +30,12 @@ Json take_private_terms(Json& whole) {
 
 }  // namespace
 
-fs::path public_log(const fs::path& store, std::string_view solver) {
-  return store / kCertificatesFolder / (std::string(solver) + ".jsonl");
+fs::path public_log(const fs::path& store, std::string_view name) {
+  return store / kCertificatesFolder / (std::string(name) + ".jsonl");
 }
 
-fs::path private_log(const fs::path& store, std::string_view solver) {
-  return store / kCertificatesFolder / (std::string(solver) + ".private.jsonl");
+fs::path private_log(const fs::path& store, std::string_view name) {
+  return store / kCertificatesFolder / (std::string(name) + ".private.jsonl");
 }
 
 LogPlace place_after(std::string_view line, const fs::path& file) {
@@ -112,8 +113,8 @@ bool is_sealed(std::string_view line) {
 }
 
 LoggedCertificate::LoggedCertificate(const fs::path& store, const ModelRecord& record)
-    : private_(private_log(store, record.model.solver), record.private_part),
-      public_(public_log(store, record.model.solver), record.certificate) {}
+    : private_(private_log(store, name_of(record)), record.private_part, Readers::owner),
+      public_(public_log(store, name_of(record)), record.certificate, Readers::all) {}
 
 void LoggedCertificate::sync() const {
   private_.sync();
@@ -121,24 +122,31 @@ void LoggedCertificate::sync() const {
 }
 
 LogFit fit_of_log(const fs::path& store, const ModelRecord& record) {
-  const fs::path file = public_log(store, record.model.solver);
+  const fs::path file = public_log(store, name_of(record));
   const std::optional<std::string> last = last_line(file);
   if (last && *last == record.certificate) return LogFit::follows;
   const LogPlace place = last ? place_after(*last, file) : LogPlace{};
   if (follows(record.certificate, place)) return LogFit::follows;
   const std::uint64_t number = certificate_number(record.certificate);
   if (number == 0) return LogFit::lacks_lines;
-  if (!last && !fs::exists(private_log(store, record.model.solver))) return LogFit::none;
+  if (!last && !fs::exists(private_log(store, name_of(record)))) return LogFit::none;
   return number > place.number ? LogFit::lacks_lines : LogFit::ahead;
 }
 
-void refuse_log(const fs::path& store, std::string_view solver) {
-  const fs::path file = public_log(store, solver);
-  throw DataError(file.string() +
-                  ": it does not end with the model's certificate nor with the one before it; restore " +
-                  "model and both logs from one copy, or move " + file.string() + " and " +
-                  private_log(store, solver).string() + " away and run `unweave train " + store.string() +
-                  " --solver " + std::string(solver) + "`, which begins another log");
+void refuse_log(const fs::path& store, std::string_view name) {
+  const fs::path file = public_log(store, name);
+  throw DataError(
+      file.string() + ": it does not end with the model's certificate nor with the one before it; restore " +
+      "model and both logs from one copy, or move " + file.string() + " and " + private_log(store, name).string() +
+      " away and run `unweave train " + store.string() + " " + selecting(name) + "`, which begins another log");
+}
+
+void require_log_of(const fs::path& store, std::string_view name, std::string_view solver) {
+  const std::optional<std::string> last = last_line(public_log(store, name));
+  const Json line = last ? parse_json_or_discard<Json>(*last) : Json();
+  if (!line.is_object() || line.value("solver", Json(solver)) == Json(solver)) return;
+  throw UsageError(public_log(store, name).string() + ": these are certificates of " + line.at("solver").dump() +
+                   ", and one log is one solver's; choose another --name, or move model and certificates away");
 }
 
 }  // namespace unweave

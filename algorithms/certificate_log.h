@@ -1,8 +1,8 @@
 // algorithms/certificate_log.h - the trail of a model's releases: a public line each, chained and signed, and a private
 // part each, to which the public line commits.
 //
-// certificates/<solver>.jsonl has the public lines, which may be given away: each names the digest of the one before it and
-// is signed (signing_key.h). certificates/<solver>.private.jsonl has what depends on removed data without noise, under a
+// certificates/<name>.jsonl has the public lines, which may be given away: each names the digest of the one before it and
+// is signed (signing_key.h). certificates/<name>.private.jsonl has what depends on removed data without noise, under a
 // nonce. Both are append-only. The model file holds the newest of both too: a crash loses nothing as long as no other model
 // replaces it before they are durable.
 #pragma once
@@ -32,8 +32,8 @@ struct LogPlace {
   std::string release;       ///< id of the last line's
 };
 
-[[nodiscard]] std::filesystem::path public_log(const std::filesystem::path& store, std::string_view solver);
-[[nodiscard]] std::filesystem::path private_log(const std::filesystem::path& store, std::string_view solver);
+[[nodiscard]] std::filesystem::path public_log(const std::filesystem::path& store, std::string_view name);
+[[nodiscard]] std::filesystem::path private_log(const std::filesystem::path& store, std::string_view name);
 
 /// After this line. Throws DataError, naming `file`, for what is no line of a log.
 [[nodiscard]] LogPlace place_after(std::string_view line, const std::filesystem::path& file);
@@ -74,6 +74,8 @@ enum class LogFit {
 };
 [[nodiscard]] LogFit fit_of_log(const std::filesystem::path& store, const ModelRecord& record);
 /// Throws DataError that says what to do about a log that does not fit.
-[[noreturn]] void refuse_log(const std::filesystem::path& store, std::string_view solver);
+[[noreturn]] void refuse_log(const std::filesystem::path& store, std::string_view name);
+/// Throws UsageError where the log of this name holds certificates of another solver.
+void require_log_of(const std::filesystem::path& store, std::string_view name, std::string_view solver);
 
 }  // namespace unweave

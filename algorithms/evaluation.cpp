@@ -35,8 +35,31 @@ void for_margins(std::size_t begin, std::size_t end, const Model& model, const E
   }
 }
 
-std::size_t largest(std::span<const double> margins) {
-  return static_cast<std::size_t>(std::max_element(margins.begin(), margins.end()) - margins.begin());
+/// Rows of Z in `rows` become those that the model takes, which it has room for.
+void prepare_rows(const ModelRecord& record, std::size_t count, float* rows) {
+  const std::size_t width = row_width(record.model);
+  for (std::size_t i = 0; i < count; ++i) clip_row({rows + i * width, width}, record.clip);
+}
+
+/// Rows of consecutive ones of `nodes`, for for_margins().
+auto rows_of_nodes(const LiveStore& store, const ModelRecord& record, std::span<const NodeId> nodes) {
+  return [&store, &record, nodes](std::size_t first, std::size_t count, float* out) {
+    store.embedding().rows(nodes.subspan(first, count), record.weights, out);
+    prepare_rows(record, count, out);
+    return out;
+  };
+}
+
+/// Margins of all rows that `read` gives.
+template <class Read>
+void write_margins(const Model& model, std::size_t count, MemoryBudget& budget, const Read& read, double* margins) {
+  const EvaluationBlocks blocks(model, budget);
+  const std::size_t classes = shape_of(model).classes;
+  parallel_ranges(0, count, lane_of(count), [&](std::size_t begin, std::size_t end) {
+    for_margins(begin, end, model, blocks, read, [&](std::size_t i, std::span<const double> row) {
+      std::copy(row.begin(), row.end(), margins + i * classes);
+    });
+  });
 }
 
 /// Share of right predictions over `count` rows, of which label(i) is the class.
@@ -46,8 +69,9 @@ std::optional<double> accuracy(std::size_t count, const Model& model, const Eval
   if (count == 0) return std::nullopt;
   const auto right = ordered_sum<std::uint64_t>(count, lane_of(count), 0, [&](std::size_t begin, std::size_t end) {
     std::uint64_t hits = 0;
-    for_margins(begin, end, model, blocks, read,
-                [&](std::size_t i, std::span<const double> margins) { hits += largest(margins) == label(i) ? 1 : 0; });
+    for_margins(begin, end, model, blocks, read, [&](std::size_t i, std::span<const double> margins) {
+      hits += largest_of(margins) == label(i) ? 1 : 0;
+    });
     return hits;
   });
   return static_cast<double>(right) / static_cast<double>(count);
@@ -65,6 +89,36 @@ EvaluationBlocks::EvaluationBlocks(const Model& model, MemoryBudget& budget) {
       budget.reserve(std::min<std::uint64_t>(active_threads() * rows * bytes, budget.available()), "rows to evaluate");
 }
 
+ScoredChunk::ScoredChunk(const Model& model, MemoryBudget& budget) {
+  constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20, kMost = 8192;
+  const std::uint64_t bytes = shape_of(model).classes * sizeof(double);
+  rows = static_cast<std::size_t>(
+      std::clamp<std::uint64_t>(std::min(budget.available() / 4, kMostBytes) / bytes, 1, kMost));
+  memory = budget.reserve(rows * bytes, "scores of rows");
+}
+
+std::size_t row_width(const Model& model) {
+  return shape_of(model).features;
+}
+
+std::size_t largest_of(std::span<const double> margins) noexcept {
+  return static_cast<std::size_t>(std::max_element(margins.begin(), margins.end()) - margins.begin());
+}
+
+void score_nodes(const LiveStore& store, const ModelRecord& record, std::span<const NodeId> nodes, double* margins) {
+  write_margins(record.model, nodes.size(), store.budget(), rows_of_nodes(store, record, nodes), margins);
+}
+
+void score_rows(const ModelRecord& record, std::span<const float> rows, MemoryBudget& budget, double* margins) {
+  const std::size_t width = row_width(record.model);
+  const auto read = [&](std::size_t first, std::size_t count, float* out) {
+    std::copy_n(rows.begin() + static_cast<std::ptrdiff_t>(first * width), count * width, out);
+    prepare_rows(record, count, out);
+    return out;
+  };
+  write_margins(record.model, rows.size() / width, budget, read, margins);
+}
+
 Accuracies evaluate_model(const LiveStore& store, const ModelRecord& record, const TrainingSet* held) {
   const Contents& contents = store.contents();
   const EvaluationBlocks blocks(record.model, store.budget());
@@ -72,13 +126,7 @@ Accuracies evaluate_model(const LiveStore& store, const ModelRecord& record, con
     std::vector<NodeId> nodes;
     for (const NodeId node : split)
       if (contents.label(node) != kNoLabel) nodes.push_back(node);
-    const auto read = [&](std::size_t first, std::size_t count, float* out) {
-      store.embedding().rows(std::span(nodes).subspan(first, count), record.weights, out);
-      const std::size_t features = shape_of(record.model).features;
-      for (std::size_t i = 0; i < count; ++i) clip_row({out + i * features, features}, record.clip);
-      return out;
-    };
-    return accuracy(nodes.size(), record.model, blocks, read,
+    return accuracy(nodes.size(), record.model, blocks, rows_of_nodes(store, record, nodes),
                     [&](std::size_t i) { return static_cast<std::size_t>(contents.label(nodes[i])); });
   };
   Accuracies result;
@@ -96,16 +144,11 @@ Accuracies evaluate_model(const LiveStore& store, const ModelRecord& record, con
 std::vector<Prediction> predict(const LiveStore& store, const ModelRecord& record, std::span<const NodeId> nodes) {
   const Model& model = record.model;
   const EvaluationBlocks blocks(model, store.budget());
-  const std::size_t features = shape_of(model).features;
-  const auto read = [&](std::size_t first, std::size_t count, float* out) {
-    store.embedding().rows(nodes.subspan(first, count), record.weights, out);
-    for (std::size_t i = 0; i < count; ++i) clip_row({out + i * features, features}, record.clip);
-    return out;
-  };
+  const auto read = rows_of_nodes(store, record, nodes);
   std::vector<Prediction> predictions(nodes.size());
   parallel_ranges(0, nodes.size(), lane_of(nodes.size()), [&](std::size_t begin, std::size_t end) {
     for_margins(begin, end, model, blocks, read, [&](std::size_t i, std::span<double> margins) {
-      predictions[i].predicted = static_cast<ClassId>(largest(margins));
+      predictions[i].predicted = static_cast<ClassId>(largest_of(margins));
       const std::int32_t label = store.contents().label(nodes[i]);
       if (label == kNoLabel) return;
       probabilities_in_place(model.head, margins.data(), margins.size());

@@ -24,6 +24,28 @@ struct EvaluationBlocks {
   EvaluationBlocks(const Model& model, MemoryBudget& budget);
 };
 
+/// Rows whose margins are held at once, charged to the budget while it lives: at most 8,192, in 64 MiB or a quarter of what
+/// is left, but one.
+struct ScoredChunk {
+  std::size_t rows;
+  Reservation memory;
+
+  ScoredChunk(const Model& model, MemoryBudget& budget);
+};
+
+/// Numbers in a row of Z that a model is made for.
+[[nodiscard]] std::size_t row_width(const Model& model);
+
+/// The class that margins speak for.
+[[nodiscard]] std::size_t largest_of(std::span<const double> margins) noexcept;
+
+/// Margins of nodes that have rows in the store, count x classes into `margins`, on all threads. Rows are clipped as those
+/// that the model was trained on, and read in EvaluationBlocks. Throws UsageError.
+void score_nodes(const LiveStore& store, const ModelRecord& record, std::span<const NodeId> nodes, double* margins);
+
+/// The same of rows of Z that are given, count x row_width().
+void score_rows(const ModelRecord& record, std::span<const float> rows, MemoryBudget& budget, double* margins);
+
 /// The class with the largest margin (margins_of(), ties to the lowest class) is the prediction; rows are clipped as those
 /// that the model was trained on, and read in EvaluationBlocks. `held` may give the training rows, which are then not read again.
 /// Throws UsageError.

@@ -4,56 +4,127 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <filesystem>
+#include <limits>
 #include <memory>
-#include <numeric>
 #include <string>
 
 #include "engine/arc_sort.h"
+#include "engine/look_ahead.h"
 #include "engine/pipeline.h"
 #include "engine/row_sorter.h"
 #include "storage/error.h"
-#include "storage/npy_writer.h"
 
 namespace unweave {
 namespace {
 
 constexpr std::size_t kChunkRows = 8192;
+constexpr std::uint64_t kChunkBytes = std::uint64_t{64} << 20;
 
-/// Calls use(nodes, rows of Z) for all positions, a chunk at a time.
-template <class Use>
-void for_all_rows(const Embedding& embedding, NodeId nodes, std::span<const double> weights, const Use& use) {
-  std::vector<NodeId> chunk;
-  std::vector<float> z;
-  for (std::uint64_t first = 0; first < nodes; first += kChunkRows) {
-    chunk.resize(static_cast<std::size_t>(std::min<std::uint64_t>(kChunkRows, nodes - first)));
-    std::iota(chunk.begin(), chunk.end(), static_cast<NodeId>(first));
-    z.resize(chunk.size() * embedding.row_width(weights));
-    embedding.rows(chunk, weights, z.data());
-    use(std::span<const NodeId>(chunk), std::span<const float>(z));
-  }
+/// A store is never written to by readers.
+std::filesystem::path folder_beside(const LiveStore& store, const NpyTarget& target) {
+  return target.stream != nullptr ? store.temporary_folder() : std::filesystem::absolute(target.file).parent_path();
 }
 
-void write_all_rows(const LiveStore& store, std::span<const double> weights, const std::filesystem::path& file,
-                    NpyWriter& writer) {
-  const Embedding& embedding = store.embedding();
-  const NodeOrder& order = store.contents().order();
-  const NodeId nodes = store.contents().num_nodes();
-  if (order.is_identity()) {
-    for_all_rows(embedding, nodes, weights, [&](auto, std::span<const float> z) { writer.append(z); });
-    return;
+/// Rows of Z, a chunk at a time; of a node without an embedding NaN.
+class RowReader {
+ public:
+  RowReader(const LiveStore& store, std::span<const double> weights)
+      : embedding_(store.embedding()), weights_(weights), width_(embedding_.row_width(weights)) {
+    const std::uint64_t row = std::max<std::uint64_t>(1, width_ * sizeof(float));
+    memory_ = store.budget().reserve(std::min(store.budget().available() / 4, kChunkBytes), "rows to export");
+    chunk_ = static_cast<std::size_t>(std::clamp<std::uint64_t>(memory_.bytes() / row, 1, kChunkRows));
   }
+
+  [[nodiscard]] std::size_t width() const noexcept { return width_; }
+  [[nodiscard]] std::size_t chunk() const noexcept { return chunk_; }
+
+  /// Valid until the next call.
+  std::span<const float> read(std::span<const NodeId> positions) {
+    targets_.clear();
+    for (const NodeId node : positions)
+      if (embedding_.is_target(node)) targets_.push_back(node);
+    z_.resize(positions.size() * width_);
+    embedding_.rows(targets_, weights_, z_.data());
+    // The rows that there are stand at the front; each goes to its own place, the last one first.
+    std::size_t from = targets_.size();
+    for (std::size_t i = positions.size(); i-- > from;) {
+      const auto place = z_.begin() + static_cast<std::ptrdiff_t>(i * width_);
+      if (embedding_.is_target(positions[i])) {
+        --from;
+        const auto row = z_.begin() + static_cast<std::ptrdiff_t>(from * width_);
+        std::copy(row, row + static_cast<std::ptrdiff_t>(width_), place);
+      } else {
+        std::fill_n(place, width_, std::numeric_limits<float>::quiet_NaN());
+      }
+    }
+    return z_;
+  }
+
+ private:
+  const Embedding& embedding_;
+  std::span<const double> weights_;
+  std::size_t width_, chunk_ = 1;
+  Reservation memory_;
+  std::vector<NodeId> targets_;
+  std::vector<float> z_;
+};
+
+/// The array of rows and, where it is wanted, that of their ids.
+class RowSink {
+ public:
+  RowSink(std::uint64_t rows, std::size_t width, const NpyTarget& target, const std::optional<NpyTarget>& ids) {
+    const std::array<std::uint64_t, 2> shape{rows, width};
+    rows_.emplace(target, "<f4", sizeof(float), shape);
+    if (ids) ids_.emplace(*ids, "<i8", sizeof(std::int64_t), std::span(shape).first(1));
+  }
+  template <class T>
+  void add(std::span<const NodeId> ids, std::span<const T> rows) {
+    rows_->append(rows);
+    if (!ids_) return;
+    wide_.assign(ids.begin(), ids.end());
+    ids_->append(std::span<const std::int64_t>(wide_));
+  }
+  void finish() {
+    rows_->finish();
+    if (ids_) ids_->finish();
+  }
+
+ private:
+  std::optional<NpyWriter> rows_, ids_;
+  std::vector<std::int64_t> wide_;
+};
+
+/// Calls use(positions) for all of them that have rows, or for all there are, a chunk at a time.
+template <class Use>
+void for_positions(const LiveStore& store, bool all, std::size_t most, const Use& use) {
+  const Embedding& embedding = store.embedding();
+  std::vector<NodeId> chunk;
+  chunk.reserve(most);
+  for (NodeId node = 0; node < store.contents().num_nodes(); ++node) {
+    if (!all && !embedding.is_target(node)) continue;
+    chunk.push_back(node);
+    if (chunk.size() < most) continue;
+    use(std::span<const NodeId>(chunk));
+    chunk.clear();
+  }
+  use(std::span<const NodeId>(chunk));
+}
+
+/// By id, of a store in another order.
+void write_sorted_rows(const LiveStore& store, RowReader& reader, bool all, const NpyTarget& target, RowSink& sink) {
+  const NodeOrder& order = store.contents().order();
   const Reservation memory = store.budget().reserve(store.budget().available() / 2, "rows on their way to their ids");
-  const std::size_t columns = embedding.row_width(weights);
-  // Temporary files lie beside the result, since a store is never written to by readers.
-  RowSorter sorter(std::filesystem::absolute(file).parent_path(), nodes, memory.bytes());
-  std::vector<std::uint32_t> words(columns);
-  for_all_rows(embedding, nodes, weights, [&](std::span<const NodeId> chunk, std::span<const float> z) {
-    for (std::size_t i = 0; i < chunk.size(); ++i) {
-      std::memcpy(words.data(), &z[i * columns], columns * sizeof(float));
-      sorter.add(order.user(chunk[i]), words);
+  RowSorter sorter(folder_beside(store, target), store.contents().num_nodes(), memory.bytes());
+  std::vector<std::uint32_t> words(reader.width());
+  for_positions(store, all, reader.chunk(), [&](std::span<const NodeId> positions) {
+    const std::span<const float> z = reader.read(positions);
+    for (std::size_t i = 0; i < positions.size(); ++i) {
+      std::memcpy(words.data(), &z[i * words.size()], words.size() * sizeof(float));
+      sorter.add(order.user(positions[i]), words);
     }
   });
-  sorter.drain([&](NodeId, std::span<const std::uint32_t> row) { writer.append(row); });
+  sorter.drain([&](NodeId id, std::span<const std::uint32_t> row) { sink.add({&id, 1}, row); });
 }
 
 /// Calls use(u, v) for every edge, as positions u < v in their order.
@@ -62,6 +133,7 @@ void for_edges(const Graph& graph, const Use& use) {
   Graph::BlockBuffer buffer;
   DecodedBlock block;
   for (std::size_t b = 0; b < graph.num_blocks(); ++b) {
+    read_ahead_of(graph, b);
     graph.decode(b, buffer, block);
     const NodeId* target = block.targets;
     for (std::uint32_t i = 0; i < block.nodes; ++i)
@@ -89,11 +161,11 @@ class EdgeSink {
 };
 
 /// Edges by the user's ids come in no useful order.
-void write_sorted_edges(const LiveStore& store, const std::filesystem::path& file, EdgeSink& sink) {
+void write_sorted_edges(const LiveStore& store, const std::filesystem::path& folder, EdgeSink& sink) {
   const NodeOrder& order = store.contents().order();
   const Reservation memory = store.budget().reserve(store.budget().available() / 2, "sorting of edges");
   const NodeId nodes = store.contents().num_nodes();
-  ArcSorter sorter(std::filesystem::absolute(file).parent_path(), static_cast<std::size_t>(memory.bytes()), nodes);
+  ArcSorter sorter(folder, static_cast<std::size_t>(memory.bytes()), nodes);
   std::vector<Edge> edges;
   for_edges(store.contents().graph(), [&](NodeId u, NodeId v) {
     edges.push_back({order.user(u), order.user(v)});
@@ -114,72 +186,85 @@ void write_sorted_edges(const LiveStore& store, const std::filesystem::path& fil
                          });
 }
 
-void write_array(const std::filesystem::path& file, const std::vector<std::int64_t>& values) {
+void write_array(const NpyTarget& target, const std::vector<std::int64_t>& values) {
   const std::array<std::uint64_t, 1> shape{values.size()};
-  NpyWriter writer(file, "<i8", sizeof(std::int64_t), shape);
+  NpyWriter writer(target, "<i8", sizeof(std::int64_t), shape);
   writer.append(std::span<const std::int64_t>(values));
   writer.finish();
 }
 
 }  // namespace
 
-void export_embeddings(const LiveStore& store, const std::optional<std::vector<NodeId>>& nodes,
-                       std::span<const double> weights, const std::filesystem::path& file) {
+ExportedRows export_embeddings(const LiveStore& store, const std::optional<std::vector<NodeId>>& nodes,
+                               std::span<const double> weights, const NpyTarget& target, MissingRows missing,
+                               const std::optional<NpyTarget>& ids) {
   const Embedding& embedding = store.embedding();
-  const NodeId all = store.contents().num_nodes();
-  const std::uint64_t targets = embedding.cone().rows(embedding.levels());
-  if (!nodes && targets < all)
-    throw UsageError(std::to_string(all - targets) + " of " + std::to_string(all) +
-                     " nodes have no embedding; name the wanted ones with --nodes, or run `unweave propagate " +
-                     store.path().string() + " --rows all`");
-  const std::uint64_t rows = nodes ? nodes->size() : all;
-  const std::array<std::uint64_t, 2> shape{rows, embedding.row_width(weights)};
-  NpyWriter writer(file, "<f4", sizeof(float), shape);
-  if (nodes) {
-    std::vector<NodeId> chunk;
-    std::vector<float> z;
-    for (std::size_t first = 0; first < nodes->size(); first += kChunkRows) {
-      chunk.clear();
-      for (const NodeId node : std::span(*nodes).subspan(first, std::min(kChunkRows, nodes->size() - first)))
-        chunk.push_back(store.contents().order().position(node));
-      z.resize(chunk.size() * embedding.row_width(weights));
-      embedding.rows(chunk, weights, z.data());
-      writer.append(std::span<const float>(z));
-    }
-  } else {
-    write_all_rows(store, weights, file, writer);
+  const NodeOrder& order = store.contents().order();
+  const bool all = missing == MissingRows::nan;
+  RowReader reader(store, weights);
+  ExportedRows exported;
+  if (!nodes) {
+    const std::uint64_t nodes_there = store.contents().num_nodes(), targets = embedding.cone().rows(embedding.levels());
+    exported = {all ? nodes_there : targets, nodes_there - targets};
+    RowSink sink(exported.rows, reader.width(), target, ids);
+    if (order.is_identity())
+      for_positions(store, all, reader.chunk(),
+                    [&](std::span<const NodeId> positions) { sink.add(positions, reader.read(positions)); });
+    else
+      write_sorted_rows(store, reader, all, target, sink);
+    sink.finish();
+    return exported;
   }
-  writer.finish();
+  for (const NodeId node : *nodes) {
+    if (embedding.is_target(order.position(node))) continue;
+    ++exported.missing;
+    if (!all)
+      throw UsageError("node " + std::to_string(node) +
+                       " has no embedding; take it out of the list, give `--missing nan` for a row of NaN, or run "
+                       "`unweave propagate " +
+                       store.path().string() + " --rows all` for rows of all nodes");
+  }
+  exported.rows = nodes->size();
+  RowSink sink(exported.rows, reader.width(), target, ids);
+  std::vector<NodeId> positions;
+  for (std::size_t first = 0; first < nodes->size(); first += reader.chunk()) {
+    const auto chunk = std::span(*nodes).subspan(first, std::min(reader.chunk(), nodes->size() - first));
+    positions.clear();
+    for (const NodeId node : chunk) positions.push_back(order.position(node));
+    sink.add(chunk, reader.read(positions));
+  }
+  sink.finish();
+  return exported;
 }
 
-void export_edges(const LiveStore& store, const std::filesystem::path& file) {
+void export_edges(const LiveStore& store, const NpyTarget& target) {
   const Graph& graph = store.contents().graph();
   const std::array<std::uint64_t, 2> shape{graph.num_arcs() / 2, 2};
-  NpyWriter writer(file, "<i8", sizeof(std::int64_t), shape);
+  NpyWriter writer(target, "<i8", sizeof(std::int64_t), shape);
   EdgeSink sink(writer);
   if (store.contents().order().is_identity())
     for_edges(graph, [&](NodeId u, NodeId v) { sink.add(u, v); });
   else
-    write_sorted_edges(store, file, sink);
+    write_sorted_edges(store, folder_beside(store, target), sink);
   sink.flush();
   writer.finish();
 }
 
-void export_labels(const LiveStore& store, const std::filesystem::path& file) {
+void export_labels(const LiveStore& store, const NpyTarget& target) {
   const Contents& contents = store.contents();
   std::vector<std::int64_t> labels(contents.num_nodes());
   for (NodeId user = 0; user < contents.num_nodes(); ++user)
     labels[user] = contents.label(contents.order().position(user));
-  write_array(file, labels);
+  write_array(target, labels);
 }
 
-void export_train(const LiveStore& store, const std::filesystem::path& file) {
+void export_train(const LiveStore& store, const NpyTarget& target) {
   const Contents& contents = store.contents();
   std::vector<std::int64_t> nodes;
   for (const NodeId node : contents.train())
     if (contents.label(node) != kNoLabel) nodes.push_back(contents.order().user(node));
   std::sort(nodes.begin(), nodes.end());
-  write_array(file, nodes);
+  write_array(target, nodes);
 }
 
 }  // namespace unweave

@@ -1,31 +1,48 @@
 // algorithms/export.h - contents of a store as NumPy files, in the user's ids.
 //
-// Files appear whole or not at all, and can be mapped by numpy.load. Where the order of the store is not that of the
-// ids, rows and edges are sorted within the store's budget, with temporary files beside the result.
+// Files appear whole or not at all, and can be mapped by numpy.load; a stream has the same bytes as they come. Where the
+// order of the store is not that of the ids, rows and edges are sorted within the store's budget, with temporary files
+// beside the result.
 #pragma once
 
-#include <filesystem>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "algorithms/live_store.h"
+#include "storage/npy_writer.h"
 #include "storage/types.h"
 
 namespace unweave {
 
-/// Rows of Z as float32 [rows, columns]: those of `nodes`, ids of the user, in their order, repeats included, or of all nodes. Throws
-/// UsageError when a node has no embedding or the number of weights is not L + 1, DataError before `propagate`.
-void export_embeddings(const LiveStore& store, const std::optional<std::vector<NodeId>>& nodes,
-                       std::span<const double> weights, const std::filesystem::path& file);
+/// What becomes of nodes without an embedding.
+enum class MissingRows {
+  leave_out,  ///< no row; of nodes that were asked for by their ids UsageError
+  nan,        ///< a row of NaN
+};
+
+/// What there was to write.
+struct ExportedRows {
+  std::uint64_t rows = 0;     ///< written
+  std::uint64_t missing = 0;  ///< nodes without an embedding among those asked for
+};
+
+/// Rows of Z as float32 [rows, columns]: those of `nodes`, ids of the user, in their order, repeats included, or those that
+/// there are, in the order of ids. `ids`: whose rows they are, int64 [rows]. Throws UsageError when the number of weights
+/// is not L + 1, DataError before `propagate`.
+ExportedRows export_embeddings(const LiveStore& store, const std::optional<std::vector<NodeId>>& nodes,
+                               std::span<const double> weights, const NpyTarget& target,
+                               MissingRows missing = MissingRows::leave_out,
+                               const std::optional<NpyTarget>& ids = std::nullopt);
 
 /// Edges as int64 [m, 2], each once, u < v, sorted.
-void export_edges(const LiveStore& store, const std::filesystem::path& file);
+void export_edges(const LiveStore& store, const NpyTarget& target);
 
 /// Classes of all nodes as int64 [nodes], -1 for none.
-void export_labels(const LiveStore& store, const std::filesystem::path& file);
+void export_labels(const LiveStore& store, const NpyTarget& target);
 
 /// Ids of the training nodes that have a label, ascending, as int64: those whose rows models are trained on.
-void export_train(const LiveStore& store, const std::filesystem::path& file);
+void export_train(const LiveStore& store, const NpyTarget& target);
 
 }  // namespace unweave

@@ -43,13 +43,12 @@ ApproximationError lazy_error(const Embedding& embedding, const Contents& conten
     double reach = 0;  // sum over l > t of |w_l|
     for (std::uint32_t t = spec.levels; t-- > 0;) {
       reach += std::abs(own[t + 1]);
-      const StaleRows& stale = embedding.stale(t);
+      const StaleRows::Totals& totals = embedding.stale(t).totals();
       for (Eigen::Index j = 0; j < columns; ++j) {
         const std::size_t c = size_of(j);
-        error.euclidean[first + j] +=
-            reach * stretch * unit * std::sqrt(static_cast<double>(stale.totals().squares[c]));
-        error.absolute[first + j] += reach * unit * static_cast<double>(stale.totals().magnitudes[c]);
-        error.residue_sum[first + j] += unit * static_cast<double>(stale.totals().sums[c]);
+        error.euclidean[first + j] += reach * stretch * unit * std::sqrt(static_cast<double>(totals.squares[c]));
+        error.absolute[first + j] += reach * unit * static_cast<double>(totals.magnitudes[c]);
+        error.residue_sum[first + j] += unit * static_cast<double>(totals.sums[c]);
       }
     }
   });

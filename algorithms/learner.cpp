@@ -8,11 +8,12 @@
 
 #include "algorithms/accounting/head_constants.h"
 #include "algorithms/lazy_error.h"
+#include "algorithms/model_name.h"
 #include "algorithms/network_pass.h"
 #include "algorithms/recorded_release.h"
+#include "algorithms/request_status.h"
 #include "storage/checksum.h"
 #include "storage/error.h"
-#include "storage/input/request_reader.h"
 
 namespace unweave {
 namespace {
@@ -46,8 +47,8 @@ void add_network_constants(const ModelRecord& record, StepReport& report) {
       {{"radius", given.radius}, {"smoothness", constants.smoothness}, {"gradient_bound", constants.gradient}});
 }
 
-/// Of a release's id, whose number and hash follow: names of solvers have hyphens too.
-std::string_view solver_of(std::string_view id) {
+/// Of a release's id, whose number and hash follow: names have hyphens too.
+std::string_view model_of(std::string_view id) {
   const std::size_t hash = id.rfind('-');
   return hash == std::string_view::npos ? id : id.substr(0, id.substr(0, hash).rfind('-'));
 }
@@ -73,68 +74,71 @@ Learner::Learner(LiveStore& store, MemoryBudget& budget, ModelRecord record, Rel
       context_(std::move(context)),
       solver_(make_solver(record_.model.solver, record_.options)),
       rows_(store, record_.weights, record_.clip, budget),
-      key_(key_of(store.path(), record_.model.solver, context_.key)) {
+      key_(key_of(store.path(), name_of(record_), context_.key)) {
   for (const ModelSummary& present : list_models(store.path()))
     if (present.damage.empty()) context_.withdraw.push_back(present.id);
   if (!record_.options.hidden.empty())
     layers_memory_ = reserve_passes(Network(shape_of(record_.options, rows())), rows().size(), budget);
   working_memory_ = solver_->reserve(record_.model, rows(), budget);
   solver_->set_working_memory(static_cast<std::size_t>(working_memory_.bytes()));
-  solver_->set_folder(folder_of(store.path(), record_.model.solver));
+  solver_->set_folder(folder_of(store.path(), name_of(record_)));
   if (!context_.receipts.empty()) receipts_.emplace(context_.receipts);
 }
 
-Learner Learner::open(LiveStore& store, MemoryBudget& budget, std::string_view solver, ReleaseContext context,
+Learner Learner::open(LiveStore& store, MemoryBudget& budget, std::string_view name, ReleaseContext context,
                       std::optional<std::uint64_t> seed) {
-  static_cast<void>(make_solver(solver, {}));  // an unknown name is told before a missing model
-  ModelRecord record = load_model(store.path(), solver);
+  ModelRecord record = load_model(store.path(), name);
   check_propagation(record, store.manifest(), store.path());
   if (record.model.sequence > store.sequence())
-    throw DataError(store.path().string() + ": the model of " + std::string(solver) +
+    throw DataError(store.path().string() + ": the model of " + std::string(name) +
                     " has absorbed requests that the store does not hold; run `unweave train` again");
   // A killed writer may have left its model in memory alone. Nothing follows from it before it has come to stay.
-  sync_model(store.path(), solver);
-  require_recorded_logs(store.path(), store.manifest(), solver, false);
-  if (fit_of_log(store.path(), record) != LogFit::follows) refuse_log(store.path(), solver);
+  sync_model(store.path(), name);
+  require_recorded_logs(store.path(), store.manifest(), name, false);
+  if (fit_of_log(store.path(), record) != LogFit::follows) refuse_log(store.path(), name);
   LoggedCertificate(store.path(), record).sync();
   record.options.seed = seed;
   record.options.data_order = store.manifest().order_file.has_value();
-  static_cast<void>(key_of(store.path(), solver, context.key));  // a key that is missing is not the model's fault
+  static_cast<void>(key_of(store.path(), name, context.key));  // a key that is missing is not the model's fault
   const auto opened = [&] {
     try {
       Learner learner(store, budget, std::move(record), std::move(context));
       learner.solver_->tidy(learner.model());
       return learner;
     } catch (const UsageError& error) {  // of what a file holds, not of what the user asked for
-      throw DataError(model_file(store.path(), solver).string() + ": " + error.what());
+      throw DataError(model_file(store.path(), name).string() + ": " + error.what());
     }
   };
   Learner learner = opened();
   learner.follow_log();
-  store.note_release(solver);
+  store.note_release(name);
   if (learner.receipts_) learner.receipts_->add(learner.record_);  // those that a killed writer did not come to
   return learner;
 }
 
 Learner Learner::train(LiveStore& store, MemoryBudget& budget, std::string_view solver, const SolverOptions& options,
-                       const std::vector<double>& weights, ReleaseContext context) {
+                       const std::vector<double>& weights, ReleaseContext context, std::string_view given) {
+  const std::string_view name = given.empty() ? solver : given;
+  require_model_name(name, solver);
+  require_log_of(store.path(), name, solver);
   ModelRecord record;
+  if (name != solver) record.name = name;
   record.options = options;
   record.options.standardized = store.manifest().standardized;
   record.options.data_order = store.manifest().order_file.has_value();
   record.weights = weights;
   record.model.solver = solver;
   stand_on(record, store.embedding().spec());
-  const bool goes_on = require_recorded_logs(store.path(), store.manifest(), solver, true);
+  const bool goes_on = require_recorded_logs(store.path(), store.manifest(), name, true);
   Learner learner(store, budget, std::move(record), std::move(context));
   std::optional<ModelRecord> before;
   try {
-    before = load_model(store.path(), solver);
+    before = load_model(store.path(), name);
   } catch (const UsageError&) {  // there is none yet
   } catch (const DataError&) {   // nobody can read it any more
   }
   const LogFit fit_before = before ? fit_of_log(store.path(), *before) : LogFit::none;
-  if (fit_before == LogFit::lacks_lines) refuse_log(store.path(), solver);
+  if (fit_before == LogFit::lacks_lines) refuse_log(store.path(), name);
   if (fit_before == LogFit::follows) LoggedCertificate(store.path(), *before).sync();
   learner.follow_log();
   Fit fit = learner.solver_->fit(learner.rows(), learner.approximation());
@@ -143,7 +147,7 @@ Learner Learner::train(LiveStore& store, MemoryBudget& budget, std::string_view 
     fit = learner.solver_->fit(learner.rows(), learner.approximation());
   }
   learner.record_.model = std::move(fit.model);
-  if (!goes_on) store.forget_release(solver);  // before there is another log
+  if (!goes_on) store.forget_release(name);  // before there is another log
   learner.release(std::move(fit.report), {});
   learner.settle();
   return learner;
@@ -171,7 +175,8 @@ StepReport Learner::absorb(const BatchReport& batch, std::span<const Request> re
   }
   std::vector<std::string> lines;
   if (receipts_)
-    for (const Request& request : requests) lines.push_back(text_of(request));
+    for (std::size_t i = 0; i < requests.size(); ++i)
+      lines.push_back(outcome_of(requests[i], batch.changes.statuses.at(i)));
   return release(std::move(report), std::move(lines));
 }
 
@@ -198,20 +203,26 @@ std::vector<std::string> Learner::missed_requests() const {
   const Manifest& manifest = store_.manifest();
   if (!receipts_ || !manifest.journal || manifest.sequence > record_.model.sequence) return lines;
   std::uint64_t sequence = manifest.sequence;
+  bool all_known = true;
   static_cast<void>(read_journal(store_.path(), *manifest.journal, sequence, [&](const JournalBatch& batch) {
-    for (const Request& request : batch.requests)
-      if (++sequence > record_.model.sequence) lines.push_back(text_of(request));
+    for (const Request& request : batch.requests) {
+      if (++sequence <= record_.model.sequence) continue;
+      const std::optional<RequestStatus> status = store_.replayed_status(sequence);
+      all_known &= status.has_value();
+      lines.push_back(outcome_of(request, status.value_or(RequestStatus::applied)));
+    }
   }));
+  if (!all_known) lines.clear();
   return lines;
 }
 
 void Learner::follow_log() {
-  const std::filesystem::path file = public_log(store_.path(), record_.model.solver);
+  const std::filesystem::path file = public_log(store_.path(), name_of(record_));
   if (const std::optional<std::string> last = last_line(file)) place_ = place_after(*last, file);
   if (place_.number > 0 && place_.public_key != key_.public_key()) {
     const std::string whose =
         file.string() + ": these certificates are signed by the key whose public half is " + place_.public_key;
-    const std::string anew = ", or move model and certificates of " + record_.model.solver + " away to begin anew";
+    const std::string anew = ", or move model and certificates of " + name_of(record_) + " away to begin anew";
     if (!context_.key.empty()) throw UsageError(whose + "; give that one with --key" + anew);
     throw DataError(whose + ", and " + signing_key_file(store_.path()).string() +
                     " is another; restore it from a copy" + anew);
@@ -252,13 +263,14 @@ StepReport Learner::release(StepReport report, std::vector<std::string> requests
   seal_certificate(record_, std::move(certificate), key_);
   settle();
   save_model(store_.path(), record_);
-  store_.note_release(record_.model.solver);
-  place_ = place_after(record_.certificate, public_log(store_.path(), record_.model.solver));
+  store_.note_release(name_of(record_));
+  place_ = place_after(record_.certificate, public_log(store_.path(), name_of(record_)));
   logged_.emplace(store_.path(), record_);
   if (receipts_) receipts_->add(record_);
+  record_.requests = {};  // the model file has them
   solver_->tidy(record_.model);
   // Each certificate names the release that it replaces; those before are named by the certificates before.
-  std::erase_if(context_.withdraw, [&](const std::string& id) { return solver_of(id) == record_.model.solver; });
+  std::erase_if(context_.withdraw, [&](const std::string& id) { return model_of(id) == name_of(record_); });
   context_.withdraw.push_back(release_id(record_));
   last_step_ = report;
   return report;

@@ -25,14 +25,15 @@ namespace unweave {
 
 class Learner {
  public:
-  /// Opens the solver's model. Throws UsageError when it was never trained, the solver is unknown or its certificates are
-  /// signed by another key; DataError when store, model and log of certificates do not belong together. `seed` is for tests. The store must outlive the learner and be a writer's.
-  static Learner open(LiveStore& store, MemoryBudget& budget, std::string_view solver, ReleaseContext context,
+  /// Opens the model of this name. Throws UsageError when it was never trained or its certificates are signed by
+  /// another key; DataError when store, model and log of certificates do not belong together. `seed` is for tests. The store
+  /// must outlive the learner and be a writer's.
+  static Learner open(LiveStore& store, MemoryBudget& budget, std::string_view name, ReleaseContext context,
                       std::optional<std::uint64_t> seed);
   /// Trains from nothing on the present rows; `weights` are those of Z, L + 1 numbers. The model replaces an earlier
-  /// one of the same solver. Throws what TrainingRows and the solver throw.
+  /// one of the same name, which is the solver's unless one is `given`. Throws what TrainingRows and the solver throw.
   static Learner train(LiveStore& store, MemoryBudget& budget, std::string_view solver, const SolverOptions& options,
-                       const std::vector<double>& weights, ReleaseContext context);
+                       const std::vector<double>& weights, ReleaseContext context, std::string_view given = {});
 
   /// Brings a model that lags behind the store to the present; none when it does not lag.
   std::optional<StepReport> catch_up();
@@ -55,9 +56,9 @@ class Learner {
   [[nodiscard]] ApproximationError approximation() const;
   /// Publishes every stale row and returns what that changed.
   BatchChange flush_rows();
-  /// `requests`: all since the last release, or none where they are not known or nobody asks for receipts.
+  /// `requests`: all since the last release with their outcomes, or none where they are not known or nobody asks for receipts.
   StepReport release(StepReport report, std::vector<std::string> requests);
-  /// Those that the model has not absorbed; none unless the journal still has all of them.
+  /// Those that the model has not absorbed, with their outcomes; none unless the journal still has all of them.
   [[nodiscard]] std::vector<std::string> missed_requests() const;
   /// Finds the end of the log. Throws UsageError when another key signs it.
   void follow_log();

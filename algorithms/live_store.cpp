@@ -120,7 +120,33 @@ void LiveStore::charge_changes(const BatchChanges& changes) {
   changes_memory_ = budget_.reserve(bytes, kChangedLists);
 }
 
+/// Of a batch of the journal, for receipts that a model has missed.
+void LiveStore::note_statuses(std::span<const RequestStatus> statuses) {
+  if (access_ == Access::read) return;
+  const std::size_t size = replayed_.size() + statuses.size();
+  if (size > replayed_.capacity()) {
+    const std::size_t capacity = std::max(size, 2 * replayed_.capacity());
+    Reservation more = budget_.reserve(capacity, "statuses of requests");
+    replayed_.reserve(capacity);
+    replayed_memory_ = std::move(more);
+  }
+  replayed_.insert(replayed_.end(), statuses.begin(), statuses.end());
+}
+
+std::optional<RequestStatus> LiveStore::replayed_status(std::uint64_t sequence) const {
+  if (sequence <= replayed_after_ || sequence - replayed_after_ > replayed_.size()) return std::nullopt;
+  return replayed_[sequence - replayed_after_ - 1];
+}
+
+void LiveStore::watch_appends(std::function<void()> before, std::function<void()> after) {
+  before_append_ = std::move(before);
+  after_append_ = std::move(after);
+}
+
 void LiveStore::replay() {
+  replayed_ = {};
+  replayed_memory_.release();
+  replayed_after_ = manifest_.sequence;
   const AbsorbedRequest absorbed = furthest_absorbed(path_);  // before the journal, which a writer may add to
   JournalEnd end;
   if (manifest_.journal)
@@ -128,6 +154,7 @@ void LiveStore::replay() {
       const Reservation room = reserve_batch(batch.requests.size());
       const BatchChanges changes = resolve(batch.requests);
       charge_changes(changes);
+      note_statuses(changes.statuses);
       propagate_batch(changes, {batch.r_max, batch.scale}, LastLevel::deferred);
       sequence_ += batch.requests.size();
     });
@@ -230,8 +257,10 @@ BatchReport LiveStore::apply(std::span<const Request> requests, BatchChanges cha
   if (changes_memory_.bytes() > budget_.limit() / 4) fold_graph();
   charge_changes(changes);
   open_journal();
+  if (before_append_) before_append_();
   journal_->append({mode.r_max, mode.scale, {requests.begin(), requests.end()}});
   sequence_ = journal_->sequence();
+  if (after_append_) after_append_();
   report.seconds_journal = seconds_since(start);
   const Clock::time_point applied = Clock::now();
   report.update = propagate_batch(changes, mode, last);

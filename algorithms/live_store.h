@@ -73,6 +73,10 @@ class LiveStore {
   /// choice of modes is told. Exact batches and propagate() end it, a flush does not, since its reason may lie in the data.
   [[nodiscard]] bool lazy() const noexcept { return lazy_; }
   [[nodiscard]] std::uint64_t sequence() const noexcept { return sequence_; }  ///< requests acknowledged
+  /// What became of a request that the journal held when a writer opened the store; none of others.
+  [[nodiscard]] std::optional<RequestStatus> replayed_status(std::uint64_t sequence) const;
+  /// apply() calls `before` right before a batch becomes durable, which acknowledges it, and `after` when it is.
+  void watch_appends(std::function<void()> before, std::function<void()> after);
   /// Requests that no checkpoint holds yet.
   [[nodiscard]] std::uint64_t pending_requests() const noexcept { return sequence_ - manifest_.sequence; }
 
@@ -150,6 +154,7 @@ class LiveStore {
   void open_generation();
   void open_embedding();
   void charge_changes(const BatchChanges& changes);
+  void note_statuses(std::span<const RequestStatus> statuses);
   void replay();
   enum class Fold { nothing, rows, rows_and_graph };
   void save(Fold fold);
@@ -170,6 +175,10 @@ class LiveStore {
   std::unique_ptr<Embedding> embedding_;
   std::optional<Journal> journal_;
   std::uint64_t sequence_ = 0;
+  std::vector<RequestStatus> replayed_;  ///< of the requests after replayed_after_
+  std::uint64_t replayed_after_ = 0;
+  Reservation replayed_memory_;
+  std::function<void()> before_append_, after_append_;
   std::optional<StreamMode> last_mode_;
   bool lazy_ = false;
   Plan plan_ = Plan::automatic;

@@ -1,10 +1,12 @@
 // algorithms/model_record.cpp - a model as text and arrays, and back.
 #include "algorithms/model_record.h"
 
+#include <algorithm>
 #include <cmath>
 #include <new>
 
 #include "algorithms/hash.h"
+#include "algorithms/model_name.h"
 #include "algorithms/recorded_release.h"
 #include "algorithms/schemes.h"
 #include "engine/store_purge.h"
@@ -126,6 +128,7 @@ ModelRecord from_json(const Json& json, const ModelFile& file) {
   ModelRecord record;
   Model& model = record.model;
   model.solver = json.at("solver").get<std::string>();
+  record.name = json.value("name", std::string());
   model.sequence = whole_number<std::uint64_t>(json.at("sequence"));
   model.releases = whole_number<std::uint64_t>(json.at("releases"));
   model.trained_rows = whole_number<std::size_t>(json.at("trained_rows"));
@@ -176,19 +179,19 @@ ModelRecord from_json(const Json& json, const ModelFile& file) {
 
 }  // namespace
 
-std::filesystem::path folder_of(const std::filesystem::path& store, std::string_view solver) {
-  return store / "models" / solver;
+std::filesystem::path folder_of(const std::filesystem::path& store, std::string_view name) {
+  return store / "models" / name;
 }
 
-std::filesystem::path model_file(const std::filesystem::path& store, std::string_view solver) {
-  return store / "models" / (std::string(solver) + ".model");
+std::filesystem::path model_file(const std::filesystem::path& store, std::string_view name) {
+  return store / "models" / (std::string(name) + ".model");
 }
 
 std::string release_id(const ModelRecord& record) {
   const Matrix& weights = record.model.published;
   const std::string_view bytes(reinterpret_cast<const char*>(weights.data()), size_of(weights.size()) * sizeof(double));
   const Hash hash = hash_of(bytes, hash_from_hex(record.release_key).value_or(Hash{}));
-  return record.model.solver + "-" + std::to_string(record.model.releases) + "-" + to_hex(std::span(hash).first(8));
+  return name_of(record) + "-" + std::to_string(record.model.releases) + "-" + to_hex(std::span(hash).first(8));
 }
 
 std::size_t blocks_of(const ModelRecord& record) {
@@ -212,40 +215,43 @@ void check_propagation(const ModelRecord& record, const Manifest& manifest, cons
         shape.classes == manifest.classes)
       return;
   }
-  throw DataError(store.string() + ": the model of " + record.model.solver +
-                  " stands on another propagation than the store's; run `unweave train " + store.string() +
-                  " --solver " + record.model.solver + "` again");
+  throw DataError(store.string() + ": the model of " + name_of(record) +
+                  " stands on another propagation than the store's; run `unweave train " + store.string() + " " +
+                  selecting(record.model.solver, name_of(record)) + "` again");
 }
 
 void save_model(const std::filesystem::path& store, const ModelRecord& record) {
   const Model& model = record.model;
   Json json = to_json(record);
   if (model.langevin) json["langevin"] = to_json(*model.langevin);
+  if (name_of(record) != model.solver) json["name"] = record.name;
   json["state"] = to_json(model.state);
   ModelFile file{json.dump(),
                  {values_of(model.published), values_of(model.objective_noise), values_of(model.accumulated),
                   values_of(model.accumulated_printed)}};
   if (model.langevin) file.arrays.emplace_back(model.langevin->slots.begin(), model.langevin->slots.end());
   for (const auto& [name, values] : model.state.arrays) file.arrays.push_back(values);
-  write_model_file(model_file(store, model.solver), file);
+  write_model_file(model_file(store, name_of(record)), file);
 }
 
-void sync_model(const std::filesystem::path& store, std::string_view solver) {
-  sync_directory(model_file(store, solver).parent_path());
+void sync_model(const std::filesystem::path& store, std::string_view name) {
+  sync_directory(model_file(store, name).parent_path());
 }
 
-ModelRecord load_model(const std::filesystem::path& store, const Manifest& manifest, std::string_view solver) {
-  const std::filesystem::path path = model_file(store, solver);
-  const std::string train = "`unweave train " + store.string() + " --solver " + std::string(solver) + "`";
+ModelRecord load_model(const std::filesystem::path& store, const Manifest& manifest, std::string_view name) {
+  const std::filesystem::path path = model_file(store, name);
+  const std::string train = "`unweave train " + store.string() + " " + selecting(name) + "`";
   if (!std::filesystem::exists(path) || purge_state(store) == PurgeState::decided) {
-    require_no_recorded_model(store, manifest, solver);
-    throw UsageError(store.string() + ": " + std::string(solver) + " is not trained yet; run " + train + " first");
+    require_no_recorded_model(store, manifest, name);
+    throw UsageError(store.string() + ": " + std::string(name) + " is not trained yet; run " + train + " first");
   }
-  const bool recorded = is_recorded_model(store, manifest, solver);
+  const bool recorded = is_recorded_model(store, manifest, name);
   const ModelFile file = read_model_file(path);
   try {
     ModelRecord record = from_json(parse_json(file.text), file);
-    if (record.model.solver != solver) throw std::runtime_error("it is a model of " + record.model.solver);
+    const std::vector<std::string_view> known = solver_names();
+    if (name_of(record) != name || std::find(known.begin(), known.end(), record.model.solver) == known.end())
+      throw std::runtime_error("it is a model of " + name_of(record));
     if (!recorded) require_later(store, manifest, record);
     return record;
   } catch (const DataError&) {
@@ -257,10 +263,10 @@ ModelRecord load_model(const std::filesystem::path& store, const Manifest& manif
   }
 }
 
-ModelRecord load_model(const std::filesystem::path& store, std::string_view solver) {
+ModelRecord load_model(const std::filesystem::path& store, std::string_view name) {
   for (Manifest manifest = read_manifest(store);;) {
     try {
-      return load_model(store, manifest, solver);
+      return load_model(store, manifest, name);
     } catch (const DataError&) {  // also where a purge has removed it since
       Manifest now = read_manifest(store);
       if (now.releases == manifest.releases) throw;
@@ -272,19 +278,19 @@ ModelRecord load_model(const std::filesystem::path& store, std::string_view solv
 std::vector<ModelSummary> list_models(const std::filesystem::path& store) {
   std::vector<ModelSummary> models;
   const Manifest manifest = read_manifest(store);
-  for (const std::string_view solver : solver_names()) {
-    const std::filesystem::path path = model_file(store, solver);
+  for (const std::string& name : model_names(store, manifest)) {
+    const std::filesystem::path path = model_file(store, name);
     if (!std::filesystem::exists(path) && manifest.release(path.lexically_relative(store).string()) == nullptr)
       continue;
     try {
-      const ModelRecord record = load_model(store, solver);
+      const ModelRecord record = load_model(store, name);
       const Model& model = record.model;
-      models.push_back({model.solver, release_id(record), model.sequence, model.releases, {}});
+      models.push_back({name, model.solver, release_id(record), model.sequence, model.releases, {}});
     } catch (const UsageError&) {  // there is none
     } catch (const FormatError& error) {
-      models.push_back({std::string(solver), {}, 0, 0, error.what()});
+      models.push_back({name, {}, {}, 0, 0, error.what()});
     } catch (const RecordError& error) {
-      models.push_back({std::string(solver), {}, 0, 0, error.what()});
+      models.push_back({name, {}, {}, 0, 0, error.what()});
     }
   }
   return models;
@@ -293,7 +299,7 @@ std::vector<ModelSummary> list_models(const std::filesystem::path& store) {
 AbsorbedRequest furthest_absorbed(const std::filesystem::path& store) {
   AbsorbedRequest furthest;
   for (const ModelSummary& model : list_models(store))
-    if (model.damage.empty() && model.sequence > furthest.sequence) furthest = {model.solver, model.sequence};
+    if (model.damage.empty() && model.sequence > furthest.sequence) furthest = {model.name, model.sequence};
   return furthest;
 }
 
@@ -303,8 +309,8 @@ void require_absorbed(const std::filesystem::path& store, const Manifest& manife
   // A purge that was decided between two looks takes the models away.
   if (shared && (purge_state(store) == PurgeState::decided || furthest_absorbed(store).sequence < absorbed.sequence))
     return;
-  const std::string text = "it ends with request " + std::to_string(sequence) + ", and the model of " +
-                           absorbed.solver + " has absorbed " + std::to_string(absorbed.sequence) +
+  const std::string text = "it ends with request " + std::to_string(sequence) + ", and the model of " + absorbed.model +
+                           " has absorbed " + std::to_string(absorbed.sequence) +
                            ": acknowledged requests are missing; restore the file from a copy, or give them up with "
                            "`unweave repair --cut-journal`";
   if (manifest.journal) throw FormatError(store / manifest.journal->path, "byte " + std::to_string(end), text);

@@ -14,6 +14,7 @@ namespace unweave {
 
 struct ModelRecord {
   Model model;
+  std::string name;             ///< in its store, where it is not that of its solver (name_of)
   SolverOptions options;        ///< without a seed: none is ever kept beside a model
   std::vector<double> weights;  ///< of the rows of Z that it was trained on (Embedding::rows)
   double clip = 1;              ///< public norm that rows are clipped to
@@ -32,10 +33,15 @@ struct ModelRecord {
 
   // Of the batch that it absorbed last, where receipts were asked for (receipts.h).
   std::string receipt_secret;         ///< in hexadecimal digits; empty: there are no receipts
-  std::vector<std::string> requests;  ///< their lines
+  std::vector<std::string> requests;  ///< with their outcomes (request_status.h); models of before: their lines
 };
 
-/// Name of a release: solver, number, and the first 8 bytes of a hash of the published weights under the release's key.
+/// What the model is called in its store: its solver, unless it was given another name (model_name.h).
+[[nodiscard]] inline const std::string& name_of(const ModelRecord& record) noexcept {
+  return record.name.empty() ? record.model.solver : record.name;
+}
+
+/// Name of a release: name of the model, number, and the first 8 bytes of a hash of the published weights under the release's key.
 [[nodiscard]] std::string release_id(const ModelRecord& record);
 
 /// Parts of its rows.
@@ -47,40 +53,41 @@ void stand_on(ModelRecord& record, const PropagationSpec& spec);
 /// Throws DataError naming `train` when the store's present propagation is another one than the model's.
 void check_propagation(const ModelRecord& record, const Manifest& manifest, const std::filesystem::path& store);
 
-/// models/<solver>/, where the solver keeps files of its own.
-[[nodiscard]] std::filesystem::path folder_of(const std::filesystem::path& store, std::string_view solver);
-/// models/<solver>.model.
-[[nodiscard]] std::filesystem::path model_file(const std::filesystem::path& store, std::string_view solver);
+/// models/<name>/, where the model's solver keeps files of its own.
+[[nodiscard]] std::filesystem::path folder_of(const std::filesystem::path& store, std::string_view name);
+/// models/<name>.model.
+[[nodiscard]] std::filesystem::path model_file(const std::filesystem::path& store, std::string_view name);
 
-/// Writes models/<solver>.model; durable on return.
+/// Writes models/<name>.model; durable on return.
 void save_model(const std::filesystem::path& store, const ModelRecord& record);
 
 /// Makes a model durable that is there, whatever became of its writer.
-void sync_model(const std::filesystem::path& store, std::string_view solver);
+void sync_model(const std::filesystem::path& store, std::string_view name);
 
-/// Throws UsageError naming `train` when the solver was never trained on this store, FormatError; RecordError for a
+/// Throws UsageError naming `train` when no model of this name was ever trained on this store, FormatError; RecordError for a
 /// model that the manifest recorded and is not there, or is another one and not later.
-[[nodiscard]] ModelRecord load_model(const std::filesystem::path& store, std::string_view solver);
+[[nodiscard]] ModelRecord load_model(const std::filesystem::path& store, std::string_view name);
 /// The same beside a manifest that was read before.
 [[nodiscard]] ModelRecord load_model(const std::filesystem::path& store, const Manifest& manifest,
-                                     std::string_view solver);
+                                     std::string_view name);
 
 /// What `info` tells of a model.
 struct ModelSummary {
+  std::string name;
   std::string solver;
   std::string id;
   std::uint64_t sequence = 0;  ///< request that it has absorbed; outdated when the store has acknowledged more
   std::uint64_t releases = 0;
-  std::string damage;  ///< why the file cannot be read; then only `solver` is known
+  std::string damage;  ///< why the file cannot be read; then only `name` is known
 };
 
-/// The models of a store, in the order of solver_names(). Throws DataError, ResourceError where the system refuses to read
+/// The models of a store, in the order of model_names(). Throws DataError, ResourceError where the system refuses to read
 /// one, which tells nothing of the model.
 [[nodiscard]] std::vector<ModelSummary> list_models(const std::filesystem::path& store);
 
 /// The furthest request that a model of the store has absorbed, 0 without one; models that cannot be read do not count.
 struct AbsorbedRequest {
-  std::string solver;
+  std::string model;
   std::uint64_t sequence = 0;
 };
 [[nodiscard]] AbsorbedRequest furthest_absorbed(const std::filesystem::path& store);

@@ -45,8 +45,8 @@ void log_certificates(const std::filesystem::path& store, const Manifest& manife
   for (const ModelSummary& model : list_models(store)) {
     if (!model.damage.empty()) continue;
     try {
-      const ModelRecord record = load_model(store, model.solver);
-      require_recorded_logs(store, manifest, model.solver, false);
+      const ModelRecord record = load_model(store, model.name);
+      require_recorded_logs(store, manifest, model.name, false);
       if (fit_of_log(store, record) == LogFit::follows) LoggedCertificate(store, record).sync();
     } catch (const DataError&) {  // the log is cut or another one's, and stays as it is
     }
@@ -64,19 +64,28 @@ class Purge {
  public:
   Purge(const std::filesystem::path& store, const PurgeOptions& options, MemoryBudget& budget, WorkMeter& meter)
       : store_(store), options_(options), budget_(budget), meter_(meter) {
+    const PurgeState state = purge_state(store);  // before it is opened, which ends a purge that was decided
     live_.emplace(store, Access::write, budget);
     before_ = live_->manifest();
     report_.requests = live_->sequence();
+    unasked_ = !options.always && state == PurgeState::none && report_.requests == 0;
+    // An order may still be that of a graph before an earlier purge, which kept it.
+    report_.nothing = unasked_ && (!before_.order_file || options.keep_order);
     report_.standardized = before_.standardized;
     report_.propagated = live_->propagated();
     report_.has_order = before_.order_file.has_value();
   }
 
   PurgeReport run() {
+    if (report_.nothing) return report_;
     log_certificates(store_, before_);
     try {
       begin_purge(store_);
       build();
+      if (report_.nothing) {
+        abandon_purge(store_);
+        return report_;
+      }
       meter_.start("removal", 0, "files");
       count_bytes(before_, after_, report_);
       report_.bytes_removed = commit_purge(store_, before_, after_);
@@ -106,6 +115,13 @@ class Purge {
     report_.digest = content_digest(*live_);
     after_ = compact_contents(store_, before_, live_->contents(), options_.keep_order, budget_, meter_);
     report_.order_changed = after_.order_file != before_.order_file;
+    report_.nothing = unasked_ && !report_.order_changed;
+    if (report_.nothing) return;
+    if (options_.before_removal) {
+      std::vector<std::string> names;
+      for (const ModelSummary& model : list_models(store_)) names.push_back(model.name);
+      options_.before_removal(names);
+    }
     std::vector<LevelFiles> folded;
     if (report_.propagated && !report_.order_changed) folded = fold_levels(*live_, meter_);
     lock_.emplace(std::move(*live_).close());
@@ -153,6 +169,7 @@ class Purge {
   std::optional<LiveStore> live_;
   std::optional<WriterLock> lock_;
   Manifest before_, after_;
+  bool unasked_ = false;  ///< no request was made
   PurgeReport report_;
 };
 

@@ -12,6 +12,9 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
 
 #include "algorithms/digest.h"
 #include "engine/memory.h"
@@ -21,9 +24,13 @@ namespace unweave {
 
 struct PurgeOptions {
   bool keep_order = false;  ///< the order of the nodes is public, and stays though the graph that gave it is another
+  bool always = false;      ///< also where nothing is to be forgotten: models and private parts of certificates go
+  /// Is told the models that will go; may be empty.
+  std::function<void(const std::vector<std::string>&)> before_removal = nullptr;
 };
 
 struct PurgeReport {
+  bool nothing = false;  ///< nothing was to be forgotten, and nothing was done; all else is without meaning
   Digest digest{};
   std::uint64_t bytes_written = 0;  ///< of files of the purged store that were not in it before
   std::uint64_t bytes_kept = 0;     ///< of files that stay
@@ -36,9 +43,12 @@ struct PurgeReport {
   bool standardized = false;  ///< features keep the constants by which they were scaled, statistics of all data ever
 };
 
-/// Purges the store. Without `keep_order` its order is computed anew; where that moves a node, all files are written anew
-/// and the sums recomputed. Needs the disk that the new files take beside the old ones. Throws what opening a store throws,
-/// ResourceError; unless the purge was decided by then, the store is as it was.
+/// Purges the store, unless nothing is to be forgotten: since its import or its last purge no request was acknowledged,
+/// whether or not it could be applied, no purge was begun, and the order of the nodes is that of the present graph. What
+/// models and private parts of certificates know of are then the present contents alone. Without `keep_order` its order is
+/// computed anew; where that moves a node, all files are written anew and the sums recomputed. Needs the disk that the new
+/// files take beside the old ones. Throws what opening a store throws, ResourceError; unless the purge was decided by then,
+/// the store is as it was.
 PurgeReport purge_store(const std::filesystem::path& store, const PurgeOptions& options, MemoryBudget& budget,
                         WorkMeter& meter);
 

@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "algorithms/request_status.h"
 #include "storage/checksum.h"
 #include "storage/error.h"
 #include "storage/json_text.h"
@@ -22,11 +23,15 @@ Hash secret_of(const ModelRecord& record) {
   return *secret;
 }
 
-/// How every line begins that add() writes.
-std::string beginning_of_receipt() {
-  std::string text = Json{{"format", kReceiptFormat}}.dump();
+/// How every line of a format begins that add() writes.
+std::string beginning_of_receipt(std::string_view format) {
+  std::string text = Json{{"format", format}}.dump();
   text.back() = ',';
   return text;
+}
+
+bool is_format(const Json& format) {
+  return format == Json(kReceiptFormat) || format == Json(kReceiptFormatWithoutStatus);
 }
 
 /// Whether a file of `bytes` bytes and no whole line is what a crash may leave of a first receipt: its beginning, or the
@@ -34,9 +39,11 @@ std::string beginning_of_receipt() {
 bool is_begun_receipt(const File& file, std::uint64_t bytes) {
   std::string text(bytes, '\0');
   file.read_at(0, std::as_writable_bytes(std::span(text)));
-  const std::string beginning = beginning_of_receipt();
-  return text.starts_with(beginning) || beginning.starts_with(text) ||
-         text.find_first_not_of('\0') == std::string::npos;
+  for (const std::string_view format : {kReceiptFormat, kReceiptFormatWithoutStatus}) {
+    const std::string beginning = beginning_of_receipt(format);
+    if (text.starts_with(beginning) || beginning.starts_with(text)) return true;
+  }
+  return text.find_first_not_of('\0') == std::string::npos;
 }
 
 }  // namespace
@@ -56,8 +63,7 @@ ReceiptFile::ReceiptFile(const std::filesystem::path& path) {
   if (!fresh) {
     const LogEnd end = read_lines(path, [&](std::string_view line, std::uint64_t number) {
       const Json json = parse_json_or_discard<Json>(line);
-      if (!json.is_object() || json.value("format", Json()) != Json(kReceiptFormat) ||
-          !json.value("digest", Json()).is_string())
+      if (!json.is_object() || !is_format(json.value("format", Json())) || !json.value("digest", Json()).is_string())
         throw InputError(path, "line " + std::to_string(number), "this is no receipt", "name another file");
       const auto digest = json.value("digest", std::string());
       count_ = digest == last_ ? count_ + 1 : 1;
@@ -90,14 +96,18 @@ void ReceiptFile::add(const ModelRecord& record) {
   for (; count_ < record.requests.size(); ++count_) {
     Json path = Json::array();
     for (const Hash& sibling : tree.path(count_)) path.push_back(to_hex(sibling));
-    const Json receipt = {{"format", kReceiptFormat},
-                          {"solver", record.model.solver},
-                          {"certificate", certificate.at("number")},
-                          {"request", record.requests[count_]},
-                          {"sequence", first + count_},
-                          {"nonce", to_hex(nonce_of(secret, count_))},
-                          {"path", std::move(path)},
-                          {"digest", digest}};
+    const std::optional<Outcome> outcome = read_outcome(record.requests[count_]);
+    if (!outcome) throw DataError("the model of " + record.model.solver + " holds what is no request with its outcome");
+    Json receipt = {{"format", outcome->status.empty() ? kReceiptFormatWithoutStatus : kReceiptFormat},
+                    {"solver", record.model.solver},
+                    {"certificate", certificate.at("number")},
+                    {"request", outcome->request}};
+    if (!outcome->status.empty()) receipt["status"] = outcome->status;
+    if (!outcome->reason.empty()) receipt["reason"] = outcome->reason;
+    receipt["sequence"] = first + count_;
+    receipt["nonce"] = to_hex(nonce_of(secret, count_));
+    receipt["path"] = std::move(path);
+    receipt["digest"] = digest;
     text += receipt.dump() + '\n';
     if (text.size() >= kWriteBytes) write();
   }

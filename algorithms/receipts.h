@@ -1,9 +1,9 @@
 // algorithms/receipts.h - what a requester gets: a proof that one certificate covers the request, checked without the
 // store against the public log of certificates.
 //
-// A certificate holds the root of a tree of commitments (request_tree.h) to the requests since the release before. A
-// receipt is one line of JSON: request, its number in the store's life, nonce, path to the root, number and digest of the
-// certificate. Receipts are written while streaming or never: secret and requests are kept with the model until its next
+// A certificate holds the root of a tree of commitments (request_tree.h) to the requests since the release before and to
+// what became of each. A receipt is one line of JSON: request, whether it was applied or why not, its number in the
+// store's life, nonce, path to the root, number and digest of the certificate. Receipts are written while streaming or never: secret and requests are kept with the model until its next
 // release, for the receipts that a crash kept from being written, and nowhere else.
 #pragma once
 
@@ -18,7 +18,9 @@
 
 namespace unweave {
 
-inline constexpr std::string_view kReceiptFormat = "unweave receipt 1";
+inline constexpr std::string_view kReceiptFormat = "unweave receipt 2";
+/// Of the program before this one: says nothing of the outcome, and its leaves do not either.
+inline constexpr std::string_view kReceiptFormatWithoutStatus = "unweave receipt 1";
 
 /// Over the commitments to record.requests, of which there is at least one.
 [[nodiscard]] RequestTree tree_of(const ModelRecord& record);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "algorithms/certificate_log.h"
+#include "algorithms/model_name.h"
 #include "storage/error.h"
 #include "storage/file.h"
 #include "storage/line_log.h"
@@ -42,52 +43,50 @@ void record_one(const fs::path& store, const fs::path& file, std::optional<std::
     manifest.releases.insert(at, std::move(entry));
 }
 
-std::string training(const fs::path& store, std::string_view solver) {
-  return "run `unweave train " + store.string() + " --solver " + std::string(solver) + "`";
+std::string training(const fs::path& store, std::string_view name) {
+  return "run `unweave train " + store.string() + " " + selecting(name) + "`";
 }
 
 }  // namespace
 
-void record_release(const fs::path& store, std::string_view solver, Manifest& manifest) {
-  for (const fs::path& log : {private_log(store, solver), public_log(store, solver)})
+void record_release(const fs::path& store, std::string_view name, Manifest& manifest) {
+  for (const fs::path& log : {private_log(store, name), public_log(store, name)})
     record_one(store, log, read_lines(log, [](std::string_view, std::uint64_t) {}).bytes, manifest);
-  record_one(store, model_file(store, solver), {}, manifest);
+  record_one(store, model_file(store, name), {}, manifest);
 }
 
-bool forget_release(const fs::path& store, std::string_view solver, Manifest& manifest) {
+bool forget_release(const fs::path& store, std::string_view name, Manifest& manifest) {
   return std::erase_if(manifest.releases, [&](const FileEntry& entry) {
            const fs::path file = store / entry.path;
-           return file == public_log(store, solver) || file == private_log(store, solver) ||
-                  file == model_file(store, solver);
+           return file == public_log(store, name) || file == private_log(store, name) ||
+                  file == model_file(store, name);
          }) > 0;
 }
 
-void require_recorded_log(const fs::path& store, const Manifest& manifest, std::string_view solver,
-                          const fs::path& log) {
+void require_recorded_log(const fs::path& store, const Manifest& manifest, std::string_view name, const fs::path& log) {
   if (const FileEntry* const entry = manifest.release(entry_path(store, log)))
-    require_as_recorded(
-        store, *entry,
-        "move model and certificates of " + std::string(solver) + " away and " + training(store, solver));
+    require_as_recorded(store, *entry,
+                        "move model and certificates of " + std::string(name) + " away and " + training(store, name));
 }
 
-bool require_recorded_logs(const fs::path& store, const Manifest& manifest, std::string_view solver, bool anew) {
+bool require_recorded_logs(const fs::path& store, const Manifest& manifest, std::string_view name, bool anew) {
   bool all = true;
-  for (const fs::path& log : {public_log(store, solver), private_log(store, solver)}) {
+  for (const fs::path& log : {public_log(store, name), private_log(store, name)}) {
     if (!anew || fs::exists(log))
-      require_recorded_log(store, manifest, solver, log);
+      require_recorded_log(store, manifest, name, log);
     else
       all = all && manifest.release(entry_path(store, log)) == nullptr;
   }
   return all;
 }
 
-void require_no_recorded_model(const fs::path& store, const Manifest& manifest, std::string_view solver) {
-  const FileEntry* const entry = manifest.release(entry_path(store, model_file(store, solver)));
-  if (entry != nullptr) require_as_recorded(store, *entry, training(store, solver));
+void require_no_recorded_model(const fs::path& store, const Manifest& manifest, std::string_view name) {
+  const FileEntry* const entry = manifest.release(entry_path(store, model_file(store, name)));
+  if (entry != nullptr) require_as_recorded(store, *entry, training(store, name));
 }
 
-bool is_recorded_model(const fs::path& store, const Manifest& manifest, std::string_view solver) {
-  const fs::path file = model_file(store, solver);
+bool is_recorded_model(const fs::path& store, const Manifest& manifest, std::string_view name) {
+  const fs::path file = model_file(store, name);
   const FileEntry* const entry = manifest.release(entry_path(store, file));
   if (entry == nullptr) return true;
   const File opened = File::open_read(file);
@@ -95,7 +94,7 @@ bool is_recorded_model(const fs::path& store, const Manifest& manifest, std::str
 }
 
 void require_later(const fs::path& store, const Manifest& manifest, const ModelRecord& record) {
-  const fs::path log = public_log(store, record.model.solver), file = model_file(store, record.model.solver);
+  const fs::path log = public_log(store, name_of(record)), file = model_file(store, name_of(record));
   std::uint64_t recorded = 0;  // certificates
   if (const FileEntry* const entry = manifest.release(entry_path(store, log)))
     static_cast<void>(
@@ -105,7 +104,7 @@ void require_later(const fs::path& store, const Manifest& manifest, const ModelR
         }));
   if (certificate_number(record.certificate) > recorded) return;
   throw RecordError(file, "it is another model than when the store was closed, and not a later one",
-                    training(store, record.model.solver));
+                    training(store, name_of(record)));
 }
 
 }  // namespace unweave

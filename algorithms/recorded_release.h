@@ -11,24 +11,24 @@
 namespace unweave {
 
 /// Puts a solver's model and logs into `manifest` as they are, durable.
-void record_release(const std::filesystem::path& store, std::string_view solver, Manifest& manifest);
+void record_release(const std::filesystem::path& store, std::string_view name, Manifest& manifest);
 
 /// Takes what is recorded of a solver out of `manifest`; false where nothing is.
-bool forget_release(const std::filesystem::path& store, std::string_view solver, Manifest& manifest);
+bool forget_release(const std::filesystem::path& store, std::string_view name, Manifest& manifest);
 
 /// Throws RecordError unless a solver's log begins with what was recorded of it.
-void require_recorded_log(const std::filesystem::path& store, const Manifest& manifest, std::string_view solver,
+void require_recorded_log(const std::filesystem::path& store, const Manifest& manifest, std::string_view name,
                           const std::filesystem::path& log);
 /// The same of both of its logs. Where `anew`, those that are missing may be. Returns whether all that is recorded is there.
-bool require_recorded_logs(const std::filesystem::path& store, const Manifest& manifest, std::string_view solver,
+bool require_recorded_logs(const std::filesystem::path& store, const Manifest& manifest, std::string_view name,
                            bool anew);
 
 /// Throws RecordError where a model was recorded that is not there.
-void require_no_recorded_model(const std::filesystem::path& store, const Manifest& manifest, std::string_view solver);
+void require_no_recorded_model(const std::filesystem::path& store, const Manifest& manifest, std::string_view name);
 
 /// Whether the model's file, which is there, is the recorded one. To be asked before it is read: a later one may replace it.
 [[nodiscard]] bool is_recorded_model(const std::filesystem::path& store, const Manifest& manifest,
-                                     std::string_view solver);
+                                     std::string_view name);
 /// Throws RecordError unless a model that is not the recorded one is later.
 void require_later(const std::filesystem::path& store, const Manifest& manifest, const ModelRecord& record);
 

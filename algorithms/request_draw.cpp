@@ -9,6 +9,7 @@
 
 #include "algorithms/counter_random.h"
 #include "algorithms/permutation.h"
+#include "engine/look_ahead.h"
 #include "engine/row_mask.h"
 #include "storage/error.h"
 #include "storage/nearest_name.h"
@@ -98,6 +99,7 @@ class Draw {
     Graph::BlockBuffer buffer;
     DecodedBlock block;
     for (std::size_t b = 0; b < graph_.num_blocks(); ++b) {
+      read_ahead_of(graph_, b);
       graph_.decode(b, buffer, block);
       const NodeId* target = block.targets;
       for (std::uint32_t i = 0; i < block.nodes; ++i)

@@ -20,8 +20,9 @@ Hash nonce_of(const Hash& secret, std::uint64_t index) noexcept {
   return hash_of({bytes.data(), bytes.size()}, secret);
 }
 
-Hash leaf_of(const Hash& nonce, std::string_view request) {
-  return hash_of(std::string(1, '\0') + std::string(text_of(nonce)) + std::string(request));
+Hash leaf_of(const Hash& nonce, std::string_view text) {
+  const char kind = text.find('\t') == std::string_view::npos ? '\0' : '\2';
+  return hash_of(std::string(1, kind) + std::string(text_of(nonce)) + std::string(text));
 }
 
 RequestTree::RequestTree(std::vector<Hash> leaves) {

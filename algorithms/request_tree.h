@@ -2,7 +2,8 @@
 // among them, and nobody else can learn or confirm any.
 //
 //   nonce i      BLAKE2b-256 of i as eight bytes, little endian, keyed by the batch's secret
-//   leaf i       BLAKE2b-256 of a byte 0, the nonce and the text of the request
+//   leaf i       BLAKE2b-256 of a byte 2, the nonce and the text of the request with its outcome (request_status.h); of a
+//                request whose outcome was not noted a byte 0, the nonce and its text
 //   inner node   BLAKE2b-256 of a byte 1 and its two children; the last node of an odd level rises as it is
 #pragma once
 
@@ -16,7 +17,8 @@
 namespace unweave {
 
 [[nodiscard]] Hash nonce_of(const Hash& secret, std::uint64_t index) noexcept;
-[[nodiscard]] Hash leaf_of(const Hash& nonce, std::string_view request);
+/// `text`: of the request with its outcome behind a tab, or of the request alone.
+[[nodiscard]] Hash leaf_of(const Hash& nonce, std::string_view text);
 
 class RequestTree {
  public:

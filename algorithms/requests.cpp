@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -46,7 +47,10 @@ class Preview {
       if (edges_.find(key(node, other))->second.now) list.push_back(other);
     return list;
   }
-  [[nodiscard]] bool is_blank(NodeId node) const { return cleared_.contains(node) || contents_.is_blank(node); }
+  /// Whether an earlier request has set the edge, or cleared the node.
+  [[nodiscard]] bool has_set(NodeId u, NodeId v) const { return edges_.contains(key(u, v)); }
+  [[nodiscard]] bool has_cleared(NodeId node) const { return cleared_.contains(node); }
+  [[nodiscard]] bool is_blank(NodeId node) const { return has_cleared(node) || contents_.is_blank(node); }
   void clear(NodeId node) { cleared_.insert(node); }
 
   /// Nodes that differ from the contents, sorted.
@@ -81,41 +85,46 @@ class Preview {
   std::unordered_set<NodeId> cleared_;
 };
 
-/// Applies one request to the preview; false when it changes nothing.
-bool apply(Preview& preview, const Request& request, BatchChanges& changes) {
+/// Applies one request to the preview, unless it would change nothing.
+RequestStatus apply(Preview& preview, const Request& request, BatchChanges& changes) {
   const std::optional<NodeId> first = preview.position(request.u);
-  if (!first) return false;
+  if (!first) return RequestStatus::id_outside;
   const NodeId u = *first;
   switch (request.kind) {
     case RequestKind::remove_edge:
     case RequestKind::insert_edge: {
       const std::optional<NodeId> second = preview.position(request.v);
-      if (!second || *second == u) return false;
+      if (!second) return RequestStatus::id_outside;
+      if (*second == u) return RequestStatus::self_loop;
       const NodeId v = *second;
       const bool insert = request.kind == RequestKind::insert_edge;
-      if (preview.has_edge(u, v) == insert) return false;
+      if (preview.has_edge(u, v) == insert) {
+        if (preview.has_set(u, v)) return RequestStatus::repeated;
+        return insert ? RequestStatus::present_edge : RequestStatus::absent_edge;
+      }
       preview.set_edge(u, v, insert);
       ++(insert ? changes.edges_inserted : changes.edges_removed);
-      return true;
+      return RequestStatus::applied;
     }
     case RequestKind::remove_node: {
       const std::vector<NodeId> neighbours = preview.neighbours(u);
-      if (neighbours.empty() && preview.is_blank(u)) return false;
+      if (neighbours.empty() && preview.is_blank(u))
+        return preview.has_cleared(u) ? RequestStatus::repeated : RequestStatus::empty_node;
       for (const NodeId v : neighbours) preview.set_edge(u, v, false);
       changes.edges_removed += neighbours.size();
       ++changes.nodes_removed;
       preview.clear(u);
       changes.forced.push_back(u);
-      return true;
+      return RequestStatus::applied;
     }
     case RequestKind::remove_feature:
-      if (preview.is_blank(u)) return false;
+      if (preview.is_blank(u)) return preview.has_cleared(u) ? RequestStatus::repeated : RequestStatus::no_features;
       ++changes.features_removed;
       preview.clear(u);
       changes.forced.push_back(u);
-      return true;
+      return RequestStatus::applied;
   }
-  return false;
+  throw std::logic_error("a request of no kind");
 }
 
 }  // namespace
@@ -130,14 +139,11 @@ BatchChanges resolve_batch(const Contents& contents, std::span<const Request> re
     if (!is_edge) return;  // of the others v is 0, which names nobody
     if (const auto v = preview.position(request.v)) contents.graph().read_ahead(*v);
   });
+  changes.statuses.reserve(requests.size());
   for (const Request& request : requests) {
     ahead.at(changes.requests);
-    if (apply(preview, request, changes)) {
-      ++changes.applied;
-    } else {
-      if (changes.rejected == 0) changes.first_rejected = changes.requests;
-      ++changes.rejected;
-    }
+    changes.statuses.push_back(apply(preview, request, changes));
+    ++(changes.statuses.back() == RequestStatus::applied ? changes.applied : changes.rejected);
     ++changes.requests;
   }
   changes.nodes = preview.net();

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "algorithms/request_status.h"
 #include "engine/contents.h"
 #include "storage/journal.h"
 #include "storage/types.h"
@@ -28,14 +29,13 @@ struct BatchChanges {
   std::uint64_t nodes_removed = 0;
   std::uint64_t features_removed = 0;
   std::uint64_t edges_inserted = 0;
-  std::vector<NodeChange> nodes;     ///< every node whose adjacency, features or label differ afterwards, sorted
-  std::vector<NodeId> forced;        ///< removed nodes and features, sorted: pushed at every level whatever r_max
-  std::uint64_t first_rejected = 0;  ///< position of the first rejected request, meaningful when rejected > 0
+  std::vector<NodeChange> nodes;        ///< every node whose adjacency, features or label differ afterwards, sorted
+  std::vector<NodeId> forced;           ///< removed nodes and features, sorted: pushed at every level whatever r_max
+  std::vector<RequestStatus> statuses;  ///< of every request, in order
 };
 
-/// Turns the ids of requests into positions and decides each request as if those before it had been applied, changing nothing. A request is rejected iff it would
-/// change nothing: an absent edge, an edge that is there already, a self loop, a node out of range, a node without
-/// edges, features and label. Throws FormatError.
+/// Turns the ids of requests into positions and decides each request as if those before it had been applied, changing
+/// nothing. The same contents and requests give the same statuses. Throws FormatError.
 [[nodiscard]] BatchChanges resolve_batch(const Contents& contents, std::span<const Request> requests);
 
 /// Makes the changes: graph, features, labels, splits.

@@ -56,7 +56,8 @@ std::vector<double> scheme_weights(const std::string& scheme, std::uint32_t leve
   } else if (scheme.starts_with("ppr:")) {
     const double alpha = parameter_of(scheme, 4);
     if (alpha <= 0 || alpha > 1) throw UsageError("--scheme ppr:A needs 0 < A <= 1");
-    for (std::size_t l = 0; l < count; ++l) result[l] = alpha * std::pow(1 - alpha, static_cast<double>(l));
+    for (std::size_t l = 0; l < count; ++l)
+      result[l] = (l < levels ? alpha : 1) * std::pow(1 - alpha, static_cast<double>(l));
   } else if (scheme.starts_with("heat:")) {
     const double time = parameter_of(scheme, 5);
     if (time <= 0) throw UsageError("--scheme heat:T needs T > 0");

@@ -12,8 +12,9 @@ namespace unweave {
 /// kLeastChebyshevBits of scale that is 7e-5.
 inline constexpr std::uint32_t kMostChebyshev = 12, kLeastChebyshevBits = 28;
 
-/// Weights of `scheme` for L = levels: sgc (0, .., 0, 1), ppr:A w_l = A (1 - A)^l, heat:T w_l = e^-T T^l / l!, gpr (the
-/// given weights). Not rescaled. With `weights` given, their number must be L + 1 and the scheme gpr or empty.
+/// Weights of `scheme` for L = levels: sgc (0, .., 0, 1), ppr:A w_l = A (1 - A)^l and w_L = (1 - A)^L as APPNP's
+/// recursion H <- (1 - A) P H + A X from H = X has them, so that they sum to 1, heat:T w_l = e^-T T^l / l!, not rescaled,
+/// gpr (the given weights). PROPAGATION.md beside has them all. With `weights` given, their number must be L + 1 and the scheme gpr or empty.
 ///
 /// chebyshev, L at most kMostChebyshev, are (L + 1)^2: a block T_k(L^) X / sqrt(L + 1) for each k, whose filter is left to the
 /// model; L^ = -D^-1/2 A D^-1/2 is the Laplacian scaled to [-1, 1] by its largest eigenvalue 2, the factor keeps the

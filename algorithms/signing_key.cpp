@@ -6,13 +6,13 @@
 #include "storage/checksum.h"
 #include "storage/error.h"
 #include "storage/file.h"
+#include "storage/private_file.h"
 #include "storage/store_folders.h"
 
 namespace unweave {
 namespace {
 
 constexpr std::uint64_t kKeyFileLimit = 4096;
-constexpr unsigned kOwnerAlone = 0600;
 
 std::string hex_of(std::span<const unsigned char> bytes) {
   return to_hex(std::as_bytes(bytes));

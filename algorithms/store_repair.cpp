@@ -139,19 +139,19 @@ class StoreRepair {
   void drop_models_after(std::uint64_t last, Manifest after) {
     const auto dropped = std::stable_partition(
         models_.begin(), models_.end(), [&](const ModelRecord& record) { return record.model.sequence <= last; });
-    const auto file_of = [&](const ModelRecord& record) { return model_file(store_, record.model.solver); };
+    const auto file_of = [&](const ModelRecord& record) { return model_file(store_, name_of(record)); };
     for (auto record = dropped; record != models_.end(); ++record)
       std::erase_if(after.releases, [&](const FileEntry& entry) { return path_of(entry) == file_of(*record); });
     write_manifest(store_, after);
     for (auto record = dropped; record != models_.end(); ++record) {
       const fs::path file = file_of(*record);
-      for (const fs::path& path : {folder_of(store_, record->model.solver), file}) {
+      for (const fs::path& path : {folder_of(store_, name_of(*record)), file}) {
         std::error_code error;
         fs::remove_all(path, error);
         if (error) throw_system_error("remove", path, error.value());
       }
       sync_directory(file.parent_path());
-      record_release(store_, record->model.solver, after);
+      record_release(store_, name_of(*record), after);
       damage_.try_emplace(file.string(), "it has absorbed requests that are given up");
       remedies_[file.string()] = "removed; train it again";
     }
@@ -208,7 +208,7 @@ class StoreRepair {
 
   void repair_certificates() {
     for (const ModelRecord& record : models_) {
-      const fs::path log = public_log(store_, record.model.solver), parts = private_log(store_, record.model.solver);
+      const fs::path log = public_log(store_, name_of(record)), parts = private_log(store_, name_of(record));
       try {
         drop_damaged_end(log, record);
         if (last_line(log) == record.certificate && last_line(parts) == record.private_part) continue;

@@ -55,6 +55,8 @@ struct VerifyReport {
   std::uint64_t models = 0;        ///< of which the release was computed again
   std::uint64_t certificates = 0;  ///< of which chain and signature were checked
   std::uint64_t receipts = 0;      ///< that a certificate covers
+  std::uint64_t applied = 0;       ///< of these, as they say
+  std::uint64_t rejected = 0;      ///< likewise; those of before say neither
   std::vector<Finding> findings;
   std::vector<std::string> remarks;  ///< unusual, but not wrong
 

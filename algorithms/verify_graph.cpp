@@ -47,6 +47,7 @@ template <class Use>
 void for_arcs(const Graph& graph, std::size_t first, std::size_t last, const Use& use) {
   Graph::BlockBuffer buffer;
   DecodedBlock block;
+  graph.read_ahead(first, last);
   for (std::size_t b = first; b < last; ++b) {
     graph.decode(b, buffer, block);
     const NodeId* target = block.targets;

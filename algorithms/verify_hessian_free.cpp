@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-void check_files(const HessianFreeState& state, const std::filesystem::path& store, const std::string& solver,
+void check_files(const HessianFreeState& state, const std::filesystem::path& store, const std::string& name,
                  Statements& say) {
   if (!state.statistics) return;
   const SgdSchedule schedule(state.constants.sgd);
@@ -31,7 +31,7 @@ void check_files(const HessianFreeState& state, const std::filesystem::path& sto
   const std::uint64_t rows = state.constants.sgd.partition_rows, size = size_of(state.clean.size());
   for (std::uint64_t first = 0; first < held.size(); first += rows) {
     const std::uint64_t file = first / rows;
-    const StatisticsFile statistics(statistics_path(folder_of(store, solver), state.run, file),
+    const StatisticsFile statistics(statistics_path(folder_of(store, name), state.run, file),
                                     statistics_shape(state.constants, state.run, size, file), false);
     for (std::uint64_t record = first; record < std::min<std::uint64_t>(held.size(), first + rows); ++record) {
       const bool there = statistics.read(record - first).has_value();
@@ -90,7 +90,7 @@ void check_hessian_free(const ModelRecord& record, const std::filesystem::path& 
     say.at_most("the delta reached", delta, "the target", options.delta);
   }
   check_grid(record.model.published, noise, say);
-  check_files(state, store, record.model.solver, say);
+  check_files(state, store, name_of(record), say);
 }
 
 void check_end_of_run(const ModelRecord& record, const TrainingSet& rows, Statements& say) {

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "algorithms/receipts.h"
+#include "algorithms/request_status.h"
 #include "algorithms/verify_public_terms.h"
 #include "storage/checksum.h"
 #include "storage/error.h"
@@ -82,9 +83,25 @@ const CheckedLine* find_line(const LogChecker& log, std::uint64_t number) {
   return number == 0 || number > log.lines().size() ? nullptr : &log.lines()[number - 1];
 }
 
+/// The text that a receipt's leaf commits to.
+std::string text_of_receipt(const Json& json) {
+  const auto request = json.at("request").get<std::string>();
+  if (json.at("format") == kReceiptFormatWithoutStatus) {
+    if (request.find('\t') != std::string::npos) throw CheckError("its request is none");
+    return request;
+  }
+  const auto status = json.at("status").get<std::string>(), reason = json.value("reason", std::string());
+  const std::string text = request + '\t' + status + (json.contains("reason") ? '\t' + reason : "");
+  const std::optional<Outcome> outcome = read_outcome(text);
+  if (!outcome || outcome->request != request || outcome->status != status || outcome->reason != reason)
+    throw CheckError("its status is neither applied nor rejected for a reason");
+  return text;
+}
+
 /// One receipt against the log. Throws CheckError, Json::exception, std::runtime_error.
-void check_receipt(const Json& json, const LogChecker& log) {
-  if (json.at("format") != kReceiptFormat) throw CheckError("this is no receipt");
+void check_receipt(const Json& json, const LogChecker& log, VerifyReport& report) {
+  if (json.at("format") != kReceiptFormat && json.at("format") != kReceiptFormatWithoutStatus)
+    throw CheckError("this is no receipt");
   const CheckedLine* const found = find_line(log, whole_at(json, "certificate"));
   if (found == nullptr) throw CheckError("its certificate is not in the log");
   const CheckedLine& line = *found;
@@ -99,9 +116,12 @@ void check_receipt(const Json& json, const LogChecker& log) {
     if (!hash) throw CheckError("a hash of its path is none");
     path.push_back(*hash);
   }
-  const Hash leaf = leaf_of(hash_at(json, "nonce"), json.at("request").get<std::string>());
+  const std::string text = text_of_receipt(json);
+  const Hash leaf = leaf_of(hash_at(json, "nonce"), text);
   const std::optional<Hash> root = root_of(leaf, sequence - line.first, line.sequence - line.first + 1, path);
-  if (root != line.root) throw CheckError("its certificate does not cover this request");
+  if (root != line.root) throw CheckError("its certificate does not cover this request with this outcome");
+  const std::string_view status = read_outcome(text)->status;
+  if (!status.empty()) ++(status == name_of(RequestStatus::applied) ? report.applied : report.rejected);
 }
 
 /// Calls body() for one line; false or malformed lines are findings.
@@ -159,6 +179,8 @@ void LogChecker::take(std::string_view line, std::uint64_t number) {
                        std::to_string(place_.number) + ": lines were removed, put in or moved");
     const auto solver = json.at("solver").get<std::string>();
     if (!lines_.empty() && solver != solver_) throw CheckError("it is a certificate of " + solver);
+    const auto name = json.value("name", solver);
+    if (!lines_.empty() && name != name_) throw CheckError("it is a certificate of the model " + name);
     CheckedLine one = checked(json);
     const std::uint64_t release = whole_at(json, "release");
     const bool trained = release == 1;
@@ -169,6 +191,7 @@ void LogChecker::take(std::string_view line, std::uint64_t number) {
     check_statements(json);
     place_ = next;
     solver_ = solver;
+    name_ = name;
     release_ = release;
     sequence_ = one.sequence;
     last_ = line;
@@ -219,8 +242,7 @@ VerifyReport verify_log(const fs::path& file, const std::optional<std::string>& 
     const LogEnd end = read_lines(file, [&](std::string_view line, std::uint64_t number) { log.take(line, number); });
     report.bytes += end.bytes;
     if (log.lines().empty())
-      report.findings.push_back(
-          {true, file.string() + ": holds no certificate; name a log, certificates/SOLVER.jsonl"});
+      report.findings.push_back({true, file.string() + ": holds no certificate; name a log, certificates/NAME.jsonl"});
     if (end.tail > 0)
       report.remarks.push_back(file.string() + ": byte " + std::to_string(end.bytes) + ": " + std::to_string(end.tail) +
                                " bytes of a line that was never finished");
@@ -228,7 +250,7 @@ VerifyReport verify_log(const fs::path& file, const std::optional<std::string>& 
       ++report.files;
       const LogEnd last = read_lines(receipts, [&](std::string_view text, std::uint64_t number) {
         attempt(receipts, number, report, [&] {
-          check_receipt(parse_json_or_discard<Json>(text), log);
+          check_receipt(parse_json_or_discard<Json>(text), log, report);
           ++report.receipts;
         });
       });

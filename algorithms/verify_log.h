@@ -50,7 +50,7 @@ class LogChecker {
   std::filesystem::path file_;
   std::optional<std::string> public_key_;
   LogPlace place_;
-  std::string solver_, last_;
+  std::string solver_, name_, last_;
   std::uint64_t release_ = 0, sequence_ = 0;
   std::vector<CheckedLine> lines_;
 };

@@ -3,6 +3,7 @@
 #include <optional>
 #include <set>
 
+#include "algorithms/model_name.h"
 #include "algorithms/recorded_release.h"
 #include "algorithms/signing_key.h"
 #include "algorithms/verify_checks.h"
@@ -19,8 +20,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
-std::string train_command(const fs::path& store, std::string_view solver) {
-  return "`unweave train " + store.string() + " --solver " + std::string(solver) + "`";
+std::string train_command(const fs::path& store, std::string_view name) {
+  return "`unweave train " + store.string() + " " + selecting(name) + "`";
 }
 
 /// Calls body() as the reading of one file that exists; its failure is a finding with `remedy` after it.
@@ -42,9 +43,9 @@ bool read_file(const fs::path& path, const std::string& remedy, VerifyReport& re
 }
 
 /// None where something is wrong with the log, which is reported.
-std::optional<LogChecker> read_log(const fs::path& store, const Manifest& manifest, std::string_view solver,
+std::optional<LogChecker> read_log(const fs::path& store, const Manifest& manifest, std::string_view name,
                                    const VerifyOptions& options, VerifyReport& report) {
-  const fs::path path = public_log(store, solver), beside = private_log(store, solver);
+  const fs::path path = public_log(store, name), beside = private_log(store, name);
   LogChecker log(path, options.public_key);
   const auto read = [&](const fs::path& file, const auto& body) {
     const auto tell_tail = [&](const LogEnd& end) {
@@ -56,7 +57,7 @@ std::optional<LogChecker> read_log(const fs::path& store, const Manifest& manife
     if (!fs::exists(file) && manifest.release(file.lexically_relative(store).string()) == nullptr) return true;
     return read_file(file, "", report, [&] {
       if (fs::exists(file)) tell_tail(body(file));
-      require_recorded_log(store, manifest, solver, file);
+      require_recorded_log(store, manifest, name, file);
     });
   };
   if (!read(path, [&](const fs::path& file) {
@@ -76,10 +77,10 @@ std::optional<LogChecker> read_log(const fs::path& store, const Manifest& manife
 void compare(const ModelRecord& record, const LogChecker& log, const fs::path& path, const VerifyOptions& options,
              VerifyReport& report) {
   if (log.last() == record.certificate) return;
-  const Model& model = record.model;
   const std::string own = Json(release_id(record)).dump();
   const auto wrong = [&](const std::string& what) {
-    report.findings.push_back({false, "models: " + model.solver + ": " + path.string() + ": " + what, path.string()});
+    report.findings.push_back(
+        {false, "models: " + name_of(record) + ": " + path.string() + ": " + what, path.string()});
   };
   const std::uint64_t number = certificate_number(record.certificate);
   if (number == 0) return wrong("the certificate in the model file has no number");
@@ -102,7 +103,7 @@ void compare(const ModelRecord& record, const LogChecker& log, const fs::path& p
     if (logged != record.certificate) wrong(differs);
   } else if (now.is_followed_by(record.certificate)) {
     report.remarks.push_back(path.string() + ": the certificate of " + release_id(record) +
-                             " is not in it yet; the next stream with this solver adds it");
+                             " is not in it yet; the next stream with this model adds it");
   } else {
     wrong("it ends with certificate " + std::to_string(now.number()) + ", the model's is number " +
           std::to_string(number) + ": lines are missing at its end");
@@ -113,24 +114,25 @@ void compare(const ModelRecord& record, const LogChecker& log, const fs::path& p
 bool is_present(const ModelRecord& record, const LiveStore& store, VerifyReport& report) {
   const Model& model = record.model;
   if (model.sequence > store.sequence()) {
-    report.findings.push_back({false, "models: " + model.solver + ": the model has absorbed request " +
+    report.findings.push_back({false, "models: " + name_of(record) + ": the model has absorbed request " +
                                           std::to_string(model.sequence) + ", the store has acknowledged " +
                                           std::to_string(store.sequence())});
     return false;
   }
-  if (model.sequence < store.sequence()) {
-    report.remarks.push_back(model.solver + ": outdated: holds request " + std::to_string(model.sequence) + " of " +
-                             std::to_string(store.sequence()) + "; the next stream with this solver brings it up");
-    return false;
-  }
   try {
     check_propagation(record, store.manifest(), store.path());
-  } catch (const DataError& error) {
+  } catch (const DataError& error) {  // no stream brings it up either
     report.remarks.push_back(error.what());
     return false;
   }
+  if (model.sequence < store.sequence()) {
+    report.remarks.push_back(name_of(record) + ": outdated: holds request " + std::to_string(model.sequence) + " of " +
+                             std::to_string(store.sequence()) + "; the next stream with " + selecting(name_of(record)) +
+                             " brings it up");
+    return false;
+  }
   if (store.embedding().stale_rows() == 0) return true;
-  report.remarks.push_back(model.solver + ": not computed again: " + std::to_string(store.embedding().stale_rows()) +
+  report.remarks.push_back(name_of(record) + ": not computed again: " + std::to_string(store.embedding().stale_rows()) +
                            " stale rows of a lazy stream keep the exact rows away");
   return false;
 }
@@ -142,7 +144,7 @@ class RowsOfModels {
 
   /// Null when they cannot be had, which is reported.
   const TrainingSet* of(const ModelRecord& record, VerifyReport& report) {
-    const std::string& solver = record.model.solver;
+    const std::string& name = name_of(record);
     try {
       if (!rows_ || rows_->set().clip() != record.clip || weights_ != record.weights) {
         rows_.reset();
@@ -151,9 +153,9 @@ class RowsOfModels {
       }
       return &rows_->set();
     } catch (const ResourceError& error) {
-      report.remarks.push_back(solver + ": not computed again: " + error.what());
+      report.remarks.push_back(name + ": not computed again: " + error.what());
     } catch (const UsageError& error) {
-      report.findings.push_back({false, "models: " + solver + ": " + error.what()});
+      report.findings.push_back({false, "models: " + name + ": " + error.what()});
     } catch (const DataError& error) {
       report.findings.push_back({true, error.what()});
     }
@@ -178,7 +180,7 @@ void check_model(const ModelRecord& record, const LiveStore& store, RowsOfModels
   if (rows->size() == record.model.trained_rows)
     check_release(record, *rows, budget, report);
   else
-    report.findings.push_back({false, "releases: " + record.model.solver + ": the model says that it was trained on " +
+    report.findings.push_back({false, "releases: " + name_of(record) + ": the model says that it was trained on " +
                                           std::to_string(record.model.trained_rows) + " rows, there are " +
                                           std::to_string(rows->size())});
 }
@@ -186,7 +188,7 @@ void check_model(const ModelRecord& record, const LiveStore& store, RowsOfModels
 /// Whether a writer has replaced the model since, and perhaps removed files beside it.
 bool is_released_again(const ModelRecord& record, const fs::path& store) {
   try {
-    return load_model(store, record.model.solver).certificate != record.certificate;
+    return load_model(store, name_of(record)).certificate != record.certificate;
   } catch (const std::exception&) {
     return false;
   }
@@ -222,27 +224,27 @@ std::vector<ModelRecord> read_models(const fs::path& store, const Manifest& mani
       break;
   }
   std::set<std::string> keys;
-  for (const std::string_view solver : solver_names()) {
-    const fs::path model = model_file(store, solver);
+  for (const std::string& name : model_names(store, manifest)) {
+    const fs::path model = model_file(store, name);
     const auto note_absence = [&](const std::optional<LogChecker>& log) {
       if (log && log->number() > 0)
         report.remarks.push_back(model.string() + ": there are certificates of this model, but no model; run " +
-                                 train_command(store, solver));
+                                 train_command(store, name));
     };
     // First: a writer at work adds to it after the model.
-    const std::optional<LogChecker> log = read_log(store, manifest, solver, options, report);
+    const std::optional<LogChecker> log = read_log(store, manifest, name, options, report);
     if (log && log->number() > 0) keys.insert(log->public_key());
     if (!fs::exists(model)) {
       if (manifest.release(model.lexically_relative(store).string()) != nullptr &&
-          !read_file(model, "", report, [&] { require_no_recorded_model(store, manifest, solver); }))
+          !read_file(model, "", report, [&] { require_no_recorded_model(store, manifest, name); }))
         continue;
       note_absence(log);
       continue;
     }
-    read_file(model, ", or run " + train_command(store, solver), report, [&] {
+    read_file(model, ", or run " + train_command(store, name), report, [&] {
       try {
-        ModelRecord record = load_model(store, manifest, solver);
-        if (log) compare(record, *log, public_log(store, solver), options, report);
+        ModelRecord record = load_model(store, manifest, name);
+        if (log) compare(record, *log, public_log(store, name), options, report);
         models.push_back(std::move(record));
       } catch (const UsageError&) {  // a purge has removed it since
         note_absence(log);
@@ -261,7 +263,7 @@ void check_models(const std::vector<ModelRecord>& models, const LiveStore& store
     check_model(record, store, rows_of, budget, report);
     if (report.findings.size() == known || !is_released_again(record, store.path())) continue;
     report.findings.resize(known);
-    report.remarks.push_back(record.model.solver + ": not computed again: a writer released it anew meanwhile");
+    report.remarks.push_back(name_of(record) + ": not computed again: a writer released it anew meanwhile");
   }
 }
 

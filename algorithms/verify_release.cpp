@@ -21,6 +21,7 @@
 
 #include "algorithms/certificate_log.h"
 #include "algorithms/gaussian_mechanism.h"
+#include "algorithms/model_name.h"
 #include "algorithms/newton.h"
 #include "algorithms/output_noise.h"
 #include "algorithms/rewind_account.h"
@@ -63,6 +64,7 @@ void check_constants(const ModelRecord& record, const Json& certificate, Stateme
   const NetworkShape shape = shape_of(model);
   say.same("id", certificate.at("id"), release_id(record));
   say.same("solver", certificate.at("solver"), model.solver);
+  say.same("name", certificate.value("name", Json(model.solver)), name_of(record));
   say.same("release", certificate.at("release"), model.releases);
   say.same("sequence", certificate.at("sequence"), model.sequence);
   say.same("epsilon", certificate.at("epsilon"), options.epsilon);
@@ -147,7 +149,7 @@ void check_published_descent(const ModelRecord& record, const Json& certificate,
   say.near("sigma", certificate.at("terms").at("sigma").get<double>(), noise.sigma);
   say.near("budget", certificate.at("budget").get<double>(), noise.distance);
   check_grid(record.model.published, noise, say);
-  report.remarks.push_back(record.model.solver + ": bounds as printed (--bound paper) are not checked");
+  report.remarks.push_back(name_of(record) + ": bounds as printed (--bound paper) are not checked");
 }
 
 void check_objective_noise(const ModelRecord& record, const Json& certificate, Statements& say, VerifyReport& report) {
@@ -159,7 +161,7 @@ void check_objective_noise(const ModelRecord& record, const Json& certificate, S
   if (model.objective_noise.rows() != model.published.rows() || model.objective_noise.cols() != model.published.cols())
     say.wrong("the model file holds no noise of the objective in the shape of the weights");
   if (options.bound == BoundRule::kPaper)
-    report.remarks.push_back(model.solver +
+    report.remarks.push_back(name_of(record) +
                              ": bounds as printed (--bound paper) are not checked, the corrected one is");
   else
     say.same("residual_bound", certificate.at("residual_bound"), certificate.at("terms").at("corrected_bound"));
@@ -196,7 +198,7 @@ void check_distance(const ModelRecord& record, const TrainingSet& rows, double r
   newton.memory = static_cast<std::size_t>(memory.bytes());
   NewtonResult done = minimise({rows.rows(), rows.classes(), record.options.head, mu, nullptr}, published, newton);
   if (done.residual > newton.tolerance)
-    report.remarks.push_back(record.model.solver + ": minimised again only to a gradient norm of " +
+    report.remarks.push_back(name_of(record) + ": minimised again only to a gradient norm of " +
                              Json(done.residual).dump() + ", which blunts the comparison");
 
   check_spread(published, done.weights, "the minimiser", noise, (residual_bound + done.residual) / mu, say);
@@ -274,9 +276,10 @@ void check_certificate(const ModelRecord& record, const LiveStore& store, Verify
     else
       check_objective_noise(record, certificate, say, report);
   } catch (const Json::exception&) {
-    report.findings.push_back({true, model_file(store.path(), record.model.solver).string() +
+    report.findings.push_back({true, model_file(store.path(), name_of(record)).string() +
                                          ": the certificate in it is malformed; run `unweave train " +
-                                         store.path().string() + " --solver " + record.model.solver + "`"});
+                                         store.path().string() + " " + selecting(record.model.solver, name_of(record)) +
+                                         "`"});
   } catch (const UsageError& error) {
     say.wrong(error.what());
   }

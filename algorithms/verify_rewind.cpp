@@ -94,7 +94,7 @@ void check_iterates(const ModelRecord& record, const std::filesystem::path& stor
   const RewindState state = state_of(record.model);
   for (const std::uint64_t epochs : state.kept) {
     try {
-      static_cast<void>(read_iterate(folder_of(store, record.model.solver), state, epochs, record.model.published));
+      static_cast<void>(read_iterate(folder_of(store, name_of(record)), state, epochs, record.model.published));
     } catch (const DataError& error) {
       report.findings.push_back({true, error.what()});
     }

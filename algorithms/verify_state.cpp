@@ -184,9 +184,9 @@ void check_stale(const VerifyContext& context) {
         sums[c] += one * degree;
       }
     }
+    const StaleRows::Totals& totals = stale.totals();
     for (std::uint32_t c = 0; c < columns; ++c)
-      if (stale.totals().squares[c] != squares[c] || stale.totals().magnitudes[c] != magnitudes[c] ||
-          stale.totals().sums[c] != sums[c])
+      if (totals.squares[c] != squares[c] || totals.magnitudes[c] != magnitudes[c] || totals.sums[c] != sums[c])
         wrong.add(c, "level " + std::to_string(level) + ", column " + std::to_string(c) +
                          ": the bound of the stale rows is not their sum");
     context.report.rows += stale.size();

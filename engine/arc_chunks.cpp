@@ -73,9 +73,17 @@ ArcDistributor::ArcDistributor(ChunkStore& store, std::size_t most_buckets, std:
 }
 
 void ArcDistributor::add(std::span<const Edge> edges) {
+  NodeId smallest = smallest_;
   NodeId largest = 0;
-  for (const Edge& edge : edges) largest = std::max({largest, edge.u, edge.v});
+  std::uint64_t upward = 0;
+  for (const Edge& edge : edges) {
+    smallest = std::min({smallest, edge.u, edge.v});
+    largest = std::max({largest, edge.u, edge.v});
+    upward += edge.u < edge.v ? 1 : 0;
+  }
   widen_for(largest);
+  smallest_ = smallest;
+  upward_ += upward;
   largest_ = std::max(largest_, largest);
   edges_ += edges.size();
   const auto put = [&](NodeId u, NodeId v) {

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -91,6 +92,8 @@ class ArcDistributor {
   [[nodiscard]] const std::vector<ArcChunk>& chunks() const noexcept { return chunks_; }
   [[nodiscard]] std::uint64_t edges() const noexcept { return edges_; }
   [[nodiscard]] std::uint64_t self_loops() const noexcept { return self_loops_; }
+  [[nodiscard]] std::uint64_t upward() const noexcept { return upward_; }  ///< edges u-v with u < v, repeats too
+  [[nodiscard]] NodeId smallest() const noexcept { return smallest_; }
   [[nodiscard]] NodeId largest() const noexcept { return largest_; }
 
  private:
@@ -109,6 +112,8 @@ class ArcDistributor {
   std::vector<ArcChunk> chunks_;
   std::uint64_t edges_ = 0;
   std::uint64_t self_loops_ = 0;
+  std::uint64_t upward_ = 0;
+  NodeId smallest_ = std::numeric_limits<NodeId>::max();
   NodeId largest_ = 0;
 };
 

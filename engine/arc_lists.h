@@ -20,11 +20,12 @@ namespace unweave {
 /// Counts of edges as they came. duplicates = edges_read - self_loops - arcs / 2: a repeated edge, in either direction.
 struct ArcCounts {
   std::uint64_t edges_read = 0;
-  std::uint64_t self_loops = 0;        ///< edges u-u, dropped
-  std::uint64_t duplicates = 0;        ///< 0 until arcs are counted
-  ArcIndex arcs = 0;                   ///< unique
-  std::uint64_t spooled_bytes = 0;     ///< of arcs for which memory had no room, written to a temporary file
-  std::optional<NodeId> largest_node;  ///< of all ids seen, self loops included; empty without edges
+  std::uint64_t self_loops = 0;     ///< edges u-u, dropped
+  std::uint64_t duplicates = 0;     ///< 0 until arcs are counted
+  std::uint64_t upward = 0;         ///< edges u-v with u < v, repeats too
+  ArcIndex arcs = 0;                ///< unique
+  std::uint64_t spooled_bytes = 0;  ///< of arcs for which memory had no room, written to a temporary file
+  std::optional<NodeId> smallest_node, largest_node;  ///< of all ids seen, self loops included; empty without edges
 };
 
 /// Adjacency lists of consecutive nodes. Used again and again, so that vectors keep their size.

@@ -1,6 +1,7 @@
 #include "engine/arc_sort.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "engine/parallel.h"
@@ -64,17 +65,23 @@ void ArcSorter::add(std::span<const Edge> edges) {
 std::unique_ptr<SortedArcs> ArcSorter::finish() {
   ArcCounts counts;
   std::vector<ArcChunk> chunks;
+  NodeId smallest = std::numeric_limits<NodeId>::max();
   NodeId largest = 0;
   for (const auto& distributor : distributors_) {
     distributor->finish();
     counts.edges_read += distributor->edges();
     counts.self_loops += distributor->self_loops();
+    counts.upward += distributor->upward();
+    smallest = std::min(smallest, distributor->smallest());
     largest = std::max(largest, distributor->largest());
     chunks.insert(chunks.end(), distributor->chunks().begin(), distributor->chunks().end());
   }
   distributors_.clear();
   counts.spooled_bytes = store_->spooled_bytes();
-  if (counts.edges_read > 0) counts.largest_node = largest;
+  if (counts.edges_read > 0) {
+    counts.smallest_node = smallest;
+    counts.largest_node = largest;
+  }
   return std::make_unique<SortedArcs>(std::move(store_), std::move(chunks), counts, sort_bytes_);
 }
 

@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "engine/contents.h"
+#include "engine/look_ahead.h"
 #include "engine/parallel.h"
 
 namespace unweave {
@@ -86,12 +87,12 @@ void Cone::checkpoint(const std::filesystem::path& store, bool fold, std::vector
 std::vector<std::uint32_t> count_readers(const Contents& contents, const std::vector<bool>& readers) {
   const Graph& graph = contents.graph();
   std::vector<std::uint32_t> counts(graph.num_nodes());
-  constexpr std::size_t kTask = 32, kAhead = 1024;  // blocks; some 3 MiB of a graph
+  constexpr std::size_t kTask = 32;  // blocks
   // The graph is symmetric: the readers of v are those of its neighbours, and itself, that are rows above.
   parallel_ranges(0, graph.num_blocks(), kTask, [&](std::size_t first, std::size_t last) {
     Graph::BlockBuffer buffer;
     DecodedBlock block;
-    if (first % kAhead == 0) graph.read_ahead(first == 0 ? 0 : first + kAhead, first + 2 * kAhead);
+    read_ahead_of(graph, first);
     for (std::size_t b = first; b < last; ++b) {
       graph.decode(b, buffer, block);
       const NodeId* target = block.targets;

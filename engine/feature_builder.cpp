@@ -24,6 +24,7 @@ struct Batch {
   FeatureBatch read;           // as it came
   std::vector<double> row;     // scratch of one row
   std::vector<float> bounded;  // what is written: all values of dense rows, the non-zeros of sparse ones
+  RowNorms norms;
 };
 
 /// The matrix to write.
@@ -204,11 +205,12 @@ void round_to_type(Batch& batch, FeatureType type) {
 void bound_stored_values(Batch& batch, std::size_t columns, FeatureType type) {
   const bool sparse = batch.read.sparse;
   batch.bounded.resize(batch.read.values.size());
+  batch.norms = {};
   for (std::size_t r = 0; r < batch.rows; ++r) {
     const std::size_t begin = sparse ? static_cast<std::size_t>(batch.read.indptr[r]) : r * columns;
     const std::size_t end = sparse ? static_cast<std::size_t>(batch.read.indptr[r + 1]) : begin + columns;
-    bound_row(std::span(batch.read.values).subspan(begin, end - begin),
-              std::span(batch.bounded).subspan(begin, end - begin));
+    batch.norms.add(bound_row(std::span(batch.read.values).subspan(begin, end - begin),
+                              std::span(batch.bounded).subspan(begin, end - begin)));
   }
   round_to_type(batch, type);
 }
@@ -242,20 +244,33 @@ void drop_zeros(Batch& batch, std::uint32_t columns) {
 
 }  // namespace
 
-std::vector<FileEntry> build_features(const std::filesystem::path& store, FeatureReader& reader, FeatureType type,
-                                      std::span<const NodeId> positions, MemoryBudget& budget, WorkMeter& meter) {
+void RowNorms::add(double norm) noexcept {
+  scaled += norm > 1 + kNormSlack ? 1 : 0;
+  largest = std::max(largest, norm);
+}
+
+void RowNorms::add(const RowNorms& others) noexcept {
+  scaled += others.scaled;
+  largest = std::max(largest, others.largest);
+}
+
+BuiltFeatures build_features(const std::filesystem::path& store, FeatureReader& reader, FeatureType type,
+                             std::span<const NodeId> positions, MemoryBudget& budget, WorkMeter& meter) {
+  RowNorms norms;
   const Shape shape{static_cast<NodeId>(reader.rows()), static_cast<std::uint32_t>(reader.columns()), type};
   const auto build = [&](auto&& sink) {
     run_pipeline<Batch>([&](Batch& batch) { return read_batch(reader, kBatchValues, batch); },
                         [&](Batch& batch) { bound_stored_values(batch, shape.columns, type); },
                         [&](const Batch& batch) {
                           sink.add(batch);
+                          norms.add(batch.norms);
                           meter.advance(batch.rows);
                         });
     return sink.finish();
   };
-  return reader.sparse() ? build(SparseSink(store, shape, positions, budget))
-                         : build(DenseSink(store, shape, positions, budget));
+  std::vector<FileEntry> files = reader.sparse() ? build(SparseSink(store, shape, positions, budget))
+                                                 : build(DenseSink(store, shape, positions, budget));
+  return {std::move(files), norms};
 }
 
 std::vector<FileEntry> build_standardized_features(const std::filesystem::path& store, FeatureReader& reader,

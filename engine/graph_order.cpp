@@ -5,6 +5,7 @@
 
 #include "engine/arc_sort.h"
 #include "engine/bfs_order.h"
+#include "engine/look_ahead.h"
 #include "engine/node_ranking.h"
 #include "engine/parallel.h"
 #include "engine/pipeline.h"
@@ -55,6 +56,7 @@ std::vector<FileEntry> build_reordered_shards(const std::filesystem::path& store
   run_pipeline<EdgePiece>(
       [&](EdgePiece& piece) {
         piece.first_block = next;
+        read_ahead_of(graph, next);
         next = piece.last_block = std::min(graph.num_blocks(), next + kBlocksAnItem);
         return piece.first_block < piece.last_block;
       },

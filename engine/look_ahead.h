@@ -27,6 +27,14 @@ class LookAhead {
   Ask ask_;
 };
 
+/// For a loop over all blocks of a graph in order, or over tasks of it that begin with these blocks: asks for what follows
+/// some MiB ahead, as many at a time.
+template <class Graph>
+void read_ahead_of(const Graph& graph, std::size_t block) {
+  constexpr std::size_t kBlocks = 1024;
+  if (block % kBlocks == 0) graph.read_ahead(block == 0 ? 0 : block + kBlocks, block + 2 * kBlocks);
+}
+
 /// For a loop over `nodes`, which outlive it and mostly ascend: calls ask(range) for ranges that hold them all, each some
 /// hundred items before its turn. Nodes less than `near` apart share a range with what lies between: one long request is
 /// sooner served than several short ones.

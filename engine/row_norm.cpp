@@ -36,23 +36,25 @@ double squared_norm(std::span<const float> row) noexcept {
   return sum;
 }
 
-void bound_row(std::span<const double> values, std::span<float> out) noexcept {
+double bound_row(std::span<const double> values, std::span<float> out) noexcept {
   double square = 0;
   for (const double value : values) square += value * value;
+  double norm = std::sqrt(square);
   if (square <= 1) {
     std::transform(values.begin(), values.end(), out.begin(), [](double value) { return static_cast<float>(value); });
     if (squared_norm(out) > 1) std::transform(values.begin(), values.end(), out.begin(), toward_zero);
   } else if (std::isfinite(square)) {
-    const double norm = std::sqrt(square);
     std::transform(values.begin(), values.end(), out.begin(), [&](double value) { return toward_zero(value / norm); });
   } else {
     double largest = 0;
     for (const double value : values) largest = std::max(largest, std::abs(value));
-    const double norm = std::sqrt(squared_norm_over(values, largest));
+    const double times = std::sqrt(squared_norm_over(values, largest));
     std::transform(values.begin(), values.end(), out.begin(),
-                   [&](double value) { return toward_zero(value / largest / norm); });
+                   [&](double value) { return toward_zero(value / largest / times); });
+    norm = largest * times;
   }
   trim(out);
+  return norm;
 }
 
 }  // namespace unweave

@@ -76,6 +76,7 @@ void StaleRows::track(Tracked what) const {
       recent.squares.assign(columns_, 0);
       recent.magnitudes.assign(columns_, 0);
       recent.sums.assign(columns_, 0);
+      recent.room = kRecentRoom;
     }
     rows_.for_each({0, nodes_}, [&](NodeId node, const Row& row) { account(node, row, 1); });
   }
@@ -84,7 +85,9 @@ void StaleRows::track(Tracked what) const {
 
 /// Its mutex is held, or nobody changes rows.
 void StaleRows::fold(Recent& recent) const {
+  if (recent.room == kRecentRoom) return;  // whatever is added takes some
   const std::scoped_lock lock(totals_mutex_);
+  ++folds_;
   for (std::uint32_t c = 0; c < columns_; ++c) {
     // Modulo 2^128, where a difference comes out right.
     totals_.squares[c] += static_cast<UInt128>(static_cast<Int128>(recent.squares[c]));

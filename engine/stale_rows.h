@@ -51,10 +51,12 @@ class StaleRows {
     std::vector<Int128> magnitudes;  ///< d * |delta|
     std::vector<Int128> sums;        ///< d * delta
   };
-  /// The first call of either passes over all stale rows; from then on what was asked for follows every change. Not
-  /// thread-safe.
+  /// The first call of either passes over all stale rows; from then on what was asked for follows every change, and a call
+  /// after which no row changed costs nothing. Not thread-safe.
   [[nodiscard]] const Totals& totals() const;
   [[nodiscard]] const std::vector<UInt128>& squares() const;
+  /// How often changes were added up into totals, which takes a pass over the columns.
+  [[nodiscard]] std::uint64_t folds() const noexcept { return folds_; }
   /// Memory of so many rows at most, and that of those that there are.
   [[nodiscard]] static std::uint64_t most_bytes(std::uint64_t rows, std::uint32_t columns) noexcept {
     return rows * columns * sizeof(std::int32_t) + NodeMap<Row>::bytes(rows);
@@ -104,6 +106,7 @@ class StaleRows {
   mutable Tracked tracked_ = Tracked::nothing;  ///< streams without a learner need no totals
   mutable std::mutex totals_mutex_;             ///< guards totals_ while rows change
   mutable Totals totals_;
+  mutable std::uint64_t folds_ = 0;  ///< under totals_mutex_
   mutable std::array<Recent, kRecents> recents_;
   std::array<RowArena, 3> arenas_;
   std::vector<SealedFile> loaded_;

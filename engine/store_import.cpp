@@ -28,10 +28,11 @@ namespace {
 
 constexpr std::size_t kReadEdges = std::size_t{1} << 16;
 
-/// Its files charge their zstd windows. Those of usual levels go on working under small budgets: they are charged as far
+/// Its files give their remarks to `take`, and charge their zstd windows. Those of usual levels go on working under small budgets: they are charged as far
 /// as there is room.
-ImportOptions with_charges(ImportOptions options, MemoryBudget& budget) {
+ImportOptions with_charges(ImportOptions options, MemoryBudget& budget, const TakeRemark& take) {
   const auto add = [&](InputFile& file) {
+    file.remark = take;
     file.charge = [&budget, name = display_name(file).string()](std::uint64_t window) {
       if (window <= kUsualWindow) window = std::min(window, budget.available() / 4);
       return std::make_shared<Reservation>(budget.reserve(
@@ -84,14 +85,14 @@ const InputFile& first_file(const std::variant<InputFile, CsrInput>& input) {
 class Import {
  public:
   Import(const std::filesystem::path& store, const ImportOptions& options, MemoryBudget& budget, WorkMeter& meter)
-      : options_(with_charges(options, budget)),
+      : options_(with_charges(options, budget, [this](const std::string& sentence) { remark(sentence); })),
         budget_(budget),
         meter_(meter),
         nodes_(options.nodes),
         builder_(store) {}
 
   /// What tells the number of nodes comes first, so that errors in the edges name their line.
-  BuildReport run() {
+  ImportReport run() {
     if (const auto& stated = options_.stated_nodes) nodes_.agree(stated->count, stated->file, stated->place);
     if (options_.replay) replayed_ = removed_nodes(*options_.replay);
     std::unique_ptr<FeatureReader> features;
@@ -106,10 +107,11 @@ class Import {
     Manifest& manifest = builder_.manifest();
     manifest.nodes = nodes_.value();
     builder_.commit();
-    BuildReport report = build_report(manifest, counts);
-    report.unlabelled_split_ids = unlabelled_split_ids_;
-    report.seconds_order = seconds_order_;
-    return report;
+    static_cast<BuildReport&>(report_) = build_report(manifest, counts);
+    report_.unlabelled_split_ids = unlabelled_split_ids_;
+    report_.seconds_order = seconds_order_;
+    count_one_way_edges(counts, manifest.edges, report_);
+    return std::move(report_);
   }
 
  private:
@@ -133,8 +135,28 @@ class Import {
     memory_of_labels_ = budget_.reserve(labels_.size() * sizeof(std::int32_t), "labels");
     if (!options_.classes)
       manifest.classes = static_cast<std::uint32_t>(*std::max_element(labels_.begin(), labels_.end()) + 1);
+    remark_on_classes();
     add_replay_class();
     read_splits();
+  }
+
+  /// What nobody declared may be a slip: classes that count from 1, or one label far from the others.
+  void remark_on_classes() {
+    const std::uint32_t classes = builder_.manifest().classes;
+    count_empty_classes(labels_, classes, budget_, report_);
+    if (options_.classes) return;
+    const std::string name = display_name(*options_.labels).string();
+    if (classes > 1 && !report_.first_empty_classes.empty() && report_.first_empty_classes[0] == 0)
+      remark(name + ": no node has class 0; labels that count from 1 should have 1 subtracted");
+    if (classes > kManyClasses)
+      remark(name + ": the largest label, " + std::to_string(classes - 1) + ", makes " + std::to_string(classes) +
+             " classes; --classes C declares them, if they are meant");
+  }
+
+  /// Once: a file may be opened twice. Readers are never two at a time.
+  void remark(const std::string& sentence) {
+    if (std::find(report_.remarks.begin(), report_.remarks.end(), sentence) == report_.remarks.end())
+      report_.remarks.push_back(sentence);
   }
 
   void add_replay_class() {
@@ -174,6 +196,8 @@ class Import {
     }
     for (Split& split : splits_)
       unlabelled_split_ids_ += std::erase_if(split.ids, [&](NodeId node) { return labels_[node] == kNoLabel; });
+    for (std::size_t i = 0; i < report_.splits.size(); ++i)
+      if (splits_[i].file) report_.splits[i] = splits_[i].ids.size();
   }
 
   void write_labels_and_splits() {
@@ -233,6 +257,11 @@ class Import {
                          "declare it with --nodes");
       require_plain_id(*largest, arcs->counts().edges_read, *options_.edges, edge_options());
       nodes_.agree(std::uint64_t{*largest} + 1, *options_.edges, "largest id + 1");
+      if (arcs->counts().smallest_node == NodeId{1})
+        remark(
+            display_name(*options_.edges).string() +
+            ": no edge has node 0, the smallest id is 1; ids that count from 1 should have 1 subtracted, else node 0 "
+            "is a node without edges (--nodes N says that it is meant)");
     }
     manifest.nodes = nodes_.value();
     meter_.start("graph", nodes_.value(), "nodes");
@@ -258,7 +287,9 @@ class Import {
     manifest.shards = build_reordered_shards(builder_.path(), graph, positions_, budget_, meter_);
   }
 
-  [[nodiscard]] EdgeOptions edge_options() const { return {nodes_.known(), builder_.path(), options_.two_row_edges}; }
+  [[nodiscard]] EdgeOptions edge_options() const {
+    return {nodes_.known(), builder_.path(), options_.two_row_edges, options_.ignore_weights};
+  }
 
   /// Reading and distribution overlap.
   std::unique_ptr<SortedArcs> collect_arcs(std::size_t memory) {
@@ -279,6 +310,7 @@ class Import {
         [&](const std::vector<Edge>& edges) { sorter.add(edges); },
         [&](const std::vector<Edge>& edges) { meter_.advance(edges.size()); });
     require_stated_edges(edges_read, "whole file");
+    report_.ignored_weights = reader->ignored_weights();
     return sorter.finish();
   }
 
@@ -299,8 +331,11 @@ class Import {
     manifest.standardized = options_.standardize;
     if (!options_.standardize) {
       meter_.start("features", reader->rows(), "rows");
-      manifest.feature_files =
+      BuiltFeatures built =
           build_features(builder_.path(), *reader, options_.feature_type, positions_, budget_, meter_);
+      manifest.feature_files = std::move(built.files);
+      report_.rows_scaled = built.norms.scaled;
+      report_.largest_norm = built.norms.largest;
       return;
     }
     const auto standardization = measure_standardization([&] { return open_rows(); }, budget_, meter_);
@@ -321,14 +356,15 @@ class Import {
   std::vector<NodeId> replayed_;   ///< sorted ids
   std::vector<NodeId> positions_;  ///< of ids; empty where they are the same
   Reservation memory_of_labels_, memory_of_positions_;
+  ImportReport report_;
   double seconds_order_ = 0;
   std::uint64_t unlabelled_split_ids_ = 0;
 };
 
 }  // namespace
 
-BuildReport import_store(const std::filesystem::path& store, const ImportOptions& options, MemoryBudget& budget,
-                         WorkMeter& meter) {
+ImportReport import_store(const std::filesystem::path& store, const ImportOptions& options, MemoryBudget& budget,
+                          WorkMeter& meter) {
   if (!options.edges && !options.features && !options.labels && !options.nodes)
     throw UsageError("nothing to import: give --edges, --features, --labels or --nodes");
   if ((options.train || options.valid || options.test) && !options.labels)

@@ -7,8 +7,8 @@
 #include <string>
 #include <variant>
 
+#include "engine/import_report.h"
 #include "engine/memory.h"
-#include "engine/store_builder.h"
 #include "engine/work_meter.h"
 #include "storage/input/byte_source.h"
 #include "storage/input/feature_reader.h"
@@ -37,6 +37,7 @@ struct ImportOptions {
   std::string order = "none";                             ///< of nodes inside the store, graph_order.h
   std::optional<StatedCount> stated_nodes, stated_edges;  ///< what files beside the data say, which must agree
   bool two_row_edges = false;                             ///< as EdgeOptions::two_rows
+  bool ignore_weights = false;                            ///< as EdgeOptions::ignore_weights
   EmptyLine empty_label = EmptyLine::kMistake;
 };
 
@@ -50,7 +51,7 @@ struct ImportOptions {
 /// the graph is built twice: by ids, for the order to be computed from it, then by positions.
 /// On any error nothing is left. Throws UsageError for options that do not fit together, InputError and DataError for
 /// files, ResourceError.
-BuildReport import_store(const std::filesystem::path& store, const ImportOptions& options, MemoryBudget& budget,
-                         WorkMeter& meter);
+ImportReport import_store(const std::filesystem::path& store, const ImportOptions& options, MemoryBudget& budget,
+                          WorkMeter& meter);
 
 }  // namespace unweave

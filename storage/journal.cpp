@@ -7,6 +7,7 @@
 #include "storage/checksum.h"
 #include "storage/error.h"
 #include "storage/file.h"
+#include "storage/private_file.h"
 #include "storage/recorded_file.h"
 
 namespace unweave {
@@ -169,7 +170,7 @@ Journal Journal::create(const std::filesystem::path& store, const std::string& n
   make_folders(path.parent_path());
   std::error_code ignored;
   std::filesystem::remove(path, ignored);
-  File file = File::create(path);
+  File file = create_private(path);
   const FileHeader header = header_of(name, sequence);
   file.write_at(0, raw(header));
   file.sync();
@@ -183,6 +184,7 @@ Journal Journal::open(const std::filesystem::path& store, const FileEntry& entry
   const JournalEnd end =
       read_journal(store, entry, sequence, [&](const JournalBatch& batch) { last += batch.requests.size(); });
   File file = File::open_write(store / entry.path);
+  make_private(file);
   // The last record may never have been synced, and after a sync that failed no other one would write it: the system takes
   // its pages for written. So it is written again.
   std::vector<std::byte> record(end.bytes - end.last);
@@ -368,6 +370,7 @@ FileEntry cut_journal(const std::filesystem::path& store, const FileEntry& entry
   const std::filesystem::path path = store / entry.path;
   if (damage.bytes == 0) return Journal::create(store, path.filename().string(), sequence).entry();
   const File file = File::open_write(path);
+  make_private(file);
   file.truncate(damage.bytes);
   file.sync();
   return record_file(store, entry.path, damage.bytes);

@@ -5,6 +5,7 @@
 
 #include "storage/error.h"
 #include "storage/file.h"
+#include "storage/private_file.h"
 
 namespace unweave {
 namespace {
@@ -83,9 +84,14 @@ std::optional<std::string> last_line(const std::filesystem::path& path) {
   return read_tail(File::open_read(path)).line;
 }
 
-AppendedLine::AppendedLine(const std::filesystem::path& path, std::string_view line) {
+AppendedLine::AppendedLine(const std::filesystem::path& path, std::string_view line, Readers readers) {
   make_folders(path.parent_path());
-  file_ = std::filesystem::exists(path) ? File::open_write(path) : File::create(path);
+  if (std::filesystem::exists(path)) {
+    file_ = File::open_write(path);
+    if (readers == Readers::owner) make_private(file_);
+  } else {
+    file_ = readers == Readers::owner ? create_private(path) : File::create(path);
+  }
   Tail tail = read_tail(file_);
   // After a sync that failed, the system takes pages for written that are not: only what is written again is synced.
   if (tail.line == line) tail.end -= line.size() + 1;

@@ -27,12 +27,15 @@ LogEnd read_lines(const std::filesystem::path& path, const std::function<void(st
 /// The last whole line, without its newline; none where there is no such file or no line in it.
 [[nodiscard]] std::optional<std::string> last_line(const std::filesystem::path& path);
 
+/// Who may read a file: all whom the umask lets, or its owner alone (private_file.h).
+enum class Readers { all, owner };
+
 /// The last line of its file, durable once sync() has returned.
 class AppendedLine {
  public:
   /// Appends one line, which must not hold a newline or a zero byte, where it is not the last one already. Makes file and
   /// folder where they are missing, and first cuts off a line that a crash left incomplete.
-  AppendedLine(const std::filesystem::path& path, std::string_view line);
+  AppendedLine(const std::filesystem::path& path, std::string_view line, Readers readers);
   void sync() const;
 
  private:

@@ -9,6 +9,7 @@
 #include "storage/error.h"
 #include "storage/file.h"
 #include "storage/map_guard.h"
+#include "storage/private_file.h"
 
 namespace unweave {
 namespace {
@@ -69,7 +70,7 @@ void write_model_file(const std::filesystem::path& path, const ModelFile& model)
   std::memcpy(bytes.data() + kChecksumAt, checksum.data(), checksum.size());
   make_folders(path.parent_path());
   require_whole_files();
-  replace_file(path, bytes);
+  replace_file(path, bytes, kOwnerAlone);
 }
 
 ModelFile read_model_file(const std::filesystem::path& path) {

@@ -6,6 +6,7 @@
 #include <cassert>
 #include <cerrno>
 #include <cstdio>
+#include <ostream>
 #include <string>
 
 #include "storage/error.h"
@@ -22,21 +23,25 @@ std::filesystem::path folder_of(const std::filesystem::path& path) {
 
 }  // namespace
 
-NpyWriter::NpyWriter(const std::filesystem::path& path, std::string_view descr, std::size_t item_bytes,
+NpyWriter::NpyWriter(const NpyTarget& target, std::string_view descr, std::size_t item_bytes,
                      std::span<const std::uint64_t> shape)
-    : path_(path) {
-  std::error_code ignored;
-  if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored))
-    throw DataError(path.string() + ": exists and is not a regular file; name another file");
-  const std::filesystem::path temporary =
-      folder_of(path) / ("." + path.filename().string() + "." + std::to_string(::getpid()) + ".new");
-  std::filesystem::remove(temporary, ignored);
-  file_ = File::create(temporary);
+    : path_(target.file), stream_(target.stream) {
+  if (stream_ == nullptr) create_file();
   const std::string header = npy_header(descr, shape);
   wanted_ = item_bytes;
   for (const std::uint64_t length : shape) wanted_ *= length;
   wanted_ += header.size();
   append(std::span<const char>(header));
+}
+
+void NpyWriter::create_file() {
+  std::error_code ignored;
+  if (std::filesystem::exists(path_, ignored) && !std::filesystem::is_regular_file(path_, ignored))
+    throw DataError(path_.string() + ": exists and is not a regular file; name another file");
+  const std::filesystem::path temporary =
+      folder_of(path_) / ("." + path_.filename().string() + "." + std::to_string(::getpid()) + ".new");
+  std::filesystem::remove(temporary, ignored);
+  file_ = File::create(temporary);
 }
 
 NpyWriter::~NpyWriter() {
@@ -51,7 +56,12 @@ void NpyWriter::append_bytes(std::span<const std::byte> bytes) {
 }
 
 void NpyWriter::flush() {
-  file_.write_at(written_, buffer_);
+  if (stream_ == nullptr) {
+    file_.write_at(written_, buffer_);
+  } else if (!stream_->write(reinterpret_cast<const char*>(buffer_.data()),
+                             static_cast<std::streamsize>(buffer_.size()))) {
+    throw ResourceError("cannot write to standard output; is the disk full?");
+  }
   written_ += buffer_.size();
   buffer_.clear();
 }
@@ -59,6 +69,7 @@ void NpyWriter::flush() {
 void NpyWriter::finish() {
   flush();
   assert(written_ == wanted_);
+  if (stream_ != nullptr) return;
   file_.sync();
   if (std::rename(file_.path().c_str(), path_.c_str()) != 0) throw_system_error("rename", file_.path(), errno);
   file_ = File();

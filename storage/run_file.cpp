@@ -3,6 +3,7 @@
 #include <string>
 
 #include "storage/error.h"
+#include "storage/private_file.h"
 
 namespace unweave {
 namespace {
@@ -55,7 +56,9 @@ FileEntry write_changes(const std::filesystem::path& store, const Changes& chang
   writer.append_values(std::span<const Edge>(changes.removed));
   writer.append_values(std::span<const Edge>(changes.inserted));
   writer.append_values(std::span<const NodeId>(changes.cleared));
-  return writer.finish({changes.removed.size(), changes.inserted.size(), changes.cleared.size()});
+  FileEntry entry = writer.finish({changes.removed.size(), changes.inserted.size(), changes.cleared.size()});
+  make_private(File::open_read(store / entry.path));  // it names what was removed
+  return entry;
 }
 
 Changes read_changes(const std::filesystem::path& store, const FileEntry& entry, NodeId nodes) {

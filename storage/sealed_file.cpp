@@ -19,6 +19,9 @@ namespace {
 constexpr char kMagic[8] = {'U', 'N', 'W', 'E', 'A', 'V', 'E', '\0'};
 constexpr std::uint32_t kVersion = 1;
 constexpr std::uint32_t kChunkLog2 = 12;
+/// Of what is asked for at a time. A system cuts a longer request to what it reads ahead of a disk, 128 KiB where nobody has
+/// set more, and the rest of it would come page by page.
+constexpr std::uint64_t kAskBytes = std::uint64_t{128} << 10;
 constexpr std::size_t kRootOffset = 104;
 constexpr std::size_t kHeaderSumOffset = 120;
 
@@ -224,8 +227,8 @@ void SealedFile::read_ahead(std::uint64_t offset, std::uint64_t length) const no
 void SealedFile::ask(std::uint64_t first, std::uint64_t last) const noexcept {
   // A page of the system may be larger than a chunk, and it takes no address within one.
   static const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  const std::uint64_t begin = first / page * page;
-  ::madvise(const_cast<std::byte*>(map_ + begin), last - begin, MADV_WILLNEED);
+  for (std::uint64_t begin = first / page * page; begin < last; begin += kAskBytes)
+    ::madvise(const_cast<std::byte*>(map_ + begin), std::min(last - begin, kAskBytes), MADV_WILLNEED);
 }
 
 void SealedFile::check(std::uint64_t offset, std::uint64_t length) const {
@@ -234,13 +237,23 @@ void SealedFile::check(std::uint64_t offset, std::uint64_t length) const {
   if (length == 0) return;
   const std::uint64_t last = sealed_chunk(offset + length - 1);
   const std::uint64_t first = sealed_chunk(offset);
-  bool asked = false;
+  // Whether those before it to the last multiple of kStepChunks, and as many before that, were used before this chunk is.
+  const auto follows_scan = [&](std::uint64_t chunk) {
+    const std::uint64_t step = chunk / kStepChunks * kStepChunks;
+    if (step == 0) return false;
+    for (std::uint64_t before = step - kStepChunks; before < chunk; ++before)
+      if (!is_checked(before)) return false;
+    return true;
+  };
+  bool asked = false, goes_on = false;
   for (std::uint64_t chunk = first; chunk <= last; ++chunk) {
     std::atomic<std::uint64_t>& word = checked_[chunk / 64];
     const std::uint64_t bit = std::uint64_t{1} << (chunk % 64);
     if ((word.load(std::memory_order_acquire) & bit) != 0) continue;
-    // A range is asked for as far as it goes; a call that goes on where another ended, further.
-    if (chunk == first && chunk % kStepChunks == 0 && chunk > 0 && is_checked(chunk - 1))
+    // A range is asked for as far as it goes; a call that goes on where others ended, further. What these read may end within
+    // a chunk, so that this one begins with a chunk that is checked.
+    if (!asked) goes_on = follows_scan(chunk);
+    if (goes_on && chunk % kStepChunks == 0)
       ask_chunks(chunk, kAheadChunks);
     else if (chunk < last && (!asked || chunk % kStepChunks == 0))
       ask_chunks(chunk, std::min(kAheadChunks, last + 1 - chunk));

@@ -11,6 +11,7 @@
 #include "storage/checksum.h"
 #include "storage/error.h"
 #include "storage/half.h"
+#include "storage/private_file.h"
 
 namespace unweave {
 namespace {
@@ -128,7 +129,7 @@ std::uint64_t statistics_file_bytes(const StatisticsShape& shape) noexcept {
 StatisticsWriter::StatisticsWriter(const std::filesystem::path& path, const StatisticsShape& shape) : shape_(shape) {
   if (shape.bits != 8 && shape.bits != 16 && shape.bits != 32)
     throw UsageError("a number of the statistics takes 8, 16 or 32 bits");
-  file_ = File::create(path);
+  file_ = create_private(path);
   const StatisticsHeader header = header_of(shape);
   file_.write_at(0, std::as_bytes(std::span(&header, 1)));
   record_.resize(record_bytes(shape));
@@ -177,6 +178,7 @@ void StatisticsWriter::finish() {
 
 StatisticsFile::StatisticsFile(const std::filesystem::path& path, const StatisticsShape& shape, bool writable)
     : file_(writable ? File::open_write(path) : File::open_read(path)), shape_(shape) {
+  if (writable) make_private(file_);
   StatisticsHeader header;
   file_.read_at(0, std::as_writable_bytes(std::span(&header, 1)));
   const StatisticsHeader expected = header_of(shape);

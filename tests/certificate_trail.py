@@ -6,14 +6,16 @@ its own.
 
 Checks every digest, the chain, the signatures (Ed25519, RFC 8032), that certificates, releases and requests count on, that
 nothing private stands there, that T1's noise and every delta follow from public numbers, and that each receipt's request is
-one that its certificate commits to (storage/FORMAT.md). Prints what is false, a line each, and exits 1; 0 where all holds; 2
-where something cannot be read. Python 3.9 and NumPy.
+one that its certificate commits to, with this outcome (storage/FORMAT.md). Prints what is false, a line each, and exits 1; 0
+where all holds, with how many receipts say "applied" and how many "rejected"; 2 where something cannot be read. Python 3.9 and NumPy.
 """
 import argparse
+import collections
 import hashlib
 import json
 import math
 import pathlib
+import re
 import sys
 
 from certificate_numerics import delta_of, sigma_of
@@ -138,6 +140,11 @@ def noise_problems(said):
     return problems
 
 
+def whose(said):
+    """Solver and name of the model of a line or a model's text; a model without a name has that of its solver."""
+    return said["solver"], said.get("name", said["solver"])
+
+
 def line_problems(said, before, public_key):
     """One line after another; `before` is None for the first."""
     problems = []
@@ -145,9 +152,9 @@ def line_problems(said, before, public_key):
         problems.append("this is no certificate")
     if said["public_key"] != (public_key or (before or said)["public_key"]):
         problems.append("it is signed by another key")
-    follows = ((0, said["log"], said["log"], said["solver"]) if before is None else
-               (before["number"], before["digest"], before["log"], before["solver"]))
-    if (said["number"] - 1, said["previous"], said["log"], said["solver"]) != follows:
+    follows = ((0, said["log"], said["log"], whose(said)) if before is None else
+               (before["number"], before["digest"], before["log"], whose(before)))
+    if (said["number"] - 1, said["previous"], said["log"], whose(said)) != follows:
         problems.append("it does not follow the line before")
     batch, release = said["batch"], said["release"]
     if release == 1:
@@ -191,6 +198,20 @@ def root_of(leaf, index, count, path):
     return None if path else leaf
 
 
+def committed(receipt):
+    """Kind and text of a receipt's leaf, which binds what became of the request; (None, what is wrong) where it is none."""
+    text = receipt["request"]
+    if receipt["format"] == "unweave receipt 1":  # of before, and silent of the outcome
+        return (None, "its request is none") if "\t" in text else (b"\x00", text)
+    if receipt["format"] != "unweave receipt 2":
+        return None, "this is no receipt"
+    outcome = [receipt["status"]] + ([receipt["reason"]] if "reason" in receipt else [])
+    if "\t" in text or not (outcome == ["applied"] or len(outcome) == 2 and outcome[0] == "rejected" and
+                            re.fullmatch("[a-z-]+", outcome[1])):
+        return None, "its status is neither applied nor rejected for a reason"
+    return b"\x02", "\t".join([text] + outcome)
+
+
 def receipt_problem(receipt, lines):
     """What is wrong with a receipt against a log that was checked, or nothing."""
     held = [said for said in map(json.loads, lines) if said["number"] == receipt["certificate"]]
@@ -199,10 +220,13 @@ def receipt_problem(receipt, lines):
     batch = held[0]["batch"]
     if batch is None or batch["root"] is None or not batch["first"] <= receipt["sequence"] <= batch["last"]:
         return "its certificate commits to no such request"
-    leaf = blake(b"\x00" + bytes.fromhex(receipt["nonce"]) + receipt["request"].encode())
+    kind, text = committed(receipt)
+    if kind is None:
+        return text
+    leaf = blake(kind + bytes.fromhex(receipt["nonce"]) + text.encode())
     root = root_of(leaf, receipt["sequence"] - batch["first"], batch["last"] - batch["first"] + 1,
                    map(bytes.fromhex, receipt["path"]))
-    return "" if root == bytes.fromhex(batch["root"]) else "its certificate does not cover this request"
+    return "" if root == bytes.fromhex(batch["root"]) else "its certificate does not cover this request with this outcome"
 
 
 def report(program, check):
@@ -228,9 +252,14 @@ def main():
         lines = given.log.read_text().splitlines()
         false = check_log(lines, given.public_key)
         if given.receipts and not false:
-            for number, receipt in enumerate(given.receipts.read_text().splitlines(), 1):
-                problem = receipt_problem(json.loads(receipt), lines)
+            told = collections.Counter()
+            for number, text in enumerate(given.receipts.read_text().splitlines(), 1):
+                receipt = json.loads(text)
+                problem = receipt_problem(receipt, lines)
                 false += [f"receipt {number}: {problem}"] if problem else []
+                told[receipt.get("status", "without a status")] += 1
+            if not false:
+                print("receipts: " + ", ".join(f"{count} {status}" for status, count in sorted(told.items())))
         return false
 
     return report("certificate_trail", check)

@@ -98,10 +98,10 @@ class Verifier:
 
     def check_constants(self):
         said, model, options = self.certificate, self.model, self.model["options"]
-        for name in ("solver", "sequence"):
-            self.check(name, said[name], model[name])
+        self.check("sequence", said["sequence"], model["sequence"])
+        self.check("solver and name", certificate_trail.whose(said), certificate_trail.whose(model))
         self.check("release", said["release"], model["releases"])
-        self.check("id", said["id"].rsplit("-", 1)[0], f"{model['solver']}-{model['releases']}")
+        self.check("id", said["id"].rsplit("-", 1)[0], f"{certificate_trail.whose(model)[1]}-{model['releases']}")
         self.check("epsilon", said["epsilon"], self.epsilon)
         self.check("delta, target", said["delta"]["target"], self.delta)
         found = {name: options[name] for name in ("lambda", "tau", "alpha", "bound", "head")}

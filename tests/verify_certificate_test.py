@@ -203,7 +203,8 @@ def check_trail(folder, program):
     """What an auditor finds who has the public log of a stream with receipts, beside what the program says of the same."""
     world = World(program, folder)
     world.train("newton", "logistic", {})
-    (world.folder / "requests").write_text("".join(f"edge {i} {i + 1}\nnode {200 + i}\n" for i in range(9)))
+    (world.folder / "requests").write_text("".join(f"edge {i} {i + 1}\nnode {200 + i}\n" for i in range(8)) +
+                                           "edge 3 3\nnode 999999\n")
     receipts, key = world.folder / "receipts", world.folder / "key"
     world.run("stream", world.store, "--requests", world.folder / "requests", "--batch", "7", "--solver", "newton",
               "--receipts", receipts)
@@ -227,6 +228,15 @@ def check_trail(folder, program):
     assert codes(lines, proofs, "00" * 32) == (1, 4)
     assert codes([line.replace('"epsilon":1.0', '"epsilon":0.5') for line in lines], proofs) == (1, 2)
     assert codes(lines, [proof.replace("edge 3 4", "edge 3 5") for proof in proofs]) == (1, 4)
+    said = [json.loads(proof) for proof in proofs]
+    assert [told["status"] for told in said[-2:]] == ["rejected"] * 2 and "applied" in [told["status"] for told in said]
+    assert [told["reason"] for told in said[-2:]] == ["self-loop", "id-outside"]
+    for change in ({"status": "applied"}, {"reason": "absent-edge"}, {"format": "unweave receipt 1"},
+                   {"status": "rejected\tid-outside"}):
+        bad = {**said[-1], **change}
+        if change != {"reason": "absent-edge"}:
+            del bad["reason"]
+        assert codes(lines, proofs[:-1] + [json.dumps(bad)]) == (1, 4), change
     assert codes(lines, ["nothing"]) == (2, 2)
     seed = bytes.fromhex((world.store / "certificates" / "signing-key").read_text())
     said = json.loads(lines[1])

@@ -2,6 +2,7 @@
 #include "algorithms/audit.h"
 
 #include <array>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,8 @@
 #include "storage/input/request_reader.h"
 #include "storage/nearest_name.h"
 #include "tools/commands.h"
+#include "tools/model_choice.h"
+#include "tools/model_output.h"
 #include "tools/output.h"
 #include "tools/progress.h"
 
@@ -23,22 +26,6 @@ struct Attack {
   ModelRecord record;
   CanaryRequests canary;
 };
-
-std::vector<ModelRecord> chosen_models(const CommandLine& line) {
-  const std::filesystem::path store = line.positional(0);
-  std::vector<ModelRecord> records;
-  if (line.has("solver")) {
-    const auto& solver = line.get<std::string>("solver");
-    static_cast<void>(solver_parameters(solver));  // an unknown name is told before a missing model
-    records.push_back(load_model(store, solver));
-  } else {
-    for (const ModelSummary& model : list_models(store)) records.push_back(load_model(store, model.solver));
-  }
-  if (records.empty())
-    throw UsageError(store.string() + ": holds no model; run `unweave train " + store.string() + "` first");
-  for (ModelRecord& record : records) record.options.seed = line.common().seed;
-  return records;
-}
 
 std::vector<CanaryRequests> chosen_canaries(const CommandLine& line, const LiveStore& store, const ModelRecord& record,
                                             MemoryBudget& budget) {
@@ -60,7 +47,8 @@ std::vector<CanaryRequests> chosen_canaries(const CommandLine& line, const LiveS
 std::vector<Attack> plan_attacks(const CommandLine& line, MemoryBudget& budget) {
   const LiveStore store(line.positional(0), Access::read, budget);
   std::vector<Attack> attacks;
-  for (const ModelRecord& record : chosen_models(line)) {
+  for (ModelRecord& record : chosen_models(line, line.positional(0))) {
+    record.options.seed = line.common().seed;
     check_propagation(record, store.manifest(), store.path());
     for (CanaryRequests& canary : chosen_canaries(line, store, record, budget))
       attacks.push_back({record, std::move(canary)});
@@ -79,8 +67,7 @@ AuditResult run_attack(const CommandLine& line, const Attack& attack, double con
   how.confidence = confidence;
   how.folder = folder.path();
   how.working_memory = static_cast<std::size_t>(memory.bytes());
-  Progress progress(line.error(), line.shows_progress(), record.model.solver + ", " + canary.name, how.trials,
-                    "trials");
+  Progress progress(line.error(), line.shows_progress(), name_of(record) + ", " + canary.name, how.trials, "trials");
   how.advance = [&] { progress.advance(1); };
   return audit([&](const SolverOptions& options) { return make_solver(record.model.solver, options); }, record.options,
                canary, how);
@@ -91,6 +78,12 @@ std::string verdict_of(const AuditResult& result) {
   if (result.certified) return "the claim stands";
   if (result.claim && result.evidence.epsilon > result.epsilon) return "above epsilon; nothing is certified";
   return "nothing is certified";
+}
+
+/// What a bound near 0 may mean.
+std::string reach_of(std::uint64_t trials, double most, double confidence) {
+  return "With " + count_text(trials) + " trials of each kind epsilon " + number_text(most) +
+         " is the most that could have been shown, at confidence " + number_text(confidence) + ".";
 }
 
 void check_options(const CommandLine& line) {
@@ -112,8 +105,8 @@ void run_audit(CommandLine& line) {
       "is\n"
       "refuted. A claim that stands is not proved by that.",
       {"STORE"}, "unweave audit demo/debian.store --solver newton --canary gradient");
+  add_model_choice(line, "this model alone, of those trained");
   auto add = line.options().add_options();
-  add("solver", po::value<std::string>()->value_name("NAME"), "this model alone, of those trained");
   add("canary", po::value<std::string>()->value_name("K")->default_value("all"),
       "hub: the node with the most edges; bridge: an edge that a training node hangs on; gradient: the training node "
       "with "
@@ -132,15 +125,18 @@ void run_audit(CommandLine& line) {
   const double miss = (1 - line.get<Real>("confidence").value) / static_cast<double>(attacks.size());
   Table table({"solver", "canary", "attack", "trials", "epsilon, delta", "certified", "epsilon at least", "verdict"});
   std::string refuted;
+  std::set<std::string> reaches;
   for (const Attack& attack : attacks) {
     const std::string& solver = attack.record.model.solver;
+    const std::string name = model_text(name_of(attack.record), solver);
     const AuditResult result = run_attack(line, attack, 1 - miss, budget);
     const Evidence& evidence = result.evidence;
     if (result.refuted())
-      refuted += (refuted.empty() ? "" : "; ") + solver + ", canary " + attack.canary.name + ": epsilon is at least " +
+      refuted += (refuted.empty() ? "" : "; ") + name + ", canary " + attack.canary.name + ": epsilon is at least " +
                  number_text(evidence.epsilon) + ", the certificates say " + number_text(result.epsilon);
     if (line.common().json) {
       write_json_line(line.out(), {{"solver", solver},
+                                   {"name", name_of(attack.record)},
                                    {"canary", attack.canary.name},
                                    {"attack", result.attack},
                                    {"trials", line.get<Count>("trials").value},
@@ -157,11 +153,15 @@ void run_audit(CommandLine& line) {
                                    {"refuted", result.refuted()}});
       continue;
     }
-    table.add_row({solver, attack.canary.name, std::string(result.attack), count_text(line.get<Count>("trials").value),
+    reaches.insert(reach_of(line.get<Count>("trials").value, result.most, 1 - miss));
+    table.add_row({name, attack.canary.name, std::string(result.attack), count_text(line.get<Count>("trials").value),
                    number_text(result.epsilon) + ", " + number_text(result.delta), result.certified ? "yes" : "no",
                    number_text(evidence.epsilon), verdict_of(result)});
   }
-  if (!line.common().json) table.print(line.out());
+  if (!line.common().json) {
+    table.print(line.out());
+    for (const std::string& reach : reaches) line.out() << reach << '\n';
+  }
   if (!refuted.empty()) throw CheckError(line.positional(0) + ": " + refuted);
 }
 

@@ -242,10 +242,10 @@ void run_bench(CommandLine& line) {
       "arcs at the rate of sums over uncompressed lists, and the rows that were touched at the rate of copying rows\n"
       "from random places of memory to others.",
       {"NAME", "[STORE]"},
-      "unweave bench decode --scale 18\n"
-      "  unweave bench import --scale 20 --memory 256M\n"
-      "  unweave bench propagate --scale 18 --features 64\n"
-      "  unweave bench stream --scale 18 --batch 1000 --batches 3 --json");
+      "unweave bench decode --scale 16\n"
+      "  unweave bench import --scale 16 --memory 256M\n"
+      "  unweave bench propagate --scale 15 --features 64\n"
+      "  unweave bench stream --scale 15 --batch 1000 --batches 3 --json");
   auto add = line.options().add_options();
   add("scale", po::value<Count>()->value_name("S")->default_value({20}), "R-MAT graph of 2^S nodes, 1 to 31");
   add("edge-factor", po::value<Count>()->value_name("E")->default_value({16}), "edges a node, before duplicates drop");

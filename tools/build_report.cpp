@@ -3,7 +3,7 @@
 
 namespace unweave {
 
-Figures figures_of(const BuildReport& report, Measure& measure) {
+Figures figures_of(const BuildReport& report) {
   Figures figures;
   figures.count("nodes", "nodes", report.nodes);
   figures.count("edges", "edges", report.edges);
@@ -23,10 +23,13 @@ Figures figures_of(const BuildReport& report, Measure& measure) {
   figures.json["seconds_order"] = report.seconds_order;
   if (report.order != "none")
     figures.table.add_row({"order", report.order + ", " + seconds_text(report.seconds_order)});
+  return figures;
+}
+
+void add_measure(Figures& figures, Measure& measure) {
   figures.table.add_row({"time", seconds_text(measure.seconds())});
   figures.table.add_row({"peak memory", bytes_text(measure.process().peak_anonymous_bytes())});
   measure.report(figures.json);
-  return figures;
 }
 
 }  // namespace unweave

@@ -7,6 +7,8 @@
 
 namespace unweave {
 
-[[nodiscard]] Figures figures_of(const BuildReport& report, Measure& measure);
+[[nodiscard]] Figures figures_of(const BuildReport& report);
+/// Time and memory, which end the table.
+void add_measure(Figures& figures, Measure& measure);
 
 }  // namespace unweave

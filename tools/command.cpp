@@ -292,8 +292,12 @@ int run_program(std::span<const Command> commands, const std::vector<std::string
   }
 }
 
+void CommandLine::note(const std::string& text) const {
+  if (!common_.quiet) console_.error << "note: " << text << '\n' << std::flush;
+}
+
 void CommandLine::require_outside(const std::string& option, const std::filesystem::path& store) const {
-  if (!has(option)) return;
+  if (!has(option) || get<std::string>(option) == "-") return;
   const std::filesystem::path from = std::filesystem::weakly_canonical(get<std::string>(option))
                                          .lexically_relative(std::filesystem::weakly_canonical(store));
   if (!from.empty() && *from.begin() != "..")

@@ -35,9 +35,10 @@ namespace po = boost::program_options;
 
 /// Where a command writes.
 struct Console {
-  std::ostream& out;    ///< results, and nothing else
-  std::ostream& error;  ///< the one line of a failure; progress
-  bool terminal;        ///< somebody watches `error`
+  std::ostream& out;          ///< results, and nothing else
+  std::ostream& error;        ///< the one line of a failure; progress
+  bool terminal;              ///< somebody watches `error`
+  bool out_terminal = false;  ///< and `out`: no place for binary data
 };
 
 /// The options that every command has.
@@ -78,7 +79,8 @@ class CommandLine {
   [[nodiscard]] const std::string& positional(std::size_t i) const { return positionals_.at(i); }
   [[nodiscard]] bool has_positional(std::size_t i) const { return i < positionals_.size(); }
   [[nodiscard]] bool has(const std::string& option) const { return values_.count(option) > 0; }
-  /// Throws UsageError where the option is given and names a file in the folder of a store: no purge would reach it.
+  /// Throws UsageError where the option is given and names a file in the folder of a store: no purge would reach it. "-" is
+  /// no file.
   void require_outside(const std::string& option, const std::filesystem::path& store) const;
   template <class T>
   [[nodiscard]] const T& get(const std::string& option) const {
@@ -93,6 +95,9 @@ class CommandLine {
 
   [[nodiscard]] std::ostream& out() const noexcept { return console_.out; }
   [[nodiscard]] std::ostream& error() const noexcept { return console_.error; }
+  [[nodiscard]] bool out_is_terminal() const noexcept { return console_.out_terminal; }
+  /// One line on standard error, "note: ...", unless --quiet.
+  void note(const std::string& text) const;
   /// Whether a progress meter has a reader.
   [[nodiscard]] bool shows_progress() const noexcept { return console_.terminal && !common_.quiet; }
 

@@ -15,6 +15,7 @@ std::span<const Command> all_commands() {
       {"train", "learn a model on the training rows, to be unlearned from later", run_train},
       {"stream", "remove edges, nodes and features, insert edges", run_stream},
       {"evaluate", "accuracy of the models, and what they still show of removed rows", run_evaluate},
+      {"predict", "say the class of nodes, by a model", run_predict},
       {"audit", "try to tell unlearned models from retrained ones", run_audit},
       {"verify", "check the files and the integers of a store", run_verify},
       {"repair", "rebuild what damaged files had, where it can be had again", run_repair},

@@ -18,6 +18,7 @@ void run_generate(CommandLine& line);
 void run_import(CommandLine& line);
 void run_info(CommandLine& line);
 void run_plan(CommandLine& line);
+void run_predict(CommandLine& line);
 void run_propagate(CommandLine& line);
 void run_purge(CommandLine& line);
 void run_repair(CommandLine& line);

@@ -17,21 +17,13 @@
 #include "storage/error.h"
 #include "storage/input/label_reader.h"
 #include "tools/commands.h"
+#include "tools/metrics_output.h"
+#include "tools/model_choice.h"
 #include "tools/model_output.h"
 #include "tools/output.h"
 
 namespace unweave {
 namespace {
-
-/// To be read before the store is opened: a writer at work acknowledges requests before its model has absorbed them.
-std::vector<ModelRecord> chosen_models(const CommandLine& line, const std::filesystem::path& store) {
-  if (line.has("solver")) return {load_model(store, line.get<std::string>("solver"))};
-  std::vector<ModelRecord> models;
-  for (const ModelSummary& model : list_models(store)) models.push_back(load_model(store, model.solver));
-  if (models.empty())
-    throw UsageError(store.string() + ": holds no model; run `unweave train " + store.string() + "` first");
-  return models;
-}
 
 /// Whether a model stands where a run of SGD over slots ended, or a step from there. That need not be near a minimiser.
 bool follows_run(const Model& model) {
@@ -77,6 +69,7 @@ std::vector<Shown> with_references(const ModelRecord& record, const LiveStore& s
        streaming_references(record.model, record.options, rows.set(), static_cast<std::size_t>(memory.bytes()))) {
     shown.push_back({record, reference.seconds});
     shown.back().record.model.solver += ", " + reference.name;
+    if (!record.name.empty()) shown.back().record.name += ", " + reference.name;
     shown.back().record.model.published = std::move(reference.weights);
   }
   return shown;
@@ -145,6 +138,17 @@ void add_loss_changes(nlohmann::ordered_json& json, const LiveStore& before, con
 const std::vector<std::string> kForgettingColumns{"forgotten",      "replayed",     "of all",     "of present",
                                                   "called members", "by threshold", "attack AUC", "presence ratio"};
 
+void print_legend(std::ostream& out) {
+  out << "\nforgotten       accuracy on forgotten training rows, as they were in the copy\n"
+         "replayed        of those of vanished classes: share said to be of such a class\n"
+         "of all          the same share of all rows of the copy\n"
+         "of present      the same share of all rows of the store\n"
+         "called members  share of the forgotten that an attack takes for training rows\n"
+         "by threshold    the same by one threshold of the confidence\n"
+         "attack AUC      forgotten against test rows by confidence; 0.5: not told apart\n"
+         "presence ratio  presence in the original model over that here; 1: as before\n";
+}
+
 /// The fields of one model, and its cells of kForgettingColumns.
 void add_forgetting(nlohmann::ordered_json& json, std::vector<std::string>& cells, const EfficacyTests& tests,
                     const Efficacy& of) {
@@ -193,11 +197,11 @@ class Evaluation {
   }
 
   void run(const ModelRecord& record) {
-    const std::string& solver = record.model.solver;
+    const std::string& name = name_of(record);
     check_propagation(record, store_.manifest(), store_.path());
     original_.reset();
     retrained_.reset();
-    if (before_ != nullptr && has_model(before_->path(), solver)) original_ = load_model(before_->path(), solver);
+    if (before_ != nullptr && has_model(before_->path(), name)) original_ = load_model(before_->path(), name);
     if (original_) check_propagation(*original_, store_.manifest(), store_.path());
     if (tests_) tests_->set_original(original_ ? &*original_ : nullptr);
     if (retrains()) retrained_ = retrained_of(record, store_, budget_);
@@ -206,15 +210,22 @@ class Evaluation {
   }
 
   void finish() {
-    if (!line_.common().json) table_->print(line_.out());
+    if (line_.common().json) return;
+    table_->print(line_.out());
+    if (before_ != nullptr) print_legend(line_.out());
+    print_metrics(line_.out(), metrics_);
+    for (const SplitMetrics& metrics : metrics_) {
+      const bool alone = metrics_.size() == 1 && metrics.test.classes.size() <= kFewClasses;
+      if (alone || line_.get<bool>("by-class")) print_by_class(line_.out(), metrics);
+    }
   }
 
  private:
   static constexpr std::uint64_t kSeed = 1;
 
-  static bool has_model(const std::filesystem::path& store, const std::string& solver) {
+  static bool has_model(const std::filesystem::path& store, const std::string& name) {
     const std::vector<ModelSummary> models = list_models(store);
-    return std::any_of(models.begin(), models.end(), [&](const ModelSummary& model) { return model.solver == solver; });
+    return std::any_of(models.begin(), models.end(), [&](const ModelSummary& model) { return model.name == name; });
   }
 
   [[nodiscard]] bool retrains() const { return line_.get<bool>("retrain"); }
@@ -241,13 +252,19 @@ class Evaluation {
     const ModelRecord& record = shown.record;
     const std::string& solver = record.model.solver;
     const bool outdated = record.model.sequence != store_.sequence();
-    const Accuracies accuracies = evaluate_model(store_, record);
-    nlohmann::ordered_json json = {{"solver", solver}, {"sequence", record.model.sequence}, {"outdated", outdated}};
+    const bool by_class = line_.get<bool>("by-class") || shape_of(record.model).classes <= kFewClasses;
+    SplitMetrics metrics = split_metrics(store_, record, by_class);
+    const Accuracies accuracies = metrics.accuracies();
+    nlohmann::ordered_json json = {
+        {"solver", solver}, {"name", name_of(record)}, {"sequence", record.model.sequence}, {"outdated", outdated}};
     if (before_ != nullptr) json["model"] = present ? "present" : "before";
     if (shown.seconds) json["seconds"] = *shown.seconds;
     add_accuracies(json, accuracies);
-    std::vector<std::string> cells{solver, accuracy_text(accuracies.train), accuracy_text(accuracies.valid),
-                                   accuracy_text(accuracies.test)};
+    json["metrics"] = to_json(metrics, by_class);
+    metrics.model = model_text(name_of(record), solver) + (present ? "" : " before");
+    metrics_.push_back(std::move(metrics));
+    std::vector<std::string> cells{model_text(name_of(record), solver), accuracy_text(accuracies.train),
+                                   accuracy_text(accuracies.valid), accuracy_text(accuracies.test)};
     if (nodes_) {
       const std::optional<double> accuracy =
           accuracy_of(store_of_nodes(), *nodes_, predict(store_of_nodes(), record, *nodes_));
@@ -268,22 +285,24 @@ class Evaluation {
   MemoryBudget& budget_;
   std::optional<std::vector<NodeId>> nodes_;
   std::optional<EfficacyTests> tests_;
-  std::optional<ModelRecord> original_, retrained_;  ///< of the solver at hand
+  std::optional<ModelRecord> original_, retrained_;  ///< of the model at hand
   std::optional<Table> table_;
+  std::vector<SplitMetrics> metrics_;  ///< of the lines of table_
 };
 
 }  // namespace
 
 void run_evaluate(CommandLine& line) {
   line.describe(
-      "Accuracy of the published weights on every split of the present data, one line a model. With a copy of the "
-      "store\n"
-      "from before the removals (a store is a folder: cp -r STORE COPY) also what the models still show of the "
-      "training\n"
-      "rows that were forgotten, and the same of the copy's models.",
-      {"STORE"}, "unweave evaluate demo/debian.store --before demo/copy.store");
+      "Accuracy, F1 and AUC of the published weights on every split of the present data, one line a model. With a "
+      "copy\n"
+      "of the store from before the removals (a store is a folder: cp -r STORE COPY) also what the models still show\n"
+      "of the training rows that were forgotten, and the same of the copy's models.",
+      {"STORE"},
+      "unweave evaluate demo/debian.store\n"
+      "  unweave evaluate demo/debian.store --before demo/copy.store");
+  add_model_choice(line, "this model alone");
   auto add = line.options().add_options();
-  add("solver", po::value<std::string>()->value_name("NAME"), "this model alone");
   add("retrain", po::bool_switch(),
       "also train from nothing, and print how far the weights and the predictions are from that model's");
   add("nodes", po::value<std::string>()->value_name("F"),
@@ -291,11 +310,13 @@ void run_evaluate(CommandLine& line) {
   add("before", po::value<std::string>()->value_name("COPY"),
       "a copy from before the removals: accuracy on the forgotten rows as they were, deleted data replay, membership "
       "inference");
+  add("by-class", po::bool_switch(),
+      "precision, recall, F1 and AUC of every class, and the confusion matrix, of any number of models and classes; "
+      "without it of a single model of at most 20 classes, with --json of every such model");
   add("attack-rows", po::value<Count>()->value_name("K")->default_value({10000}),
       "with --before: most training and most test rows that an attack learns from, drawn by --seed (1); 0: no attack");
   if (!line.parse()) return;
 
-  if (line.has("solver")) static_cast<void>(make_solver(line.get<std::string>("solver"), {}));
   if (line.given("attack-rows") && !line.has("before")) throw UsageError("--attack-rows needs --before");
   MemoryBudget budget(line.budget_bytes());
   const std::vector<ModelRecord> models = chosen_models(line, line.positional(0));

@@ -89,7 +89,9 @@ void run_generate(CommandLine& line) {
   StepProgress progress(line.error(), line.shows_progress());
   const BuildReport report = generate_store(line.positional(0), options, budget, progress);
   progress.finish();
-  figures_of(report, measure).print(line.out(), line.common().json);
+  Figures figures = figures_of(report);
+  add_measure(figures, measure);
+  figures.print(line.out(), line.common().json);
 }
 
 }  // namespace unweave

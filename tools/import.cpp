@@ -12,6 +12,7 @@
 #include "storage/error.h"
 #include "tools/build_report.h"
 #include "tools/commands.h"
+#include "tools/import_figures.h"
 #include "tools/import_limit.h"
 #include "tools/step_progress.h"
 
@@ -40,9 +41,14 @@ std::map<std::string, InputFile> parse_files(const std::string& option, const st
     const std::size_t comma = std::min(text.find(',', at), text.size());
     const std::string part = text.substr(at, comma - at);
     const std::size_t equals = std::min(part.find('='), part.size());
-    const std::string key = part.substr(0, equals);
+    std::string key = part.substr(0, equals);
+    if (key == "val" && allowed.contains("valid")) key = "valid";
     if (equals + 1 >= part.size()) fail("'" + part + "' is not KEY=FILE");
-    if (!allowed.contains(key)) fail("there is no key '" + key + "'");
+    if (!allowed.contains(key)) {
+      std::string names;
+      for (const std::string& name : allowed) names += (names.empty() ? "" : ", ") + name;
+      fail("there is no key '" + key + "'; there are " + names);
+    }
     if (!files.emplace(key, InputFile{part.substr(equals + 1), {}}).second) fail(key + " is given twice");
     at = comma + 1;
   }
@@ -108,6 +114,9 @@ void add_ogb_folder(const CommandLine& line, ImportOptions& options) {
   options.stated_nodes = folder.num_nodes;
   options.stated_edges = folder.num_edges;
   options.two_row_edges = true;
+  if (folder.edge_values && !options.ignore_weights)
+    throw InputError(display_name(*folder.edge_values), "whole file", "edges have no weights or features here",
+                     "take the edges without them by --ignore-weights");
   options.empty_label = EmptyLine::kUnlabelled;
 }
 
@@ -115,6 +124,7 @@ ImportOptions import_options(const CommandLine& line) {
   ImportOptions options;
   options.order = line.get<std::string>("order");
   options.edges = file_option(line, "edges");
+  options.ignore_weights = line.get<bool>("ignore-weights");
   options.features = features_option(line);
   options.nodes = count_option(line, "nodes");
   options.labels = file_option(line, "labels");
@@ -151,7 +161,10 @@ void run_import(CommandLine& line) {
   auto add = line.options().add_options();
   const auto file = [] { return po::value<std::string>()->value_name("F"); };
   const auto count = [](const char* name) { return po::value<Count>()->value_name(name); };
-  add("edges", file(), "text (two ids a line, # comments), .npy (m x 2 or 2 x m integers) or Matrix Market");
+  add("edges", file(),
+      "text (two ids a line, # comments, perhaps a header), .npy (m x 2 or 2 x m integers) or Matrix Market");
+  add("ignore-weights", po::bool_switch(),
+      "take edges that have weights, a third number a line or values of a Matrix Market file, without them");
   add("features", file(),
       "dense .npy N x F, dense text with --nodes, .npz (CSR), or indptr=F,indices=F[,values=F] with --columns");
   add("columns", count("C"), "number of features of a CSR matrix in separate arrays");
@@ -165,7 +178,8 @@ void run_import(CommandLine& line) {
   add("labels", file(), "one class a node, .npy or text; -1 or NaN for none");
   add("classes", count("C"), "number of classes; default: largest label + 1");
   add("split", po::value<std::string>()->value_name("train=F,valid=F,test=F"),
-      "ids of each split, .npy or text; each may be left out; ids without a label are ignored");
+      "ids of each split, .npy or text, or a mask, .npy of booleans; each may be left out; ids without a label are "
+      "ignored");
   add("replay", file(),
       "for a deleted data replay test: the nodes that the requests of F remove get a class of their own and 100 binary "
       "features that no other node has");
@@ -187,10 +201,14 @@ void run_import(CommandLine& line) {
   if (line.get<bool>("measure-limit") && options.edges) limit = measure_limit(line, options, budget);
   Measure measure;  // of the import alone
   ImportMeter meter(progress, limit);
-  const BuildReport report = import_store(line.positional(0), options, budget, meter);
+  const ImportReport report = import_store(line.positional(0), options, budget, meter);
   const double bounded_seconds = meter.bounded_seconds();
   progress.finish();
-  Figures figures = figures_of(report, measure);
+  if (!line.common().quiet)
+    for (const std::string& remark : report.remarks) line.error() << "note: " << remark << '\n';
+  Figures figures = figures_of(report);
+  add_import_figures(report, figures);
+  add_measure(figures, measure);
   for (const char* const field : {"limit_ratio", "limit_arcs_per_second", "limit_nodes"}) figures.json[field] = nullptr;
   if (limit && report.edges > 0) {
     const double rate = 2 * static_cast<double>(report.edges) / bounded_seconds;

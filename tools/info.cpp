@@ -11,6 +11,7 @@
 #include "engine/memory.h"
 #include "engine/store_purge.h"
 #include "tools/commands.h"
+#include "tools/model_output.h"
 #include "tools/output.h"
 
 namespace unweave {
@@ -46,7 +47,7 @@ Json level_rows(const Embedding& embedding) {
 Json models_of(const std::vector<ModelSummary>& summaries, const LiveStore& store) {
   Json models = Json::array();
   for (const ModelSummary& model : summaries) {
-    Json one = {{"solver", model.solver}};
+    Json one = {{"name", model.name}, {"solver", model.solver}};
     if (model.damage.empty())
       one.update({{"id", model.id}, {"sequence", model.sequence}, {"outdated", model.sequence != store.sequence()}});
     else
@@ -129,10 +130,10 @@ void print_tables(const Json& info, std::ostream& out) {
         facts.add_row({"size of " + folder, bytes_text(bytes.get<std::uint64_t>())});
     } else if (name == "models") {
       for (const Json& model : value)
-        facts.add_row({"model " + model.at("solver").get<std::string>(), model.contains("damage") ? "damaged"
-                                                                         : model.at("outdated") == true
-                                                                             ? "outdated"
-                                                                             : "up to date"});
+        facts.add_row({"model " + model_text(model.at("name"), model.at("solver")), model.contains("damage") ? "damaged"
+                                                                                    : model.at("outdated") == true
+                                                                                        ? "outdated"
+                                                                                        : "up to date"});
     } else if (name != "levels") {
       facts.add_row({label, cell(name, value)});
     }

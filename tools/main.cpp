@@ -51,5 +51,6 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a limit of file sizes is an error of the write like any other
   mallopt(M_MMAP_THRESHOLD, kMappedBlockBytes);
   const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
-  return unweave::run_program(unweave::all_commands(), words, {std::cout, std::cerr, isatty(STDERR_FILENO) != 0});
+  return unweave::run_program(unweave::all_commands(), words,
+                              {std::cout, std::cerr, isatty(STDERR_FILENO) != 0, isatty(STDOUT_FILENO) != 0});
 }

@@ -1,6 +1,7 @@
 // tools/model_output.cpp - fields of a model's step and of its accuracy.
 #include "tools/model_output.h"
 
+#include "storage/error.h"
 #include "tools/output.h"
 
 namespace unweave {
@@ -9,6 +10,27 @@ void add_key_option(CommandLine& line) {
   line.options().add_options()(
       "key", po::value<std::string>()->value_name("FILE"),
       "key that signs certificates (openssl rand -hex 32), kept outside the store; default: the store's own");
+}
+
+void add_name_option(CommandLine& line, const char* text) {
+  line.options().add_options()("name", po::value<std::string>()->value_name("NAME"), text);
+}
+
+std::optional<std::string> selected_model(const CommandLine& line) {
+  if (line.has("solver"))
+    static_cast<void>(solver_parameters(line.get<std::string>("solver")));  // an unknown one is told before all else
+  if (line.has("name")) return line.get<std::string>("name");
+  return line.has("solver") ? std::optional(line.get<std::string>("solver")) : std::nullopt;
+}
+
+void require_selected_solver(const CommandLine& line, const ModelRecord& record) {
+  if (line.has("solver") && line.get<std::string>("solver") != record.model.solver)
+    throw UsageError("the model " + name_of(record) + " is one of " + record.model.solver + ", not of " +
+                     line.get<std::string>("solver") + "; leave out --solver");
+}
+
+std::string model_text(const std::string& name, const std::string& solver) {
+  return solver.empty() || name == solver ? name : name + " (" + solver + ")";
 }
 
 std::filesystem::path key_file(const CommandLine& line) {

@@ -3,9 +3,11 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "algorithms/evaluation.h"
+#include "algorithms/model_record.h"
 #include "algorithms/solver.h"
 #include "tools/command.h"
 
@@ -13,6 +15,15 @@ namespace unweave {
 
 /// --key, the file of the key that signs certificates.
 void add_key_option(CommandLine& line);
+/// --name, beside --solver; `text` is its help.
+void add_name_option(CommandLine& line, const char* text = "the model of this name: see train");
+/// The name of the model that --name or --solver selects; none without either. Throws UsageError for an unknown solver.
+[[nodiscard]] std::optional<std::string> selected_model(const CommandLine& line);
+/// Throws UsageError where --solver is another one than that of the model.
+void require_selected_solver(const CommandLine& line, const ModelRecord& record);
+/// "newton", or "tuned (newton)" for a model with a name of its own; `solver` is empty where nobody can read it.
+[[nodiscard]] std::string model_text(const std::string& name, const std::string& solver);
+
 /// Empty where it was not given.
 [[nodiscard]] std::filesystem::path key_file(const CommandLine& line);
 

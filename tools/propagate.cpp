@@ -5,6 +5,7 @@
 
 #include "tools/commands.h"
 #include "tools/measure.h"
+#include "tools/model_notes.h"
 #include "tools/output.h"
 #include "tools/progress.h"
 #include "tools/propagation_options.h"
@@ -33,6 +34,7 @@ void run_propagate(CommandLine& line) {
   Measure measure;  // of the propagation alone
   LiveStore store(line.positional(0), Access::write, budget);
   const PropagationSpec spec = read_propagation_spec(line, store.contents());
+  note_replaced_propagation(line, store.path(), store.manifest(), spec);
   PropagateReport report;
   {
     std::optional<Progress> meter;

@@ -5,6 +5,7 @@
 
 #include "tools/commands.h"
 #include "tools/measure.h"
+#include "tools/model_notes.h"
 #include "tools/output.h"
 #include "tools/step_progress.h"
 
@@ -19,8 +20,17 @@ std::string order_text(const PurgeReport& report, bool keep_order) {
 
 void print(const CommandLine& line, const PurgeReport& report, bool keep_order, Measure& measure) {
   const std::string& store = line.positional(0);
+  if (report.nothing) {
+    if (line.common().json)
+      write_json_line(line.out(), {{"purged", false}, {"requests", 0}});
+    else
+      line.out() << "nothing to forget: no request was made since the import or the last purge; the store stays as it "
+                    "is\n";
+    return;
+  }
   const std::string next = "unweave verify " + store + (report.propagated ? " --rebuild" : "");
   Figures figures{.table = Table({"purged", ""})};
+  figures.json["purged"] = true;
   figures.count("requests", "requests forgotten", report.requests);
   if (report.stale_rows > 0) figures.count("stale_rows", "stale rows published first", report.stale_rows);
   figures.bytes("bytes_rewritten", "bytes rewritten", report.bytes_written);
@@ -60,17 +70,23 @@ void run_purge(CommandLine& line) {
       "that would come out the same stay, and signed public lines of certificates. Needs the disk of the new files "
       "beside\n"
       "the old ones. Where nodes lie in an order (import --order) it is computed anew. Interrupted, it is finished by\n"
-      "calling it again.\n"
+      "calling it again. Where no request was made since the import or the last purge it does nothing.\n"
       "It does not reach copies, backups, what was exported or printed, or what a disk keeps of removed files.",
       {"STORE"}, "unweave purge demo/debian.store");
   line.options().add_options()("keep-order", po::bool_switch(),
                                "the order of the nodes is public: keep it, though it comes from the graph as it was");
+  line.options().add_options()("always", po::bool_switch(),
+                               "also where no request was made: models and private parts of certificates go");
   if (!line.parse()) return;
   MemoryBudget budget(line.budget_bytes());
   Measure measure;
   const bool keep_order = line.get<bool>("keep-order");
   StepProgress progress(line.error(), line.shows_progress());
-  const PurgeReport report = purge_store(line.positional(0), {keep_order}, budget, progress);
+  const PurgeReport report =
+      purge_store(line.positional(0),
+                  {keep_order, line.get<bool>("always"),
+                   [&](const std::vector<std::string>& names) { note_removed_models(line, names); }},
+                  budget, progress);
   progress.finish();
   print(line, report, keep_order, measure);
 }

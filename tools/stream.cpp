@@ -9,11 +9,13 @@
 #include "engine/clock.h"
 #include "storage/error.h"
 #include "storage/input/request_reader.h"
+#include "tools/acknowledged.h"
 #include "tools/bench_stream.h"
 #include "tools/commands.h"
 #include "tools/model_output.h"
 #include "tools/output.h"
 #include "tools/progress.h"
+#include "tools/rejections.h"
 #include "tools/version.h"
 
 namespace unweave {
@@ -49,14 +51,16 @@ struct RefusedBatch final : DataError {
   using DataError::DataError;
 };
 
-/// `places`: lines of the requests in the file of this name.
-void refuse_if_strict(const CommandLine& line, const std::string& name, const std::vector<Request>& requests,
-                      const std::vector<std::uint64_t>& places, const BatchChanges& changes) {
-  if (!line.get<bool>("strict") || changes.rejected == 0) return;
-  throw RefusedBatch(name + ": line " + std::to_string(places[changes.first_rejected]) + ": " +
-                     text_of(requests[changes.first_rejected]) +
-                     " would change nothing; --strict rejects the batch of " + std::to_string(requests.size()) +
-                     ": mend the file or leave out --strict");
+constexpr std::size_t kToldRefused = 20, kToldRejected = 3;  // requests by name
+
+/// `name`: of the input.
+[[noreturn]] void refuse(const CommandLine& line, const std::string& name, const DecidedBatch& batch,
+                         const Acknowledged& acknowledged) {
+  throw RefusedBatch(
+      name + ": " + rejected_text(batch, kToldRefused, true) + "; --strict refuses the batch of " +
+      std::to_string(batch.requests.size()) + " requests" +
+      (line.has("rejected") ? ", all rejected ones of which are in " + line.get<std::string>("rejected") : "") +
+      "; without it they are left out; " + acknowledged.text(true));
 }
 
 /// Requests of a file that can be read twice; 0 where that is not known.
@@ -165,13 +169,14 @@ class Follower {
         is_public_(line.get<bool>("public")),
         every_(line.get<Count>("evaluate-every").value),
         learner_(Learner::open(
-            store, budget, line.get<std::string>("solver"),
+            store, budget, *selected_model(line),
             {line.get<std::string>("requests") == "-" ? !line.get<bool>("non-adaptive") : line.get<bool>("adaptive"),
              std::string(version()),
              {},
              key_file(line),
              line.has("receipts") ? line.get<std::string>("receipts") : std::string()},
             line.common().seed)) {
+    require_selected_solver(line, learner_.record());
     const Clock::time_point start = Clock::now();
     caught_up_ = learner_.catch_up();
     seconds_catch_up_ = seconds_since(start);
@@ -250,11 +255,24 @@ void finish(const CommandLine& line, LiveStore& store, StreamMeter& meter) {
                  << share_text(*ratio) << " of the limit, " << seconds_text(*meter.all().limit_seconds) << '\n';
 }
 
+/// What became of all requests together.
+void print_summary(const CommandLine& line, const RequestCounts& counts, const Acknowledged& acknowledged) {
+  if (acknowledged.requests() == 0 || line.common().quiet || line.get<bool>("public")) return;
+  std::string text = "all requests: " + counts.text();
+  if (counts.rejected() > 0)
+    text += line.has("rejected") ? "; they are in " + line.get<std::string>("rejected")
+                                 : "; --rejected F writes them to a file";
+  if (line.common().json)
+    line.error() << "unweave: " << text << '\n';
+  else
+    line.out() << text << std::endl;
+}
+
 }  // namespace
 
 void run_stream(CommandLine& line) {
-  line.describe("Applies requests in order, in batches; one line a batch when it is durable.", {"STORE"},
-                "echo 'edge 12 34' | unweave stream demo/debian.store --requests -");
+  line.describe("Applies requests in order, in batches; one line a batch when it is durable.\n\n" + request_table(),
+                {"STORE"}, "echo 'edge 12 34' | unweave stream demo/debian.store --requests -");
   auto add = line.options().add_options();
   add("requests", po::value<std::string>()->value_name("F")->required(),
       "file of `edge U V`, `node U`, `feature U`, `insert-edge U V`; - for standard input");
@@ -264,8 +282,11 @@ void run_stream(CommandLine& line) {
       "paper: R of features scaled to |D^1/2 x|_1 = 1; code: R times the mean column 1-norm; else absolute");
   add("plan", po::value<std::string>()->value_name("P")->default_value("auto"),
       "auto, push or recompute: how levels follow a batch; auto takes what seems cheaper, all give the same bits");
-  add("strict", po::bool_switch(), "reject the whole batch of a request that cannot be applied, and stop");
+  add("strict", po::bool_switch(), "refuse the whole batch of a request that is rejected, name them all, and stop");
+  add("rejected", po::value<std::string>()->value_name("F"),
+      "append to F every rejected request with its reason and its number in the store, tabs between");
   add("solver", po::value<std::string>()->value_name("NAME"), "unlearn every batch from this trained model");
+  add_name_option(line, "unlearn every batch from the model of this name");
   add("evaluate-every", po::value<Count>()->value_name("K")->default_value({1}),
       "accuracy after every K-th batch, with --solver; 0: never");
   add("receipts", po::value<std::string>()->value_name("F"),
@@ -281,54 +302,72 @@ void run_stream(CommandLine& line) {
   add("public", po::bool_switch(), "print only what may be published");
   add_key_option(line);
   if (!line.parse()) return;
+  const std::optional<std::string> model = selected_model(line);
   for (const char* option : {"receipts", "key"})
-    if (line.has(option) && !line.has("solver"))
-      throw UsageError("--" + std::string(option) + " needs --solver: without a model there is no certificate");
-  line.require_outside("receipts", line.positional(0));
+    if (line.has(option) && !model)
+      throw UsageError("--" + std::string(option) +
+                       " needs --solver or --name: without a model there is no certificate");
+  for (const char* option : {"receipts", "rejected"}) line.require_outside(option, line.positional(0));
+  if (line.has("rejected") && line.get<std::string>("rejected") == "-")
+    throw UsageError("--rejected: name a file; on standard output --json has the list");
+  if (line.has("rejected") && line.has("receipts") &&
+      line.get<std::string>("rejected") == line.get<std::string>("receipts"))
+    throw UsageError("--rejected and --receipts: name two files");
 
   const std::uint64_t batch_size = line.get<Count>("batch").value;
   if (batch_size == 0) throw UsageError("--batch must be at least 1");
   const StreamMode mode = read_mode(line);
   const Plan plan = read_plan(line);
+  Acknowledged acknowledged(line.get<std::string>("requests"));
   MemoryBudget budget(line.budget_bytes());
   LiveStore store(line.positional(0), Access::write, budget);
   store.set_plan(plan);
   if (mode.r_max > 0) static_cast<void>(store.threshold(mode));
   std::optional<Follower> follower;
-  if (line.has("solver")) follower.emplace(line, store, budget);
+  if (model) follower.emplace(line, store, budget);
   RequestReader reader(line.get<std::string>("requests"));
   std::optional<StreamLimit> limit;
   if (line.get<bool>("measure-limit")) limit = measure_limit(line, budget);
   StreamMeter meter(line, limit);
 
+  std::optional<RejectedFile> rejected_file;
+  if (line.has("rejected")) rejected_file.emplace(line.get<std::string>("rejected"));
+  RequestCounts counts;
   std::uint64_t batch = 0;
   std::vector<Request> requests;
   Reservation room;                   // of requests and all that is made of them
-  std::vector<std::uint64_t> places;  // of them, in the file, under --strict
+  std::vector<std::uint64_t> places;  // of them, in the file
+  store.watch_appends([&] { acknowledged.begin(); }, [&] { acknowledged.end(requests.size(), places.back()); });
   const auto send = [&] {
     if (requests.empty()) return;
     const Clock::time_point start = Clock::now();
     BatchChanges changes = store.resolve(requests);
-    refuse_if_strict(line, reader.name().string(), requests, places, changes);
+    DecidedBatch decided{requests, places, changes.statuses, store.sequence()};
+    const bool refused = line.get<bool>("strict") && changes.rejected > 0;
+    if (rejected_file) rejected_file->add(decided, refused);  // before the batch is acknowledged
+    if (refused) refuse(line, reader.name().string(), decided, acknowledged);
     const BatchReport report =
         store.apply(requests, std::move(changes), mode, follower ? LastLevel::at_once : LastLevel::deferred);
     const StreamMeter::Batch work = meter.add(report.update, seconds_since(start));
     ++batch;
+    decided.statuses = report.changes.statuses;
+    counts.add(decided.statuses);
     if (follower) follower->absorb(report, requests);
-    requests.clear();
-    room.release();
-    places.clear();
     meter.clear();
     if (line.common().json) {
       std::optional<double> lazy_error;
       if (store.propagated()) lazy_error = lazy_error_bound(store.embedding(), store.contents());
       nlohmann::ordered_json json = line_of(batch, report, work, lazy_error, line.get<bool>("public"));
       if (follower) follower->add_to(json);
-      write_json_line(line.out(), json);
+      if (line.get<bool>("public"))
+        write_json_line(line.out(), json);
+      else
+        write_with_rejections(line.out(), json, decided);
     } else {
       line.out() << "batch " << batch << ": last request " << report.last_request;
       if (!line.get<bool>("public"))
         line.out() << ", applied " << report.changes.applied << ", rejected " << report.changes.rejected
+                   << (report.changes.rejected > 0 ? " (" + rejected_text(decided, kToldRejected, false) + ")" : "")
                    << ", propagation " << seconds_text(report.seconds_propagate) << ", rows "
                    << count_text(report.update.rows_touched) << ", arcs " << count_text(report.update.arcs_visited);
       if (work.limit_seconds && !line.get<bool>("public"))
@@ -340,6 +379,9 @@ void run_stream(CommandLine& line) {
     if (!line.out())
       throw ResourceError("cannot write to standard output after batch " + std::to_string(batch) +
                           ", which is durable; is the disk full?");
+    requests.clear();
+    places.clear();
+    room.release();
     if (follower) follower->settle();
     meter.advance(report.changes.requests);
   };
@@ -351,20 +393,26 @@ void run_stream(CommandLine& line) {
         room = store.reserve_batch(std::min<std::uint64_t>(batch_size, requests.size() + kRoomRequests));
       }
       requests.push_back(request);
-      if (line.get<bool>("strict")) places.push_back(reader.number());
+      places.push_back(reader.number());
       if (requests.size() == batch_size) send();
     }
     send();
   } catch (const RefusedBatch&) {
     finish(line, store, meter);
+    print_summary(line, counts, acknowledged);
     throw;
-  } catch (const InputError&) {
+  } catch (const InputError& error) {
     // What came before the bad line was asked for in good order; --strict rejects it with its batch.
     if (!line.get<bool>("strict")) send();
     finish(line, store, meter);
-    throw;
+    print_summary(line, counts, acknowledged);
+    throw DataError(error.what() + ("; " + acknowledged.text(true)));
   }
+  acknowledged.finish();
   finish(line, store, meter);
+  print_summary(line, counts, acknowledged);
+  if (acknowledged.requests() == 0 && !line.common().quiet)
+    line.error() << "unweave: " << reader.name().string() << " holds no requests\n";
 }
 
 }  // namespace unweave

@@ -3,9 +3,11 @@
 #include <string>
 
 #include "algorithms/learner.h"
+#include "algorithms/model_name.h"
 #include "storage/error.h"
 #include "tools/commands.h"
 #include "tools/measure.h"
+#include "tools/model_notes.h"
 #include "tools/model_output.h"
 #include "tools/output.h"
 #include "tools/propagation_options.h"
@@ -30,6 +32,9 @@ void run_train(CommandLine& line) {
                 "unweave train demo/debian.store --solver newton --lambda 1e-3");
   auto add = line.options().add_options();
   add("solver", po::value<std::string>()->value_name("NAME")->default_value("newton"), solvers.c_str());
+  add_name_option(line,
+                  "name of the model in the store, with which other commands select it: letters, digits, - and _; "
+                  "default: its solver's");
   add("weights", po::value<RealList>()->value_name("W"), "L + 1 weights of the levels; default: as propagated");
   add_solver_options(line);
   add_key_option(line);
@@ -39,17 +44,25 @@ void run_train(CommandLine& line) {
   const SolverOptions options = read_solver_options(line);
   const std::string& solver = line.get<std::string>("solver");
   static_cast<void>(make_solver(solver, options));  // wrong usage is told before the store is read
+  const std::string name = line.has("name") ? line.get<std::string>("name") : solver;
+  require_model_name(name, solver);
   MemoryBudget budget(line.budget_bytes());
   LiveStore store(line.positional(0), Access::write, budget);
   const std::vector<double> weights = read_row_weights(line, store.embedding().spec());
-  const Learner learner =
-      Learner::train(store, budget, solver, options, weights, {true, std::string(version()), {}, key_file(line), {}});
+  ModelRecord next;
+  next.model.solver = solver;
+  next.name = name;
+  next.options = options;
+  next.weights = weights;
+  note_replaced_model(line, store.path(), next);
+  const Learner learner = Learner::train(store, budget, solver, options, weights,
+                                         {true, std::string(version()), {}, key_file(line), {}}, name);
   store.record();
   const StepReport& report = learner.last_step();
   const Accuracies accuracies = evaluate_model(store, learner.record(), &learner.rows());
 
   if (line.common().json) {
-    nlohmann::ordered_json json = {{"solver", solver}};
+    nlohmann::ordered_json json = {{"solver", solver}, {"name", name}};
     measure.report(json);
     json["epsilon"] = report.epsilon;
     json["delta"] = report.delta;
@@ -60,7 +73,7 @@ void run_train(CommandLine& line) {
     json["public_key"] = learner.public_key();
     return write_json_line(line.out(), json);
   }
-  Table table({"trained", solver});
+  Table table({"trained", model_text(name, solver)});
   table.add_row({"head", std::string(head_name(options))});
   table.add_row({"training rows", count_text(learner.rows().size())});
   table.add_row({"epsilon, delta", number_text(options.epsilon) + ", " + number_text(options.delta)});

@@ -48,6 +48,10 @@ void print(const VerifyReport& report, std::ostream& out, bool as_json) {
   figures.count("models", "models", report.models);
   figures.count("certificates", "certificates", report.certificates);
   figures.count("receipts", "receipts", report.receipts);
+  if (report.receipts > 0) {
+    figures.count("receipts_applied", "receipts of applied requests", report.applied);
+    figures.count("receipts_rejected", "receipts of rejected requests", report.rejected);
+  }
   if (!as_json) {
     for (const std::string& remark : report.remarks) out << "note: " << remark << '\n';
     for (const Finding& finding : report.findings)
@@ -75,7 +79,7 @@ VerifyReport verify_trail(const CommandLine& line) {
 
 VerifyReport verify_all(const CommandLine& line) {
   if (line.has("receipts"))
-    throw UsageError("--receipts needs a log of certificates in the place of the store: certificates/SOLVER.jsonl");
+    throw UsageError("--receipts needs a log of certificates in the place of the store: certificates/NAME.jsonl");
   VerifyOptions options;
   options.sample = line.get<SampleSize>("sample").nodes;
   options.rebuild = line.get<bool>("rebuild");
@@ -92,7 +96,7 @@ void run_verify(CommandLine& line) {
       "Checks every file of a store against its checksums, that graph, splits, cone, sums and stale rows agree as "
       "exact\n"
       "integers, and that models up to date are what their certificates say: newton and retrain are minimised again.\n"
-      "Given a public log of certificates, STORE/certificates/SOLVER.jsonl or a copy, in the place of the store it "
+      "Given a public log of certificates, STORE/certificates/NAME.jsonl or a copy, in the place of the store it "
       "checks\n"
       "what an auditor can: that it is one chain, signed under one key, and what follows from public numbers.\n"
       "Writes nothing. Exit code 2: something is unreadable or damaged; 4: a statement is false.",

@@ -37,7 +37,7 @@ std::filesystem::path display_name(const InputFile& file) {
   return file.path == "-" ? "standard input" : file.path;
 }
 
-ByteSource::ByteSource(const InputFile& file) : name_(display_name(file)), buffer_(kBufferBytes) {
+ByteSource::ByteSource(const InputFile& file) : name_(display_name(file)), remark_(file.remark), buffer_(kBufferBytes) {
   if (!file.member.empty()) {
     raw_ = open_zip_bytes(file.path, file.member);
     reopenable_ = true;
@@ -59,6 +59,12 @@ ByteSource::ByteSource(const InputFile& file) : name_(display_name(file)), buffe
 
 ByteSource::~ByteSource() = default;
 ByteSource::ByteSource(ByteSource&&) noexcept = default;
+
+bool ByteSource::remark(const std::string& sentence) const {
+  if (!remark_) return false;
+  remark_(name_.string() + ": " + sentence);
+  return true;
+}
 
 std::string_view ByteSource::peek(std::size_t count) {
   assert(count <= kBufferBytes);

@@ -17,11 +17,15 @@ class RawBytes;
 /// Sets aside memory for a reader, as long as what it returns lives. Throws ResourceError.
 using ChargeReader = std::function<std::shared_ptr<void>(std::uint64_t bytes)>;
 
+/// Takes a sentence about what was read otherwise than it stands there.
+using TakeRemark = std::function<void(const std::string& sentence)>;
+
 /// A file that the user names: a path, "-" for standard input, or one member of a zip or .npz archive.
 struct InputFile {
   std::filesystem::path path;
   std::string member;     ///< empty: the whole file; else the member's name, with or without its ".npy"
   ChargeReader charge{};  ///< called with the window of a zstd file; none: windows above kUsualWindow are refused
+  TakeRemark remark{};    ///< none: what would need a remark is refused
 };
 
 /// The largest window in bytes that zstd takes at its levels up to 19 without --long.
@@ -49,6 +53,9 @@ class ByteSource {
   /// Whether constructing another source from the same InputFile gives the same bytes (false for pipes).
   [[nodiscard]] bool reopenable() const noexcept { return reopenable_; }
 
+  /// Gives a sentence, after the file's name, to who takes remarks; false where nobody does.
+  bool remark(const std::string& sentence) const;
+
   /// All bytes in the buffer, at least `count` (<= kBufferBytes) unless the stream ends before. Valid until the next
   /// call that is not const.
   std::string_view peek(std::size_t count);
@@ -61,6 +68,7 @@ class ByteSource {
 
  private:
   std::filesystem::path name_;
+  TakeRemark remark_;
   bool reopenable_ = false;
   std::unique_ptr<RawBytes> raw_;
   std::vector<char> buffer_;

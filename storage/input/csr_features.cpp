@@ -8,6 +8,7 @@
 
 #include "storage/error.h"
 #include "storage/input/feature_formats.h"
+#include "storage/input/foreign_format.h"
 
 namespace unweave {
 
@@ -242,7 +243,13 @@ std::unique_ptr<FeatureReader> open_csr_archive(const std::filesystem::path& pat
 std::unique_ptr<FeatureReader> open_features(const InputFile& file, std::optional<std::uint64_t> rows) {
   if (!file.member.empty() || !is_zip(file.path)) {
     ByteSource source(file);
-    if (rows && !is_npy(file, source)) return open_text_features(std::move(source), *rows);
+    if (!is_npy(file, source)) {
+      refuse_foreign_format(source, file, InputKind::kFeatures);
+      if (!rows)
+        throw InputError(source.name(), "byte 0", "not a .npy array; text does not tell the number of nodes",
+                         "give --nodes N if it is text");
+      return open_text_features(std::move(source), *rows);
+    }
     return open_npy_features(NpyReader(std::move(source)));
   }
   const std::vector<std::string> members = npz_members(file.path);

@@ -73,7 +73,7 @@ class TextFeatures final : public FeatureReader {
     std::string_view line;
     while (lines.next(line)) {
       Fields fields(line);
-      if (fields.at_end() || fields.first() == '#') continue;
+      if (fields.at_end() || fields.first() == '#' || lines.skips_header(line)) continue;
       while (!fields.at_end()) {
         double value = 0;
         Fields copy = fields;

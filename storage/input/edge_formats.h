@@ -8,8 +8,9 @@
 namespace unweave {
 
 /// Each takes `source` at byte 0; ids must be below `limit` or, for arrays, as the options say.
-[[nodiscard]] std::unique_ptr<EdgeReader> open_text_edges(ByteSource source, std::uint64_t limit);
-[[nodiscard]] std::unique_ptr<EdgeReader> open_matrix_market_edges(ByteSource source, std::uint64_t limit);
+[[nodiscard]] std::unique_ptr<EdgeReader> open_text_edges(ByteSource source, std::uint64_t limit, bool ignore_weights);
+[[nodiscard]] std::unique_ptr<EdgeReader> open_matrix_market_edges(ByteSource source, std::uint64_t limit,
+                                                                   bool ignore_weights);
 /// `file` is what `source` was made from.
 [[nodiscard]] std::unique_ptr<EdgeReader> open_npy_edges(ByteSource source, const InputFile& file,
                                                          const EdgeOptions& options);

@@ -2,6 +2,7 @@
 
 #include "storage/error.h"
 #include "storage/input/edge_formats.h"
+#include "storage/input/foreign_format.h"
 #include "storage/input/node_id.h"
 #include "storage/input/npy.h"
 
@@ -14,12 +15,10 @@ std::unique_ptr<EdgeReader> open_edges(const InputFile& file, const EdgeOptions&
   constexpr std::string_view kBanner = "%%MatrixMarket";
   const std::string_view head = source.peek(kBanner.size());
   if (head.starts_with(kBanner) || uncompressed_extension(file.path) == ".mtx") {
-    return open_matrix_market_edges(std::move(source), limit);
+    return open_matrix_market_edges(std::move(source), limit, options.ignore_weights);
   }
-  if (head.starts_with("PK\x03\x04")) {
-    throw InputError(source.name(), "byte 0", "this is a zip archive", "unpack it and name the file with the edges");
-  }
-  return open_text_edges(std::move(source), limit);
+  refuse_foreign_format(source, file, InputKind::kEdges);
+  return open_text_edges(std::move(source), limit, options.ignore_weights);
 }
 
 }  // namespace unweave

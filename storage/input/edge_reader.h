@@ -30,19 +30,25 @@ class EdgeReader {
 
   /// The number of nodes that the file itself declares (Matrix Market does).
   [[nodiscard]] virtual std::optional<std::uint64_t> declared_nodes() const { return std::nullopt; }
+
+  /// Weights that read() has dropped so far, as EdgeOptions::ignore_weights allows.
+  [[nodiscard]] virtual std::uint64_t ignored_weights() const { return 0; }
 };
 
 struct EdgeOptions {
   std::optional<std::uint64_t> num_nodes;                                   ///< ids must be below it
   std::filesystem::path temp_dir = std::filesystem::temp_directory_path();  ///< for a 2 x m array from a pipe
-  bool two_rows = false;  ///< an array is 2 x m: 2 x 2 too, and m x 2 is an error
+  bool two_rows = false;        ///< an array is 2 x m: 2 x 2 too, and m x 2 is an error
+  bool ignore_weights = false;  ///< a third number a line, or values other than 1 of a matrix, are dropped; else errors
 };
 
 /// Opens edges, the format recognised by the first bytes (after gzip or zstd) or by the name (.npy, .mtx):
 /// - `.npy` of integers: m x 2, or 2 x m (2 x 2 is read as m x 2), C or Fortran order;
-/// - Matrix Market coordinate: pattern, real or integer (values are checked and dropped, explicit zeros are edges),
-///   general or symmetric, square;
-/// - else text: two ids a line separated by blanks, tabs or a comma; `#` starts a comment line; no header line.
+/// - Matrix Market coordinate: pattern, real or integer (values are 1, or ignored as weights, zeros too), general or
+///   symmetric, square;
+/// - else text: two ids a line separated by blanks, tabs or a comma, a third number where weights are ignored; `#` starts
+///   a comment line; a header line is skipped where the file takes remarks. A text that turns out to be METIS is an error.
+/// Other formats, as foreign_format.h knows them, are errors that name them.
 /// Holds a few MiB. Of a 2 x m array, a file is opened twice (the second one skips to the second row); from a pipe the
 /// first row is spooled to temp_dir at 4 bytes an id.
 [[nodiscard]] std::unique_ptr<EdgeReader> open_edges(const InputFile& file, const EdgeOptions& options = {});

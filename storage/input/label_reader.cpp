@@ -6,6 +6,7 @@
 #include <string>
 
 #include "storage/error.h"
+#include "storage/input/foreign_format.h"
 #include "storage/input/line_reader.h"
 #include "storage/input/node_id.h"
 #include "storage/input/npy.h"
@@ -15,6 +16,7 @@ namespace unweave {
 namespace {
 
 constexpr std::size_t kChunk = std::size_t{1} << 15;
+constexpr std::uint64_t kAllNodes = std::uint64_t{kMaxNodeId} + 1;
 constexpr std::uint64_t kMostClasses = std::uint64_t{1} << 31;
 
 void require_column(const NpyReader& array, std::string_view what) {
@@ -97,6 +99,7 @@ class TextLabels final : public LabelReader {
     while (count < out.size() && lines_.next(line)) {
       Fields fields(line);
       if (fields.first() == '#') continue;
+      if (!fields.at_end() && lines_.skips_header(line)) continue;
       if (empty_line_ == EmptyLine::kUnlabelled && (fields.at_end() || line == kQuotedNothing)) {
         out[count++] = kNone;
         continue;
@@ -160,10 +163,30 @@ class TextLabels final : public LabelReader {
   std::uint64_t first_empty_ = 0;  // line of the first empty line where it is a mistake, except at the end of the file
 };
 
-std::vector<NodeId> read_npy_ids(NpyReader array, std::uint64_t limit) {
-  if (array.header().kind == 'b') {
-    throw InputError(array.name(), ".npy header", "a mask of booleans, not node ids", "save numpy.flatnonzero(mask)");
+/// The nodes for which a mask says true.
+std::vector<NodeId> read_mask(NpyReader array, std::optional<std::uint64_t> nodes) {
+  require_column(array, "booleans, one a node");
+  const std::uint64_t elements = array.header().elements;
+  if (nodes && elements != *nodes) {
+    throw InputError(array.name(), ".npy header",
+                     "a mask of " + std::to_string(elements) + " nodes, but there are " + std::to_string(*nodes),
+                     "give a mask with one boolean a node, or node ids by numpy.flatnonzero(mask)");
   }
+  if (elements > kAllNodes) {
+    throw InputError(array.name(), ".npy header", "a mask of " + std::to_string(elements) + " nodes",
+                     "a graph has at most " + std::to_string(kAllNodes) + " nodes");
+  }
+  std::vector<NodeId> ids;
+  std::vector<std::int64_t> chunk(kChunk);
+  NodeId node = 0;
+  while (const std::size_t count = array.read(chunk)) {
+    for (std::size_t i = 0; i < count; ++i, ++node)
+      if (chunk[i] != 0) ids.push_back(node);
+  }
+  return ids;
+}
+
+std::vector<NodeId> read_npy_ids(NpyReader array, std::uint64_t limit) {
   array.require_integers("node ids");
   require_column(array, "node ids");
   std::vector<NodeId> ids;
@@ -184,7 +207,7 @@ std::vector<NodeId> read_text_ids(LineReader lines, std::uint64_t limit) {
   std::string_view line;
   while (lines.next(line)) {
     Fields fields(line);
-    if (fields.at_end() || fields.first() == '#') continue;
+    if (fields.at_end() || fields.first() == '#' || lines.skips_header(line)) continue;
     const std::size_t columns = Fields(line).count();
     if (columns != 1) {
       throw InputError(lines.name(), lines.place(), "wrong column count: " + std::to_string(columns) + " instead of 1",
@@ -202,13 +225,18 @@ std::unique_ptr<LabelReader> open_labels(const InputFile& file, std::optional<st
   ByteSource source(file);
   const std::uint64_t limit = std::min(classes.value_or(kMostClasses), kMostClasses);
   if (is_npy(file, source)) return std::make_unique<NpyLabels>(NpyReader(std::move(source)), limit);
+  refuse_foreign_format(source, file, InputKind::kLabels);
   return std::make_unique<TextLabels>(std::move(source), limit, empty_line);
 }
 
 std::vector<NodeId> read_node_ids(const InputFile& file, std::optional<std::uint64_t> num_nodes) {
   ByteSource source(file);
   const std::uint64_t limit = id_limit(num_nodes);
-  if (is_npy(file, source)) return read_npy_ids(NpyReader(std::move(source)), limit);
+  if (is_npy(file, source)) {
+    NpyReader array(std::move(source));
+    return array.header().kind == 'b' ? read_mask(std::move(array), num_nodes) : read_npy_ids(std::move(array), limit);
+  }
+  refuse_foreign_format(source, file, InputKind::kNodeIds);
   return read_text_ids(LineReader(std::move(source)), limit);
 }
 

@@ -34,13 +34,15 @@ class LabelReader {
 enum class EmptyLine : std::uint8_t { kMistake, kUnlabelled };
 
 /// Opens labels: `.npy` of any integer type, or floats that are whole numbers or NaN (none), [N] or [N, 1]; else text,
-/// one label a line ("3" or "3.0"), `#` comments, "nan" or -1 for none. Without `classes`, labels reach 2^31 - 1.
+/// one label a line ("3" or "3.0"), `#` comments, "nan" or -1 for none; a header line is skipped where the file takes
+/// remarks. Without `classes`, labels reach 2^31 - 1.
 [[nodiscard]] std::unique_ptr<LabelReader> open_labels(const InputFile& file,
                                                        std::optional<std::uint64_t> classes = std::nullopt,
                                                        EmptyLine empty_line = EmptyLine::kMistake);
 
-/// Reads a list of node ids (a split) in the file's order, repeats included: `.npy` of integers, [k] or [k, 1]; else
-/// text, one id a line, `#` comments and empty lines skipped. Throws as open_edges() does.
+/// Reads a list of node ids (a split) in the file's order, repeats included: `.npy` of integers, [k] or [k, 1]; a mask,
+/// `.npy` of booleans, [N] or [N, 1]; else text, one id a line, `#` comments, empty lines and a header line skipped.
+/// Throws as open_edges() does.
 [[nodiscard]] std::vector<NodeId> read_node_ids(const InputFile& file,
                                                 std::optional<std::uint64_t> num_nodes = std::nullopt);
 

@@ -1,12 +1,22 @@
 #include "storage/input/line_reader.h"
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "storage/error.h"
 
 namespace unweave {
 
+void LineReader::skip_mark() {
+  if (begun_) return;
+  begun_ = true;
+  constexpr std::string_view kMark = "\xef\xbb\xbf";
+  if (source_.peek(kMark.size()).starts_with(kMark)) source_.consume(kMark.size());
+}
+
 bool LineReader::next(std::string_view& line) {
+  skip_mark();
   source_.consume(shown_);
   shown_ = 0;
   std::string_view window = source_.peek(1);
@@ -31,6 +41,7 @@ bool LineReader::next(std::string_view& line) {
 }
 
 std::string_view LineReader::window() {
+  skip_mark();
   source_.consume(shown_);
   shown_ = 0;
   return source_.peek(1);
@@ -39,6 +50,22 @@ std::string_view LineReader::window() {
 void LineReader::skip(std::size_t bytes, std::uint64_t lines) noexcept {
   source_.consume(bytes);
   number_ += lines;
+}
+
+bool LineReader::skips_header(std::string_view line) {
+  if (std::exchange(header_asked_, true)) return false;
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' && c != '\t'; };
+  if (std::any_of(line.begin(), line.end(), is_control)) return false;
+  for (Fields fields(line); !fields.at_end();) {
+    double number = 0;
+    Fields copy = fields;
+    const bool is_number = copy.number(number) != std::errc::invalid_argument;
+    const std::string_view word = fields.take();
+    const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+    const bool starts_as_word = !word.empty() && (is_letter(word[0]) || word[0] == '"' || word[0] == '_');
+    if (is_number || !starts_as_word || std::none_of(word.begin(), word.end(), is_letter)) return false;
+  }
+  return source_.remark(place() + ": skipped as a header line: " + quote_for_message(line));
 }
 
 std::string quote_for_message(std::string_view text) {

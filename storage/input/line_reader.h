@@ -10,7 +10,8 @@
 
 namespace unweave {
 
-/// Lines ending in "\n" or "\r\n"; the last one may lack its end. Not thread-safe.
+/// Lines ending in "\n" or "\r\n"; the last one may lack its end. A byte order mark of UTF-8 before the first is skipped.
+/// Not thread-safe.
 class LineReader {
  public:
   explicit LineReader(ByteSource source) : source_(std::move(source)) {}
@@ -24,12 +25,20 @@ class LineReader {
   std::string_view window();
   void skip(std::size_t bytes, std::uint64_t lines) noexcept;
 
+  /// Whether the line last given, the first one with fields, only names columns: words alone, none a number. A remark then
+  /// says that it was left out; false where nobody takes remarks, and after the first call.
+  [[nodiscard]] bool skips_header(std::string_view line);
+
   [[nodiscard]] const std::filesystem::path& name() const noexcept { return source_.name(); }
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }  ///< of the line last given, from 1
   [[nodiscard]] std::string place() const { return "line " + std::to_string(number_); }
 
  private:
+  void skip_mark();
+
   ByteSource source_;
+  bool begun_ = false;         // the mark was looked for
+  bool header_asked_ = false;  // skips_header() was called
   std::uint64_t number_ = 0;
   std::size_t shown_ = 0;  // bytes of the source that `line` occupies, its end included
 };

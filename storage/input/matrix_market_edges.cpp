@@ -21,7 +21,8 @@ std::string lower(std::string_view text) {
 
 class MatrixMarketEdges final : public EdgeReader {
  public:
-  MatrixMarketEdges(ByteSource source, std::uint64_t limit) : lines_(std::move(source)), outer_limit_(limit) {
+  MatrixMarketEdges(ByteSource source, std::uint64_t limit, bool ignore_weights)
+      : lines_(std::move(source)), outer_limit_(limit), ignore_weights_(ignore_weights) {
     read_banner();
     read_sizes();
   }
@@ -38,6 +39,13 @@ class MatrixMarketEdges final : public EdgeReader {
         double value = 0;
         if (fields.at_end()) fail("wrong column count: row, column and value are expected");
         if (fields.number(value) != std::errc()) fail(quote_for_message(fields.take()) + " is not a number");
+        if (value != 1 && !ignore_weights_) {
+          throw InputError(
+              lines_.name(), lines_.place(),
+              "a value other than 1, as of a weight, in " + quote_for_message(line) + "; edges have no weights here",
+              "write a pattern matrix, or take the edges without their weights by --ignore-weights");
+        }
+        if (value != 1) ++ignored_weights_;
       }
       if (!fields.at_end()) {
         fail(std::string("wrong column count: more than ") + (has_value_ ? "row, column and value" : "row and column"));
@@ -55,6 +63,7 @@ class MatrixMarketEdges final : public EdgeReader {
   }
 
   [[nodiscard]] std::optional<std::uint64_t> declared_nodes() const override { return nodes_; }
+  [[nodiscard]] std::uint64_t ignored_weights() const override { return ignored_weights_; }
 
  private:
   [[noreturn]] void fail(const std::string& what) const {
@@ -122,7 +131,9 @@ class MatrixMarketEdges final : public EdgeReader {
 
   LineReader lines_;
   std::uint64_t outer_limit_;  // given from outside
-  std::uint64_t limit_ = 0;    // and by the file
+  bool ignore_weights_;
+  std::uint64_t ignored_weights_ = 0;
+  std::uint64_t limit_ = 0;  // and by the file
   std::uint64_t nodes_ = 0;
   std::uint64_t entries_ = 0;
   std::uint64_t seen_ = 0;
@@ -131,8 +142,8 @@ class MatrixMarketEdges final : public EdgeReader {
 
 }  // namespace
 
-std::unique_ptr<EdgeReader> open_matrix_market_edges(ByteSource source, std::uint64_t limit) {
-  return std::make_unique<MatrixMarketEdges>(std::move(source), limit);
+std::unique_ptr<EdgeReader> open_matrix_market_edges(ByteSource source, std::uint64_t limit, bool ignore_weights) {
+  return std::make_unique<MatrixMarketEdges>(std::move(source), limit, ignore_weights);
 }
 
 }  // namespace unweave

@@ -68,6 +68,8 @@ OgbFolder text_layout(const fs::path& raw) {
   found.edges = required_file(raw / "edge.csv.gz");
   found.features = required_file(raw / "node-feat.csv.gz", "fetch it again, or take a data set that has features");
   found.labels = file_if_present(raw / "node-label.csv.gz");
+  for (const char* const name : {"edge-feat.csv.gz", "edge-weight.csv.gz"})
+    if (!found.edge_values) found.edge_values = file_if_present(raw / name);
   found.num_nodes = read_text_count(raw / "num-node-list.csv.gz");
   found.num_edges = read_text_count(raw / "num-edge-list.csv.gz");
   return found;
@@ -79,6 +81,8 @@ OgbFolder array_layout(const fs::path& raw) {
   found.edges = {data, "edge_index"};
   found.features = {data, "node_feat"};
   if (const auto labels = file_if_present(raw / "node-label.npz")) found.labels = InputFile{labels->path, "node_label"};
+  for (const std::string& name : npz_members(data))
+    if (name == "edge_feat" || name == "edge_weight") found.edge_values = InputFile{data, name};
   found.num_nodes = read_array_count(data, "num_nodes_list");
   found.num_edges = read_array_count(data, "num_edges_list");
   return found;
@@ -104,6 +108,14 @@ fs::path split_folder(const fs::path& splits) {
 
 OgbFolder open_ogb_folder(const fs::path& folder) {
   const fs::path raw = folder / "raw";
+  for (const char* const name : {"triplet-type-list.csv.gz", "num-node-dict.csv.gz", "edge_index_dict.npz"}) {
+    if (!is_file(raw / name)) continue;
+    throw DataError(
+        (raw / name).string() +
+        ": a heterogeneous data set, of several kinds of nodes or edges; convert one kind with Python: import numpy, "
+        "ogb.nodeproppred; g, y = ogb.nodeproppred.NodePropPredDataset('ogbn-mag')[0]; numpy.save('edges.npy', "
+        "g['edge_index_dict'][('paper', 'cites', 'paper')]); numpy.save('features.npy', g['node_feat_dict']['paper'])");
+  }
   const bool text = is_file(raw / "edge.csv.gz");
   const bool arrays = is_file(raw / "data.npz");
   if (text && arrays)

@@ -28,11 +28,12 @@ struct OgbFolder {
   InputFile features;                           ///< dense; text has num_nodes rows
   std::optional<InputFile> labels;              ///< an empty line is a node without a label
   std::optional<InputFile> train, valid, test;  ///< none where there are no labels, which a split is of
+  std::optional<InputFile> edge_values;         ///< weights or features of edges, which no store keeps
   StatedCount num_nodes, num_edges;
 };
 
 /// Finds the files and reads the two counts, nothing else. Throws DataError for a folder of neither layout or of both,
-/// for a missing part, for several splits; InputError for a count that is none, or several (more than one graph).
+/// for a missing part, for several splits, for a heterogeneous graph; InputError for a count that is none, or several (more than one graph).
 [[nodiscard]] OgbFolder open_ogb_folder(const std::filesystem::path& folder);
 
 }  // namespace unweave

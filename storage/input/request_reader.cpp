@@ -55,7 +55,8 @@ bool RequestReader::next(Request& request) {
     }
     throw InputError(
         name_, "line " + std::to_string(number_), "not a request: " + quote_for_message(line),
-        "write `edge U V`, `node U`, `feature U` or `insert-edge U V`, where ids are whole numbers from 0");
+        "write `edge U V`, `node U`, `feature U` or `insert-edge U V`: one request a line, the word in lower case, ids "
+        "whole numbers from 0, blanks, tabs or commas between");
   }
   return false;
 }

@@ -5,7 +5,9 @@
 
 #include "storage/error.h"
 #include "storage/input/edge_formats.h"
+#include "storage/input/foreign_format.h"
 #include "storage/input/line_reader.h"
+#include "storage/input/metis_check.h"
 #include "storage/input/node_id.h"
 
 namespace unweave {
@@ -39,27 +41,54 @@ bool parse_digits(const char*& at, std::uint64_t& value) {
 
 class TextEdges final : public EdgeReader {
  public:
-  TextEdges(ByteSource source, std::uint64_t limit) : lines_(std::move(source)), limit_(limit) {}
+  TextEdges(ByteSource source, std::uint64_t limit, bool ignore_weights)
+      : lines_(std::move(source)), limit_(limit), ignore_weights_(ignore_weights) {}
 
   std::size_t read(std::span<Edge> out) override {
     std::size_t count = 0;
     std::string_view line;
     while (true) {
-      count += read_plain(out.subspan(count));
-      if (count == out.size() || !lines_.next(line)) return count;
-      Fields fields(line);
-      if (fields.at_end() || fields.first() == '#') continue;
-      std::uint64_t u = 0;
-      std::uint64_t v = 0;
-      if (fields.number(u) != std::errc() || fields.number(v) != std::errc() || !fields.at_end() ||
-          fields.after_comma() || u >= limit_ || v >= limit_) {
-        explain(line);
+      const std::size_t plain = columns_ == 3 ? 0 : read_plain(out.subspan(count));
+      if (plain > 0) columns_ = 2;
+      if (metis_.possible()) check_metis(out.subspan(count, plain), lines_.number() - plain + 1);
+      count += plain;
+      if (count == out.size()) return count;
+      if (!lines_.next(line)) {
+        if (metis_.proven(lines_.number())) throw_metis(lines_.name(), "whole file");
+        return count;
       }
-      out[count++] = {static_cast<NodeId>(u), static_cast<NodeId>(v)};
+      Fields fields(line);
+      if (fields.first() == '#') metis_.rule_out();
+      if (fields.at_end() || fields.first() == '#') continue;
+      if (columns_ == 0 && lines_.skips_header(line)) continue;
+      out[count] = parse(line, fields);
+      check_metis(out.subspan(count, 1), lines_.number());
+      ++count;
     }
   }
 
+  [[nodiscard]] std::uint64_t ignored_weights() const override { return ignored_weights_; }
+
  private:
+  void check_metis(std::span<const Edge> edges, std::uint64_t first_line) noexcept {
+    for (const Edge& edge : edges) metis_.see(edge.u, edge.v, first_line++);
+  }
+
+  /// Two ids, and a weight where the first edge has one that is to be ignored.
+  Edge parse(std::string_view line, Fields fields) {
+    std::uint64_t u = 0;
+    std::uint64_t v = 0;
+    if (fields.number(u) != std::errc() || fields.number(v) != std::errc() || u >= limit_ || v >= limit_) explain(line);
+    if (columns_ == 0) columns_ = ignore_weights_ && !fields.at_end() ? 3 : 2;
+    double weight = 0;
+    if (columns_ == 3) {
+      if (fields.number(weight) != std::errc()) explain(line);
+      ++ignored_weights_;
+    }
+    if (!fields.at_end() || fields.after_comma()) explain(line);
+    return {static_cast<NodeId>(u), static_cast<NodeId>(v)};
+  }
+
   /// Reads lines that are nothing but two good ids with one separator, up to the first that is not, or that lies near
   /// the end of the bytes at hand.
   std::size_t read_plain(std::span<Edge> out) {
@@ -84,9 +113,20 @@ class TextEdges final : public EdgeReader {
   /// Finds out what is wrong with a line that did not parse. Slow and apart from the loop above.
   [[noreturn]] void explain(std::string_view line) const {
     const std::size_t columns = Fields(line).count();
-    if (columns != 2) {
+    const std::size_t expected = columns_ == 3 ? 3 : 2;
+    if (line.find('{') != std::string_view::npos) {
+      throw InputError(lines_.name(), lines_.place(), "attributes of an edge in " + quote_for_message(line),
+                       "write them without, by networkx.write_edgelist(G, path, data=False)");
+    }
+    if (columns == 3 && expected == 2 && has_weight(line)) {
       throw InputError(lines_.name(), lines_.place(),
-                       "wrong column count: " + std::to_string(columns) + " instead of 2 in " + quote_for_message(line),
+                       "a third number, as of a weight, in " + quote_for_message(line) + "; edges have no weights here",
+                       "leave that column out, or take the edges without their weights by --ignore-weights");
+    }
+    if (columns != expected) {
+      throw InputError(lines_.name(), lines_.place(),
+                       "wrong column count: " + std::to_string(columns) + " instead of " + std::to_string(expected) +
+                           " in " + quote_for_message(line),
                        "give two node ids a line, separated by a tab, a comma or blanks");
     }
     Fields fields(line);
@@ -96,14 +136,26 @@ class TextEdges final : public EdgeReader {
                      "give two node ids a line");
   }
 
+  static bool has_weight(std::string_view line) {
+    Fields fields(line);
+    std::uint64_t id = 0;
+    double weight = 0;
+    return fields.number(id) == std::errc() && fields.number(id) == std::errc() &&
+           fields.number(weight) == std::errc() && fields.at_end();
+  }
+
   LineReader lines_;
   std::uint64_t limit_;
+  bool ignore_weights_;
+  int columns_ = 0;  // of each edge: 2, or 3 with a weight; 0 before the first
+  std::uint64_t ignored_weights_ = 0;
+  MetisCheck metis_;
 };
 
 }  // namespace
 
-std::unique_ptr<EdgeReader> open_text_edges(ByteSource source, std::uint64_t limit) {
-  return std::make_unique<TextEdges>(std::move(source), limit);
+std::unique_ptr<EdgeReader> open_text_edges(ByteSource source, std::uint64_t limit, bool ignore_weights) {
+  return std::make_unique<TextEdges>(std::move(source), limit, ignore_weights);
 }
 
 }  // namespace unweave

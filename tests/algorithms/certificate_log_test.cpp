@@ -1,5 +1,5 @@
 // tests/algorithms/certificate_log_test.cpp - the trail of certificates: what an auditor finds who has the public lines
-// alone, what receipts show, and what is left of it after a purge.
+// alone, and what is left of it after a purge.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include "algorithms/verify_log.h"
 #include "storage/checksum.h"
 #include "storage/error.h"
-#include "support/trained_store.h"
+#include "support/trail.h"
 
 namespace unweave {
 namespace {
@@ -23,43 +23,10 @@ using testing::lines_of;
 using testing::read_all;
 using testing::seeded;
 using testing::text_of;
+using testing::Trail;
 using testing::TrainedStore;
 using testing::write_file;
-
-void write_lines(const fs::path& file, const std::vector<std::string>& lines) {
-  std::string text;
-  for (const std::string& line : lines) text += line + "\n";
-  write_file(file, text);
-}
-
-/// A model of newton after three batches, the last two with receipts.
-struct Trail {
-  TrainedStore world;
-  fs::path log = world.log("newton");
-  fs::path receipts = world.folder / "receipts";
-  std::vector<Request> last{world.edge_of_training_node(),
-                            {RequestKind::remove_node, 21, 0},
-                            {RequestKind::remove_feature, 22, 0},
-                            {RequestKind::remove_edge, 1, 1},
-                            {RequestKind::insert_edge, 30, 31}};
-
-  Trail() {
-    world.train("newton");
-    world.stream({{RequestKind::remove_node, 20, 0}}, {"newton"});
-    stream({{RequestKind::remove_node, 19, 0}});
-    stream(last);
-    CHECK(text_of(world.verify()) == "");
-  }
-  [[nodiscard]] ReleaseContext context() const { return {false, "test", {}, {}, receipts}; }
-  void stream(const std::vector<Request>& requests) const {
-    LiveStore live(world.store, Access::write, ample_budget());
-    Learner learner = Learner::open(live, ample_budget(), "newton", context(), 9);
-    learner.absorb(live.apply(requests, live.resolve(requests), {}), requests);
-  }
-  [[nodiscard]] VerifyReport audit(const std::string& receipts_file = {}) const {
-    return verify_log(log, {}, receipts_file);
-  }
-};
+using testing::write_lines;
 
 /// Signed by the key of the store, whatever it says.
 std::string sealed(const TrainedStore& world, Json json) {
@@ -221,90 +188,6 @@ TEST_SUITE("unit") {
     check_remark(trail.world.verify(), "5 bytes of a line that was never finished");
     trail.stream({{RequestKind::remove_node, 24, 0}});
     CHECK(text_of(trail.world.verify()) == "");
-  }
-
-  TEST_CASE("receipts: of every request, for its certificate alone, and of no other") {
-    const Trail trail;
-    const std::vector<std::string> good = lines_of(trail.receipts);
-    REQUIRE(good.size() == 1 + trail.last.size());
-    const auto with = [&](const std::vector<std::string>& lines) {
-      write_lines(trail.world.folder / "some", lines);
-      return trail.audit((trail.world.folder / "some").string());
-    };
-    CHECK(text_of(with(good)) == "");
-    CHECK(with(good).receipts == good.size());
-    for (const std::string& line : good) CHECK(with({line}).receipts == 1);
-    for (const char* name : {"request", "sequence", "nonce", "certificate", "digest"}) {
-      Json json = Json::parse(good[3]);
-      json[name] = Json::parse(good[2])[name] == json[name] ? Json::parse(good[0])[name] : Json::parse(good[2])[name];
-      CAPTURE(name);
-      check_one(with({good[1], json.dump()}), false, "line 2: its ");
-    }
-    Json json = Json::parse(good[3]);
-    json["path"].push_back(json["path"][0]);
-    check_one(with({json.dump()}), false, "its certificate does not cover this request");
-    json["path"] = Json::array();
-    check_one(with({json.dump()}), false, "its certificate does not cover this request");
-    json.erase("path");
-    check_one(with({json.dump()}), true, "malformed");
-    json = Json::parse(good[0]);
-    json["certificate"] = 2;  // which was made without receipts
-    json["digest"] = Json::parse(lines_of(trail.log)[1])["digest"];
-    check_one(with({json.dump()}), false, "its certificate commits to no requests");
-    check_one(with({}), true, "a receipt is missing here");
-    check_one(with({"7"}), true, "line 1: ");
-    json["certificate"] = 2.5;
-    check_one(with({json.dump()}), true, "malformed");
-    const VerifyReport none = trail.audit((trail.world.folder / "none").string());
-    check_one(none, true, "none");
-    CHECK(none.certificates == 0);  // told before the log is read
-
-    // What a store says of its requests is in no byte of its public part.
-    const std::string log = read_all(trail.log);
-    for (const std::string& line : good)
-      CHECK(log.find(Json::parse(line)["nonce"].get<std::string>()) == std::string::npos);
-    CHECK(log.find("edge 30 31") == std::string::npos);
-  }
-
-  TEST_CASE("receipts that a crash kept from being written are written by the next stream, each once") {
-    const Trail trail;
-    const std::vector<std::string> good = lines_of(trail.receipts);
-    const auto reopen = [&] {
-      LiveStore live(trail.world.store, Access::write, ample_budget());
-      static_cast<void>(Learner::open(live, ample_budget(), "newton", trail.context(), 9));
-      return lines_of(trail.receipts);
-    };
-    CHECK(reopen() == good);
-    for (std::size_t kept = 1; kept < good.size(); ++kept) {
-      std::string text;
-      for (std::size_t i = 0; i < kept; ++i) text += good[i] + "\n";
-      write_file(trail.receipts, text + good[kept].substr(0, 30 * (kept % 3)));
-      CHECK(reopen() == good);
-    }
-    // Requests that the journal has and no model: the certificate that catches up commits to them.
-    trail.world.stream({{RequestKind::remove_node, 25, 0}, {RequestKind::remove_node, 26, 0}});
-    {
-      LiveStore live(trail.world.store, Access::write, ample_budget());
-      Learner learner = Learner::open(live, ample_budget(), "newton", trail.context(), 9);
-      CHECK(learner.catch_up().has_value());
-    }
-    const std::vector<std::string> more = lines_of(trail.receipts);
-    REQUIRE(more.size() == good.size() + 2);
-    CHECK(Json::parse(more.back())["request"] == "node 26");
-    CHECK(text_of(trail.audit(trail.receipts.string())) == "");
-    const std::vector<std::string> newest(more.end() - 2, more.end());
-    for (const std::size_t bytes : {0, 1, 20, 60}) {  // of the first receipt of a file
-      write_file(trail.receipts, newest[0].substr(0, bytes));
-      CHECK(reopen() == newest);
-    }
-    write_file(trail.receipts, std::string(700, '\0'));
-    CHECK(reopen() == newest);
-    for (const std::string& text : {std::string("something else\n"), std::string("something else"),
-                                    std::string("{\"format\":\"unweave receipt 2\","), std::string(700, '\0') + "1"}) {
-      write_file(trail.receipts, text);
-      CHECK_THROWS_AS(reopen(), DataError);
-      CHECK(read_all(trail.receipts) == text);
-    }
   }
 
   TEST_CASE("a purge leaves public lines and no nonce, secret or request; the chain goes on after it") {

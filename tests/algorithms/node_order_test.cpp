@@ -108,9 +108,9 @@ void describe(const BatchReport& report, std::ostream& out) {
   const BatchChanges& c = report.changes;
   for (const std::uint64_t number :
        {c.requests, c.applied, c.rejected, c.edges_removed, c.nodes_removed, c.features_removed, c.edges_inserted,
-        c.first_rejected * (c.rejected > 0 ? 1 : 0), report.last_request, report.update.rows_touched,
-        report.update.arcs_visited, report.update.pushes})
+        report.last_request, report.update.rows_touched, report.update.arcs_visited, report.update.pushes})
     out << number << ' ';
+  for (const RequestStatus status : c.statuses) out << name_of(status) << ' ';
   for (const std::string& plan : report.update.plan) out << plan << ' ';
   out << '\n';
 }

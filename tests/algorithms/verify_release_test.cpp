@@ -128,8 +128,8 @@ TEST_SUITE("unit") {
     world.stream({world.edge_of_training_node()});
     const VerifyReport outdated = world.verify();
     CHECK(text_of(outdated) ==
-          "0 newton: outdated: holds request 0 of 1; the next stream with this solver brings it up\n"
-          "0 scalegun: outdated: holds request 0 of 1; the next stream with this solver brings it up\n");
+          "0 newton: outdated: holds request 0 of 1; the next stream with --solver newton brings it up\n"
+          "0 scalegun: outdated: holds request 0 of 1; the next stream with --solver scalegun brings it up\n");
     CHECK(outdated.models == 0);
 
     const auto pretend = [](ModelRecord& record) { record.model.sequence = 1; };

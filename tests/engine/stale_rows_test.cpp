@@ -92,6 +92,19 @@ TEST_SUITE("unit") {
     check_equal(rows, {}, false);
   }
 
+  TEST_CASE("totals that nothing changed are not added up again") {
+    StaleRows rows(kNodes, kColumns);
+    const std::vector<std::int32_t> delta(kColumns, 3);
+    for (NodeId node = 0; node < kNodes; node += 50) rows.set(node, 2, delta.data());
+    static_cast<void>(rows.totals());
+    const std::uint64_t once = rows.folds();
+    for (int column = 0; column < 1000; ++column) static_cast<void>(rows.totals());
+    CHECK(rows.folds() == once);
+    rows.set(1, 2, delta.data());
+    CHECK(rows.totals().sums[0] == Int128{6} * (kNodes / 50 + 1));
+    CHECK(rows.folds() == once + 1);
+  }
+
   TEST_CASE("tasks that keep to pages of their own lose nothing") {
     const ThreadLimit limit(4);
     StaleRows rows(kNodes, kColumns);

@@ -215,7 +215,7 @@ void statistics(std::string_view bytes) {
 void lines(std::string_view bytes) {
   const fs::path path = put_file("lines", bytes);
   static_cast<void>(read_lines(path, [](std::string_view, std::uint64_t) {}));
-  AppendedLine(path, "last");
+  AppendedLine(path, "last", Readers::all);
 }
 
 constexpr Target kTargets[] = {{"block", block},       {"sealed", sealed},        {"payload", payload},

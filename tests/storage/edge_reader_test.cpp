@@ -120,7 +120,12 @@ TEST_SUITE("unit") {
       check_message(message, parts);
     };
     wrong("5", {"wrong column count", "1 instead of 2"});
-    wrong("5 6 7", {"wrong column count", "3 instead of 2"});
+    wrong("5 6 7", {"third number", "weight", "'5 6 7'", "--ignore-weights"});
+    wrong("5,6,0.5", {"weight"});
+    wrong("5 6 x", {"wrong column count", "3 instead of 2"});
+    wrong("5 6 7 8", {"wrong column count", "4 instead of 2"});
+    wrong("0 633 {}", {"attributes", "networkx.write_edgelist(G, path, data=False)"});
+    wrong("0 633 {'weight': 0.5}", {"data=False"});
     wrong("5,6,", {"wrong column count", "3 instead of 2"});
     wrong("5,,6", {"wrong column count", "3 instead of 2"});
     wrong(",6", {"''", "not a node id"});
@@ -132,6 +137,7 @@ TEST_SUITE("unit") {
     wrong("99999999999999999999999 1", {"99999999999999999999999"});
     wrong("source target", {"'source'", "not a node id"});
     wrong("1.0 2", {"'1.0'", "not a node id"});
+    wrong("123e4567-e89b-12d3-a456-426614174000 1", {"not a node id", "numpy.unique"});
     wrong("+1 2", {"'+1'", "not a node id"});
     wrong("1 2x", {"'2x'", "not a node id"});
     wrong(std::string("1\0002 3", 5), {"not a node id"});
@@ -242,11 +248,162 @@ TEST_SUITE("unit") {
                                "\n3\t3" + value + "\n\n4 1" + value + "\n";
       CAPTURE(text);
       const InputFile file{write_file(dir / "m.mtx", text), ""};
-      CHECK(read_edges(file) == expected);
+      EdgeOptions options;
+      options.ignore_weights = !value.empty();
+      CHECK(read_edges(file, options) == expected);
       CHECK(open_edges(file)->declared_nodes() == 5);
-      CHECK(read_edges({write_file(dir / "m.mtx.gz", gzipped(text)), ""}, {}, 1) == expected);
+      CHECK(read_edges({write_file(dir / "m.mtx.gz", gzipped(text)), ""}, options, 1) == expected);
+      if (!value.empty()) check_message(error_in(dir / "m.mtx", text), {"line 6", "weight", "--ignore-weights"});
     }
     CHECK(open_edges({write_file(dir / "e.txt", "1 2\n"), ""})->declared_nodes() == std::nullopt);
+  }
+
+  TEST_CASE("weights are errors unless they are to be ignored, and then counted; values of 1 are none") {
+    const TempDir dir;
+    const std::string real = "%%MatrixMarket matrix coordinate real general\n3 3 3\n1 2 1\n2 3 1.0\n";
+    const std::vector<Edge> expected = {{0, 1}, {1, 2}, {2, 0}};
+    EdgeOptions ignore;
+    ignore.ignore_weights = true;
+    for (const std::string last : {"1e0", "100", "0.001", "0", "-1"}) {
+      const InputFile file{write_file(dir / "m.mtx", real + "3 1 " + last + "\n"), ""};
+      const bool one = last == "1e0";
+      if (one) CHECK(read_edges(file) == expected);
+      if (!one) check_message(message_of<InputError>([&] { read_edges(file); }), {"m.mtx: line 5", "weight", last});
+      const auto reader = open_edges(file, ignore);
+      std::vector<Edge> edges(9);
+      CHECK(reader->read(edges) == 3);
+      CHECK(reader->ignored_weights() == (one ? 0 : 1));
+    }
+    const InputFile text{write_file(dir / "e.csv", "0,1,0.5\n1,2,1\n# no more\n2,0,-3e4\n"), ""};
+    CHECK(read_edges(text, ignore) == expected);
+    CHECK(read_edges(text, ignore, 1) == expected);
+    check_message(message_of<InputError>([&] { read_edges(text); }), {"line 1", "weight"});
+    const auto reader = open_edges(text, ignore);
+    std::vector<Edge> edges(9);
+    while (reader->read(edges) > 0) {
+    }
+    CHECK(reader->ignored_weights() == 3);
+    CHECK(read_edges({write_file(dir / "p.txt", "0 1\n1 2\n2 0\n"), ""}, ignore) == expected);
+    const auto wrong = [&](const std::string& bytes) {
+      write_file(dir / "w.txt", bytes);
+      return message_of<InputError>([&] { read_edges({dir / "w.txt", ""}, ignore); });
+    };
+    check_message(wrong("0 1 2\n1 2\n"), {"line 2", "2 instead of 3"});
+    check_message(wrong("2 1 0.5\n1 2\n"), {"line 2", "2 instead of 3"});
+    check_message(wrong("0 1\n1 2 3\n"), {"line 2", "weight"});
+    check_message(wrong("0 1 x\n"), {"line 1"});
+    check_message(wrong("0 1 2 3\n"), {"line 1", "4 instead of"});
+  }
+
+  TEST_CASE("METIS adjacency lists are told from edges, and edges from METIS") {
+    const TempDir dir;
+    const auto refused = [&](const std::string& name, const std::string& bytes, std::size_t piece = 7) {
+      const InputFile file{write_file(dir / name, bytes), ""};
+      const std::string message = message_of<InputError>([&] { read_edges(file, {}, piece); });
+      CAPTURE(bytes.substr(0, 60));
+      if (!message.empty()) check_message(message, {"METIS", "numpy.save", name});
+      return !message.empty();
+    };
+    const auto cycle = [](int n) {
+      std::string text = std::to_string(n) + " " + std::to_string(n) + "\n";
+      for (int i = 0; i < n; ++i)
+        text += std::to_string((i + n - 1) % n + 1) + " " + std::to_string((i + 1) % n + 1) + "\n";
+      return text;
+    };
+    for (const int n : {4, 5, 50, 3000}) {
+      for (const std::size_t piece : {1, 7, 4000}) CHECK(refused("c.txt", cycle(n), piece));
+      CHECK(refused("c.graph", cycle(n)));
+    }
+    CHECK(refused("t.txt", "5 3\n2 3\n1 3\n1 2\n\n\n"));         // a triangle and two nodes alone
+    CHECK(refused("a.graph", "4 5\n2 3 4\n1 3\n1 2 4\n1 3\n"));  // other numbers of neighbours
+    CHECK(refused("a.txt", "% made by hand\n4 3\n2\n1 3\n2 4\n3\n"));
+    CHECK(refused("w.txt", "3 2 001\n2 7\n1 7 3 8\n2 8\n"));  // weights above n
+    CHECK(refused("e.metis", "0 1\n1 2\n"));
+
+    const auto taken = [&](const std::string& name, const std::string& bytes) { CHECK(!refused(name, bytes)); };
+    taken("e.txt", "3 3\n2 3\n1 3\n1 2\n");  // three nodes and a loop: may be meant
+    taken("e.txt", "0 1\n1 2\n2 0\n");
+    taken("e.graph", "5 4\n1 2\n2 3\n3 4\n4 5\n");
+    taken("e.txt", "4 4\n1 2\n2 3\n3 4\n4 1\n");              // all edges of a cycle, each once
+    taken("e.txt", cycle(6) + "1 2\n");                       // one line more
+    taken("e.txt", cycle(6).substr(0, cycle(6).size() - 4));  // one less
+    taken("e.txt", "# edges\n" + cycle(6));                   // METIS knows no such comment
+    taken("e.txt", "6 6\n6 2\n1 3\n2 4\n3 5\n4 6\n5 2\n");    // one id differs
+    taken("e.txt", "5 3\n2 3\n\n1 3\n1 2\n\n");
+    std::string star;
+    for (int i = 2; i < 40; ++i) star += "40 " + std::to_string(i) + "\n";
+    taken("e.txt", star);
+    std::mt19937 random(3);
+    for (int round = 0; round < 200; ++round) {
+      std::string text = "5 5\n";
+      for (int i = 0; i < 5; ++i)
+        text += std::to_string(1 + random() % 5) + " " + std::to_string(1 + random() % 5) + "\n";
+      if (text != cycle(5)) taken("r.txt", text);
+    }
+  }
+
+  TEST_CASE("other formats are named, with the Python that converts them") {
+    const TempDir dir;
+    const auto named = [&](const std::string& name, const std::string& bytes, const std::vector<std::string>& parts) {
+      const std::string message = error_in(dir / name, bytes);
+      check_message(message, {name});
+      check_message(message, parts);
+    };
+    named("e", "PAR1\x15\x04\x15\x10", {"Parquet", "pandas.read_parquet('", "numpy.save"});
+    named("e", std::string("ARROW1\0\0\xff\xff", 10), {"Arrow file", "read_feather"});
+    named("e", std::string("\xff\xff\xff\xff\x10\0\0\0", 8), {"stream of Arrow", "open_stream"});
+    named("e", "\x89HDF\r\n\x1a\n", {"HDF5", "h5py"});
+    named("e", std::string("\x80\x04\x95\0", 4), {"pickle", "pickle.load", "networkx"});
+    named("e.xml", "\xef\xbb\xbf<?xml version='1.0'?>\n<graphml xmlns=''>", {"GraphML", "networkx.read_graphml"});
+    named("e.xml", "<gexf>", {"GEXF", "networkx.read_gexf"});
+    named("e.xml", "<?xml?><html>", {"XML"});
+    named("e.gml", "Creator \"me\"\ngraph\n[\n node [ id 0 ]", {"GML", "networkx.read_gml"});
+    named("e.json", " {\"links\": []}", {"JSON", "node_link_graph"});
+    named("e.txt", "\xff\xfe\x30\0", {"UTF-16", "byte order mark"});
+    write_zip(dir / "a.npz", {{"indices.npy", ""}, {"indptr.npy", ""}, {"format.npy", ""}}, true);
+    check_message(message_of<InputError>([&] {
+                    (void)open_edges({dir / "a.npz", ""});
+                  }),
+                  {"SciPy", "scipy.sparse.load_npz('" + (dir / "a.npz").string() + "').tocoo()"});
+    write_zip(dir / "b.npz", {{"edge_index.npy", ""}, {"x.npy", ""}}, false);
+    check_message(message_of<InputError>([&] {
+                    (void)open_edges({dir / "b.npz", ""});
+                  }),
+                  {"edge_index, x", "numpy.load"});
+    write_zip(dir / "c.pt", {{"c/data.pkl", ""}, {"c/data/0", ""}}, false);
+    check_message(message_of<InputError>([&] { (void)open_edges({dir / "c.pt", ""}); }), {"torch.save", "torch.load"});
+  }
+
+  TEST_CASE("a byte order mark is skipped; a header line too where somebody takes the remark, and nowhere else") {
+    const TempDir dir;
+    const std::vector<Edge> expected = {{0, 1}, {1, 2}};
+    CHECK(read_edges({write_file(dir / "e.csv",
+                                 "\xef\xbb\xbf"
+                                 "0,1\n1,2\n"),
+                      ""}) == expected);
+    std::vector<std::string> remarks;
+    InputFile file{dir / "e.csv", ""};
+    file.remark = [&](const std::string& sentence) { remarks.push_back(sentence); };
+    for (const std::string head :
+         {"source,target\n", "# about\n\nsource target\n", "\xef\xbb\xbf\"from\",\"to\"\r\n"}) {
+      remarks.clear();
+      write_file(file.path, head + "0,1\n1,2\n");
+      CHECK(read_edges(file, {}, 1) == expected);
+      REQUIRE(remarks.size() == 1);
+      check_message(remarks[0], {"e.csv", "line ", "header"});
+    }
+    const auto wrong = [&](const std::string& bytes) {
+      write_file(file.path, bytes);
+      return message_of<InputError>([&] { read_edges(file); });
+    };
+    check_message(wrong("a,b\nc,d\n"), {"line 2", "'c'"});
+    check_message(wrong("source,target,weight\n0,1,0.5\n"), {"line 2", "weight"});
+    remarks.clear();
+    check_message(wrong("0,1\nsource,target\n"), {"line 2", "'source'"});
+    check_message(wrong("a 1\n0 1\n"), {"line 1", "'a'"});
+    check_message(wrong("-,-\n"), {"line 1"});
+    check_message(wrong("nan,nan\n"), {"line 1"});
+    CHECK(remarks.empty());
   }
 
   TEST_CASE("Matrix Market: what is wrong is named with its line") {

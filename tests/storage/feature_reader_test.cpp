@@ -270,7 +270,22 @@ TEST_SUITE("unit") {
       CHECK(read_matrix(*open_text_features({path, ""}, 3), max_values) == Table{{1, 2.5}, {-0.03F, 4}, {5, 6}});
       CHECK(read_matrix(*open_features({path, ""}, 3), max_values) == Table{{1, 2.5}, {-0.03F, 4}, {5, 6}});
     }
-    check_message(message_of<InputError>([&] { (void)open_features({path, ""}); }), {"x.csv.gz", "not a .npy array"});
+    check_message(message_of<InputError>([&] {
+                    (void)open_features({path, ""});
+                  }),
+                  {"x.csv.gz", "not a .npy array", "--nodes N"});
+    std::vector<std::string> remarks;
+    const InputFile headed{path, "", {}, [&](const std::string& sentence) { remarks.push_back(sentence); }};
+    write_file(path, gzipped("\xef\xbb\xbfheight,\"width\"\n1,2\n3,4\n"));
+    CHECK(read_matrix(*open_features(headed, 2), 4) == Table{{1, 2}, {3, 4}});
+    REQUIRE(remarks.size() == 1);
+    check_message(remarks[0], {"x.csv.gz", "line 1", "header", "height"});
+    write_file(path, gzipped("PAR1\x15\x04"));
+    for (const auto rows : {std::optional<std::uint64_t>(), std::optional<std::uint64_t>(3)})
+      check_message(message_of<InputError>([&] {
+                      (void)open_features({path, ""}, rows);
+                    }),
+                    {"Parquet", "to_numpy('float32')"});
     write_file(path, gzipped("3.4028234e38,1e-60\n"));
     CHECK(read_matrix(*open_text_features({path, ""}, 1), 4) == Table{{std::numeric_limits<float>::max(), 0}});
     check_message(error("1,2\n3\n", 2), {"x.csv.gz", "line 2", "wrong column count: 1 instead of 2"});

@@ -109,13 +109,34 @@ TEST_SUITE("unit") {
           expected);
     CHECK(read_node_ids({write_file(path, gzipped("# ids\n5\n\n0\n4294967294\r\n5")), ""}) == expected);
     CHECK(read_node_ids({write_file(path, ""), ""}).empty());
+    for (const std::string shape : {"(6,)", "(6, 1)"}) {
+      write_file(path, npy<std::uint8_t>("|b1", shape, {1, 0, 0, 1, 1, 0}));
+      CHECK(read_node_ids({path, ""}, 6) == std::vector<NodeId>{0, 3, 4});
+      CHECK(read_node_ids({path, ""}) == std::vector<NodeId>{0, 3, 4});
+    }
+    std::vector<std::string> remarks;
+    const InputFile headed{path, "", {}, [&](const std::string& sentence) { remarks.push_back(sentence); }};
+    write_file(path, "node\n5\n0\n");
+    CHECK(read_node_ids(headed) == std::vector<NodeId>{5, 0});
+    CHECK(remarks.size() == 1);
+    write_file(path, "label\n1\nnan\n");
+    std::vector<std::int32_t> labels(5);
+    CHECK(open_labels(headed)->read(labels) == 2);
+    CHECK(remarks.size() == 2);
+    write_file(path, "nan\n1\n");
+    CHECK(open_labels(headed)->read(labels) == 2);
+    CHECK(remarks.size() == 2);
+    write_file(path, "PAR1\x15\x04");
+    check_message(message_of<InputError>([&] { (void)open_labels({path, ""}); }), {"Parquet", "t['label']"});
+    check_message(message_of<InputError>([&] { (void)read_node_ids({path, ""}); }), {"Parquet", "ids.npy"});
     const auto wrong = [&](const std::string& bytes, const std::vector<std::string>& parts) {
       write_file(path, bytes);
       check_message(message_of<InputError>([&] { (void)read_node_ids({path, ""}, 10); }), parts);
     };
     wrong(npy<std::int64_t>("<i8", "(2,)", {1, 10}), {"element [1]", "node id 10", "10 nodes"});
     wrong(npy<std::int64_t>("<i8", "(2,)", {1, -1}), {"element [1]", "-1", "negative"});
-    wrong(npy<std::uint8_t>("|b1", "(2,)", {1, 0}), {"mask", "flatnonzero"});
+    wrong(npy<std::uint8_t>("|b1", "(2,)", {1, 0}), {"mask of 2 nodes", "there are 10", "flatnonzero"});
+    wrong(npy<std::uint8_t>("|b1", "(2, 10)", std::vector<std::uint8_t>(20)), {"(2, 10)"});
     wrong(npy<float>("<f4", "(2,)", {1, 0}), {"integers"});
     wrong("1\n2 3\n", {"line 2", "wrong column count: 2"});
     wrong("1\n10\n", {"line 2", "node id 10"});

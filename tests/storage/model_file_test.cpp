@@ -26,7 +26,7 @@ const ModelFile kModel{R"({"solver":"x"})", {{1, -0.0, 1e-300, std::numeric_limi
 }  // namespace
 
 void append_line(const std::filesystem::path& path, std::string_view line) {
-  AppendedLine(path, line).sync();
+  AppendedLine(path, line, Readers::all).sync();
 }
 
 TEST_SUITE("unit") {

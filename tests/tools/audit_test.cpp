@@ -68,6 +68,7 @@ TEST_SUITE("unit") {
     const Result table = world.audit({"--trials", "32", "--solver", "newton", "--canary", "hub"});
     CHECK(table.code == 0);
     CHECK(table.out.find("the claim stands") != std::string::npos);
+    CHECK(table.out.find("is the most that could have been shown, at confidence") != std::string::npos);
     const Result uncertified = world.audit({"--trials", "32", "--solver", "scalegun", "--canary", "hub"});
     CHECK(uncertified.out.find("nothing is certified") != std::string::npos);
     CHECK(testing::folder_bytes(world.store) == files);

@@ -108,6 +108,9 @@ TEST_SUITE("unit") {
     const Result table = run({"evaluate", files.path("s"), "--before", files.path("copy"), "--solver", "newton"});
     CHECK(table.out.find("before the removals") != std::string::npos);
     CHECK(table.out.find("presence ratio") != std::string::npos);
+    for (const std::string column : {"forgotten", "replayed", "of all", "of present", "called members", "by threshold",
+                                     "attack AUC", "presence ratio"})
+      CHECK(table.out.find("\n" + column + "  ") != std::string::npos);  // the line that says what it is
   }
 
   TEST_CASE("weights, predictions and losses beside a retrained model's, before and after the removal") {

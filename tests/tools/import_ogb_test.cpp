@@ -261,7 +261,7 @@ TEST_SUITE("unit") {
   TEST_CASE("OGB: bad values are named with file and place") {
     const Layout text = Layout::kText, arrays = Layout::kArrays;
     check_spoilt(text, text_file("raw/edge.csv.gz", "0,1\n2,7\n"), {"raw/edge.csv.gz: line 2", "node id 7", "7 nodes"});
-    check_spoilt(text, text_file("raw/edge.csv.gz", "0,1\n2,3,4\n"), {"raw/edge.csv.gz: line 2", "column count: 3"});
+    check_spoilt(text, text_file("raw/edge.csv.gz", "0,1\n2,3,4\n"), {"raw/edge.csv.gz: line 2", "third number, as of a weight"});
     check_spoilt(text, text_file("raw/node-feat.csv.gz", "1,2\n3,nan\n"),
                  {"node-feat.csv.gz: line 2, column 1", "NaN"});
     check_spoilt(text, text_file("raw/node-feat.csv.gz", "1,2\n-inf,3\n"), {"line 2, column 0", "infinite"});

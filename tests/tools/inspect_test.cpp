@@ -14,6 +14,7 @@
 #include "algorithms/model_record.h"
 #include "storage/state_file.h"
 #include "support/input_files.h"
+#include "support/npy_file.h"
 #include "support/program.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
@@ -23,28 +24,11 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
-using testing::read_all;
+using testing::Npy;
 using testing::Result;
 using testing::run;
 using testing::TempDir;
 using testing::tiny_spec;
-
-/// A .npy file taken apart without any code of the project.
-template <class T>
-struct Npy {
-  explicit Npy(const fs::path& path) {
-    const std::string bytes = read_all(path);
-    REQUIRE(bytes.substr(0, 8) == std::string("\x93NUMPY\x01\x00", 8));
-    const std::size_t length = static_cast<unsigned char>(bytes[8]) + 256U * static_cast<unsigned char>(bytes[9]);
-    header = bytes.substr(10, length);
-    REQUIRE((10 + length) % 64 == 0);
-    REQUIRE(header.back() == '\n');
-    values.resize((bytes.size() - 10 - length) / sizeof(T));
-    if (!values.empty()) std::memcpy(values.data(), bytes.data() + 10 + length, values.size() * sizeof(T));
-  }
-  std::string header;
-  std::vector<T> values;
-};
 
 /// The path 0-1-2, two levels: see check of S^2 in the golden test.
 const std::vector<double> kSums{12933433, 13872105, 5518881};
@@ -241,7 +225,6 @@ TEST_SUITE("unit") {
       CHECK_FALSE(fs::exists(file));
       return result.code;
     };
-    CHECK(failure({"--embeddings", file}) == 1);
     CHECK(failure({"--embeddings", file, "--nodes", (folder / "other.txt").string()}) == 1);
     CHECK(failure({"--embeddings", file, "--nodes", (folder / "absent.txt").string()}) == 2);
     CHECK(failure({"--embeddings", file, "--nodes", (folder / "none.txt").string()}) == 2);

@@ -33,7 +33,7 @@ TEST_SUITE("unit") {
     testing::write_store(store, testing::path_of_three());
     const Result strict = run_with("edge 0 1\nedge 1 1\n", {"stream", store, "--requests", "-", "--strict"});
     CHECK(strict.code == 2);
-    CHECK(strict.error.starts_with("unweave: standard input: line 2: edge 1 1 would change nothing"));
+    CHECK(strict.error.starts_with("unweave: standard input: line 2: edge 1 1: self-loop; --strict refuses "));
     const Result malformed = run_with("edge 0\n", {"stream", store, "--requests", "-"});
     CHECK(malformed.code == 2);
     CHECK(malformed.error.starts_with("unweave: standard input: line 1: "));

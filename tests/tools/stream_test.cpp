@@ -327,7 +327,7 @@ TEST_SUITE("unit") {
     REQUIRE(world.train("newton").code == 0);
     const Result result = world.stream(world.edges(0, 2) + world.edges(5, 1) + "edge 1 1\n",
                                        {"--solver", "newton", "--batch", "2", "--strict"});
-    CHECK((result.code == 2 && result.error.find(": line 4: edge 1 1 would change nothing") != std::string::npos));
+    CHECK((result.code == 2 && result.error.find(": line 4: edge 1 1: self-loop; --strict") != std::string::npos));
     CHECK(result.lines().size() == 1);
     const Json model = run({"evaluate", world.store, "--json"}).lines()[0];
     CHECK(model["sequence"] == 2);

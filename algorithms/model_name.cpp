@@ -1,0 +1,76 @@
+#include "algorithms/model_name.h"
+
+#include <algorithm>
+#include <set>
+#include <system_error>
+
+#include "algorithms/solver.h"
+#include "storage/error.h"
+#include "storage/store_folders.h"
+
+namespace unweave {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostCharacters = 64;
+
+bool is_solver(std::string_view name) {
+  const std::vector<std::string_view> known = solver_names();
+  return std::find(known.begin(), known.end(), name) != known.end();
+}
+
+bool is_model_name(std::string_view name) {
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+  };
+  return !name.empty() && name.size() <= kMostCharacters && name.front() != '-' &&
+         std::all_of(name.begin(), name.end(), fits);
+}
+
+/// The model whose file this is: NAME.model, NAME.jsonl or NAME.private.jsonl; empty for other files.
+std::string named_by(const fs::path& file) {
+  fs::path stem = file.stem();
+  if (file.extension() == ".jsonl" && stem.extension() == ".private") stem = stem.stem();
+  const bool fits = file.extension() == ".model" || file.extension() == ".jsonl";
+  return fits && is_model_name(stem.string()) ? stem.string() : std::string();
+}
+
+}  // namespace
+
+void require_model_name(std::string_view name, std::string_view solver) {
+  if (name == solver) return;
+  if (!is_model_name(name))
+    throw UsageError("'" + std::string(name) + "' cannot be the name of a model; take up to " +
+                     std::to_string(kMostCharacters) + " letters, digits, - and _, the first of them no -");
+  if (is_solver(name))
+    throw UsageError("a model of " + std::string(solver) + " cannot be named " + std::string(name) +
+                     ", which is another solver; choose another --name");
+}
+
+std::vector<std::string> model_names(const fs::path& store, const Manifest& manifest) {
+  std::vector<std::string> names;
+  for (const std::string_view solver : solver_names()) names.emplace_back(solver);
+  std::set<std::string> others;
+  const auto add = [&](const fs::path& file) {
+    const std::string name = named_by(file);
+    if (!name.empty() && !is_solver(name)) others.insert(name);
+  };
+  for (const char* folder : kReleaseFolders) {
+    std::error_code missing;
+    for (const auto& item : fs::directory_iterator(store / folder, missing)) add(item.path());
+  }
+  for (const FileEntry& entry : manifest.releases) add(entry.path);
+  names.insert(names.end(), others.begin(), others.end());
+  return names;
+}
+
+std::string selecting(std::string_view name) {
+  return (is_solver(name) ? "--solver " : "--name ") + std::string(name);
+}
+
+std::string selecting(std::string_view solver, std::string_view name) {
+  return "--solver " + std::string(solver) + (name == solver ? std::string() : " --name " + std::string(name));
+}
+
+}  // namespace unweave

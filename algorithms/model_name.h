@@ -1,0 +1,27 @@
+// algorithms/model_name.h - what the models of a store are called. A model bears the name of its solver unless it was given
+// one of its own: so a store holds any number of models of one solver.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/manifest.h"
+
+namespace unweave {
+
+/// Throws UsageError for what cannot be the name of a model of this solver: other characters than letters, digits, - and _,
+/// none or more than 64 of them, a - in front, or the name of another solver.
+void require_model_name(std::string_view name, std::string_view solver);
+
+/// The names under which a store may hold models or certificates: those of all solvers in the order of solver_names(),
+/// then all others that its folders or its manifest show, sorted.
+[[nodiscard]] std::vector<std::string> model_names(const std::filesystem::path& store, const Manifest& manifest);
+
+/// How a command line selects a model: "--solver newton", or "--name NAME".
+[[nodiscard]] std::string selecting(std::string_view name);
+/// How `train` makes it again: "--solver newton", or "--solver newton --name NAME".
+[[nodiscard]] std::string selecting(std::string_view solver, std::string_view name);
+
+}  // namespace unweave

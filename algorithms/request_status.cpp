@@ -1,0 +1,48 @@
+#include "algorithms/request_status.h"
+
+#include <algorithm>
+
+#include "storage/input/request_reader.h"
+
+namespace unweave {
+
+constinit const std::array<StatusText, kStatuses> kStatusTexts{{
+    {"applied", "the request changed the store"},
+    {"id-outside", "the graph has no node of this id"},
+    {"self-loop", "both ends of the edge are the same node"},
+    {"absent-edge", "there is no such edge: it was removed before, or never there"},
+    {"present-edge", "the edge is there already"},
+    {"empty-node", "no edges, features, label: removed before, or never had any"},
+    {"no-features", "no features, label: removed before, or never had any"},
+    {"repeated", "an earlier request of the same batch has done this"},
+}};
+
+std::string_view name_of(RequestStatus status) {
+  return kStatusTexts.at(static_cast<std::size_t>(status)).name;
+}
+
+std::string outcome_of(const Request& request, RequestStatus status) {
+  const std::string text = text_of(request) + '\t';
+  if (status == RequestStatus::applied) return text + std::string(name_of(status));
+  return text + "rejected\t" + std::string(name_of(status));
+}
+
+std::optional<Outcome> read_outcome(std::string_view text) {
+  Outcome outcome;
+  const std::size_t first = text.find('\t');
+  outcome.request = text.substr(0, first);
+  if (first == std::string_view::npos) return outcome;
+  const std::string_view rest = text.substr(first + 1);
+  const std::size_t second = rest.find('\t');
+  outcome.status = rest.substr(0, second);
+  if (second == std::string_view::npos)
+    return outcome.status == name_of(RequestStatus::applied) ? std::optional(outcome) : std::nullopt;
+  outcome.reason = rest.substr(second + 1);
+  // A later program may know more reasons.
+  const bool is_name = !outcome.reason.empty() && std::all_of(outcome.reason.begin(), outcome.reason.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || c == '-';
+  });
+  return outcome.status == "rejected" && is_name ? std::optional(outcome) : std::nullopt;
+}
+
+}  // namespace unweave

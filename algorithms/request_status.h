@@ -1,0 +1,51 @@
+// algorithms/request_status.h - what became of a request: applied, or rejected for one of a few reasons. Their names stand
+// in receipts and in what programs read, and never change their meaning.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "storage/journal.h"
+
+namespace unweave {
+
+/// A request is rejected iff it would change nothing at its place in the stream.
+enum class RequestStatus : std::uint8_t {
+  applied,
+  id_outside,
+  self_loop,
+  absent_edge,
+  present_edge,
+  empty_node,
+  no_features,
+  repeated,
+};
+
+struct StatusText {
+  std::string_view name;      ///< for programs
+  std::string_view sentence;  ///< for people
+};
+
+inline constexpr std::size_t kStatuses = 8;
+/// Of every status, in their order.
+extern const std::array<StatusText, kStatuses> kStatusTexts;
+
+[[nodiscard]] std::string_view name_of(RequestStatus status);
+
+/// What a receipt commits to: the line of the request, and behind a tab "applied", or "rejected" and behind another tab
+/// the reason.
+[[nodiscard]] std::string outcome_of(const Request& request, RequestStatus status);
+
+/// The parts of such a text; of one that a model of before holds, the line of the request alone, no status.
+struct Outcome {
+  std::string_view request;
+  std::string_view status;  ///< empty where nobody noted it
+  std::string_view reason;  ///< of a rejected request
+};
+/// None where the text has another form.
+[[nodiscard]] std::optional<Outcome> read_outcome(std::string_view text);
+
+}  // namespace unweave

@@ -1,0 +1,102 @@
+// algorithms/scoring.cpp - margins by chunks, sorted where they come in another order than wanted.
+#include "algorithms/scoring.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "algorithms/evaluation.h"
+#include "engine/row_sorter.h"
+#include "storage/error.h"
+
+namespace unweave {
+namespace {
+
+/// Scores positions as they come, a chunk at a time.
+class Chunks {
+ public:
+  Chunks(const LiveStore& store, const ModelRecord& record)
+      : store_(store),
+        record_(record),
+        classes_(shape_of(record.model).classes),
+        chunk_(record.model, store.budget()) {}
+
+  [[nodiscard]] std::size_t classes() const noexcept { return classes_; }
+  [[nodiscard]] std::size_t rows() const noexcept { return chunk_.rows; }
+
+  void add(NodeId position, const ScoreSink& sink) {
+    positions_.push_back(position);
+    if (positions_.size() == chunk_.rows) flush(sink);
+  }
+  void flush(const ScoreSink& sink) {
+    margins_.resize(positions_.size() * classes_);
+    score_nodes(store_, record_, positions_, margins_.data());
+    ids_.clear();
+    for (const NodeId position : positions_) ids_.push_back(store_.contents().order().user(position));
+    sink(ids_, margins_);
+    positions_.clear();
+  }
+
+ private:
+  const LiveStore& store_;
+  const ModelRecord& record_;
+  std::size_t classes_;
+  ScoredChunk chunk_;
+  std::vector<NodeId> positions_;
+  std::vector<std::int64_t> ids_;
+  std::vector<double> margins_;
+};
+
+void add_all(const LiveStore& store, Chunks& chunks, const ScoreSink& sink) {
+  for (NodeId node = 0; node < store.contents().num_nodes(); ++node)
+    if (store.embedding().is_target(node)) chunks.add(node, sink);
+  chunks.flush(sink);
+}
+
+}  // namespace
+
+void score_all(const LiveStore& store, const ModelRecord& record, const ScoreSink& sink) {
+  Chunks chunks(store, record);
+  if (store.contents().order().is_identity()) return add_all(store, chunks, sink);
+  const Reservation memory = store.budget().reserve(store.budget().available() / 2, "scores on their way to their ids");
+  RowSorter sorter(store.temporary_folder(), store.contents().num_nodes(), memory.bytes());
+  const std::size_t classes = chunks.classes();
+  std::vector<std::uint32_t> words(classes * sizeof(double) / sizeof(std::uint32_t));
+  add_all(store, chunks, [&](std::span<const std::int64_t> ids, std::span<double> margins) {
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      std::memcpy(words.data(), &margins[i * classes], classes * sizeof(double));
+      sorter.add(static_cast<NodeId>(ids[i]), words);
+    }
+  });
+  std::vector<std::int64_t> ids;
+  std::vector<double> margins;
+  const auto flush = [&] {
+    sink(ids, margins);
+    ids.clear();
+    margins.clear();
+  };
+  sorter.drain([&](NodeId id, std::span<const std::uint32_t> row) {
+    ids.push_back(id);
+    margins.resize(margins.size() + classes);
+    std::memcpy(&margins[margins.size() - classes], row.data(), classes * sizeof(double));
+    if (ids.size() == chunks.rows()) flush();
+  });
+  flush();
+}
+
+void score_some(const LiveStore& store, const ModelRecord& record, std::span<const NodeId> nodes,
+                const ScoreSink& sink) {
+  const NodeOrder& order = store.contents().order();
+  for (const NodeId node : nodes)
+    if (!store.embedding().is_target(order.position(node)))
+      throw UsageError("node " + std::to_string(node) +
+                       " has no embedding, so that nothing can be said of it; take it out of the list, or run "
+                       "`unweave propagate " +
+                       store.path().string() + " --rows all` and `unweave train` again");
+  Chunks chunks(store, record);
+  for (const NodeId node : nodes) chunks.add(order.position(node), sink);
+  chunks.flush(sink);
+}
+
+}  // namespace unweave

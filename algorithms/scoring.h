@@ -1,0 +1,25 @@
+// algorithms/scoring.h - what a model says of the nodes of a store, in the order of the users' ids.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+
+#include "algorithms/live_store.h"
+#include "algorithms/model_record.h"
+
+namespace unweave {
+
+/// Takes ids of the user and margins, ids x classes, which it may change.
+using ScoreSink = std::function<void(std::span<const std::int64_t> ids, std::span<double> margins)>;
+
+/// Hands over every node that has an embedding, by id, some at a time. Where the order of the store is not that of the ids,
+/// margins are sorted within the store's budget, with temporary files. Throws UsageError, ResourceError.
+void score_all(const LiveStore& store, const ModelRecord& record, const ScoreSink& sink);
+
+/// The same of these, ids of the user, in their order, repeats included. Throws UsageError for one without an embedding,
+/// before the first is handed over.
+void score_some(const LiveStore& store, const ModelRecord& record, std::span<const NodeId> nodes,
+                const ScoreSink& sink);
+
+}  // namespace unweave
