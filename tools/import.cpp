@@ -31,7 +31,7 @@ constexpr const char* kExample =
     "    --features indptr=$D/feat_indptr.npy.zst,indices=$D/feat_indices.npy.zst \\\n"
     "    --columns 2575 --labels $D/labels.npy --classes 58 \\\n"
     "    --split train=$D/train_idx.npy,test=$D/test_idx.npy\n"
-    "  unweave import arxiv.store --ogb dataset/ogbn_arxiv  # as the ogb package fetches";
+    "  unweave import arxiv.store --ogb dataset/ogbn_arxiv  # as ogb fetches it";
 
 /// "a=x,b=y" with keys of `allowed`, none twice.
 std::map<std::string, InputFile> parse_files(const std::string& option, const std::string& text,
