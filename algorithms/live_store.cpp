@@ -104,7 +104,7 @@ void LiveStore::open_generation() {
 
 const Embedding& LiveStore::embedding() const {
   if (!embedding_)
-    throw DataError(path_.string() + ": not propagated yet; run `unweave propagate " + path_.string() + "` first");
+    throw UsageError(path_.string() + ": not propagated yet; run `unweave propagate " + path_.string() + "` first");
   return *embedding_;
 }
 

@@ -70,9 +70,12 @@ void check_parameters(const Entry& entry, const SolverOptions& options) {
   for (const auto& given : options.parameters) {
     const std::string& name = given.first;
     if (std::none_of(entry.parameters.begin(), entry.parameters.end(),
-                     [&](const Parameter& p) { return p.name == name; }))
+                     [&](const Parameter& p) { return p.name == name; })) {
+      if (known.empty())
+        throw UsageError(std::string(entry.name) + " has no parameters of its own; leave out --set " + name);
       throw UsageError(std::string(entry.name) + " has no parameter \"" + name + "\"" + did_you_mean(name, names) +
-                       "; it has " + (known.empty() ? "none" : known));
+                       "; it has " + known);
+    }
     if (!std::isfinite(given.second)) throw UsageError("--set " + name + " must be finite");
   }
 }

@@ -86,7 +86,7 @@ class StoreRepair {
     if (path.parent_path() == store_ / "models") return "lost: train the model again";
     if (path.parent_path() == store_ / kCertificatesFolder) return "lost: restore the file from a copy";
     if (state_files().contains(file)) return "lost until graph, features, labels and splits are whole: restore these";
-    return "lost: restore the file from a copy, or import again";
+    return "lost: restore the file from a copy";
   }
 
   /// Where requests lie: in the journal, or in the generation alone.

@@ -202,15 +202,16 @@ void round_to_type(Batch& batch, FeatureType type) {
   if (type == FeatureType::f16) truncate_to_halves(batch.bounded);
 }
 
-void bound_stored_values(Batch& batch, std::size_t columns, FeatureType type) {
+void bound_stored_values(Batch& batch, std::size_t columns, FeatureType type, double divisor) {
   const bool sparse = batch.read.sparse;
   batch.bounded.resize(batch.read.values.size());
   batch.norms = {};
   for (std::size_t r = 0; r < batch.rows; ++r) {
     const std::size_t begin = sparse ? static_cast<std::size_t>(batch.read.indptr[r]) : r * columns;
     const std::size_t end = sparse ? static_cast<std::size_t>(batch.read.indptr[r + 1]) : begin + columns;
-    batch.norms.add(bound_row(std::span(batch.read.values).subspan(begin, end - begin),
-                              std::span(batch.bounded).subspan(begin, end - begin)));
+    const double norm = bound_row(std::span(batch.read.values).subspan(begin, end - begin),
+                                  std::span(batch.bounded).subspan(begin, end - begin), divisor);
+    batch.norms.add(std::uint64_t{batch.first} + r, norm, divisor);
   }
   round_to_type(batch, type);
 }
@@ -244,23 +245,31 @@ void drop_zeros(Batch& batch, std::uint32_t columns) {
 
 }  // namespace
 
-void RowNorms::add(double norm) noexcept {
-  scaled += norm > 1 + kNormSlack ? 1 : 0;
+void RowNorms::add(std::uint64_t row, double norm, double divisor) noexcept {
   largest = std::max(largest, norm);
+  if (norm <= divisor * (1 + kNormSlack)) return;
+  if (above++ > 0) return;
+  first_above = row;
+  norm_of_first_above = norm;
 }
 
 void RowNorms::add(const RowNorms& others) noexcept {
-  scaled += others.scaled;
+  if (above == 0) {
+    first_above = others.first_above;
+    norm_of_first_above = others.norm_of_first_above;
+  }
+  above += others.above;
   largest = std::max(largest, others.largest);
 }
 
 BuiltFeatures build_features(const std::filesystem::path& store, FeatureReader& reader, FeatureType type,
-                             std::span<const NodeId> positions, MemoryBudget& budget, WorkMeter& meter) {
+                             const FeatureScale& scale, std::span<const NodeId> positions, MemoryBudget& budget,
+                             WorkMeter& meter) {
   RowNorms norms;
   const Shape shape{static_cast<NodeId>(reader.rows()), static_cast<std::uint32_t>(reader.columns()), type};
   const auto build = [&](auto&& sink) {
     run_pipeline<Batch>([&](Batch& batch) { return read_batch(reader, kBatchValues, batch); },
-                        [&](Batch& batch) { bound_stored_values(batch, shape.columns, type); },
+                        [&](Batch& batch) { bound_stored_values(batch, shape.columns, type, scale.divisor); },
                         [&](const Batch& batch) {
                           sink.add(batch);
                           norms.add(batch.norms);

@@ -24,10 +24,12 @@ namespace unweave {
 
 /// How the rows of a matrix met the bound.
 struct RowNorms {
-  std::uint64_t scaled = 0;  ///< rows above norm 1 by more than kNormSlack
-  double largest = 0;        ///< norm of a row as it came
+  std::uint64_t above = 0;        ///< rows whose norm is above the divisor by more than kNormSlack of it
+  std::uint64_t first_above = 0;  ///< the first of them
+  double norm_of_first_above = 0;
+  double largest = 0;  ///< norm of a row as it came
 
-  void add(double norm) noexcept;
+  void add(std::uint64_t row, double norm, double divisor) noexcept;
   void add(const RowNorms& others) noexcept;
 };
 
@@ -36,11 +38,12 @@ struct BuiltFeatures {
   RowNorms norms;
 };
 
-/// Writes the matrix that `reader` gives, sparse if it is. Row i goes to positions[i], a permutation of the rows, or to i
+/// Writes the matrix that `reader` gives, scaled, sparse if it is. Row i goes to positions[i], a permutation of the rows, or to i
 /// where `positions` is empty; rows that change places pass through a temporary file in `store` where they do not fit
 /// the budget. Throws what the reader throws, ResourceError where a few batches do not fit the budget or the disk is full.
 [[nodiscard]] BuiltFeatures build_features(const std::filesystem::path& store, FeatureReader& reader, FeatureType type,
-                                           std::span<const NodeId> positions, MemoryBudget& budget, WorkMeter& meter);
+                                           const FeatureScale& scale, std::span<const NodeId> positions,
+                                           MemoryBudget& budget, WorkMeter& meter);
 
 /// Writes the matrix standardised: always dense.
 [[nodiscard]] std::vector<FileEntry> build_standardized_features(const std::filesystem::path& store,

@@ -11,6 +11,7 @@
 
 #include "engine/parallel.h"
 #include "storage/error.h"
+#include "storage/readable_bytes.h"
 
 namespace unweave {
 namespace {
@@ -61,8 +62,8 @@ Reservation MemoryBudget::reserve(std::uint64_t bytes, std::string_view what) {
   std::uint64_t used = used_.load();
   do {
     if (bytes > limit_ - used) {
-      throw ResourceError(std::string(what) + ": " + std::to_string(bytes) + " bytes of memory needed, " +
-                          std::to_string(limit_ - used) + " of " + std::to_string(limit_) +
+      throw ResourceError(std::string(what) + ": " + readable_bytes(bytes) + " of memory needed, " +
+                          readable_bytes(limit_ - used) + " of " + readable_bytes(limit_) +
                           " available; raise --memory");
     }
   } while (!used_.compare_exchange_weak(used, used + bytes));

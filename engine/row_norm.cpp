@@ -36,13 +36,16 @@ double squared_norm(std::span<const float> row) noexcept {
   return sum;
 }
 
-double bound_row(std::span<const double> values, std::span<float> out) noexcept {
+double bound_row(std::span<const double> values, std::span<float> out, double divisor) noexcept {
   double square = 0;
   for (const double value : values) square += value * value;
   double norm = std::sqrt(square);
-  if (square <= 1) {
-    std::transform(values.begin(), values.end(), out.begin(), [](double value) { return static_cast<float>(value); });
-    if (squared_norm(out) > 1) std::transform(values.begin(), values.end(), out.begin(), toward_zero);
+  if (square <= divisor * divisor) {
+    std::transform(values.begin(), values.end(), out.begin(),
+                   [&](double value) { return static_cast<float>(value / divisor); });
+    if (squared_norm(out) > 1)
+      std::transform(values.begin(), values.end(), out.begin(),
+                     [&](double value) { return toward_zero(value / divisor); });
   } else if (std::isfinite(square)) {
     std::transform(values.begin(), values.end(), out.begin(), [&](double value) { return toward_zero(value / norm); });
   } else {

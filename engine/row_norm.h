@@ -11,10 +11,11 @@ inline constexpr double kNormSlack = 0x1p-20;
 /// The squared norm in float64, terms added in order of columns: the norm that the bound is about.
 [[nodiscard]] double squared_norm(std::span<const float> row) noexcept;
 
-/// Rounds finite values to float32 in `out` (as many). A row above norm 1 is first scaled down to it in float64. Where
+/// Divides finite values by `divisor` (FeatureScale's) in float64 and rounds them to float32 in `out` (as many). A row above
+/// norm `divisor` is divided by its norm instead. Where
 /// rounding to nearest would leave squared_norm(out) above 1, values are rounded toward zero; at the end it is at most 1.
 /// Zeros may be left out, as sparse rows do: the result is the same. Returns the norm of `values`, infinite only where
 /// float64 does not hold it.
-double bound_row(std::span<const double> values, std::span<float> out) noexcept;
+double bound_row(std::span<const double> values, std::span<float> out, double divisor = 1) noexcept;
 
 }  // namespace unweave

@@ -1,6 +1,8 @@
 #include "engine/store_import.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <chrono>
 #include <limits>
 #include <memory>
@@ -77,6 +79,13 @@ std::vector<NodeId> removed_nodes(const InputFile& file) {
   return nodes;
 }
 
+/// The fewest digits that read back the same.
+std::string shortest(double number) {
+  std::array<char, 32> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
+  return {text.data(), end};
+}
+
 const InputFile& first_file(const std::variant<InputFile, CsrInput>& input) {
   const auto* file = std::get_if<InputFile>(&input);
   return file != nullptr ? *file : std::get<CsrInput>(input).files.indptr;
@@ -108,6 +117,8 @@ class Import {
     manifest.nodes = nodes_.value();
     builder_.commit();
     static_cast<BuildReport&>(report_) = build_report(manifest, counts);
+    report_.scale = manifest.scale;
+    report_.feature_bytes = bytes_of(manifest.feature_files);
     report_.unlabelled_split_ids = unlabelled_split_ids_;
     report_.seconds_order = seconds_order_;
     count_one_way_edges(counts, manifest.edges, report_);
@@ -329,12 +340,14 @@ class Import {
     manifest.features = static_cast<std::uint32_t>(reader->columns());
     manifest.feature_layout = {reader->sparse() && !options_.standardize, options_.feature_type};
     manifest.standardized = options_.standardize;
+    manifest.scale = options_.scale;
     if (!options_.standardize) {
       meter_.start("features", reader->rows(), "rows");
       BuiltFeatures built =
-          build_features(builder_.path(), *reader, options_.feature_type, positions_, budget_, meter_);
+          build_features(builder_.path(), *reader, options_.feature_type, options_.scale, positions_, budget_, meter_);
+      if (options_.scale.as_given) require_bounded(built.norms);
       manifest.feature_files = std::move(built.files);
-      report_.rows_scaled = built.norms.scaled;
+      report_.rows_scaled = built.norms.above;
       report_.largest_norm = built.norms.largest;
       return;
     }
@@ -342,6 +355,17 @@ class Import {
     meter_.start("features", reader->rows(), "rows");
     manifest.feature_files = build_standardized_features(builder_.path(), *reader, standardization,
                                                          options_.feature_type, positions_, budget_, meter_);
+  }
+
+  /// Under --scale none.
+  void require_bounded(const RowNorms& norms) const {
+    if (norms.above == 0) return;
+    throw InputError(display_name(first_file(*options_.features)), "row " + std::to_string(norms.first_above),
+                     "norm " + shortest(norms.norm_of_first_above) + " is above 1, as of " +
+                         std::to_string(norms.above) + (norms.above == 1 ? " row" : " rows") +
+                         "; --scale none takes none",
+                     "divide all rows by the largest norm, --scale " + shortest(norms.largest) +
+                         ", or each of these by its own, --scale rows");
   }
 
   const ImportOptions options_;
@@ -373,6 +397,7 @@ ImportReport import_store(const std::filesystem::path& store, const ImportOption
     throw UsageError("--replay needs --features and --labels, to which it adds");
   if (!is_order(options.order)) throw UsageError("--order " + options.order + ": there are none, " + order_names());
   if (options.standardize && !options.features) throw UsageError("--standardize needs --features");
+  if (options.scale != FeatureScale() && !options.features) throw UsageError("--scale needs --features");
   if (options.feature_type != FeatureType::f32 && !options.features)
     throw UsageError("--feature-type needs --features");
   return Import(store, options, budget, meter).run();

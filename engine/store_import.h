@@ -34,6 +34,7 @@ struct ImportOptions {
   std::optional<InputFile> replay;
   bool standardize = false;
   FeatureType feature_type = FeatureType::f32;
+  FeatureScale scale;                                     ///< not with standardize
   std::string order = "none";                             ///< of nodes inside the store, graph_order.h
   std::optional<StatedCount> stated_nodes, stated_edges;  ///< what files beside the data say, which must agree
   bool two_row_edges = false;                             ///< as EdgeOptions::two_rows

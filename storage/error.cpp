@@ -19,6 +19,11 @@ void throw_system_error(std::string_view action, const std::filesystem::path& fi
       throw ResourceError(message + "; raise the limit of open files (ulimit -n)");
     case ENOMEM:
       throw ResourceError(message + "; lower --memory or free some memory");
+    case ENOENT:
+      if (std::error_code unknown;
+          file.has_parent_path() && !std::filesystem::exists(file.parent_path(), unknown) && !unknown)
+        throw DataError(file.parent_path().string() + ": there is no such folder; make it first");
+      [[fallthrough]];
     default:
       throw DataError(message + "; check the path and its permissions");
   }

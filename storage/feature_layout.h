@@ -27,6 +27,15 @@ enum class FeatureType {
   return std::nullopt;
 }
 
+/// How rows of features came to norm at most 1: they are divided by `divisor`, and those still above 1 by their norm.
+struct FeatureScale {
+  bool as_given = false;  ///< none was above 1, else there would be no store; the divisor is 1
+  double divisor = 1;     ///< declared, in kLeastDivisor .. kMostDivisor
+
+  static constexpr double kLeastDivisor = 1e-100, kMostDivisor = 1e100;  ///< its square is neither 0 nor infinite
+  friend constexpr bool operator==(const FeatureScale&, const FeatureScale&) = default;
+};
+
 /// One for all feature files of a store.
 struct FeatureLayout {
   bool sparse = false;  ///< non-zeros alone

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "storage/error.h"
+#include "storage/readable_bytes.h"
 
 namespace unweave {
 
@@ -58,8 +59,8 @@ void require_disk_room(const std::filesystem::path& folder, std::uint64_t bytes,
   std::error_code unknown;
   const std::filesystem::space_info space = std::filesystem::space(folder, unknown);
   if (unknown || bytes <= space.available) return;
-  throw ResourceError(folder.string() + ": " + what + " need " + std::to_string(bytes) + " bytes of disk, " +
-                      std::to_string(space.available) + " are free; free some, or " + otherwise);
+  throw ResourceError(folder.string() + ": " + what + " need " + readable_bytes(bytes) + " of disk, " +
+                      readable_bytes(space.available) + " are free; free some, or " + otherwise);
 }
 
 File::File(File&& other) noexcept : fd_(std::exchange(other.fd_, -1)), path_(std::move(other.path_)) {}

@@ -153,6 +153,10 @@ Manifest manifest_from(const Json& json) {
   m.journal = optional_entry(json.at("journal"));
   m.releases = entry_list(json.at("releases"), kReleaseFolders);
   m.lazy = json.contains("lazy");
+  if (json.contains("scale")) {
+    m.scale.as_given = json.at("scale") == "none";
+    if (!m.scale.as_given) m.scale.divisor = json.at("scale").get<double>();
+  }
 
   const auto need = [](bool ok, const char* what) {
     if (!ok) throw std::runtime_error(what);
@@ -161,6 +165,10 @@ Manifest manifest_from(const Json& json) {
   need(m.shards.size() == spans, "shards: not one file a span");
   need(m.feature_files.size() == (m.features > 0 ? spans : 0), "feature_files: not one file a span");
   need(m.features > 0 || m.feature_layout.type == FeatureType::f32, "feature_type: f16 without features");
+  need(!json.contains("scale") ||
+           (m.features > 0 && m.scale != FeatureScale() && m.scale.divisor >= FeatureScale::kLeastDivisor &&
+            m.scale.divisor <= FeatureScale::kMostDivisor),
+       "scale: neither none nor a divisor");
   need(m.propagation.has_value() ? m.levels.size() == m.propagation->levels + std::size_t{1} : m.levels.empty(),
        "levels: not one entry a level");
   if (m.propagation) {
@@ -230,16 +238,25 @@ const FileEntry* Manifest::release(std::string_view path) const {
 
 Manifest read_manifest(const std::filesystem::path& store) {
   const std::filesystem::path path = store / kManifestName;
-  std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored))
+  std::error_code unseen;
+  const std::filesystem::file_status status = std::filesystem::status(store, unseen);
+  if (unseen == std::errc::permission_denied) throw_system_error("open", store, EACCES);
+  if (std::filesystem::exists(status) && !std::filesystem::is_directory(status))
+    throw DataError(store.string() + ": is a file, not a store; a store is a folder that `unweave import` makes");
+  if (!std::filesystem::exists(path, unseen) && unseen == std::errc::permission_denied)
+    throw_system_error("open", path, EACCES);
+  if (!std::filesystem::exists(path, unseen))
     throw DataError(store.string() + ": no store here (manifest.json is missing); make one with `unweave import " +
                     store.string() + " --edges FILE`");
   const std::string text = read_text_file(path, kManifestLimit);
   try {
     const Json json = parse_json(text);
-    if (json.at("format").get<std::string>() != "unweave store" || json.at("version") != kManifestVersion)
-      throw std::runtime_error("format: this program reads version " + std::to_string(kManifestVersion) +
-                               " of an unweave store; import it again");
+    if (json.at("format").get<std::string>() != "unweave store")
+      throw std::runtime_error("format: this is not the manifest of an unweave store");
+    if (const Json& version = json.at("version"); version != kManifestVersion)
+      // Not to be imported again: the inputs may still hold what was removed.
+      throw DataError(path.string() + ": the store has version " + version.dump() + ", this program reads version " +
+                      std::to_string(kManifestVersion) + "; use the unweave that wrote it");
     const std::string body = json.at("contents").dump();
     if (to_hex(checksum128(std::as_bytes(std::span(body)), {})) != json.at("checksum").get<std::string>())
       throw std::runtime_error("checksum: the contents are damaged");
@@ -258,6 +275,10 @@ Manifest read_manifest(const std::filesystem::path& store) {
 std::string manifest_text(const Manifest& manifest) {
   Json contents = manifest_json(manifest);
   if (manifest.lazy) contents["lazy"] = true;
+  if (manifest.scale.as_given)
+    contents["scale"] = "none";
+  else if (manifest.scale != FeatureScale())
+    contents["scale"] = manifest.scale.divisor;
   const std::string body = contents.dump();
   const Json json = {{"format", "unweave store"},
                      {"version", kManifestVersion},

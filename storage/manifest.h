@@ -48,6 +48,7 @@ struct Manifest {
   std::uint32_t classes = 0;
   bool standardized = false;
   FeatureLayout feature_layout;         ///< of all feature files
+  FeatureScale scale;                   ///< of their rows when they were imported
   std::string order = "none";           ///< how the positions of nodes were chosen
   std::optional<FileEntry> order_file;  ///< the permutation; none under "none", where ids are positions
 

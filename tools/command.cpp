@@ -90,8 +90,13 @@ void print_overview(std::span<const Command> commands, std::ostream& out) {
   for (const Command& command : commands) {
     out << "  " << command.name << std::string(width + 2 - command.name.size(), ' ') << command.summary << '\n';
   }
-  out << "\nExit codes: 0 done, 1 wrong usage, 2 bad or unreadable data, 3 out of resources or a bug,\n"
-         "            4 a check did not hold.\n";
+  out << "\nExit codes:\n"
+         "  0    done\n"
+         "  1    wrong usage, also of a store that is not propagated or has no model yet\n"
+         "  2    bad or unreadable data\n"
+         "  3    out of memory, disk or other resources, or a bug\n"
+         "  4    a check did not hold\n"
+         "  130  ended by Ctrl-C; 143: by SIGTERM\n";
 }
 
 bool asks_for_help(std::string_view word) {

@@ -8,7 +8,7 @@ namespace unweave {
 std::span<const Command> all_commands() {
   static const std::vector<Command> table = {
       {"import", "build a store from files of edges, features, labels and splits", run_import},
-      {"generate", "build a synthetic store: R-MAT, a stochastic block model or citations", run_generate},
+      {"generate", "build a synthetic store: R-MAT, stochastic blocks or citations", run_generate},
       {"info", "say what a store holds", run_info},
       {"plan", "foresee what a propagation takes, beside what there is", run_plan},
       {"propagate", "compute the embedding of every level anew", run_propagate},

@@ -22,7 +22,8 @@ namespace {
 constexpr const char* kDescription =
     "Builds a store in a new or empty folder. Edges are made undirected; repeated edges and self loops are dropped "
     "and\n"
-    "counted. Rows of features above norm 1 are scaled down to it. Every file may be plain, .gz or .zst; one may be -\n"
+    "counted. Rows of features above norm 1 are scaled down to it (--scale). Every file may be plain, .gz or .zst; one "
+    "may be -\n"
     "for standard input. Without edges the store holds flat data.";
 constexpr const char* kExample =
     "D=tests/data/debian-deps\n"
@@ -30,7 +31,7 @@ constexpr const char* kExample =
     "    --features indptr=$D/feat_indptr.npy.zst,indices=$D/feat_indices.npy.zst \\\n"
     "    --columns 2575 --labels $D/labels.npy --classes 58 \\\n"
     "    --split train=$D/train_idx.npy,test=$D/test_idx.npy\n"
-    "  unweave import arxiv.store --ogb dataset/ogbn_arxiv  # as the ogb package fetches";
+    "  unweave import arxiv.store --ogb dataset/ogbn_arxiv  # as ogb fetches it";
 
 /// "a=x,b=y" with keys of `allowed`, none twice.
 std::map<std::string, InputFile> parse_files(const std::string& option, const std::string& text,
@@ -138,6 +139,9 @@ ImportOptions import_options(const CommandLine& line) {
   if (line.has("ogb")) add_ogb_folder(line, options);
   options.replay = file_option(line, "replay");
   options.standardize = line.get<bool>("standardize");
+  options.scale = line.get<ScaleName>("scale").value;
+  if (options.standardize && line.given("scale"))
+    throw UsageError("--standardize and --scale: give one of them; standardising sets the largest norm to 1 itself");
   options.feature_type = line.get<FeatureTypeName>("feature-type").value;
   require_one_pipe(options);
   return options;
@@ -172,6 +176,11 @@ void run_import(CommandLine& line) {
       "bits of a value at rest; f16 halves X on disk: values rounded toward zero to 11 significant bits, which then "
       "are "
       "the features");
+  add("scale", po::value<ScaleName>()->value_name("rows|none|B")->default_value({}),
+      "how rows of features come to norm at most 1: rows, those above it are divided by their norm; none, one above it "
+      "is an error; a number B, public and not computed from the rows: all are divided by B, so that Z is that of X / "
+      "B "
+      "(algorithms/PROPAGATION.md)");
   add("nodes", count("N"),
       "number of nodes; default: rows of the features, else of the labels, else largest id + 1, where an id above 2^24 "
       "+ 64 x edges is an error");
@@ -204,8 +213,10 @@ void run_import(CommandLine& line) {
   const ImportReport report = import_store(line.positional(0), options, budget, meter);
   const double bounded_seconds = meter.bounded_seconds();
   progress.finish();
-  if (!line.common().quiet)
+  if (!line.common().quiet) {
     for (const std::string& remark : report.remarks) line.error() << "note: " << remark << '\n';
+    if (const std::string remark = remark_on_sums(report); !remark.empty()) line.error() << "note: " << remark << '\n';
+  }
   Figures figures = figures_of(report);
   add_import_figures(report, figures);
   add_measure(figures, measure);

@@ -2,8 +2,16 @@
 
 #include <string>
 
+#include "tools/option_values.h"
+#include "tools/propagation_options.h"
+
 namespace unweave {
 namespace {
+
+/// Of all rows at the hops that `propagate` takes by default.
+std::uint64_t sum_bytes(const ImportReport& report) {
+  return kDefaultHops * report.nodes * std::uint64_t{report.features} * sizeof(std::int32_t);
+}
 
 void add_one_way_edges(const ImportReport& report, Figures& figures) {
   figures.json["one_way_edges"] = report.one_way_edges;
@@ -19,8 +27,11 @@ void add_weights(const ImportReport& report, Figures& figures) {
 }
 
 void add_norms(const ImportReport& report, Figures& figures) {
-  figures.json["rows_scaled"] = figures.json["largest_norm"] = nullptr;
+  figures.json["scale"] = figures.json["rows_scaled"] = figures.json["largest_norm"] = nullptr;
   if (!report.rows_scaled) return;
+  figures.json["scale"] = scale_text(report.scale);
+  if (report.scale != FeatureScale())
+    figures.table.add_row({"scale", report.scale.as_given ? "none" : "divided by " + scale_text(report.scale)});
   figures.add("rows_scaled", "rows scaled to norm 1", *report.rows_scaled,
               count_text(*report.rows_scaled) + " of " + count_text(report.nodes));
   figures.number("largest_norm", "largest norm of a row", report.largest_norm);
@@ -48,7 +59,19 @@ void add_splits(const ImportReport& report, Figures& figures) {
   }
 }
 
+void add_sums(const ImportReport& report, Figures& figures) {
+  figures.json["feature_bytes"] = report.feature_bytes;
+  figures.json["default_sum_bytes"] = sum_bytes(report);
+}
+
 }  // namespace
+
+std::string remark_on_sums(const ImportReport& report) {
+  if (sum_bytes(report) <= kLargeSums * report.feature_bytes) return {};
+  return "sums of propagated features are dense: the " + bytes_text(report.feature_bytes) +
+         " of features become up to " + bytes_text(sum_bytes(report)) + " by `propagate` of " +
+         std::to_string(kDefaultHops) + " hops; `plan` says how much";
+}
 
 void add_import_figures(const ImportReport& report, Figures& figures) {
   add_one_way_edges(report, figures);
@@ -56,6 +79,7 @@ void add_import_figures(const ImportReport& report, Figures& figures) {
   add_norms(report, figures);
   add_classes(report, figures);
   add_splits(report, figures);
+  add_sums(report, figures);
 }
 
 }  // namespace unweave

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "algorithms/digest.h"
 #include "algorithms/lazy_error.h"
@@ -11,6 +12,7 @@
 #include "engine/store_purge.h"
 #include "tools/commands.h"
 #include "tools/model_output.h"
+#include "tools/option_values.h"
 #include "tools/output.h"
 
 namespace unweave {
@@ -81,6 +83,7 @@ Json describe_store(const LiveStore& store, const std::vector<ModelSummary>& mod
                {"valid", contents.valid().size()},
                {"test", contents.test().size()},
                {"standardized", manifest.standardized},
+               {"scale", manifest.features > 0 ? Json(scale_text(manifest.scale)) : Json()},
                {"sparse_features", manifest.feature_layout.sparse},
                {"feature_type", feature_type_name(manifest.feature_layout.type)},
                {"bytes", folder_bytes(manifest)}};
@@ -99,12 +102,23 @@ Json describe_store(const LiveStore& store, const std::vector<ModelSummary>& mod
   return info;
 }
 
+/// The first ones, where they are many.
+std::string weights_text(const std::vector<double>& weights) {
+  constexpr std::size_t kMost = 5, kFirst = 3;
+  std::string text;
+  for (std::size_t i = 0; i < (weights.size() <= kMost ? weights.size() : kFirst); ++i)
+    text += (i == 0 ? "" : ", ") + number_text(weights[i]);
+  if (weights.size() <= kMost) return text;
+  return count_text(weights.size()) + ": " + text + ", ... (all with --json)";
+}
+
 std::string cell(const std::string& name, const Json& value) {
   if (value.is_null()) return name == "hops" ? "not propagated" : "-";
   if (value.is_number_unsigned()) return count_text(value.get<std::uint64_t>());
   if (value.is_number()) return number_text(value.get<double>());
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
   if (value.is_string()) return value.get<std::string>();
+  if (value.is_array() && name == "weights") return weights_text(value.get<std::vector<double>>());
   return value.dump();
 }
 

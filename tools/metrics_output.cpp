@@ -71,7 +71,7 @@ void print_metrics(std::ostream& out, const std::vector<SplitMetrics>& models) {
     }
   out << '\n';
   table.print(out);
-  out << "\nmajority  share of the most frequent class of the split: what always saying it would reach\n"
+  out << "\nmajority  share of the most frequent class: what always saying it would reach\n"
          "micro F1  of one label a row the accuracy; macro F1: mean of the classes' F1\n"
          "AUC       mean over the classes of one against the rest\n";
   if (without > 0)

@@ -22,7 +22,7 @@ std::vector<ModelRecord> chosen_models(const CommandLine& line, const std::files
   std::vector<ModelRecord> models;
   for (const ModelSummary& model : list_models(store)) models.push_back(load_model(store, model.name));
   if (models.empty())
-    throw DataError(store.string() + ": holds no model; run `unweave train " + store.string() + "` first");
+    throw UsageError(store.string() + ": holds no model; run `unweave train " + store.string() + "` first");
   return models;
 }
 

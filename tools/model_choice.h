@@ -15,7 +15,7 @@ namespace unweave {
 void add_model_choice(CommandLine& line, const std::string& text);
 
 /// The model that was named, else all of the store. To be called before the store is opened: a writer at work acknowledges
-/// requests before its model has absorbed them. Throws UsageError, and DataError where there is none.
+/// requests before its model has absorbed them. Throws UsageError, also where there is none.
 [[nodiscard]] std::vector<ModelRecord> chosen_models(const CommandLine& line, const std::filesystem::path& store);
 
 /// The same for commands that want one model. Throws UsageError that names them where there are several.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <ostream>
+#include <sstream>
 #include <system_error>
 
 namespace unweave {
@@ -126,6 +127,21 @@ std::optional<FeatureTypeName> FeatureTypeName::read(std::string_view text) {
   return FeatureTypeName{*type};
 }
 
+std::optional<ScaleName> ScaleName::read(std::string_view text) {
+  if (text == "rows") return ScaleName{};
+  if (text == "none") return ScaleName{{.as_given = true, .divisor = 1}};
+  const auto divisor = read_whole<double>(text);
+  if (!divisor || !(*divisor >= FeatureScale::kLeastDivisor && *divisor <= FeatureScale::kMostDivisor))
+    return std::nullopt;
+  return ScaleName{{.as_given = false, .divisor = *divisor}};
+}
+
+std::string scale_text(const FeatureScale& scale) {
+  std::ostringstream text;
+  text << ScaleName{scale};
+  return text.str();
+}
+
 std::ostream& operator<<(std::ostream& out, const Count& count) {
   return out << count.value;
 }
@@ -140,6 +156,13 @@ std::ostream& operator<<(std::ostream& out, const RealList& list) {
     if (i > 0) out << ',';
     write_shortest(out, list.values[i]);
   }
+  return out;
+}
+
+std::ostream& operator<<(std::ostream& out, const ScaleName& scale) {
+  if (scale.value.as_given) return out << "none";
+  if (scale.value == FeatureScale()) return out << "rows";
+  write_shortest(out, scale.value.divisor);
   return out;
 }
 

@@ -76,11 +76,21 @@ struct FeatureTypeName {
   static std::optional<FeatureTypeName> read(std::string_view text);
 };
 
+/// How rows of features are brought to norm at most 1.
+struct ScaleName {
+  static constexpr const char* kWanted = "rows, none or a number from 1e-100 to 1e100";
+  FeatureScale value;
+  static std::optional<ScaleName> read(std::string_view text);
+};
+/// "rows", "none" or the divisor.
+[[nodiscard]] std::string scale_text(const FeatureScale& scale);
+
 /// As help texts print defaults: shortest digits that read back the same.
 std::ostream& operator<<(std::ostream& out, const Count& count);
 std::ostream& operator<<(std::ostream& out, const Real& real);
 std::ostream& operator<<(std::ostream& out, const RealList& list);
 std::ostream& operator<<(std::ostream& out, const FeatureTypeName& type);
+std::ostream& operator<<(std::ostream& out, const ScaleName& scale);
 
 template <class T>
 concept OptionValue = requires(std::string_view text) {

@@ -5,8 +5,13 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <numeric>
 #include <ostream>
+#include <sstream>
 #include <utility>
+
+#include "storage/readable_bytes.h"
+#include "tools/text_wrap.h"
 
 namespace unweave {
 namespace {
@@ -16,6 +21,51 @@ std::string printed(const char* format, int digits, double number) {
   std::array<char, 64> text{};
   const int size = std::snprintf(text.data(), text.size(), format, digits, number);
   return {text.data(), std::min(text.size() - 1, static_cast<std::size_t>(std::max(size, 0)))};
+}
+
+using Rows = std::vector<std::vector<std::string>>;
+
+std::vector<std::size_t> widths_of(const Rows& rows) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  return widths;
+}
+
+std::size_t width_of(const std::vector<std::size_t>& columns) {
+  return std::accumulate(columns.begin(), columns.end(), std::size_t{0}) +
+         2 * (columns.empty() ? 0 : columns.size() - 1);
+}
+
+void print_rows(const Rows& rows, std::ostream& out) {
+  const std::vector<std::size_t> widths = widths_of(rows);
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::string padding(widths[i] - row[i].size(), ' ');
+      if (i > 0) line += "  ";
+      line += i == 0 ? row[i] + padding : padding + row[i];
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    out << line << '\n';
+  }
+}
+
+/// Cells of the second column that are wider go on in lines of their own, where they have blanks.
+Rows with_broken_cells(const Rows& rows, std::size_t width) {
+  Rows broken;
+  for (const auto& row : rows) {
+    if (row.size() < 2 || row[1].size() <= width) {
+      broken.push_back(row);
+      continue;
+    }
+    std::istringstream lines(wrapped(row[1], width));
+    std::string label = row[0];
+    for (std::string line; std::getline(lines, line); label.clear()) broken.push_back({label, line});
+  }
+  return broken;
 }
 
 }  // namespace
@@ -33,20 +83,25 @@ void Table::add_row(std::vector<std::string> cells) {
 }
 
 void Table::print(std::ostream& out) const {
-  std::vector<std::size_t> widths;
-  for (const auto& row : rows_) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  for (const auto& row : rows_) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const std::string padding(widths[i] - row[i].size(), ' ');
-      if (i > 0) line += "  ";
-      line += i == 0 ? row[i] + padding : padding + row[i];
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    out << line << '\n';
+  const std::vector<std::size_t> widths = widths_of(rows_);
+  if (width_of(widths) <= kTextWidth) return print_rows(rows_, out);
+  if (widths.size() == 2) return print_rows(with_broken_cells(rows_, kTextWidth - widths.front() - 2), out);
+  // Too many columns: each becomes a row, beside as many of the former rows as fit.
+  for (std::size_t first = 1; first < rows_.size();) {
+    Rows turned(widths.size());
+    const auto add = [&](const std::vector<std::string>& row) {
+      for (std::size_t i = 0; i < widths.size(); ++i) turned[i].push_back(i < row.size() ? row[i] : std::string());
+    };
+    add(rows_.front());
+    if (first > 1) out << '\n';
+    do {
+      add(rows_[first++]);
+      if (width_of(widths_of(turned)) <= kTextWidth || turned.front().size() == 2) continue;
+      for (auto& row : turned) row.pop_back();
+      --first;
+      break;
+    } while (first < rows_.size());
+    print_rows(turned, out);
   }
 }
 
@@ -57,11 +112,7 @@ std::string count_text(std::uint64_t count) {
 }
 
 std::string bytes_text(std::uint64_t bytes) {
-  constexpr std::array kUnits = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"};
-  std::size_t unit = 0;
-  auto size = static_cast<double>(bytes);
-  for (; size >= 1024 && unit + 1 < kUnits.size(); ++unit) size /= 1024;
-  return printed("%.*f", unit == 0 ? 0 : 1, size) + " " + kUnits[unit];
+  return readable_bytes(bytes);
 }
 
 std::string seconds_text(double seconds) {

@@ -13,7 +13,8 @@ namespace unweave {
 /// are not finite become null, never NaN; bytes that are not UTF-8 become U+FFFD.
 void write_json_line(std::ostream& out, const nlohmann::ordered_json& object);
 
-/// Rows of text in aligned columns: the first column to the left, the others to the right.
+/// Rows of text in aligned columns: the first column to the left, the others to the right. What is wider than a terminal is
+/// broken: of two columns the second one's cells, of more the table is turned, its first row to the left.
 class Table {
  public:
   explicit Table(std::vector<std::string> header = {});

@@ -70,6 +70,7 @@ void foresee_propagation(const CommandLine& line, const LiveStore& store, Memory
   json["memory_bytes"] = state.memory_bytes;
   json["memory_available_bytes"] = budget.available();
   json["state_bytes"] = state.state_bytes;
+  json["feature_bytes"] = bytes_of(store.manifest().feature_files);
   json["cone_bytes"] = plan.cone_bytes;
   json["disk_bytes"] = disk_bytes;
   json["disk_free_bytes"] = free_disk;
@@ -103,6 +104,10 @@ void foresee_propagation(const CommandLine& line, const LiveStore& store, Memory
     table.add_row({"column tiles", count_text(state.tiles), ""});
     table.add_row({"memory", bytes_text(state.memory_bytes), bytes_text(budget.available())});
     table.add_row({"disk for the sums", bytes_text(state.state_bytes), ""});
+    const std::uint64_t given = bytes_of(store.manifest().feature_files);
+    if (state.state_bytes > kLargeSums * given && given > 0)
+      table.add_row(
+          {"  of features of " + bytes_text(given) + ", as many times", count_text(state.state_bytes / given), ""});
     if (plan.cone_bytes > 0)
       table.add_row({"disk for counts and target lists, at most", bytes_text(plan.cone_bytes), ""});
     table.add_row({"disk at a time", bytes_text(disk_bytes), bytes_text(free_disk)});

@@ -189,7 +189,7 @@ void run_predict(CommandLine& line) {
       "is standard output. Probabilities: of softmax its own; of one-vs-rest heads each class's own over their sum.",
       {"STORE"},
       "unweave predict demo/debian.store > classes.tsv\n"
-      "  unweave predict demo/debian.store --out classes.npy --probabilities p.npy --ids ids.npy");
+      "  unweave predict demo/debian.store --out classes.npy --probabilities p.npy");
   add_model_choice(line, "the model of this solver; may be left out where there is only one");
   auto add = line.options().add_options();
   add("nodes", po::value<std::string>()->value_name("F"),

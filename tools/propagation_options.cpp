@@ -19,12 +19,14 @@ constexpr int kLeastScale = 16, kMostScale = 22;  // of the graph on which the l
 
 void add_propagation_options(CommandLine& line) {
   auto add = line.options().add_options();
-  add("hops", po::value<Count>()->value_name("L")->default_value({2}), "levels, 0 to 1000");
+  add("hops", po::value<Count>()->value_name("L")->default_value({kDefaultHops}), "levels, 0 to 1000");
   add("weights", po::value<RealList>()->value_name("W"), "L + 1 numbers, such as 0,0,1; readers may use others");
   add("scheme", po::value<std::string>()->value_name("S"),
-      "sgc (default), ppr:A, heat:T, gpr with --weights, or chebyshev: blocks T_0 .. T_L side by side, a filter to "
-      "learn");
-  add("rho", po::value<Real>()->value_name("R")->default_value({0.5}), "exponent of the normalisation, 0 to 1");
+      "sgc (default: w_L = 1), ppr:A (w_l = A (1-A)^l, w_L = (1-A)^L), heat:T (w_l = e^-T T^l / l!), gpr with "
+      "--weights, "
+      "or chebyshev: blocks T_k(-P) X / sqrt(L+1), k = 0 .. L side by side, a filter to learn");
+  add("rho", po::value<Real>()->value_name("R")->default_value({0.5}),
+      "P = D^-R A D^(R-1), 0 to 1: 1 is the mean of the neighbours");
   add("scale-bits", po::value<Count>()->value_name("B")->default_value({24}),
       "fixed point: integers over 2^B, 8 to 29; without it 28 for chebyshev; up to 14, levels pass on 16-bit numbers");
   add("rows", po::value<std::string>()->value_name("WHICH"), "all or labelled (default when there are labels)");

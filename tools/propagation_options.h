@@ -14,6 +14,10 @@
 
 namespace unweave {
 
+inline constexpr std::uint64_t kDefaultHops = 2;
+/// Sums so many times as large as the features deserve a word.
+inline constexpr std::uint64_t kLargeSums = 10;
+
 void add_propagation_options(CommandLine& line);
 /// Throws UsageError.
 [[nodiscard]] PropagationSpec read_propagation_spec(const CommandLine& line, const Contents& contents);

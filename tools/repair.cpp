@@ -8,6 +8,16 @@
 #include "tools/step_progress.h"
 
 namespace unweave {
+namespace {
+
+/// What is wrong, without file and advice, of which `remedy` has what is true here.
+std::string fault_of(const RepairedFile& one) {
+  std::string text = one.damage;
+  if (text.starts_with(one.file + ": ")) text.erase(0, one.file.size() + 2);
+  return text.substr(0, text.find("; restore the file"));
+}
+
+}  // namespace
 
 void run_repair(CommandLine& line) {
   line.describe(
@@ -33,7 +43,8 @@ void run_repair(CommandLine& line) {
       json["files"].push_back({{"file", one.file}, {"damage", one.damage}, {"remedy", one.remedy}, {"lost", one.lost}});
     write_json_line(line.out(), json);
   } else {
-    for (const RepairedFile& one : files) line.out() << one.file << ": " << one.remedy << " (" << one.damage << ")\n";
+    for (const RepairedFile& one : files)
+      line.out() << one.file << ": " << one.remedy << " (" << fault_of(one) << ")\n";
     if (files.empty()) line.out() << "nothing is damaged\n";
   }
   if (lost != files.end()) throw DataError(lost->file + ": " + lost->remedy);

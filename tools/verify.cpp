@@ -71,6 +71,8 @@ std::optional<std::string> public_key(const CommandLine& line) {
 VerifyReport verify_trail(const CommandLine& line) {
   for (const char* option : {"sample", "rebuild"})
     if (line.given(option)) throw UsageError("--" + std::string(option) + " needs a store, not a log of certificates");
+  if (line.has("receipts") && !std::filesystem::exists(line.get<std::string>("receipts")))
+    throw UsageError("--receipts: there is no file " + line.get<std::string>("receipts"));
   return verify_log(line.positional(0), public_key(line),
                     line.has("receipts") ? line.get<std::string>("receipts") : "");
 }

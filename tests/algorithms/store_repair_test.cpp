@@ -91,7 +91,7 @@ TEST_SUITE("unit") {
       CHECK(report[0].file == file.string());
       CHECK(report[0].lost == kept.contains(entry.path));
       if (report[0].lost) {
-        CHECK(report[0].remedy.find("restore the file from a copy, or import again") != std::string::npos);
+        CHECK(report[0].remedy.find("lost: restore the file from a copy") != std::string::npos);
         CHECK(repair(store)[0].lost);  // it stays so
         continue;
       }

@@ -59,6 +59,23 @@ TEST_SUITE("unit") {
     CHECK(bounded({1 - 0x1p-30}) == std::vector<float>{1});
   }
 
+  TEST_CASE("a divisor: rows within it are divided by it, those above by their norm, which is returned") {
+    const auto divided = [](const std::vector<double>& row, double divisor) {
+      std::vector<float> out(row.size());
+      CHECK(bound_row(row, out, divisor) == doctest::Approx(static_cast<double>(plain_norm(row))));
+      CHECK(squared_norm(out) <= 1);
+      return out;
+    };
+    CHECK(divided({3, 4}, 10) == std::vector<float>{0.3F, 0.4F});
+    CHECK(divided({3, 4}, 5) == std::vector<float>{0.59999996F, 0.79999995F});
+    CHECK(divided({3, 4}, 1) == bounded({3, 4}));
+    CHECK(divided({0.25, 0}, 0.5) == std::vector<float>{0.5F, 0});
+    CHECK(divided({0.75, 0}, 0.5) == std::vector<float>{1, 0});
+    CHECK(divided({1e99, 0}, 1e100) == std::vector<float>{0.1F, 0});
+    CHECK(divided({1e-99, 0}, 1e-100) == std::vector<float>{1, 0});
+    CHECK(divided({1e308, 1e308, 0}, 1e100)[0] == doctest::Approx(std::sqrt(0.5)));
+  }
+
   TEST_CASE("squares that overflow or underflow float64 do no harm") {
     const double big = 1.7e308;
     CHECK(bounded({big, big, -big, big}) == std::vector<float>{0.5F, 0.5F, -0.5F, 0.5F});

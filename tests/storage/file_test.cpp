@@ -18,7 +18,7 @@ TEST_SUITE("unit") {
     };
     CHECK_NOTHROW(require(dir.path(), 0));
     CHECK_THROWS_WITH_AS(require(dir.path(), std::uint64_t{1} << 62),
-                         doctest::Contains("the vectors need 4611686018427387904 bytes of disk, "), ResourceError);
+                         doctest::Contains("the vectors need 4.0 EiB of disk, "), ResourceError);
     CHECK_THROWS_WITH_AS(require(dir.path(), std::uint64_t{1} << 62),
                          doctest::Contains("are free; free some, or keep none"), ResourceError);
     CHECK_NOTHROW(require(dir / "not-there", std::uint64_t{1} << 62));

@@ -116,7 +116,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("wrong usage is told in one line") {
     const World world;
-    CHECK(world.audit({}).code == 2);
+    CHECK(world.audit({}).code == 1);
     CHECK(world.audit({}).error.find("holds no model; run `unweave train") != std::string::npos);
     CHECK(world.audit({"--solver", "newton"}).code == 1);
     CHECK(world.audit({"--solver", "magic"}).code == 1);

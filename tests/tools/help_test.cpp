@@ -1,12 +1,20 @@
 // tests/tools/help_test.cpp - what every command says of itself, and of a value that it does not know.
 #include <doctest/doctest.h>
+#include <grp.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "algorithms/solver.h"
+#include "support/input_files.h"
 #include "support/program.h"
+#include "support/temp_dir.h"
+#include "tools/output.h"
 #include "tools/text_wrap.h"
 
 namespace unweave {
@@ -56,7 +64,7 @@ TEST_SUITE("unit") {
       CHECK(help.code == 0);
       CHECK(check_lines(help.out) > 3);
       CHECK(help.out.starts_with("Solver " + solver + "\n\n"));
-      CHECK(help.out.find("ertified") + help.out.find("othing is claimed") != 2 * std::string::npos);
+      CHECK(help.out.find("inear models") > solver.size() + 40);  // behind what it does
       for (const Parameter& own : solver_parameters(name))
         CHECK_MESSAGE(help.out.find("\n  " + std::string(own.name) + " ") != std::string::npos, own.name);
       CHECK((help.out.find("--head mlp") != std::string::npos) ==
@@ -68,6 +76,127 @@ TEST_SUITE("unit") {
     const std::string help = run({"train", "--help"}).out;
     CHECK(help.find("--help-solver NAME") != std::string::npos);
     CHECK(help.find("tune-epochs") == std::string::npos);
+  }
+
+  TEST_CASE("no model is wrong usage in every command that needs one") {
+    const testing::TempDir dir;
+    const std::string store = (dir / "a.store").string();
+    REQUIRE(run({"generate", store, "--model", "sbm", "--scale", "6", "--features", "4", "--classes", "2"}).code == 0);
+    REQUIRE(run({"propagate", store}).code == 0);
+    const std::string requests = testing::write_file(dir / "requests", "edge 1 2\n").string();
+    for (const auto& words : {std::vector<std::string>{"evaluate", store},
+                              {"evaluate", store, "--solver", "newton"},
+                              {"audit", store},
+                              {"audit", store, "--solver", "newton"},
+                              {"stream", store, "--requests", requests, "--solver", "newton"}}) {
+      const Result result = run(words);
+      CAPTURE(result.error);
+      CHECK(result.code == 1);
+      CHECK(result.error.find("unweave train " + store) != std::string::npos);
+    }
+    CHECK(run({"--help"}).out.find("no model yet") != std::string::npos);
+  }
+
+  TEST_CASE("a table fits a terminal: weights of many levels, models of many columns") {
+    const testing::TempDir dir;
+    const std::string store = (dir / "a.store").string();
+    REQUIRE(run({"generate", store, "--model", "sbm", "--scale", "6", "--features", "4", "--classes", "2"}).code == 0);
+    for (const std::string scheme : {"ppr:0.123456789", "chebyshev"}) {
+      REQUIRE(run({"propagate", store, "--hops", "12", "--scheme", scheme}).code == 0);
+      const std::string info = run({"info", store}).out;
+      check_lines(info);
+      CHECK(info.find(scheme == "chebyshev" ? "  169: " : "  13: ") != std::string::npos);
+      CHECK(info.find("all with --json") != std::string::npos);
+      CHECK(run({"info", store, "--json"}).json()["weights"].size() == (scheme == "chebyshev" ? 169 : 13));
+    }
+    REQUIRE(run({"propagate", store}).code == 0);
+    CHECK(run({"info", store}).out.find("0, 0, 1\n") != std::string::npos);
+    for (const std::string solver : {"newton", "retrain", "finetune"})
+      REQUIRE(run({"train", store, "--solver", solver}).code == 0);
+    check_lines(run({"evaluate", store, "--retrain", "--before", store, "--attack-rows", "0"}).out);
+    check_lines(run({"plan", store}).out);
+    check_lines(run({"plan", store, "--purge"}).out);
+    check_lines(run({"verify", store}).out);
+  }
+
+  TEST_CASE("tables that are too wide are broken or turned") {
+    std::ostringstream narrow, broken, turned;
+    Table two({"name", ""});
+    two.add_row({"weights", "1 2"});
+    two.print(narrow);
+    CHECK(narrow.str() == "name\nweights  1 2\n");
+    two.add_row({"long", std::string(60, 'a') + ' ' + std::string(20, 'b')});
+    two.print(broken);
+    CHECK(broken.str().find("long     " + std::string(60, 'a') + "\n") != std::string::npos);
+    Table many({"solver", std::string(40, 'x'), std::string(40, 'y')});
+    for (const std::string name : {"p", "q"}) many.add_row({name, "1", "2"});
+    many.print(turned);
+    CHECK(turned.str() == "solver" + std::string(34, ' ') + "  p  q\n" + std::string(40, 'x') + "  1  1\n" +
+                              std::string(40, 'y') + "  2  2\n");
+  }
+
+  TEST_CASE("a store that cannot be opened is told from one that is not there") {
+    const testing::TempDir dir;
+    const std::filesystem::path store = dir / "a.store";
+    REQUIRE(run({"generate", store.string(), "--model", "sbm", "--scale", "6", "--classes", "2"}).code == 0);
+    const std::string file = testing::write_file(dir / "edges.tsv", "0 1\n").string();
+    const auto error_of = [](const std::string& path) { return run({"info", path}).error; };
+    CHECK(error_of(file).find("edges.tsv: is a file, not a store") != std::string::npos);
+    CHECK(error_of((dir / "none").string()).find("no store here (manifest.json is missing)") != std::string::npos);
+
+    const std::filesystem::path manifest = store / "manifest.json";
+    const std::string whole = testing::read_all(manifest);
+    std::string later = whole;
+    later.replace(later.find("\"version\": ") + 11, 1, "9");
+    testing::write_file(manifest, later);
+    const std::string refused = error_of(store.string());
+    CHECK(refused.find("the store has version 9, this program reads version ") != std::string::npos);
+    CHECK(refused.find("import") == std::string::npos);
+    CHECK(refused.find("again") == std::string::npos);
+    testing::write_file(manifest, whole);
+
+    if (::geteuid() != 0) {
+      std::filesystem::permissions(store, std::filesystem::perms::none);
+      CHECK(error_of(store.string()).find("Permission denied") != std::string::npos);
+      std::filesystem::permissions(store, std::filesystem::perms::owner_all);
+      return;
+    }
+    // Root may open anything: another user looks.
+    std::filesystem::permissions(dir.path(), std::filesystem::perms::all);
+    std::filesystem::permissions(store, std::filesystem::perms::owner_all);
+    const std::string said = (dir / "said").string();
+    const pid_t child = ::fork();
+    if (child == 0) {
+      if (::setgroups(0, nullptr) != 0 || ::setgid(65534) != 0 || ::setuid(65534) != 0) ::_exit(9);
+      std::ofstream(said) << error_of(store.string());
+      ::_exit(0);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    REQUIRE(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 9) return;  // a sandbox that lets nobody become another user
+    const std::string text = testing::read_all(said);
+    CAPTURE(text);
+    CHECK(text.find("Permission denied") != std::string::npos);
+    CHECK(text.find("import") == std::string::npos);
+  }
+
+  TEST_CASE("files and folders that are not there are named as the user named them") {
+    const testing::TempDir dir;
+    const std::string store = (dir / "a.store").string();
+    REQUIRE(run({"generate", store, "--model", "sbm", "--scale", "6", "--classes", "2"}).code == 0);
+    REQUIRE(run({"propagate", store}).code == 0);
+    const Result folder = run({"export", store, "--labels", (dir / "none" / "z.npy").string()});
+    CHECK(folder.code == 2);
+    CHECK(folder.error.find("none: there is no such folder") != std::string::npos);
+    CHECK(folder.error.find(".new") == std::string::npos);
+    REQUIRE(run({"train", store}).code == 0);
+    const Result receipts = run({"verify", store + "/certificates/newton.jsonl", "--receipts", "nosuch"});
+    CHECK(receipts.code == 1);
+    CHECK(receipts.out.find("damaged") == std::string::npos);
+    check_refused({"propagate", store, "--scheme", "ppr"}, "--scheme ppr needs its number: ppr:A");
+    check_refused({"propagate", store, "--scheme", "sgd"}, "(did you mean 'sgc'?)");
+    check_refused({"train", store, "--set", "epochs=3"}, "newton has no parameters of its own; leave out --set epochs");
   }
 
   TEST_CASE("texts that are too wide are broken anew, tables in them are not") {

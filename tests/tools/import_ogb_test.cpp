@@ -261,7 +261,8 @@ TEST_SUITE("unit") {
   TEST_CASE("OGB: bad values are named with file and place") {
     const Layout text = Layout::kText, arrays = Layout::kArrays;
     check_spoilt(text, text_file("raw/edge.csv.gz", "0,1\n2,7\n"), {"raw/edge.csv.gz: line 2", "node id 7", "7 nodes"});
-    check_spoilt(text, text_file("raw/edge.csv.gz", "0,1\n2,3,4\n"), {"raw/edge.csv.gz: line 2", "third number, as of a weight"});
+    check_spoilt(text, text_file("raw/edge.csv.gz", "0,1\n2,3,4\n"),
+                 {"raw/edge.csv.gz: line 2", "third number, as of a weight"});
     check_spoilt(text, text_file("raw/node-feat.csv.gz", "1,2\n3,nan\n"),
                  {"node-feat.csv.gz: line 2, column 1", "NaN"});
     check_spoilt(text, text_file("raw/node-feat.csv.gz", "1,2\n-inf,3\n"), {"line 2, column 0", "infinite"});
@@ -285,6 +286,27 @@ TEST_SUITE("unit") {
                  {"data.npz[edge_index]", "integers"});
     const std::string whole = OgbSample().edge_array();
     check_spoilt(arrays, member("edge_index", whole.substr(0, whole.size() - 8)), {"element [1, 6]", "cut short"});
+  }
+
+  TEST_CASE("OGB: a heterogeneous folder is named as such; weights of edges are refused, or ignored on demand") {
+    const TempDir dir;
+    for (const char* name : {"triplet-type-list.csv.gz", "num-node-dict.csv.gz", "edge_index_dict.npz"}) {
+      const fs::path folder = dir / name / "mag";
+      fs::create_directories(folder / "raw");
+      write_file(folder / "raw" / name, "");
+      const Result result = run({"import", (dir / "store").string(), "--ogb", folder.string()});
+      CHECK(result.code == 2);
+      testing::check_message(result.error.substr(0, result.error.size() - 1),
+                             {name, "heterogeneous", "NodePropPredDataset", "numpy.save"});
+    }
+    testing::write_ogb_text(dir / "ogbn_sample", {});
+    write_file(dir / "ogbn_sample" / "raw" / "edge-feat.csv.gz", gzipped("0.5\n"));
+    const std::string folder = (dir / "ogbn_sample").string();
+    const Result refused = run({"import", (dir / "store").string(), "--ogb", folder});
+    CHECK(refused.code == 2);
+    testing::check_message(refused.error.substr(0, refused.error.size() - 1),
+                           {"edge-feat", "weights", "--ignore-weights"});
+    CHECK(import_ogb(dir / "store", folder, {"--ignore-weights"})["edges"] > 0);
   }
 
   TEST_CASE("OGB: folders that are none, or not one") {
