@@ -12,6 +12,7 @@
 #include "storage/input/request_reader.h"
 #include "storage/nearest_name.h"
 #include "tools/commands.h"
+#include "tools/model_choice.h"
 #include "tools/model_output.h"
 #include "tools/output.h"
 #include "tools/progress.h"
@@ -25,17 +26,8 @@ struct Attack {
   CanaryRequests canary;
 };
 
-std::vector<ModelRecord> chosen_models(const CommandLine& line) {
-  const std::filesystem::path store = line.positional(0);
-  std::vector<ModelRecord> records;
-  if (const std::optional<std::string> model = selected_model(line)) {
-    records.push_back(load_model(store, *model));
-    require_selected_solver(line, records.back());
-  } else {
-    for (const ModelSummary& one : list_models(store)) records.push_back(load_model(store, one.name));
-  }
-  if (records.empty())
-    throw DataError(store.string() + ": holds no model; run `unweave train " + store.string() + "` first");
+std::vector<ModelRecord> seeded_models(const CommandLine& line) {
+  std::vector<ModelRecord> records = chosen_models(line, line.positional(0));
   for (ModelRecord& record : records) record.options.seed = line.common().seed;
   return records;
 }
@@ -60,7 +52,7 @@ std::vector<CanaryRequests> chosen_canaries(const CommandLine& line, const LiveS
 std::vector<Attack> plan_attacks(const CommandLine& line, MemoryBudget& budget) {
   const LiveStore store(line.positional(0), Access::read, budget);
   std::vector<Attack> attacks;
-  for (const ModelRecord& record : chosen_models(line)) {
+  for (const ModelRecord& record : seeded_models(line)) {
     check_propagation(record, store.manifest(), store.path());
     for (CanaryRequests& canary : chosen_canaries(line, store, record, budget))
       attacks.push_back({record, std::move(canary)});

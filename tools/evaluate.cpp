@@ -17,25 +17,12 @@
 #include "storage/error.h"
 #include "storage/input/label_reader.h"
 #include "tools/commands.h"
+#include "tools/model_choice.h"
 #include "tools/model_output.h"
 #include "tools/output.h"
 
 namespace unweave {
 namespace {
-
-/// To be read before the store is opened: a writer at work acknowledges requests before its model has absorbed them.
-std::vector<ModelRecord> chosen_models(const CommandLine& line, const std::filesystem::path& store) {
-  if (const std::optional<std::string> model = selected_model(line)) {
-    ModelRecord record = load_model(store, *model);
-    require_selected_solver(line, record);
-    return {std::move(record)};
-  }
-  std::vector<ModelRecord> models;
-  for (const ModelSummary& model : list_models(store)) models.push_back(load_model(store, model.name));
-  if (models.empty())
-    throw DataError(store.string() + ": holds no model; run `unweave train " + store.string() + "` first");
-  return models;
-}
 
 /// Whether a model stands where a run of SGD over slots ended, or a step from there. That need not be near a minimiser.
 bool follows_run(const Model& model) {

@@ -79,7 +79,8 @@ void check_options(const CommandLine& line) {
     throw UsageError("--missing: " + line.get<std::string>("missing") + " is unknown; the only choice is nan");
   for (const char* option : {"draw", "count"})
     if (line.has(option) != line.has("requests")) throw UsageError("give --requests, --draw and --count together");
-  if (line.has("solver") && !line.has("model")) throw UsageError("--solver needs --model");
+  for (const char* option : {"solver", "name"})
+    if (line.has(option) && !line.has("model")) throw UsageError("--" + std::string(option) + " needs --model");
   if (line.has("model") && line.get<std::string>("model") == "-")
     throw UsageError("--model -: a model is two files, the weights F.npy and the certificate F.jsonl; name a file");
   const std::filesystem::path store = line.positional(0);

@@ -1,24 +1,29 @@
 // tools/model_choice.cpp - which of a store's models a command speaks of.
 #include "tools/model_choice.h"
 
-#include "algorithms/solver.h"
+#include <optional>
+#include <utility>
+
+#include "algorithms/model_name.h"
 #include "storage/error.h"
+#include "tools/model_output.h"
 #include "tools/output.h"
 
 namespace unweave {
 
 void add_model_choice(CommandLine& line, const std::string& text) {
   line.options().add_options()("solver", po::value<std::string>()->value_name("NAME"), text.c_str());
+  add_name_option(line);
 }
 
 std::vector<ModelRecord> chosen_models(const CommandLine& line, const std::filesystem::path& store) {
-  if (line.has("solver")) {
-    const auto& solver = line.get<std::string>("solver");
-    static_cast<void>(solver_parameters(solver));  // an unknown name is told before a missing model
-    return {load_model(store, solver)};
+  if (const std::optional<std::string> name = selected_model(line)) {
+    ModelRecord record = load_model(store, *name);
+    require_selected_solver(line, record);
+    return {std::move(record)};
   }
   std::vector<ModelRecord> models;
-  for (const ModelSummary& model : list_models(store)) models.push_back(load_model(store, model.solver));
+  for (const ModelSummary& model : list_models(store)) models.push_back(load_model(store, model.name));
   if (models.empty())
     throw DataError(store.string() + ": holds no model; run `unweave train " + store.string() + "` first");
   return models;
@@ -28,16 +33,17 @@ ModelRecord chosen_model(const CommandLine& line, const std::filesystem::path& s
   std::vector<ModelRecord> models = chosen_models(line, store);
   if (models.size() == 1) return std::move(models.front());
   std::string names;
-  for (const ModelRecord& model : models) names += (names.empty() ? "" : ", ") + model.model.solver;
-  throw UsageError(store.string() + ": holds several models; choose one with --solver: " + names);
+  for (const ModelRecord& model : models)
+    names += (names.empty() ? "" : ", ") + model_text(name_of(model), model.model.solver);
+  throw UsageError(store.string() + ": holds several models; choose one with --solver or --name: " + names);
 }
 
 void note_state(const CommandLine& line, const ModelRecord& record, const LiveStore& store) {
-  const std::string& solver = record.model.solver;
+  const std::string& name = name_of(record);
   if (record.model.sequence != store.sequence())
-    line.note("the model of " + solver + " is outdated: it has absorbed " + count_text(record.model.sequence) + " of " +
-              count_text(store.sequence()) + " requests; `unweave stream " + store.path().string() +
-              " --requests F --solver " + solver + "` brings it up to date, so does `unweave train`");
+    line.note("the model of " + name + " is outdated: it has absorbed " + count_text(record.model.sequence) + " of " +
+              count_text(store.sequence()) + " requests; `unweave stream " + store.path().string() + " --requests F " +
+              selecting(name) + "` brings it up to date, so does `unweave train`");
   try {
     check_propagation(record, store.manifest(), store.path());
   } catch (const DataError& error) {

@@ -11,7 +11,7 @@
 
 namespace unweave {
 
-/// --solver NAME.
+/// --solver NAME, with this help, and --name.
 void add_model_choice(CommandLine& line, const std::string& text);
 
 /// The model that was named, else all of the store. To be called before the store is opened: a writer at work acknowledges
