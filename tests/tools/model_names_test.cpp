@@ -78,6 +78,13 @@ TEST_SUITE("unit") {
     CHECK(run({"verify", store + "/certificates/tuned.jsonl", "--json"}).json()["certificates"] == 2);
     CHECK(run({"evaluate", store, "--json"}).lines().size() == 3);
     CHECK(run({"evaluate", store, "--json", "--name", "tuned"}).json()["name"] == "tuned");
+    CHECK(run({"predict", store, "--name", "tuned"}).code == 0);
+    const Result several = run({"predict", store});
+    CHECK(several.code == 1);
+    CHECK(several.error.find("newton, other_1 (retrain), tuned (newton)") != std::string::npos);
+    const fs::path weights = world.dir / "w.npy";
+    REQUIRE(run({"export", store, "--model", weights.string(), "--name", "tuned"}).code == 0);
+    CHECK(read_all(world.file("certificates/tuned.jsonl")).ends_with(read_all(world.dir / "w.jsonl")));
     CHECK(run({"repair", store}).out == "nothing is damaged\n");
 
     REQUIRE(run({"purge", store}).code == 0);
