@@ -12,6 +12,7 @@
 #include "algorithms/linear_batch.h"
 #include "algorithms/sgd_statistics.h"
 #include "engine/parallel.h"
+#include "engine/watcher.h"
 #include "storage/error.h"
 #include "storage/file.h"
 #include "storage/private_file.h"
@@ -152,7 +153,9 @@ void backward_statistics(const SgdRun& run, const StatisticsPlan& plan, const st
   std::vector<Part> parts = identity_of(run.network);
   PartitionSums sums(schedule, run.network.size(), plan.memory, folder);
   Matrix visits = Matrix::Constant(index_of(schedule.constants().slots), index_of(epochs), kNoVisit);
+  const WatchedStep watched("statistics of rows", schedule.steps(), "steps");
   for (std::uint64_t step = schedule.steps(); step-- > 0;) {
+    watched.advance(1);
     const Vector& weights = trajectory.at(step);
     const SgdBatch batch(run, step);
     if (batch.rows.empty()) continue;

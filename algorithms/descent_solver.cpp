@@ -11,6 +11,7 @@
 #include "algorithms/objective.h"
 #include "algorithms/rewind_account.h"
 #include "algorithms/spectral_norm.h"
+#include "engine/watcher.h"
 #include "storage/error.h"
 
 namespace unweave {
@@ -161,6 +162,7 @@ class DescentSolver final : public Solver {
     const double rate = descent.step * descent.objective.mu;
     const std::uint64_t patience = 10 + static_cast<std::uint64_t>(4 / rate);
     require_reachable(rate, residual, tolerance);
+    const WatchedStep watched("descent", 0, "steps");
     for (std::uint64_t stalled = 0; residual > tolerance; ++report.passes) {
       if (++stalled > patience)
         throw UsageError("full gradients do not reach --tau " + shown(tolerance) + " in float64, only " + shown(least) +
@@ -168,6 +170,8 @@ class DescentSolver final : public Solver {
       take_step(descent, gradient.value, weights);
       gradient = gradient_with_error(descent.objective, weights);
       residual = residual_of();
+      if (watched.watched()) watched.note("gradient " + shown(residual) + ", to come to " + shown(tolerance));
+      watched.advance(1);
       if (residual < least) {
         least = residual;
         stalled = 0;
@@ -205,8 +209,11 @@ class DescentSolver final : public Solver {
 
   StepReport publish_as_printed(Model& model, Matrix weights, std::uint64_t steps, const TrainingSet& rows) const {
     const Descent descent = descent_on(rows);
-    for (std::uint64_t i = 0; i < steps; ++i)
+    const WatchedStep watched("descent", steps, "steps");
+    for (std::uint64_t i = 0; i < steps; ++i) {
       take_step(descent, gradient_with_error(descent.objective, weights).value, weights);
+      watched.advance(1);
+    }
     keep(model, weights);
     const OutputNoise noise =
         noise_of_sigma(number(model, "sigma"), size_of(weights.size()), options_.epsilon, options_.delta);

@@ -13,6 +13,7 @@
 #include "engine/look_ahead.h"
 #include "engine/pipeline.h"
 #include "engine/row_sorter.h"
+#include "engine/watcher.h"
 #include "storage/error.h"
 
 namespace unweave {
@@ -95,20 +96,28 @@ class RowSink {
   std::vector<std::int64_t> wide_;
 };
 
+std::uint64_t rows_of(const LiveStore& store, bool all) {
+  const Embedding& embedding = store.embedding();
+  return all ? store.contents().num_nodes() : embedding.cone().rows(embedding.levels());
+}
+
 /// Calls use(positions) for all of them that have rows, or for all there are, a chunk at a time.
 template <class Use>
 void for_positions(const LiveStore& store, bool all, std::size_t most, const Use& use) {
   const Embedding& embedding = store.embedding();
   std::vector<NodeId> chunk;
   chunk.reserve(most);
+  const WatchedStep watched("embeddings", rows_of(store, all), "rows");
   for (NodeId node = 0; node < store.contents().num_nodes(); ++node) {
     if (!all && !embedding.is_target(node)) continue;
     chunk.push_back(node);
     if (chunk.size() < most) continue;
     use(std::span<const NodeId>(chunk));
+    watched.advance(chunk.size());
     chunk.clear();
   }
   use(std::span<const NodeId>(chunk));
+  watched.advance(chunk.size());
 }
 
 /// By id, of a store in another order.
@@ -124,7 +133,11 @@ void write_sorted_rows(const LiveStore& store, RowReader& reader, bool all, cons
       sorter.add(order.user(positions[i]), words);
     }
   });
-  sorter.drain([&](NodeId id, std::span<const std::uint32_t> row) { sink.add({&id, 1}, row); });
+  const WatchedStep watched("embeddings by id", rows_of(store, all), "rows");
+  sorter.drain([&](NodeId id, std::span<const std::uint32_t> row) {
+    sink.add({&id, 1}, row);
+    watched.advance(1);
+  });
 }
 
 /// Calls use(u, v) for every edge, as positions u < v in their order.
@@ -132,7 +145,9 @@ template <class Use>
 void for_edges(const Graph& graph, const Use& use) {
   Graph::BlockBuffer buffer;
   DecodedBlock block;
+  const WatchedStep watched("edges", graph.num_blocks(), "blocks");
   for (std::size_t b = 0; b < graph.num_blocks(); ++b) {
+    watched.advance(1);
     read_ahead_of(graph, b);
     graph.decode(b, buffer, block);
     const NodeId* target = block.targets;
@@ -204,8 +219,7 @@ ExportedRows export_embeddings(const LiveStore& store, const std::optional<std::
   RowReader reader(store, weights);
   ExportedRows exported;
   if (!nodes) {
-    const std::uint64_t nodes_there = store.contents().num_nodes(), targets = embedding.cone().rows(embedding.levels());
-    exported = {all ? nodes_there : targets, nodes_there - targets};
+    exported = {rows_of(store, all), store.contents().num_nodes() - rows_of(store, false)};
     RowSink sink(exported.rows, reader.width(), target, ids);
     if (order.is_identity())
       for_positions(store, all, reader.chunk(),
@@ -227,11 +241,13 @@ ExportedRows export_embeddings(const LiveStore& store, const std::optional<std::
   exported.rows = nodes->size();
   RowSink sink(exported.rows, reader.width(), target, ids);
   std::vector<NodeId> positions;
+  const WatchedStep watched("embeddings", nodes->size(), "rows");
   for (std::size_t first = 0; first < nodes->size(); first += reader.chunk()) {
     const auto chunk = std::span(*nodes).subspan(first, std::min(reader.chunk(), nodes->size() - first));
     positions.clear();
     for (const NodeId node : chunk) positions.push_back(order.position(node));
     sink.add(chunk, reader.read(positions));
+    watched.advance(chunk.size());
   }
   sink.finish();
   return exported;

@@ -17,6 +17,7 @@
 #include "algorithms/network_directions.h"
 #include "algorithms/sgd_statistics.h"
 #include "engine/parallel.h"
+#include "engine/watcher.h"
 #include "storage/error.h"
 
 namespace unweave {
@@ -231,6 +232,7 @@ class RecordTile {
 void forward_statistics(const SgdRun& run, const StatisticsPlan& plan, const RecordSink& sink) {
   const std::uint64_t records = plan.layout.records();
   const std::size_t tile = std::clamp<std::size_t>(kTileBytes / sizeof(double) / run.network.size(), 1, plan.block);
+  const WatchedStep watched("statistics of rows", records, "records");
   for (std::uint64_t first = 0; first < records; first += plan.block) {
     const std::size_t count = static_cast<std::size_t>(std::min(plan.block, records - first));
     RecordBlock block{first, Matrix(index_of(count), index_of(run.network.size())), std::vector<double>(count),
@@ -240,6 +242,7 @@ void forward_statistics(const SgdRun& run, const StatisticsPlan& plan, const Rec
         RecordTile part(run, plan, first + at, std::min(tile, count - at));
         part.carry();
         part.put(block, at);
+        watched.advance(std::min(tile, count - at));
       }
     });
     sink(block);

@@ -5,6 +5,7 @@
 #include "algorithms/noisy_sgd_run.h"
 #include "algorithms/slot_weights.h"
 #include "algorithms/slots.h"
+#include "engine/watcher.h"
 #include "storage/error.h"
 
 namespace unweave {
@@ -117,6 +118,7 @@ class LangevinSolver final : public Solver {
     const NoisySgd sgd = sgd_of(state, rows);
     require_resolvable(state.constants.sigma, state.constants.step_size, state.constants.radius);
     RandomSource random = noise_source(options_, model.releases);
+    const WatchedStep watched("training", epochs * sgd.batches(), "steps");
     run_epochs({sgd, rows, Batches(state.constants, state.slots, rows), options_.head, state.constants.sigma}, epochs,
                random, weights);
     model.published = std::move(weights);

@@ -10,6 +10,7 @@
 
 #include "algorithms/conjugate_gradient.h"
 #include "algorithms/working_memory.h"
+#include "engine/watcher.h"
 #include "storage/error.h"
 
 namespace unweave {
@@ -107,12 +108,21 @@ class Descent {
  private:
   Gradient evaluate(const Matrix& weights) {
     ++best_.passes;
-    return evaluate_(objective_, weights, &curvatures_);
+    Gradient gradient = evaluate_(objective_, weights, &curvatures_);
+    step_.advance(1);
+    return gradient;
   }
 
   void begin() {
     best_.gradient = evaluate(best_.weights);
     curvatures_here_ = true;
+    tell();
+  }
+
+  /// The number of passes is not known before; the gradient is what tells how far there is to go.
+  void tell() const {
+    if (step_.watched())
+      step_.note("gradient " + scientific(residual()) + ", to come to " + scientific(options_.tolerance));
   }
 
   /// What a step solves and damps: each class, or all at once where the head couples them.
@@ -136,11 +146,13 @@ class Descent {
       moved_ = 0;
     }
     const double first = evaluate_ == rough_gradient ? kFirstRough : kLeast;
-    CgResult cg =
-        conjugate_gradient([&](const Matrix& direction,
-                               std::span<const std::size_t> classes) { return hessian.apply(direction, classes); },
-                           *preconditioner_, -best_.gradient.value,
-                           forcing(system_norms(best_.gradient), before_, first, floor_of(goal)), kMostCgPasses);
+    CgResult cg = conjugate_gradient(
+        [&](const Matrix& direction, std::span<const std::size_t> classes) {
+          step_.advance(1);
+          return hessian.apply(direction, classes);
+        },
+        *preconditioner_, -best_.gradient.value, forcing(system_norms(best_.gradient), before_, first, floor_of(goal)),
+        kMostCgPasses);
     best_.passes += cg.passes;
     return std::move(cg.solution);
   }
@@ -192,11 +204,13 @@ class Descent {
     moved_ += reach_of(trial - best_.weights);
     best_.weights = std::move(trial);
     best_.gradient = std::move(gradient);
+    tell();
     return true;
   }
 
   const Objective& objective_;
   const NewtonOptions& options_;
+  const WatchedStep step_{"newton", 0, "passes"};
   const WorkingMemory memory_;
   Gradient (*evaluate_)(const Objective&, const Matrix&, Curvatures*) = nullptr;
   NewtonResult best_;

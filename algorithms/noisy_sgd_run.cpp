@@ -7,6 +7,7 @@
 
 #include "algorithms/blas.h"
 #include "algorithms/row_sweep.h"
+#include "engine/watcher.h"
 #include "storage/error.h"
 
 namespace unweave {
@@ -70,6 +71,7 @@ void run_drawn_epochs(const DrawnRun& run, std::uint64_t epochs, RandomSource& r
     loss_gradient(run.rows, run.head, members, weights, gradient);
     descend(constants, gradient, weights);
     project(constants.radius, weights);
+    advance_watched(1);
   }
 }
 
@@ -83,6 +85,7 @@ void run_epochs(const NoisySgdRun& run, std::uint64_t epochs, RandomSource& rand
       descend(constants, gradient, weights);
       if (noise > 0) add_noise(noise, random, {weights.data(), size_of(weights.size())});
       project(constants.radius, weights);
+      advance_watched(1);
     }
 }
 

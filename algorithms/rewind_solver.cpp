@@ -5,6 +5,7 @@
 
 #include "algorithms/noisy_sgd_run.h"
 #include "algorithms/rewind_state.h"
+#include "engine/watcher.h"
 #include "storage/error.h"
 
 namespace unweave {
@@ -74,6 +75,7 @@ class RewindSolver final : public Solver {
       state.lazy_rows |= lazy.may_be_lazy();
       Matrix weights = read_iterate(folder(), state, descend_ ? 0 : *epochs, model.published);
       RandomSource random = noise_source(options_, model.releases);
+      const WatchedStep watched("training", *epochs * account.sgd().batches(), "steps");
       Epochs(account, state, after, options_.head).run(*epochs, random, weights);
       report = release(model, state, account, weights, account.residual(all, *epochs), random, after);
       report.terms["distance_bound"] = account.distance(all, *epochs);
@@ -143,6 +145,7 @@ class RewindSolver final : public Solver {
     const Epochs epochs(account, state, rows, options_.head);
     Matrix weights = Matrix::Zero(index_of(rows.features()), index_of(rows.classes()));
     std::uint64_t left = state.constants.epochs;
+    const WatchedStep watched("training", left * account.sgd().batches(), "steps");
     for (auto kept = state.kept.rbegin(); kept != state.kept.rend(); left = *kept++) {
       epochs.run(left - *kept, random, weights);
       write_iterate(folder(), state, *kept, weights);

@@ -6,6 +6,7 @@
 
 #include "algorithms/newton.h"
 #include "algorithms/permutation.h"
+#include "engine/watcher.h"
 #include "storage/error.h"
 
 namespace unweave {
@@ -45,6 +46,7 @@ void run_sgd(const Network& network, const TrainingSet& rows, const SgdPlan& pla
   if (rows.size() == 0) return;
   std::vector<std::uint32_t> order(rows.size());
   double step = plan.step_size;
+  const WatchedStep watched("training", plan.epochs * rows.size(), "rows");
   for (std::uint64_t epoch = 0; epoch < plan.epochs; ++epoch, step *= plan.decay) {
     const Permutation permutation(rows.size(), random_key(key, epoch));
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::uint32_t>(permutation.at(i));
@@ -54,6 +56,7 @@ void run_sgd(const Network& network, const TrainingSet& rows, const SgdPlan& pla
       const Vector gradient = network.gradient({weights.data(), size_of(weights.size())}, batch);
       weights = (1 - step * lambda) * weights - step / static_cast<double>(count) * gradient;
       if (linear != nullptr) weights -= step / static_cast<double>(rows.size()) * *linear;
+      watched.advance(count);
     }
   }
   require_finite(weights);

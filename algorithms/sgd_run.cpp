@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "algorithms/random_source.h"
+#include "engine/watcher.h"
 #include "storage/error.h"
 
 namespace unweave {
@@ -47,9 +48,11 @@ void sgd_step(const SgdRun& run, const SgdBatch& batch, Vector& weights) {
 SgdEnd end_of_run(const SgdRun& run) {
   SgdEnd end{run.initial(), 0};
   end.largest_norm = end.weights.norm();
+  const WatchedStep watched("training", run.schedule.steps(), "steps");
   for (std::uint64_t step = 0; step < run.schedule.steps(); ++step) {
     sgd_step(run, SgdBatch(run, step), end.weights);
     end.largest_norm = std::max(end.largest_norm, end.weights.norm());
+    watched.advance(1);
   }
   check(end.weights);
   return end;
@@ -60,9 +63,11 @@ Trajectory::Trajectory(const SgdRun& run, std::size_t bytes) : run_(run), segmen
   const bool all = bytes / sizeof(double) / std::max<std::size_t>(1, run.network.size()) > steps;
   stride_ = all ? 1 : static_cast<std::uint64_t>(std::ceil(std::sqrt(static_cast<double>(steps))));
   Vector weights = run.initial();
+  const WatchedStep watched("training again", steps, "steps");
   for (std::uint64_t step = 0; step <= steps; ++step) {
     if (step % stride_ == 0) kept_.push_back(weights);
     if (step < steps) sgd_step(run, SgdBatch(run, step), weights);
+    watched.advance(1);
   }
   check(weights);
 }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "engine/parallel.h"
+#include "engine/watcher.h"
 #include "storage/error.h"
 
 namespace unweave {
@@ -48,6 +49,7 @@ TrainingRows::TrainingRows(const LiveStore& store, std::vector<double> weights, 
   const std::size_t features = set_.features(), block = block_rows(features);
   std::vector<float> rows(std::min(block, nodes.size()) * features);
   std::vector<ClassId> labels;
+  const WatchedStep watched("training rows", nodes.size(), "rows");
   for (std::size_t first = 0; first < nodes.size(); first += block) {
     const std::size_t count = std::min(block, nodes.size() - first);
     const std::span<const NodeId> some = std::span(nodes).subspan(first, count);
@@ -55,6 +57,7 @@ TrainingRows::TrainingRows(const LiveStore& store, std::vector<double> weights, 
     labels.clear();
     for (const NodeId node : some) labels.push_back(static_cast<ClassId>(store.contents().label(node)));
     set_.append(some, std::span(rows).first(count * features), labels);
+    watched.advance(count);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "algorithms/verify_checks.h"
+#include "engine/watcher.h"
 #include "storage/error.h"
 #include "storage/feature_file.h"
 #include "storage/journal.h"
@@ -20,7 +21,8 @@ namespace {
 /// Runs checks of files; the failure of one is a finding and does not keep the others from being read.
 class Files {
  public:
-  Files(const std::filesystem::path& store, VerifyReport& report) : store_(store), report_(report) {}
+  Files(const std::filesystem::path& store, std::uint64_t bytes, VerifyReport& report)
+      : store_(store), report_(report), watched_("files", bytes, "bytes") {}
 
   template <class Body>
   void attempt(const FileEntry& entry, const Body& body) {
@@ -31,6 +33,7 @@ class Files {
     } catch (const DataError& error) {
       report_.findings.push_back({true, error.what(), (store_ / entry.path).string()});
     }
+    watched_.advance(entry.bytes);
   }
   template <class Body>
   void each(const std::vector<FileEntry>& entries, const Body& body) {
@@ -44,6 +47,7 @@ class Files {
  private:
   const std::filesystem::path& store_;
   VerifyReport& report_;
+  WatchedStep watched_;
 };
 
 /// Runs are read as a whole, but nobody needs them to be free of contradictions before this moment.
@@ -68,7 +72,7 @@ void check_journal(const std::filesystem::path& store, const Manifest& manifest,
 }  // namespace
 
 void check_files(const std::filesystem::path& store, const Manifest& m, VerifyReport& report) {
-  Files files(store, report);
+  Files files(store, bytes_of(m.files()), report);
   files.attempt({std::string(kManifestName), 0, {}}, [] {});  // the manifest, which was read by now
   const std::filesystem::path lock = store / kLockName;
   std::error_code missing;

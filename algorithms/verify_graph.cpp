@@ -10,6 +10,7 @@
 
 #include "algorithms/verify_checks.h"
 #include "engine/parallel.h"
+#include "engine/watcher.h"
 #include "storage/error.h"
 
 namespace unweave {
@@ -70,6 +71,7 @@ bool is_symmetric(const Graph& graph, VerifyReport& report) {
   if (sodium_init() < 0) throw ResourceError("libsodium does not start on this machine");
   std::array<std::uint64_t, 2> keys{};
   randombytes_buf(keys.data(), sizeof keys);
+  const WatchedStep watched("graph", graph.num_blocks(), "blocks");
   const ArcSums total =
       ordered_sum(graph.num_blocks(), kBlocksATask, ArcSums(), [&](std::size_t first, std::size_t last) {
         ArcSums sums;
@@ -80,6 +82,7 @@ bool is_symmetric(const Graph& graph, VerifyReport& report) {
           sums.second += sign * murmur_mix(murmur_mix(edge + keys[1]) + keys[0]);
           ++sums.arcs;
         });
+        watched.advance(last - first);
         return sums;
       });
   report.arcs += total.arcs;
@@ -120,6 +123,7 @@ void check_target_lists(const VerifyContext& context) {
   const Contents& contents = context.contents;
   FalseStatements wrong;
   constexpr std::size_t kNodesATask = kBlocksATask * kBlockNodes;
+  const WatchedStep watched("lists of the targets", contents.num_nodes(), "nodes");
   parallel_ranges(0, contents.num_nodes(), kNodesATask, [&](std::size_t first, std::size_t last) {
     std::vector<NodeId> wanted;
     auto next = static_cast<NodeId>(first);
@@ -135,6 +139,7 @@ void check_target_lists(const VerifyContext& context) {
         wrong.add(node, contents.order().text(node) + ": its list is not that of the shards");
     });
     require_none(static_cast<NodeId>(last));
+    watched.advance(last - first);
   });
   wrong.report_to(context.report, "lists of the targets");
 }

@@ -13,6 +13,7 @@
 #include "algorithms/langevin_constants.h"
 #include "algorithms/noisy_sgd_run.h"
 #include "algorithms/verify_statements.h"
+#include "engine/watcher.h"
 #include "storage/error.h"
 
 namespace unweave {
@@ -91,6 +92,7 @@ void check_noise_of_steps(const ModelRecord& record, const TrainingSet& rows, co
   Matrix still = Matrix::Zero(record.model.published.rows(), record.model.published.cols());
   RandomSource unused = RandomSource::from_seed(0, 0);
   const Reservation memory = budget.reserve(slot_bytes(state.slots.size()), "slots and batches of a model");
+  const WatchedStep watched("training again", constants.epochs * sgd.batches(), "steps");
   try {
     run_epochs({sgd, rows, Batches(constants, state.slots, rows), record.options.head, 0}, constants.epochs, unused,
                still);

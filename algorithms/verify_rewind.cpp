@@ -10,6 +10,7 @@
 #include "algorithms/noisy_sgd_run.h"
 #include "algorithms/rewind_state.h"
 #include "algorithms/verify_statements.h"
+#include "engine/watcher.h"
 #include "storage/error.h"
 
 namespace unweave {
@@ -113,6 +114,7 @@ void check_run(const ModelRecord& record, const TrainingSet& rows, const Json& c
   Matrix retrained = Matrix::Zero(record.model.published.rows(), record.model.published.cols());
   RandomSource unused = RandomSource::from_seed(0, 0);
   const Reservation memory = budget.reserve(slot_bytes(state.slots.size()), "slots and batches of a model");
+  const WatchedStep watched("training again", state.constants.epochs * account.sgd().batches(), "steps");
   try {
     run_epochs({account.sgd(), rows, Batches(state.constants, state.slots, rows), record.options.head, 0},
                state.constants.epochs, unused, retrained);

@@ -9,6 +9,7 @@
 #include "algorithms/verify_checks.h"
 #include "engine/parallel.h"
 #include "engine/sweep.h"
+#include "engine/watcher.h"
 
 namespace unweave {
 namespace {
@@ -135,6 +136,7 @@ void check_sums(const VerifyContext& context) {
     const StateLevel& kept = embedding.level(level);
     const auto nodes =
         sample_nodes(context, embedding.cone().rows(level), [&](NodeId node) { return kept.contains(node); });
+    const WatchedStep watched("sums of level " + std::to_string(level), nodes.size(), "rows");
     parallel_ranges(0, nodes.size(), 16, [&](std::size_t first, std::size_t last) {
       PlainPublished published(context.contents, embedding);
       std::vector<NodeId> terms;
@@ -154,6 +156,7 @@ void check_sums(const VerifyContext& context) {
                                   std::to_string(differs.first - sums.begin()) + ": the sum is " +
                                   std::to_string(*differs.first) + ", its terms add up to " +
                                   std::to_string(*differs.second));
+        watched.advance(1);
       }
     });
     context.report.rows += nodes.size();
@@ -206,6 +209,9 @@ void check_rebuild(const VerifyContext& context) {
   options.wanted = wanted;
   FalseStatements wrong;
   std::atomic<std::uint64_t> rows = 0;
+  std::uint64_t all = 0;
+  for (std::uint32_t level = 1; level <= embedding.levels(); ++level) all += embedding.cone().rows(level);
+  const WatchedStep watched("fresh propagation", all * embedding.columns(), "sums");
   propagation_sweep(block_source(context.contents.graph()), options, context.budget,
                     level0_fill(context.contents, embedding.spec()),
                     [&](int level, TileColumns columns, const SumRows& fresh) {
@@ -222,6 +228,7 @@ void check_rebuild(const VerifyContext& context) {
                         else
                           compare(fresh.nodes[i], fresh.sums + i * fresh.width);
                       }
+                      watched.advance(fresh.nodes.size() * columns.count);
                       if (columns.first == 0) rows += fresh.nodes.size();
                     });
   context.report.rows += rows;

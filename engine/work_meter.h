@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace unweave {
@@ -18,6 +19,8 @@ class WorkMeter {
   virtual void start(std::string_view /*step*/, std::uint64_t /*total*/, std::string_view /*unit*/) {}
   /// `count` more units of the step are done. Any thread.
   virtual void advance(std::uint64_t /*count*/) noexcept {}
+  /// What else there is to say of the step, in the place of what was said before. Any thread.
+  virtual void note(const std::string& /*text*/) {}
 };
 
 }  // namespace unweave

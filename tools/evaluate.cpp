@@ -14,6 +14,7 @@
 #include "algorithms/streaming_solver.h"
 #include "algorithms/training_rows.h"
 #include "algorithms/working_memory.h"
+#include "engine/watcher.h"
 #include "storage/error.h"
 #include "storage/input/label_reader.h"
 #include "tools/commands.h"
@@ -21,6 +22,7 @@
 #include "tools/model_choice.h"
 #include "tools/model_output.h"
 #include "tools/output.h"
+#include "tools/step_progress.h"
 
 namespace unweave {
 namespace {
@@ -204,7 +206,11 @@ class Evaluation {
     if (before_ != nullptr && has_model(before_->path(), name)) original_ = load_model(before_->path(), name);
     if (original_) check_propagation(*original_, store_.manifest(), store_.path());
     if (tests_) tests_->set_original(original_ ? &*original_ : nullptr);
-    if (retrains()) retrained_ = retrained_of(record, store_, budget_);
+    if (retrains()) {
+      StepProgress progress(line_.error(), line_.shows_progress());
+      const WatchedBy watched(progress);
+      retrained_ = retrained_of(record, store_, budget_);
+    }
     if (original_) add({*original_, {}}, false);
     for (const Shown& one : with_references(record, store_, budget_)) add(one, true);
   }

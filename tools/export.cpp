@@ -9,6 +9,7 @@
 
 #include "algorithms/request_draw.h"
 #include "engine/memory.h"
+#include "engine/watcher.h"
 #include "storage/error.h"
 #include "storage/file.h"
 #include "storage/input/label_reader.h"
@@ -18,6 +19,7 @@
 #include "tools/npy_output.h"
 #include "tools/output.h"
 #include "tools/propagation_options.h"
+#include "tools/step_progress.h"
 
 namespace unweave {
 
@@ -46,12 +48,21 @@ void export_requests(const CommandLine& line, const LiveStore& store, const Draw
 void export_rows(const CommandLine& line, const LiveStore& store, const std::optional<std::vector<NodeId>>& nodes) {
   const MissingRows missing = line.has("missing") ? MissingRows::nan : MissingRows::leave_out;
   const auto ids = line.has("ids") ? std::optional(npy_target(line, "ids")) : std::nullopt;
+  StepProgress progress(line.error(), line.shows_progress());
+  const WatchedBy watched(progress);
   const ExportedRows rows = export_embeddings(store, nodes, read_row_weights(line, store.embedding().spec()),
                                               npy_target(line, "embeddings"), missing, ids);
+  progress.finish();
   note_missing_rows(line, store, rows.missing, nodes ? nodes->size() : store.contents().num_nodes(),
                     line.has("missing") ? "theirs are rows of NaN"
                                         : "they are left out: --ids F.npy tells whose rows there are, --missing nan "
                                           "writes rows of NaN for them");
+}
+
+void export_all_edges(const CommandLine& line, const LiveStore& store) {
+  StepProgress progress(line.error(), line.shows_progress());
+  const WatchedBy watched(progress);
+  export_edges(store, npy_target(line, "edges"));
 }
 
 /// The published weights, and beside them the line that says what is claimed of them: both may be given away.
@@ -145,7 +156,7 @@ void run_export(CommandLine& line) {
     note_state(line, *model, store);
   }
   if (line.has("embeddings")) export_rows(line, store, nodes);
-  if (line.has("edges")) export_edges(store, npy_target(line, "edges"));
+  if (line.has("edges")) export_all_edges(line, store);
   if (line.has("labels")) export_labels(store, npy_target(line, "labels"));
   if (line.has("train")) export_train(store, npy_target(line, "train"));
   if (draw) export_requests(line, store, draw_options(line, *draw, std::move(nodes)));

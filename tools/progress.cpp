@@ -12,7 +12,6 @@
 namespace unweave {
 namespace {
 
-constexpr std::chrono::milliseconds kBetweenDrawings{200};
 constexpr const char* kClearLine = "\r\033[K";
 
 /// "950", "3.1M": at most four digits.
@@ -61,13 +60,18 @@ void Progress::clear() {
   drawn_ = false;
 }
 
+void Progress::set_note(std::string note) {
+  const std::scoped_lock lock(drawing_);
+  note_ = std::move(note);
+}
+
 void Progress::advance(std::uint64_t count) noexcept {
   done_.fetch_add(count, std::memory_order_relaxed);
   if (!shown_) return;
   const std::unique_lock lock(drawing_, std::try_to_lock);
   if (!lock.owns_lock()) return;
   const Clock::time_point now = Clock::now();
-  if (now - last_drawn_ < kBetweenDrawings) return;
+  if (now - last_drawn_ < between_drawings) return;
   last_drawn_ = now;
   draw(now);
 }
@@ -76,7 +80,7 @@ void Progress::draw(Clock::time_point now) {
   const double seconds = std::chrono::duration<double>(now - start_).count();
   drawn_ = true;
   out_ << kClearLine << progress_text(label_, done_.load(std::memory_order_relaxed), total_, unit_, seconds, limit_)
-       << std::flush;
+       << (note_.empty() ? "" : "  ") << note_ << std::flush;
 }
 
 }  // namespace unweave

@@ -14,6 +14,9 @@ namespace unweave {
 /// and clears the line when destroyed. Draws nothing unless `shown`: give CommandLine::shows_progress().
 class Progress {
  public:
+  /// The least time before the first drawing and between two; tests that look for one set it to 0.
+  static inline std::chrono::milliseconds between_drawings{200};
+
   /// `total` counts `unit`s ("arcs", "bytes"); 0 if it is not known, then no share and no time left are drawn. `limit` is
   /// what the machine could do, in units a second; 0 if it is not known.
   Progress(std::ostream& out, bool shown, std::string label, std::uint64_t total, std::string unit, double limit = 0);
@@ -23,6 +26,8 @@ class Progress {
 
   /// Replaces the limit, which may only come to be known while the work goes on. One thread, none in advance().
   void set_limit(double limit) noexcept { limit_ = limit; }
+  /// What the line ends with from the next drawing on. Any thread.
+  void set_note(std::string note);
   /// Takes the line away for other output; it comes back with the next drawing.
   void clear();
   /// `count` more units are done. Any number of threads at once; never waits for another thread's drawing.
@@ -41,6 +46,7 @@ class Progress {
   std::atomic<std::uint64_t> done_ = 0;
   std::mutex drawing_;
   Clock::time_point last_drawn_;  ///< guarded by drawing_
+  std::string note_;              ///< guarded by drawing_
   bool drawn_ = false;            ///< guarded by drawing_
 };
 

@@ -24,6 +24,9 @@ class StepProgress final : public WorkMeter {
   void advance(std::uint64_t count) noexcept override {
     if (progress_) progress_->advance(count);
   }
+  void note(const std::string& text) override {
+    if (progress_) progress_->set_note(text);
+  }
   /// Clears the line.
   void finish() { progress_.reset(); }
 

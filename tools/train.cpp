@@ -8,6 +8,7 @@
 #include "algorithms/learner.h"
 #include "algorithms/model_name.h"
 #include "algorithms/regularisation.h"
+#include "engine/watcher.h"
 #include "storage/error.h"
 #include "tools/commands.h"
 #include "tools/measure.h"
@@ -82,9 +83,7 @@ void run_train(CommandLine& line) {
                 "unweave train demo/debian.store --solver newton");
   auto add = line.options().add_options();
   add("solver", po::value<std::string>()->value_name("NAME")->default_value("newton"), solvers.c_str());
-  add_name_option(line,
-                  "name of the model in the store, with which other commands select it: letters, digits, - and _; "
-                  "default: its solver's");
+  add_name_option(line, "name of the model: letters, digits, - and _; default: its solver's");
   add("weights", po::value<RealList>()->value_name("W"), "L + 1 weights of the levels; default: as propagated");
   add_solver_options(line);
   add_key_option(line);
@@ -106,8 +105,13 @@ void run_train(CommandLine& line) {
   next.options = options;
   next.weights = weights;
   note_replaced_model(line, store.path(), next);
-  const Learner learner = Learner::train(store, budget, solver, options, weights,
-                                         {true, std::string(version()), {}, key_file(line), {}}, name);
+  StepProgress progress(line.error(), line.shows_progress());
+  const Learner learner = [&] {
+    const WatchedBy watched(progress);
+    return Learner::train(store, budget, solver, options, weights,
+                          {true, std::string(version()), {}, key_file(line), {}}, name);
+  }();
+  progress.finish();
   store.record();
   const StepReport& report = learner.last_step();
   const Accuracies accuracies = evaluate_model(store, learner.record(), &learner.rows());

@@ -6,9 +6,11 @@
 
 #include "algorithms/verify_log.h"
 #include "engine/memory.h"
+#include "engine/watcher.h"
 #include "storage/error.h"
 #include "tools/commands.h"
 #include "tools/output.h"
+#include "tools/step_progress.h"
 
 namespace unweave {
 
@@ -86,6 +88,8 @@ VerifyReport verify_all(const CommandLine& line) {
   options.seed = line.common().seed.value_or(options.seed);
   options.public_key = public_key(line);
   MemoryBudget budget(line.budget_bytes());
+  StepProgress progress(line.error(), line.shows_progress());
+  const WatchedBy watched(progress);
   return verify_store(line.positional(0), options, budget);
 }
 
