@@ -32,4 +32,9 @@ void add_measure(Figures& figures, Measure& measure) {
   measure.report(figures.json);
 }
 
+std::string interrupted_build(const std::string& store) {
+  return store + " is a store if `unweave info " + store +
+         "` can read it; else run the command again, which begins anew";
+}
+
 }  // namespace unweave

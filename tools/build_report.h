@@ -1,6 +1,8 @@
 // tools/build_report.h - what `import` and `generate` print about the store they built.
 #pragma once
 
+#include <string>
+
 #include "engine/store_builder.h"
 #include "tools/measure.h"
 #include "tools/output.h"
@@ -8,6 +10,9 @@
 namespace unweave {
 
 [[nodiscard]] Figures figures_of(const BuildReport& report);
+
+/// For CommandLine::on_interrupt(), while a store is built.
+[[nodiscard]] std::string interrupted_build(const std::string& store);
 /// Time and memory, which end the table.
 void add_measure(Figures& figures, Measure& measure);
 

@@ -174,6 +174,8 @@ bool CommandLine::parse() {
     throw UsageError(std::string(error.what()) + "; see 'unweave " + command_ + " --help'");
   }
   take_common_options();
+  interrupt_.emplace();
+  on_interrupt("nothing was changed; run the command again");
   return true;
 }
 

@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "engine/parallel.h"
+#include "tools/interrupt.h"
 #include "tools/option_values.h"
 
 namespace unweave {
@@ -73,6 +74,10 @@ class CommandLine {
   /// Reads the words and puts --threads in force for the lifetime of this object. False if the help was printed
   /// instead. Throws UsageError.
   [[nodiscard]] bool parse();
+
+  /// What Ctrl-C and SIGTERM print from now on: what is safe, and how to go on. After parse(), which says that nothing was
+  /// changed: for a command that writes. `text` has to be true until the command ends.
+  void on_interrupt(std::string_view text) { interrupt_->set("interrupted: " + std::string(text)); }
 
   /// After parse(): the i-th positional argument; whether there is one; whether an option was given or has a default; its
   /// value.
@@ -121,6 +126,7 @@ class CommandLine {
   po::variables_map values_;
   CommonOptions common_;
   std::optional<ThreadLimit> thread_limit_;
+  std::optional<InterruptText> interrupt_;
 };
 
 /// One line of the table of commands.

@@ -141,6 +141,7 @@ void run_export(CommandLine& line) {
   add("degree-below", po::value<Count>()->value_name("D")->default_value({10}),
       "with --draw vulnerable-edge: the node has fewer neighbours");
   if (!line.parse()) return;
+  line.on_interrupt("the store is as it was, and a file named is whole or as it was; run the command again");
   check_options(line);
   const std::optional<DrawKind> draw =
       line.has("draw") ? std::optional(parse_draw(line.get<std::string>("draw"))) : std::nullopt;

@@ -83,6 +83,7 @@ void run_generate(CommandLine& line) {
       "the features");
   add("classes", count("C")->default_value({8}), "number of classes; 0 for no labels and no splits");
   if (!line.parse()) return;
+  line.on_interrupt(interrupted_build(line.positional(0)));
   Measure measure;
   const GenerateOptions options = generate_options(line);
   MemoryBudget budget(line.budget_bytes());

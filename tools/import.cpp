@@ -203,6 +203,7 @@ void run_import(CommandLine& line) {
       "first measure how fast the bytes of such an import could move: bench import on an R-MAT graph of about as many "
       "edges (2^18 to 2^24), in the folder of STORE");
   if (!line.parse()) return;
+  line.on_interrupt(interrupted_build(line.positional(0)));
   const ImportOptions options = import_options(line);
   MemoryBudget budget(line.budget_bytes());
   StepProgress progress(line.error(), line.shows_progress());

@@ -146,6 +146,11 @@ void InterruptText::set(std::string_view text) {
   put_text(text);
 }
 
+std::string InterruptText::present() {
+  const Locked guard;
+  return present_text();
+}
+
 InterruptHold::InterruptHold() {
   const Locked guard;
   ++interrupts.holds;

@@ -23,6 +23,8 @@ class InterruptText {
   InterruptText(const InterruptText&) = delete;
   InterruptText& operator=(const InterruptText&) = delete;
   void set(std::string_view text);
+  /// What a signal would print now.
+  [[nodiscard]] static std::string present();
 
  private:
   std::string before_;

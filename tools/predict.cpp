@@ -202,6 +202,7 @@ void run_predict(CommandLine& line) {
   add("probabilities", po::value<std::string>()->value_name("F.npy"), "probabilities, float64, rows x classes");
   add("ids", po::value<std::string>()->value_name("F.npy"), "whose rows these are, int64");
   if (!line.parse()) return;
+  line.on_interrupt("the store is as it was, and a file named is whole or as it was; run the command again");
   check_options(line);
 
   MemoryBudget budget(line.budget_bytes());

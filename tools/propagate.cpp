@@ -23,6 +23,7 @@ void run_propagate(CommandLine& line) {
                                "first measure the machine's gather limit on an R-MAT graph of this size "
                                "(2^16 to 2^22 nodes, or fewer if these do not fit the memory)");
   if (!line.parse()) return;
+  line.on_interrupt("the store is whole, with its embedding of before or the new one; run the command again");
 
   MemoryBudget budget(line.budget_bytes());
   std::optional<GatherBench> limit;

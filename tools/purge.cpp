@@ -78,6 +78,8 @@ void run_purge(CommandLine& line) {
   line.options().add_options()("always", po::bool_switch(),
                                "also where no request was made: models and private parts of certificates go");
   if (!line.parse()) return;
+  line.on_interrupt("what was removed may still be on the disk; run `unweave purge " + line.positional(0) +
+                    "` with the same options again to finish");
   MemoryBudget budget(line.budget_bytes());
   Measure measure;
   const bool keep_order = line.get<bool>("keep-order");

@@ -31,6 +31,8 @@ void run_repair(CommandLine& line) {
       "cut-journal", po::bool_switch(),
       "give up the requests from the first damaged one on; without it a damaged journal stays as it is");
   if (!line.parse()) return;
+  line.on_interrupt("nothing that was whole was overwritten; run `unweave repair " + line.positional(0) +
+                    "` again to finish");
   MemoryBudget budget(line.budget_bytes());
   StepProgress progress(line.error(), line.shows_progress());
   const std::vector<RepairedFile> files =

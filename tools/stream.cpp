@@ -302,6 +302,7 @@ void run_stream(CommandLine& line) {
   add("public", po::bool_switch(), "print only what may be published");
   add_key_option(line);
   if (!line.parse()) return;
+  line.on_interrupt("`unweave info " + line.positional(0) + "` says how many requests are acknowledged");
   const std::optional<std::string> model = selected_model(line);
   for (const char* option : {"receipts", "key"})
     if (line.has(option) && !model)

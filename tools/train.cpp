@@ -88,6 +88,7 @@ void run_train(CommandLine& line) {
   add_solver_options(line);
   add_key_option(line);
   if (!line.parse()) return;
+  line.on_interrupt("the store is whole, with its model of before or the new one; run the command again");
 
   Measure measure;
   const std::string& solver = line.get<std::string>("solver");
