@@ -12,11 +12,11 @@
 namespace unweave {
 namespace {
 
-constexpr double kMostWeight = 256;  // see storage/statistics_file.h
+constexpr double kMostRunWeight = 256;  // see storage/statistics_file.h
 constexpr std::uint64_t kNoSegment = std::numeric_limits<std::uint64_t>::max();
 
 void check(const Vector& weights) {
-  if (!(weights.size() == 0 || weights.cwiseAbs().maxCoeff<Eigen::PropagateNaN>() < kMostWeight))
+  if (!(weights.size() == 0 || weights.cwiseAbs().maxCoeff<Eigen::PropagateNaN>() < kMostRunWeight))
     throw UsageError("the weights grew beyond all measure: the run diverged; make its steps smaller");
 }
 

@@ -59,6 +59,8 @@ Differences differences(const ModelRecord& before, const ModelRecord& after) {
               text_of({now.hidden.begin(), now.hidden.end()}));
   found.add("epsilon", old.epsilon, now.epsilon);
   found.add("delta", old.delta, now.delta);
+  if (old.hidden.empty() && now.hidden.empty())
+    found.add("intercept", old.intercept ? "yes" : "no", now.intercept ? "yes" : "no");
   found.add("lambda", old.lambda, now.lambda);
   found.add("tau", old.tau, now.tau);
   found.add("alpha", old.alpha, now.alpha);

@@ -23,9 +23,9 @@ std::string printed(const char* format, int digits, double number) {
   return {text.data(), std::min(text.size() - 1, static_cast<std::size_t>(std::max(size, 0)))};
 }
 
-using Rows = std::vector<std::vector<std::string>>;
+using TextRows = std::vector<std::vector<std::string>>;
 
-std::vector<std::size_t> widths_of(const Rows& rows) {
+std::vector<std::size_t> widths_of(const TextRows& rows) {
   std::vector<std::size_t> widths;
   for (const auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
@@ -39,7 +39,7 @@ std::size_t width_of(const std::vector<std::size_t>& columns) {
          2 * (columns.empty() ? 0 : columns.size() - 1);
 }
 
-void print_rows(const Rows& rows, std::ostream& out) {
+void print_rows(const TextRows& rows, std::ostream& out) {
   const std::vector<std::size_t> widths = widths_of(rows);
   for (const auto& row : rows) {
     std::string line;
@@ -54,8 +54,8 @@ void print_rows(const Rows& rows, std::ostream& out) {
 }
 
 /// Cells of the second column that are wider go on in lines of their own, where they have blanks.
-Rows with_broken_cells(const Rows& rows, std::size_t width) {
-  Rows broken;
+TextRows with_broken_cells(const TextRows& rows, std::size_t width) {
+  TextRows broken;
   for (const auto& row : rows) {
     if (row.size() < 2 || row[1].size() <= width) {
       broken.push_back(row);
@@ -88,7 +88,7 @@ void Table::print(std::ostream& out) const {
   if (widths.size() == 2) return print_rows(with_broken_cells(rows_, kTextWidth - widths.front() - 2), out);
   // Too many columns: each becomes a row, beside as many of the former rows as fit.
   for (std::size_t first = 1; first < rows_.size();) {
-    Rows turned(widths.size());
+    TextRows turned(widths.size());
     const auto add = [&](const std::vector<std::string>& row) {
       for (std::size_t i = 0; i < widths.size(); ++i) turned[i].push_back(i < row.size() ? row[i] : std::string());
     };

@@ -31,7 +31,7 @@ using testing::TempDir;
 
 constexpr std::uint64_t kMemory = std::uint64_t{1} << 30;
 const std::vector<double> kWeights{0, 0.25, 0.75};
-const ReleaseContext kContext{false, "test", {}};
+const ReleaseContext kLearnerContext{false, "test", {}};
 
 /// A store, propagated, and the same contents outside.
 struct World {
@@ -137,7 +137,7 @@ TEST_SUITE("unit") {
       LiveStore store(world.path(), Access::write, world.budget);
       SolverOptions options;
       options.head = head;
-      Learner learner = Learner::train(store, world.budget, solver, options, kWeights, kContext);
+      Learner learner = Learner::train(store, world.budget, solver, options, kWeights, kLearnerContext);
       CHECK(equal_rows(learner.rows(), world.fresh_rows()));
       const std::size_t first = learner.rows().size();
       double squares = noise_ratio(learner.model(), learner.last_step(), learner.rows());
@@ -162,7 +162,7 @@ TEST_SUITE("unit") {
   TEST_CASE("a follower that skips moved rows would be caught: the noise does not cover it") {
     World world;
     LiveStore store(world.path(), Access::write, world.budget);
-    Learner learner = Learner::train(store, world.budget, "newton", {}, kWeights, kContext);
+    Learner learner = Learner::train(store, world.budget, "newton", {}, kWeights, kLearnerContext);
     world.apply(store, world.requests(0, true));
     CHECK(noise_ratio(learner.model(), learner.last_step(), world.fresh_rows()) > 100);
   }
@@ -244,7 +244,7 @@ TEST_SUITE("unit") {
     World world(0.5, 1600);
     LiveStore store(world.path(), Access::write, world.budget);
     const std::uint64_t before = world.budget.used();
-    const Learner learner = Learner::train(store, world.budget, "scalegun", {}, kWeights, kContext);
+    const Learner learner = Learner::train(store, world.budget, "scalegun", {}, kWeights, kLearnerContext);
     const TrainingSet& rows = learner.rows();
     const WorkingMemory memory = working_memory_within(rows.rows(), rows.classes(), kMemory);
     CHECK(memory.preconditioner > 0);
@@ -259,7 +259,7 @@ TEST_SUITE("unit") {
     options.seed = 3;
     options.alpha = 5;
     options.lambda = 0.5;  // small steps, so that the budget lasts
-    Learner learner = Learner::train(store, world.budget, "cgu", options, kWeights, kContext);
+    Learner learner = Learner::train(store, world.budget, "cgu", options, kWeights, kLearnerContext);
     for (unsigned round = 0; round < 3; ++round) {
       const TrainingSet before = learner.rows();
       Model twin = learner.model();
@@ -282,13 +282,13 @@ TEST_SUITE("unit") {
     SolverOptions options;
     options.alpha = 100;
     options.lambda = 0.5;
-    Learner learner = Learner::train(store, world.budget, "scalegun", options, kWeights, kContext);
+    Learner learner = Learner::train(store, world.budget, "scalegun", options, kWeights, kLearnerContext);
     const StepReport lazy = learner.absorb(world.apply(store, world.requests(0), 0.02));
     CHECK(lazy.terms.at("approximation") > 0);
     CHECK_FALSE(lazy.certified);
     CHECK(store.embedding().stale_rows() > 0);
     options.alpha = 1e-3;
-    Learner poor = Learner::train(store, world.budget, "scalegun", options, kWeights, kContext);
+    Learner poor = Learner::train(store, world.budget, "scalegun", options, kWeights, kLearnerContext);
     CHECK(store.embedding().stale_rows() == 0);
     const StepReport flushed = poor.absorb(world.apply(store, world.requests(1), 0.02));
     CHECK(flushed.terms.at("approximation") == 0);
@@ -304,7 +304,7 @@ TEST_SUITE("unit") {
     options.lambda = 0.1;
     options.tau = 1;
     options.seed = 5;
-    Learner learner = Learner::train(store, world.budget, "newton", options, kWeights, kContext);
+    Learner learner = Learner::train(store, world.budget, "newton", options, kWeights, kLearnerContext);
     for (unsigned round = 0; round < 5; ++round) {
       const StepReport report = learner.absorb(world.apply(store, world.requests(round), 0.02));
       const TrainingSet exact = world.fresh_rows();
@@ -318,7 +318,7 @@ TEST_SUITE("unit") {
     }
     CHECK(store.embedding().stale_rows() > 0);
     options.tau = 1e-6;
-    Learner strict = Learner::train(store, world.budget, "newton", options, kWeights, kContext);
+    Learner strict = Learner::train(store, world.budget, "newton", options, kWeights, kLearnerContext);
     CHECK(store.embedding().stale_rows() == 0);
     CHECK(strict.last_step().terms.at("approximation") == 0);
   }
@@ -330,13 +330,13 @@ TEST_SUITE("unit") {
       World world;
       {
         LiveStore store(world.path(), Access::write, world.budget);
-        Learner learner = Learner::train(store, world.budget, solver, {}, kWeights, kContext);
+        Learner learner = Learner::train(store, world.budget, solver, {}, kWeights, kLearnerContext);
         CHECK_FALSE(learner.catch_up().has_value());
         learner.absorb(world.apply(store, world.requests(0)));
         world.apply(store, world.requests(1));  // durable, but the learner never hears of it
       }
       LiveStore store(world.path(), Access::write, world.budget);
-      Learner learner = Learner::open(store, world.budget, solver, kContext, std::nullopt);
+      Learner learner = Learner::open(store, world.budget, solver, kLearnerContext, std::nullopt);
       CHECK(learner.model().sequence < store.sequence());
       const auto report = learner.catch_up();
       REQUIRE(report.has_value());
@@ -344,7 +344,7 @@ TEST_SUITE("unit") {
       CHECK(learner.model().sequence == store.sequence());
       if (step) CHECK(noise_ratio(learner.model(), *report, world.fresh_rows()) < 4.5);
       CHECK_FALSE(learner.catch_up().has_value());
-      Learner again = Learner::open(store, world.budget, solver, kContext, std::nullopt);
+      Learner again = Learner::open(store, world.budget, solver, kLearnerContext, std::nullopt);
       CHECK_FALSE(again.catch_up().has_value());
       CHECK(again.model().published == learner.model().published);
       CHECK(again.model().objective_noise == learner.model().objective_noise);
@@ -358,8 +358,8 @@ TEST_SUITE("unit") {
     World world;
     LiveStore store(world.path(), Access::write, world.budget);
     {
-      Learner other = Learner::train(store, world.budget, "retrain", {}, kWeights, kContext);
-      Learner learner = Learner::train(store, world.budget, "newton", {}, kWeights, kContext);
+      Learner other = Learner::train(store, world.budget, "retrain", {}, kWeights, kLearnerContext);
+      Learner learner = Learner::train(store, world.budget, "newton", {}, kWeights, kLearnerContext);
       for (unsigned round = 0; round < 2; ++round) learner.absorb(world.apply(store, world.requests(round)));
     }
     const auto all = certificates(world, "newton");
@@ -385,10 +385,11 @@ TEST_SUITE("unit") {
     const std::string text = testing::read_all(path);
     const std::string two = text.substr(0, text.find('\n', text.find('\n') + 1) + 1);
     std::ofstream(path, std::ios::trunc) << two << "{\"id\":\"to";
-    static_cast<void>(Learner::open(store, world.budget, "newton", kContext, std::nullopt));
+    static_cast<void>(Learner::open(store, world.budget, "newton", kLearnerContext, std::nullopt));
     CHECK(certificates(world, "newton") == all);
     std::ofstream(path, std::ios::trunc) << two;
-    static_cast<void>(Learner::train(store, world.budget, "newton", {}, kWeights, kContext));  // in that model's place
+    static_cast<void>(
+        Learner::train(store, world.budget, "newton", {}, kWeights, kLearnerContext));  // in that model's place
     REQUIRE(certificates(world, "newton").size() == 4);
     CHECK(certificates(world, "newton")[2] == all[2]);
   }
@@ -396,33 +397,33 @@ TEST_SUITE("unit") {
   TEST_CASE("models that do not belong to the store's propagation, or are ahead of the store, are refused") {
     World world;
     LiveStore store(world.path(), Access::write, world.budget);
-    CHECK_THROWS_AS(Learner::open(store, world.budget, "newton", kContext, std::nullopt), UsageError);
-    CHECK_THROWS_AS(Learner::open(store, world.budget, "nonsense", kContext, std::nullopt), UsageError);
-    CHECK_THROWS_AS(Learner::train(store, world.budget, "newton", {}, {1.0}, kContext), UsageError);
+    CHECK_THROWS_AS(Learner::open(store, world.budget, "newton", kLearnerContext, std::nullopt), UsageError);
+    CHECK_THROWS_AS(Learner::open(store, world.budget, "nonsense", kLearnerContext, std::nullopt), UsageError);
+    CHECK_THROWS_AS(Learner::train(store, world.budget, "newton", {}, {1.0}, kLearnerContext), UsageError);
     MemoryBudget small(100);
-    CHECK_THROWS_AS(Learner::train(store, small, "newton", {}, kWeights, kContext), ResourceError);
+    CHECK_THROWS_AS(Learner::train(store, small, "newton", {}, kWeights, kLearnerContext), ResourceError);
     CHECK(list_models(world.path()).empty());
 
-    static_cast<void>(Learner::train(store, world.budget, "newton", {}, kWeights, kContext));
+    static_cast<void>(Learner::train(store, world.budget, "newton", {}, kWeights, kLearnerContext));
     CHECK(list_models(world.path()).at(0).solver == "newton");
     ModelRecord record = load_model(world.path(), "newton");
     record.model.sequence = store.sequence() + 1;
     save_model(world.path(), record);
-    CHECK_THROWS_AS(Learner::open(store, world.budget, "newton", kContext, std::nullopt), DataError);
+    CHECK_THROWS_AS(Learner::open(store, world.budget, "newton", kLearnerContext, std::nullopt), DataError);
     record.model.sequence = 0;
     save_model(world.path(), record);
     propagate(store, testing::tiny_spec(3, false), world.budget, {});
-    CHECK_THROWS_AS(Learner::open(store, world.budget, "newton", kContext, std::nullopt), DataError);
+    CHECK_THROWS_AS(Learner::open(store, world.budget, "newton", kLearnerContext, std::nullopt), DataError);
     std::ofstream(world.path() / "models" / "newton.model", std::ios::trunc) << "damaged";
     CHECK_FALSE(list_models(world.path())[0].damage.empty());
-    static_cast<void>(Learner::train(store, world.budget, "newton", {}, {0, 0, 0, 1}, kContext));
+    static_cast<void>(Learner::train(store, world.budget, "newton", {}, {0, 0, 0, 1}, kLearnerContext));
     CHECK(list_models(world.path())[0].damage.empty());
   }
 
   TEST_CASE("accuracy counts the largest score over every split, and follows removals") {
     World world;
     LiveStore store(world.path(), Access::write, world.budget);
-    const Learner learner = Learner::train(store, world.budget, "newton", {}, kWeights, kContext);
+    const Learner learner = Learner::train(store, world.budget, "newton", {}, kWeights, kLearnerContext);
     const Matrix& published = learner.model().published;
     world.apply(store, world.requests(0));
     const auto naive = [&](bool test_nodes) {

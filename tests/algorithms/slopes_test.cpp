@@ -27,8 +27,8 @@ bool near(double found, double expected, double relative) {
 }
 
 /// Margins of every size that float64 knows, and the rest of a block.
-struct Sample {
-  Sample(Head head, std::size_t rows, std::size_t classes, unsigned seed, double scale)
+struct SlopeSample {
+  SlopeSample(Head head, std::size_t rows, std::size_t classes, unsigned seed, double scale)
       : margins(random_matrix(rows, classes, seed, scale)) {
     std::mt19937 random(seed);
     for (std::size_t i = 0; i < rows; ++i) {
@@ -65,7 +65,7 @@ TEST_SUITE("unit") {
       for (const double scale : {0.5, 20.0})
         for (std::size_t classes = 1; classes <= 35; ++classes) {
           const std::size_t rows = 1 + classes % 5;
-          const Sample sample(head, rows, classes, static_cast<unsigned>(classes), scale);
+          const SlopeSample sample(head, rows, classes, static_cast<unsigned>(classes), scale);
           std::vector<double> slopes = sample.padded<double>(), margin_error(classes + kSlopeSlack, 1e9);
           for (std::size_t c = 0; c < classes; ++c) margin_error[c] = c % 3 == 0 ? 0.02 : 1e-9;
           std::vector<double> squares(classes + kSlopeSlack, 1.0);
@@ -106,7 +106,7 @@ TEST_SUITE("unit") {
     for (const Head head : kSeparateHeads)
       for (std::size_t classes = 1; classes <= 35; ++classes) {
         const std::size_t rows = 1 + classes % 4;
-        const Sample sample(head, rows, classes, static_cast<unsigned>(classes), 3);
+        const SlopeSample sample(head, rows, classes, static_cast<unsigned>(classes), 3);
         std::vector<float> slopes = sample.padded<float>(), curvatures = slopes;
         std::vector<ShortFloat> kept(rows * classes + 1, 7);
         slopes_in_place(sample.block, slopes.data(), kept.data());
@@ -135,7 +135,7 @@ TEST_SUITE("unit") {
     for_each_target([] {
       for (const Head head : kSeparateHeads)
         for (std::size_t classes = 1; classes <= 35; ++classes) {
-          const Sample sample(head, 2, classes, static_cast<unsigned>(classes), 3);
+          const SlopeSample sample(head, 2, classes, static_cast<unsigned>(classes), 3);
           const std::size_t size = 2 * classes;
           const FencedArray<double> slopes(size, true, 0.5), squares(classes, true, 0);
           const FencedArray<float> rough(size, true, 0.5F), alone(size, true, 0.5F), scaled(size, false, 2.0F);

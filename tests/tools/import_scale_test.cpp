@@ -25,7 +25,7 @@ using testing::TempDir;
 using testing::write_file;
 using Words = std::vector<std::string>;
 
-void must(const Words& words) {
+void import_well(const Words& words) {
   const Result result = run(words);
   CAPTURE(result.error);
   REQUIRE(result.code == 0);
@@ -39,8 +39,8 @@ Words joined(Words words, const Words& more) {
 /// The features that a store keeps: its embedding of no hops.
 std::vector<float> kept_features(const TempDir& dir, const std::string& store, std::size_t values) {
   const std::string out = (dir / "z.npy").string();
-  must({"propagate", store, "--hops", "0", "--weights", "1", "--rows", "all"});
-  must({"export", store, "--embeddings", out});
+  import_well({"propagate", store, "--hops", "0", "--weights", "1", "--rows", "all"});
+  import_well({"export", store, "--embeddings", out});
   const std::string bytes = testing::read_all(out);
   std::vector<float> z(values);
   std::memcpy(z.data(), bytes.data() + bytes.size() - 4 * values, 4 * values);
@@ -109,14 +109,14 @@ TEST_SUITE("unit") {
     const std::vector<float> rows{0.6F, 0.8F, 1.0000001F, 0, 0.1F, 0.2F};
     const std::string x = write_file(dir / "x.npy", npy<float>("<f4", "(3, 2)", rows)).string();
     const std::string store = (dir / "s").string();
-    must({"import", store, "--features", x, "--scale", "none"});
+    import_well({"import", store, "--features", x, "--scale", "none"});
     CHECK(run({"info", store, "--json"}).json()["scale"] == "none");
     CHECK(read_manifest(store).scale.as_given);
     const std::vector<float> kept = kept_features(dir, store, 6);
     for (std::size_t i = 0; i < 6; ++i)
       CHECK(static_cast<double>(kept[i]) == doctest::Approx(static_cast<double>(rows[i])).epsilon(1e-6));
     // As --scale rows keeps them; a manifest that says nothing means rows.
-    must({"import", (dir / "r").string(), "--features", x});
+    import_well({"import", (dir / "r").string(), "--features", x});
     CHECK(read_manifest(store).feature_files == read_manifest(dir / "r").feature_files);
     CHECK(read_manifest(dir / "r").scale == FeatureScale());
     CHECK(testing::read_all(dir / "r" / "manifest.json").find("scale\":") == std::string::npos);
@@ -148,12 +148,12 @@ TEST_SUITE("unit") {
       const std::string store = (dir / (std::string("s") + scale)).string();
       const std::string fresh = (dir / (std::string("f") + scale)).string();
       const Words hops{"--hops", "1", "--weights", "0,1"};
-      must({"import", store, "--edges", edges, "--features", x, "--scale", scale});
-      must(joined({"propagate", store}, hops));
-      must({"stream", store, "--requests", requests});
-      must({"purge", store});
-      must({"import", fresh, "--nodes", "4", "--edges", after, "--features", y, "--scale", scale});
-      must(joined({"propagate", fresh}, hops));
+      import_well({"import", store, "--edges", edges, "--features", x, "--scale", scale});
+      import_well(joined({"propagate", store}, hops));
+      import_well({"stream", store, "--requests", requests});
+      import_well({"purge", store});
+      import_well({"import", fresh, "--nodes", "4", "--edges", after, "--features", y, "--scale", scale});
+      import_well(joined({"propagate", fresh}, hops));
       CHECK(testing::folder_bytes(store) == testing::folder_bytes(fresh));
       CHECK(run({"info", store, "--json"}).json()["scale"] == scale);
     }
@@ -162,7 +162,7 @@ TEST_SUITE("unit") {
   TEST_CASE("a manifest whose scale is no scale is damaged") {
     const TempDir dir;
     const std::string x = write_file(dir / "x.npy", npy<float>("<f4", "(4, 2)", kRows)).string();
-    must({"import", (dir / "s").string(), "--features", x, "--scale", "16"});
+    import_well({"import", (dir / "s").string(), "--features", x, "--scale", "16"});
     Manifest manifest = read_manifest(dir / "s");
     CHECK(manifest.scale.divisor == 16);
     for (const double divisor : {0.0, -1.0, 1e200}) {

@@ -165,3 +165,5 @@ TEST_SUITE("unit") {
     CHECK(contains(table.out, "no (noise from a seed: for tests)"));
   }
 }
+
+}  // namespace unweave
