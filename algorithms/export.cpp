@@ -96,7 +96,7 @@ class RowSink {
   std::vector<std::int64_t> wide_;
 };
 
-std::uint64_t rows_of(const LiveStore& store, bool all) {
+std::uint64_t rows_to_write(const LiveStore& store, bool all) {
   const Embedding& embedding = store.embedding();
   return all ? store.contents().num_nodes() : embedding.cone().rows(embedding.levels());
 }
@@ -107,7 +107,7 @@ void for_positions(const LiveStore& store, bool all, std::size_t most, const Use
   const Embedding& embedding = store.embedding();
   std::vector<NodeId> chunk;
   chunk.reserve(most);
-  const WatchedStep watched("embeddings", rows_of(store, all), "rows");
+  const WatchedStep watched("embeddings", rows_to_write(store, all), "rows");
   for (NodeId node = 0; node < store.contents().num_nodes(); ++node) {
     if (!all && !embedding.is_target(node)) continue;
     chunk.push_back(node);
@@ -133,7 +133,7 @@ void write_sorted_rows(const LiveStore& store, RowReader& reader, bool all, cons
       sorter.add(order.user(positions[i]), words);
     }
   });
-  const WatchedStep watched("embeddings by id", rows_of(store, all), "rows");
+  const WatchedStep watched("embeddings by id", rows_to_write(store, all), "rows");
   sorter.drain([&](NodeId id, std::span<const std::uint32_t> row) {
     sink.add({&id, 1}, row);
     watched.advance(1);
@@ -219,7 +219,7 @@ ExportedRows export_embeddings(const LiveStore& store, const std::optional<std::
   RowReader reader(store, weights);
   ExportedRows exported;
   if (!nodes) {
-    exported = {rows_of(store, all), store.contents().num_nodes() - rows_of(store, false)};
+    exported = {rows_to_write(store, all), store.contents().num_nodes() - rows_to_write(store, false)};
     RowSink sink(exported.rows, reader.width(), target, ids);
     if (order.is_identity())
       for_positions(store, all, reader.chunk(),

@@ -169,7 +169,7 @@ TEST_SUITE("unit") {
         {{"info", store}, reads},
         {{"verify", store}, reads},
         {{"evaluate", store}, reads},
-        {{"audit", store, "--canary", "hub", "--trials", "2"}, reads},
+        {{"audit", store, "--canary", "hub", "--trials", "16"}, reads},
         {{"predict", store}, exports},
         {{"export", store, "--labels", "-"}, exports},
         {{"stream", store, "--requests", (dir / "requests").string()},

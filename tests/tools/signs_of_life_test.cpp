@@ -32,7 +32,7 @@ class EveryUnit {
 };
 
 /// What a command that goes well prints on standard error.
-std::string error_of(const Words& words, bool terminal) {
+std::string shown_by(const Words& words, bool terminal) {
   std::ostringstream out, error;
   const int code = run_program(all_commands(), words, {out, error, terminal});
   CAPTURE(error.str());
@@ -77,7 +77,7 @@ TEST_SUITE("unit") {
         {{"export", store, "--edges", (dir / "e.npy").string()}, {"edges  ", " blocks"}},
     };
     for (const Case& one : cases) {
-      const std::string drawn = error_of(one.words, true);
+      const std::string drawn = shown_by(one.words, true);
       CAPTURE(one.words);
       CAPTURE(drawn);
       for (const std::string& part : one.drawn) CHECK(drawn.find(part) != std::string::npos);
@@ -86,10 +86,10 @@ TEST_SUITE("unit") {
       for (const char* const other : {"note: ", "warning: "})
         if (const std::size_t at = drawn.find(other); at != std::string::npos && at > 0)
           CHECK((drawn[at - 1] == '\n' || drawn[at - 1] == 'K'));
-      CHECK(error_of(one.words, false).find('\r') == std::string::npos);
+      CHECK(shown_by(one.words, false).find('\r') == std::string::npos);
       Words quiet = one.words;
       quiet.emplace_back("--quiet");
-      CHECK(error_of(quiet, true).find('\r') == std::string::npos);
+      CHECK(shown_by(quiet, true).find('\r') == std::string::npos);
     }
   }
 
