@@ -38,7 +38,7 @@ std::vector<LambdaTrial> settle_lambda(const CommandLine& line, const LiveStore&
                                        const std::vector<double>& weights, SolverOptions& options) {
   const DeclaredSizes sizes{line.get<std::string>("solver"), store.contents().num_nodes(),
                             store.embedding().row_width(weights), store.manifest().classes, options.head};
-  choose_lambda(line, sizes, options);
+  if (sizes.classes > 0) choose_lambda(line, sizes, options);  // without labels training says what is missing
   if (!tunes_lambda(line)) return {};
   StepProgress progress(line.error(), line.shows_progress());
   progress.start("lambda", kLambdaTrials, "trials");

@@ -44,7 +44,7 @@ struct FlatStore : TrainedStore {
 };
 
 SolverOptions stored_options(double s_max = 10) {
-  SolverOptions options = seeded();
+  SolverOptions options = unseeded();
   options.parameters = {{"epochs", 4}, {"batch-rows", 8}, {"s-max", s_max}};
   return options;
 }
@@ -248,7 +248,7 @@ TEST_SUITE("unit") {
     for (const char* solver : {"newton-step", "jackknife"}) {
       CAPTURE(solver);
       const TrainedStore world;
-      SolverOptions options = seeded();
+      SolverOptions options = unseeded();
       options.head = Head::kLeastSquares;
       world.train(solver, options);
       CHECK(whole_certificate(load_model(world.store, solver))["releases"] == "this");

@@ -18,9 +18,8 @@ using namespace unweave::testing;
 
 namespace {
 
-SolverOptions with_intercept(std::uint64_t seed = 1) {
-  SolverOptions options = seeded(seed);
-  options.seed.reset();
+SolverOptions with_intercept() {
+  SolverOptions options = unseeded();
   options.intercept = true;
   return options;
 }
@@ -90,7 +89,7 @@ TEST_SUITE("unit") {
       SolverOptions plain = with_intercept(), longer = plain;
       plain.head = longer.head = head;
       plain.intercept = false;
-      const LossConstants without = loss_constants(plain, 3, 4), with = loss_constants(longer, 3, 4);
+      const LossConstants without = loss_constants(plain, 3, 2), with = loss_constants(longer, 3, 2);
       CHECK(with.data_gradient == doctest::Approx(std::sqrt(2.0) * without.data_gradient));
       CHECK(with.smoothness - longer.lambda == doctest::Approx(2 * (without.smoothness - plain.lambda)));
       // A long row close to the bound of its gradient.
@@ -118,8 +117,7 @@ TEST_SUITE("unit") {
     const TrainedStore world;
     for (const std::string_view name : solver_names()) {
       CAPTURE(std::string(name));
-      SolverOptions options = seeded();
-      world.train(std::string(name), options);
+      world.train(std::string(name), seeded());
       const ModelRecord record = load_model(world.store, name);
       const Json certificate = whole_certificate(record);
       CHECK(certificate["for_tests"] == true);
@@ -129,9 +127,7 @@ TEST_SUITE("unit") {
       CHECK(certificate["releases"] == "this");
     }
     for (const std::string solver : {"newton", "retrain"}) {
-      SolverOptions options = seeded();
-      options.seed.reset();
-      world.train(solver, options);
+      world.train(solver);
       REQUIRE(whole_certificate(load_model(world.store, solver))["certified"] == true);
       world.forge_certificate(solver, [](Json& json) { json["for_tests"] = true; });
       check_among(world.verify(), "its noise was drawn from a seed");
@@ -142,7 +138,8 @@ TEST_SUITE("unit") {
     const TrainedStore world;
     world.train("newton", with_intercept());
     std::vector<Request> all;
-    for (const NodeId node : world.rows().nodes()) all.push_back({RequestKind::remove_node, node, 0});
+    const TrainingSet rows = world.rows();
+    for (const NodeId node : rows.nodes()) all.push_back({RequestKind::remove_node, node, 0});
     world.stream(all, {"newton"});
     CHECK(load_model(world.store, "newton").model.trained_rows == 0);
     CHECK_THROWS_WITH_AS(world.train("retrain", with_intercept()),

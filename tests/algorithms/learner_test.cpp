@@ -311,7 +311,7 @@ TEST_SUITE("unit") {
       const Matrix best = testing::dense_minimiser(exact, options.lambda, options.head);
       const Matrix lazy = testing::dense_minimiser(learner.rows(), options.lambda, options.head);
       const double mu = report.terms.at("mu");
-      CHECK(report.certified);
+      CHECK(report.residual_bound <= report.budget);
       CHECK((testing::without_noise(learner.model(), report, options) - best).norm() * mu <= report.residual_bound);
       CHECK((lazy - best).norm() * mu <= report.terms.at("approximation"));
       CHECK((lazy - best).norm() * mu >= 1e-3);

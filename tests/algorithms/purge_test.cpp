@@ -146,7 +146,11 @@ TEST_SUITE("unit") {
     testing::propagate_store(dir / "s", testing::tiny_spec(2));
     const auto before = folder_bytes(dir / "s");
     leave_models(dir / "s");
-    const PurgeReport report = purge(dir / "s");
+    const auto with_models = folder_bytes(dir / "s");
+    CHECK(purge(dir / "s").nothing);
+    CHECK(folder_bytes(dir / "s") == with_models);
+    const PurgeReport report = purge(dir / "s", {.always = true});
+    CHECK_FALSE(report.nothing);
     CHECK(folder_bytes(dir / "s") == before);
     CHECK(report.bytes_written == 0);
     CHECK(report.bytes_removed == 7 + 4 + 3);
@@ -189,7 +193,8 @@ TEST_SUITE("unit") {
       static_cast<void>(Learner::train(live, ample_budget(), "newton", testing::seeded(),
                                        live.embedding().spec().weights, testing::kContext));
     }
-    purge(dir / "s");
+    CHECK(purge(dir / "s").nothing);
+    purge(dir / "s", {.always = true});
     CHECK(verify_log(public_log(dir / "s", "newton"), {}, {}).certificates == 3);
     for (const char* name : {"signing-key", "newton.jsonl"}) CHECK(fs::remove(dir / "s" / "certificates" / name));
     CHECK(fs::remove(dir / "s" / "certificates"));  // the public trail was all

@@ -101,7 +101,7 @@ TEST_SUITE("unit") {
     const std::vector<std::string> good = lines_of(trail.receipts);
     const auto reopen = [&] {
       LiveStore live(trail.world.store, Access::write, ample_budget());
-      static_cast<void>(Learner::open(live, ample_budget(), "newton", trail.context(), 9));
+      static_cast<void>(Learner::open(live, ample_budget(), "newton", trail.context(), {}));
       return lines_of(trail.receipts);
     };
     CHECK(reopen() == good);
@@ -115,7 +115,7 @@ TEST_SUITE("unit") {
     trail.world.stream({{RequestKind::remove_node, 25, 0}, {RequestKind::remove_node, 25, 0}});
     {
       LiveStore live(trail.world.store, Access::write, ample_budget());
-      Learner learner = Learner::open(live, ample_budget(), "newton", trail.context(), 9);
+      Learner learner = Learner::open(live, ample_budget(), "newton", trail.context(), {});
       CHECK(learner.catch_up().has_value());
     }
     const std::vector<std::string> more = lines_of(trail.receipts);

@@ -31,7 +31,7 @@ const Case kCases[] = {{"retrain", {6, 4}}, {"finetune", {}},     {"finetune", {
                        {"streaming", {6}},  {"newton-step", {6}}, {"jackknife", {6}}};
 
 SolverOptions reference_options(const Case& one) {
-  SolverOptions options = seeded();
+  SolverOptions options = unseeded();
   options.hidden = one.hidden;
   if (!one.hidden.empty()) {
     options.head = Head::kSoftmax;

@@ -68,7 +68,7 @@ TEST_SUITE("unit") {
             last = bound;
           }
           // The start of descend is charged as if learning had gone nowhere near, which hides small changes.
-          if (!descend) CHECK(exceeded);
+          if (!descend && !intercept) CHECK(exceeded);  // with it the removed rows weigh more than the moves
           const double unmoved = runs.account.distance(ignoring, 3) - runs.account.distance(RunChange{}, 3);
           const double moved = runs.account.distance(all, 3) - runs.account.distance(RunChange{}, 3);
           CHECK(moved > 1.5 * unmoved);

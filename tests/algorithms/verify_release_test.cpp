@@ -75,7 +75,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("softmax: an altered weight, a release that skipped a removal and another head are found") {
     const TrainedStore world;
-    SolverOptions options = seeded();
+    SolverOptions options = unseeded();
     options.head = Head::kSoftmax;
     world.train("newton", options);
     CHECK(text_of(world.verify()) == "");
@@ -162,7 +162,7 @@ TEST_SUITE("unit") {
     for (const char* solver : {"scalegun", "cgu", "ceu"}) {
       CAPTURE(solver);
       const TrainedStore world;
-      world.train(solver, seeded(1, 50));
+      world.train(solver, unseeded(50));
       world.stream({world.edge_of_training_node()}, {solver});
       const ModelRecord good = load_model(world.store, solver);
       REQUIRE_FALSE(whole_certificate(good)["retrained"].get<bool>());
@@ -196,7 +196,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("printed bounds are not checked, and that is said") {
     const TrainedStore world;
-    SolverOptions options = seeded();
+    SolverOptions options = unseeded();
     options.bound = BoundRule::kPaper;
     world.train("scalegun", options);
     check_remark(world.verify(), "--bound paper");
@@ -206,7 +206,7 @@ TEST_SUITE("unit") {
   TEST_CASE("what keeps a model from being computed again is remarked on: memory, stale rows, another propagation") {
     const TrainedStore world;
     world.train("newton");
-    world.train("scalegun", seeded(1, 1e4));
+    world.train("scalegun", unseeded(1e4));
     MemoryBudget small(3000);  // to open the store, and not for its training rows
     const VerifyReport poor = world.verify(small);
     CHECK(poor.ok());

@@ -21,10 +21,16 @@ using Json = nlohmann::ordered_json;
 
 inline const ReleaseContext kContext{false, "test", {}};
 
-inline SolverOptions seeded(std::uint64_t seed = 1, double alpha = 0.1) {
+/// Noise from the system: releases are certified.
+inline SolverOptions unseeded(double alpha = 0.1) {
   SolverOptions options;
   options.lambda = 0.01;
   options.alpha = alpha;
+  return options;
+}
+/// Noise that can be had again: no release is certified.
+inline SolverOptions seeded(std::uint64_t seed = 1) {
+  SolverOptions options = unseeded();
   options.seed = seed;
   return options;
 }
@@ -45,18 +51,18 @@ struct TrainedStore {
   }
   [[nodiscard]] std::filesystem::path log(const std::string& solver) const { return public_log(store, solver); }
 
-  void train(const std::string& solver, const SolverOptions& options = seeded()) const {
+  void train(const std::string& solver, const SolverOptions& options = unseeded()) const {
     LiveStore live(store, Access::write, ample_budget());
     static_cast<void>(Learner::train(live, ample_budget(), solver, options, live.embedding().spec().weights, kContext));
   }
   /// Applies requests; the named models follow.
-  void stream(const std::vector<Request>& requests, const std::vector<std::string>& solvers = {},
-              double r_max = 0) const {
+  void stream(const std::vector<Request>& requests, const std::vector<std::string>& solvers = {}, double r_max = 0,
+              std::optional<std::uint64_t> seed = {}) const {
     LiveStore live(store, Access::write, ample_budget());
     std::vector<Learner> learners;
     learners.reserve(solvers.size());
     for (const std::string& solver : solvers)
-      learners.push_back(Learner::open(live, ample_budget(), solver, kContext, 9));
+      learners.push_back(Learner::open(live, ample_budget(), solver, kContext, seed));
     const BatchReport batch = live.apply(requests, live.resolve(requests), {r_max, ThresholdScale::absolute});
     for (Learner& learner : learners) learner.absorb(batch);
   }

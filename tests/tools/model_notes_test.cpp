@@ -63,14 +63,14 @@ TEST_SUITE("unit") {
     const NotedStore world;
     const std::string& store = world.store;
     testing::propagate_store(store, testing::tiny_spec(2, false));
-    CHECK_FALSE(says(run({"train", store, "--lambda", "0.5"}), "note"));
-    CHECK_FALSE(says(run({"train", store, "--lambda", "0.5"}), "note"));
+    CHECK_FALSE(says(run({"train", store, "--lambda", "0.5"}), "replaces"));
+    CHECK_FALSE(says(run({"train", store, "--lambda", "0.5"}), "replaces"));
     const Result other = run({"train", store, "--head", "softmax", "--lambda", "0.25"});
     CHECK(other.code == 0);
     CHECK(says(other,
                "note: replaces the model newton: head logistic -> softmax, lambda 0.5 -> 0.25; another --name "
                "keeps both\n"));
-    CHECK_FALSE(says(run({"train", store, "--name", "mine", "--lambda", "0.5"}), "note"));
+    CHECK_FALSE(says(run({"train", store, "--name", "mine", "--lambda", "0.5"}), "replaces"));
   }
 
   TEST_CASE("purge with nothing to forget leaves every byte; else it names the models that it removes") {
