@@ -17,7 +17,7 @@ using testing::check_among;
 using testing::check_one;
 using testing::Json;
 using testing::kContext;
-using testing::seeded;
+using testing::unseeded;
 using testing::text_of;
 using testing::TrainedStore;
 
