@@ -25,6 +25,7 @@ using testing::seeded;
 using testing::text_of;
 using testing::Trail;
 using testing::TrainedStore;
+using testing::unseeded;
 using testing::write_file;
 using testing::write_lines;
 

@@ -19,9 +19,9 @@ using testing::check_one;
 using testing::Json;
 using testing::kContext;
 using testing::read_all;
-using testing::seeded;
 using testing::text_of;
 using testing::TrainedStore;
+using testing::unseeded;
 
 /// A store without edges: no removal moves another row.
 struct FlatStore : TrainedStore {

@@ -21,6 +21,7 @@ using testing::check_one;
 using testing::Json;
 using testing::kContext;
 using testing::read_all;
+using testing::seeded;
 using testing::text_of;
 using testing::TrainedStore;
 

@@ -17,9 +17,9 @@ using testing::check_among;
 using testing::check_one;
 using testing::Json;
 using testing::kContext;
-using testing::unseeded;
 using testing::text_of;
 using testing::TrainedStore;
+using testing::unseeded;
 
 struct Case {
   const char* solver;

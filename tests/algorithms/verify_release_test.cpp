@@ -20,6 +20,7 @@ using testing::seeded;
 using testing::term;
 using testing::text_of;
 using testing::TrainedStore;
+using testing::unseeded;
 
 Matrix on_grid(const Matrix& weights, double grid) {
   return (weights / grid).unaryExpr([](double x) { return std::nearbyint(x); }) * grid;
