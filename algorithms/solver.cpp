@@ -73,8 +73,8 @@ void check_parameters(const Entry& entry, const SolverOptions& options) {
                      [&](const Parameter& p) { return p.name == name; })) {
       if (known.empty())
         throw UsageError(std::string(entry.name) + " has no parameters of its own; leave out --set " + name);
-      throw UsageError(std::string(entry.name) + " has no parameter \"" + name + "\"" + did_you_mean(name, names) +
-                       "; it has " + known);
+      throw UsageError(std::string(entry.name).append(" has no parameter \"").append(name) + "\"" +
+                       did_you_mean(name, names) + "; it has " + known);
     }
     if (!std::isfinite(given.second)) throw UsageError("--set " + name + " must be finite");
   }

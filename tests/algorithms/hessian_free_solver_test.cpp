@@ -74,8 +74,9 @@ struct World {
 
 TEST_SUITE("unit") {
   TEST_CASE("T3: along a stream every certified release stands within its distance of a run on the present rows") {
-    for (const auto& [way, intercept] :
-         {std::pair("forward", false), std::pair("backward", false), std::pair("forward", true)}) {
+    for (const auto& kind : {std::pair("forward", false), {"backward", false}, {"forward", true}}) {
+      const char* const way = kind.first;
+      const bool intercept = kind.second;
       for (const Head head : {Head::kLogistic, Head::kSoftmax, Head::kLeastSquares}) {
         SolverOptions options = hessian_free_options({{"backward", way == std::string("backward") ? 1.0 : 0.0}});
         options.head = head;

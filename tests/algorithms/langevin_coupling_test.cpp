@@ -60,8 +60,9 @@ TrainingSet line() {
 
 TEST_SUITE("unit") {
   TEST_CASE("T2: coupled runs on rows that moved and left stay within the distance charged, at every epoch") {
-    for (const auto& [full, intercept] : {std::pair(false, false), {true, false}, {false, true}})
+    for (const auto& kind : {std::pair(false, false), {true, false}, {false, true}})
       for (const Head head : {Head::kLogistic, Head::kLeastSquares, Head::kSoftmax}) {
+        const bool full = kind.first, intercept = kind.second;
         CAPTURE(full);
         CAPTURE(intercept);
         SolverOptions options = langevin_run_options(head, 0.02);

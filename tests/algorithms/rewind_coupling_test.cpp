@@ -43,8 +43,10 @@ TEST_SUITE("unit") {
       "T4: coupled runs in turn stay within the bound at every K, for rewind and descend; without the moved rows it "
       "would be too small") {
     for (const bool descend : {false, true})
-      for (const auto& [batch_rows, intercept] : {std::pair(32.0, false), {200.0, false}, {32.0, true}})
+      for (const auto& kind : {std::pair(32.0, false), {200.0, false}, {32.0, true}})
         for (const Head head : {Head::kLogistic, Head::kLeastSquares, Head::kSoftmax}) {
+          const double batch_rows = kind.first;
+          const bool intercept = kind.second;
           CAPTURE(descend);
           CAPTURE(intercept);
           SolverOptions options = rewind_run_options(head, 0.02);

@@ -16,15 +16,15 @@ namespace {
 using testing::TempDir;
 using testing::write_file;
 
-BuildReport import_edges(const std::filesystem::path& store, const std::filesystem::path& edges,
-                         std::optional<std::uint64_t> nodes = std::nullopt,
-                         std::uint64_t memory = std::uint64_t{64} << 20) {
+ImportReport import_edges(const std::filesystem::path& store, const std::filesystem::path& edges,
+                          std::optional<std::uint64_t> nodes = std::nullopt,
+                          std::uint64_t memory = std::uint64_t{64} << 20) {
   ImportOptions options;
   options.edges = InputFile{edges, {}};
   options.nodes = nodes;
   MemoryBudget budget(memory);
   WorkMeter nobody;
-  BuildReport report = import_store(store, options, budget, nobody);
+  ImportReport report = import_store(store, options, budget, nobody);
   CHECK(budget.used() == 0);
   return report;
 }
