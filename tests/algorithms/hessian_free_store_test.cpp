@@ -203,7 +203,7 @@ TEST_SUITE("unit") {
     world.stream(world.removal(5));
     {
       LiveStore live(world.store, Access::write, ample_budget());
-      Learner learner = Learner::open(live, ample_budget(), "hessian-free", kContext, 1);
+      Learner learner = Learner::open(live, ample_budget(), "hessian-free", kContext, {});
       const auto report = learner.catch_up();
       REQUIRE(report.has_value());
       CHECK(report->retrained);

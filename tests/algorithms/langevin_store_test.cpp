@@ -68,7 +68,7 @@ TEST_SUITE("unit") {
     world.stream(requests[0]);
     world.stream(requests[1]);
     LiveStore live(world.store, Access::write, ample_budget());
-    Learner learner = Learner::open(live, ample_budget(), "langevin", kContext, 5);
+    Learner learner = Learner::open(live, ample_budget(), "langevin", kContext, {});
     const auto report = learner.catch_up();
     REQUIRE(report.has_value());
     CHECK(report->retrained);

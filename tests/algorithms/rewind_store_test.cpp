@@ -76,7 +76,7 @@ TEST_SUITE("unit") {
     const auto requests = batches(world);
     world.stream(requests[0]);
     LiveStore live(world.store, Access::write, ample_budget());
-    Learner learner = Learner::open(live, ample_budget(), "rewind", kContext, 5);
+    Learner learner = Learner::open(live, ample_budget(), "rewind", kContext, {});
     const auto report = learner.catch_up();
     REQUIRE(report.has_value());
     CHECK(report->retrained);
