@@ -190,7 +190,7 @@ ImportBench run_bench_import(const std::filesystem::path& folder, const ImportBe
   const std::filesystem::path store = folder / "store";
   for (int run = 0; run < options.repeats; ++run) {
     const Clock::time_point start = Clock::now();
-    const BuildReport report = import_store(store, import, budget, meter);
+    const ImportReport report = import_store(store, import, budget, meter);
     result.seconds = std::min(result.seconds, seconds_since(start));
     result.nodes = report.nodes;
     result.edges_read = report.edges_read;

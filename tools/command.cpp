@@ -245,7 +245,7 @@ void CommandLine::print_help() const {
   out << text_of(common_description_) << "\nExample:\n  " << example_ << '\n';
 }
 
-void CommandLine::add_topic(std::string option, std::string value_name, std::string meaning,
+void CommandLine::add_topic(std::string option, const std::string& value_name, const std::string& meaning,
                             std::function<std::string(const std::string&)> text) {
   options_.add_options()(option.c_str(), po::value<std::string>()->value_name(value_name), meaning.c_str());
   topic_ = std::move(option);

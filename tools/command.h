@@ -68,7 +68,7 @@ class CommandLine {
   [[nodiscard]] po::options_description& unlisted_options() noexcept { return unlisted_; }
 
   /// A second help: --OPTION NAME prints `text(NAME)` in the place of all else. One a command.
-  void add_topic(std::string option, std::string value_name, std::string meaning,
+  void add_topic(std::string option, const std::string& value_name, const std::string& meaning,
                  std::function<std::string(const std::string&)> text);
 
   /// Reads the words and puts --threads in force for the lifetime of this object. False if the help was printed

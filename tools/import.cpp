@@ -47,7 +47,7 @@ std::map<std::string, InputFile> parse_files(const std::string& option, const st
     if (equals + 1 >= part.size()) fail("'" + part + "' is not KEY=FILE");
     if (!allowed.contains(key)) {
       std::string names;
-      for (const std::string& name : allowed) names += (names.empty() ? "" : ", ") + name;
+      for (const std::string& name : allowed) names.append(names.empty() ? "" : ", ").append(name);
       fail("there is no key '" + key + "'; there are " + names);
     }
     if (!files.emplace(key, InputFile{part.substr(equals + 1), {}}).second) fail(key + " is given twice");

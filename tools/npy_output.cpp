@@ -16,15 +16,17 @@ void check_npy_outputs(const CommandLine& line, const std::vector<std::string>& 
     const auto& name = line.get<std::string>(option);
     const std::filesystem::path file(name);
     if (name == "-" && line.out_is_terminal())
-      throw UsageError("--" + option + " -: a NumPy array is binary, and standard output is a terminal; name a file, " +
-                       "or redirect it to one");
+      throw UsageError(
+          "--" + option +
+          " -: a NumPy array is binary, and standard output is a terminal; name a file, or redirect it to one");
     if (file.has_extension() && file.extension() != ".npy")
       throw UsageError("--" + option + ": " + name + " would hold a NumPy array, whatever its name says; call it " +
                        std::filesystem::path(file).replace_extension(".npy").string() +
                        " (numpy.load reads it, numpy.savetxt or pandas writes other formats)");
     line.require_outside(option, store);
     const auto [other, added] = taken.emplace(name == "-" ? file : std::filesystem::weakly_canonical(file), option);
-    if (!added) throw UsageError("--" + other->second + " and --" + option + " name the same file, " + name);
+    if (!added)
+      throw UsageError(("--" + other->second).append(" and --").append(option).append(" name the same file, ") + name);
   }
 }
 

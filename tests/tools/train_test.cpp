@@ -52,7 +52,7 @@ struct Flat {
     must({"propagate", store, "--hops", "0", "--weights", "1"});
   }
   static Result must(const std::vector<std::string>& words) {
-    const Result result = run(words);
+    Result result = run(words);
     REQUIRE_MESSAGE(result.code == 0, result.error);
     return result;
   }
