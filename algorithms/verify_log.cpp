@@ -86,13 +86,13 @@ const CheckedLine* find_line(const LogChecker& log, std::uint64_t number) {
 
 /// The text that a receipt's leaf commits to.
 std::string text_of_receipt(const Json& json) {
-  const auto request = json.at("request").get<std::string>();
+  auto request = json.at("request").get<std::string>();
   if (json.at("format") == kReceiptFormatWithoutStatus) {
     if (request.find('\t') != std::string::npos) throw CheckError("its request is none");
     return request;
   }
   const auto status = json.at("status").get<std::string>(), reason = json.value("reason", std::string());
-  const std::string text = request + '\t' + status + (json.contains("reason") ? '\t' + reason : "");
+  std::string text = request + '\t' + status + (json.contains("reason") ? '\t' + reason : "");
   const std::optional<Outcome> outcome = read_outcome(text);
   if (!outcome || outcome->request != request || outcome->status != status || outcome->reason != reason)
     throw CheckError("its status is neither applied nor rejected for a reason");

@@ -87,7 +87,7 @@ std::vector<std::string> members_of(const std::filesystem::path& path) {
     refuse(source, "this is a zip archive",
            "unpack it and name the file with the " + std::string(kind == InputKind::kEdges ? "edges" : "array"));
   std::string names;
-  for (const std::string& name : members) names += (names.empty() ? "" : ", ") + name;
+  for (const std::string& name : members) names.append(names.empty() ? "" : ", ").append(name);
   refuse(source, "a zip archive of the arrays " + names,
          "save the one that is meant with Python: import numpy; a = numpy.load(" + path + ")['" + members[0] +
              "']; numpy.save('" + array_name(kind) + "', a)");

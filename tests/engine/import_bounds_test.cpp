@@ -77,9 +77,8 @@ TEST_SUITE("unit") {
                later = write_file(dir / "later.zst", zstd_frame(text, 21) + zstd_frame(text, 27));
     constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
     CHECK(import_edges(dir / "usual", usual, {}, 24 * kMiB).edges == 2);
-    testing::check_message(
-        testing::message_of<ResourceError>([&] { import_edges(dir / "s", large); }),
-        {"large.zst", "134217728 bytes", "with level 19 or below and without --long", "raise --memory"});
+    testing::check_message(testing::message_of<ResourceError>([&] { import_edges(dir / "s", large); }),
+                           {"large.zst", "128.0 MiB", "with level 19 or below and without --long", "raise --memory"});
     CHECK(import_edges(dir / "large", large, {}, 512 * kMiB).edges == 2);
     testing::check_message(testing::message_of<DataError>([&] { import_edges(dir / "s", later, {}, 512 * kMiB); }),
                            {"later.zst", "with level 19 or below and without --long"});

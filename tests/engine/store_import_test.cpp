@@ -25,11 +25,11 @@ namespace {
 
 using testing::TempDir;
 
-BuildReport import_to(const std::filesystem::path& store, const ImportOptions& options,
-                      std::uint64_t memory = std::uint64_t{64} << 20) {
+ImportReport import_to(const std::filesystem::path& store, const ImportOptions& options,
+                       std::uint64_t memory = std::uint64_t{64} << 20) {
   MemoryBudget budget(memory);
   WorkMeter nobody;
-  BuildReport report = import_store(store, options, budget, nobody);
+  ImportReport report = import_store(store, options, budget, nobody);
   CHECK(budget.used() == 0);
   return report;
 }
@@ -180,7 +180,7 @@ TEST_SUITE("unit") {
       const auto check = [&](const std::string& name, const std::string& bytes) {
         CAPTURE(name);
         options.edges = file(testing::write_file(dir / name, bytes));
-        const BuildReport report = import_to(dir / (name + ".store"), options);
+        const ImportReport report = import_to(dir / (name + ".store"), options);
         check_graph(dir / (name + ".store"), graph.nodes, edges, report);
       };
       check("edges.tsv", text_of(edges));
@@ -202,7 +202,7 @@ TEST_SUITE("unit") {
     options.edges = file(testing::write_file(dir / "b.npy", npy_of(edges, false)));
     {
       const ThreadLimit one(1);
-      const BuildReport report = import_to(dir / "b", options, std::uint64_t{4} << 20);  // spills
+      const ImportReport report = import_to(dir / "b", options, std::uint64_t{4} << 20);  // spills
       check_graph(dir / "b", 140'000, edges, report);
     }
     CHECK(testing::folder_bytes(dir / "a") == testing::folder_bytes(dir / "b"));
@@ -223,7 +223,7 @@ TEST_SUITE("unit") {
     options.labels = file(testing::write_file(dir / "l.txt", "0\n1\n-1\n0\n0\n0\n0\n0\n0\n"));
     CHECK(import_to(dir / "c", options).nodes == 9);
     options.edges.reset();
-    const BuildReport flat = import_to(dir / "d", options);
+    const ImportReport flat = import_to(dir / "d", options);
     CHECK(flat.nodes == 9);
     CHECK(flat.classes == 2);
     CHECK(flat.edges == 0);
@@ -245,7 +245,7 @@ TEST_SUITE("unit") {
         file(testing::write_file(dir / "l.npy", testing::npy<double>("<f8", "(6, 1)", {2, NAN, 0, 1, -1, 0})));
     options.train = file(testing::write_file(dir / "train", "5\n0\n5\n1\n"));
     options.test = file(testing::write_file(dir / "test.npy", testing::npy<std::int64_t>("<i8", "(2,)", {4, 3})));
-    const BuildReport report = import_to(dir / "s", options);
+    const ImportReport report = import_to(dir / "s", options);
     CHECK(report.unlabelled_split_ids == 2);
     CHECK(report.classes == 3);
     const Contents contents(dir / "s", read_manifest(dir / "s"));
@@ -264,7 +264,7 @@ TEST_SUITE("unit") {
       const TempDir dir;
       const Matrix matrix = random_matrix(rows, columns, 3);
       import_to(dir / "dense", matrix.dense(dir));
-      const BuildReport report = import_to(dir / "csr", matrix.csr(dir));
+      const ImportReport report = import_to(dir / "csr", matrix.csr(dir));
       CHECK(report.features == columns);
       CHECK(report.nodes == rows);
       const auto values = features_of(dir / "dense");

@@ -176,7 +176,7 @@ std::string reason_not_to_run(const std::string& command, std::set<std::string>&
 std::vector<std::string> examples_of(const Command& command) {
   std::vector<std::string> lines;
   bool inside = false;
-  for (std::string line : lines_of_text(testing::run({std::string(command.name), "--help"}).out)) {
+  for (const std::string& line : lines_of_text(testing::run({std::string(command.name), "--help"}).out)) {
     if (inside && line.starts_with("  "))
       lines.push_back(line.substr(2));
     else
