@@ -124,8 +124,9 @@ def noise_problems(said):
         problems += near("the budget", said["budget"], terms["distance"])
         problems += near("sensitivity", terms["sensitivity"], terms["distance"] + terms["grid"] * math.sqrt(weights))
     if said["theorem"] in ("T2", "T4"):
+        square = constant["clip"]**2 + (1 if constant.get("intercept") else 0)  # X^2, of the longest row
         curvature = {"logistic": 0.25, "softmax": 0.5, "least-squares": 1}[constant["head"]]
-        problems += near("smoothness", terms["smoothness"], curvature * constant["clip"]**2 + constant["lambda"])
+        problems += near("smoothness", terms["smoothness"], curvature * square + constant["lambda"])
         problems += near("strong_convexity", terms["strong_convexity"], constant["lambda"])
         problems += near("batches", terms["batches"], math.ceil(terms["slots"] / terms["batch_rows"]))
         if constant["training_rows"] > terms["slots"]:

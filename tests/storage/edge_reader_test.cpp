@@ -359,7 +359,7 @@ TEST_SUITE("unit") {
     named("e.xml", "<?xml?><html>", {"XML"});
     named("e.gml", "Creator \"me\"\ngraph\n[\n node [ id 0 ]", {"GML", "networkx.read_gml"});
     named("e.json", " {\"links\": []}", {"JSON", "node_link_graph"});
-    named("e.txt", "\xff\xfe\x30\0", {"UTF-16", "byte order mark"});
+    named("e.txt", "\xff\xfe\x30", {"UTF-16", "byte order mark"});
     write_zip(dir / "a.npz", {{"indices.npy", ""}, {"indptr.npy", ""}, {"format.npy", ""}}, true);
     check_message(message_of<InputError>([&] {
                     (void)open_edges({dir / "a.npz", ""});
