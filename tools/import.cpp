@@ -48,7 +48,7 @@ std::map<std::string, InputFile> parse_files(const std::string& option, const st
     if (!allowed.contains(key)) {
       std::string names;
       for (const std::string& name : allowed) names.append(names.empty() ? "" : ", ").append(name);
-      fail("there is no key '" + key + "'; there are " + names);
+      fail(std::string("there is no key '").append(key).append("'; there are ").append(names));
     }
     if (!files.emplace(key, InputFile{part.substr(equals + 1), {}}).second) fail(key + " is given twice");
     at = comma + 1;
