@@ -20,9 +20,12 @@ void check_npy_outputs(const CommandLine& line, const std::vector<std::string>& 
           "--" + option +
           " -: a NumPy array is binary, and standard output is a terminal; name a file, or redirect it to one");
     if (file.has_extension() && file.extension() != ".npy")
-      throw UsageError("--" + option + ": " + name + " would hold a NumPy array, whatever its name says; call it " +
-                       std::filesystem::path(file).replace_extension(".npy").string() +
-                       " (numpy.load reads it, numpy.savetxt or pandas writes other formats)");
+      throw UsageError(("--" + option)
+                           .append(": ")
+                           .append(name)
+                           .append(" would hold a NumPy array, whatever its name says; call it ")
+                           .append(std::filesystem::path(file).replace_extension(".npy").string())
+                           .append(" (numpy.load reads it, numpy.savetxt or pandas writes other formats)"));
     line.require_outside(option, store);
     const auto [other, added] = taken.emplace(name == "-" ? file : std::filesystem::weakly_canonical(file), option);
     if (!added)
