@@ -222,7 +222,7 @@ class Judge {
     Json json = Json::parse(after.out);
     std::string text = json["digest"].dump() + json["acknowledged"].dump();
     for (const Json& model : json["models"])
-      if (model["solver"] == solver) text += model.dump();
+      if (model["name"] == solver) text += model.dump();
     return text;
   }
 
