@@ -46,7 +46,7 @@ struct ScoredChunk {
 /// those that the model was trained on, and read in EvaluationBlocks. Throws UsageError.
 void score_nodes(const LiveStore& store, const ModelRecord& record, std::span<const NodeId> nodes, double* margins);
 
-/// The same of rows of Z that are given, count x row_width().
+/// Margins of rows of Z that the caller gives, count x row_width().
 void score_rows(const ModelRecord& record, std::span<const float> rows, MemoryBudget& budget, double* margins);
 
 /// The class with the largest margin (margins_of(), ties to the lowest class) is the prediction; rows are in the form of

@@ -47,7 +47,7 @@ void add_network_constants(const ModelRecord& record, StepReport& report) {
       {{"radius", given.radius}, {"smoothness", constants.smoothness}, {"gradient_bound", constants.gradient}});
 }
 
-/// Of a release's id, whose number and hash follow: names have hyphens too.
+/// The model's name in the id of a release. Names have hyphens too, so its number and hash are taken off from the end.
 std::string_view model_of(std::string_view id) {
   const std::size_t hash = id.rfind('-');
   return hash == std::string_view::npos ? id : id.substr(0, id.substr(0, hash).rfind('-'));

@@ -120,7 +120,7 @@ void LiveStore::charge_changes(const BatchChanges& changes) {
   changes_memory_ = budget_.reserve(bytes, kChangedLists);
 }
 
-/// Of a batch of the journal, for receipts that a model has missed.
+/// Keeps what became of a journal's requests, for the receipts of a model that has missed them.
 void LiveStore::note_statuses(std::span<const RequestStatus> statuses) {
   if (access_ == Access::read) return;
   const std::size_t size = replayed_.size() + statuses.size();

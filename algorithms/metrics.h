@@ -29,7 +29,7 @@ struct Metrics {
   std::vector<std::uint64_t>
       confusion;  ///< classes x classes, a row the label, a column the prediction; empty: not asked
 
-  // None without rows.
+  // These are none where there are no rows.
   [[nodiscard]] std::optional<double> accuracy() const noexcept;
   /// Share of the most frequent class: what it would be right to always say.
   [[nodiscard]] std::optional<double> majority() const noexcept;
@@ -41,7 +41,7 @@ struct Metrics {
   [[nodiscard]] std::size_t classes_without_auc() const noexcept;
 };
 
-/// Of `nodes`, which have labels and rows in the store. The AUC of a class is the share of pairs of a row of the class and
+/// How well a model predicts `nodes`, which have labels and rows in the store. The AUC of a class is the share of pairs of a row of the class and
 /// one of another in which the former has the larger score, equal scores half, over all pairs; the score is the margin
 /// of the class, of softmax its probability. Reads the rows twice. Memory: 12 bytes a node, 32 a class, with a confusion
 /// matrix 8 bytes for each pair of classes, and a chunk of margins. Throws UsageError, ResourceError.

@@ -19,7 +19,7 @@
 namespace unweave {
 
 inline constexpr std::string_view kReceiptFormat = "unweave receipt 2";
-/// Of the program before this one: says nothing of the outcome, and its leaves do not either.
+/// The format before it: neither these receipts nor the leaves that they prove tell what became of the request.
 inline constexpr std::string_view kReceiptFormatWithoutStatus = "unweave receipt 1";
 
 /// Over the commitments to record.requests, of which there is at least one.

@@ -30,7 +30,7 @@ struct StatusText {
 };
 
 inline constexpr std::size_t kStatuses = 8;
-/// Of every status, in their order.
+/// The texts of all statuses, in the order of RequestStatus.
 extern const std::array<StatusText, kStatuses> kStatusTexts;
 
 [[nodiscard]] std::string_view name_of(RequestStatus status);
@@ -45,7 +45,7 @@ struct Outcome {
   std::string_view status;  ///< empty where nobody noted it
   std::string_view reason;  ///< of a rejected request
 };
-/// None where the text has another form.
+/// Returns none where the text has another form.
 [[nodiscard]] std::optional<Outcome> read_outcome(std::string_view text);
 
 }  // namespace unweave
