@@ -112,7 +112,9 @@ Learner Learner::open(LiveStore& store, MemoryBudget& budget, std::string_view n
   Learner learner = opened();
   learner.follow_log();
   store.note_release(name);
-  if (learner.receipts_) learner.receipts_->add(learner.record_);  // those that a killed writer did not come to
+  // Those that a killed writer did not come to. In another file they would tell one requester of another one's requests.
+  if (learner.receipts_ && learner.record_.receipts_file == learner.receipts_path())
+    learner.receipts_->add(learner.record_);
   return learner;
 }
 
@@ -197,6 +199,10 @@ BatchChange Learner::flush_rows() {
   return rows_.follow(update, solver_->reads_moved_rows());
 }
 
+std::string Learner::receipts_path() const {
+  return std::filesystem::weakly_canonical(std::filesystem::absolute(context_.receipts)).string();
+}
+
 void Learner::settle() {
   if (logged_) logged_->sync();
   logged_.reset();
@@ -246,6 +252,7 @@ nlohmann::ordered_json Learner::place_in_log(std::uint64_t after, std::vector<st
   record_.release_key = draw();
   if (place_.number == 0) place_.log = place_.digest = draw();
   record_.receipt_secret = requests.empty() ? "" : draw();
+  record_.receipts_file = requests.empty() ? "" : receipts_path();
   record_.requests = std::move(requests);
   nlohmann::ordered_json batch;
   if (model.releases > 1) {

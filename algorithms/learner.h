@@ -60,6 +60,8 @@ class Learner {
   StepReport release(StepReport report, std::vector<std::string> requests);
   /// Those that the model has not absorbed, with their outcomes; none unless the journal still has all of them.
   [[nodiscard]] std::vector<std::string> missed_requests() const;
+  /// Absolute path of the file that receipts go to.
+  [[nodiscard]] std::string receipts_path() const;
   /// Finds the end of the log. Throws UsageError when another key signs it.
   void follow_log();
   /// The members of a certificate that say where in the log it goes, and which requests it covers: those after `after`.

@@ -179,6 +179,7 @@ ModelRecord from_json(const Json& json, const ModelFile& file) {
   record.private_part = json.at("private_part").get<std::string>();
   record.release_key = json.at("release_key").get<std::string>();
   record.receipt_secret = json.at("receipt_secret").get<std::string>();
+  record.receipts_file = json.value("receipts_file", std::string());
   record.requests = json.at("requests").get<std::vector<std::string>>();
   return record;
 }
@@ -232,6 +233,7 @@ void save_model(const std::filesystem::path& store, const ModelRecord& record) {
   Json json = to_json(record);
   if (model.langevin) json["langevin"] = to_json(*model.langevin);
   if (name_of(record) != model.solver) json["name"] = record.name;
+  if (!record.receipts_file.empty()) json["receipts_file"] = record.receipts_file;
   json["state"] = to_json(model.state);
   ModelFile file{json.dump(),
                  {values_of(model.published), values_of(model.objective_noise), values_of(model.accumulated),

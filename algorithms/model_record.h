@@ -33,6 +33,7 @@ struct ModelRecord {
 
   // Of the batch that it absorbed last, where receipts were asked for (receipts.h).
   std::string receipt_secret;         ///< in hexadecimal digits; empty: there are no receipts
+  std::string receipts_file;          ///< absolute path of the file that they go to, and no other
   std::vector<std::string> requests;  ///< with their outcomes (request_status.h); models of before: their lines
 };
 

@@ -8,6 +8,7 @@
 #include "storage/error.h"
 #include "storage/json_text.h"
 #include "storage/line_log.h"
+#include "storage/private_file.h"
 
 namespace unweave {
 namespace {
@@ -59,7 +60,7 @@ RequestTree tree_of(const ModelRecord& record) {
 
 ReceiptFile::ReceiptFile(const std::filesystem::path& path) {
   const bool fresh = !std::filesystem::exists(path);
-  file_ = fresh ? File::create(path) : File::open_write(path);
+  file_ = fresh ? File::create(path, kOwnerAlone) : File::open_write(path);
   if (!fresh) {
     const LogEnd end = read_lines(path, [&](std::string_view line, std::uint64_t number) {
       const Json json = parse_json_or_discard<Json>(line);

@@ -53,6 +53,7 @@ TunedLambda tune_lambda(const LiveStore& store, MemoryBudget& budget, SolverOpti
     layers = reserve_passes(Network(shape_of(options, rows.set())), rows.set().size(), budget);
   const Reservation working = reserve_working_memory(rows.set().rows(), rows.set().classes(), budget);
 
+  const double usual = options.lambda;
   TunedLambda tuned;
   const auto at = [&](double lambda) {
     options.lambda = lambda;
@@ -70,10 +71,10 @@ TunedLambda tune_lambda(const LiveStore& store, MemoryBudget& budget, SolverOpti
   };
   const auto best = [&] {
     return *std::max_element(tuned.trials.begin(), tuned.trials.end(), [](const LambdaTrial& a, const LambdaTrial& b) {
-      return a.accuracy != b.accuracy ? a.accuracy < b.accuracy : a.lambda < b.lambda;
+      if (a.accuracy != b.accuracy) return a.accuracy < b.accuracy;
+      return std::abs(std::log(a.lambda / usual)) > std::abs(std::log(b.lambda / usual));
     });
   };
-  const double usual = options.lambda;
   for (int power = kStrongest; power >= kWeakest; --power) at(usual * std::pow(10.0, power));
   const double middle = best().lambda;
   for (const double factor : {std::sqrt(10.0), 1 / std::sqrt(10.0)}) at(middle * factor);

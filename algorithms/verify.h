@@ -53,6 +53,7 @@ struct VerifyReport {
   std::uint64_t rebuilt = 0;       ///< of these, by a propagation of all contents
   std::uint64_t counts = 0;        ///< of readers, counted again
   std::uint64_t models = 0;        ///< of which the release was computed again
+  std::uint64_t outdated = 0;      ///< models that have not absorbed all requests, or stand on another propagation
   std::uint64_t certificates = 0;  ///< of which chain and signature were checked
   std::uint64_t receipts = 0;      ///< that a certificate covers
   std::uint64_t applied = 0;       ///< of these, as they say

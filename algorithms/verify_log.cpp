@@ -165,7 +165,9 @@ void LogChecker::take(std::string_view line, std::uint64_t number) {
   };
   const Json json = parse_json_or_discard<Json>(line);
   if (!json.is_object() || json.value("format", Json()) != Json(kCertificateFormat))
-    damaged("this is no certificate of a public log");
+    damaged(json.is_object() && json.value("format", std::string()).starts_with("unweave receipt")
+                ? "this is a receipt; give receipts with --receipts and name a log of certificates"
+                : "this is no certificate of a public log");
   if (!is_sealed(line)) damaged("the certificate was altered: its digest or its signature does not fit");
   try {
     const LogPlace next = place_in(json);
@@ -228,8 +230,8 @@ LogEnd check_private_parts(const fs::path& file, const LogChecker& log, VerifyRe
     });
   });
   if (const std::string gaps = gaps_of(there); !gaps.empty())
-    report.remarks.push_back(file.string() + ": private parts are missing, which nothing public rests on: those of " +
-                             gaps + "; a purge removes them");
+    report.remarks.push_back(file.string() + ": there is no private part of certificate " + gaps +
+                             "; a purge removes private parts, and what is public holds without them");
   return end;
 }
 

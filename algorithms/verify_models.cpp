@@ -123,12 +123,14 @@ bool is_present(const ModelRecord& record, const LiveStore& store, VerifyReport&
     check_propagation(record, store.manifest(), store.path());
   } catch (const DataError& error) {  // no stream brings it up either
     report.remarks.push_back(error.what());
+    ++report.outdated;
     return false;
   }
   if (model.sequence < store.sequence()) {
-    report.remarks.push_back(name_of(record) + ": outdated: holds request " + std::to_string(model.sequence) + " of " +
-                             std::to_string(store.sequence()) + "; the next stream with " + selecting(name_of(record)) +
-                             " brings it up");
+    ++report.outdated;
+    report.remarks.push_back(name_of(record) + ": outdated: has absorbed " + std::to_string(model.sequence) + " of " +
+                             std::to_string(store.sequence()) + " requests; `unweave stream " + store.path().string() +
+                             " --requests /dev/null " + selecting(name_of(record)) + "` brings it up to date");
     return false;
   }
   if (store.embedding().stale_rows() == 0) return true;

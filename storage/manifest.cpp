@@ -245,6 +245,8 @@ Manifest read_manifest(const std::filesystem::path& store) {
     throw DataError(store.string() + ": is a file, not a store; a store is a folder that `unweave import` makes");
   if (!std::filesystem::exists(path, unseen) && unseen == std::errc::permission_denied)
     throw_system_error("open", path, EACCES);
+  if (!std::filesystem::exists(path, unseen) && store.extension() == ".jsonl")
+    throw DataError(store.string() + ": no such file");
   if (!std::filesystem::exists(path, unseen))
     throw DataError(store.string() + ": no store here (manifest.json is missing); make one with `unweave import " +
                     store.string() + " --edges FILE`");

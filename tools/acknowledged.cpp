@@ -36,6 +36,14 @@ Acknowledged::Acknowledged(std::string file) : file_(std::move(file)), has_lines
 void Acknowledged::end(std::uint64_t requests, std::uint64_t last_line) {
   requests_ += requests;
   last_line_ = last_line;
+  interrupt_.set(
+      "interrupted: " + text(false) +
+      "; the line of the last batch was not printed, and receipts that are missing come with the next stream "
+      "that names their file");
+  hold_.reset();
+}
+
+void Acknowledged::told() {
   interrupt_.set("interrupted: " + text(false));
   hold_.reset();
 }

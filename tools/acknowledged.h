@@ -14,10 +14,12 @@ class Acknowledged {
  public:
   /// `file`: as --requests names it.
   explicit Acknowledged(std::string file);
-  /// Around the moment that acknowledges a batch: a signal between them waits, and tells of the batch.
+  /// A signal waits from here to the next end() or told(), and its text then tells of the batch.
   void begin() { hold_.emplace(); }
   /// `last_line`: of the batch's last request.
   void end(std::uint64_t requests, std::uint64_t last_line);
+  /// The batch's receipts are written and its line is printed.
+  void told();
   /// The input has no more requests than are acknowledged.
   void finish();
 

@@ -113,7 +113,7 @@ void run_export(CommandLine& line) {
   auto add = line.options().add_options();
   add("model", po::value<std::string>()->value_name("F.npy"),
       "float64, the published weights, features x classes, where the model has an intercept with one row more, the "
-      "last; "
+      "last; a row above norm 1 is divided by its norm before it meets them, as `predict` does; "
       "beside it, as F.jsonl, the public line of its newest certificate. Of --head mlp all parameters in one row: "
       "layer "
       "after layer, each inputs x outputs with the biases as last row, then the weights of the filter where it has "

@@ -55,7 +55,9 @@ void add_splits(const ImportReport& report, Figures& figures) {
   for (std::size_t i = 0; i < report.splits.size(); ++i) {
     const auto& size = report.splits[i];
     figures.json["splits"][kNames[i]] = size ? nlohmann::ordered_json(*size) : nlohmann::ordered_json(nullptr);
-    if (size) figures.table.add_row({std::string("nodes of the split ") + kNames[i], count_text(*size)});
+    if (size)
+      figures.table.add_row({std::string("nodes of the split ") + kNames[i],
+                             count_text(*size) + (*size == 0 && i == 0 ? ", nothing to train on" : "")});
   }
 }
 

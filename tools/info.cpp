@@ -45,12 +45,27 @@ Json level_rows(const Embedding& embedding) {
   return levels;
 }
 
+/// Whether the model of this name was trained on the store's present propagation.
+bool stands_on_present(const std::string& name, const LiveStore& store) {
+  try {
+    check_propagation(load_model(store.path(), name), store.manifest(), store.path());
+    return true;
+  } catch (const UsageError&) {
+    return true;  // purged meanwhile
+  } catch (const DataError&) {
+    return false;
+  }
+}
+
 Json models_of(const std::vector<ModelSummary>& summaries, const LiveStore& store) {
   Json models = Json::array();
   for (const ModelSummary& model : summaries) {
     Json one = {{"name", model.name}, {"solver", model.solver}};
     if (model.damage.empty())
-      one.update({{"id", model.id}, {"sequence", model.sequence}, {"outdated", model.sequence != store.sequence()}});
+      one.update({{"id", model.id},
+                  {"sequence", model.sequence},
+                  {"outdated", model.sequence != store.sequence()},
+                  {"other_propagation", !stands_on_present(model.name, store)}});
     else
       one["damage"] = model.damage;
     models.push_back(std::move(one));
@@ -132,10 +147,11 @@ void print_tables(const Json& info, std::ostream& out) {
         facts.add_row({"size of " + folder, bytes_text(bytes.get<std::uint64_t>())});
     } else if (name == "models") {
       for (const Json& model : value)
-        facts.add_row({"model " + model_text(model.at("name"), model.at("solver")), model.contains("damage") ? "damaged"
-                                                                                    : model.at("outdated") == true
-                                                                                        ? "outdated"
-                                                                                        : "up to date"});
+        facts.add_row({"model " + model_text(model.at("name"), model.at("solver")),
+                       model.contains("damage")                ? "damaged"
+                       : model.at("other_propagation") == true ? "stands on another propagation"
+                       : model.at("outdated") == true          ? "outdated"
+                                                               : "up to date"});
     } else if (name != "levels") {
       facts.add_row({label, cell(name, value)});
     }

@@ -40,7 +40,7 @@ void note_state(const CommandLine& line, const ModelRecord& record, const LiveSt
   if (record.model.sequence != store.sequence())
     line.note("the model " + model_text(name, solver) + " is outdated: it has absorbed " +
               count_text(record.model.sequence) + " of " + count_text(store.sequence()) +
-              " requests; `unweave stream " + store.path().string() + " --requests F " +
+              " requests; `unweave stream " + store.path().string() + " --requests /dev/null " +
               (name == solver ? "--solver " : "--name ") + name + "` brings it up to date, so does `unweave train`");
   try {
     check_propagation(record, store.manifest(), store.path());

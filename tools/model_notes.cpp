@@ -106,8 +106,8 @@ void note_replaced_propagation(const CommandLine& line, const std::filesystem::p
   for (const ModelRecord& record : readable_models(store))
     if (stands_on(record, manifest, store) && !stands_on(record, after, store)) lost.push_back(name_of(record));
   if (!lost.empty())
-    line.error() << "note: stand on the propagation that is replaced, and have to be trained again: " << joined(lost)
-                 << '\n';
+    line.error() << "note: these models stand on the propagation that is replaced and must be trained again: "
+                 << joined(lost) << '\n';
 }
 
 void note_replaced_model(const CommandLine& line, const std::filesystem::path& store, const ModelRecord& next) {

@@ -42,8 +42,8 @@ void note_missing_rows(const CommandLine& line, const LiveStore& store, std::uin
                        const std::string& fate) {
   if (missing == 0) return;
   line.note(count_text(missing) + " of " + count_text(asked) +
-            " nodes have no embedding, since they have no label, or not any more; " + fate + "; `unweave propagate " +
-            store.path().string() + " --rows all` computes rows for all (train again then)");
+            " nodes have no embedding: they were removed, or never had a label; " + fate + "; `unweave propagate " +
+            store.path().string() + " --rows all` computes rows for all nodes (train again then)");
 }
 
 }  // namespace unweave

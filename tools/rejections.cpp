@@ -74,7 +74,7 @@ void write_with_rejections(std::ostream& out, const nlohmann::ordered_json& obje
 
 RejectedFile::RejectedFile(const std::filesystem::path& path) {
   const bool fresh = !std::filesystem::exists(path);
-  file_ = fresh ? File::create(path, 0600) : File::open_write(path);
+  file_ = fresh ? File::create(path, kOwnerAlone) : File::open_write(path);
   if (fresh) {
     sync_directory(path.has_parent_path() ? path.parent_path() : ".");
     return;

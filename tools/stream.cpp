@@ -182,6 +182,9 @@ class Follower {
     seconds_catch_up_ = seconds_since(start);
   }
 
+  /// Whether the model missed requests of earlier streams, which it has absorbed now.
+  [[nodiscard]] bool caught_up() const noexcept { return caught_up_.has_value(); }
+
   void absorb(const BatchReport& report, const std::vector<Request>& requests) {
     const Clock::time_point start = Clock::now();
     step_ = learner_.absorb(report, requests);
@@ -291,10 +294,12 @@ void run_stream(CommandLine& line) {
       "accuracy after every K-th batch, with --solver; 0: never");
   add("receipts", po::value<std::string>()->value_name("F"),
       "with --solver: append to F, for every request, a line that proves to its sender that the batch's certificate "
-      "covers "
-      "it (verify --receipts)");
+      "covers it (verify --receipts); give each sender his own lines; what a crash kept from F comes with the next "
+      "stream that names F");
   add("adaptive", po::bool_switch(),
-      "the requests of a file were chosen after looking at a release; else it is held that not");
+      "the requests of a file were chosen after looking at a release; without it the certificates assume that they "
+      "were "
+      "not");
   add("non-adaptive", po::bool_switch(), "the requests of - were chosen without looking at any release");
   add("measure-limit", po::bool_switch(),
       "first measure what bounds the batches: sums over the uncompressed lists of this graph, rows copied from random "
@@ -311,6 +316,8 @@ void run_stream(CommandLine& line) {
   for (const char* option : {"receipts", "rejected"}) line.require_outside(option, line.positional(0));
   if (line.has("rejected") && line.get<std::string>("rejected") == "-")
     throw UsageError("--rejected: name a file; on standard output --json has the list");
+  if (line.has("receipts") && line.get<std::string>("receipts") == "-")
+    throw UsageError("--receipts: name a file; it is durable before the batch's line is printed");
   if (line.has("rejected") && line.has("receipts") &&
       line.get<std::string>("rejected") == line.get<std::string>("receipts"))
     throw UsageError("--rejected and --receipts: name two files");
@@ -355,6 +362,7 @@ void run_stream(CommandLine& line) {
     counts.add(decided.statuses);
     if (follower) follower->absorb(report, requests);
     meter.clear();
+    acknowledged.begin();
     if (line.common().json) {
       std::optional<double> lazy_error;
       if (store.propagated()) lazy_error = lazy_error_bound(store.embedding(), store.contents());
@@ -380,6 +388,7 @@ void run_stream(CommandLine& line) {
     if (!line.out())
       throw ResourceError("cannot write to standard output after batch " + std::to_string(batch) +
                           ", which is durable; is the disk full?");
+    acknowledged.told();
     requests.clear();
     places.clear();
     room.release();
@@ -413,7 +422,9 @@ void run_stream(CommandLine& line) {
   finish(line, store, meter);
   print_summary(line, counts, acknowledged);
   if (acknowledged.requests() == 0 && !line.common().quiet)
-    line.error() << "unweave: " << reader.name().string() << " holds no requests\n";
+    line.error() << "unweave: " << reader.name().string() << " holds no requests"
+                 << (follower && follower->caught_up() ? "; the model is brought up to date with those before" : "")
+                 << '\n';
 }
 
 }  // namespace unweave

@@ -143,7 +143,8 @@ void run_train(CommandLine& line) {
   table.add_row({"epsilon, delta", number_text(options.epsilon) + ", " + number_text(options.delta)});
   if (options.hidden.empty()) table.add_row({"intercept", options.intercept ? "yes" : "no"});
   for (const LambdaTrial& trial : trials)
-    table.add_row({"lambda " + number_text(trial.lambda), accuracy_text(trial.accuracy) + " validation"});
+    table.add_row({"lambda " + number_text(trial.lambda),
+                   trial.accuracy ? accuracy_text(trial.accuracy) + " validation" : "not minimised"});
   table.add_row({"lambda", number_text(options.lambda)});
   table.add_row({"tau", number_text(options.tau)});
   for (const Parameter& own : solver_parameters(solver))

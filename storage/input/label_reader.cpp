@@ -191,13 +191,20 @@ std::vector<NodeId> read_npy_ids(NpyReader array, std::uint64_t limit) {
   require_column(array, "node ids");
   std::vector<NodeId> ids;
   std::vector<std::int64_t> chunk(kChunk);
+  NodeId largest = 0;
   while (const std::size_t count = array.read(chunk)) {
     for (std::size_t i = 0; i < count; ++i) {
       if (static_cast<std::uint64_t>(chunk[i]) >= limit) {
         throw_bad_id(array.name(), "element " + array.index_text(ids.size()), std::to_string(chunk[i]), limit);
       }
       ids.push_back(static_cast<NodeId>(chunk[i]));
+      largest = std::max(largest, ids.back());
     }
+  }
+  if (ids.size() > 2 && largest <= 1) {
+    throw InputError(array.name(), ".npy header",
+                     std::to_string(ids.size()) + " node ids that are all 0 or 1 seem to be a mask",
+                     "save a mask as booleans: mask.astype(bool)");
   }
   return ids;
 }

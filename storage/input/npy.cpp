@@ -88,7 +88,10 @@ class HeaderParser {
 
   void parse_type() {
     const std::string_view descr = quoted();
-    if (descr.size() < 3) fail("unknown type '" + std::string(descr) + "'");
+    if (descr.size() < 3 || descr == "|O") {
+      throw InputError(file_, ".npy header", "unknown type '" + std::string(descr) + "'",
+                       "convert the array to numbers, for example with a.astype('float32')");
+    }
     if (descr[0] == '>' && descr != ">i1" && descr != ">u1") {
       throw InputError(file_, ".npy header", "big-endian type '" + std::string(descr) + "'",
                        "convert it, for example with a.astype(a.dtype.newbyteorder('<'))");
@@ -350,7 +353,9 @@ std::string NpyReader::index_text(std::uint64_t flat) const {
 void NpyReader::require_integers(std::string_view what) const {
   if (header_.is_integer()) return;
   throw InputError(name(), ".npy header", std::string(what) + " must be integers",
-                   "convert the array, for example with a.astype('int64')");
+                   header_.kind == 'U' || header_.kind == 'S'
+                       ? "number the texts with numpy.unique(a, return_inverse=True)[1]"
+                       : "convert the array, for example with a.astype('int64')");
 }
 
 std::string npy_header(std::string_view descr, std::span<const std::uint64_t> shape) {

@@ -129,9 +129,12 @@ TEST_SUITE("unit") {
     world.stream({world.edge_of_training_node()});
     const VerifyReport outdated = world.verify();
     CHECK(text_of(outdated) ==
-          "0 newton: outdated: holds request 0 of 1; the next stream with --solver newton brings it up\n"
-          "0 scalegun: outdated: holds request 0 of 1; the next stream with --solver scalegun brings it up\n");
+          "0 newton: outdated: has absorbed 0 of 1 requests; `unweave stream " + world.store.string() +
+              " --requests /dev/null --solver newton` brings it up to date\n" +
+              "0 scalegun: outdated: has absorbed 0 of 1 requests; `unweave stream " + world.store.string() +
+              " --requests /dev/null --solver scalegun` brings it up to date\n");
     CHECK(outdated.models == 0);
+    CHECK(outdated.outdated == 2);
 
     const auto pretend = [](ModelRecord& record) { record.model.sequence = 1; };
     world.forge("newton", pretend);

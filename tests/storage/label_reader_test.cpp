@@ -138,6 +138,8 @@ TEST_SUITE("unit") {
     wrong(npy<std::uint8_t>("|b1", "(2,)", {1, 0}), {"mask of 2 nodes", "there are 10", "flatnonzero"});
     wrong(npy<std::uint8_t>("|b1", "(2, 10)", std::vector<std::uint8_t>(20)), {"(2, 10)"});
     wrong(npy<float>("<f4", "(2,)", {1, 0}), {"integers"});
+    wrong(npy<std::uint8_t>("|u1", "(10,)", std::vector<std::uint8_t>(10, 1)), {"10 node ids", "mask.astype(bool)"});
+    wrong(npy<std::int64_t>("<i8", "(3,)", {0, 1, 0}), {"3 node ids that are all 0 or 1", "mask"});
     wrong("1\n2 3\n", {"line 2", "wrong column count: 2"});
     wrong("1\n10\n", {"line 2", "node id 10"});
     wrong("1\n-4\n", {"line 2", "negative"});

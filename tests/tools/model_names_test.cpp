@@ -131,14 +131,23 @@ TEST_SUITE("unit") {
     REQUIRE(run({"train", store, "--name", "mine"}).code == 0);
     REQUIRE(run({"stream", store, "--requests", world.requests}).code == 0);
     const Result behind = run({"verify", store});
-    CHECK(behind.out.find("mine: outdated: holds request 0 of 2; the next stream with --name mine brings it up") !=
+    CHECK(behind.out.find("mine: outdated: has absorbed 0 of 2 requests; `unweave stream " + store +
+                          " --requests /dev/null --name mine` brings it up to date") != std::string::npos);
+    CHECK(behind.out.find("all checks hold; outdated models were not checked") != std::string::npos);
+    CHECK(run({"verify", store, "--json"}).json()["models_outdated"] == 1);
+    const Result raised = run({"stream", store, "--requests", "/dev/null", "--name", "mine"});
+    CHECK(raised.code == 0);
+    CHECK(raised.error.find("/dev/null holds no requests; the model is brought up to date with those before") !=
           std::string::npos);
+    CHECK(run({"verify", store}).out.find("outdated") == std::string::npos);
+    CHECK(run({"info", store}).out.find("up to date") != std::string::npos);
     REQUIRE(run({"propagate", store, "--hops", "3"}).code == 0);
     const std::string needs = "run `unweave train " + store + " --solver newton --name mine` again";
     const Result verified = run({"verify", store});
     CHECK(verified.code == 0);
     CHECK(verified.out.find(needs) != std::string::npos);
     CHECK(verified.out.find("brings it up") == std::string::npos);
+    CHECK(run({"info", store}).out.find("stands on another propagation") != std::string::npos);
     CHECK(run({"stream", store, "--requests", world.requests, "--name", "mine"}).error.find(needs) !=
           std::string::npos);
   }

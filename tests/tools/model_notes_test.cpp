@@ -53,7 +53,9 @@ TEST_SUITE("unit") {
     const Result reset = run({"propagate", store});
     CHECK(reset.code == 0);
     CHECK(says(reset, "note: replaces the propagation of " + store + ": hops 3 -> 2, scheme ppr:0.2 -> sgc\n"));
-    CHECK(says(reset, "note: stand on the propagation that is replaced, and have to be trained again: newton, mine\n"));
+    CHECK(
+        says(reset,
+             "note: these models stand on the propagation that is replaced and must be trained again: newton, mine\n"));
     const Result again = run({"propagate", store, "--rho", "0.25"});  // they are behind already
     CHECK(says(again, ": rho 0.5 -> 0.25\n"));
     CHECK_FALSE(says(again, "trained again"));

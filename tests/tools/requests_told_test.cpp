@@ -268,6 +268,30 @@ TEST_SUITE("unit") {
     CHECK(has(found.error, "line 3: its certificate does not cover this request with this outcome"));
   }
 
+  TEST_CASE("receipts of one file do not come into another") {
+    const PathStore world;
+    REQUIRE(run({"train", world.store, "--solver", "newton"}).code == 0);
+    const std::string first = (world.dir / "first").string(), second = (world.dir / "second").string();
+    REQUIRE(world.stream("edge 0 1\n", {"--solver", "newton", "--receipts", first}).code == 0);
+    REQUIRE(world.stream("edge 1 2\n", {"--solver", "newton", "--receipts", second}).code == 0);
+    const std::vector<std::string> lines = lines_of(second);
+    REQUIRE(lines.size() == 1);
+    CHECK(Json::parse(lines[0])["request"] == "edge 1 2");
+    // What the newest certificate has, no other file gets again either.
+    REQUIRE(world.stream("edge 2 3\n", {"--solver", "newton", "--receipts", first}).code == 0);
+    CHECK(lines_of(first).size() == 2);
+    CHECK((std::filesystem::status(first).permissions() & std::filesystem::perms::all) ==
+          (std::filesystem::perms::owner_read | std::filesystem::perms::owner_write));
+    const Result dash = world.stream("edge 3 4\n", {"--solver", "newton", "--receipts", "-"});
+    CHECK(dash.code == 1);
+    CHECK(has(dash.error, "--receipts: name a file"));
+    CHECK(world.acknowledged() == 3);
+    const Result swapped = run({"verify", first});
+    CHECK(swapped.code == 2);
+    CHECK(has(swapped.error, "this is a receipt; give receipts with --receipts"));
+    CHECK(has(run({"verify", first + ".jsonl"}).error, "no such file"));
+  }
+
   TEST_CASE("the help of stream has the table of what requests do, in 80 columns") {
     const std::string help = run({"stream", "--help"}).out;
     std::istringstream lines(help.substr(0, help.find("Options:")));
