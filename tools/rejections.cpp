@@ -7,6 +7,7 @@
 #include "storage/error.h"
 #include "storage/input/request_reader.h"
 #include "storage/line_log.h"
+#include "storage/private_file.h"
 #include "tools/output.h"
 
 namespace unweave {
