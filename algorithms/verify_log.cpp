@@ -165,7 +165,8 @@ void LogChecker::take(std::string_view line, std::uint64_t number) {
   };
   const Json json = parse_json_or_discard<Json>(line);
   if (!json.is_object() || json.value("format", Json()) != Json(kCertificateFormat))
-    damaged(json.is_object() && json.value("format", std::string()).starts_with("unweave receipt")
+    damaged(json.is_object() && json.value("format", Json()).is_string() &&
+                    json.at("format").get<std::string>().starts_with("unweave receipt")
                 ? "this is a receipt; give receipts with --receipts and name a log of certificates"
                 : "this is no certificate of a public log");
   if (!is_sealed(line)) damaged("the certificate was altered: its digest or its signature does not fit");
@@ -230,8 +231,8 @@ LogEnd check_private_parts(const fs::path& file, const LogChecker& log, VerifyRe
     });
   });
   if (const std::string gaps = gaps_of(there); !gaps.empty())
-    report.remarks.push_back(file.string() + ": there is no private part of certificate " + gaps +
-                             "; a purge removes private parts, and what is public holds without them");
+    report.remarks.push_back(file.string() + ": private parts are missing, those of " + gaps +
+                             "; a purge removes them, and every public claim holds without them");
   return end;
 }
 

@@ -176,7 +176,7 @@ TEST_SUITE("unit") {
     const fs::path file = private_log(trail.world.store, "newton");
     const std::vector<std::string> good = lines_of(file);
     fs::remove(file);
-    check_remark(trail.world.verify(), "there is no private part of certificate 1 to 4; a purge removes private parts");
+    check_remark(trail.world.verify(), "those of 1 to 4; a purge removes them");
     write_lines(file, {good[1], good[3]});
     check_remark(trail.world.verify(), "those of 1, 3; a purge removes them");
     Json json = Json::parse(good[1]);
