@@ -1,4 +1,4 @@
-// tests/engine/state_level_test.cpp - the rows that differ from their partitions: what they hold and what they take.
+// tests/algorithms/state_level_test.cpp - the rows that differ from their partitions: what they hold and what they take.
 #include "engine/state_level.h"
 
 #include <doctest/doctest.h>
