@@ -258,29 +258,52 @@ def check_trail(folder, program):
     assert codes(log.read_text().splitlines(), proofs[:0], "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a") == (0, 2)
 
 
+def check_solvers(world, runs):
+    """Each a solver, a head, and where they are not the usual ones parameters and the theorem."""
+    edges = np.arange(0, 80).reshape(-1, 2)
+    for number, (solver, head, *rest) in enumerate(runs):
+        node = world.inputs()[2][number]
+        check_solver(world, solver, head, f"node {node}\nedge {edges[number][0]} {edges[number][1]}\n", *rest)
+
+
+def check_minimisers(folder, program):
+    world = World(program, folder)
+    check_solvers(world, [("newton", "logistic"), ("newton", "least-squares"), ("newton", "softmax"), ("retrain", "logistic"),
+                          ("descent-to-delete", "logistic"), ("descent-to-delete", "softmax", {"public-state": 1}),
+                          ("newton-step", "least-squares")])
+    check_damage(world)
+
+
+def check_langevin(folder, program):
+    check_solvers(World(program, folder), [("langevin", "logistic", {}, "T2"), ("langevin", "softmax", {}, "T2"),
+                                           ("langevin-full", "least-squares", {}, "T2")])
+
+
+def check_rewind(folder, program):
+    check_solvers(World(program, folder), [("rewind", "logistic", {}, "T4"), ("rewind", "softmax", {"sampling": 1}, "T4"),
+                                           ("descend", "least-squares", {}, "T4"),
+                                           ("descend", "logistic", {"sampling": 2}, "T4")])
+
+
+def check_influence(folder, program):
+    (folder / "graph").mkdir()
+    check_solvers(World(program, folder / "graph"), [("hessian-free", "logistic", {}, "T3")])
+    (folder / "flat").mkdir()
+    world = FlatWorld(program, folder / "flat")
+    for head, parameters in (("logistic", {"s-max": 2}), ("softmax", {"own-hessian": 0, "s-max": 5}),
+                             ("least-squares", {"group-rows": 2, "s-max": 20})):
+        nodes = world.inputs()[2][:4]
+        check_solver(world, "hessian-free", head, "".join(f"node {node}\n" for node in nodes), parameters, "T3")
+
+
+PARTS = {"trail": check_trail, "minimisers": check_minimisers, "langevin": check_langevin, "rewind": check_rewind,
+         "influence": check_influence}
+
+
 def main():
-    program = sys.argv[1]
+    """The program, and the part to check."""
     with tempfile.TemporaryDirectory() as folder:
-        check_trail(pathlib.Path(folder), program)
-    with tempfile.TemporaryDirectory() as folder:
-        world = World(program, pathlib.Path(folder))
-        edges = np.arange(0, 80).reshape(-1, 2)
-        runs = [("newton", "logistic"), ("newton", "least-squares"), ("newton", "softmax"), ("retrain", "logistic"),
-                ("descent-to-delete", "logistic"), ("descent-to-delete", "softmax", {"public-state": 1}),
-                ("newton-step", "least-squares"), ("langevin", "logistic", {}, "T2"), ("langevin", "softmax", {}, "T2"),
-                ("langevin-full", "least-squares", {}, "T2"), ("rewind", "logistic", {}, "T4"),
-                ("rewind", "softmax", {"sampling": 1}, "T4"), ("descend", "least-squares", {}, "T4"),
-                ("descend", "logistic", {"sampling": 2}, "T4"), ("hessian-free", "logistic", {}, "T3")]
-        for number, (solver, head, *rest) in enumerate(runs):
-            node = world.inputs()[2][number]
-            check_solver(world, solver, head, f"node {node}\nedge {edges[number][0]} {edges[number][1]}\n", *rest)
-        check_damage(world)
-    with tempfile.TemporaryDirectory() as folder:
-        world = FlatWorld(program, pathlib.Path(folder))
-        for head, parameters in (("logistic", {"s-max": 2}), ("softmax", {"own-hessian": 0, "s-max": 5}),
-                                 ("least-squares", {"group-rows": 2, "s-max": 20})):
-            nodes = world.inputs()[2][:4]
-            check_solver(world, "hessian-free", head, "".join(f"node {node}\n" for node in nodes), parameters, "T3")
+        PARTS[sys.argv[2]](pathlib.Path(folder), sys.argv[1])
 
 
 if __name__ == "__main__":

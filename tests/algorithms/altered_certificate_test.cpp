@@ -68,7 +68,8 @@ void alter(Json& number) {
 }
 
 TEST_SUITE("unit") {
-  TEST_CASE("a number altered in log and model, all checksums of files right, is found in every solver's certificate") {
+  TEST_CASE("a number altered in log and model, all checksums of files right, is found in every solver's certificate" *
+            doctest::test_suite("slow")) {
     for (const std::string_view name : solver_names()) {
       const Followed followed(name);
       const Json good = followed.certificate();
@@ -90,7 +91,8 @@ TEST_SUITE("unit") {
     }
   }
 
-  TEST_CASE("with the digest made anew, T1 and T2 still find every number that follows from others or from rows") {
+  TEST_CASE("with the digest made anew, T1 and T2 still find every number that follows from others or from rows" *
+            doctest::test_suite("slow")) {
     // What remains of rows that are gone.
     const std::set<std::string> held_by_digest{"/terms/removed_weight", "/terms/moved_weight", "/terms/own_distance"};
     for (const char* name : {"newton", "retrain", "langevin", "langevin-full"}) {

@@ -92,7 +92,8 @@ TEST_SUITE("unit") {
     CHECK_THROWS_AS(static_cast<void>(epsilon_lower_bound({10, 5}, {10, 11}, 0.1, 0.9)), UsageError);
   }
 
-  TEST_CASE("randomised response: the bound is below the true epsilon in all but a few runs, and not far") {
+  TEST_CASE("randomised response: the bound is below the true epsilon in all but a few runs, and not far" *
+            doctest::test_suite("slow")) {
     const double truth = 1.5, p = std::exp(truth) / (1 + std::exp(truth));
     std::mt19937 random(3);
     int above = 0, near = 0;
@@ -117,7 +118,7 @@ TEST_SUITE("unit") {
     CHECK(near > 0.9 * kRuns);
   }
 
-  TEST_CASE("no honest solver is refuted, whatever moves and whoever leaves") {
+  TEST_CASE("no honest solver is refuted, whatever moves and whoever leaves" * doctest::test_suite("slow")) {
     for (const std::size_t removals : {std::size_t{0}, std::size_t{1}}) {
       const Canary canary = plain_canary(removals);
       for (const std::string_view solver : solver_names()) {
@@ -158,7 +159,7 @@ TEST_SUITE("unit") {
     }
   }
 
-  TEST_CASE("langevin without its epochs is caught") {
+  TEST_CASE("langevin without its epochs is caught" * doctest::test_suite("slow")) {
     SolverOptions options;
     options.lambda = 0.005;
     const AuditResult result =
@@ -167,7 +168,8 @@ TEST_SUITE("unit") {
     CHECK(result.refuted());
   }
 
-  TEST_CASE("a fresh B after a trigger that depends on B is caught; without the trigger nothing is") {
+  TEST_CASE("a fresh B after a trigger that depends on B is caught; without the trigger nothing is" *
+            doctest::test_suite("slow")) {
     const Canary canary = canary_on(random_rows(24, 1, 1, 13), 1, 0, 0);
     SolverOptions options;
     options.epsilon = 0.5;

@@ -213,7 +213,8 @@ TEST_SUITE("unit") {
     }
   }
 
-  TEST_CASE("citations: as many as asked for, all to earlier papers, the same however the places are cut") {
+  TEST_CASE("citations: as many as asked for, all to earlier papers, the same however the places are cut" *
+            doctest::test_suite("slow")) {
     for (const auto& [papers, citations] : std::vector<std::pair<NodeId, std::uint64_t>>{{2, 0},
                                                                                          {2, 3},
                                                                                          {700, 0},
@@ -288,7 +289,8 @@ TEST_SUITE("unit") {
     check_shape(shape_of(CitationModel(200'000, mean_edges(200'000), CitationModel::kSubjects, 1)));
   }
 
-  TEST_CASE("where a subject's share of the labels is larger than a topic, they cover whole topics") {
+  TEST_CASE("where a subject's share of the labels is larger than a topic, they cover whole topics" *
+            doctest::test_suite("slow")) {
     // 100,000 papers a subject; the smallest one would have about 200,000 at the size of ogbn-papers100M.
     const Shape shape = shape_of(CitationModel(400'000, mean_edges(400'000), 4, 1));
     CHECK(shape.degree_bias > 1.2);

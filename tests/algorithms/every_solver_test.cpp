@@ -216,7 +216,7 @@ TEST_SUITE("unit") {
     }
   }
 
-  TEST_CASE("every solver at the ends of its options gives a release or one clear line") {
+  TEST_CASE("every solver at the ends of its options gives a release or one clear line" * doctest::test_suite("slow")) {
     struct Extreme {
       double SolverOptions::*option;
       double value;

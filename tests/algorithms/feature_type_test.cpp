@@ -97,7 +97,8 @@ TEST_SUITE("unit") {
     }
   }
 
-  TEST_CASE("verify finds any flipped bit of 16-bit features, and a row above the bound or not finite") {
+  TEST_CASE("verify finds any flipped bit of 16-bit features, and a row above the bound or not finite" *
+            doctest::test_suite("slow")) {
     for (const bool sparse : {false, true}) {
       CAPTURE(sparse);
       const TempDir folder;

@@ -44,7 +44,8 @@ GenerateOptions small(GraphModel model) {
 }  // namespace
 
 TEST_SUITE("unit") {
-  TEST_CASE("stores are equal for any number of threads and any budget, and differ by seed") {
+  TEST_CASE("stores are equal for any number of threads and any budget, and differ by seed" *
+            doctest::test_suite("slow")) {
     for (const GraphModel model : {GraphModel::kRmat, GraphModel::kSbm, GraphModel::kCitation}) {
       const testing::TempDir dir;
       GenerateOptions options = small(model);
@@ -90,7 +91,8 @@ TEST_SUITE("unit") {
     for (const FeatureFile& file : contents.features().files()) file.verify();
   }
 
-  TEST_CASE("a citation store holds the citations of its model, labels few nodes and splits them by age") {
+  TEST_CASE("a citation store holds the citations of its model, labels few nodes and splits them by age" *
+            doctest::test_suite("slow")) {
     const testing::TempDir dir;
     GenerateOptions options = citation_options(30'000);
     CHECK(options.edges == 436'436);

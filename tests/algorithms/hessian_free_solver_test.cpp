@@ -73,7 +73,8 @@ struct World {
 };
 
 TEST_SUITE("unit") {
-  TEST_CASE("T3: along a stream every certified release stands within its distance of a run on the present rows") {
+  TEST_CASE("T3: along a stream every certified release stands within its distance of a run on the present rows" *
+            doctest::test_suite("slow")) {
     for (const auto& kind : {std::pair("forward", false), {"backward", false}, {"forward", true}}) {
       const char* const way = kind.first;
       const bool intercept = kind.second;
@@ -172,7 +173,8 @@ TEST_SUITE("unit") {
     CHECK(world.distance() < 1e-2);
   }
 
-  TEST_CASE("no statistics are made where that was asked for, or where it would take days") {
+  TEST_CASE("no statistics are made where that was asked for, or where it would take days" *
+            doctest::test_suite("slow")) {
     SolverOptions options = hessian_free_options({{"statistics", 0}});
     World none(options);
     CHECK(none.report.terms.at("statistics") == 0);

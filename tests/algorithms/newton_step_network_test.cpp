@@ -95,7 +95,8 @@ void check_solved(const Step& step) {
 }  // namespace
 
 TEST_SUITE("unit") {
-  TEST_CASE("a network takes the step of its whole damped Hessian, for rows that left and rows that moved") {
+  TEST_CASE("a network takes the step of its whole damped Hessian, for rows that left and rows that moved" *
+            doctest::test_suite("slow")) {
     std::vector<SolverOptions> all(3, network_options({3}, 40, 0.5));
     all[1].hidden = {3, 2};
     all[1].activation = Activation::kSmelu;
@@ -112,7 +113,8 @@ TEST_SUITE("unit") {
       }
   }
 
-  TEST_CASE("where the Hessian does not curve upward the damping is raised until it does, and no further") {
+  TEST_CASE("where the Hessian does not curve upward the damping is raised until it does, and no further" *
+            doctest::test_suite("slow")) {
     int met = 0;
     for (unsigned seed = 1; seed < 8; ++seed)
       for (const char* name : {"newton-step", "jackknife"}) {

@@ -178,7 +178,7 @@ void check_lives(const testing::NamedGraph& graph, std::size_t requests, unsigne
 }  // namespace
 
 TEST_SUITE("unit") {
-  TEST_CASE("the same life in every order, on small graphs") {
+  TEST_CASE("the same life in every order, on small graphs" * doctest::test_suite("slow")) {
     unsigned seed = 1;
     for (const testing::NamedGraph& graph : testing::graph_family())
       if (graph.nodes <= 200) check_lives(graph, 40, seed++);

@@ -100,7 +100,7 @@ TEST_SUITE("unit") {
     CHECK(delta_of(1, classic(20), 20) == doctest::Approx(1.125e-2).epsilon(1e-3));
   }
 
-  TEST_CASE("delta equals the integral of its definition") {
+  TEST_CASE("delta equals the integral of its definition" * doctest::test_suite("slow")) {
     for (const double shift : {0.01, 1.0, 6.0})
       for (const double epsilon : {0.0, 0.3, 1.0, 5.0})
         CHECK(delta_of(shift, 1, epsilon) == doctest::Approx(slow_delta(shift, 1, epsilon)).epsilon(1e-5).scale(1e-9));

@@ -144,7 +144,7 @@ TEST_SUITE("unit") {
     CHECK_FALSE(kept("state", "level1-0000131072"));
   }
 
-  TEST_CASE("a budget is kept to or refused, and a refusal leaves the store as it was") {
+  TEST_CASE("a budget is kept to or refused, and a refusal leaves the store as it was" * doctest::test_suite("slow")) {
     const TempDir dir;
     Sample sample = three_spans();
     for (const std::string order : {"none", "degree", "bfs"}) {

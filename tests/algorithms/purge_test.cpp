@@ -102,7 +102,8 @@ constexpr const char* kOrders[] = {"none", "degree", "bfs"};
 }  // namespace
 
 TEST_SUITE("unit") {
-  TEST_CASE("a purged store is file by file that of a fresh import and propagation of what remains") {
+  TEST_CASE("a purged store is file by file that of a fresh import and propagation of what remains" *
+            doctest::test_suite("slow")) {
     std::uint32_t turn = 0;
     for (const bool all_rows : {false, true}) {
       for (const char* order : kOrders) {

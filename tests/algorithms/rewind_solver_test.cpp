@@ -51,8 +51,8 @@ struct Kept {
 }  // namespace
 
 TEST_SUITE("unit") {
-  TEST_CASE(
-      "constants: T gives what capacity allows within half of it, the ball holds the minimiser, noise is as set") {
+  TEST_CASE("constants: T gives what capacity allows within half of it, the ball holds the minimiser, noise is as set" *
+            doctest::test_suite("slow")) {
     for (const bool descend : {false, true})
       for (const Head head : {Head::kLogistic, Head::kLeastSquares, Head::kSoftmax})
         for (const double sampling : {0.0, 1.0, 2.0}) {

@@ -92,7 +92,8 @@ TEST_SUITE("unit") {
     CHECK_FALSE(learner.absorb(live.apply(requests[1], live.resolve(requests[1]), {})).retrained);
   }
 
-  TEST_CASE("certificates name T4, adjacency, reference and private terms; a secret iterate stands for one release") {
+  TEST_CASE("certificates name T4, adjacency, reference and private terms; a secret iterate stands for one release" *
+            doctest::test_suite("slow")) {
     for (const double sampling : {0.0, 1.0}) {
       const TrainedStore world;
       world.train("rewind", roomy(sampling));

@@ -137,7 +137,8 @@ TEST_SUITE("unit") {
     }
   }
 
-  TEST_CASE("what a stream leaves does not depend on the budget: pushed, put off or lazy, also after a crash") {
+  TEST_CASE("what a stream leaves does not depend on the budget: pushed, put off or lazy, also after a crash" *
+            doctest::test_suite("slow")) {
     const testing::TempDir folder;
     testing::build_store(folder / "s", two_hubs());
     testing::propagate_store(folder / "s", testing::tiny_spec(2, true));

@@ -98,7 +98,8 @@ void check_near(std::uint64_t foreseen, std::uint64_t done, double factor) {
 }  // namespace
 
 TEST_SUITE("unit") {
-  TEST_CASE("rows, arcs and choice of each level are those of the batch: pushes, sweeps and scans of targets' lists") {
+  TEST_CASE("rows, arcs and choice of each level are those of the batch: pushes, sweeps and scans of targets' lists" *
+            doctest::test_suite("slow")) {
     int pushed = 0, swept = 0, scanned = 0;
     for (const double labelled : {1.0, 0.5, 0.03}) {
       for (const std::uint64_t count : {1U, 8U, 80U}) {

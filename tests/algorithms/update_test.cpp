@@ -99,7 +99,8 @@ TEST_SUITE("unit") {
     }
   }
 
-  TEST_CASE("propagate equals naive sums over all families, levels, rho and row choices") {
+  TEST_CASE("propagate equals naive sums over all families, levels, rho and row choices" *
+            doctest::test_suite("slow")) {
     for (const Sample& sample : testing::sample_families(5)) {
       for (const std::uint32_t levels : {0U, 1U, 2U, 4U}) {
         for (const double rho : {0.0, 0.5, 1.0}) {
@@ -124,7 +125,8 @@ TEST_SUITE("unit") {
     }
   }
 
-  TEST_CASE("an exact stream leaves the integers of a fresh run, whatever the batches, reopenings and row choice") {
+  TEST_CASE("an exact stream leaves the integers of a fresh run, whatever the batches, reopenings and row choice" *
+            doctest::test_suite("slow")) {
     for (const Sample& original : testing::sample_families(4)) {
       for (const std::uint32_t levels : {1U, 2U, 3U}) {
         for (const bool all_rows : {true, false}) {
@@ -242,7 +244,8 @@ TEST_SUITE("unit") {
     }
   }
 
-  TEST_CASE("a lazy stream keeps S = A published, stays within its thresholds and flushes to the fresh run") {
+  TEST_CASE("a lazy stream keeps S = A published, stays within its thresholds and flushes to the fresh run" *
+            doctest::test_suite("slow")) {
     for (const Sample& original : testing::sample_families(4)) {
       for (const double r_max : {1e-3, 1e-2, 1e-1}) {
         for (const bool all_rows : {true, false}) {

@@ -100,7 +100,8 @@ TEST_SUITE("unit") {
         });
   }
 
-  TEST_CASE("a model that is removed while models are read is none, and no error of the reader's") {
+  TEST_CASE("a model that is removed while models are read is none, and no error of the reader's" *
+            doctest::test_suite("slow")) {
     const TrainedStore world;
     world.train("newton");
     const Manifest manifest = read_manifest(world.store);

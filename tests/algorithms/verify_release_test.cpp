@@ -27,7 +27,8 @@ Matrix on_grid(const Matrix& weights, double grid) {
 }
 
 TEST_SUITE("unit") {
-  TEST_CASE("true releases pass for every head, small and large tau, few and many weights") {
+  TEST_CASE("true releases pass for every head, small and large tau, few and many weights" *
+            doctest::test_suite("slow")) {
     for (const std::uint32_t columns : {1U, 2U, 8U}) {
       CAPTURE(columns);
       const TrainedStore world(columns);

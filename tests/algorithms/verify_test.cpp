@@ -170,7 +170,7 @@ TEST_SUITE("unit") {
     CHECK(verify(folder / "file").unreadable());
   }
 
-  TEST_CASE("one flipped bit in any byte of any file is found, and the file is named") {
+  TEST_CASE("one flipped bit in any byte of any file is found, and the file is named" * doctest::test_suite("slow")) {
     const TempDir folder;
     write_full_store(folder / "s");
     for (const fs::path& file : files_of(folder / "s")) {
@@ -190,7 +190,8 @@ TEST_SUITE("unit") {
     CHECK(verify(folder / "s").ok());
   }
 
-  TEST_CASE("a file cut short at any byte is found; a journal only where no whole record ends") {
+  TEST_CASE("a file cut short at any byte is found; a journal only where no whole record ends" *
+            doctest::test_suite("slow")) {
     const TempDir folder;
     write_full_store(folder / "s");
     for (const fs::path& file : files_of(folder / "s")) {

@@ -102,7 +102,8 @@ std::vector<Edge> random_edges(std::size_t count, NodeId nodes, unsigned seed) {
 }  // namespace
 
 TEST_SUITE("unit") {
-  TEST_CASE("arcs are those of a set, sorted, for any budget, with the number of nodes known or not") {
+  TEST_CASE("arcs are those of a set, sorted, for any budget, with the number of nodes known or not" *
+            doctest::test_suite("slow")) {
     for (const std::size_t budget : {std::size_t{0}, std::size_t{3} << 20, std::size_t{256} << 20}) {
       for (const bool known : {false, true}) {
         CAPTURE(budget);
@@ -121,7 +122,7 @@ TEST_SUITE("unit") {
     }
   }
 
-  TEST_CASE("memory that is exactly full, or one edge more, loses nothing") {
+  TEST_CASE("memory that is exactly full, or one edge more, loses nothing" * doctest::test_suite("slow")) {
     for (std::size_t count = 42'000; count < 44'500; count += 499)
       check_sort(random_edges(count, 8192, 4), {ArcSorter::kMinBudget, 997, false, 0});  // one bucket
   }
@@ -145,13 +146,13 @@ TEST_SUITE("unit") {
     check_sort(edges, {ArcSorter::kMinBudget, 1000, false, 0});
   }
 
-  TEST_CASE("one large id puts all others into one bucket, far larger than the budget") {
+  TEST_CASE("one large id puts all others into one bucket, far larger than the budget" * doctest::test_suite("slow")) {
     std::vector<Edge> edges = random_edges(200'000, 60'000, 9);
     edges.insert(edges.begin(), {7, 4'000'000'000});
     check_sort(edges);
   }
 
-  TEST_CASE("hubs with more arcs than the budget") {
+  TEST_CASE("hubs with more arcs than the budget" * doctest::test_suite("slow")) {
     std::vector<Edge> edges = random_edges(20'000, 250'000, 10);
     for (NodeId leaf = 0; leaf < 250'000; ++leaf) edges.push_back({leaf, 131'072});
     for (NodeId leaf = 0; leaf < 250'000; leaf += 3) edges.push_back({131'073, leaf});

@@ -218,7 +218,8 @@ TEST_SUITE("unit") {
     }
   }
 
-  TEST_CASE("order, direction, repetition of edges, budget and threads leave no trace in the files") {
+  TEST_CASE("order, direction, repetition of edges, budget and threads leave no trace in the files" *
+            doctest::test_suite("slow")) {
     const testing::NamedGraph graph = testing::random_graph_with_hub(70'000, 150'000, 5);
     for (const std::string& name : all_orders()) {
       CAPTURE(name);

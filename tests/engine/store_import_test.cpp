@@ -191,7 +191,8 @@ TEST_SUITE("unit") {
     }
   }
 
-  TEST_CASE("order, direction, repetition of edges, budget and threads leave no trace in the files") {
+  TEST_CASE("order, direction, repetition of edges, budget and threads leave no trace in the files" *
+            doctest::test_suite("slow")) {
     const TempDir dir;
     testing::NamedGraph graph = testing::random_graph_with_hub(70'000, 200'000, 9);
     ImportOptions options;

@@ -16,7 +16,7 @@ Tried walk(const Setting& setting, int seeds) {
 
 }  // namespace
 
-TEST_SUITE("slow") {
+TEST_SUITE("heavy") {
   TEST_CASE("power cuts while importing") {
     CHECK(walk(import_setting("none"), 8).points > 50);
     CHECK(walk(import_setting("degree"), 8).points > 50);

@@ -45,7 +45,7 @@ void walk(const Setting& setting) {
 
 }  // namespace
 
-TEST_SUITE("slow") {
+TEST_SUITE("heavy") {
   TEST_CASE("errors while importing") {
     walk(import_setting("none"));
     walk(import_setting("degree"));

@@ -1,4 +1,4 @@
-// tests/faults/quick_test.cpp - some of the faults of the slow tests in a few seconds.
+// tests/faults/quick_test.cpp - some of the faults of the heavy tests, in less than a minute.
 #include <doctest/doctest.h>
 
 #include <cerrno>
@@ -6,17 +6,29 @@
 #include "support/faults/scenarios.h"
 
 namespace unweave::testing {
+namespace {
 
-TEST_SUITE("unit") {
+const Fault kFullDisk{kWrite | kFolder | kResize, 0, ENOSPC, true, false};
+
+}  // namespace
+
+TEST_SUITE("slow") {
   TEST_CASE("power cuts at checkpoints, those without chance") {
     const Setting setting = checkpoint_setting();
     CHECK(cut_power(setting.before, setting.scenario, 0).states > 100);
   }
+  TEST_CASE("power cuts while streaming with a model, those without chance") {
+    const Setting setting = stream_setting("newton");
+    CHECK(cut_power(setting.before, setting.scenario, 0).states > 100);
+  }
   TEST_CASE("a full disk and missing memory at checkpoints") {
     const Setting setting = checkpoint_setting();
-    CHECK(fail_calls(setting.before, setting.scenario, {kWrite | kFolder | kResize, 0, ENOSPC, true, false}).failed >
-          10);
+    CHECK(fail_calls(setting.before, setting.scenario, kFullDisk).failed > 10);
     CHECK(fail_allocations(setting.before, setting.scenario, 8).failed > 4);
+  }
+  TEST_CASE("a full disk while purging") {
+    const Setting setting = purge_setting({"none", FeatureType::f32, true}, false);
+    CHECK(fail_calls(setting.before, setting.scenario, kFullDisk).failed > 10);
   }
 }
 

@@ -84,7 +84,7 @@ TEST_SUITE("unit") {
     here.check_user();
   }
 
-  TEST_CASE("paths that a manifest may not name") {
+  TEST_CASE("paths that a manifest may not name" * doctest::test_suite("slow")) {
     const Neighbourhood here;
     const std::string good = read_all(here.store / kManifestName);
     for (const std::string path :
@@ -111,7 +111,7 @@ TEST_SUITE("unit") {
     }
   }
 
-  TEST_CASE("numbers of a manifest that other types would cut off") {
+  TEST_CASE("numbers of a manifest that other types would cut off" * doctest::test_suite("slow")) {
     const Neighbourhood here;
     const std::string good = read_all(here.store / kManifestName);
     const auto refused = [&](const std::function<void(nlohmann::ordered_json&)>& change) {
@@ -146,7 +146,8 @@ TEST_SUITE("unit") {
     }
   }
 
-  TEST_CASE("compressed inputs that swell: one line without end, and an array that its header does not declare") {
+  TEST_CASE("compressed inputs that swell: one line without end, and an array that its header does not declare" *
+            doctest::test_suite("slow")) {
     const TempDir dir;
     write_file(dir / "line.gz", gzipped(std::string(std::size_t{64} << 20, '7')));
     std::string array = npy("<f4", "(2, 2)", std::vector<float>{0, 0, 0, 0});

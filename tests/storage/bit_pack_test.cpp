@@ -118,7 +118,7 @@ std::optional<std::vector<NodeId>> decoded(const Bytes& bytes, std::uint32_t cou
 }  // namespace
 
 TEST_SUITE("unit") {
-  TEST_CASE("groups have the bytes of the rule, and come back") {
+  TEST_CASE("groups have the bytes of the rule, and come back" * doctest::test_suite("slow")) {
     std::mt19937_64 random(3);
     int patched = 0, plain = 0;
     for (int round = 0; round < 20'000; ++round) {

@@ -184,7 +184,7 @@ Rule check_choice(const Lists& lists, std::map<Choice, int>& met) {
 }  // namespace
 
 TEST_SUITE("unit") {
-  TEST_CASE("encode_block chooses as FORMAT.md says, on both sides of every condition") {
+  TEST_CASE("encode_block chooses as FORMAT.md says, on both sides of every condition" * doctest::test_suite("slow")) {
     std::mt19937_64 random(29);
     std::map<Choice, int> met;
     for (const std::size_t size : {1U, 2U, 5U, 17U, 40U, 300U, 1200U}) {
@@ -201,7 +201,7 @@ TEST_SUITE("unit") {
       CHECK(met[choice] >= 20);
   }
 
-  TEST_CASE("one new position decides") {
+  TEST_CASE("one new position decides" * doctest::test_suite("slow")) {
     std::mt19937_64 random(37);
     std::map<Choice, int> met;
     int most = 0, one_more = 0;
@@ -219,7 +219,7 @@ TEST_SUITE("unit") {
     CHECK(one_more >= 2);
   }
 
-  TEST_CASE("long contents fill the largest table") {
+  TEST_CASE("long contents fill the largest table" * doctest::test_suite("slow")) {
     std::mt19937_64 random(41);
     std::map<Choice, int> met;
     for (unsigned values = 4; values < 40; ++values) {

@@ -37,7 +37,8 @@ std::string sample(std::size_t bytes) {
 }  // namespace
 
 TEST_SUITE("unit") {
-  TEST_CASE("bytes come out as they went in, whatever the container and the size of the reads") {
+  TEST_CASE("bytes come out as they went in, whatever the container and the size of the reads" *
+            doctest::test_suite("slow")) {
     const TempDir dir;
     for (const std::size_t size : {0, 1, 3, 1000, 3'000'000}) {
       const std::string bytes = sample(size).substr(0, size);
@@ -123,7 +124,7 @@ TEST_SUITE("unit") {
                   {"corrupted gzip data"});
   }
 
-  TEST_CASE("a pipe is read once, skipping works everywhere") {
+  TEST_CASE("a pipe is read once, skipping works everywhere" * doctest::test_suite("slow")) {
     const TempDir dir;
     const std::string bytes = sample(2'500'000);
     const auto pipe = dir / "pipe";

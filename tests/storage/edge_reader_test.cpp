@@ -148,7 +148,8 @@ TEST_SUITE("unit") {
     check_message(error_in(path, "PK\x03\x04 and so on"), {"zip archive"});
   }
 
-  TEST_CASE("npy: m x 2 and 2 x m, both orders, all integer types, compressed or not, by the same edges") {
+  TEST_CASE("npy: m x 2 and 2 x m, both orders, all integer types, compressed or not, by the same edges" *
+            doctest::test_suite("slow")) {
     const TempDir dir;
     const std::vector<Edge> edges = random_edges(70'000, 100);
     const std::string m = std::to_string(edges.size());

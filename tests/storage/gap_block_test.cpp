@@ -296,7 +296,8 @@ TEST_SUITE("unit") {
     }
   }
 
-  TEST_CASE("a flipped bit anywhere gives an error or valid lists, on every instruction set") {
+  TEST_CASE("a flipped bit anywhere gives an error or valid lists, on every instruction set" *
+            doctest::test_suite("slow")) {
     for (const Block& block : families()) {
       if (block.targets().size() > 1000) continue;
       CAPTURE(block.name);

@@ -48,7 +48,8 @@ void check_rate(const BenchRate& rate) {
 }  // namespace
 
 TEST_SUITE("unit") {
-  TEST_CASE("run_bench_decode decodes every arc, fills every figure and gives its memory back") {
+  TEST_CASE("run_bench_decode decodes every arc, fills every figure and gives its memory back" *
+            doctest::test_suite("slow")) {
     const TempDir folder;
     // Two shards, the second without neighbours but for one node.
     TinyStore contents = testing::random_store(3000, 20'000, 0, 5);
@@ -96,7 +97,8 @@ TEST_SUITE("unit") {
     CHECK(budget.used() == 0);
   }
 
-  TEST_CASE("run_bench_decode draws its lists among millions of nodes of which two have neighbours") {
+  TEST_CASE("run_bench_decode draws its lists among millions of nodes of which two have neighbours" *
+            doctest::test_suite("slow")) {
     const TempDir folder;
     TinyStore contents;
     contents.nodes = 3'000'000;
@@ -121,7 +123,8 @@ TEST_SUITE("unit") {
     CHECK_THROWS_AS((void)run_bench_decode(folder / "s", {}, small), ResourceError);
   }
 
-  TEST_CASE("bench decode as a command: a named store, a temporary one, tables and JSON") {
+  TEST_CASE("bench decode as a command: a named store, a temporary one, tables and JSON" *
+            doctest::test_suite("slow")) {
     const TempDir folder;
     testing::write_store(folder / "s", testing::path_of_three());
     const Result named = run({"bench", "decode", (folder / "s").string(), "--repeats", "1", "--json"});
@@ -142,7 +145,7 @@ TEST_SUITE("unit") {
     }
   }
 
-  TEST_CASE("bench decode --directed: arcs as they stand") {
+  TEST_CASE("bench decode --directed: arcs as they stand" * doctest::test_suite("slow")) {
     const TempDir folder;
     std::string text = "2\t2\n65600\t1\n";  // a self loop, and a second span
     for (int u = 0; u < 200; ++u)
@@ -156,7 +159,7 @@ TEST_SUITE("unit") {
     CHECK(json.at("arcs") == 200 * 29 + 2);
   }
 
-  TEST_CASE("a directed store takes of the budget what its header says") {
+  TEST_CASE("a directed store takes of the budget what its header says" * doctest::test_suite("slow")) {
     const TempDir folder;
     constexpr std::size_t kArcs = std::size_t{1} << 19;
     std::vector<std::int32_t> arcs;  // over 16 spans

@@ -49,7 +49,8 @@ TEST_SUITE("unit") {
     CHECK_THROWS_AS((void)run_bench_gather(options, little), ResourceError);
   }
 
-  TEST_CASE("propagate --measure-limit takes a smaller graph, or none, where memory is short") {
+  TEST_CASE("propagate --measure-limit takes a smaller graph, or none, where memory is short" *
+            doctest::test_suite("slow")) {
     const testing::TempDir folder;
     testing::TinyStore contents;
     contents.nodes = 1 << 17;

@@ -75,7 +75,8 @@ std::set<Edge> rmat_edges(int scale, std::uint64_t edge_factor, std::uint64_t se
 }  // namespace
 
 TEST_SUITE("unit") {
-  TEST_CASE("run_bench_import imports the R-MAT graph, within the budget or by way of the spool") {
+  TEST_CASE("run_bench_import imports the R-MAT graph, within the budget or by way of the spool" *
+            doctest::test_suite("slow")) {
     const ThreadLimit limit(2);
     for (const bool little : {false, true}) {
       CAPTURE(little);
@@ -201,7 +202,8 @@ TEST_SUITE("unit") {
     CHECK(damaged.error.find(shard.string()) != std::string::npos);
   }
 
-  TEST_CASE("run_bench_propagate measures the limit first, in tiles as wide as those of the propagation") {
+  TEST_CASE("run_bench_propagate measures the limit first, in tiles as wide as those of the propagation" *
+            doctest::test_suite("slow")) {
     const ThreadLimit limit(2);
     const TempDir folder;
     WorkMeter nobody;

@@ -83,7 +83,8 @@ TEST_SUITE("unit") {
     CHECK(refused.code == 1);
   }
 
-  TEST_CASE("the meter of an import shows the limit of each step that it bounds, and counts the time of no other") {
+  TEST_CASE("the meter of an import shows the limit of each step that it bounds, and counts the time of no other" *
+            doctest::test_suite("slow")) {
     std::ostringstream out;
     StepProgress shown(out, true);
     ImportBench limit;

@@ -64,7 +64,8 @@ void check_within_twice(double foreseen, double done) {
 }  // namespace
 
 TEST_SUITE("unit") {
-  TEST_CASE("rows, tiles and bytes of a plan are those of the propagation, and planning leaves the store alone") {
+  TEST_CASE("rows, tiles and bytes of a plan are those of the propagation, and planning leaves the store alone" *
+            doctest::test_suite("slow")) {
     const testing::TempDir dir(testing::Where::disk);
     const std::string store = (dir / "s").string();
     REQUIRE(run({"generate", store, "--model", "sbm", "--nodes", "70000", "--edges", "150000", "--features", "24",
@@ -133,7 +134,8 @@ TEST_SUITE("unit") {
     }
   }
 
-  TEST_CASE("the disk of a plan has room for counts of readers and for the lists of few targets, not of many") {
+  TEST_CASE("the disk of a plan has room for counts of readers and for the lists of few targets, not of many" *
+            doctest::test_suite("slow")) {
     for (const NodeId each : {1U, 2U, 30U, 4000U}) {  // how many nodes there are for a target
       CAPTURE(each);
       const testing::TempDir dir;

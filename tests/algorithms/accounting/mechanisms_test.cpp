@@ -52,7 +52,8 @@ TEST_SUITE("unit") {
     CHECK(first_moment_sigma(1, {1, 0.02}) / mean_sigma(1, {1, 0.02}) == doctest::Approx(23.25).epsilon(1e-3));
   }
 
-  TEST_CASE("largest slopes of the Gaussian curve: reference values and a search over integrals") {
+  TEST_CASE("largest slopes of the Gaussian curve: reference values and a search over integrals" *
+            doctest::test_suite("slow")) {
     struct Reference {
       double epsilon, mean, square;
     };
@@ -94,7 +95,8 @@ TEST_SUITE("unit") {
     CHECK(mean_constant(1e300) == mean_constant(1e12));  // still an upper bound
   }
 
-  TEST_CASE("mean distance: the divergence of two-point laws stays below delta, and the constant is the least") {
+  TEST_CASE("mean distance: the divergence of two-point laws stays below delta, and the constant is the least" *
+            doctest::test_suite("slow")) {
     for (const double epsilon : {0.3, 1.0, 4.0})
       for (const double delta : {0.005, 0.02}) {
         const double mean = 1 / mean_sigma(1, {epsilon, delta}), root = 1 / mean_square_sigma(1, {epsilon, delta});
