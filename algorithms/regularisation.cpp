@@ -70,10 +70,11 @@ TunedLambda tune_lambda(const LiveStore& store, MemoryBudget& budget, SolverOpti
     if (told) told(trial);
   };
   const auto best = [&] {
-    return *std::max_element(tuned.trials.begin(), tuned.trials.end(), [usual](const LambdaTrial& a, const LambdaTrial& b) {
-      if (a.accuracy != b.accuracy) return a.accuracy < b.accuracy;
-      return std::abs(std::log(a.lambda / usual)) > std::abs(std::log(b.lambda / usual));
-    });
+    return *std::max_element(tuned.trials.begin(), tuned.trials.end(),
+                             [usual](const LambdaTrial& a, const LambdaTrial& b) {
+                               if (a.accuracy != b.accuracy) return a.accuracy < b.accuracy;
+                               return std::abs(std::log(a.lambda / usual)) > std::abs(std::log(b.lambda / usual));
+                             });
   };
   for (int power = kStrongest; power >= kWeakest; --power) at(usual * std::pow(10.0, power));
   const double middle = best().lambda;
