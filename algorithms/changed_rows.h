@@ -29,6 +29,8 @@ class ChangedRows {
   /// Puts rows into files until `bytes` of the budget are available, as far as that helps. Throws ResourceError (disk),
   /// DataError.
   void make_room(Embedding& embedding, std::uint64_t bytes);
+  /// Bytes that stay in memory after a batch; more become new partitions.
+  [[nodiscard]] static std::uint64_t most_bytes(const MemoryBudget& budget) noexcept { return budget.limit() / 3; }
   /// Before the embedding goes.
   void release() noexcept;
 

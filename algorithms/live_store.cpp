@@ -6,7 +6,6 @@
 #include <set>
 #include <string>
 
-#include "algorithms/model_record.h"
 #include "engine/clock.h"
 #include "engine/store_purge.h"
 #include "engine/temporary_folder.h"
@@ -43,10 +42,11 @@ void merge(const UpdateReport& more, UpdateReport& report) {
 
 }  // namespace
 
-LiveStore::LiveStore(std::filesystem::path store, Access access, MemoryBudget& budget)
+LiveStore::LiveStore(std::filesystem::path store, Access access, MemoryBudget& budget, const ReleaseLedger& ledger)
     : path_(std::move(store)),
       access_(access),
       budget_(budget),
+      ledger_(ledger),
       changed_rows_(budget, temporary_folder(), [this](StateLevel& level) { fold(level); }) {
   manifest_ = read_manifest(path_);
   if (access == Access::write) {
@@ -147,7 +147,7 @@ void LiveStore::replay() {
   replayed_ = {};
   replayed_memory_.release();
   replayed_after_ = manifest_.sequence;
-  const AbsorbedRequest absorbed = furthest_absorbed(path_);  // before the journal, which a writer may add to
+  const AbsorbedRequest absorbed = ledger_.furthest_absorbed(path_);  // before the journal, which a writer may add to
   JournalEnd end;
   if (manifest_.journal)
     end = read_journal(path_, *manifest_.journal, manifest_.sequence, [&](const JournalBatch& batch) {
@@ -160,13 +160,27 @@ void LiveStore::replay() {
     });
   // Of an append that was interrupted something is missing. This one may have been acknowledged: nobody cuts it off.
   if (end.damaged) require_whole_end(path_, *manifest_.journal, end);
-  require_absorbed(path_, manifest_, access_ == Access::read, absorbed, sequence_, end.bytes);
+  require_absorbed(absorbed, end.bytes);
   if (!manifest_.journal) return;
   static_cast<void>(deliver());
   if (access_ == Access::write)
     journal_ = Journal::open(path_, *manifest_.journal, manifest_.sequence);
   else  // what a reader tells of, it tells of as durable; a killed writer may not have come to the sync
     File::open_read(path_ / manifest_.journal->path).sync();
+}
+
+void LiveStore::require_absorbed(const AbsorbedRequest& absorbed, std::uint64_t end) const {
+  if (absorbed.sequence <= sequence_) return;
+  // A purge that was decided between two looks takes the models away.
+  if (access_ == Access::read &&
+      (purge_state(path_) == PurgeState::decided || ledger_.furthest_absorbed(path_).sequence < absorbed.sequence))
+    return;
+  const std::string text = "it ends with request " + std::to_string(sequence_) + ", and the model of " +
+                           absorbed.model + " has absorbed " + std::to_string(absorbed.sequence) +
+                           ": acknowledged requests are missing; restore the file from a copy, or give them up with "
+                           "`unweave repair --cut-journal`";
+  if (manifest_.journal) throw FormatError(path_ / manifest_.journal->path, "byte " + std::to_string(end), text);
+  throw DataError((path_ / kManifestName).string() + ": " + text);
 }
 
 BatchChanges LiveStore::resolve(std::span<const Request> requests) const {
@@ -271,7 +285,7 @@ BatchReport LiveStore::apply(std::span<const Request> requests, BatchChanges cha
   if (!embedding_) return report;
   report.seconds_propagate = seconds_since(applied);
   changed_rows_.charge(*embedding_);
-  if (changed_rows_.bytes() > most_overlay(budget_)) save(Fold::rows);
+  if (changed_rows_.bytes() > ChangedRows::most_bytes(budget_)) save(Fold::rows);
   return report;
 }
 

@@ -18,6 +18,7 @@
 
 #include "algorithms/changed_rows.h"
 #include "algorithms/embedding.h"
+#include "algorithms/release_ledger.h"
 #include "algorithms/requests.h"
 #include "algorithms/stream_plan.h"
 #include "algorithms/update.h"
@@ -53,8 +54,8 @@ struct BatchReport {
 
 class LiveStore {
  public:
-  /// A writer finishes a purge that a crash interrupted after it was decided (engine/store_purge.h). Throws DataError, FormatError; ResourceError when another process writes the store and `access` is write.
-  LiveStore(std::filesystem::path store, Access access, MemoryBudget& budget);
+  /// `ledger` must outlive this object. A writer finishes a purge that a crash interrupted after it was decided (engine/store_purge.h). Throws DataError, FormatError; ResourceError when another process writes the store and `access` is write.
+  LiveStore(std::filesystem::path store, Access access, MemoryBudget& budget, const ReleaseLedger& ledger);
   LiveStore(const LiveStore&) = delete;  // what makes room calls back
   LiveStore& operator=(const LiveStore&) = delete;
 
@@ -86,8 +87,6 @@ class LiveStore {
   /// A reader has pushed what the journal holds; a writer that computes it anew may go on to choose otherwise.
   /// Throws ResourceError, FormatError.
   [[nodiscard]] StreamPlan foresee(const BatchChanges& changes, std::uint64_t batches) &&;
-  /// Bytes of changed rows that stay in memory after a batch; more become new partitions.
-  [[nodiscard]] static std::uint64_t most_overlay(const MemoryBudget& budget) noexcept { return budget.limit() / 3; }
   /// Room for a batch of so many requests: for themselves, what they are resolved to, and what an update makes of that.
   /// Throws ResourceError.
   [[nodiscard]] Reservation reserve_batch(std::size_t requests);
@@ -156,6 +155,9 @@ class LiveStore {
   void charge_changes(const BatchChanges& changes);
   void note_statuses(std::span<const RequestStatus> statuses);
   void replay();
+  /// The journal is synced before a model learns of a request: throws FormatError, DataError where one knows of more than
+  /// the store and its journal up to byte `end`.
+  void require_absorbed(const AbsorbedRequest& absorbed, std::uint64_t end) const;
   enum class Fold { nothing, rows, rows_and_graph };
   void save(Fold fold);
   void fold_graph();
@@ -166,6 +168,7 @@ class LiveStore {
   std::filesystem::path path_;
   Access access_;
   MemoryBudget& budget_;
+  const ReleaseLedger& ledger_;
   std::optional<WriterLock> lock_;
   Manifest manifest_;
   Reservation contents_memory_, changes_memory_;  ///< of contents_: values of nodes, lists that differ from the shards

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "algorithms/live_store.h"
-#include "algorithms/recorded_release.h"
 #include "engine/shard_builder.h"
 #include "storage/checksum.h"
 
@@ -77,13 +76,13 @@ void LiveStore::swap_manifest(Manifest next) {
 
 void LiveStore::record_in(Manifest& next) const {
   if (next.journal && journal_ && journal_->bytes() > next.journal->bytes) next.journal = journal_->entry();
-  for (const std::string& solver : released_) record_release(path_, solver, next);
+  for (const std::string& solver : released_) ledger_.record(path_, solver, next);
 }
 
 void LiveStore::forget_release(std::string_view solver) {
   const Change change(*this);
   Manifest next = manifest_;
-  if (!unweave::forget_release(path_, solver, next)) return;
+  if (!ledger_.forget(path_, solver, next)) return;
   write_manifest(path_, next);
   manifest_ = std::move(next);
 }

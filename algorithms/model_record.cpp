@@ -305,25 +305,4 @@ std::vector<ModelSummary> list_models(const std::filesystem::path& store) {
   return models;
 }
 
-AbsorbedRequest furthest_absorbed(const std::filesystem::path& store) {
-  AbsorbedRequest furthest;
-  for (const ModelSummary& model : list_models(store))
-    if (model.damage.empty() && model.sequence > furthest.sequence) furthest = {model.name, model.sequence};
-  return furthest;
-}
-
-void require_absorbed(const std::filesystem::path& store, const Manifest& manifest, bool shared,
-                      const AbsorbedRequest& absorbed, std::uint64_t sequence, std::uint64_t end) {
-  if (absorbed.sequence <= sequence) return;
-  // A purge that was decided between two looks takes the models away.
-  if (shared && (purge_state(store) == PurgeState::decided || furthest_absorbed(store).sequence < absorbed.sequence))
-    return;
-  const std::string text = "it ends with request " + std::to_string(sequence) + ", and the model of " + absorbed.model +
-                           " has absorbed " + std::to_string(absorbed.sequence) +
-                           ": acknowledged requests are missing; restore the file from a copy, or give them up with "
-                           "`unweave repair --cut-journal`";
-  if (manifest.journal) throw FormatError(store / manifest.journal->path, "byte " + std::to_string(end), text);
-  throw DataError((store / kManifestName).string() + ": " + text);
-}
-
 }  // namespace unweave

@@ -91,15 +91,4 @@ struct ModelSummary {
 /// one, which tells nothing of the model.
 [[nodiscard]] std::vector<ModelSummary> list_models(const std::filesystem::path& store);
 
-/// The furthest request that a model of the store has absorbed, 0 without one; models that cannot be read do not count.
-struct AbsorbedRequest {
-  std::string model;
-  std::uint64_t sequence = 0;
-};
-[[nodiscard]] AbsorbedRequest furthest_absorbed(const std::filesystem::path& store);
-/// The journal is synced before a model learns of a request: throws FormatError, DataError where one knows of more than the
-/// store, which holds `sequence` requests, and its journal up to byte `end`. `shared`: another process may be purging it.
-void require_absorbed(const std::filesystem::path& store, const Manifest& manifest, bool shared,
-                      const AbsorbedRequest& absorbed, std::uint64_t sequence, std::uint64_t end);
-
 }  // namespace unweave

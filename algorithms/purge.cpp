@@ -65,7 +65,7 @@ class Purge {
   Purge(const std::filesystem::path& store, const PurgeOptions& options, MemoryBudget& budget, WorkMeter& meter)
       : store_(store), options_(options), budget_(budget), meter_(meter) {
     const PurgeState state = purge_state(store);  // before it is opened, which ends a purge that was decided
-    live_.emplace(store, Access::write, budget);
+    live_.emplace(store, Access::write, budget, release_ledger());
     before_ = live_->manifest();
     report_.requests = live_->sequence();
     unasked_ = !options.always && state == PurgeState::none && report_.requests == 0;

@@ -47,6 +47,22 @@ std::string training(const fs::path& store, std::string_view name) {
   return "run `unweave train " + store.string() + " " + selecting(name) + "`";
 }
 
+class FolderLedger final : public ReleaseLedger {
+ public:
+  [[nodiscard]] AbsorbedRequest furthest_absorbed(const fs::path& store) const override {
+    AbsorbedRequest furthest;
+    for (const ModelSummary& model : list_models(store))
+      if (model.damage.empty() && model.sequence > furthest.sequence) furthest = {model.name, model.sequence};
+    return furthest;
+  }
+  void record(const fs::path& store, std::string_view name, Manifest& manifest) const override {
+    record_release(store, name, manifest);
+  }
+  bool forget(const fs::path& store, std::string_view name, Manifest& manifest) const override {
+    return forget_release(store, name, manifest);
+  }
+};
+
 }  // namespace
 
 void record_release(const fs::path& store, std::string_view name, Manifest& manifest) {
@@ -105,6 +121,11 @@ void require_later(const fs::path& store, const Manifest& manifest, const ModelR
   if (certificate_number(record.certificate) > recorded) return;
   throw RecordError(file, "it is another model than when the store was closed, and not a later one",
                     training(store, name_of(record)));
+}
+
+const ReleaseLedger& release_ledger() noexcept {
+  static const FolderLedger ledger;
+  return ledger;
 }
 
 }  // namespace unweave

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "algorithms/model_record.h"
+#include "algorithms/release_ledger.h"
 #include "storage/manifest.h"
 
 namespace unweave {
@@ -31,5 +32,8 @@ void require_no_recorded_model(const std::filesystem::path& store, const Manifes
                                      std::string_view name);
 /// Throws RecordError unless a model that is not the recorded one is later.
 void require_later(const std::filesystem::path& store, const Manifest& manifest, const ModelRecord& record);
+
+/// The models and logs of certificates that lie in a store's folder.
+[[nodiscard]] const ReleaseLedger& release_ledger() noexcept;
 
 }  // namespace unweave

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/training_set.h"
+#include "algorithms/rows.h"
 #include "engine/parallel.h"
 
 namespace unweave {

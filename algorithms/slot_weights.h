@@ -6,7 +6,7 @@
 
 #include "algorithms/accounting/noisy_sgd.h"
 #include "algorithms/head.h"
-#include "algorithms/langevin_state.h"
+#include "algorithms/slot_run.h"
 #include "algorithms/training_set.h"
 
 namespace unweave {

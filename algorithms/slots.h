@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "algorithms/langevin_state.h"
 #include "algorithms/permutation.h"
+#include "algorithms/slot_run.h"
 #include "algorithms/training_set.h"
 
 namespace unweave {

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "algorithms/bound_rule.h"
 #include "algorithms/head.h"
 #include "algorithms/langevin_state.h"
 #include "algorithms/matrix.h"
@@ -24,11 +25,6 @@
 #include "algorithms/training_set.h"
 
 namespace unweave {
-
-enum class BoundRule {
-  kCorrected,  ///< bounds that hold, joint over the classes: sqrt(sum of squares) against the budget
-  kPaper,      ///< bounds as printed, class sum against classes * budget; never certified
-};
 
 /// "corrected" or "paper". Throws UsageError for other names.
 [[nodiscard]] BoundRule parse_bound(std::string_view name);

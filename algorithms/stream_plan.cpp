@@ -7,9 +7,9 @@
 #include <optional>
 #include <span>
 
+#include "algorithms/changed_rows.h"
 #include "algorithms/cone_update.h"
 #include "algorithms/level_work.h"
-#include "algorithms/live_store.h"
 #include "algorithms/permutation.h"
 #include "algorithms/planner.h"
 #include "algorithms/recompute.h"
@@ -248,12 +248,12 @@ StreamPlan plan_stream(Contents& contents, Embedding* embedding, const BatchChan
     pushed_state += rows * row_bytes;
   }
   plan.written_bytes = plan.disk_bytes;
-  if (const std::uint64_t most = LiveStore::most_overlay(budget); dirty_bytes > most) {
+  if (const std::uint64_t most = ChangedRows::most_bytes(budget); dirty_bytes > most) {
     // Each time that changed rows are too many for the memory, all partitions that hold one are written anew.
     plan.disk_bytes += pushed_state;
     plan.written_bytes += (dirty_bytes + most - 1) / std::max<std::uint64_t>(1, most) * pushed_state;
   }
-  plan.memory_bytes = std::min(dirty_bytes, LiveStore::most_overlay(budget) + written_bytes) + walk.pushed_bytes();
+  plan.memory_bytes = std::min(dirty_bytes, ChangedRows::most_bytes(budget) + written_bytes) + walk.pushed_bytes();
   if (pushed == levels || plan.memory_bytes > budget.available()) return plan;
   MemoryBudget left(budget.available() - plan.memory_bytes);
   const RecomputePlan anew = plan_recompute(contents, *embedding, left, pushed + 1, levels);

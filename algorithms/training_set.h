@@ -8,13 +8,12 @@
 #include <span>
 #include <vector>
 
+#include "algorithms/rows.h"
 #include "engine/float_rows.h"
 #include "engine/memory.h"
 #include "storage/types.h"
 
 namespace unweave {
-
-using ClassId = std::uint32_t;
 
 /// What rows of the embedding become before a learner sees them: clipped to a public norm and, with an intercept, followed
 /// by a last value 1. The weight of that value is the intercept; it is regularised as the others are, so that the objective
@@ -49,15 +48,6 @@ double form_row(std::span<float> row, const RowForm& form);
 void spread_rows(float* rows, std::size_t count, std::size_t features, const RowForm& form) noexcept;
 /// The same, and form_row() of each.
 void form_rows(float* rows, std::size_t count, std::size_t features, const RowForm& form);
-
-/// Borrowed rows: `values` is count x features row-major, norms[i] >= the exact 2-norm of row i. Must outlive its use.
-struct Rows {
-  const float* values = nullptr;
-  const ClassId* labels = nullptr;
-  const double* norms = nullptr;
-  std::size_t count = 0;
-  std::size_t features = 0;
-};
 
 struct BatchChange;
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "algorithms/live_store.h"
+#include "algorithms/recorded_release.h"
 #include "algorithms/verify_checks.h"
 #include "storage/error.h"
 
@@ -53,7 +54,7 @@ void check_contents(const std::filesystem::path& store, const Manifest& manifest
     run_checks({contents, embedding.get(), options, budget, report});
   }
   if (report.findings.size() > known || (!manifest.journal && models.empty())) return;
-  const LiveStore live(store, Access::read, budget);
+  const LiveStore live(store, Access::read, budget, release_ledger());
   if (live.pending_requests() > 0) {
     const Embedding* embedding = live.propagated() ? &live.embedding() : nullptr;
     if (options.rebuild) require_rebuildable(store, embedding);

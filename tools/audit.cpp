@@ -8,6 +8,7 @@
 
 #include "algorithms/canary.h"
 #include "algorithms/model_record.h"
+#include "algorithms/recorded_release.h"
 #include "engine/temporary_folder.h"
 #include "storage/error.h"
 #include "storage/input/request_reader.h"
@@ -45,7 +46,7 @@ std::vector<CanaryRequests> chosen_canaries(const CommandLine& line, const LiveS
 }
 
 std::vector<Attack> plan_attacks(const CommandLine& line, MemoryBudget& budget) {
-  const LiveStore store(line.positional(0), Access::read, budget);
+  const LiveStore store(line.positional(0), Access::read, budget, release_ledger());
   std::vector<Attack> attacks;
   for (ModelRecord& record : chosen_models(line, line.positional(0))) {
     record.options.seed = line.common().seed;
@@ -58,7 +59,7 @@ std::vector<Attack> plan_attacks(const CommandLine& line, MemoryBudget& budget) 
 
 AuditResult run_attack(const CommandLine& line, const Attack& attack, double confidence, MemoryBudget& budget) {
   const ModelRecord& record = attack.record;
-  LiveStore store(line.positional(0), Access::read, budget);
+  LiveStore store(line.positional(0), Access::read, budget, release_ledger());
   const Canary canary = release_canary(attack.canary, store, record, line.get<Count>("rows").value, budget);
   const Reservation memory = make_solver(record.model.solver, record.options)->reserve(Model{}, canary.before, budget);
   const TemporaryFolder folder(std::filesystem::temp_directory_path(), "unweave-audit-");

@@ -5,6 +5,7 @@
 
 #include "algorithms/live_store.h"
 #include "algorithms/propagation_plan.h"
+#include "algorithms/recorded_release.h"
 #include "algorithms/schemes.h"
 #include "engine/clock.h"
 #include "engine/contents.h"
@@ -58,7 +59,7 @@ PropagateBench run_bench_propagate(const std::filesystem::path& store, std::uint
   result.seconds = result.sweep_seconds = std::numeric_limits<double>::max();
   const PropagationSpec spec = bench_spec(hops);
   {
-    const LiveStore live(store, Access::read, budget);
+    const LiveStore live(store, Access::read, budget, release_ledger());
     result.nodes = live.manifest().nodes;
     result.arcs = live.contents().graph().num_arcs();
     result.features = live.manifest().features;
@@ -66,7 +67,7 @@ PropagateBench run_bench_propagate(const std::filesystem::path& store, std::uint
   }
   for (int run = 0; run < repeats; ++run) {
     result.limit_per_second = std::max(result.limit_per_second, store_gather_limit(store, result.tile_width, budget));
-    LiveStore live(store, Access::write, budget);
+    LiveStore live(store, Access::write, budget, release_ledger());
     const Clock::time_point start = Clock::now();
     const PropagateReport report = propagate(live, spec, budget, {});
     result.seconds = std::min(result.seconds, seconds_since(start));

@@ -10,6 +10,7 @@
 #include "algorithms/live_store.h"
 #include "algorithms/permutation.h"
 #include "algorithms/propagate.h"
+#include "algorithms/recorded_release.h"
 #include "engine/clock.h"
 #include "engine/parallel.h"
 #include "storage/error.h"
@@ -57,7 +58,7 @@ std::string plan_text(const UpdateReport& report) {
 }
 
 StreamBench remove_edges(const std::filesystem::path& store, const StreamBenchOptions& options, MemoryBudget& budget) {
-  LiveStore live(store, Access::write, budget);
+  LiveStore live(store, Access::write, budget, release_ledger());
   StreamBench result;
   result.hops = options.hops;
   result.batch = options.batch;

@@ -11,6 +11,7 @@
 #include "algorithms/lazy_error.h"
 #include "algorithms/model_comparison.h"
 #include "algorithms/model_record.h"
+#include "algorithms/recorded_release.h"
 #include "algorithms/streaming_solver.h"
 #include "algorithms/training_rows.h"
 #include "algorithms/working_memory.h"
@@ -326,9 +327,9 @@ void run_evaluate(CommandLine& line) {
   if (line.given("attack-rows") && !line.has("before")) throw UsageError("--attack-rows needs --before");
   MemoryBudget budget(line.budget_bytes());
   const std::vector<ModelRecord> models = chosen_models(line, line.positional(0));
-  const LiveStore store(line.positional(0), Access::read, budget);
+  const LiveStore store(line.positional(0), Access::read, budget, release_ledger());
   std::optional<LiveStore> before;
-  if (line.has("before")) before.emplace(line.get<std::string>("before"), Access::read, budget);
+  if (line.has("before")) before.emplace(line.get<std::string>("before"), Access::read, budget, release_ledger());
   Evaluation evaluation(line, store, before ? &*before : nullptr, budget);
   for (const ModelRecord& model : models) evaluation.run(model);
   evaluation.finish();

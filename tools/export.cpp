@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/recorded_release.h"
 #include "algorithms/request_draw.h"
 #include "engine/memory.h"
 #include "engine/watcher.h"
@@ -149,7 +150,7 @@ void run_export(CommandLine& line) {
   MemoryBudget budget(line.budget_bytes());
   const std::optional<ModelRecord> model =
       line.has("model") ? std::optional(chosen_model(line, line.positional(0))) : std::nullopt;
-  const LiveStore store(line.positional(0), Access::read, budget);
+  const LiveStore store(line.positional(0), Access::read, budget, release_ledger());
   std::optional<std::vector<NodeId>> nodes;
   if (line.has("nodes")) nodes = read_node_ids({line.get<std::string>("nodes"), {}}, store.contents().num_nodes());
   if (model) {

@@ -8,6 +8,7 @@
 #include "algorithms/lazy_error.h"
 #include "algorithms/live_store.h"
 #include "algorithms/model_record.h"
+#include "algorithms/recorded_release.h"
 #include "engine/memory.h"
 #include "engine/store_purge.h"
 #include "tools/commands.h"
@@ -175,7 +176,7 @@ void run_info(CommandLine& line) {
   MemoryBudget budget(line.budget_bytes());
   std::vector<ModelSummary> models =
       list_models(line.positional(0));  // first: a writer at work acknowledges requests first
-  const LiveStore store(line.positional(0), Access::read, budget);
+  const LiveStore store(line.positional(0), Access::read, budget, release_ledger());
   const auto is_later = [&](const ModelSummary& model) { return model.sequence > store.sequence(); };
   if (std::any_of(models.begin(), models.end(), is_later)) models = list_models(store.path());  // purged meanwhile
   Json info = describe_store(store, models);

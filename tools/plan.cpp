@@ -11,6 +11,7 @@
 #include "algorithms/propagation_plan.h"
 #include "algorithms/propagation_trial.h"
 #include "algorithms/purge_plan.h"
+#include "algorithms/recorded_release.h"
 #include "engine/clock.h"
 #include "engine/level_image.h"
 #include "engine/parallel.h"
@@ -296,7 +297,7 @@ void run_plan(CommandLine& line) {
   refuse_mixed_options(line);
 
   MemoryBudget budget(line.budget_bytes());
-  LiveStore store(line.positional(0), Access::read, budget);
+  LiveStore store(line.positional(0), Access::read, budget, release_ledger());
   if (line.has("solver"))
     foresee_unlearning(line, store, budget);
   else if (line.get<bool>("purge"))

@@ -12,6 +12,7 @@
 #include "algorithms/head.h"
 #include "algorithms/live_store.h"
 #include "algorithms/model_record.h"
+#include "algorithms/recorded_release.h"
 #include "algorithms/scoring.h"
 #include "engine/memory.h"
 #include "storage/error.h"
@@ -208,7 +209,7 @@ void run_predict(CommandLine& line) {
 
   MemoryBudget budget(line.budget_bytes());
   const ModelRecord record = chosen_model(line, line.positional(0));
-  const LiveStore store(line.positional(0), Access::read, budget);
+  const LiveStore store(line.positional(0), Access::read, budget, release_ledger());
   if (!line.has("embeddings")) check_propagation(record, store.manifest(), store.path());
   note_state(line, record, store);
   const std::uint64_t rows =

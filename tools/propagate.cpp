@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "algorithms/recorded_release.h"
 #include "tools/commands.h"
 #include "tools/measure.h"
 #include "tools/model_notes.h"
@@ -29,14 +30,14 @@ void run_propagate(CommandLine& line) {
   std::optional<GatherBench> limit;
   if (line.get<bool>("measure-limit")) {
     {
-      const LiveStore store(line.positional(0), Access::read, budget);
+      const LiveStore store(line.positional(0), Access::read, budget, release_ledger());
       static_cast<void>(read_propagation_spec(line, store.contents()));  // what is wrong is told first
     }
     const Manifest manifest = read_manifest(line.positional(0));
     if (manifest.features > 0) limit = measure_gather_limit(line, manifest.nodes, manifest.features, budget);
   }
   Measure measure;  // of the propagation alone
-  LiveStore store(line.positional(0), Access::write, budget);
+  LiveStore store(line.positional(0), Access::write, budget, release_ledger());
   const PropagationSpec spec = read_propagation_spec(line, store.contents());
   note_replaced_propagation(line, store.path(), store.manifest(), spec);
   PropagateReport report;

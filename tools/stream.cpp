@@ -6,6 +6,7 @@
 
 #include "algorithms/lazy_error.h"
 #include "algorithms/learner.h"
+#include "algorithms/recorded_release.h"
 #include "engine/clock.h"
 #include "storage/error.h"
 #include "storage/input/request_reader.h"
@@ -328,7 +329,7 @@ void run_stream(CommandLine& line) {
   const Plan plan = read_plan(line);
   Acknowledged acknowledged(line.get<std::string>("requests"));
   MemoryBudget budget(line.budget_bytes());
-  LiveStore store(line.positional(0), Access::write, budget);
+  LiveStore store(line.positional(0), Access::write, budget, release_ledger());
   store.set_plan(plan);
   if (mode.r_max > 0) static_cast<void>(store.threshold(mode));
   std::optional<Follower> follower;

@@ -7,6 +7,7 @@
 
 #include "algorithms/learner.h"
 #include "algorithms/model_name.h"
+#include "algorithms/recorded_release.h"
 #include "algorithms/regularisation.h"
 #include "engine/watcher.h"
 #include "storage/error.h"
@@ -97,7 +98,7 @@ void run_train(CommandLine& line) {
   const std::string name = line.has("name") ? line.get<std::string>("name") : solver;
   require_model_name(name, solver);
   MemoryBudget budget(line.budget_bytes());
-  LiveStore store(line.positional(0), Access::write, budget);
+  LiveStore store(line.positional(0), Access::write, budget, release_ledger());
   const std::vector<double> weights = read_row_weights(line, store.embedding().spec());
   const std::vector<LambdaTrial> trials = settle_lambda(line, store, budget, weights, options);
   ModelRecord next;

@@ -11,7 +11,7 @@
 
 #include <functional>
 
-#include "algorithms/solver.h"
+#include "algorithms/bound_rule.h"
 
 namespace unweave {
 

@@ -6,6 +6,7 @@
 #include <set>
 #include <sstream>
 
+#include "algorithms/recorded_release.h"
 #include "algorithms/verify_log.h"
 #include "storage/checksum.h"
 #include "storage/error.h"
@@ -265,7 +266,7 @@ TEST_SUITE("unit") {
     const fs::path given = world.folder / "key";
     write_file(given, std::string(64, 'a') + "\n");
     const auto train = [&](const fs::path& key) {
-      LiveStore live(world.store, Access::write, ample_budget());
+      LiveStore live(world.store, Access::write, ample_budget(), release_ledger());
       return Learner::train(live, ample_budget(), "newton", seeded(), live.embedding().spec().weights,
                             {false, "test", {}, key, {}})
           .public_key();

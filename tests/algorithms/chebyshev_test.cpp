@@ -8,6 +8,7 @@
 
 #include "algorithms/lazy_error.h"
 #include "algorithms/propagate.h"
+#include "algorithms/recorded_release.h"
 #include "algorithms/schemes.h"
 #include "algorithms/training_rows.h"
 #include "storage/error.h"
@@ -87,7 +88,7 @@ TEST_SUITE("unit") {
     spec.scheme = "chebyshev";
     spec.weights = scheme_weights(spec.scheme, kLevels, {});
     spec.scale_bits = kLeastChebyshevBits;
-    LiveStore store(dir / "store", Access::write, budget);
+    LiveStore store(dir / "store", Access::write, budget, release_ledger());
     propagate(store, spec, budget, {});
     CHECK(store.manifest().propagation->weights == spec.weights);
     CHECK((rows_of(store, spec.weights) - dense_blocks(sample)).cwiseAbs().maxCoeff() < 1e-6);

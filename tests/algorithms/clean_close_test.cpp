@@ -6,6 +6,7 @@
 #include <map>
 
 #include "algorithms/digest.h"
+#include "algorithms/recorded_release.h"
 #include "algorithms/store_repair.h"
 #include "storage/error.h"
 #include "storage/line_log.h"
@@ -27,11 +28,11 @@ using testing::write_file;
 constexpr std::size_t kHeader = 40, kRecord = 64;  // bytes of a journal's header, and of a record of one request
 
 void close(const fs::path& store) {
-  LiveStore(store, Access::write, ample_budget()).record();
+  LiveStore(store, Access::write, ample_budget(), release_ledger()).record();
 }
 
 std::uint64_t sequence_of(const fs::path& store) {
-  return LiveStore(store, Access::read, ample_budget()).sequence();
+  return LiveStore(store, Access::read, ample_budget(), release_ledger()).sequence();
 }
 
 /// What readers and writers say of a store.
@@ -82,7 +83,7 @@ struct Released {
     trained.train("newton");
     first = trained.files_of("newton");
     {
-      LiveStore live(store, Access::write, ample_budget());
+      LiveStore live(store, Access::write, ample_budget(), release_ledger());
       Learner learner = Learner::open(live, ample_budget(), "newton", kContext, 9);
       const std::vector<Request> requests{{RequestKind::remove_node, 7, 0}};
       learner.absorb(live.apply(requests, live.resolve(requests), {}));
@@ -95,7 +96,7 @@ struct Released {
   }
   /// What the next writer with this solver says.
   [[nodiscard]] std::string refusal() const {
-    LiveStore live(store, Access::write, ample_budget());
+    LiveStore live(store, Access::write, ample_budget(), release_ledger());
     return message_of<DataError>(
         [&] { static_cast<void>(Learner::open(live, ample_budget(), "newton", kContext, 9)); });
   }
@@ -182,7 +183,7 @@ TEST_SUITE("unit") {
     close(world.store);
     CHECK(inode_of(world.store / kManifestName) == before);  // a file that replaces another has its own
     CHECK(testing::folder_bytes(world.store) == files);
-    LiveStore(world.store, Access::write, ample_budget()).checkpoint();
+    LiveStore(world.store, Access::write, ample_budget(), release_ledger()).checkpoint();
     const FileEntry journal = read_manifest(world.store).journal.value();
     CHECK(journal.bytes == kHeader);
     fs::resize_file(world.store / journal.path, kHeader - 1);
@@ -283,7 +284,7 @@ TEST_SUITE("unit") {
     const Released world;
     write_file(world.log, world.first.at(world.log));
     world.trained.stream({{RequestKind::remove_node, 13, 0}});
-    LiveStore(world.store, Access::write, ample_budget()).checkpoint();
+    LiveStore(world.store, Access::write, ample_budget(), release_ledger()).checkpoint();
     close(world.store);
     CHECK(holds(findings(world.store), world.log.string() + ": byte"));
   }
@@ -293,7 +294,7 @@ TEST_SUITE("unit") {
     for (const auto& [file, bytes] : world.second) fs::remove(file);
     CHECK(holds(findings(world.store), "it is missing"));
     world.trained.train("newton");
-    LiveStore live(world.store, Access::write, ample_budget());
+    LiveStore live(world.store, Access::write, ample_budget(), release_ledger());
     static_cast<void>(
         Learner::train(live, ample_budget(), "newton", testing::seeded(2), live.embedding().spec().weights, kContext));
     live.record();

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "algorithms/recorded_release.h"
 #include "storage/error.h"
 #include "support/trained_store.h"
 
@@ -30,7 +31,7 @@ struct Forgetful {
     world.stream(requests, solvers);
   }
   [[nodiscard]] LiveStore open(bool before) const {
-    return {before ? copy : world.store, Access::read, ample_budget()};
+    return {before ? copy : world.store, Access::read, ample_budget(), release_ledger()};
   }
 };
 
@@ -163,7 +164,7 @@ TEST_SUITE("unit") {
     CHECK_FALSE(found.svm_member_rate.has_value());
     CHECK_FALSE(found.presence_ratio.has_value());
     const TrainedStore other(31);
-    const LiveStore foreign(other.store, Access::read, ample_budget());
+    const LiveStore foreign(other.store, Access::read, ample_budget(), release_ledger());
     CHECK_THROWS_AS(EfficacyTests(foreign, present, 100, 1), DataError);
   }
 }

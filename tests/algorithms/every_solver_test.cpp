@@ -9,6 +9,7 @@
 #include "algorithms/certificate.h"
 #include "algorithms/gaussian_mechanism.h"
 #include "algorithms/output_noise.h"
+#include "algorithms/recorded_release.h"
 #include "storage/error.h"
 #include "support/learner_data.h"
 #include "support/special_values.h"
@@ -311,7 +312,7 @@ TEST_SUITE("unit") {
     for (const std::string solver : {"newton", "newton-step"}) {
       CAPTURE(solver);
       const std::string other = id_of(solver == "newton" ? "newton-step" : "newton");
-      LiveStore live(world.store, Access::write, ample_budget());
+      LiveStore live(world.store, Access::write, ample_budget(), release_ledger());
       Learner learner = Learner::open(live, ample_budget(), solver, testing::kContext, 9);
       static_cast<void>(learner.catch_up());
       for (NodeId node = 20; node < 23; ++node) {

@@ -11,6 +11,7 @@
 #include "algorithms/digest.h"
 #include "algorithms/generate.h"
 #include "algorithms/live_store.h"
+#include "algorithms/recorded_release.h"
 #include "algorithms/verify.h"
 #include "storage/error.h"
 #include "support/input_files.h"
@@ -43,7 +44,7 @@ TinyStore contents_of(bool sparse) {
 }
 
 void stream(const fs::path& path, double r_max) {
-  LiveStore store(path, Access::write, ample_budget());
+  LiveStore store(path, Access::write, ample_budget(), release_ledger());
   const std::vector<std::vector<Request>> batches{
       {{RequestKind::remove_edge, 0, 1}, {RequestKind::remove_feature, 9, 0}, {RequestKind::remove_node, 4, 0}},
       {{RequestKind::insert_edge, 100, 11}, {RequestKind::remove_feature, 100, 0}, {RequestKind::insert_edge, 4, 7}}};
@@ -57,7 +58,7 @@ struct State {
   testing::AllSums sums;
 
   explicit State(const fs::path& path) {
-    const LiveStore store(path, Access::read, ample_budget());
+    const LiveStore store(path, Access::read, ample_budget(), release_ledger());
     digest = digest_text(content_digest(store));
     if (store.propagated()) sums = testing::sums_of(store.embedding(), store.contents().num_nodes());
   }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "algorithms/digest.h"
+#include "algorithms/recorded_release.h"
 #include "algorithms/verify.h"
 #include "storage/feature_file.h"
 #include "storage/journal.h"
@@ -111,7 +112,7 @@ TEST_SUITE("golden") {
   TEST_CASE("its integers and its digest") {
     const fs::path path = kGolden / "path";
     CHECK(verify_store(path, {std::nullopt, true}, testing::ample_budget()).ok());
-    const LiveStore store(path, Access::read, testing::ample_budget());
+    const LiveStore store(path, Access::read, testing::ample_budget(), release_ledger());
     const std::vector<std::vector<std::int64_t>> sums{{16706448, 13740627, 1877344}, {12933433, 13872105, 5518881}};
     const std::vector<std::int32_t> densities{11863283, 4843165, -2965821};
     for (NodeId node = 0; node < 3; ++node) {

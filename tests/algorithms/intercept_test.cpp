@@ -8,6 +8,7 @@
 
 #include "algorithms/evaluation.h"
 #include "algorithms/langevin_constants.h"
+#include "algorithms/recorded_release.h"
 #include "algorithms/regularisation.h"
 #include "storage/error.h"
 #include "support/learner_data.h"
@@ -67,7 +68,7 @@ TEST_SUITE("unit") {
     const TrainedStore world;
     world.train("newton", with_intercept());
     const ModelRecord record = load_model(world.store, "newton");
-    const LiveStore live(world.store, Access::read, ample_budget());
+    const LiveStore live(world.store, Access::read, ample_budget(), release_ledger());
     const TrainingRows held(live, record.weights, form_of(record), ample_budget());
     const TrainingSet& set = held.set();
     std::vector<float> rows(set.size() * set.features(), -3);

@@ -8,6 +8,7 @@
 
 #include "algorithms/langevin_constants.h"
 #include "algorithms/learner.h"
+#include "algorithms/recorded_release.h"
 #include "algorithms/verify.h"
 #include "storage/error.h"
 #include "support/trained_store.h"
@@ -42,7 +43,7 @@ TEST_SUITE("unit") {
       const auto requests = batches(steady);
       steady.train(solver, seeded());
       {
-        LiveStore live(steady.store, Access::write, ample_budget());
+        LiveStore live(steady.store, Access::write, ample_budget(), release_ledger());
         Learner learner = Learner::open(live, ample_budget(), solver, kContext, 9);
         for (const auto& batch : requests) {
           const StepReport report = learner.absorb(live.apply(batch, live.resolve(batch), {}));
@@ -67,7 +68,7 @@ TEST_SUITE("unit") {
     const auto requests = batches(world);
     world.stream(requests[0]);
     world.stream(requests[1]);
-    LiveStore live(world.store, Access::write, ample_budget());
+    LiveStore live(world.store, Access::write, ample_budget(), release_ledger());
     Learner learner = Learner::open(live, ample_budget(), "langevin", kContext, {});
     const auto report = learner.catch_up();
     REQUIRE(report.has_value());
@@ -109,7 +110,7 @@ TEST_SUITE("unit") {
     world.train("langevin");
     const auto requests = batches(world);
     {
-      LiveStore live(world.store, Access::write, ample_budget());
+      LiveStore live(world.store, Access::write, ample_budget(), release_ledger());
       Learner learner = Learner::open(live, ample_budget(), "langevin", {true, "test", {}}, 5);
       CHECK_FALSE(learner.absorb(live.apply(requests[0], live.resolve(requests[0]), {})).certified);
     }
@@ -160,7 +161,7 @@ TEST_SUITE("unit") {
       world.train(solver);
       CHECK(certified());
       world.stream(requests[0], {solver}, 1e-12);
-      CHECK(LiveStore(world.store, Access::read, ample_budget()).embedding().stale_rows() == 0);
+      CHECK(LiveStore(world.store, Access::read, ample_budget(), release_ledger()).embedding().stale_rows() == 0);
       CHECK_FALSE(certified());
       world.train(solver);
       CHECK_FALSE(certified());
@@ -181,7 +182,7 @@ TEST_SUITE("unit") {
       world.train(solver);
       CHECK_FALSE(certified());
       {
-        LiveStore live(world.store, Access::write, ample_budget());
+        LiveStore live(world.store, Access::write, ample_budget(), release_ledger());
         CHECK(live.flush().rows_touched > 0);  // as another solver's training does
         live.checkpoint();
       }

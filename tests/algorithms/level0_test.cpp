@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "algorithms/live_store.h"
+#include "algorithms/recorded_release.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
 
@@ -33,7 +34,7 @@ TEST_SUITE("unit") {
       contents.sparse = sparse;
       testing::write_store(folder / "s", contents);
       testing::propagate_store(folder / "s", testing::tiny_spec(1));
-      const LiveStore store(folder / "s", Access::read, testing::ample_budget());
+      const LiveStore store(folder / "s", Access::read, testing::ample_budget(), release_ledger());
       const PropagationSpec spec = testing::tiny_spec(1);
       std::vector<std::int32_t> expected(std::size_t{kNodes} * kColumns);
       for (NodeId node = 0; node < kNodes; ++node)

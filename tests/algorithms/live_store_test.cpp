@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "algorithms/digest.h"
+#include "algorithms/recorded_release.h"
 #include "algorithms/verify.h"
 #include "engine/parallel.h"
 #include "storage/error.h"
@@ -31,16 +32,16 @@ TEST_SUITE("unit") {
       return store.apply(requests, store.resolve(requests), {}).last_request;
     };
     {
-      LiveStore first(folder / "s", Access::write, budget);
+      LiveStore first(folder / "s", Access::write, budget, release_ledger());
       CHECK(remove_edge(first, 3) == 1);
-      CHECK_THROWS_AS(LiveStore(folder / "s", Access::write, budget), ResourceError);
+      CHECK_THROWS_AS(LiveStore(folder / "s", Access::write, budget, release_ledger()), ResourceError);
       std::filesystem::remove(folder / "s/lock");
-      LiveStore second(folder / "s", Access::write, budget);
+      LiveStore second(folder / "s", Access::write, budget, release_ledger());
       CHECK_THROWS_WITH_AS(remove_edge(first, 5), doctest::Contains("the lock was removed"), ResourceError);
       CHECK_THROWS(first.checkpoint());
       CHECK(remove_edge(second, 7) == 2);
     }
-    CHECK(LiveStore(folder / "s", Access::read, budget).sequence() == 2);
+    CHECK(LiveStore(folder / "s", Access::read, budget, release_ledger()).sequence() == 2);
   }
 
   TEST_CASE("a batch has room before it is resolved, and changed lists before it is acknowledged") {
@@ -54,12 +55,12 @@ TEST_SUITE("unit") {
     MemoryBudget little(std::uint64_t{200} << 10), ample(std::uint64_t{1} << 30);
     const ThreadLimit two(2);  // more threads need more memory
     {
-      LiveStore store(folder / "s", Access::write, little);
+      LiveStore store(folder / "s", Access::write, little, release_ledger());
       CHECK_THROWS_WITH_AS(static_cast<void>(store.reserve_batch(100'000)), doctest::Contains("--batch"),
                            ResourceError);
       CHECK_THROWS_WITH_AS(store.apply(hub, store.resolve(hub), {}), doctest::Contains("changed lists"), ResourceError);
     }
-    LiveStore store(folder / "s", Access::write, ample);
+    LiveStore store(folder / "s", Access::write, ample, release_ledger());
     CHECK(store.sequence() == 0);
     CHECK(store.apply(hub, store.resolve(hub), {}).last_request == 1);
     CHECK(ample.used() > std::uint64_t{200} << 10);
@@ -76,11 +77,11 @@ TEST_SUITE("unit") {
     std::vector<Request> requests;
     for (NodeId node = 0; node < path.nodes; ++node) requests.push_back({RequestKind::remove_feature, node, 0});
     {
-      LiveStore store(folder / "s", Access::write, ample);
+      LiveStore store(folder / "s", Access::write, ample, release_ledger());
       store.apply(requests, store.resolve(requests), {});
       store.checkpoint();
     }
-    CHECK(LiveStore(folder / "s", Access::read, little).contents().cleared().size() > 10'000);
+    CHECK(LiveStore(folder / "s", Access::read, little, release_ledger()).contents().cleared().size() > 10'000);
   }
 
   TEST_CASE("shards are written anew where a long stream has changed more lists than the budget holds") {
@@ -103,7 +104,7 @@ TEST_SUITE("unit") {
         MemoryBudget budget(memory);
         const std::vector<FileEntry> before = read_manifest(copy).shards;
         {
-          LiveStore store(copy, Access::write, budget);
+          LiveStore store(copy, Access::write, budget, release_ledger());
           store.set_plan(Plan::push);
           // Chords come, one node loses its features, every second edge of the ring and some chords go.
           const auto send = [&](std::vector<Request> requests) {
@@ -126,10 +127,10 @@ TEST_SUITE("unit") {
           if (memory < std::uint64_t{1} << 30) CHECK(store.manifest().sequence > 0);
         }
         MemoryBudget ample(std::uint64_t{1} << 30);
-        CHECK(digest_text(content_digest(LiveStore(copy, Access::read, ample))) == digests.back());
-        LiveStore(copy, Access::write, ample).checkpoint();
+        CHECK(digest_text(content_digest(LiveStore(copy, Access::read, ample, release_ledger()))) == digests.back());
+        LiveStore(copy, Access::write, ample, release_ledger()).checkpoint();
         CHECK(verify_store(copy, {{}, propagated, 1, {}}, ample).findings.empty());
-        CHECK(digest_text(content_digest(LiveStore(copy, Access::read, ample))) == digests.back());
+        CHECK(digest_text(content_digest(LiveStore(copy, Access::read, ample, release_ledger()))) == digests.back());
       }
       CHECK(digests[0] == digests[1]);
     }

@@ -8,6 +8,7 @@
 
 #include "algorithms/level_work.h"
 #include "algorithms/live_store.h"
+#include "algorithms/recorded_release.h"
 #include "support/store_fixture.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
@@ -165,7 +166,7 @@ TEST_SUITE("unit") {
         const testing::TempDir folder;
         testing::build_store(folder / "s", sample);
         testing::propagate_store(folder / "s", testing::tiny_spec(2, all_rows));
-        LiveStore store(folder / "s", Access::write, testing::ample_budget());
+        LiveStore store(folder / "s", Access::write, testing::ample_budget(), release_ledger());
         const Request request{RequestKind::remove_feature, 1, 0};
         store.apply({&request, 1}, store.resolve({&request, 1}), {});  // some rows get into memory
         const Embedding& embedding = store.embedding();

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "algorithms/live_store.h"
+#include "algorithms/recorded_release.h"
 #include "engine/parallel.h"
 #include "storage/error.h"
 #include "support/special_values.h"
@@ -26,7 +27,7 @@ TEST_SUITE("unit") {
     constexpr std::uint32_t kColumns = 6;
     const testing::TempDir folder;
     testing::write_store(folder / "s", testing::random_store(kNodes, 20'000, kColumns, 3));
-    const LiveStore store(folder / "s", Access::read, testing::ample_budget());
+    const LiveStore store(folder / "s", Access::read, testing::ample_budget(), release_ledger());
     const ThreadLimit limit(1);
     for (const bool all_rows : {true, false}) {
       CAPTURE(all_rows);
@@ -51,7 +52,7 @@ TEST_SUITE("unit") {
       CAPTURE(columns);
       const testing::TempDir folder;
       testing::write_store(folder / "s", testing::random_store(kNodes, 500, columns, 3));
-      const LiveStore store(folder / "s", Access::read, testing::ample_budget());
+      const LiveStore store(folder / "s", Access::read, testing::ample_budget(), release_ledger());
       const PropagationSpec spec = testing::tiny_spec(1);
       PropagationPlan plan = plan_propagation(store.contents(), spec, testing::ample_budget());
       for (const std::uint64_t width : {columns, columns / 3}) {
@@ -78,7 +79,7 @@ TEST_SUITE("unit") {
     for (const testing::TinyStore& contents : {testing::path_of_three(), none}) {
       const testing::TempDir folder;
       testing::write_store(folder / "s", contents);
-      const LiveStore store(folder / "s", Access::read, testing::ample_budget());
+      const LiveStore store(folder / "s", Access::read, testing::ample_budget(), release_ledger());
       const PropagationSpec spec = testing::tiny_spec(0);
       const PropagationPlan plan = plan_propagation(store.contents(), spec, testing::ample_budget());
       MemoryBudget nothing(0);

@@ -10,6 +10,7 @@
 #include "algorithms/live_store.h"
 #include "algorithms/propagate.h"
 #include "algorithms/purge.h"
+#include "algorithms/recorded_release.h"
 #include "storage/error.h"
 #include "storage/half.h"
 #include "support/folder_bytes.h"
@@ -85,7 +86,7 @@ TEST_SUITE("unit") {
         truncate_to_halves(row, halves.data());
         std::vector<NodeId> edge;
         {
-          const LiveStore live(dir / "s", Access::read, ample_budget());
+          const LiveStore live(dir / "s", Access::read, ample_budget(), release_ledger());
           edge = {live.contents().order().position(3), live.contents().order().position(97)};
           std::sort(edge.begin(), edge.end());
         }

@@ -9,6 +9,7 @@
 
 #include "algorithms/live_store.h"
 #include "algorithms/propagate.h"
+#include "algorithms/recorded_release.h"
 #include "algorithms/verify_log.h"
 #include "engine/store_purge.h"
 #include "storage/error.h"
@@ -30,7 +31,7 @@ using testing::Sample;
 using testing::TempDir;
 
 std::string digest_of(const fs::path& store) {
-  return digest_text(content_digest(LiveStore(store, Access::read, ample_budget())));
+  return digest_text(content_digest(LiveStore(store, Access::read, ample_budget(), release_ledger())));
 }
 
 /// The folders hold the same files; says which differ.
@@ -77,7 +78,7 @@ void check_life(Sample sample, const Life& life) {
   testing::propagate_store(dir / "s", life.spec);
   testing::stream_sample(dir / "s", sample, testing::requests_for(sample, 40, life.seed), life.batch, life.r_max);
   leave_models(dir / "s");
-  const std::uint64_t acknowledged = LiveStore(dir / "s", Access::read, ample_budget()).sequence();
+  const std::uint64_t acknowledged = LiveStore(dir / "s", Access::read, ample_budget(), release_ledger()).sequence();
 
   const PurgeReport report = purge(dir / "s");
   testing::import_sample(dir / "fresh", sample, life.importing);
@@ -187,7 +188,7 @@ TEST_SUITE("unit") {
     for (std::uint64_t round = 0; round < 3; ++round) {
       testing::stream_sample(dir / "s", sample, testing::random_requests(sample, 20, round), 6, 0);
       purge(dir / "s");
-      LiveStore live(dir / "s", Access::write, ample_budget());
+      LiveStore live(dir / "s", Access::write, ample_budget(), release_ledger());
       CHECK(live.sequence() == 0);
       CHECK(live.pending_requests() == 0);
       CHECK(list_models(dir / "s").empty());

@@ -6,6 +6,7 @@
 
 #include <functional>
 
+#include "algorithms/recorded_release.h"
 #include "algorithms/request_status.h"
 #include "storage/error.h"
 #include "support/trail.h"
@@ -100,7 +101,7 @@ TEST_SUITE("unit") {
     const Trail trail;
     const std::vector<std::string> good = lines_of(trail.receipts);
     const auto reopen = [&] {
-      LiveStore live(trail.world.store, Access::write, ample_budget());
+      LiveStore live(trail.world.store, Access::write, ample_budget(), release_ledger());
       static_cast<void>(Learner::open(live, ample_budget(), "newton", trail.context(), {}));
       return lines_of(trail.receipts);
     };
@@ -114,7 +115,7 @@ TEST_SUITE("unit") {
     // Requests that the journal has and no model: the certificate that catches up commits to them.
     trail.world.stream({{RequestKind::remove_node, 25, 0}, {RequestKind::remove_node, 25, 0}});
     {
-      LiveStore live(trail.world.store, Access::write, ample_budget());
+      LiveStore live(trail.world.store, Access::write, ample_budget(), release_ledger());
       Learner learner = Learner::open(live, ample_budget(), "newton", trail.context(), {});
       CHECK(learner.catch_up().has_value());
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "algorithms/evaluation.h"
+#include "algorithms/recorded_release.h"
 #include "algorithms/sgd.h"
 #include "algorithms/streaming_solver.h"
 #include "storage/error.h"
@@ -57,7 +58,7 @@ TEST_SUITE("unit") {
       const testing::TempDir folder;
       testing::write_store(folder / "s", contents);
       testing::propagate_store(folder / "s", testing::tiny_spec(1, false));
-      LiveStore live(folder / "s", Access::write, ample_budget());
+      LiveStore live(folder / "s", Access::write, ample_budget(), release_ledger());
       const Learner learner = Learner::train(live, ample_budget(), "retrain", reference_options(kCases[0]),
                                              live.embedding().spec().weights, kContext);
       CHECK(learner.model().network.has_value());
@@ -77,7 +78,7 @@ TEST_SUITE("unit") {
         CHECK(before.model.network->activation == Activation::kSmelu);
         CHECK(before.model.published.cols() == 1);
       }
-      LiveStore live(world.store, Access::write, ample_budget());
+      LiveStore live(world.store, Access::write, ample_budget(), release_ledger());
       TrainingRows rows(live, before.weights, before.clip, ample_budget());
       const auto solver = make_solver(one.solver, reference_options(one));
       const Reservation memory = solver->reserve({}, rows.set(), ample_budget());
@@ -103,7 +104,7 @@ TEST_SUITE("unit") {
   TEST_CASE("accuracy of a network is that of its margins on clipped rows") {
     const TrainedStore world(5);
     world.train("retrain", reference_options(kCases[0]));
-    const LiveStore live(world.store, Access::read, ample_budget());
+    const LiveStore live(world.store, Access::read, ample_budget(), release_ledger());
     const ModelRecord record = load_model(world.store, "retrain");
     const TrainingSet rows = world.rows();
     std::vector<double> margins(rows.size() * rows.classes());

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "algorithms/recorded_release.h"
 #include "algorithms/requests.h"
 #include "storage/error.h"
 #include "support/temp_dir.h"
@@ -32,7 +33,9 @@ struct Drawn {
       ++degrees[v];
     }
   }
-  [[nodiscard]] LiveStore open() const { return {folder / "s", Access::read, testing::ample_budget()}; }
+  [[nodiscard]] LiveStore open() const {
+    return {folder / "s", Access::read, testing::ample_budget(), release_ledger()};
+  }
   [[nodiscard]] int label(NodeId node) const { return contents.labels[node]; }
   [[nodiscard]] static Pair pair(const Request& request) {
     return std::minmax(static_cast<NodeId>(request.u), static_cast<NodeId>(request.v));

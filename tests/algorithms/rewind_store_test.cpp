@@ -7,6 +7,7 @@
 #include <string>
 
 #include "algorithms/learner.h"
+#include "algorithms/recorded_release.h"
 #include "algorithms/rewind_state.h"
 #include "algorithms/verify.h"
 #include "storage/error.h"
@@ -49,7 +50,7 @@ TEST_SUITE("unit") {
       steady.train(solver, options);
       std::vector<StepReport> reports;
       {
-        LiveStore live(steady.store, Access::write, ample_budget());
+        LiveStore live(steady.store, Access::write, ample_budget(), release_ledger());
         Learner learner = Learner::open(live, ample_budget(), solver, kContext, 9);
         for (const auto& batch : requests)
           reports.push_back(learner.absorb(live.apply(batch, live.resolve(batch), {})));
@@ -75,7 +76,7 @@ TEST_SUITE("unit") {
     const RewindState before = state_of(load_model(world.store, "rewind").model);
     const auto requests = batches(world);
     world.stream(requests[0]);
-    LiveStore live(world.store, Access::write, ample_budget());
+    LiveStore live(world.store, Access::write, ample_budget(), release_ledger());
     Learner learner = Learner::open(live, ample_budget(), "rewind", kContext, {});
     const auto report = learner.catch_up();
     REQUIRE(report.has_value());
@@ -144,7 +145,9 @@ TEST_SUITE("unit") {
       CHECK((json["not_covered"].dump().find("several releases") != std::string::npos) != all);
       return json["releases"].get<std::string>();
     };
-    const auto checkpoint = [&] { LiveStore(world.store, Access::write, ample_budget()).checkpoint(); };
+    const auto checkpoint = [&] {
+      LiveStore(world.store, Access::write, ample_budget(), release_ledger()).checkpoint();
+    };
     constexpr double kNoResidue = 1e-12, kResidues = 0.1;
     SolverOptions open = testing::unseeded();
     open.parameters["public-state"] = 1;
@@ -163,9 +166,9 @@ TEST_SUITE("unit") {
     CHECK(releases_of("newton") == "all-later");
     world.stream(requests[2], {}, kResidues);
     checkpoint();
-    CHECK(LiveStore(world.store, Access::read, ample_budget()).embedding().stale_rows() > 0);
+    CHECK(LiveStore(world.store, Access::read, ample_budget(), release_ledger()).embedding().stale_rows() > 0);
     world.train("newton");  // publishes the stale rows, since they do not fit its tau
-    CHECK(LiveStore(world.store, Access::read, ample_budget()).embedding().stale_rows() == 0);
+    CHECK(LiveStore(world.store, Access::read, ample_budget(), release_ledger()).embedding().stale_rows() == 0);
     CHECK(releases_of("newton") == "this");
     testing::propagate_store(world.store, testing::tiny_spec(2, false));
     world.train("newton");
@@ -255,12 +258,12 @@ TEST_SUITE("unit") {
       world.train(solver);
       const std::uint64_t without = [&] {
         MemoryBudget budget(std::uint64_t{1} << 30);
-        LiveStore live(world.store, Access::write, budget);
+        LiveStore live(world.store, Access::write, budget, release_ledger());
         const TrainingRows held(live, live.embedding().spec().weights, 1, budget);
         return budget.used();
       }();
       MemoryBudget budget(std::uint64_t{1} << 30);
-      LiveStore live(world.store, Access::write, budget);
+      LiveStore live(world.store, Access::write, budget, release_ledger());
       const Learner learner = Learner::open(live, budget, solver, kContext, 1);
       CHECK(budget.used() >= without + 20 * rows);
       CHECK(budget.used() <= without + 100 * rows);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "algorithms/live_store.h"
+#include "algorithms/recorded_release.h"
 #include "algorithms/verify.h"
 #include "engine/parallel.h"
 #include "storage/error.h"
@@ -92,7 +93,7 @@ Streamed stream(const std::filesystem::path& path, std::uint64_t memory, Plan pl
   Streamed result;
   MemoryBudget budget(memory);
   {
-    LiveStore store(path, Access::write, budget);
+    LiveStore store(path, Access::write, budget, release_ledger());
     store.set_plan(plan);
     for (const std::vector<Request>& requests : batches_of(two_hubs())) {
       store.apply(requests, store.resolve(requests), mode, last);
@@ -185,7 +186,7 @@ TEST_SUITE("unit") {
     };
     const auto stream_into = [&](const std::string& store, std::uint64_t memory, NodeId first) {
       MemoryBudget budget(memory);
-      LiveStore live(folder / store, Access::write, budget);
+      LiveStore live(folder / store, Access::write, budget, release_ledger());
       live.set_plan(Plan::push);
       const std::vector<Request> requests = removals(first);
       live.apply(requests, live.resolve(requests), {0, ThresholdScale::absolute}, LastLevel::at_once);

@@ -13,6 +13,7 @@
 
 #include "algorithms/live_store.h"
 #include "algorithms/propagate.h"
+#include "algorithms/recorded_release.h"
 #include "engine/level_image.h"
 #include "engine/parallel.h"
 #include "storage/error.h"
@@ -50,7 +51,7 @@ Propagated propagated(const std::filesystem::path& path, const PropagationSpec& 
   Propagated result;
   MemoryBudget budget(memory);
   {
-    LiveStore store(path, Access::write, budget);
+    LiveStore store(path, Access::write, budget, release_ledger());
     result.tiles = propagate(store, spec, budget, {}).tiles;
   }
   CHECK(budget.used() == 0);
@@ -132,7 +133,7 @@ TEST_SUITE("slow") {
   TEST_CASE("the least memory that a plan asks for is enough, and its bytes are those of the partitions") {
     const testing::TempDir folder;
     make_store(folder / "s", 1);  // one tile: nothing is put together
-    const LiveStore store(folder / "s", Access::write, testing::ample_budget());
+    const LiveStore store(folder / "s", Access::write, testing::ample_budget(), release_ledger());
     SweepJob job;
     job.columns = 1;
     job.fill = [](TileColumns, NodeRange rows, std::int32_t* out) { std::fill_n(out, rows.size(), 1); };
@@ -173,7 +174,7 @@ TEST_SUITE("slow") {
     constexpr std::uint32_t kColumns = 4096;  // planned for, not in the store
     const testing::TempDir folder;
     make_store(folder / "s", 1);
-    const LiveStore store(folder / "s", Access::read, testing::ample_budget());
+    const LiveStore store(folder / "s", Access::read, testing::ample_budget(), release_ledger());
     SweepJob job;
     job.columns = kColumns;
     const std::uint64_t written = std::uint64_t{2} * store.contents().num_nodes() * kColumns * sizeof(std::int32_t);
@@ -202,7 +203,7 @@ TEST_SUITE("slow") {
     make_store(folder / "s");
     MemoryBudget budget(kPlenty);
     {
-      const LiveStore store(folder / "s", Access::write, budget);
+      const LiveStore store(folder / "s", Access::write, budget, release_ledger());
       SweepJob job;
       job.columns = store.contents().features().columns();
       job.fill = [](TileColumns columns, NodeRange rows, std::int32_t* out) {

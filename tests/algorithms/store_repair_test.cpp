@@ -7,6 +7,7 @@
 
 #include "algorithms/digest.h"
 #include "algorithms/propagate.h"
+#include "algorithms/recorded_release.h"
 #include "storage/error.h"
 #include "storage/recorded_file.h"
 #include "support/folder_bytes.h"
@@ -24,7 +25,7 @@ using testing::TrainedStore;
 using testing::write_file;
 
 std::string digest_of(const fs::path& store) {
-  const LiveStore live(store, Access::read, ample_budget());
+  const LiveStore live(store, Access::read, ample_budget(), release_ledger());
   return digest_text(content_digest(live));
 }
 
@@ -54,7 +55,7 @@ struct World {
   World() {
     trained.train("newton");
     trained.stream({{RequestKind::remove_node, 7, 0}, {RequestKind::remove_feature, 30, 0}}, {"newton"});
-    LiveStore(store, Access::write, ample_budget()).checkpoint();
+    LiveStore(store, Access::write, ample_budget(), release_ledger()).checkpoint();
     trained.stream({{RequestKind::remove_node, 9, 0}}, {"newton"});
     trained.stream({trained.edge_of_training_node()}, {"newton"});
     digest = digest_of(store);
@@ -140,7 +141,7 @@ TEST_SUITE("unit") {
   TEST_CASE("stale rows of a lazy stream are exact after a repair") {
     const TrainedStore world;
     world.stream({{RequestKind::remove_node, 7, 0}, world.edge_of_training_node()}, {}, 0.2);
-    LiveStore(world.store, Access::write, ample_budget()).checkpoint();
+    LiveStore(world.store, Access::write, ample_budget(), release_ledger()).checkpoint();
     std::vector<fs::path> stale;
     for (const LevelFiles& files : read_manifest(world.store).levels)
       if (files.stale) stale.push_back(world.store / files.stale->path);
@@ -184,14 +185,14 @@ TEST_SUITE("unit") {
       REQUIRE(cut.size() == (at == 70 ? 2 : 1));  // with the model, the first time
       CHECK_FALSE(cut[0].lost);
       CHECK(cut[0].remedy.find("cut off after request " + std::string(at == 130 ? "3" : "2")) != std::string::npos);
-      CHECK(LiveStore(world.store, Access::read, ample_budget()).sequence() == (at == 130 ? 3 : 2));
+      CHECK(LiveStore(world.store, Access::read, ample_budget(), release_ledger()).sequence() == (at == 130 ? 3 : 2));
       CHECK(repair(world.store).empty());
       write_file(journal, good);
     }
     fs::remove(journal);
     CHECK(repair(world.store)[0].lost);
     CHECK_FALSE(repair(world.store, true)[0].lost);
-    CHECK(LiveStore(world.store, Access::read, ample_budget()).sequence() == 2);
+    CHECK(LiveStore(world.store, Access::read, ample_budget(), release_ledger()).sequence() == 2);
     write_file(journal, good.substr(0, good.size() - 10));  // what a crash leaves
     CHECK(repair(world.store).empty());
   }
@@ -200,7 +201,7 @@ TEST_SUITE("unit") {
     for (const bool whole : {false, true}) {  // the whole last record is gone, or a part of it
       CAPTURE(whole);
       const World world;
-      const std::uint64_t sequence = LiveStore(world.store, Access::read, ample_budget()).sequence();
+      const std::uint64_t sequence = LiveStore(world.store, Access::read, ample_budget(), release_ledger()).sequence();
       Manifest killed =
           read_manifest(world.store);  // as a killed writer leaves it: nothing is said of the last records
       killed.releases.clear();
@@ -224,7 +225,7 @@ TEST_SUITE("unit") {
       REQUIRE(cut.size() == 2);
       CHECK_FALSE(cut[0].lost);
       CHECK_FALSE(fs::exists(world.store / "models/newton.model"));
-      CHECK(LiveStore(world.store, Access::write, ample_budget()).sequence() == sequence - 1);
+      CHECK(LiveStore(world.store, Access::write, ample_budget(), release_ledger()).sequence() == sequence - 1);
       CHECK(repair(world.store).empty());
     }
   }

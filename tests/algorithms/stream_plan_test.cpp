@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "algorithms/live_store.h"
+#include "algorithms/recorded_release.h"
 #include "storage/error.h"
 #include "support/folder_bytes.h"
 #include "support/store_fixture.h"
@@ -72,7 +73,7 @@ Totals totals_of(const UpdateReport& report) {
 }
 
 StreamPlan foresee(const std::filesystem::path& path, const std::vector<Request>& requests, std::uint64_t batches = 1) {
-  LiveStore store(path, Access::read, testing::ample_budget());
+  LiveStore store(path, Access::read, testing::ample_budget(), release_ledger());
   const BatchChanges changes = store.resolve(requests);
   return std::move(store).foresee(changes, batches);
 }
@@ -117,7 +118,7 @@ TEST_SUITE("unit") {
             testing::build_store(folder / "s", sample);
             testing::propagate_store(folder / "s", testing::tiny_spec(levels, all_rows));
             const StreamPlan plan = foresee(folder / "s", requests);
-            LiveStore store(folder / "s", Access::write, testing::ample_budget());
+            LiveStore store(folder / "s", Access::write, testing::ample_budget(), release_ledger());
             const UpdateReport report = apply(store, requests);
             CHECK(totals_of(plan) == totals_of(report));
             CHECK(plan.seconds == doctest::Approx(report.seconds_predicted).epsilon(1e-12));
@@ -151,7 +152,7 @@ TEST_SUITE("unit") {
       const TempDir folder;
       testing::build_store(folder / "s", sample);
       testing::propagate_store(folder / "s", testing::tiny_spec(2, false));
-      LiveStore store(folder / "s", Access::write, testing::ample_budget());
+      LiveStore store(folder / "s", Access::write, testing::ample_budget(), release_ledger());
       store.set_plan(way);
       const UpdateReport report = apply(store, requests);
       const Graph& graph = store.contents().graph();
@@ -211,7 +212,7 @@ TEST_SUITE("unit") {
       const StreamPlan plan = foresee(folder / "s", requests);
       const StreamPlan twice = foresee(folder / "s", requests, 2);
       const auto before = testing::folder_bytes(folder / "s");
-      LiveStore store(folder / "s", Access::write, testing::ample_budget());
+      LiveStore store(folder / "s", Access::write, testing::ample_budget(), release_ledger());
       const UpdateReport report = apply(store, requests);
       const bool swept = totals_of(plan).plan.back() == "recompute";
       CHECK(swept == (count == 1500));
@@ -249,12 +250,12 @@ TEST_SUITE("unit") {
     const std::vector<Request> requests = random_requests(sample, 12, 2);
     const std::vector<Request> before(requests.begin(), requests.begin() + 6),
         after(requests.begin() + 6, requests.end());
-    static_cast<void>(
-        apply(*std::make_unique<LiveStore>(folder / "s", Access::write, testing::ample_budget()), before));
+    static_cast<void>(apply(
+        *std::make_unique<LiveStore>(folder / "s", Access::write, testing::ample_budget(), release_ledger()), before));
     const auto bytes = testing::folder_bytes(folder / "s");
     const StreamPlan plan = foresee(folder / "s", after);
     CHECK(testing::folder_bytes(folder / "s") == bytes);
-    LiveStore store(folder / "s", Access::write, testing::ample_budget());
+    LiveStore store(folder / "s", Access::write, testing::ample_budget(), release_ledger());
     REQUIRE(store.pending_requests() == 6);
     CHECK(totals_of(plan) == totals_of(apply(store, after)));
   }
@@ -287,7 +288,7 @@ TEST_SUITE("unit") {
     std::vector<std::uint64_t> memory, written;
     for (const std::uint64_t mebibytes : {256, 2}) {
       MemoryBudget budget(mebibytes << 20);
-      LiveStore store(folder / "s", Access::read, budget);
+      LiveStore store(folder / "s", Access::read, budget, release_ledger());
       const std::uint64_t available = budget.available();
       const BatchChanges changes = store.resolve(requests);
       const StreamPlan plan = std::move(store).foresee(changes, 3);
@@ -302,7 +303,7 @@ TEST_SUITE("unit") {
     CHECK(memory[0] > sums);
     CHECK(memory[1] < (std::uint64_t{2} << 20));
     MemoryBudget budget(64 << 10);
-    LiveStore store(folder / "s", Access::read, budget);
+    LiveStore store(folder / "s", Access::read, budget, release_ledger());
     const BatchChanges changes = store.resolve(requests);
     CHECK_THROWS_AS((void)std::move(store).foresee(changes, 1), ResourceError);
   }

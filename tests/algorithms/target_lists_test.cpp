@@ -8,6 +8,7 @@
 
 #include "algorithms/planner.h"
 #include "algorithms/receivers.h"
+#include "algorithms/recorded_release.h"
 #include "algorithms/verify.h"
 #include "storage/store_layout.h"
 #include "support/folder_bytes.h"
@@ -34,7 +35,7 @@ std::unique_ptr<LiveStore> streamed(const std::filesystem::path& path, const Sam
                                     const std::vector<Request>& requests) {
   testing::build_store(path, sample);
   testing::propagate_store(path, testing::tiny_spec(2, false));
-  auto store = std::make_unique<LiveStore>(path, Access::write, testing::ample_budget());
+  auto store = std::make_unique<LiveStore>(path, Access::write, testing::ample_budget(), release_ledger());
   store->apply(requests, store->resolve(requests), {});
   return store;
 }
@@ -146,7 +147,7 @@ TEST_SUITE("unit") {
         const TempDir folder;
         testing::build_store(folder / "s", original);
         testing::propagate_store(folder / "s", testing::tiny_spec(levels, false));
-        LiveStore store(folder / "s", Access::write, testing::ample_budget());
+        LiveStore store(folder / "s", Access::write, testing::ample_budget(), release_ledger());
         REQUIRE(store.embedding().target_lists() != nullptr);
         for (std::size_t at = 0; at < requests.size(); at += 30) {
           const auto part = std::span(requests).subspan(at, std::min<std::size_t>(30, requests.size() - at));

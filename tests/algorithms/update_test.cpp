@@ -6,6 +6,7 @@
 
 #include "algorithms/live_store.h"
 #include "algorithms/recompute.h"
+#include "algorithms/recorded_release.h"
 #include "engine/parallel.h"
 #include "storage/error.h"
 #include "support/store_fixture.h"
@@ -50,7 +51,7 @@ void stream(const std::filesystem::path& path, std::span<const Request> requests
   std::size_t batches = 0;
   for (std::size_t at = 0; at < requests.size();) {
     MemoryBudget budget(kMemory);
-    LiveStore store(path, Access::write, budget);
+    LiveStore store(path, Access::write, budget, release_ledger());
     for (std::size_t i = 0; i < reopen && at < requests.size(); ++i) {
       const auto part = requests.subspan(at, std::min(batch, requests.size() - at));
       store.apply(part, store.resolve(part), mode, ++batches % at_once == 0 ? LastLevel::at_once : LastLevel::deferred);
@@ -62,7 +63,7 @@ void stream(const std::filesystem::path& path, std::span<const Request> requests
 
 testing::AllSums present_sums(const std::filesystem::path& path, NodeId nodes) {
   MemoryBudget budget(kMemory);
-  const LiveStore store(path, Access::read, budget);
+  const LiveStore store(path, Access::read, budget, release_ledger());
   return testing::sums_of(store.embedding(), nodes);
 }
 
@@ -79,7 +80,7 @@ TEST_SUITE("unit") {
     testing::build_store(folder / "s", path);
     testing::propagate_store(folder / "s", testing::tiny_spec(2, true));
     MemoryBudget budget(kMemory);
-    const LiveStore store(folder / "s", Access::read, budget);
+    const LiveStore store(folder / "s", Access::read, budget, release_ledger());
     const testing::AllSums sums = testing::sums_of(store.embedding(), 3);
     const std::int64_t s1[] = {16706448, 13740627, 1877344};
     const std::int64_t s2[] = {12933433, 13872105, 5518881};
@@ -230,7 +231,7 @@ TEST_SUITE("unit") {
     const testing::TempDir folder;
     testing::build_store(folder / "s", original);
     MemoryBudget budget(kMemory);
-    LiveStore store(folder / "s", Access::write, budget);
+    LiveStore store(folder / "s", Access::write, budget, release_ledger());
     Sample sample = original;
     for (std::size_t at = 0; at < requests.size(); at += 10) {
       const auto part = std::span(requests).subspan(at, 10);
@@ -263,7 +264,7 @@ TEST_SUITE("unit") {
           stream(folder / "s", requests, 5, 3, mode);
 
           MemoryBudget budget(kMemory);
-          LiveStore store(folder / "s", Access::write, budget);
+          LiveStore store(folder / "s", Access::write, budget, release_ledger());
           const Embedding& embedding = store.embedding();
           const Graph& graph = store.contents().graph();
           std::vector<NodeId> list;
@@ -327,7 +328,7 @@ TEST_SUITE("unit") {
     testing::build_store(folder / "s", testing::random_sample(30, 0.2, 3, 5));
     testing::propagate_store(folder / "s", testing::tiny_spec(2, true));
     MemoryBudget budget(kMemory);
-    LiveStore store(folder / "s", Access::write, budget);
+    LiveStore store(folder / "s", Access::write, budget, release_ledger());
     const Request request{RequestKind::remove_node, 4, 0};
     store.apply({&request, 1}, store.resolve({&request, 1}), {}, LastLevel::deferred);
     const NodeId node = 3;

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "algorithms/learner.h"
+#include "algorithms/recorded_release.h"
 #include "algorithms/verify.h"
 #include "algorithms/verify_checks.h"
 #include "support/trained_store.h"
@@ -134,7 +135,7 @@ TEST_SUITE("unit") {
     world.stream({world.edge_of_training_node()}, all);
     CHECK(text_of(world.verify()) == "");
     CHECK(world.verify().models == 13);
-    LiveStore(world.store, Access::write, testing::ample_budget()).checkpoint();
+    LiveStore(world.store, Access::write, testing::ample_budget(), release_ledger()).checkpoint();
     CHECK(text_of(world.verify()) == "");
     CHECK(world.verify().models == 13);
   }

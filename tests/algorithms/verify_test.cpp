@@ -11,6 +11,7 @@
 #include <string>
 
 #include "algorithms/live_store.h"
+#include "algorithms/recorded_release.h"
 #include "engine/store.h"
 #include "storage/error.h"
 #include "storage/node_file.h"
@@ -47,7 +48,7 @@ bool mentions(const VerifyReport& report, const std::string& words) {
 }
 
 void stream(const fs::path& path, const std::vector<Request>& requests, double r_max, bool checkpoint) {
-  LiveStore store(path, Access::write, ample_budget());
+  LiveStore store(path, Access::write, ample_budget(), release_ledger());
   store.apply(requests, store.resolve(requests), {r_max, ThresholdScale::absolute});
   if (checkpoint) store.checkpoint();
 }

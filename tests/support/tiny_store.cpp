@@ -7,6 +7,7 @@
 
 #include "algorithms/live_store.h"
 #include "algorithms/propagate.h"
+#include "algorithms/recorded_release.h"
 #include "algorithms/schemes.h"
 #include "engine/store.h"
 #include "storage/feature_file.h"
@@ -79,7 +80,7 @@ PropagationSpec tiny_spec(std::uint32_t levels, bool all_rows, double rho) {
 }
 
 void propagate_store(const std::filesystem::path& path, const PropagationSpec& spec) {
-  LiveStore store(path, Access::write, ample_budget());
+  LiveStore store(path, Access::write, ample_budget(), release_ledger());
   propagate(store, spec, ample_budget(), {});
 }
 

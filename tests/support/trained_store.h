@@ -10,6 +10,7 @@
 #include <string>
 
 #include "algorithms/learner.h"
+#include "algorithms/recorded_release.h"
 #include "algorithms/verify.h"
 #include "support/input_files.h"
 #include "support/temp_dir.h"
@@ -52,13 +53,13 @@ struct TrainedStore {
   [[nodiscard]] std::filesystem::path log(const std::string& solver) const { return public_log(store, solver); }
 
   void train(const std::string& solver, const SolverOptions& options = unseeded()) const {
-    LiveStore live(store, Access::write, ample_budget());
+    LiveStore live(store, Access::write, ample_budget(), release_ledger());
     static_cast<void>(Learner::train(live, ample_budget(), solver, options, live.embedding().spec().weights, kContext));
   }
   /// Applies requests; the named models follow.
   void stream(const std::vector<Request>& requests, const std::vector<std::string>& solvers = {}, double r_max = 0,
               std::optional<std::uint64_t> seed = {}) const {
-    LiveStore live(store, Access::write, ample_budget());
+    LiveStore live(store, Access::write, ample_budget(), release_ledger());
     std::vector<Learner> learners;
     learners.reserve(solvers.size());
     for (const std::string& solver : solvers)
@@ -67,11 +68,11 @@ struct TrainedStore {
     for (Learner& learner : learners) learner.absorb(batch);
   }
   [[nodiscard]] TrainingSet rows() const {
-    const LiveStore live(store, Access::read, ample_budget());
+    const LiveStore live(store, Access::read, ample_budget(), release_ledger());
     return TrainingRows(live, live.embedding().spec().weights, 1, ample_budget()).set();
   }
   [[nodiscard]] Request edge_of_training_node() const {
-    const LiveStore live(store, Access::read, ample_budget());
+    const LiveStore live(store, Access::read, ample_budget(), release_ledger());
     const TrainingSet set = rows();
     std::vector<NodeId> neighbours;
     for (const NodeId node : set.nodes()) {

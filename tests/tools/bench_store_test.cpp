@@ -12,6 +12,7 @@
 
 #include "algorithms/generate.h"
 #include "algorithms/live_store.h"
+#include "algorithms/recorded_release.h"
 #include "algorithms/rmat.h"
 #include "algorithms/verify.h"
 #include "engine/csr_graph.h"
@@ -144,7 +145,7 @@ TEST_SUITE("unit") {
     testing::write_store(store, testing::random_store(300, 900, 5, 11));
     testing::propagate_store(store, testing::tiny_spec(2));
     {
-      LiveStore live(store, Access::write, testing::ample_budget());
+      LiveStore live(store, Access::write, testing::ample_budget(), release_ledger());
       const std::vector<Request> requests{{RequestKind::remove_node, 0, 0}, {RequestKind::insert_edge, 3, 0}};
       live.apply(requests, live.resolve(requests), {1e-3, ThresholdScale::absolute});  // and the store is a lazy one
       live.checkpoint();
@@ -218,7 +219,7 @@ TEST_SUITE("unit") {
                          ResourceError);
     CHECK(!read_manifest(folder / "s").propagation);
     {
-      LiveStore live(folder / "s", Access::write, little);
+      LiveStore live(folder / "s", Access::write, little, release_ledger());
       CHECK(propagate(live, bench_spec(2), little, {}).tiles > 1);
     }
     MemoryBudget some(std::uint64_t{16} << 20);

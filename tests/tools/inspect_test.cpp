@@ -12,6 +12,7 @@
 
 #include "algorithms/live_store.h"
 #include "algorithms/model_record.h"
+#include "algorithms/recorded_release.h"
 #include "storage/state_file.h"
 #include "support/input_files.h"
 #include "support/npy_file.h"
@@ -67,7 +68,7 @@ TEST_SUITE("unit") {
 
     testing::propagate_store(store, tiny_spec(2));
     {
-      LiveStore live(store, Access::write, testing::ample_budget());
+      LiveStore live(store, Access::write, testing::ample_budget(), release_ledger());
       const std::vector<Request> requests{{RequestKind::remove_edge, 1, 2}};
       live.apply(requests, live.resolve(requests), {});
     }

@@ -13,6 +13,7 @@
 #include "algorithms/live_store.h"
 #include "algorithms/propagate.h"
 #include "algorithms/propagation_plan.h"
+#include "algorithms/recorded_release.h"
 #include "engine/parallel.h"
 #include "support/folder_bytes.h"
 #include "support/program.h"
@@ -126,7 +127,7 @@ TEST_SUITE("unit") {
     testing::write_store(dir / "s", testing::random_store(40'000, 100'000, 24, 7));
     for (const std::uint64_t mebibytes : {256, 8}) {
       MemoryBudget budget(mebibytes << 20);
-      LiveStore store(dir / "s", Access::write, budget);
+      LiveStore store(dir / "s", Access::write, budget, release_ledger());
       const PropagationSpec spec = testing::tiny_spec(2);
       const std::uint64_t foreseen = plan_propagation(store.contents(), spec, budget).state.memory_bytes;
       CHECK((propagate(store, spec, budget, {}).tiles > 1) == (mebibytes == 8));
@@ -146,7 +147,7 @@ TEST_SUITE("unit") {
       contents.test.clear();
       testing::write_store(dir / "s", contents);
       MemoryBudget budget(std::uint64_t{256} << 20);
-      LiveStore store(dir / "s", Access::write, budget);
+      LiveStore store(dir / "s", Access::write, budget, release_ledger());
       const PropagationSpec spec = testing::tiny_spec(3, false);
       const PropagationPlan plan = plan_propagation(store.contents(), spec, budget);
       static_cast<void>(propagate(store, spec, budget, {}));
@@ -163,7 +164,7 @@ TEST_SUITE("unit") {
     testing::write_store(dir / "s", testing::random_store(5'000, 9'000, 24, 3));
     for (const bool all_rows : {true, false}) {
       MemoryBudget budget(std::uint64_t{4} << 20);
-      LiveStore store(dir / "s", Access::write, budget);
+      LiveStore store(dir / "s", Access::write, budget, release_ledger());
       const PropagationSpec spec = testing::tiny_spec(2, all_rows);
       std::uint64_t arcs = 0, rows = 0;
       {

@@ -4,6 +4,7 @@
 #include "algorithms/certificate_log.h"
 #include "algorithms/learner.h"
 #include "algorithms/purge.h"
+#include "algorithms/recorded_release.h"
 #include "engine/store_purge.h"
 #include "storage/error.h"
 #include "support/faults/store_checks.h"
@@ -95,7 +96,7 @@ Setting train_setting(const std::string& solver) {
     for (const ModelSummary& model : models)
       if (!model.damage.empty()) return model.damage;
     const auto open = [&] {
-      LiveStore live(store, Access::write, budget());
+      LiveStore live(store, Access::write, budget(), release_ledger());
       return Learner::open(live, budget(), solver, {false, "test", {}}, {}).record().certificate;
     };
     if (models.empty()) work(folder);
@@ -122,7 +123,7 @@ Setting repair_setting() {
     apply_batch(store, std::span(requests).subspan(8, 8), 0, false);
     apply_batch(store, std::span(requests).subspan(16), 0, false);
     command({"train", store.string(), "--solver", "retrain", "--seed", "1", "--memory", "64M"});
-    LiveStore(store, Access::write, budget()).record();
+    LiveStore(store, Access::write, budget(), release_ledger()).record();
     const Manifest manifest = read_manifest(store);
     const fs::path journal = store / manifest.journal.value().path;
     fs::resize_file(journal, fs::file_size(journal) - 50);
@@ -196,7 +197,7 @@ Setting purge_setting(const Importing& importing, bool all_rows) {
     const fs::path store = folder / "s";
     const PurgeState state = purge_state(store);
     {
-      const LiveStore live(store, Access::read, budget());
+      const LiveStore live(store, Access::read, budget(), release_ledger());
       const std::string found = digest_text(content_digest(live));
       if (live.sequence() != 0) {
         if (!acknowledged.empty()) return "an acknowledged purge is gone";

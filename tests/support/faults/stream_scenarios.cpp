@@ -6,6 +6,7 @@
 
 #include "algorithms/digest.h"
 #include "algorithms/learner.h"
+#include "algorithms/recorded_release.h"
 #include "storage/input/request_reader.h"
 #include "support/faults/scenarios.h"
 #include "support/faults/store_checks.h"
@@ -59,7 +60,7 @@ Digests digests_of(const Tree& before, const std::vector<Request>& requests, std
 /// What is wrong with the requests that a store holds, which are counted.
 std::string check_requests(const fs::path& store, const Digests& digests, std::uint64_t acknowledged,
                            std::uint64_t& sequence) {
-  const LiveStore live(store, Access::read, budget());
+  const LiveStore live(store, Access::read, budget(), release_ledger());
   sequence = live.sequence();
   if (sequence < acknowledged)
     return "request " + std::to_string(acknowledged) + " was acknowledged, the store ends at " +
@@ -157,9 +158,9 @@ Setting stream_setting(const std::string& solver) {
     return problem.empty() ? findings_of(store) : problem;
   };
   const auto reopen = [solver](const fs::path& folder) {
-    const std::uint64_t read = LiveStore(folder / "s", Access::read, budget()).sequence();
+    const std::uint64_t read = LiveStore(folder / "s", Access::read, budget(), release_ledger()).sequence();
     acknowledge(nlohmann::json({{"last_request", read}}).dump());
-    LiveStore live(folder / "s", Access::write, budget());
+    LiveStore live(folder / "s", Access::write, budget(), release_ledger());
     const Learner learner = Learner::open(live, budget(), solver, {false, "test", {}}, 9);
     acknowledge(nlohmann::json({{"last_request", live.sequence()}, {"releases", learner.model().releases}}).dump());
     return std::string();
@@ -188,7 +189,7 @@ Setting batches_setting(const std::string& name, const Sample& rest, double r_ma
   const Digests digests = digests_of(start, requests, batch_size, r_max);
   const auto work = [=](const fs::path& folder) {
     MemoryBudget own(memory);
-    LiveStore live(folder / "s", Access::write, own);
+    LiveStore live(folder / "s", Access::write, own, release_ledger());
     if (!checkpoints) live.set_plan(Plan::push);  // a recomputation, of a replay too, leaves nothing to fold
     try {
       for (std::size_t batch = live.sequence() / batch_size; batch * batch_size < requests.size(); ++batch) {
