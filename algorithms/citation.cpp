@@ -7,7 +7,7 @@
 #include <string>
 #include <unordered_set>
 
-#include "algorithms/counter_random.h"
+#include "algorithms/random/counter_random.h"
 #include "engine/parallel.h"
 #include "storage/error.h"
 

@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "algorithms/citation_layout.h"
-#include "algorithms/permutation.h"
+#include "algorithms/random/permutation.h"
 #include "storage/types.h"
 
 namespace unweave {

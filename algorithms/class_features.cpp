@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstddef>
 
-#include "algorithms/counter_random.h"
+#include "algorithms/random/counter_random.h"
 
 namespace unweave {
 

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "algorithms/lazy_uniform.h"
+#include "algorithms/random/lazy_uniform.h"
 #include "storage/error.h"
 
 namespace unweave {

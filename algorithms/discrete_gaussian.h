@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-#include "algorithms/random_source.h"
+#include "algorithms/random/random_source.h"
 
 namespace unweave {
 

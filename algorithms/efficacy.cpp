@@ -5,8 +5,8 @@
 #include <numeric>
 #include <string>
 
-#include "algorithms/counter_random.h"
-#include "algorithms/permutation.h"
+#include "algorithms/random/counter_random.h"
+#include "algorithms/random/permutation.h"
 #include "engine/parallel.h"
 #include "storage/error.h"
 

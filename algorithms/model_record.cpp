@@ -5,8 +5,8 @@
 #include <cmath>
 #include <new>
 
-#include "algorithms/hash.h"
 #include "algorithms/model_name.h"
+#include "algorithms/random/hash.h"
 #include "algorithms/recorded_release.h"
 #include "algorithms/schemes.h"
 #include "engine/store_purge.h"

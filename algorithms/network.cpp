@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "algorithms/counter_random.h"
 #include "algorithms/network_pass.h"
+#include "algorithms/random/counter_random.h"
 #include "algorithms/row_sweep.h"
 #include "engine/parallel.h"
 #include "storage/error.h"

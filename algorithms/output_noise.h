@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "algorithms/matrix.h"
-#include "algorithms/random_source.h"
+#include "algorithms/random/random_source.h"
 
 namespace unweave {
 

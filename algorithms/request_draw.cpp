@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "algorithms/counter_random.h"
-#include "algorithms/permutation.h"
+#include "algorithms/random/counter_random.h"
+#include "algorithms/random/permutation.h"
 #include "engine/look_ahead.h"
 #include "engine/row_mask.h"
 #include "storage/error.h"

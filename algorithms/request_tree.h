@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "algorithms/hash.h"
+#include "algorithms/random/hash.h"
 
 namespace unweave {
 

@@ -1,6 +1,6 @@
 #include "algorithms/rmat.h"
 
-#include "algorithms/counter_random.h"
+#include "algorithms/random/counter_random.h"
 
 namespace unweave {
 namespace {

@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "algorithms/blas.h"
-#include "algorithms/counter_random.h"
 #include "algorithms/preconditioner.h"
+#include "algorithms/random/counter_random.h"
 #include "algorithms/row_sample.h"
 
 namespace unweave {

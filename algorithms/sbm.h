@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "algorithms/permutation.h"
+#include "algorithms/random/permutation.h"
 #include "storage/types.h"
 
 namespace unweave {

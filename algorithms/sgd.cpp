@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "algorithms/newton.h"
-#include "algorithms/permutation.h"
+#include "algorithms/random/permutation.h"
 #include "engine/watcher.h"
 #include "storage/error.h"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "algorithms/random_source.h"
+#include "algorithms/random/random_source.h"
 #include "engine/watcher.h"
 #include "storage/error.h"
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "algorithms/permutation.h"
+#include "algorithms/random/permutation.h"
 
 namespace unweave {
 

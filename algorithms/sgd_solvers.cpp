@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "algorithms/damped_step.h"
-#include "algorithms/permutation.h"
+#include "algorithms/random/permutation.h"
 
 namespace unweave {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <sodium.h>
 
-#include "algorithms/random_source.h"
+#include "algorithms/random/random_source.h"
 #include "storage/checksum.h"
 #include "storage/error.h"
 #include "storage/file.h"

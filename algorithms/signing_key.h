@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "algorithms/hash.h"
+#include "algorithms/random/hash.h"
 
 namespace unweave {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "algorithms/permutation.h"
+#include "algorithms/random/permutation.h"
 #include "algorithms/slot_run.h"
 #include "algorithms/training_set.h"
 

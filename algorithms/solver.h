@@ -20,7 +20,7 @@
 #include "algorithms/langevin_state.h"
 #include "algorithms/matrix.h"
 #include "algorithms/network.h"
-#include "algorithms/random_source.h"
+#include "algorithms/random/random_source.h"
 #include "algorithms/residual_bounds.h"
 #include "algorithms/training_set.h"
 

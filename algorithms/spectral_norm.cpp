@@ -7,7 +7,7 @@
 
 #include "algorithms/blas.h"
 #include "algorithms/matrix.h"
-#include "algorithms/random_source.h"
+#include "algorithms/random/random_source.h"
 #include "algorithms/row_sweep.h"
 
 namespace unweave {

@@ -4,7 +4,7 @@
 #include <Eigen/Cholesky>
 #include <cmath>
 
-#include "algorithms/counter_random.h"
+#include "algorithms/random/counter_random.h"
 #include "algorithms/row_sweep.h"
 #include "storage/error.h"
 

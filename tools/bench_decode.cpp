@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "algorithms/counter_random.h"
+#include "algorithms/random/counter_random.h"
 #include "engine/clock.h"
 #include "engine/parallel.h"
 #include "storage/error.h"

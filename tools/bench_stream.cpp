@@ -6,10 +6,10 @@
 #include <span>
 #include <utility>
 
-#include "algorithms/counter_random.h"
 #include "algorithms/live_store.h"
-#include "algorithms/permutation.h"
 #include "algorithms/propagate.h"
+#include "algorithms/random/counter_random.h"
+#include "algorithms/random/permutation.h"
 #include "algorithms/recorded_release.h"
 #include "engine/clock.h"
 #include "engine/parallel.h"

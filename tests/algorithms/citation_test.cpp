@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/permutation.h"
+#include "algorithms/random/permutation.h"
 #include "engine/parallel.h"
 #include "storage/error.h"
 

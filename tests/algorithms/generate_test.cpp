@@ -10,7 +10,7 @@
 
 #include "algorithms/citation.h"
 #include "algorithms/class_features.h"
-#include "algorithms/counter_random.h"
+#include "algorithms/random/counter_random.h"
 #include "algorithms/rmat.h"
 #include "algorithms/sbm.h"
 #include "engine/contents.h"

@@ -10,9 +10,9 @@
 
 #include "algorithms/discrete_gaussian.h"
 #include "algorithms/gaussian_mechanism.h"
-#include "algorithms/lazy_uniform.h"
-#include "algorithms/normal_lanes.h"
 #include "algorithms/output_noise.h"
+#include "algorithms/random/lazy_uniform.h"
+#include "algorithms/random/normal_lanes.h"
 #include "storage/error.h"
 #include "support/learner_data.h"
 #include "support/special_values.h"

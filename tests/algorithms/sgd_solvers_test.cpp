@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "algorithms/permutation.h"
+#include "algorithms/random/permutation.h"
 #include "storage/error.h"
 #include "support/learner_data.h"
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "algorithms/hash.h"
+#include "algorithms/random/hash.h"
 #include "algorithms/signing_key.h"
 #include "storage/checksum.h"
 

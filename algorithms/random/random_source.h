@@ -1,4 +1,4 @@
-// algorithms/random_source.h - random bits of cryptographic quality: ChaCha20 keyed by the system, or by a seed.
+// algorithms/random/random_source.h - random bits of cryptographic quality: ChaCha20 keyed by the system, or by a seed.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// algorithms/random_source.cpp - libsodium's ChaCha20 as a stream of words.
-#include "algorithms/random_source.h"
+// algorithms/random/random_source.cpp - libsodium's ChaCha20 as a stream of words.
+#include "algorithms/random/random_source.h"
 
 #include <sodium.h>
 
@@ -8,7 +8,7 @@
 #include <cstring>
 #include <numbers>
 
-#include "algorithms/normal_lanes.h"
+#include "algorithms/random/normal_lanes.h"
 #include "storage/error.h"
 
 namespace unweave {

@@ -1,4 +1,4 @@
-// algorithms/normal_lanes.h - Box and Muller's transform of many uniform numbers, on the processor's vector extension.
+// algorithms/random/normal_lanes.h - Box and Muller's transform of many uniform numbers, on the processor's vector extension.
 #pragma once
 
 #include <cstddef>

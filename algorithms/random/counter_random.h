@@ -1,4 +1,4 @@
-// algorithms/counter_random.h - random numbers that are a function of a key and a counter: any of them can be made on any
+// algorithms/random/counter_random.h - random numbers that are a function of a key and a counter: any of them can be made on any
 // thread, in any order, without storing a state.
 #pragma once
 

@@ -1,8 +1,8 @@
-#include "algorithms/hash.h"
+#include "algorithms/random/hash.h"
 
 #include <sodium.h>
 
-#include "algorithms/random_source.h"
+#include "algorithms/random/random_source.h"
 #include "storage/checksum.h"
 
 namespace unweave {

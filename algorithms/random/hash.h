@@ -1,4 +1,4 @@
-// algorithms/hash.h - BLAKE2b-256 of text, and the hexadecimal digits that files hold of it.
+// algorithms/random/hash.h - BLAKE2b-256 of text, and the hexadecimal digits that files hold of it.
 #pragma once
 
 #include <array>

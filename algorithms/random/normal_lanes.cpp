@@ -1,10 +1,10 @@
-// algorithms/normal_lanes.cpp - see normal_lanes.h. Highway includes this file once for every vector extension.
-#include "algorithms/normal_lanes.h"
+// algorithms/random/normal_lanes.cpp - see normal_lanes.h. Highway includes this file once for every vector extension.
+#include "algorithms/random/normal_lanes.h"
 
 #include <numbers>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "algorithms/normal_lanes.cpp"
+#define HWY_TARGET_INCLUDE "algorithms/random/normal_lanes.cpp"
 #include <hwy/foreach_target.h>  // must come before highway.h
 // Not sorted: math-inl.h needs what highway.h defines.
 #include <hwy/contrib/math/math-inl.h>

@@ -1,4 +1,4 @@
-// algorithms/lazy_uniform.h - a uniform real in [0, 1), of which as many bits are drawn as comparisons ask for: answers are
+// algorithms/random/lazy_uniform.h - a uniform real in [0, 1), of which as many bits are drawn as comparisons ask for: answers are
 // exact, and the first 32 bits decide nearly all of them: random bits are half the cost of noise.
 #pragma once
 
@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "algorithms/random_source.h"
+#include "algorithms/random/random_source.h"
 #include "storage/error.h"
 
 namespace unweave {
