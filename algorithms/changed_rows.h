@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <functional>
 
-#include "algorithms/embedding.h"
+#include "algorithms/propagation/embedding.h"
 #include "engine/memory.h"
 
 namespace unweave {

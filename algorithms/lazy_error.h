@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "algorithms/embedding.h"
+#include "algorithms/propagation/embedding.h"
 #include "algorithms/residual_bounds.h"
 
 namespace unweave {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <span>
 
-#include "algorithms/embedding.h"
 #include "algorithms/planner.h"
+#include "algorithms/propagation/embedding.h"
 #include "engine/contents.h"
 
 namespace unweave {

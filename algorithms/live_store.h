@@ -17,7 +17,7 @@
 #include <string_view>
 
 #include "algorithms/changed_rows.h"
-#include "algorithms/embedding.h"
+#include "algorithms/propagation/embedding.h"
 #include "algorithms/release_ledger.h"
 #include "algorithms/requests.h"
 #include "algorithms/stream_plan.h"

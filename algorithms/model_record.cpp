@@ -6,9 +6,9 @@
 #include <new>
 
 #include "algorithms/model_name.h"
+#include "algorithms/propagation/schemes.h"
 #include "algorithms/random/hash.h"
 #include "algorithms/recorded_release.h"
-#include "algorithms/schemes.h"
 #include "engine/store_purge.h"
 #include "storage/checksum.h"
 #include "storage/error.h"

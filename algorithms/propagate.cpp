@@ -2,9 +2,9 @@
 
 #include <string>
 
-#include "algorithms/level0.h"
-#include "algorithms/propagation_plan.h"
-#include "algorithms/state_builder.h"
+#include "algorithms/propagation/level0.h"
+#include "algorithms/propagation/propagation_plan.h"
+#include "algorithms/propagation/state_builder.h"
 #include "engine/clock.h"
 #include "engine/target_lists.h"
 #include "storage/error.h"

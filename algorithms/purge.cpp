@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "algorithms/certificate_log.h"
-#include "algorithms/level0.h"
 #include "algorithms/live_store.h"
 #include "algorithms/model_record.h"
 #include "algorithms/propagate.h"
+#include "algorithms/propagation/level0.h"
 #include "algorithms/recorded_release.h"
 #include "engine/compaction.h"
 #include "engine/store_purge.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "algorithms/cone_update.h"
-#include "algorithms/embedding.h"
+#include "algorithms/propagation/embedding.h"
 #include "algorithms/requests.h"
 #include "engine/memory.h"
 

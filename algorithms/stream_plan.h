@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "algorithms/embedding.h"
+#include "algorithms/propagation/embedding.h"
 #include "algorithms/requests.h"
 #include "engine/contents.h"
 #include "engine/memory.h"

@@ -8,7 +8,7 @@
 #include "algorithms/cone_update.h"
 #include "algorithms/level_work.h"
 #include "algorithms/planner.h"
-#include "algorithms/recompute.h"
+#include "algorithms/propagation/recompute.h"
 #include "algorithms/repair.h"
 
 namespace unweave {

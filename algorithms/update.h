@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "algorithms/changed_rows.h"
-#include "algorithms/embedding.h"
+#include "algorithms/propagation/embedding.h"
 #include "algorithms/pushed_rows.h"
 #include "algorithms/requests.h"
 #include "engine/contents.h"

@@ -8,10 +8,10 @@
 #include <optional>
 #include <utility>
 
-#include "algorithms/expected_row.h"
 #include "algorithms/level_work.h"
+#include "algorithms/propagation/expected_row.h"
+#include "algorithms/propagation/recompute.h"
 #include "algorithms/receivers.h"
-#include "algorithms/recompute.h"
 #include "algorithms/repair.h"
 #include "algorithms/update.h"
 #include "engine/gather.h"

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/embedding.h"
 #include "algorithms/live_store.h"
 #include "algorithms/model_record.h"
+#include "algorithms/propagation/embedding.h"
 #include "algorithms/training_rows.h"
 #include "algorithms/verify.h"
 #include "engine/contents.h"

@@ -3,9 +3,9 @@
 #include <atomic>
 #include <cmath>
 
-#include "algorithms/density.h"
-#include "algorithms/level0.h"
-#include "algorithms/propagation_sweep.h"
+#include "algorithms/propagation/density.h"
+#include "algorithms/propagation/level0.h"
+#include "algorithms/propagation/propagation_sweep.h"
 #include "algorithms/verify_checks.h"
 #include "engine/parallel.h"
 #include "engine/sweep.h"

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "algorithms/propagation_sweep.h"
+#include "algorithms/propagation/propagation_sweep.h"
 #include "algorithms/rmat.h"
 #include "engine/clock.h"
 #include "engine/csr_graph.h"

@@ -180,7 +180,7 @@ void run_import(CommandLine& line) {
       "how rows of features come to norm at most 1: rows, those above it are divided by their norm; none, one above it "
       "is an error; a number B, public and not computed from the rows: all are divided by B, so that Z is that of X / "
       "B "
-      "(algorithms/PROPAGATION.md)");
+      "(algorithms/propagation/PROPAGATION.md)");
   add("nodes", count("N"),
       "number of nodes; default: rows of the features, else of the labels, else largest id + 1, where an id above 2^24 "
       "+ 64 x edges is an error");

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "algorithms/live_store.h"
-#include "algorithms/propagation_plan.h"
-#include "algorithms/propagation_trial.h"
+#include "algorithms/propagation/propagation_plan.h"
+#include "algorithms/propagation/propagation_trial.h"
 #include "algorithms/purge_plan.h"
 #include "algorithms/recorded_release.h"
 #include "engine/clock.h"

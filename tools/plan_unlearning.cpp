@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/schemes.h"
+#include "algorithms/propagation/schemes.h"
 #include "algorithms/statistics_forecast.h"
 #include "algorithms/training_rows.h"
 #include "algorithms/unlearning_plan.h"

@@ -17,7 +17,7 @@ void run_propagate(CommandLine& line) {
   line.describe(
       "Computes the embedding anew from the store's present contents: Z = sum of w_l P^l X, l = 0 .. L, with\n"
       "P = D^-1/2 A D^-1/2, A with a self loop at every node, which D counts, and X the features as import\n"
-      "scaled them (algorithms/PROPAGATION.md).",
+      "scaled them (algorithms/propagation/PROPAGATION.md).",
       {"STORE"}, "unweave propagate demo/debian.store --hops 2 --weights 0,0,1");
   add_propagation_options(line);
   line.options().add_options()("measure-limit", po::bool_switch(),

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/schemes.h"
+#include "algorithms/propagation/schemes.h"
 #include "storage/error.h"
 #include "storage/nearest_name.h"
 

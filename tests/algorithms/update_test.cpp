@@ -5,7 +5,7 @@
 #include <random>
 
 #include "algorithms/live_store.h"
-#include "algorithms/recompute.h"
+#include "algorithms/propagation/recompute.h"
 #include "algorithms/recorded_release.h"
 #include "engine/parallel.h"
 #include "storage/error.h"

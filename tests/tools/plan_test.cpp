@@ -12,7 +12,7 @@
 
 #include "algorithms/live_store.h"
 #include "algorithms/propagate.h"
-#include "algorithms/propagation_plan.h"
+#include "algorithms/propagation/propagation_plan.h"
 #include "algorithms/recorded_release.h"
 #include "engine/parallel.h"
 #include "support/folder_bytes.h"

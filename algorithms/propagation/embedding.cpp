@@ -1,0 +1,168 @@
+#include "algorithms/propagation/embedding.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+#include "algorithms/propagation/expected_row.h"
+#include "engine/look_ahead.h"
+#include "engine/parallel.h"
+#include "storage/error.h"
+
+namespace unweave {
+namespace {
+
+std::vector<StoredRun> read_runs(const std::filesystem::path& store, const Manifest& manifest) {
+  if (!manifest.propagation)
+    throw UsageError(store.string() + ": not propagated yet; run `unweave propagate " + store.string() + "` first");
+  std::vector<StoredRun> runs;
+  for (std::uint32_t level = 0; level < manifest.levels.size(); ++level) {
+    const auto& entry = manifest.levels[level].run;
+    runs.push_back(entry ? read_run(store, *entry, level, manifest.features, manifest.nodes) : StoredRun());
+  }
+  return runs;
+}
+
+}  // namespace
+
+Embedding::Embedding(const std::filesystem::path& store, const Manifest& manifest, const Contents& contents)
+    : Embedding(store, manifest, contents, read_runs(store, manifest)) {}
+
+Embedding::Embedding(const std::filesystem::path& store, const Manifest& manifest, const Contents& contents,
+                     const std::vector<StoredRun>& runs)
+    : spec_(*manifest.propagation),
+      contents_(contents),
+      power_(spec_.rho),
+      cone_(store, manifest, contents, runs),
+      deferred_{StaleRows(manifest.nodes, manifest.features), false} {
+  if (manifest.levels.back().targets) target_lists_.emplace(store, manifest.levels.back(), manifest.nodes);
+  for (std::uint32_t l = 1; l <= spec_.levels; ++l) sums_.emplace_back(store, manifest, l, runs[l]);
+  for (std::uint32_t l = 0; l < spec_.levels; ++l) {
+    stale_.emplace_back(manifest.nodes, manifest.features);
+    if (const auto& entry = manifest.levels[l].stale)
+      stale_.back().load(store, *entry, l, [&](NodeId node) { return contents.graph().degree(node); });
+  }
+}
+
+std::uint64_t Embedding::map_bytes(const Manifest& manifest) noexcept {
+  const std::uint64_t levels = manifest.propagation->levels;
+  const std::uint64_t targets = manifest.levels.back().targets ? manifest.levels.back().targets->bytes : 0;
+  const std::uint64_t counted = manifest.propagation->all_rows || levels == 0 ? 0 : levels - 1;
+  return levels * StateLevel::map_bytes(manifest.nodes) + (levels + 1) * StaleRows::map_bytes(manifest.nodes) +
+         counted * Cone::map_bytes(manifest.nodes) + targets;
+}
+
+std::uint64_t Embedding::run_bytes(const std::filesystem::path& store, const Manifest& manifest) {
+  std::uint64_t bytes = 0;
+  // Numbers of rows that nobody has checked yet: those of too many rows are refused later.
+  const auto rows = [&](std::uint64_t number) { return std::min<std::uint64_t>(number, manifest.nodes); };
+  for (const LevelFiles& level : manifest.levels) {
+    if (level.run) {
+      const SealedFile file(store, *level.run, "run");
+      const SealedParameters& p = file.parameters();
+      bytes += StateLevel::run_bytes(rows(p[2]), rows(p[3]), rows(p[4]), manifest.features) + Cone::bytes(rows(p[5]));
+    }
+    if (level.stale) bytes += StaleRows::stored_bytes(rows(SealedFile(store, *level.stale, "stale").parameters()[2]));
+  }
+  return bytes;
+}
+
+std::uint64_t Embedding::stale_rows() const {
+  std::uint64_t rows = 0;
+  for (const StaleRows& one : stale_) rows += one.size();
+  return rows;
+}
+
+void Embedding::read_ahead(std::uint32_t level, NodeRange nodes) const noexcept {
+  if (level == 0)
+    contents_.features().read_ahead(nodes, 0, columns());
+  else
+    sums_[level - 1].read_ahead(nodes);
+}
+
+void Embedding::density(std::uint32_t level, NodeId node, std::int32_t* out) const {
+  const std::uint32_t degree = contents_.graph().degree(node);
+  if (level > 0) {
+    density_from_sums(expected_row(sums_[level - 1], node), columns(), degree, out);
+    return;
+  }
+  std::vector<float> x(columns());
+  contents_.features().read({node, node + 1}, 0, columns(), x.data());
+  power_.level0(x, degree, spec_.scale_bits, out);
+}
+
+void Embedding::published(std::uint32_t level, NodeId node, std::int32_t* out) const {
+  density(level, node, out);
+  stale_[level].add_to(node, -1, out);
+}
+
+void Embedding::density_tile(std::uint32_t level, TileColumns tile, NodeRange rows, std::int32_t* out) const {
+  sums_[level - 1].read_ahead(rows);
+  const auto width = static_cast<std::uint32_t>(tile.count);
+  const auto first = static_cast<std::uint32_t>(tile.first);
+  for (NodeId node = rows.first; node < rows.last; ++node) {
+    std::int32_t* row = out + std::size_t{node - rows.first} * width;
+    StateRow sums = sums_[level - 1].row(node);
+    if (!sums.exists()) {
+      std::fill_n(row, width, 0);
+      continue;
+    }
+    if (sums.narrow != nullptr) sums.narrow += first;
+    if (sums.wide != nullptr) sums.wide += first;
+    density_from_sums(sums, width, contents_.graph().degree(node), row);
+  }
+}
+
+std::size_t Embedding::row_width(std::span<const double> weights) const {
+  const std::size_t levels = spec_.levels + std::size_t{1};
+  if (weights.empty() || weights.size() % levels != 0)
+    throw UsageError("weights: " + std::to_string(weights.size()) + " given, the store has " + std::to_string(levels) +
+                     " levels");
+  return weights.size() / levels * columns();
+}
+
+void Embedding::rows(std::span<const NodeId> nodes, std::span<const double> weights, float* out) const {
+  const std::size_t levels = spec_.levels + std::size_t{1}, width = row_width(weights),
+                    blocks = weights.size() / levels;
+  if (!deferred_.empty()) throw std::logic_error("rows of an embedding whose last level is behind");
+  for (const NodeId node : nodes)
+    if (!is_target(node))
+      throw UsageError(contents_.order().text(node) +
+                       " has no embedding in this store (not a target); run `unweave propagate` with --rows all");
+  const double unit = std::ldexp(1.0, -static_cast<int>(spec_.scale_bits));
+  std::vector<bool> used(levels);
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    if (weights[i] != 0) used[i % levels] = true;
+  parallel_ranges(0, nodes.size(), 256, [&](std::size_t first, std::size_t last) {
+    std::vector<std::int32_t> t(columns());
+    std::vector<double> sum(width);
+    LookAhead ahead(first, last, [&](std::size_t i) {
+      for (std::uint32_t l = 0; l <= spec_.levels; ++l)
+        if (used[l]) read_ahead(l, {nodes[i], nodes[i] + 1});
+    });
+    for (std::size_t i = first; i < last; ++i) {
+      ahead.at(i);
+      std::fill(sum.begin(), sum.end(), 0.0);
+      for (std::uint32_t l = 0; l <= spec_.levels; ++l) {
+        if (!used[l]) continue;
+        density(l, nodes[i], t.data());
+        for (std::size_t b = 0; b < blocks; ++b) {
+          const double weight = weights[b * levels + l];
+          if (weight == 0) continue;
+          double* const block = sum.data() + b * columns();
+          for (std::uint32_t c = 0; c < columns(); ++c) block[c] += weight * t[c];
+        }
+      }
+      const double factor = power_.inverse(contents_.graph().degree(nodes[i])) * unit;
+      for (std::size_t c = 0; c < width; ++c) out[i * width + c] = static_cast<float>(factor * sum[c]);
+    }
+  });
+}
+
+Reservation reserve_embedding(const std::filesystem::path& store, const Manifest& manifest, MemoryBudget& budget) {
+  return budget.reserve(Embedding::map_bytes(manifest) + Embedding::run_bytes(store, manifest),
+                        "maps and rows of the embedding");
+}
+
+}  // namespace unweave

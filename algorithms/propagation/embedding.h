@@ -1,0 +1,92 @@
+// algorithms/propagation/embedding.h - the propagated embedding of the present contents: sums, stale rows and cone of every level,
+// and the rows of Z derived from them.
+//
+// Const members may run on any number of threads at once.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "algorithms/propagation/density.h"
+#include "algorithms/propagation/propagation_sweep.h"
+#include "engine/cone.h"
+#include "engine/contents.h"
+#include "engine/stale_rows.h"
+#include "engine/state_level.h"
+#include "engine/target_lists.h"
+#include "storage/manifest.h"
+
+namespace unweave {
+
+class Embedding {
+ public:
+  /// Opens the state of a propagated store. Throws UsageError when it was never propagated, DataError, FormatError.
+  Embedding(const std::filesystem::path& store, const Manifest& manifest, const Contents& contents);
+
+  /// Memory that it takes when it is opened: of maps without values, and of what a checkpoint left in runs. Throws
+  /// DataError, FormatError.
+  [[nodiscard]] static std::uint64_t map_bytes(const Manifest& manifest) noexcept;
+  [[nodiscard]] static std::uint64_t run_bytes(const std::filesystem::path& store, const Manifest& manifest);
+
+  [[nodiscard]] const PropagationSpec& spec() const noexcept { return spec_; }
+  [[nodiscard]] std::uint32_t levels() const noexcept { return spec_.levels; }  ///< L
+  [[nodiscard]] std::uint32_t columns() const noexcept { return contents_.features().columns(); }
+  StateLevel& level(std::uint32_t l) { return sums_[l - 1]; }  ///< 1 .. L
+  [[nodiscard]] const StateLevel& level(std::uint32_t l) const { return sums_[l - 1]; }
+  StaleRows& stale(std::uint32_t l) { return stale_[l]; }  ///< 0 .. L-1
+  [[nodiscard]] const StaleRows& stale(std::uint32_t l) const { return stale_[l]; }
+  Cone& cone() noexcept { return cone_; }
+  [[nodiscard]] const Cone& cone() const noexcept { return cone_; }
+  [[nodiscard]] std::uint64_t stale_rows() const;
+  /// The lists of the last level's rows, where `propagate` kept them apart; else null.
+  [[nodiscard]] const TargetLists* target_lists() const noexcept { return target_lists_ ? &*target_lists_ : nullptr; }
+
+  /// What the sums of the last level lack while a stream puts its work on it off: differences that rows of level L-1 have
+  /// published but level L has not been told, or, when is_void, everything.
+  struct Deferred {
+    StaleRows rows;
+    bool is_void = false;
+    [[nodiscard]] bool empty() const noexcept { return !is_void && rows.size() == 0; }
+  };
+  Deferred& deferred() noexcept { return deferred_; }
+  [[nodiscard]] const Deferred& deferred() const noexcept { return deferred_; }
+
+  /// What densities of these nodes at this level derive from will be read soon.
+  void read_ahead(std::uint32_t level, NodeRange nodes) const noexcept;
+  /// Current density t^l of a node of the cone into out[columns].
+  void density(std::uint32_t level, NodeId node, std::int32_t* out) const;
+  /// Published density: what the neighbours have been told, or will be once nothing is deferred.
+  void published(std::uint32_t level, NodeId node, std::int32_t* out) const;
+  /// Current densities of a column tile of level 1 .. L, zeros outside the cone. Level 0 is that of level0_fill().
+  void density_tile(std::uint32_t level, TileColumns columns, NodeRange rows, std::int32_t* out) const;
+
+  [[nodiscard]] bool is_target(NodeId node) const { return cone_.contains(levels(), node); }
+  /// Numbers in a row of Z: columns() for L + 1 weights. B (L + 1) of them give B such blocks side by side, each with L + 1
+  /// weights of its own. Throws UsageError for other numbers of weights.
+  [[nodiscard]] std::size_t row_width(std::span<const double> weights) const;
+  /// Rows of Z for `nodes`, row-major nodes x row_width(weights). Throws UsageError for a node that is no target,
+  /// std::logic_error while the last level is behind.
+  void rows(std::span<const NodeId> nodes, std::span<const double> weights, float* out) const;
+
+ private:
+  Embedding(const std::filesystem::path& store, const Manifest& manifest, const Contents& contents,
+            const std::vector<StoredRun>& runs);
+  PropagationSpec spec_;
+  const Contents& contents_;
+  DegreePower power_;
+  Cone cone_;
+  std::optional<TargetLists> target_lists_;
+  std::deque<StateLevel> sums_;
+  std::deque<StaleRows> stale_;
+  Deferred deferred_;
+};
+
+/// Room for an embedding that is about to be opened and will not change. Throws ResourceError, DataError, FormatError.
+[[nodiscard]] Reservation reserve_embedding(const std::filesystem::path& store, const Manifest& manifest,
+                                            MemoryBudget& budget);
+
+}  // namespace unweave

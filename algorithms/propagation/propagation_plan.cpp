@@ -1,0 +1,65 @@
+#include "algorithms/propagation/propagation_plan.h"
+
+#include <utility>
+
+#include "engine/cone.h"
+#include "engine/target_lists.h"
+
+namespace unweave {
+
+std::vector<RowMask> backward_cone(
+    const Contents& contents, std::uint32_t levels,
+    const std::function<void(std::uint32_t level, std::span<const std::uint32_t> counts)>& counted) {
+  const NodeId nodes = contents.num_nodes();
+  std::vector<RowMask> masks(levels, RowMask(nodes));
+  std::vector<bool> readers(nodes);
+  for (NodeId node = 0; node < nodes; ++node) {
+    readers[node] = contents.label(node) != kNoLabel;
+    if (readers[node]) masks[levels - 1].insert(node);
+  }
+  for (std::uint32_t level = levels - 1; level >= 1; --level) {
+    const std::vector<std::uint32_t> counts = count_readers(contents, readers);
+    if (counted) counted(level, counts);
+    for (NodeId node = 0; node < nodes; ++node) {
+      readers[node] = counts[node] > 0;
+      if (readers[node]) masks[level - 1].insert(node);
+    }
+  }
+  return masks;
+}
+
+std::uint64_t arcs_of_rows(const Graph& graph, const RowMask& rows) {
+  std::uint64_t arcs = 0;
+  for (NodeId node = 0; node < rows.rows(); ++node)
+    if (rows.contains(node)) arcs += graph.degree(node);
+  return arcs;
+}
+
+PropagationPlan plan_propagation(const Contents& contents, const PropagationSpec& spec, MemoryBudget& budget) {
+  PropagationPlan plan;
+  if (spec.levels == 0) return plan;
+  const NodeId nodes = contents.num_nodes();
+  SweepJob job;
+  job.last_level = spec.levels;
+  job.columns = contents.features().columns();
+  job.scale_bits = spec.scale_bits;
+  if (!spec.all_rows) {
+    plan.masks = budget.reserve((std::uint64_t{spec.levels} + 1) * (nodes / 8 + 1), "masks of the rows to keep");
+    job.wanted = backward_cone(contents, spec.levels, {});
+  }
+  for (std::uint32_t l = 0; l < spec.levels; ++l) {
+    plan.rows.push_back(spec.all_rows ? nodes : job.wanted[l].size());
+    plan.arcs.push_back(spec.all_rows ? contents.graph().num_terms() : arcs_of_rows(contents.graph(), job.wanted[l]));
+  }
+  if (!spec.all_rows) {
+    plan.cone_bytes = (spec.levels - 1) * sealed_file_bytes(sizeof(std::uint32_t) * std::uint64_t{nodes});
+    const std::uint64_t targets = plan.rows.back(), arcs = plan.arcs.back() - targets;
+    if (target_lists_pay(arcs, contents.graph().num_arcs()))
+      plan.cone_bytes += most_target_list_bytes(static_cast<NodeId>(targets), arcs);
+  }
+  plan.state = plan_state(contents, job, budget);
+  plan.wanted = std::move(job.wanted);
+  return plan;
+}
+
+}  // namespace unweave

@@ -1,0 +1,40 @@
+// algorithms/propagation/propagation_plan.h - what a propagation keeps, sums and takes, known before it begins.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "algorithms/propagation/state_builder.h"
+#include "engine/contents.h"
+#include "engine/memory.h"
+#include "engine/row_mask.h"
+#include "storage/manifest.h"
+
+namespace unweave {
+
+/// Rows that labelled targets read: masks [level - 1] of levels 1 .. L >= 1. One pass over the graph a level but the last;
+/// `counted` gets the number of readers of every node at levels L-1 .. 1 and may be empty. Takes a bit a node for each
+/// mask and one more, charged by the caller, and 4 bytes a node.
+[[nodiscard]] std::vector<RowMask> backward_cone(
+    const Contents& contents, std::uint32_t levels,
+    const std::function<void(std::uint32_t level, std::span<const std::uint32_t> counts)>& counted);
+
+/// Arcs of some rows in sum, self loops included.
+[[nodiscard]] std::uint64_t arcs_of_rows(const Graph& graph, const RowMask& rows);
+
+struct PropagationPlan {
+  std::vector<std::uint64_t> rows;  ///< kept at levels 1 .. L
+  std::vector<std::uint64_t> arcs;  ///< summed at levels 1 .. L, self loops included
+  StatePlan state;
+  std::uint64_t cone_bytes = 0;  ///< at most, written beside the sums: counts of readers, the lists of few targets
+  std::vector<RowMask> wanted;   ///< rows of levels 1 .. L; empty where all are kept
+  Reservation masks;             ///< of `wanted`
+};
+
+/// Throws ResourceError where it cannot fit `budget`.
+[[nodiscard]] PropagationPlan plan_propagation(const Contents& contents, const PropagationSpec& spec,
+                                               MemoryBudget& budget);
+
+}  // namespace unweave

@@ -1,0 +1,184 @@
+#include "algorithms/propagation/propagation_sweep.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "engine/clock.h"
+#include "engine/parallel.h"
+#include "storage/error.h"
+
+namespace unweave {
+namespace {
+
+constexpr std::size_t kCacheLine = 64;  // bytes
+constexpr std::size_t kFillRows = 4096;
+constexpr std::size_t kNarrowRows = 64;  // of level 0, turned into 16 bits at a time, but fewer of many columns
+constexpr std::size_t kNarrowValues = std::size_t{1} << 18;
+
+bool is_short(const PropagationOptions& options) {
+  return options.scale_bits <= kMaxShortScaleBits;
+}
+
+std::size_t element_bytes(const PropagationOptions& options) {
+  return is_short(options) ? sizeof(std::int16_t) : sizeof(std::int32_t);
+}
+
+/// Columns in a cache line.
+std::size_t tile_step(const PropagationOptions& options) {
+  return kCacheLine / element_bytes(options);
+}
+
+std::uint64_t tile_bytes(NodeId nodes, std::size_t width, const PropagationOptions& options) {
+  return (static_cast<std::uint64_t>(nodes) * width + kTilePadding) * element_bytes(options);
+}
+
+/// Rows of the tile that levels 1, 3, .. leave to the next: no level above the first wants more.
+NodeId next_rows(const BlockSource& source, const PropagationOptions& options) {
+  if (options.hops == 1) return 0;
+  return options.wanted.empty() ? source.num_nodes : options.wanted.front().size();
+}
+
+/// What a tile of `width` columns needs with so many workers.
+std::uint64_t needed_bytes(const BlockSource& source, const PropagationOptions& options, std::size_t width,
+                           std::size_t workers) {
+  std::uint64_t bytes = HugeBuffer::charge(tile_bytes(source.num_nodes, width, options));
+  if (options.hops > 1) bytes += HugeBuffer::charge(tile_bytes(next_rows(source, options), width, options));
+  if (!options.wanted.empty()) bytes += (options.wanted.size() - 1) * RowRanks::bytes(source.num_nodes);
+  return bytes + workers * sweep_worker_bytes(source, width);
+}
+
+/// The widest tile that fits; 0 when none does.
+std::size_t widest_tile(const BlockSource& source, const PropagationOptions& options, const MemoryBudget& budget,
+                        std::size_t threads) {
+  const auto fits = [&](std::size_t width) {
+    return needed_bytes(source, options, width, threads) <= budget.available();
+  };
+  const std::size_t step = tile_step(options);
+  const std::size_t most =
+      options.most_columns == 0 ? options.features : std::min(options.features, options.most_columns);
+  if (fits(most)) return most;
+  for (std::size_t width = (most - 1) / step * step; width > 0; width -= step) {
+    if (fits(width)) return width;
+  }
+  for (std::size_t width = std::min(step, most) - 1; width > 0; --width) {
+    if (fits(width)) return width;
+  }
+  return 0;
+}
+
+void check_options(const BlockSource& source, const PropagationOptions& options) {
+  if (options.hops < 0) throw UsageError("the number of hops must not be negative");
+  if (!options.wanted.empty() && options.wanted.size() != static_cast<std::size_t>(options.hops)) {
+    throw UsageError("one mask of wanted rows is needed for every level");
+  }
+  for (const RowMask& mask : options.wanted) {
+    if (mask.rows() != source.num_nodes) throw UsageError("a mask of wanted rows must have one bit a node");
+  }
+}
+
+}  // namespace
+
+TilePlan plan_tiles(const BlockSource& source, const PropagationOptions& options, const MemoryBudget& budget) {
+  if (options.features == 0) return {};
+  std::size_t workers = active_threads();
+  std::size_t widest = widest_tile(source, options, budget, workers);
+  if (widest == 0) widest = widest_tile(source, options, budget, workers = 1);
+  if (widest == 0) {
+    throw ResourceError("propagation: one feature column of " + std::to_string(source.num_nodes) + " nodes needs " +
+                        std::to_string(needed_bytes(source, options, 1, 1)) + " bytes of memory, " +
+                        std::to_string(budget.available()) + " available; raise --memory");
+  }
+  // Tiles of equal width: the same passes over the graph with less memory than a narrow last tile would leave unused.
+  const std::size_t tiles = (options.features + widest - 1) / widest;
+  const std::size_t even = (options.features + tiles - 1) / tiles;
+  const std::size_t step = tile_step(options);
+  const std::size_t width = widest < step ? even : std::min(widest, (even + step - 1) / step * step);
+  return {width, (options.features + width - 1) / width, needed_bytes(source, options, width, workers)};
+}
+
+namespace {
+
+/// Rows of level 0 as the fill gives them.
+void fill_rows(const TileFill& fill, TileColumns columns, NodeRange rows, std::int32_t* out) {
+  fill(columns, rows, out);
+}
+
+/// Rows of level 0 in 16 bits, which hold what a fill that keeps to the scale gives.
+void fill_rows(const TileFill& fill, TileColumns columns, NodeRange rows, std::int16_t* out) {
+  const std::size_t most = std::clamp<std::size_t>(kNarrowValues / columns.count, 1, kNarrowRows);
+  std::vector<std::int32_t> piece(most * columns.count);
+  for (std::size_t first = rows.first; first < rows.last; first += most) {
+    const NodeRange some{static_cast<NodeId>(first),
+                         static_cast<NodeId>(std::min<std::size_t>(rows.last, first + most))};
+    fill(columns, some, piece.data());
+    const std::size_t values = some.size() * columns.count;
+    for (std::size_t i = 0; i < values; ++i) *out++ = static_cast<std::int16_t>(piece[i]);
+  }
+}
+
+template <class T>
+double sweep_tiles(const BlockSource& source, const PropagationOptions& options, MemoryBudget& budget,
+                   const TileFill& fill, const LevelSink& sink) {
+  const TilePlan plan = plan_tiles(source, options, budget);
+  // Level 0 has all rows and lies in the larger buffer; from then on the two take turns.
+  HugeBuffer larger(tile_bytes(source.num_nodes, plan.width, options), budget, "column tile");
+  HugeBuffer smaller;
+  if (options.hops > 1)
+    smaller = HugeBuffer(tile_bytes(next_rows(source, options), plan.width, options), budget, "column tile");
+  // A level leaves to the next the rows that it was wanted for, one after another.
+  Reservation ranks_memory;
+  std::vector<RowRanks> ranks;
+  if (!options.wanted.empty()) {
+    ranks_memory = budget.reserve((options.wanted.size() - 1) * RowRanks::bytes(source.num_nodes), "ranks of the rows");
+    for (std::size_t l = 0; l + 1 < options.wanted.size(); ++l) ranks.emplace_back(options.wanted[l]);
+  }
+  const auto ranks_of = [&](int level) {
+    return level < 1 || static_cast<std::size_t>(level) > ranks.size() ? nullptr
+                                                                       : &ranks[static_cast<std::size_t>(level) - 1];
+  };
+
+  Clock::time_point begin_fill = Clock::now();
+  Clock::duration filling{};
+  // Before the features pass through the page cache, which would leave few free pages of the larger size.
+  larger.commit();
+  smaller.commit();
+  for (std::size_t first = 0; first < options.features; first += plan.width) {
+    const TileColumns columns{first, std::min(plan.width, options.features - first)};
+    if (first > 0) begin_fill = Clock::now();
+    run_items((source.num_nodes + kFillRows - 1) / kFillRows, active_threads(), [&](std::size_t item, std::size_t) {
+      const std::size_t begin = item * kFillRows;
+      const std::size_t end = std::min<std::size_t>(source.num_nodes, begin + kFillRows);
+      fill_rows(fill, columns, {static_cast<NodeId>(begin), static_cast<NodeId>(end)},
+                larger.as<T>() + begin * columns.count);
+    });
+    filling += Clock::now() - begin_fill;
+    HugeBuffer* current = &larger;
+    HugeBuffer* next = &smaller;
+    for (int level = 1; level <= options.hops; ++level) {
+      const bool is_last = level == options.hops && first + columns.count == options.features;
+      if (is_last && options.hops > 1 && options.spare) options.spare(std::exchange(*next, {}));
+      SweepTile<T> tile;
+      tile.input = {current->as<T>(), columns.count, options.scale_bits};
+      // The last level's quotients are read by nobody: whoever wants them derives them from the sums.
+      tile.quotients = level < options.hops ? next->as<T>() : nullptr;
+      const RowMask* wanted = options.wanted.empty() ? nullptr : &options.wanted[static_cast<std::size_t>(level) - 1];
+      sweep_level(source, {tile, wanted, ranks_of(level - 1), ranks_of(level)}, budget,
+                  [&](const SumRows& rows) { sink(level, columns, rows); });
+      if (level < options.hops) std::swap(current, next);
+    }
+  }
+  return std::chrono::duration<double>(filling).count();
+}
+
+}  // namespace
+
+double propagation_sweep(const BlockSource& source, const PropagationOptions& options, MemoryBudget& budget,
+                         const TileFill& fill, const LevelSink& sink) {
+  check_options(source, options);
+  if (options.hops == 0 || options.features == 0 || source.num_nodes == 0) return 0;
+  return is_short(options) ? sweep_tiles<std::int16_t>(source, options, budget, fill, sink)
+                           : sweep_tiles<std::int32_t>(source, options, budget, fill, sink);
+}
+
+}  // namespace unweave

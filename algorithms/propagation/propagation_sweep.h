@@ -1,0 +1,72 @@
+// algorithms/propagation/propagation_sweep.h - all levels of the exact integer propagation, column tile by column tile.
+//
+// For every column, with N(u) the neighbours of u and d(u) = |N(u)| + 1:
+//   S^l(u) = t^{l-1}(u) + sum over v in N(u) of t^{l-1}(v)      exact integers
+//   t^l(u) = rint(S^l(u) / d(u))                                float64 quotient, ties to even
+// Columns do not mix, so a tile of columns passes through all levels in memory: t^{l-1} and t^l of the tile are all
+// that is dense. The graph is read once a level and tile, the wider the tile the less often.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+
+#include "engine/block_graph.h"
+#include "engine/memory.h"
+#include "engine/row_mask.h"
+#include "engine/sweep.h"
+#include "storage/types.h"
+
+namespace unweave {
+
+/// Columns [first, first + count) of the features.
+struct TileColumns {
+  std::size_t first = 0;
+  std::size_t count = 0;
+};
+
+struct PropagationOptions {
+  std::size_t features = 0;
+  int hops = 2;  ///< L >= 0; without hops there is nothing to sum, and neither function is called
+  /// |t^0| <= 2^scale_bits, hence |t^l| too: a mean never exceeds its terms. Up to kMaxShortScaleBits densities pass
+  /// between levels in 16 bits, else in 32; the sums are the same.
+  int scale_bits = 24;
+  /// Empty: all rows at every level. Else hops masks: rows wanted at level 1..L. They must be a backward cone: u wanted
+  /// at level l + 1 makes u and N(u) wanted at level l. Rows outside are neither computed nor handed over.
+  std::span<const RowMask> wanted;
+  std::size_t most_columns = 0;  ///< of a tile; 0: as many as fit
+  /// Takes the memory that the last level of the last tile does not need, as it begins; may be empty.
+  std::function<void(HugeBuffer)> spare;
+};
+
+/// How the columns are cut: ceil(features / width) tiles of `width` columns, the last perhaps narrower.
+struct TilePlan {
+  std::size_t width = 0;
+  std::size_t tiles = 0;
+  std::uint64_t memory_bytes = 0;  ///< of tiles and workers
+};
+
+/// Writes t^0 of `rows` and `columns`, row-major without gaps, to `out`. Called on several threads at once, for
+/// disjoint ranges that cover all rows and are begun in ascending order, tile by tile.
+using TileFill = std::function<void(TileColumns columns, NodeRange rows, std::int32_t* out)>;
+
+/// Takes rows of S^level (1..L) for the tile's columns, on several threads at once: see SumSink. Within a tile, levels come
+/// one after the other.
+using LevelSink = std::function<void(int level, TileColumns columns, const SumRows& rows)>;
+
+/// The fewest tiles of at most `most_columns`, of equal width (up to a multiple of a cache line where there are several),
+/// whose buffers (one of all rows, for L > 1 one of those that level 1 wants) and workers fit what `budget` has available. Throws ResourceError when a single column
+/// does not fit.
+[[nodiscard]] TilePlan plan_tiles(const BlockSource& source, const PropagationOptions& options,
+                                  const MemoryBudget& budget);
+
+/// Computes S^1..S^L. The sums do not depend on threads or tiles.
+///
+/// returns  the seconds that committing and filling the tiles took, of which the first reading of the features is most
+/// memory   reserved in `budget`: 4 (or 2) bytes a value of a buffer, and the sweep's own (engine/sweep.h)
+/// throws   ResourceError (budget), UsageError (options), DataError and whatever fill, sink and decode throw
+double propagation_sweep(const BlockSource& source, const PropagationOptions& options, MemoryBudget& budget,
+                         const TileFill& fill, const LevelSink& sink);
+
+}  // namespace unweave

@@ -1,0 +1,131 @@
+#include "algorithms/propagation/propagation_trial.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "algorithms/propagation/level0.h"
+#include "algorithms/propagation/node_sample.h"
+#include "engine/clock.h"
+#include "engine/parallel.h"
+#include "engine/sweep.h"
+
+namespace unweave {
+namespace {
+
+constexpr NodeId kPieceNodes = NodeId{1} << 15;  // as far as a sweep reads ahead
+constexpr NodeId kPartRows = 4096;               // of features, which a thread takes at a time
+constexpr double kTrialArcs = 0x1p26;            // of a level
+constexpr double kTrialValues = 0x1p26;          // of the features, for their norms and again for level 0
+
+/// Calls work(part) on all parts, on all threads. Returns the seconds that a row took since `start`.
+template <class Work>
+double seconds_a_row(Clock::time_point start, const std::vector<NodeRange>& parts, const Work& work) {
+  std::uint64_t rows = 0;
+  for (const NodeRange part : parts) rows += part.size();
+  run_items(parts.size(), active_threads(), [&](std::size_t item, std::size_t) { work(parts[item]); });
+  return rows == 0 ? 0 : seconds_since(start) / static_cast<double>(rows);
+}
+
+/// Norms of columns, and level 0 in tiles of `width` columns unless that is 0.
+double try_reading(const Contents& contents, const PropagationSpec& spec, std::size_t width, MemoryBudget& budget) {
+  const NodeId nodes = contents.num_nodes();
+  const std::uint32_t columns = contents.features().columns();
+  const double values = static_cast<double>(nodes) * columns;
+  // Rows of their own for either: those that the norms have read are in memory, which has no room for all of a large store.
+  std::vector<NodeRange> for_norms, for_level0;
+  for (const NodeRange part : sample_pieces(nodes, kPartRows, nullptr, values / (2 * kTrialValues)))
+    (for_norms.size() > for_level0.size() ? for_level0 : for_norms).push_back(part);
+  if (for_level0.empty()) for_level0 = for_norms;  // of few nodes
+
+  const double norms = seconds_a_row(Clock::now(), for_norms, [&](NodeRange part) { try_columns(contents, part); });
+  if (width == 0) return norms * nodes;
+  const auto rows = static_cast<NodeId>(std::clamp<std::size_t>(kLevel0Values / width, 1, kPartRows));
+  const Reservation reservation =
+      budget.reserve(active_threads() * rows * width * (sizeof(std::int32_t) + sizeof(float)), "rows of features");
+  const TileFill fill = level0_rows(contents, spec);
+  const Clock::time_point start = Clock::now();
+  for (const NodeRange part : for_level0) contents.features().read_ahead(part, 0, static_cast<std::uint32_t>(width));
+  const double level0 = seconds_a_row(start, for_level0, [&](NodeRange part) {
+    std::vector<std::int32_t> densities(rows * width);
+    for (NodeId first = part.first; first < part.last;) {
+      const NodeId last = first + std::min(rows, part.last - first);
+      fill({0, width}, {first, last}, densities.data());
+      first = last;
+    }
+  });
+  return (norms + level0 * columns / static_cast<double>(width)) * nodes;
+}
+
+/// Seconds of one column tile of one level.
+template <class T>
+double try_level(const Contents& contents, const RowMask* wanted, const RowMask* below, std::uint64_t arcs,
+                 const SweepTile<T>& tile, MemoryBudget& budget) {
+  const NodeId nodes = contents.num_nodes();
+  const bool has_quotients = tile.quotients != nullptr;
+  const std::uint64_t num_ranks = (has_quotients ? 1U : 0U) + (below != nullptr ? 1U : 0U);
+  const Reservation reservation =
+      budget.reserve(RowMask::bytes(nodes) + num_ranks * RowRanks::bytes(nodes), "ranks of the rows");
+  RowMask some(nodes);
+  std::uint64_t tried = 0;
+  for (const NodeRange piece : sample_pieces(nodes, kPieceNodes, wanted, static_cast<double>(arcs) / kTrialArcs))
+    for (NodeId node = piece.first; node < piece.last; ++node) {
+      if (wanted != nullptr && !wanted->contains(node)) continue;
+      some.insert(node);
+      tried += contents.graph().degree(node);
+    }
+  if (tried == 0) return 0;
+  std::optional<RowRanks> ranks, ranks_below;
+  if (has_quotients) ranks.emplace(some);
+  if (below != nullptr) ranks_below.emplace(*below);
+  const SweepLevel level{tile, &some, ranks_below ? &*ranks_below : nullptr, ranks ? &*ranks : nullptr};
+  const Clock::time_point start = Clock::now();
+  sweep_level(block_source(contents.graph()), level, budget, [](const SumRows&) {});
+  return seconds_since(start) * static_cast<double>(arcs) / static_cast<double>(tried);
+}
+
+template <class T>
+PropagationTrial try_levels(const Contents& contents, const PropagationSpec& spec, const PropagationPlan& plan,
+                            MemoryBudget& budget) {
+  const std::size_t width = plan.state.tile_columns;
+  const std::size_t values = std::size_t{contents.num_nodes()} * width;
+  HugeBuffer current((values + kTilePadding) * sizeof(T), budget, "column tile");
+  HugeBuffer next;
+  const std::size_t rows_between = spec.levels < 2 ? 0 : plan.rows.front();
+  if (spec.levels > 1) next = HugeBuffer((rows_between * width + kTilePadding) * sizeof(T), budget, "column tile");
+  const Clock::time_point start = Clock::now();
+  parallel_ranges(0, values, std::size_t{1} << 20, [&](std::size_t first, std::size_t last) {
+    std::fill_n(current.as<T>() + first, last - first, T{1});  // rates do not depend on the numbers
+    if (first < rows_between * width)
+      std::fill_n(next.as<T>() + first, std::min(last, rows_between * width) - first, T{1});
+  });
+  PropagationTrial trial;
+  trial.read_seconds = seconds_since(start);  // memory that was never touched takes its time
+  for (std::uint32_t l = 0; l < spec.levels; ++l) {
+    SweepTile<T> tile;
+    tile.input = {current.as<T>(), width, static_cast<int>(spec.scale_bits)};
+    tile.quotients = l + 1 < spec.levels ? next.as<T>() : nullptr;
+    const RowMask* const wanted = plan.wanted.empty() ? nullptr : &plan.wanted[l];
+    const RowMask* const below = plan.wanted.empty() || l == 0 ? nullptr : &plan.wanted[l - 1];
+    trial.sweep_seconds += try_level(contents, wanted, below, plan.arcs[l], tile, budget);
+  }
+  trial.sweep_seconds *= contents.features().columns() / static_cast<double>(width);
+  return trial;
+}
+
+}  // namespace
+
+PropagationTrial try_propagation(const Contents& contents, const PropagationSpec& spec, const PropagationPlan& plan,
+                                 MemoryBudget& budget) {
+  const double read_seconds = try_reading(contents, spec, spec.levels > 0 ? plan.state.tile_columns : 0, budget);
+  PropagationTrial trial;
+  if (spec.levels > 0)
+    trial = static_cast<int>(spec.scale_bits) <= kMaxShortScaleBits
+                ? try_levels<std::int16_t>(contents, spec, plan, budget)
+                : try_levels<std::int32_t>(contents, spec, plan, budget);
+  trial.read_seconds += read_seconds;
+  return trial;
+}
+
+}  // namespace unweave

@@ -1,0 +1,136 @@
+#include "algorithms/propagation/recompute.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "algorithms/propagation/level0.h"
+#include "algorithms/propagation/state_builder.h"
+#include "engine/look_ahead.h"
+#include "engine/resident_rows.h"
+
+namespace unweave {
+namespace {
+
+/// From current densities to published ones.
+void take_stale(const StaleRows& stale, std::uint32_t all_columns, TileColumns tile, NodeRange rows,
+                std::int32_t* out) {
+  if (stale.size() == 0) return;
+  std::vector<std::int32_t> row(all_columns);
+  for (NodeId node = rows.first; node < rows.last; ++node, out += tile.count) {
+    if (!stale.contains(node)) continue;
+    std::fill(row.begin(), row.end(), 0);
+    stale.add_to(node, 1, row.data());
+    for (std::size_t c = 0; c < tile.count; ++c) out[c] -= row[tile.first + c];
+  }
+}
+
+/// For the masks of sweep_job().
+Reservation reserve_masks(const Contents& contents, const Embedding& embedding, std::uint32_t first, std::uint32_t last,
+                          MemoryBudget& budget) {
+  if (embedding.cone().all_rows()) return {};
+  return budget.reserve((last - first + 1) * RowMask::bytes(contents.num_nodes()), "masks of the rows to keep");
+}
+
+/// Without the densities that it begins with.
+SweepJob sweep_job(const Contents& contents, const Embedding& embedding, std::uint32_t first, std::uint32_t last) {
+  SweepJob job;
+  job.first_level = first;
+  job.last_level = last;
+  job.columns = embedding.columns();
+  job.scale_bits = embedding.spec().scale_bits;
+  if (embedding.cone().all_rows()) return job;
+  for (std::uint32_t l = first; l <= last; ++l) {
+    RowMask& mask = job.wanted.emplace_back(contents.num_nodes());
+    for (NodeId node = 0; node < contents.num_nodes(); ++node)
+      if (embedding.cone().contains(l, node)) mask.insert(node);
+  }
+  return job;
+}
+
+}  // namespace
+
+RecomputePlan plan_recompute(const Contents& contents, const Embedding& embedding, MemoryBudget& budget,
+                             std::uint32_t first, std::uint32_t last) {
+  const std::uint64_t available = budget.available();
+  const Reservation masks = reserve_masks(contents, embedding, first, last, budget);
+  const SweepJob job = sweep_job(contents, embedding, first, last);
+  const std::uint64_t level_bytes = ResidentRows::bytes(contents.num_nodes(), embedding.columns());
+  std::uint64_t left = budget.available();
+  bool in_memory = true;
+  for (std::uint32_t l = first; l <= last; ++l) {
+    const bool has_room = StateLevel::has_room(level_bytes, left);
+    in_memory &= has_room;
+    if (has_room) left -= level_bytes;
+  }
+  RecomputePlan plan{available - left, 0, 0, in_memory};
+  if (in_memory) {
+    plan.memory_bytes += in_memory_tile_bytes(contents, job, MemoryBudget(left));
+    for (std::uint32_t l = first; l <= last; ++l)
+      plan.disk_bytes += embedding.cone().rows(l) * embedding.columns() * sizeof(std::int32_t);
+    plan.written_bytes = plan.disk_bytes;
+  } else {
+    const StatePlan files = plan_state(contents, job, MemoryBudget(left));
+    plan.memory_bytes += files.memory_bytes;
+    plan.disk_bytes = files.disk_bytes;
+    plan.written_bytes = files.state_bytes + files.spooled_bytes;
+  }
+  return plan;
+}
+
+std::uint64_t recompute_levels(const Contents& contents, Embedding& embedding, MemoryBudget& budget,
+                               const std::filesystem::path& store, std::uint32_t first, std::uint32_t last) {
+  const Reservation masks = reserve_masks(contents, embedding, first, last, budget);
+  SweepJob job = sweep_job(contents, embedding, first, last);
+  TileFill current = level0_fill(contents, embedding.spec());
+  if (first > 1)
+    current = [&](TileColumns columns, NodeRange rows, std::int32_t* out) {
+      embedding.density_tile(first - 1, columns, rows, out);
+    };
+  job.fill = [&](TileColumns columns, NodeRange rows, std::int32_t* out) {
+    current(columns, rows, out);
+    take_stale(embedding.stale(first - 1), embedding.columns(), columns, rows, out);
+  };
+  std::vector<ResidentRows*> rows;
+  for (std::uint32_t l = first; l <= last; ++l)
+    if (ResidentRows* one = embedding.level(l).recompute_in_memory(budget)) rows.push_back(one);
+  std::uint64_t summed = 0;
+  if (rows.size() == last - first + std::size_t{1}) {
+    summed = build_state_in_memory(contents, job, rows, budget).rows;
+  } else {
+    const SweepResult result = build_state(store, contents, job, budget);
+    for (std::uint32_t l = first; l <= last; ++l) embedding.level(l).replace(store, result.partitions[l - first]);
+    summed = result.rows;
+  }
+  for (std::uint32_t l = first; l < last; ++l) embedding.stale(l).clear();
+  return summed;
+}
+
+std::uint64_t recompute_rows(const Contents& contents, Embedding& embedding, std::uint32_t level,
+                             std::span<const NodeId> rows) {
+  const std::uint32_t columns = embedding.columns();
+  std::uint64_t arcs = 0;
+  std::vector<NodeId> list;
+  std::vector<std::int32_t> one(columns);
+  std::vector<std::int64_t> sum(columns);
+  LookAhead lists(0, rows.size(), [&](std::size_t i) { contents.graph().read_ahead(rows[i]); });
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    lists.at(i);
+    contents.graph().neighbours(rows[i], list);
+    list.push_back(rows[i]);
+    std::fill(sum.begin(), sum.end(), 0);
+    LookAhead neighbours(0, list.size(), [&](std::size_t j) {
+      embedding.read_ahead(level - 1, {list[j], list[j] + 1});
+    });
+    for (std::size_t j = 0; j < list.size(); ++j) {
+      neighbours.at(j);
+      embedding.published(level - 1, list[j], one.data());
+      for (std::uint32_t c = 0; c < columns; ++c) sum[c] += one[c];
+    }
+    embedding.level(level).store(rows[i], sum.data());
+    arcs += list.size();
+  }
+  return arcs;
+}
+
+}  // namespace unweave

@@ -1,0 +1,86 @@
+#include "algorithms/propagation/schemes.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "storage/error.h"
+#include "storage/nearest_name.h"
+
+namespace unweave {
+namespace {
+
+constexpr double kMostWeight =
+    1e30;  // sums of 1,001 levels times 2^16, the root of the most nodes, stay finite in float32
+
+double parameter_of(const std::string& scheme, std::size_t prefix) {
+  const std::string text = scheme.substr(prefix);
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
+    throw UsageError("--scheme " + scheme + ": '" + text + "' is not a number");
+  return value;
+}
+
+/// Powers of P in T_k(-P) / sqrt(L + 1), k after k: T_(k+1)(-P) = -2 P T_k(-P) - T_(k-1)(-P).
+std::vector<double> chebyshev_weights(std::size_t count) {
+  std::vector<double> terms(count * count);
+  const auto term = [&](std::size_t k, std::size_t l) -> double& { return terms[k * count + l]; };
+  for (std::size_t k = 0; k < count; ++k)
+    for (std::size_t l = 0; l <= k; ++l) {
+      const double longer = l > 0 ? term(k - 1, l - 1) : 0;
+      term(k, l) = k == 0 ? 1 : k == 1 ? -longer : -2 * longer - term(k - 2, l);
+    }
+  for (double& number : terms) number /= std::sqrt(static_cast<double>(count));
+  return terms;
+}
+
+}  // namespace
+
+std::vector<double> scheme_weights(const std::string& scheme, std::uint32_t levels,
+                                   const std::vector<double>& weights) {
+  const std::size_t count = std::size_t{levels} + 1;
+  if (!weights.empty()) {
+    if (!scheme.empty() && scheme != "gpr")
+      throw UsageError("--weights and --scheme " + scheme + " contradict each other");
+    if (weights.size() != count)
+      throw UsageError("--weights: " + std::to_string(weights.size()) + " given, --hops " + std::to_string(levels) +
+                       " needs " + std::to_string(count));
+    for (const double weight : weights)
+      if (!(std::abs(weight) <= kMostWeight)) throw UsageError("--weights: every weight must lie within +-1e30");
+    return weights;
+  }
+  std::vector<double> result(count, 0.0);
+  if (scheme.empty() || scheme == "sgc") {
+    result.back() = 1;
+  } else if (scheme.starts_with("ppr:")) {
+    const double alpha = parameter_of(scheme, 4);
+    if (alpha <= 0 || alpha > 1) throw UsageError("--scheme ppr:A needs 0 < A <= 1");
+    for (std::size_t l = 0; l < count; ++l)
+      result[l] = (l < levels ? alpha : 1) * std::pow(1 - alpha, static_cast<double>(l));
+  } else if (scheme.starts_with("heat:")) {
+    const double time = parameter_of(scheme, 5);
+    if (time <= 0) throw UsageError("--scheme heat:T needs T > 0");
+    double term = std::exp(-time);
+    for (std::size_t l = 0; l < count; ++l) {
+      result[l] = term;
+      term *= time / static_cast<double>(l + 1);
+    }
+  } else if (scheme == "chebyshev") {
+    if (levels > kMostChebyshev)
+      throw UsageError("--scheme chebyshev needs --hops of at most " + std::to_string(kMostChebyshev));
+    return chebyshev_weights(count);
+  } else if (scheme == "gpr") {
+    throw UsageError("--scheme gpr needs --weights");
+  } else {
+    if (scheme == "ppr" || scheme == "heat")
+      throw UsageError(
+          "--scheme " + scheme + " needs its number: " +
+          (scheme == "ppr" ? "ppr:A with 0 < A <= 1, such as ppr:0.1" : "heat:T with T > 0, such as heat:2"));
+    constexpr std::array<std::string_view, 5> kKnown = {"sgc", "ppr:A", "heat:T", "gpr", "chebyshev"};
+    throw UsageError("--scheme " + scheme + did_you_mean(scheme, kKnown) + ": use " + one_of(kKnown));
+  }
+  return result;
+}
+
+}  // namespace unweave

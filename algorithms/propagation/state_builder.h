@@ -1,0 +1,70 @@
+// algorithms/propagation/state_builder.h - sweeps that write new partitions: the way from a density tile to the sums of all levels
+// above it, used by `propagate` and by updates that would cost more than a sweep.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "algorithms/propagation/propagation_sweep.h"
+#include "engine/contents.h"
+#include "engine/memory.h"
+#include "engine/resident_rows.h"
+#include "storage/sealed_file.h"
+
+namespace unweave {
+
+struct SweepJob {
+  std::uint32_t first_level = 1;  ///< the first level whose sums are computed
+  std::uint32_t last_level = 2;   ///< L
+  std::uint32_t columns = 0;      ///< features
+  std::uint32_t scale_bits = 24;
+  std::vector<RowMask> wanted;  ///< one mask a level first..last, or empty for all rows
+  TileFill fill;                ///< densities of level first_level - 1
+  /// Rows summed since the last call, each counted once a tile, and the number of tiles; may be empty. Called from any
+  /// thread, one call at a time.
+  std::function<void(std::uint64_t rows, std::uint64_t tiles)> progress;
+};
+
+struct SweepResult {
+  std::vector<std::vector<FileEntry>> partitions;  ///< [level - first_level][span]
+  std::uint64_t rows = 0;                          ///< rows summed, over all levels
+  std::uint64_t tiles = 0;
+  std::size_t tile_width = 0;  ///< columns, the last tile perhaps has fewer
+  double seconds = 0;          ///< from the first densities to the last sum
+  double drain_seconds = 0;    ///< what was left to write after the last sum
+};
+
+/// Computes the sums of the levels into memory; rows[i] takes level first_level + i. Throws ResourceError, DataError;
+/// the rows are then incomplete.
+[[nodiscard]] SweepResult build_state_in_memory(const Contents& contents, const SweepJob& job,
+                                                std::span<ResidentRows* const> rows, MemoryBudget& budget);
+
+/// Memory that build_state_in_memory() is going to take beside the rows. Throws ResourceError when a single column does not
+/// fit `budget`.
+[[nodiscard]] std::uint64_t in_memory_tile_bytes(const Contents& contents, const SweepJob& job,
+                                                 const MemoryBudget& budget);
+
+/// What build_state() is going to take.
+struct StatePlan {
+  std::size_t tiles = 0;
+  std::size_t tile_columns = 0;
+  std::uint64_t memory_bytes = 0;   ///< of tiles, of the threads that sum and of what waits to be written
+  std::uint64_t state_bytes = 0;    ///< of the new partitions; rows beyond 32 bits come on top
+  std::uint64_t spooled_bytes = 0;  ///< of tiles, written and read back; none where there is one
+  std::uint64_t disk_bytes = 0;     ///< at a time, with spooled tiles
+};
+
+/// Throws ResourceError when a single column does not fit `budget`. `job.fill` may be empty.
+[[nodiscard]] StatePlan plan_state(const Contents& contents, const SweepJob& job, const MemoryBudget& budget);
+
+/// Computes the sums of the levels and writes them as partitions of `store` (not yet durable), while it goes on, through
+/// buffers charged to the budget. With more than one column tile, tiles are spooled to unlinked files in the store and put
+/// together partition by partition.
+/// Throws ResourceError (budget; a disk that has not the room, before anything is computed), DataError.
+[[nodiscard]] SweepResult build_state(const std::filesystem::path& store, const Contents& contents, const SweepJob& job,
+                                      MemoryBudget& budget);
+
+}  // namespace unweave

@@ -1,0 +1,241 @@
+// tests/algorithms/propagation/golden_test.cpp - the bytes of every format, and the dumps in storage/FORMAT.md.
+//
+// tests/golden/path is a propagated store; tests/golden/formats holds the files that only larger or streamed stores
+// have. A change of format is a new version: with UNWEAVE_WRITE_GOLDEN set, missing files are written.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "algorithms/digest.h"
+#include "algorithms/recorded_release.h"
+#include "algorithms/verify.h"
+#include "storage/feature_file.h"
+#include "storage/journal.h"
+#include "storage/node_file.h"
+#include "storage/order_file.h"
+#include "storage/recorded_file.h"
+#include "storage/run_file.h"
+#include "storage/shard.h"
+#include "storage/state_file.h"
+#include "support/input_files.h"
+#include "support/temp_dir.h"
+#include "support/tiny_store.h"
+
+namespace unweave {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::read_all;
+using testing::TempDir;
+
+const fs::path kGolden = fs::path(UNWEAVE_SOURCE_DIR) / "tests" / "golden";
+
+std::vector<std::string> names_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  for (const auto& item : fs::recursive_directory_iterator(folder))
+    if (item.is_regular_file() && item.path().filename() != "lock")
+      names.push_back(fs::relative(item.path(), folder).string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+void compare_with_golden(const fs::path& made, const std::string& name) {
+  const fs::path golden = kGolden / name;
+  if (std::getenv("UNWEAVE_WRITE_GOLDEN") != nullptr) {
+    for (const std::string& file : names_in(made)) {
+      if (fs::exists(golden / file)) continue;
+      fs::create_directories((golden / file).parent_path());
+      fs::copy_file(made / file, golden / file);
+    }
+  }
+  REQUIRE(names_in(made) == names_in(golden));
+  for (const std::string& file : names_in(made)) {
+    CAPTURE(file);
+    CHECK(read_all(made / file) == read_all(golden / file));
+  }
+}
+
+constexpr std::int64_t kWide = std::int64_t{3} << 32;
+
+constexpr std::array<std::int32_t, 2> kNarrowRow{-1, 7};
+constexpr std::array<std::int64_t, 2> kWideRow{kWide, -2};
+
+Run example_run() {
+  Run run;
+  run.narrow_nodes = {4};
+  run.wide_nodes = {1};
+  run.dropped = {6};
+  run.count_nodes = {2, 6};
+  run.count_values = {5, 0};
+  return run;
+}
+
+Changes example_changes() {
+  return {{{0, 1}}, {{0, 2}, {1, 2}}, {2}};
+}
+
+std::vector<JournalBatch> example_batches() {
+  return {{0, ThresholdScale::absolute, {{RequestKind::remove_edge, 0, 1}, {RequestKind::remove_node, 2, 0}}},
+          {0.001, ThresholdScale::paper, {{RequestKind::insert_edge, 1, 2}}}};
+}
+
+/// Nodes 0..9, of which 1, 4 and 9 have rows of two columns; that of 4 is wide.
+FileEntry write_example_state(const fs::path& store) {
+  const std::vector<std::uint64_t> members{0b10'0001'0010};
+  const std::vector<std::int32_t> first{1, -1}, last{2, 3};
+  const std::vector<std::int64_t> wide{kWide, 5};
+  StatePartitionWriter writer(store, 2, {0, 10}, 2, members);
+  writer.add(first);
+  writer.add_wide(4, wide);
+  writer.add(last);
+  return writer.finish();
+}
+
+TEST_SUITE("golden") {
+  TEST_CASE("a propagated store") {
+    const TempDir folder;
+    testing::write_store(folder / "path", testing::path_of_three());
+    testing::propagate_store(folder / "path", testing::tiny_spec(2));
+    compare_with_golden(folder / "path", "path");
+  }
+
+  TEST_CASE("its integers and its digest") {
+    const fs::path path = kGolden / "path";
+    CHECK(verify_store(path, {std::nullopt, true}, testing::ample_budget()).ok());
+    const LiveStore store(path, Access::read, testing::ample_budget(), release_ledger());
+    const std::vector<std::vector<std::int64_t>> sums{{16706448, 13740627, 1877344}, {12933433, 13872105, 5518881}};
+    const std::vector<std::int32_t> densities{11863283, 4843165, -2965821};
+    for (NodeId node = 0; node < 3; ++node) {
+      std::int32_t t = 0;
+      store.embedding().density(0, node, &t);
+      CHECK(t == densities[node]);
+      for (std::uint32_t level = 1; level <= 2; ++level) {
+        std::int64_t sum = 0;
+        REQUIRE(store.embedding().level(level).load(node, &sum));
+        CHECK(sum == sums[level - 1][node]);
+      }
+    }
+    CHECK(digest_text(content_digest(store)) == "9c40cfab28e0b7f8419255d66513cdeca748f09efce5fd2a5838ef1fda441e71");
+  }
+
+  TEST_CASE("files that only larger or streamed stores have, written and read") {
+    const TempDir folder;
+    const fs::path store = folder / "formats";
+    SparseRows sparse;
+    sparse.offsets = {0, 2, 2, 3};
+    sparse.columns = {0, 3, 1};
+    sparse.values = {0.5F, -0.25F, 1.0F};
+    const FileEntry features = write_sparse_features(store, {0, 3}, 4, sparse);
+    const FileEntry sparse16 = write_sparse_features(store, {0, 3}, 4, sparse, FeatureType::f16);
+    const std::vector<float> third{1.0F, -1.0F / 3.0F, 0x1.8p-24F};
+    const FileEntry dense16 = write_dense_features(store, {0, 3}, 1, third, FeatureType::f16);
+    const FileEntry state = write_example_state(store);
+    const FileEntry order = write_order(store, std::vector<NodeId>{2, 0, 1});
+    const FileEntry changes = write_changes(store, example_changes());
+    const FileEntry run = write_run(store, 1, 2, example_run(), [](NodeId node) {
+      return node == 4 ? StateRow{kNarrowRow.data(), nullptr} : StateRow{nullptr, kWideRow.data()};
+    });
+    {
+      write_ids(store, "targets", std::vector<NodeId>{1, 2}, "state");
+      ShardWriter lists(store, {0, 2}, 3, 1 << 20, ShardOf::targets);  // of the path 0 - 1 - 2
+      lists.add(std::vector<NodeId>{0, 2});
+      lists.add(std::vector<NodeId>{1});
+      lists.finish();
+    }
+    const FileEntry counts = write_counts(store, 1, std::vector<std::uint32_t>{2, 0, 1});
+    const std::vector<std::byte> narrow{std::byte{1}, std::byte{0xFF}};
+    const std::vector<std::byte> wider{std::byte{0}, std::byte{1}, std::byte{0}, std::byte{0x81}};
+    const std::vector<StaleRow> rows{{0, 1, narrow}, {2, 2, wider}};
+    const FileEntry stale = write_stale(store, 0, 2, rows);
+    {
+      Journal journal = Journal::create(store, "after-00000000000000000000-0123456789abcdef.log", 0);
+      for (const JournalBatch& batch : example_batches()) journal.append(batch);
+    }
+    compare_with_golden(store, "formats");
+
+    const fs::path golden = kGolden / "formats";
+    FeatureFile(golden, features, {0, 3}, 4, {true}).verify();
+    FeatureFile(golden, sparse16, {0, 3}, 4, {true, FeatureType::f16}).verify();
+    const FeatureFile halves(golden, dense16, {0, 3}, 1, {false, FeatureType::f16});
+    halves.verify();
+    std::vector<float> kept(3);
+    halves.read({0, 3}, 0, 1, kept.data());
+    CHECK(kept == std::vector<float>{1.0F, -0x1.554p-2F, 0x1p-24F});  // rounded toward zero
+    const OrderFile order_file(golden, order, 3);
+    order_file.verify();
+    CHECK(order_file.position(0) == 2);
+    CHECK(order_file.user(0) == 1);
+    const StatePartition partition(golden, state, 2, {0, 10}, 2);
+    partition.verify();
+    CHECK(partition.row(4).wide[0] == kWide);
+    CHECK(partition.row(9).narrow[1] == 3);
+    CHECK_FALSE(partition.row(0).exists());
+    CHECK(read_changes(golden, changes, 3) == example_changes());
+    const StoredRun again = read_run(golden, run, 1, 2, 7);
+    CHECK(std::ranges::equal(again.wide_rows, kWideRow));
+    CHECK(std::ranges::equal(again.narrow_rows, kNarrowRow));
+    CHECK(std::ranges::equal(again.dropped, example_run().dropped));
+    CHECK(std::ranges::equal(again.count_values, example_run().count_values));
+    SealedFile(golden, counts, "counts").check_all();
+    std::vector<SealedFile> holder;
+    CHECK(read_stale(golden, stale, 0, 2, 3, holder).size() == 2);
+    std::vector<JournalBatch> batches;
+    const std::string journal = "journal/after-00000000000000000000-0123456789abcdef.log";
+    read_journal(golden, record_file(golden, journal, journal_bytes(0, 0)), 0,
+                 [&](const JournalBatch& one) { batches.push_back(one); });
+    CHECK(batches == example_batches());
+  }
+
+  TEST_CASE("the dumps in FORMAT.md are those files") {
+    // "Dump of `path`" or "Payload of `path`", then indented lines: bytes in hex, two blanks or more, words.
+    std::istringstream text(read_all(fs::path(UNWEAVE_SOURCE_DIR) / "storage" / "FORMAT.md"));
+    std::string line, shown, name;
+    bool payload_only = false;
+    std::size_t dumps = 0;
+    const auto finish = [&] {
+      if (name.empty()) return;
+      CAPTURE(name);
+      std::string wanted = read_all(kGolden / name);
+      if (payload_only) {
+        std::uint64_t bytes = 0;
+        REQUIRE(wanted.size() > kSealedHeaderBytes);
+        std::memcpy(&bytes, wanted.data() + 24, sizeof bytes);
+        wanted = wanted.substr(kSealedHeaderBytes, bytes);
+      }
+      CHECK_FALSE(shown.empty());
+      CHECK(shown == wanted);
+      ++dumps;
+      name.clear();
+      shown.clear();
+    };
+    while (std::getline(text, line)) {
+      const bool whole = line.starts_with("Dump of `");
+      if (whole || line.starts_with("Payload of `")) {
+        finish();
+        const std::size_t first = line.find('`') + 1;
+        name = line.substr(first, line.find('`', first) - first);
+        payload_only = !whole;
+      } else if (line.starts_with("    ") && !name.empty()) {
+        std::istringstream bytes(line.substr(4, line.find("  ", 4) - 4));
+        for (std::string byte; bytes >> byte;) shown += static_cast<char>(std::stoi(byte, nullptr, 16));
+      } else if (!line.empty()) {
+        finish();
+      }
+    }
+    finish();
+    CHECK(dumps == 16);
+  }
+}
+
+}  // namespace
+}  // namespace unweave

@@ -1,0 +1,57 @@
+// tests/algorithms/propagation/level0_test.cpp - densities of level 0: the same whichever rows and columns are asked for together.
+#include "algorithms/propagation/level0.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "algorithms/live_store.h"
+#include "algorithms/recorded_release.h"
+#include "support/temp_dir.h"
+#include "support/tiny_store.h"
+
+namespace unweave {
+namespace {
+
+std::vector<std::int32_t> filled(const TileFill& fill, TileColumns columns, NodeRange rows) {
+  std::vector<std::int32_t> out(std::size_t{rows.size()} * columns.count);
+  fill(columns, rows, out.data());
+  return out;
+}
+
+}  // namespace
+
+TEST_SUITE("unit") {
+  TEST_CASE("tiles of more values than are read at a time hold what single rows of all columns hold") {
+    constexpr NodeId kNodes = 3000;
+    constexpr std::uint32_t kColumns = 100;
+    REQUIRE(kNodes * kColumns > kLevel0Values);
+    for (const bool sparse : {false, true}) {
+      CAPTURE(sparse);
+      const testing::TempDir folder;
+      testing::TinyStore contents = testing::random_store(kNodes, 6000, kColumns, 8);
+      contents.sparse = sparse;
+      testing::write_store(folder / "s", contents);
+      testing::propagate_store(folder / "s", testing::tiny_spec(1));
+      const LiveStore store(folder / "s", Access::read, testing::ample_budget(), release_ledger());
+      const PropagationSpec spec = testing::tiny_spec(1);
+      std::vector<std::int32_t> expected(std::size_t{kNodes} * kColumns);
+      for (NodeId node = 0; node < kNodes; ++node)
+        store.embedding().density(0, node, &expected[std::size_t{node} * kColumns]);
+      CHECK(std::any_of(expected.begin(), expected.end(), [](std::int32_t t) { return t != 0; }));
+      for (const TileFill& fill : {level0_rows(store.contents(), spec), level0_fill(store.contents(), spec)}) {
+        CHECK(filled(fill, {0, kColumns}, {0, kNodes}) == expected);
+        for (const TileColumns columns : {TileColumns{0, 99}, TileColumns{37, 1}, TileColumns{20, 70}}) {
+          const std::vector<std::int32_t> some = filled(fill, columns, {5, kNodes - 1});
+          std::size_t wrong = 0;
+          for (std::size_t i = 0; i < some.size(); ++i)
+            wrong += some[i] != expected[(i / columns.count + 5) * kColumns + columns.first + i % columns.count];
+          CHECK(wrong == 0);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace unweave

@@ -1,0 +1,289 @@
+// tests/algorithms/propagation/propagation_sweep_test.cpp - all levels against plain integers, float64 algebra and a known digest.
+#include "algorithms/propagation/propagation_sweep.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <mutex>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "engine/csr_graph.h"
+#include "engine/parallel.h"
+#include "storage/error.h"
+#include "support/graphs.h"
+#include "support/special_values.h"
+
+namespace unweave {
+namespace {
+
+using testing::kPlenty;
+constexpr std::int64_t kAbsent = -1'000'000'000'000'000;
+
+using Integers = std::vector<std::int64_t>;  // nodes x features
+
+/// S^1..S^L as propagation_sweep hands them over; rows that it does not hand over hold kAbsent.
+std::vector<Integers> propagate(const CsrGraph& graph, const Integers& t0, const PropagationOptions& options,
+                                MemoryBudget& budget) {
+  std::vector<Integers> sums(static_cast<std::size_t>(options.hops), Integers(t0.size(), kAbsent));
+  std::mutex mutex;
+  const std::size_t features = options.features;
+  propagation_sweep(
+      block_source(graph), options, budget,
+      [&](TileColumns columns, NodeRange rows, std::int32_t* out) {
+        for (NodeId u = rows.first; u < rows.last; ++u) {
+          for (std::size_t c = 0; c < columns.count; ++c) {
+            *out++ = static_cast<std::int32_t>(t0[u * features + columns.first + c]);
+          }
+        }
+      },
+      [&](int level, TileColumns columns, const SumRows& rows) {
+        const std::lock_guard lock(mutex);
+        Integers& to = sums.at(static_cast<std::size_t>(level) - 1);
+        const auto row = [&](std::size_t i) { return &to[rows.nodes[i] * features + columns.first]; };
+        for (std::size_t i = 0; i < rows.nodes.size(); ++i) {
+          CHECK(*row(i) == kAbsent);  // each row once
+          std::copy_n(rows.sums + i * rows.width, rows.width, row(i));
+        }
+        for (std::size_t k = 0; k < rows.wide_nodes.size(); ++k) {
+          std::copy_n(rows.wide_sums + k * rows.width, rows.width, row(rows.wide_nodes[k]));
+        }
+      });
+  CHECK(budget.used() == 0);
+  return sums;
+}
+
+std::vector<Integers> plain_propagation(const testing::NamedGraph& graph, Integers t, std::size_t features, int hops) {
+  const Integers degrees = testing::plain_degrees(graph);
+  std::vector<Integers> sums;
+  for (int level = 1; level <= hops; ++level) {
+    sums.push_back(testing::plain_sums(graph, t, features));
+    for (std::size_t i = 0; i < t.size(); ++i) t[i] = testing::plain_quotient(sums.back()[i], degrees[i / features]);
+  }
+  return sums;
+}
+
+Integers random_densities(std::size_t elements, std::int64_t bound, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  std::uniform_int_distribution<std::int64_t> value(-bound / 4, bound);
+  Integers t(elements);
+  for (std::int64_t& one : t) one = value(random);
+  return t;
+}
+
+}  // namespace
+
+TEST_SUITE("unit") {
+  TEST_CASE("the path 0-1-2 has the digest of the executable reference") {
+    const CsrGraph path(3, {{0, 1}, {1, 2}});
+    const Integers t0{11863283, 4843165, -2965821};
+    MemoryBudget budget(kPlenty);
+    PropagationOptions options;
+    options.features = 1;
+    options.hops = 2;
+    const auto sums = propagate(path, t0, options, budget);
+    CHECK(sums[0] == Integers{16706448, 13740627, 1877344});
+    CHECK(sums[1] == Integers{12933433, 13872105, 5518881});
+    const std::vector<std::uint32_t> degrees{2, 3, 2};
+    const std::vector<std::vector<std::int32_t>> expected{{8353224, 4580209, 938672}, {6466716, 4624035, 2759440}};
+    for (std::size_t level = 0; level < 2; ++level) {
+      for (std::size_t u = 0; u < 3; ++u) {
+        std::int32_t t = 0;
+        round_quotients(std::span<const std::int64_t>(&sums[level][u], 1), degrees[u], &t);
+        CHECK(t == expected[level][u]);
+      }
+    }
+  }
+
+  TEST_CASE("equals plain integers on every family for L = 0..4, any threads and tile width") {
+    for (const testing::NamedGraph& sample : testing::graph_family()) {
+      CAPTURE(sample.name);
+      const CsrGraph graph = sample.csr();
+      constexpr std::size_t kFeatures = 19;
+      const Integers t0 = random_densities(sample.nodes * kFeatures, 1 << 24, 4);
+      for (int hops = 0; hops <= 4; ++hops) {
+        CAPTURE(hops);
+        if (hops == 3 && sample.nodes > 1000) continue;  // plain sums are quadratic
+        const auto expected = plain_propagation(sample, t0, kFeatures, hops);
+        for (const std::size_t threads : {1, 2, 4}) {
+          const ThreadLimit limit(threads);
+          PropagationOptions options;
+          options.features = kFeatures;
+          options.hops = hops;
+          MemoryBudget budget(kPlenty);
+          CHECK(propagate(graph, t0, options, budget) == expected);
+        }
+      }
+    }
+  }
+
+  TEST_CASE("stays within half a unit a level of float64 algebra") {
+    for (const int hops : {1, 2, 3}) {
+      const testing::NamedGraph sample = testing::random_graph_with_hub(80, 250, static_cast<std::uint32_t>(hops));
+      const Integers degrees = testing::plain_degrees(sample);
+      constexpr std::size_t kFeatures = 5;
+      constexpr double kScale = 1 << 24;
+      std::mt19937 random(6);
+      std::normal_distribution<double> normal;
+      std::vector<double> z(sample.nodes * kFeatures);
+      for (std::size_t u = 0; u < sample.nodes; ++u) {
+        double norm = 0;
+        for (std::size_t c = 0; c < kFeatures; ++c) {
+          z[u * kFeatures + c] = normal(random);
+          norm += z[u * kFeatures + c] * z[u * kFeatures + c];
+        }
+        for (std::size_t c = 0; c < kFeatures; ++c) z[u * kFeatures + c] /= std::max(1.0, std::sqrt(norm));
+      }
+      const auto root = [&](std::size_t u) { return std::sqrt(static_cast<double>(degrees[u])); };
+      Integers t0(z.size());
+      for (std::size_t i = 0; i < z.size(); ++i) t0[i] = std::llrint(kScale * z[i] / root(i / kFeatures));
+      // Z = (D^-1/2 A D^-1/2)^L X with a dense A.
+      std::vector<std::vector<double>> walk(sample.nodes, std::vector<double>(sample.nodes, 0));
+      const auto join = [&](std::size_t u, std::size_t v) { walk[u][v] = walk[v][u] = 1 / (root(u) * root(v)); };
+      for (const Edge& edge : sample.edges) join(edge.u, edge.v);
+      for (std::size_t u = 0; u < sample.nodes; ++u) join(u, u);
+      for (int level = 0; level < hops; ++level) {
+        std::vector<double> next(z.size(), 0);
+        for (std::size_t u = 0; u < sample.nodes; ++u) {
+          for (std::size_t v = 0; v < sample.nodes; ++v) {
+            for (std::size_t c = 0; c < kFeatures; ++c) next[u * kFeatures + c] += walk[u][v] * z[v * kFeatures + c];
+          }
+        }
+        z = next;
+      }
+      PropagationOptions options;
+      options.features = kFeatures;
+      options.hops = hops;
+      MemoryBudget budget(kPlenty);
+      const Integers sums = propagate(sample.csr(), t0, options, budget).back();
+      double worst = 0;
+      for (std::size_t i = 0; i < z.size(); ++i) {
+        const auto d = degrees[i / kFeatures];
+        const auto t = static_cast<double>(testing::plain_quotient(sums[i], d));
+        worst = std::max(worst, std::abs(root(i / kFeatures) * t / kScale - z[i]));
+      }
+      const auto hub = static_cast<double>(*std::max_element(degrees.begin(), degrees.end()));
+      CHECK(worst <= (hops + 1) * std::sqrt(hub) / 2 / kScale);
+      CHECK(worst > 0);
+    }
+  }
+
+  TEST_CASE("16-bit and 32-bit transport are the same function of the scale's densities") {
+    for (const testing::NamedGraph& sample : testing::graph_family()) {
+      CAPTURE(sample.name);
+      if (sample.nodes > 1000) continue;  // plain sums are quadratic
+      const CsrGraph graph = sample.csr();
+      constexpr std::size_t kFeatures = 35;
+      for (const int scale_bits : {8, 13, 14, 15, 16}) {
+        CAPTURE(scale_bits);
+        Integers t0 = random_densities(sample.nodes * kFeatures, std::int64_t{1} << scale_bits, 4);
+        std::fill_n(t0.begin(), kFeatures, std::int64_t{1} << scale_bits);  // the bound itself
+        const auto expected = plain_propagation(sample, t0, kFeatures, 3);
+        PropagationOptions options;
+        options.features = kFeatures;
+        options.hops = 3;
+        options.scale_bits = scale_bits;
+        for (const std::size_t most_columns : {0, 32}) {
+          options.most_columns = most_columns;
+          MemoryBudget budget(kPlenty);
+          CHECK(propagate(graph, t0, options, budget) == expected);
+        }
+      }
+    }
+  }
+
+  TEST_CASE("tiles of very many columns are turned into 16 bits a few rows at a time") {
+    constexpr std::size_t kFeatures = 9000, kNodes = 100;
+    testing::NamedGraph path;
+    path.nodes = kNodes;
+    for (NodeId node = 1; node < kNodes; ++node) path.edges.push_back({node - 1, node});
+    const Integers t0 = random_densities(kNodes * kFeatures, 1 << 14, 6);
+    PropagationOptions options;
+    options.features = kFeatures;
+    options.hops = 1;
+    options.scale_bits = 14;
+    MemoryBudget budget(kPlenty);
+    CHECK(propagate(path.csr(), t0, options, budget) == plain_propagation(path, t0, kFeatures, 1));
+  }
+
+  TEST_CASE("a backward cone of masks gives the rows of the full sweep and no others") {
+    const testing::NamedGraph sample = testing::random_graph_with_hub(1500, 3000, 8);
+    const CsrGraph graph = sample.csr();
+    constexpr int kHops = 3;
+    std::vector<RowMask> cone(kHops, RowMask(sample.nodes));
+    for (NodeId u = 700; u < sample.nodes; u += 200) cone.back().insert(u);
+    for (std::size_t level = kHops - 1; level > 0; --level) {
+      for (NodeId u = 0; u < sample.nodes; ++u) {
+        if (!cone[level].contains(u)) continue;
+        cone[level - 1].insert(u);
+        for (ArcIndex i = graph.offsets()[u]; i < graph.offsets()[u + 1]; ++i)
+          cone[level - 1].insert(graph.targets()[i]);
+      }
+    }
+    CHECK(cone[0].size() < sample.nodes);
+    const Integers t0 = random_densities(sample.nodes * 3, 1 << 24, 4);
+    auto expected = plain_propagation(sample, t0, 3, kHops);
+    for (std::size_t level = 0; level < kHops; ++level) {
+      for (std::size_t i = 0; i < t0.size(); ++i) {
+        if (!cone[level].contains(static_cast<NodeId>(i / 3))) expected[level][i] = kAbsent;
+      }
+    }
+    PropagationOptions options;
+    options.features = 3;
+    options.hops = kHops;
+    options.wanted = cone;
+    MemoryBudget budget(kPlenty);
+    CHECK(propagate(graph, t0, options, budget) == expected);
+    // Tiles take turns with the buffers: an even number of levels and an odd one.
+    options.most_columns = 1;
+    CHECK(propagate(graph, t0, options, budget) == expected);
+    PropagationOptions fewer = options;
+    fewer.hops = 2;
+    fewer.wanted = std::span(cone).first(2);
+    CHECK(propagate(graph, t0, fewer, budget) == std::vector<Integers>(expected.begin(), expected.begin() + 2));
+    options.wanted = std::span(cone).first(2);
+    CHECK_THROWS_AS(propagate(graph, t0, options, budget), UsageError);
+  }
+
+  TEST_CASE("tiles are planned from the budget, give the same sums and stay within it") {
+    const testing::NamedGraph sample = testing::random_graph_with_hub(40'000, 60'000, 2);
+    const CsrGraph graph = sample.csr();
+    const BlockSource source = block_source(graph);
+    const ThreadLimit limit(2);
+    PropagationOptions options;
+    options.features = 70;
+    const Integers t0 = random_densities(sample.nodes * options.features, 1 << 24, 4);
+    MemoryBudget plenty(kPlenty);
+    CHECK(plan_tiles(source, options, plenty).width == 70);
+    const auto expected = propagate(graph, t0, options, plenty);
+
+    const auto needed = [&](std::size_t width, std::uint64_t tiles, std::uint64_t ranges) {
+      return tiles * HugeBuffer::charge(sample.nodes * width * 4 + 4 * kTilePadding) +
+             ranges * sweep_worker_bytes(source, width);
+    };
+    struct Case {
+      std::uint64_t bytes;
+      std::size_t width, tiles;
+    };
+    for (const Case& one :
+         {Case{needed(70, 2, 2), 70, 1}, Case{needed(70, 2, 2) - 1, 48, 2}, Case{needed(32, 2, 2), 32, 3},
+          Case{needed(16, 2, 2), 16, 5}, Case{needed(1, 2, 1), 1, 70}}) {
+      CAPTURE(one.bytes);
+      MemoryBudget budget(one.bytes);
+      const TilePlan plan = plan_tiles(source, options, budget);
+      CHECK(plan.width == one.width);
+      CHECK(plan.tiles == one.tiles);
+      if (plan.width > 1) CHECK(propagate(graph, t0, options, budget) == expected);
+      CHECK(budget.peak() <= one.bytes);
+    }
+    MemoryBudget small(needed(1, 2, 1) - 1);
+    CHECK_THROWS_AS((void)plan_tiles(source, options, small), ResourceError);
+    options.hops = 1;  // one buffer is enough
+    CHECK(plan_tiles(source, options, small).width >= 1);
+  }
+}
+
+}  // namespace unweave

@@ -1,0 +1,225 @@
+// tests/algorithms/propagation/target_lists_test.cpp - the lists of few targets, kept apart, against the graph that they come from.
+#include "engine/target_lists.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "algorithms/planner.h"
+#include "algorithms/receivers.h"
+#include "algorithms/recorded_release.h"
+#include "algorithms/verify.h"
+#include "storage/store_layout.h"
+#include "support/folder_bytes.h"
+#include "support/store_fixture.h"
+#include "support/temp_dir.h"
+#include "support/tiny_store.h"
+
+namespace unweave {
+namespace {
+
+using testing::Sample;
+using testing::TempDir;
+
+constexpr double kDensity = 0.02;
+
+Sample few_targets(NodeId nodes, double labelled, std::uint64_t seed) {
+  Sample sample = testing::random_sample(nodes, kDensity, 3, seed);
+  testing::add_features(sample, 3, seed + 1, labelled);
+  return sample;
+}
+
+/// A store over the sample, propagated for its labelled rows, after the requests.
+std::unique_ptr<LiveStore> streamed(const std::filesystem::path& path, const Sample& sample,
+                                    const std::vector<Request>& requests) {
+  testing::build_store(path, sample);
+  testing::propagate_store(path, testing::tiny_spec(2, false));
+  auto store = std::make_unique<LiveStore>(path, Access::write, testing::ample_budget(), release_ledger());
+  store->apply(requests, store->resolve(requests), {});
+  return store;
+}
+
+/// Rows and, for each, its sources in ascending order.
+std::vector<std::pair<NodeId, std::vector<std::uint32_t>>> normalised(const TouchedRows& touched) {
+  std::vector<std::pair<NodeId, std::vector<std::uint32_t>>> rows;
+  for (std::size_t i = 0; i < touched.rows.size(); ++i) {
+    const auto at = [&](std::size_t k) { return touched.sources.begin() + static_cast<std::ptrdiff_t>(k); };
+    rows.push_back({touched.rows[i], {at(touched.first[i]), at(touched.first[i + 1])}});
+    std::sort(rows.back().second.begin(), rows.back().second.end());
+  }
+  return rows;
+}
+
+}  // namespace
+
+TEST_SUITE("unit") {
+  TEST_CASE("the lists of the targets are those of the shards, over several files and whatever has changed since") {
+    // More targets than one file takes, and hardly any arcs for them against those of a few nodes without a label.
+    constexpr NodeId kNodes = kMinSpanNodes + 700;
+    Sample sample;
+    sample.nodes = kNodes + 400;
+    for (NodeId u = kNodes; u < sample.nodes; ++u)
+      for (NodeId v = u + 1; v < sample.nodes; ++v) sample.edges.insert({u, v});
+    for (NodeId u = 0; u + 16 < kNodes; u += 16) sample.edges.insert({u, u + 16});
+    testing::add_features(sample, 1, 5, 1);
+    for (NodeId u = kNodes; u < sample.nodes; ++u) sample.labels[u] = kNoLabel;
+    const TempDir folder;
+    const auto store =
+        streamed(folder / "s", sample, {{RequestKind::remove_edge, 16, 32}, {RequestKind::remove_node, 48, 0}});
+    const TargetLists* targets = store->embedding().target_lists();
+    REQUIRE(targets != nullptr);
+    CHECK(store->manifest().levels[2].lists.size() == 2);
+    CHECK(targets->nodes().size() == kNodes);
+    const Graph& graph = store->contents().graph();
+    std::vector<NodeId> expected, changed;
+    std::mt19937 random(3);
+    for (int round = 0; round < 40; ++round) {
+      const auto first = static_cast<NodeId>(random() % sample.nodes);
+      const auto last = static_cast<NodeId>(
+          std::min<std::uint64_t>(sample.nodes, first + random() % (round < 2 ? sample.nodes : 200)));
+      NodeId next = first;
+      targets->for_each({first, last}, [&](NodeId node, std::span<const NodeId> list) {
+        REQUIRE(node == next++);
+        graph.base_neighbours(node, expected);
+        REQUIRE(std::equal(list.begin(), list.end(), expected.begin(), expected.end()));
+        const auto now = graph.with_changes(node, list, changed);
+        graph.neighbours(node, expected);
+        REQUIRE(std::equal(now.begin(), now.end(), expected.begin(), expected.end()));
+      });
+      CHECK(next == std::max(first, std::min(last, kNodes)));
+    }
+  }
+
+  TEST_CASE("the targets' lists give the receivers that the sources' lists give") {
+    for (std::uint64_t seed = 0; seed < 6; ++seed) {
+      CAPTURE(seed);
+      const Sample sample = few_targets(400, 0.05, seed);
+      const TempDir folder;
+      const auto store = streamed(folder / "s", sample, random_requests(sample, 60, seed));
+      const TargetLists* targets = store->embedding().target_lists();
+      REQUIRE(targets != nullptr);
+      const Graph& graph = store->contents().graph();
+      std::vector<NodeId> sources;
+      for (NodeId node = 0; node < sample.nodes; ++node)
+        if (node % (seed + 1) == 0) sources.push_back(node);
+      std::mt19937_64 random(seed);
+      if (seed % 2 == 0) std::shuffle(sources.begin(), sources.end(), random);
+      std::vector<NodeId> repaired;
+      for (NodeId node = 0; node < sample.nodes; node += 7) repaired.push_back(node);
+      const auto stays = [&](NodeId node) { return store->embedding().is_target(node); };
+      const SourceIndex index(sources);
+      for (const NodeRange slice : {NodeRange{0, sample.nodes}, NodeRange{64, 300}}) {
+        const NodeId part_nodes = slice.first == 0 ? sample.nodes : 64;
+        const auto sent = receivers_of(graph, sources, slice, part_nodes);
+        std::size_t part = 0;
+        for (NodeId first = slice.first; first < slice.last; first += part_nodes, ++part) {
+          const NodeRange nodes{first, std::min(slice.last, first + part_nodes)};
+          const auto by_sources = normalised(touched_rows(sent, part, nodes, repaired, stays));
+          CHECK(normalised(touched_targets(*targets, graph, index, repaired, nodes, stays)) == by_sources);
+          if (nodes.size() == sample.nodes) CHECK_FALSE(by_sources.empty());
+        }
+      }
+    }
+  }
+
+  TEST_CASE("an index of sources finds them all and no others") {
+    for (const std::size_t count : {0U, 1U, 5U, 3000U}) {
+      std::vector<NodeId> sources;
+      for (std::size_t i = 0; i < count; ++i) sources.push_back(static_cast<NodeId>(i * 2654435761U | 1U));
+      const SourceIndex index(sources);
+      for (std::size_t i = 0; i < count; ++i) {
+        CHECK(index.find(sources[i]) == i);
+        CHECK(index.find(sources[i] - 1) == SourceIndex::kNone);
+      }
+      CHECK(index.find(0) == SourceIndex::kNone);
+    }
+  }
+
+  TEST_CASE("a stream over few targets gives the integers of a fresh run") {
+    for (std::uint64_t seed = 10; seed < 14; ++seed) {
+      CAPTURE(seed);
+      const Sample original = few_targets(300, 0.06, seed);
+      const std::vector<Request> requests = random_requests(original, 90, seed);
+      Sample after = original;
+      for (const Request& request : requests) testing::apply_naively(after, request);
+      for (const std::uint32_t levels : {1U, 2U, 3U}) {
+        const TempDir folder;
+        testing::build_store(folder / "s", original);
+        testing::propagate_store(folder / "s", testing::tiny_spec(levels, false));
+        LiveStore store(folder / "s", Access::write, testing::ample_budget(), release_ledger());
+        REQUIRE(store.embedding().target_lists() != nullptr);
+        for (std::size_t at = 0; at < requests.size(); at += 30) {
+          const auto part = std::span(requests).subspan(at, std::min<std::size_t>(30, requests.size() - at));
+          store.apply(part, store.resolve(part), {}, at == 30 ? LastLevel::at_once : LastLevel::deferred);
+        }
+        store.checkpoint();
+        CHECK(testing::sums_of(store.embedding(), original.nodes) == testing::naive_sums(after, levels, false));
+        CHECK(verify_store(folder / "s", {std::nullopt, true}, testing::ample_budget()).ok());
+      }
+    }
+  }
+
+  TEST_CASE("many targets are not kept apart, and a new propagation forgets the old ones") {
+    const TempDir folder;
+    testing::build_store(folder / "many", few_targets(200, 0.5, 1));
+    testing::propagate_store(folder / "many", testing::tiny_spec(2, false));
+    CHECK_FALSE(read_manifest(folder / "many").levels[2].targets);
+    testing::build_store(folder / "few", few_targets(400, 0.04, 1));
+    testing::propagate_store(folder / "few", testing::tiny_spec(2, false));
+    const Manifest before = read_manifest(folder / "few");
+    REQUIRE(before.levels[2].targets);
+    testing::propagate_store(folder / "few", testing::tiny_spec(2, true));
+    CHECK_FALSE(read_manifest(folder / "few").levels[2].targets);
+    CHECK_FALSE(std::filesystem::exists(folder / "few" / before.levels[2].targets->path));
+    CHECK_FALSE(std::filesystem::exists(folder / "few" / before.levels[2].lists[0].path));
+  }
+
+  TEST_CASE("lists that lack a target or differ from the shards are false; damaged ones are named") {
+    const TempDir folder;
+    const Sample sample = few_targets(400, 0.05, 3);
+    testing::build_store(folder / "s", sample);
+    testing::propagate_store(folder / "s", testing::tiny_spec(2, false));
+    const Manifest sound = read_manifest(folder / "s");
+    const auto text = [&] {
+      std::string all;
+      for (const auto& finding : verify_store(folder / "s", {}, testing::ample_budget()).findings)
+        all += finding.text + "\n";
+      return all;
+    };
+    CHECK(text().empty());
+    const Contents contents(folder / "s", sound);
+    const TargetLists whole(folder / "s", sound.levels[2], sample.nodes);
+    Manifest changed = sound;
+    write_target_lists(folder / "s", contents.graph(), whole.nodes().subspan(1), changed.levels[2]);
+    write_manifest(folder / "s", changed);
+    CHECK(text().find("has a label and no list") != std::string::npos);
+
+    std::vector<NodeId> shifted(whole.nodes().begin(), whole.nodes().end());
+    for (NodeId& node : shifted) node = node == 0 ? 0 : node - 1;
+    LevelFiles others;
+    write_target_lists(folder / "s", contents.graph(), shifted, others);
+    changed = sound;
+    changed.levels[2].lists = others.lists;
+    write_manifest(folder / "s", changed);
+    CHECK(text().find("its list is not that of the shards") != std::string::npos);
+
+    write_manifest(folder / "s", sound);
+    const std::filesystem::path file = folder / "s" / sound.levels[2].lists[0].path;
+    const std::string good = testing::read_all(file);
+    for (std::size_t at = 0; at < good.size(); at += 41) {
+      std::string bad = good;
+      bad[at] = static_cast<char>(bad[at] ^ 1);
+      testing::write_file(file, bad);
+      CHECK(text().find(file.filename().string()) != std::string::npos);
+    }
+  }
+
+  TEST_CASE("many sources are found in the targets' lists, few by their own") {
+    CHECK(list_scan_pays(58'000'000, 430'000, 40'000'000));
+    CHECK_FALSE(list_scan_pays(58'000'000, 2'000, 200'000));
+    CHECK_FALSE(list_scan_pays(58'000'000, 0, 0));
+  }
+}
+
+}  // namespace unweave
