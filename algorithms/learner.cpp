@@ -11,7 +11,7 @@
 #include "algorithms/model_name.h"
 #include "algorithms/network_pass.h"
 #include "algorithms/recorded_release.h"
-#include "algorithms/request_status.h"
+#include "algorithms/updates/request_status.h"
 #include "storage/checksum.h"
 #include "storage/error.h"
 

@@ -16,12 +16,12 @@
 #include <string>
 #include <string_view>
 
-#include "algorithms/changed_rows.h"
 #include "algorithms/propagation/embedding.h"
 #include "algorithms/release_ledger.h"
-#include "algorithms/requests.h"
-#include "algorithms/stream_plan.h"
-#include "algorithms/update.h"
+#include "algorithms/updates/changed_rows.h"
+#include "algorithms/updates/requests.h"
+#include "algorithms/updates/stream_plan.h"
+#include "algorithms/updates/update.h"
 #include "engine/contents.h"
 #include "engine/memory.h"
 #include "engine/store.h"

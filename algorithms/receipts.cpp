@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "algorithms/request_status.h"
+#include "algorithms/updates/request_status.h"
 #include "storage/checksum.h"
 #include "storage/error.h"
 #include "storage/json_text.h"

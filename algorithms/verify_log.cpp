@@ -4,7 +4,7 @@
 #include <stdexcept>
 
 #include "algorithms/receipts.h"
-#include "algorithms/request_status.h"
+#include "algorithms/updates/request_status.h"
 #include "algorithms/verify_public_terms.h"
 #include "storage/checksum.h"
 #include "storage/error.h"

@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "algorithms/requests.h"
+#include "algorithms/updates/requests.h"
 #include "storage/file.h"
 #include "tools/command.h"
 

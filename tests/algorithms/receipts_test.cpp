@@ -7,7 +7,7 @@
 #include <functional>
 
 #include "algorithms/recorded_release.h"
-#include "algorithms/request_status.h"
+#include "algorithms/updates/request_status.h"
 #include "storage/error.h"
 #include "support/trail.h"
 

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "algorithms/recorded_release.h"
-#include "algorithms/requests.h"
+#include "algorithms/updates/requests.h"
 #include "storage/error.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <random>
 
-#include "algorithms/planner.h"
-#include "algorithms/receivers.h"
 #include "algorithms/recorded_release.h"
+#include "algorithms/updates/planner.h"
+#include "algorithms/updates/receivers.h"
 #include "algorithms/verify.h"
 #include "storage/store_layout.h"
 #include "support/folder_bytes.h"

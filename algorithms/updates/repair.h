@@ -1,4 +1,4 @@
-// algorithms/repair.h - the changed nodes of a batch: what they had published before it, and mending their sums.
+// algorithms/updates/repair.h - the changed nodes of a batch: what they had published before it, and mending their sums.
 #pragma once
 
 #include <algorithm>
@@ -6,9 +6,9 @@
 #include <limits>
 #include <vector>
 
-#include "algorithms/cone_update.h"
 #include "algorithms/propagation/embedding.h"
-#include "algorithms/requests.h"
+#include "algorithms/updates/cone_update.h"
+#include "algorithms/updates/requests.h"
 #include "engine/memory.h"
 
 namespace unweave {

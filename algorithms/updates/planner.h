@@ -1,4 +1,4 @@
-// algorithms/planner.h - push or recompute: the predicted cost of one level of an update.
+// algorithms/updates/planner.h - push or recompute: the predicted cost of one level of an update.
 //
 // Pure functions: the choice depends on the contents and on what earlier batches have left in memory, not on the machine or
 // its load. The constants were measured; only their ratios count.

@@ -1,4 +1,4 @@
-// algorithms/update.h - keeping the embedding right while its graph and features change: capture, repair, push.
+// algorithms/updates/update.h - keeping the embedding right while its graph and features change: capture, repair, push.
 //
 // The scheme (density form of lazy local propagation; Yi and Wei, ScaleGUN, arXiv:2408.09212, section 3, in exact
 // integers). Published densities never change by themselves. When adjacency or features of a row change, what it had
@@ -20,10 +20,10 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/changed_rows.h"
 #include "algorithms/propagation/embedding.h"
-#include "algorithms/pushed_rows.h"
-#include "algorithms/requests.h"
+#include "algorithms/updates/changed_rows.h"
+#include "algorithms/updates/pushed_rows.h"
+#include "algorithms/updates/requests.h"
 #include "engine/contents.h"
 
 namespace unweave {

@@ -1,4 +1,4 @@
-// algorithms/receivers.h - which rows of a level a push writes, and what each of them receives.
+// algorithms/updates/receivers.h - which rows of a level a push writes, and what each of them receives.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "algorithms/pushed_rows.h"
+#include "algorithms/updates/pushed_rows.h"
 
 #include <algorithm>
 #include <array>

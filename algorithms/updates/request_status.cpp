@@ -1,4 +1,4 @@
-#include "algorithms/request_status.h"
+#include "algorithms/updates/request_status.h"
 
 #include <algorithm>
 

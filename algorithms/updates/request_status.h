@@ -1,4 +1,4 @@
-// algorithms/request_status.h - what became of a request: applied, or rejected for one of a few reasons. Their names stand
+// algorithms/updates/request_status.h - what became of a request: applied, or rejected for one of a few reasons. Their names stand
 // in receipts and in what programs read, and never change their meaning.
 #pragma once
 

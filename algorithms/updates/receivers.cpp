@@ -1,4 +1,4 @@
-#include "algorithms/receivers.h"
+#include "algorithms/updates/receivers.h"
 
 #include <hwy/contrib/sort/vqsort.h>
 

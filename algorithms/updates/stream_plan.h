@@ -1,4 +1,4 @@
-// algorithms/stream_plan.h - what the batches of a stream are going to touch and take, known before the first one starts.
+// algorithms/updates/stream_plan.h - what the batches of a stream are going to touch and take, known before the first one starts.
 //
 // The first batch stands for all. The rows that it writes are followed from level to level: as a set while their arcs are
 // few, then by a sample of the nodes that asks whether they read one of that set, at last by degrees alone, as if arcs
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "algorithms/propagation/embedding.h"
-#include "algorithms/requests.h"
+#include "algorithms/updates/requests.h"
 #include "engine/contents.h"
 #include "engine/memory.h"
 

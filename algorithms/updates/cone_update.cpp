@@ -1,4 +1,4 @@
-#include "algorithms/cone_update.h"
+#include "algorithms/updates/cone_update.h"
 
 #include <algorithm>
 #include <iterator>

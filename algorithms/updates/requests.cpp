@@ -1,4 +1,4 @@
-#include "algorithms/requests.h"
+#include "algorithms/updates/requests.h"
 
 #include <algorithm>
 #include <map>

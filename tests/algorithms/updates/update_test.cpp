@@ -1,4 +1,4 @@
-// tests/algorithms/update_test.cpp - streams against fresh runs, integer by integer.
+// tests/algorithms/updates/update_test.cpp - streams against fresh runs, integer by integer.
 #include <doctest/doctest.h>
 
 #include <cmath>

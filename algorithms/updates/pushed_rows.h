@@ -1,4 +1,4 @@
-// algorithms/pushed_rows.h - rows that an update has to push: what each has not told its neighbours yet.
+// algorithms/updates/pushed_rows.h - rows that an update has to push: what each has not told its neighbours yet.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-#include "algorithms/stream_plan.h"
+#include "algorithms/updates/stream_plan.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,12 +7,12 @@
 #include <optional>
 #include <span>
 
-#include "algorithms/changed_rows.h"
-#include "algorithms/cone_update.h"
-#include "algorithms/level_work.h"
-#include "algorithms/planner.h"
 #include "algorithms/propagation/recompute.h"
 #include "algorithms/random/permutation.h"
+#include "algorithms/updates/changed_rows.h"
+#include "algorithms/updates/cone_update.h"
+#include "algorithms/updates/level_work.h"
+#include "algorithms/updates/planner.h"
 #include "engine/look_ahead.h"
 #include "engine/parallel.h"
 #include "storage/checksum.h"

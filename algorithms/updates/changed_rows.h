@@ -1,4 +1,4 @@
-// algorithms/changed_rows.h - the memory of what an embedding has changed and no manifest names yet: sums that differ from
+// algorithms/updates/changed_rows.h - the memory of what an embedding has changed and no manifest names yet: sums that differ from
 // their partitions, stale rows, rows that the last level has not been told of.
 //
 // It is charged to the budget as it grows. When the budget gets short, sums become new partitions and other rows go to

@@ -1,5 +1,5 @@
-// tests/algorithms/stream_plan_test.cpp - what is foreseen of a batch is what the batch then reports.
-#include "algorithms/stream_plan.h"
+// tests/algorithms/updates/stream_plan_test.cpp - what is foreseen of a batch is what the batch then reports.
+#include "algorithms/updates/stream_plan.h"
 
 #include <doctest/doctest.h>
 

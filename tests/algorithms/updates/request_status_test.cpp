@@ -1,6 +1,6 @@
-// tests/algorithms/request_status_test.cpp - why requests are rejected, what applied ones do to a store, and that a replay
+// tests/algorithms/updates/request_status_test.cpp - why requests are rejected, what applied ones do to a store, and that a replay
 // decides as the stream did.
-#include "algorithms/request_status.h"
+#include "algorithms/updates/request_status.h"
 
 #include <doctest/doctest.h>
 

@@ -1,14 +1,14 @@
-// tests/algorithms/planner_test.cpp - the choice between push and recompute, and what it is made from.
-#include "algorithms/planner.h"
+// tests/algorithms/updates/planner_test.cpp - the choice between push and recompute, and what it is made from.
+#include "algorithms/updates/planner.h"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <set>
 
-#include "algorithms/level_work.h"
 #include "algorithms/live_store.h"
 #include "algorithms/recorded_release.h"
+#include "algorithms/updates/level_work.h"
 #include "support/store_fixture.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"

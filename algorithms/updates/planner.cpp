@@ -1,4 +1,4 @@
-#include "algorithms/planner.h"
+#include "algorithms/updates/planner.h"
 
 #include <algorithm>
 #include <cmath>

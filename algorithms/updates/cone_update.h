@@ -1,9 +1,9 @@
-// algorithms/cone_update.h - how the backward cone follows a batch: rows that leave and rows that enter each level.
+// algorithms/updates/cone_update.h - how the backward cone follows a batch: rows that leave and rows that enter each level.
 #pragma once
 
 #include <vector>
 
-#include "algorithms/requests.h"
+#include "algorithms/updates/requests.h"
 #include "engine/cone.h"
 #include "engine/contents.h"
 #include "storage/types.h"

@@ -1,15 +1,15 @@
-#include "algorithms/update.h"
+#include "algorithms/updates/update.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <utility>
 
-#include "algorithms/cone_update.h"
-#include "algorithms/level_work.h"
-#include "algorithms/planner.h"
 #include "algorithms/propagation/recompute.h"
-#include "algorithms/repair.h"
+#include "algorithms/updates/cone_update.h"
+#include "algorithms/updates/level_work.h"
+#include "algorithms/updates/planner.h"
+#include "algorithms/updates/repair.h"
 
 namespace unweave {
 

@@ -1,9 +1,9 @@
-#include "algorithms/level_work.h"
+#include "algorithms/updates/level_work.h"
 
 #include <algorithm>
 #include <vector>
 
-#include "algorithms/receivers.h"
+#include "algorithms/updates/receivers.h"
 #include "engine/parallel.h"
 
 namespace unweave {

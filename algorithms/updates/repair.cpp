@@ -1,4 +1,4 @@
-#include "algorithms/repair.h"
+#include "algorithms/updates/repair.h"
 
 #include "engine/look_ahead.h"
 #include "engine/parallel.h"

@@ -1,4 +1,4 @@
-#include "algorithms/changed_rows.h"
+#include "algorithms/updates/changed_rows.h"
 
 #include <malloc.h>
 

@@ -1,5 +1,5 @@
-// tests/algorithms/pushed_rows_test.cpp - rows to push: what they hold, and that all of it is charged.
-#include "algorithms/pushed_rows.h"
+// tests/algorithms/updates/pushed_rows_test.cpp - rows to push: what they hold, and that all of it is charged.
+#include "algorithms/updates/pushed_rows.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-// algorithms/update_level.cpp - one level of an update: rows that receive something, in parts for tasks.
+// algorithms/updates/update_level.cpp - one level of an update: rows that receive something, in parts for tasks.
 #include <malloc.h>
 
 #include <algorithm>
@@ -8,12 +8,12 @@
 #include <optional>
 #include <utility>
 
-#include "algorithms/level_work.h"
 #include "algorithms/propagation/expected_row.h"
 #include "algorithms/propagation/recompute.h"
-#include "algorithms/receivers.h"
-#include "algorithms/repair.h"
-#include "algorithms/update.h"
+#include "algorithms/updates/level_work.h"
+#include "algorithms/updates/receivers.h"
+#include "algorithms/updates/repair.h"
+#include "algorithms/updates/update.h"
 #include "engine/gather.h"
 #include "engine/look_ahead.h"
 #include "engine/parallel.h"

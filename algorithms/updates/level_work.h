@@ -1,11 +1,11 @@
-// algorithms/level_work.h - what the planner asks of an embedding before a level is brought up to date.
+// algorithms/updates/level_work.h - what the planner asks of an embedding before a level is brought up to date.
 #pragma once
 
 #include <cstdint>
 #include <span>
 
-#include "algorithms/planner.h"
 #include "algorithms/propagation/embedding.h"
+#include "algorithms/updates/planner.h"
 #include "engine/contents.h"
 
 namespace unweave {

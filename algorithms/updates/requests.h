@@ -1,4 +1,4 @@
-// algorithms/requests.h - what a batch of requests changes: validation against the present contents, in order, and the
+// algorithms/updates/requests.h - what a batch of requests changes: validation against the present contents, in order, and the
 // net difference that propagation sees.
 #pragma once
 
@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "algorithms/request_status.h"
+#include "algorithms/updates/request_status.h"
 #include "engine/contents.h"
 #include "storage/journal.h"
 #include "storage/types.h"
