@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "algorithms/audit.h"
-#include "algorithms/live_store.h"
+#include "algorithms/live/live_store.h"
 #include "algorithms/model_record.h"
 #include "engine/memory.h"
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "algorithms/evaluation.h"
-#include "algorithms/live_store.h"
+#include "algorithms/live/live_store.h"
 #include "algorithms/membership.h"
 #include "algorithms/model_record.h"
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "algorithms/live_store.h"
+#include "algorithms/live/live_store.h"
 #include "algorithms/model_record.h"
 #include "algorithms/training_set.h"
 

@@ -13,7 +13,7 @@
 
 #include "algorithms/certificate.h"
 #include "algorithms/certificate_log.h"
-#include "algorithms/live_store.h"
+#include "algorithms/live/live_store.h"
 #include "algorithms/model_record.h"
 #include "algorithms/receipts.h"
 #include "algorithms/signing_key.h"

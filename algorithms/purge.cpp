@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "algorithms/certificate_log.h"
-#include "algorithms/live_store.h"
+#include "algorithms/live/live_store.h"
+#include "algorithms/live/propagate.h"
 #include "algorithms/model_record.h"
-#include "algorithms/propagate.h"
 #include "algorithms/propagation/level0.h"
 #include "algorithms/recorded_release.h"
 #include "engine/compaction.h"

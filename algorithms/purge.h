@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/digest.h"
+#include "algorithms/live/digest.h"
 #include "engine/memory.h"
 #include "engine/work_meter.h"
 

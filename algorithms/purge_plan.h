@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "algorithms/live_store.h"
+#include "algorithms/live/live_store.h"
 #include "algorithms/purge.h"
 
 namespace unweave {

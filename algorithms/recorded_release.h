@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <string_view>
 
+#include "algorithms/live/release_ledger.h"
 #include "algorithms/model_record.h"
-#include "algorithms/release_ledger.h"
 #include "storage/manifest.h"
 
 namespace unweave {

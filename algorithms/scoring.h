@@ -5,7 +5,7 @@
 #include <functional>
 #include <span>
 
-#include "algorithms/live_store.h"
+#include "algorithms/live/live_store.h"
 #include "algorithms/model_record.h"
 
 namespace unweave {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "algorithms/certificate_log.h"
-#include "algorithms/propagate.h"
+#include "algorithms/live/propagate.h"
 #include "algorithms/recorded_release.h"
 #include "algorithms/verify_checks.h"
 #include "algorithms/verify_log.h"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include "algorithms/live_store.h"
+#include "algorithms/live/live_store.h"
 #include "algorithms/recorded_release.h"
 #include "algorithms/verify_checks.h"
 #include "storage/error.h"

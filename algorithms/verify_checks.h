@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/live_store.h"
+#include "algorithms/live/live_store.h"
 #include "algorithms/model_record.h"
 #include "algorithms/propagation/embedding.h"
 #include "algorithms/training_rows.h"

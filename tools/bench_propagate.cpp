@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "algorithms/live_store.h"
+#include "algorithms/live/live_store.h"
 #include "algorithms/propagation/propagation_plan.h"
 #include "algorithms/propagation/schemes.h"
 #include "algorithms/recorded_release.h"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 
-#include "algorithms/propagate.h"
+#include "algorithms/live/propagate.h"
 #include "engine/memory.h"
 #include "storage/types.h"
 #include "tools/output.h"

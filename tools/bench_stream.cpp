@@ -6,8 +6,8 @@
 #include <span>
 #include <utility>
 
-#include "algorithms/live_store.h"
-#include "algorithms/propagate.h"
+#include "algorithms/live/live_store.h"
+#include "algorithms/live/propagate.h"
 #include "algorithms/random/counter_random.h"
 #include "algorithms/random/permutation.h"
 #include "algorithms/recorded_release.h"

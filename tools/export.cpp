@@ -1,5 +1,5 @@
 // tools/export.cpp - `unweave export`: embeddings and edges as NumPy files, requests drawn from a store.
-#include "algorithms/export.h"
+#include "algorithms/live/export.h"
 
 #include <filesystem>
 #include <optional>
@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/live/request_draw.h"
 #include "algorithms/recorded_release.h"
-#include "algorithms/request_draw.h"
 #include "engine/memory.h"
 #include "engine/watcher.h"
 #include "storage/error.h"

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/digest.h"
 #include "algorithms/lazy_error.h"
-#include "algorithms/live_store.h"
+#include "algorithms/live/digest.h"
+#include "algorithms/live/live_store.h"
 #include "algorithms/model_record.h"
 #include "algorithms/recorded_release.h"
 #include "engine/memory.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/live_store.h"
+#include "algorithms/live/live_store.h"
 #include "algorithms/model_record.h"
 #include "tools/command.h"
 

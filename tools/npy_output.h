@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/live_store.h"
+#include "algorithms/live/live_store.h"
 #include "storage/npy_writer.h"
 #include "tools/command.h"
 

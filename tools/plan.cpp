@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/live_store.h"
+#include "algorithms/live/live_store.h"
 #include "algorithms/propagation/propagation_plan.h"
 #include "algorithms/propagation/propagation_trial.h"
 #include "algorithms/purge_plan.h"

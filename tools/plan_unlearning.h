@@ -1,7 +1,7 @@
 // tools/plan_unlearning.h - `unweave plan --solver`: what a solver's requests will cost, before it is trained.
 #pragma once
 
-#include "algorithms/live_store.h"
+#include "algorithms/live/live_store.h"
 #include "tools/command.h"
 
 namespace unweave {

@@ -10,7 +10,7 @@
 
 #include "algorithms/evaluation.h"
 #include "algorithms/head.h"
-#include "algorithms/live_store.h"
+#include "algorithms/live/live_store.h"
 #include "algorithms/model_record.h"
 #include "algorithms/recorded_release.h"
 #include "algorithms/scoring.h"

@@ -1,5 +1,5 @@
 // tools/propagate.cpp - `unweave propagate`: the initial embedding of a store.
-#include "algorithms/propagate.h"
+#include "algorithms/live/propagate.h"
 
 #include <optional>
 

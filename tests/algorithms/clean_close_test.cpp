@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "algorithms/digest.h"
+#include "algorithms/live/digest.h"
 #include "algorithms/recorded_release.h"
 #include "algorithms/store_repair.h"
 #include "storage/error.h"

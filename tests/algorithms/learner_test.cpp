@@ -12,7 +12,7 @@
 
 #include "algorithms/evaluation.h"
 #include "algorithms/lazy_error.h"
-#include "algorithms/propagate.h"
+#include "algorithms/live/propagate.h"
 #include "algorithms/recorded_release.h"
 #include "algorithms/working_memory.h"
 #include "storage/error.h"

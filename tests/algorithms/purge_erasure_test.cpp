@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/live_store.h"
-#include "algorithms/propagate.h"
+#include "algorithms/live/live_store.h"
+#include "algorithms/live/propagate.h"
 #include "algorithms/purge.h"
 #include "algorithms/recorded_release.h"
 #include "storage/error.h"

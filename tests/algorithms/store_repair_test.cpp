@@ -5,8 +5,8 @@
 
 #include <set>
 
-#include "algorithms/digest.h"
-#include "algorithms/propagate.h"
+#include "algorithms/live/digest.h"
+#include "algorithms/live/propagate.h"
 #include "algorithms/recorded_release.h"
 #include "storage/error.h"
 #include "storage/recorded_file.h"

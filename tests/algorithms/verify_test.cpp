@@ -10,7 +10,7 @@
 #include <set>
 #include <string>
 
-#include "algorithms/live_store.h"
+#include "algorithms/live/live_store.h"
 #include "algorithms/recorded_release.h"
 #include "engine/store.h"
 #include "storage/error.h"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/live_store.h"
+#include "algorithms/live/live_store.h"
 #include "storage/journal.h"
 #include "storage/types.h"
 

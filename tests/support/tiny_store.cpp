@@ -5,8 +5,8 @@
 #include <random>
 #include <set>
 
-#include "algorithms/live_store.h"
-#include "algorithms/propagate.h"
+#include "algorithms/live/live_store.h"
+#include "algorithms/live/propagate.h"
 #include "algorithms/propagation/schemes.h"
 #include "algorithms/recorded_release.h"
 #include "engine/store.h"

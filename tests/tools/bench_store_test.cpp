@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "algorithms/generate.h"
-#include "algorithms/live_store.h"
+#include "algorithms/live/live_store.h"
 #include "algorithms/recorded_release.h"
 #include "algorithms/rmat.h"
 #include "algorithms/verify.h"

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/live_store.h"
+#include "algorithms/live/live_store.h"
 #include "algorithms/model_record.h"
 #include "algorithms/recorded_release.h"
 #include "storage/state_file.h"

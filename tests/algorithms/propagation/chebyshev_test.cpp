@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "algorithms/lazy_error.h"
-#include "algorithms/propagate.h"
+#include "algorithms/live/propagate.h"
 #include "algorithms/propagation/schemes.h"
 #include "algorithms/recorded_release.h"
 #include "algorithms/training_rows.h"

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/digest.h"
+#include "algorithms/live/digest.h"
 #include "algorithms/recorded_release.h"
 #include "algorithms/verify.h"
 #include "storage/feature_file.h"

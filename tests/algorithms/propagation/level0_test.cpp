@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "algorithms/live_store.h"
+#include "algorithms/live/live_store.h"
 #include "algorithms/recorded_release.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"

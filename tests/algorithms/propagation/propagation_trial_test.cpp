@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/live_store.h"
+#include "algorithms/live/live_store.h"
 #include "algorithms/recorded_release.h"
 #include "engine/parallel.h"
 #include "storage/error.h"

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/live_store.h"
-#include "algorithms/propagate.h"
+#include "algorithms/live/live_store.h"
+#include "algorithms/live/propagate.h"
 #include "algorithms/recorded_release.h"
 #include "storage/error.h"
 #include "support/store_fixture.h"

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/live_store.h"
-#include "algorithms/propagate.h"
+#include "algorithms/live/live_store.h"
+#include "algorithms/live/propagate.h"
 #include "algorithms/recorded_release.h"
 #include "engine/level_image.h"
 #include "engine/parallel.h"

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <set>
 
-#include "algorithms/live_store.h"
+#include "algorithms/live/live_store.h"
 #include "algorithms/recorded_release.h"
 #include "algorithms/updates/level_work.h"
 #include "support/store_fixture.h"

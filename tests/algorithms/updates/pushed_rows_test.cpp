@@ -8,7 +8,7 @@
 #include <numeric>
 #include <string>
 
-#include "algorithms/live_store.h"
+#include "algorithms/live/live_store.h"
 #include "engine/gather.h"
 #include "engine/parallel.h"
 #include "storage/error.h"

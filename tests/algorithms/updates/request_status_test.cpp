@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "algorithms/learner.h"
-#include "algorithms/live_store.h"
+#include "algorithms/live/live_store.h"
 #include "algorithms/recorded_release.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"

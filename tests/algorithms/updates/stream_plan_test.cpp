@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/live_store.h"
+#include "algorithms/live/live_store.h"
 #include "algorithms/recorded_release.h"
 #include "storage/error.h"
 #include "support/folder_bytes.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <random>
 
-#include "algorithms/live_store.h"
+#include "algorithms/live/live_store.h"
 #include "algorithms/propagation/recompute.h"
 #include "algorithms/recorded_release.h"
 #include "engine/parallel.h"

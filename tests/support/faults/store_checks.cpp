@@ -5,7 +5,7 @@
 
 #include <sstream>
 
-#include "algorithms/digest.h"
+#include "algorithms/live/digest.h"
 #include "algorithms/recorded_release.h"
 #include "algorithms/verify.h"
 

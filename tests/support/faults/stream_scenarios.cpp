@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <sstream>
 
-#include "algorithms/digest.h"
 #include "algorithms/learner.h"
+#include "algorithms/live/digest.h"
 #include "algorithms/recorded_release.h"
 #include "storage/input/request_reader.h"
 #include "support/faults/scenarios.h"

@@ -1,5 +1,5 @@
-// tests/algorithms/digest_test.cpp - equal contents give equal digests whatever way led to them; others do not.
-#include "algorithms/digest.h"
+// tests/algorithms/live/digest_test.cpp - equal contents give equal digests whatever way led to them; others do not.
+#include "algorithms/live/digest.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-// tests/algorithms/streaming_test.cpp - moments, shifts and steps of `streaming` against definitions recomputed from rows.
+// tests/algorithms/live/streaming_test.cpp - moments, shifts and steps of `streaming` against definitions recomputed from rows.
 #include <doctest/doctest.h>
 
 #include <Eigen/Dense>

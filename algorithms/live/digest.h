@@ -1,4 +1,4 @@
-// algorithms/digest.h - one number for what a store holds: equal contents, equal digest, whatever way led to them.
+// algorithms/live/digest.h - one number for what a store holds: equal contents, equal digest, whatever way led to them.
 //
 // Contents are decoded and hashed in ids and values, so that shards, codec, overlay, journal, batches, order of work and
 // threads leave no trace. In: the numbers of nodes, columns and classes; adjacency, features, labels and splits; and,
@@ -17,7 +17,7 @@
 #include <cstddef>
 #include <string>
 
-#include "algorithms/live_store.h"
+#include "algorithms/live/live_store.h"
 #include "storage/types.h"
 
 namespace unweave {

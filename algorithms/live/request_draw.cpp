@@ -1,5 +1,5 @@
-// algorithms/request_draw.cpp - places drawn from a random order, and the nodes and edges that lie there.
-#include "algorithms/request_draw.h"
+// algorithms/live/request_draw.cpp - places drawn from a random order, and the nodes and edges that lie there.
+#include "algorithms/live/request_draw.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,4 +1,4 @@
-// algorithms/export.h - contents of a store as NumPy files, in the user's ids.
+// algorithms/live/export.h - contents of a store as NumPy files, in the user's ids.
 //
 // Files appear whole or not at all, and can be mapped by numpy.load; a stream has the same bytes as they come. Where the
 // order of the store is not that of the ids, rows and edges are sorted within the store's budget, with temporary files
@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "algorithms/live_store.h"
+#include "algorithms/live/live_store.h"
 #include "storage/npy_writer.h"
 #include "storage/types.h"
 

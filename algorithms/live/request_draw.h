@@ -1,4 +1,4 @@
-// algorithms/request_draw.h - requests drawn from what a store holds, as papers on unlearning draw them.
+// algorithms/live/request_draw.h - requests drawn from what a store holds, as papers on unlearning draw them.
 //
 // source   Yi and Wei, ScaleGUN, ICLR 2025, appendix: adversarial and vulnerable edges.
 #pragma once
@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "algorithms/live_store.h"
+#include "algorithms/live/live_store.h"
 #include "storage/journal.h"
 
 namespace unweave {

@@ -1,5 +1,5 @@
-// algorithms/export.cpp - contents of a store as NumPy files, in the user's ids.
-#include "algorithms/export.h"
+// algorithms/live/export.cpp - contents of a store as NumPy files, in the user's ids.
+#include "algorithms/live/export.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-// tests/algorithms/feature_type_test.cpp - features of 16 bits at rest are nothing but those values: state, digest and
+// tests/algorithms/live/feature_type_test.cpp - features of 16 bits at rest are nothing but those values: state, digest and
 // training see what they would see in a store of float32.
 #include <doctest/doctest.h>
 
@@ -8,9 +8,9 @@
 #include <fstream>
 #include <string>
 
-#include "algorithms/digest.h"
 #include "algorithms/generate.h"
-#include "algorithms/live_store.h"
+#include "algorithms/live/digest.h"
+#include "algorithms/live/live_store.h"
 #include "algorithms/recorded_release.h"
 #include "algorithms/verify.h"
 #include "storage/error.h"

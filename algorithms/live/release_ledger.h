@@ -1,4 +1,4 @@
-// algorithms/release_ledger.h - what an open store asks of whoever keeps models beside it.
+// algorithms/live/release_ledger.h - what an open store asks of whoever keeps models beside it.
 #pragma once
 
 #include <cstdint>

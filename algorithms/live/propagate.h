@@ -1,4 +1,4 @@
-// algorithms/propagate.h - the initial embedding of a store, computed anew from its present contents.
+// algorithms/live/propagate.h - the initial embedding of a store, computed anew from its present contents.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "algorithms/live_store.h"
+#include "algorithms/live/live_store.h"
 #include "engine/memory.h"
 #include "storage/manifest.h"
 

@@ -1,4 +1,4 @@
-// algorithms/live_store.h - an open store at its present moment: the generation of its manifest and every acknowledged
+// algorithms/live/live_store.h - an open store at its present moment: the generation of its manifest and every acknowledged
 // request after it.
 //
 // A writer journals a batch before it applies it; a checkpoint writes what changed in absolute values and swaps the
@@ -16,8 +16,8 @@
 #include <string>
 #include <string_view>
 
+#include "algorithms/live/release_ledger.h"
 #include "algorithms/propagation/embedding.h"
-#include "algorithms/release_ledger.h"
 #include "algorithms/updates/changed_rows.h"
 #include "algorithms/updates/requests.h"
 #include "algorithms/updates/stream_plan.h"

@@ -1,4 +1,4 @@
-#include "algorithms/live_store.h"
+#include "algorithms/live/live_store.h"
 
 #include <algorithm>
 #include <cmath>

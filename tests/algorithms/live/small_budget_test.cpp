@@ -1,4 +1,4 @@
-// tests/algorithms/small_budget_test.cpp - streams whose changed rows exceed the budget, against ample memory.
+// tests/algorithms/live/small_budget_test.cpp - streams whose changed rows exceed the budget, against ample memory.
 #include <doctest/doctest.h>
 
 #include <iterator>
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/live_store.h"
+#include "algorithms/live/live_store.h"
 #include "algorithms/recorded_release.h"
 #include "algorithms/verify.h"
 #include "engine/parallel.h"

@@ -1,5 +1,5 @@
-// tests/algorithms/live_store_test.cpp - who may write, and what a writer needs before it acknowledges.
-#include "algorithms/live_store.h"
+// tests/algorithms/live/live_store_test.cpp - who may write, and what a writer needs before it acknowledges.
+#include "algorithms/live/live_store.h"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/digest.h"
+#include "algorithms/live/digest.h"
 #include "algorithms/recorded_release.h"
 #include "algorithms/verify.h"
 #include "engine/parallel.h"

@@ -1,4 +1,4 @@
-// tests/algorithms/node_order_test.cpp - the order of a store shows nowhere: the same data imported in every order give
+// tests/algorithms/live/node_order_test.cpp - the order of a store shows nowhere: the same data imported in every order give
 // the same embeddings, edges, digest and stream, bit for bit.
 #include <doctest/doctest.h>
 
@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/digest.h"
 #include "algorithms/evaluation.h"
-#include "algorithms/export.h"
 #include "algorithms/learner.h"
+#include "algorithms/live/digest.h"
+#include "algorithms/live/export.h"
 #include "algorithms/recorded_release.h"
 #include "algorithms/verify.h"
 #include "engine/graph_order.h"

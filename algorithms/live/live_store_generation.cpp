@@ -1,9 +1,9 @@
-// algorithms/live_store_generation.cpp - how what a live store holds comes to stay: journal, checkpoint, clean close.
+// algorithms/live/live_store_generation.cpp - how what a live store holds comes to stay: journal, checkpoint, clean close.
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "algorithms/live_store.h"
+#include "algorithms/live/live_store.h"
 #include "engine/shard_builder.h"
 #include "storage/checksum.h"
 

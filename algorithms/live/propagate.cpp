@@ -1,4 +1,4 @@
-#include "algorithms/propagate.h"
+#include "algorithms/live/propagate.h"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-// algorithms/digest.cpp - one number for what a store holds: equal contents, equal digest, whatever way led to them.
+// algorithms/live/digest.cpp - one number for what a store holds: equal contents, equal digest, whatever way led to them.
 //
 // A node hashes one flat buffer of 32-bit little-endian words, in which every variable part follows its length:
 //   neighbours, their ids, increasing
@@ -7,7 +7,7 @@
 //   for each level 1..L      0: no row; 1: sums of 32 bits; 2: sums of 64 bits, when one needs them
 //   for each level 0..L-1    0: not stale; 1: differences of current and published densities
 // A leaf hashes "LEAF", first node, nodes and their hashes; the root "ROOT", a version, the constants and the leaves.
-#include "algorithms/digest.h"
+#include "algorithms/live/digest.h"
 
 #include <sodium.h>
 
