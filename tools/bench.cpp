@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/generate.h"
+#include "algorithms/synthetic/generate.h"
 #include "engine/temporary_folder.h"
 #include "storage/error.h"
 #include "storage/nearest_name.h"

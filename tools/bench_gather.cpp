@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "algorithms/propagation/propagation_sweep.h"
-#include "algorithms/rmat.h"
+#include "algorithms/synthetic/rmat.h"
 #include "engine/clock.h"
 #include "engine/csr_graph.h"
 #include "engine/gather.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/rmat.h"
+#include "algorithms/synthetic/rmat.h"
 #include "engine/clock.h"
 #include "engine/parallel.h"
 #include "engine/pipeline.h"

@@ -1,5 +1,5 @@
 // tools/generate.cpp - `unweave generate`: synthetic stores.
-#include "algorithms/generate.h"
+#include "algorithms/synthetic/generate.h"
 
 #include <limits>
 #include <optional>

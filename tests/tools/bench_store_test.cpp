@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/generate.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/recorded_release.h"
-#include "algorithms/rmat.h"
+#include "algorithms/synthetic/generate.h"
+#include "algorithms/synthetic/rmat.h"
 #include "algorithms/verify.h"
 #include "engine/csr_graph.h"
 #include "engine/parallel.h"

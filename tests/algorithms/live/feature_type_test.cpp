@@ -8,10 +8,10 @@
 #include <fstream>
 #include <string>
 
-#include "algorithms/generate.h"
 #include "algorithms/live/digest.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/recorded_release.h"
+#include "algorithms/synthetic/generate.h"
 #include "algorithms/verify.h"
 #include "storage/error.h"
 #include "support/input_files.h"

@@ -1,4 +1,4 @@
-#include "algorithms/citation_layout.h"
+#include "algorithms/synthetic/citation_layout.h"
 
 #include <algorithm>
 #include <cmath>

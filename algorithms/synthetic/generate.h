@@ -1,4 +1,4 @@
-// algorithms/generate.h - synthetic stores, streamed straight into the store's format.
+// algorithms/synthetic/generate.h - synthetic stores, streamed straight into the store's format.
 #pragma once
 
 #include <cstdint>

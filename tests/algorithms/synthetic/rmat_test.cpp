@@ -1,5 +1,5 @@
-// tests/algorithms/rmat_test.cpp - the generator: a function of (seed, index), permuted ids, Graph 500's skew.
-#include "algorithms/rmat.h"
+// tests/algorithms/synthetic/rmat_test.cpp - the generator: a function of (seed, index), permuted ids, Graph 500's skew.
+#include "algorithms/synthetic/rmat.h"
 
 #include <doctest/doctest.h>
 

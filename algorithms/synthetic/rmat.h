@@ -1,4 +1,4 @@
-// algorithms/rmat.h - edges of a recursive-matrix (R-MAT) graph, each computed from its index alone.
+// algorithms/synthetic/rmat.h - edges of a recursive-matrix (R-MAT) graph, each computed from its index alone.
 //
 // source   Chakrabarti, Zhan, Faloutsos, R-MAT, SDM 2004; parameters of the Graph 500 benchmark:
 //          a, b, c, d = 0.57, 0.19, 0.19, 0.05, with permuted ids so that a hub's id says nothing.

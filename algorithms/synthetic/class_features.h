@@ -1,4 +1,4 @@
-// algorithms/class_features.h - synthetic features that carry a class: a centroid for each class, plus noise.
+// algorithms/synthetic/class_features.h - synthetic features that carry a class: a centroid for each class, plus noise.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// algorithms/sbm.h - a stochastic block model: nodes in equal blocks, most edges inside one, each edge computed from its
+// algorithms/synthetic/sbm.h - a stochastic block model: nodes in equal blocks, most edges inside one, each edge computed from its
 // index alone.
 //
 // source   Holland, Laskey, Leinhardt, Stochastic blockmodels: first steps, Social Networks 5 (1983), in the form with a

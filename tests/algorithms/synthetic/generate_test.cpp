@@ -1,5 +1,5 @@
-// tests/algorithms/generate_test.cpp - synthetic stores: the same for any threads and budget, and with the structure named.
-#include "algorithms/generate.h"
+// tests/algorithms/synthetic/generate_test.cpp - synthetic stores: the same for any threads and budget, and with the structure named.
+#include "algorithms/synthetic/generate.h"
 
 #include <doctest/doctest.h>
 
@@ -8,11 +8,11 @@
 #include <set>
 #include <vector>
 
-#include "algorithms/citation.h"
-#include "algorithms/class_features.h"
 #include "algorithms/random/counter_random.h"
-#include "algorithms/rmat.h"
-#include "algorithms/sbm.h"
+#include "algorithms/synthetic/citation.h"
+#include "algorithms/synthetic/class_features.h"
+#include "algorithms/synthetic/rmat.h"
+#include "algorithms/synthetic/sbm.h"
 #include "engine/contents.h"
 #include "engine/parallel.h"
 #include "storage/error.h"

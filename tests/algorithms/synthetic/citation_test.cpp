@@ -1,6 +1,6 @@
-// tests/algorithms/citation_test.cpp - the citation model: places, ages and ids against plain enumerations, and the
+// tests/algorithms/synthetic/citation_test.cpp - the citation model: places, ages and ids against plain enumerations, and the
 // shape of the graph within generous bands.
-#include "algorithms/citation.h"
+#include "algorithms/synthetic/citation.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "algorithms/citation.h"
+#include "algorithms/synthetic/citation.h"
 
 #include <algorithm>
 #include <array>

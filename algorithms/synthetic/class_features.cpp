@@ -1,4 +1,4 @@
-#include "algorithms/class_features.h"
+#include "algorithms/synthetic/class_features.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "algorithms/rmat.h"
+#include "algorithms/synthetic/rmat.h"
 
 #include "algorithms/random/counter_random.h"
 

@@ -1,4 +1,4 @@
-// algorithms/citation_layout.h - which papers a synthetic citation graph has: subjects, topics within them, ages.
+// algorithms/synthetic/citation_layout.h - which papers a synthetic citation graph has: subjects, topics within them, ages.
 //
 // Papers stand at places 0 .. n - 1: subject after subject, topic after topic, each topic from its oldest paper to its
 // newest. All topics span the same time: paper k of a topic of m papers appeared at (k + 1/2) / m. Sizes follow from a

@@ -1,4 +1,4 @@
-// algorithms/citation.h - a synthetic citation graph with the counts of ogbn-papers100M, each paper's list of references
+// algorithms/synthetic/citation.h - a synthetic citation graph with the counts of ogbn-papers100M, each paper's list of references
 // computed from the paper alone.
 //
 // What the model is. A reference goes to the citing paper's topic, to its subject, or anywhere, and always to an earlier
@@ -21,8 +21,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "algorithms/citation_layout.h"
 #include "algorithms/random/permutation.h"
+#include "algorithms/synthetic/citation_layout.h"
 #include "storage/types.h"
 
 namespace unweave {

@@ -1,4 +1,4 @@
-#include "algorithms/sbm.h"
+#include "algorithms/synthetic/sbm.h"
 
 #include "algorithms/random/counter_random.h"
 

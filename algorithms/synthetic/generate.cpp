@@ -1,15 +1,15 @@
-#include "algorithms/generate.h"
+#include "algorithms/synthetic/generate.h"
 
 #include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "algorithms/citation.h"
-#include "algorithms/class_features.h"
 #include "algorithms/random/counter_random.h"
-#include "algorithms/rmat.h"
-#include "algorithms/sbm.h"
+#include "algorithms/synthetic/citation.h"
+#include "algorithms/synthetic/class_features.h"
+#include "algorithms/synthetic/rmat.h"
+#include "algorithms/synthetic/sbm.h"
 #include "engine/arc_sort.h"
 #include "engine/feature_builder.h"
 #include "engine/parallel.h"
