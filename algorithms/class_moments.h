@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "algorithms/matrix.h"
+#include "algorithms/numerics/matrix.h"
 
 namespace unweave {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "algorithms/conjugate_gradient.h"
-#include "algorithms/row_sweep.h"
+#include "algorithms/numerics/row_sweep.h"
 
 namespace unweave {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "algorithms/matrix.h"
+#include "algorithms/numerics/matrix.h"
 #include "engine/memory.h"
 
 namespace unweave {

@@ -12,9 +12,9 @@
 #include <utility>
 
 #include "algorithms/accounting/hessian_free.h"
-#include "algorithms/blas.h"
 #include "algorithms/linear_batch.h"
 #include "algorithms/network_directions.h"
+#include "algorithms/numerics/blas.h"
 #include "algorithms/sgd_statistics.h"
 #include "engine/parallel.h"
 #include "engine/watcher.h"

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "algorithms/blas.h"
+#include "algorithms/numerics/blas.h"
+#include "algorithms/numerics/row_sweep.h"
 #include "algorithms/objective.h"
-#include "algorithms/row_sweep.h"
 
 namespace unweave {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/blas.h"
-#include "algorithms/row_sweep.h"
+#include "algorithms/numerics/blas.h"
+#include "algorithms/numerics/row_sweep.h"
 
 namespace unweave {
 

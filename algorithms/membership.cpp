@@ -10,7 +10,7 @@
 #include <limits>
 #include <vector>
 
-#include "algorithms/matrix.h"
+#include "algorithms/numerics/matrix.h"
 #include "storage/error.h"
 
 namespace unweave {

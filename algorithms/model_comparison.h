@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "algorithms/live/live_store.h"
-#include "algorithms/matrix.h"
 #include "algorithms/model_record.h"
+#include "algorithms/numerics/matrix.h"
 
 namespace unweave {
 

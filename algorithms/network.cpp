@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "algorithms/network_pass.h"
+#include "algorithms/numerics/row_sweep.h"
 #include "algorithms/random/counter_random.h"
-#include "algorithms/row_sweep.h"
 #include "engine/parallel.h"
 #include "storage/error.h"
 #include "storage/nearest_name.h"

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "algorithms/head.h"
-#include "algorithms/matrix.h"
+#include "algorithms/numerics/matrix.h"
 #include "algorithms/training_set.h"
 
 namespace unweave {

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "algorithms/blas.h"
-#include "algorithms/row_sweep.h"
+#include "algorithms/numerics/blas.h"
+#include "algorithms/numerics/row_sweep.h"
 
 namespace unweave {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "algorithms/accounting/noisy_sgd.h"
 #include "algorithms/head.h"
-#include "algorithms/matrix.h"
+#include "algorithms/numerics/matrix.h"
 #include "algorithms/random/random_source.h"
 #include "algorithms/slots.h"
 #include "algorithms/training_set.h"

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "algorithms/matrix.h"
+#include "algorithms/numerics/matrix.h"
 #include "algorithms/random/random_source.h"
 
 namespace unweave {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "algorithms/blas.h"
+#include "algorithms/numerics/blas.h"
 #include "algorithms/row_sample.h"
 
 namespace unweave {

@@ -9,7 +9,7 @@
 #include <span>
 
 #include "algorithms/head.h"
-#include "algorithms/matrix.h"
+#include "algorithms/numerics/matrix.h"
 
 namespace unweave {
 

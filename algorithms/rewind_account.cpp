@@ -9,7 +9,7 @@
 #include "algorithms/accounting/require.h"
 #include "algorithms/accounting/search.h"
 #include "algorithms/gaussian_mechanism.h"
-#include "algorithms/matrix.h"
+#include "algorithms/numerics/matrix.h"
 #include "storage/error.h"
 
 namespace unweave {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/matrix.h"
+#include "algorithms/numerics/matrix.h"
 #include "algorithms/rewind_account.h"
 #include "algorithms/solver.h"
 

@@ -1,7 +1,7 @@
 #include "algorithms/row_sample.h"
 
-#include "algorithms/blas.h"
-#include "algorithms/matrix.h"
+#include "algorithms/numerics/blas.h"
+#include "algorithms/numerics/matrix.h"
 
 namespace unweave {
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "algorithms/row_sweep.h"
+#include "algorithms/numerics/row_sweep.h"
 
 namespace unweave {
 

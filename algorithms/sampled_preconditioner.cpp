@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "algorithms/blas.h"
+#include "algorithms/numerics/blas.h"
 #include "algorithms/preconditioner.h"
 #include "algorithms/random/counter_random.h"
 #include "algorithms/row_sample.h"

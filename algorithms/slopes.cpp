@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/matrix.h"
+#include "algorithms/numerics/matrix.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "algorithms/slopes.cpp"

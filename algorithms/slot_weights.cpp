@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/matrix.h"
+#include "algorithms/numerics/matrix.h"
 #include "algorithms/slots.h"
 
 namespace unweave {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/matrix.h"
+#include "algorithms/numerics/matrix.h"
 #include "algorithms/slopes.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/blas.h"
-#include "algorithms/matrix.h"
+#include "algorithms/numerics/blas.h"
+#include "algorithms/numerics/matrix.h"
+#include "algorithms/numerics/row_sweep.h"
 #include "algorithms/random/random_source.h"
-#include "algorithms/row_sweep.h"
 
 namespace unweave {
 namespace {

@@ -4,8 +4,8 @@
 #include <Eigen/Cholesky>
 #include <cmath>
 
+#include "algorithms/numerics/row_sweep.h"
 #include "algorithms/random/counter_random.h"
-#include "algorithms/row_sweep.h"
 #include "storage/error.h"
 
 namespace unweave {

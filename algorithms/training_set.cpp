@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string>
 
-#include "algorithms/matrix.h"
+#include "algorithms/numerics/matrix.h"
 #include "storage/error.h"
 
 namespace unweave {

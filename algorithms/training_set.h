@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "algorithms/rows.h"
+#include "algorithms/numerics/rows.h"
 #include "engine/float_rows.h"
 #include "engine/memory.h"
 #include "storage/types.h"

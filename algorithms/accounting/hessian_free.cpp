@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "algorithms/accounting/require.h"
-#include "algorithms/matrix.h"
+#include "algorithms/numerics/matrix.h"
 
 namespace unweave {
 namespace {

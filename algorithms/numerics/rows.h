@@ -1,4 +1,4 @@
-// algorithms/rows.h - training rows as arithmetic sees them.
+// algorithms/numerics/rows.h - training rows as arithmetic sees them.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// algorithms/matrix.h - the dense types of the learning code: weights are F x C, one column a class, rows contiguous.
+// algorithms/numerics/matrix.h - the dense types of the learning code: weights are F x C, one column a class, rows contiguous.
 #pragma once
 
 #include <Eigen/Core>

@@ -1,5 +1,5 @@
-// algorithms/blas.cpp - the only file that knows cblas.
-#include "algorithms/blas.h"
+// algorithms/numerics/blas.cpp - the only file that knows cblas.
+#include "algorithms/numerics/blas.h"
 
 #include <cblas.h>
 

@@ -1,4 +1,4 @@
-// algorithms/row_sweep.h - one parallel pass over training rows whose sums do not depend on the number of threads.
+// algorithms/numerics/row_sweep.h - one parallel pass over training rows whose sums do not depend on the number of threads.
 //
 // Rows are cut into lanes, lanes into blocks; the cut is a function of the shape alone. A lane adds its blocks in order
 // into its own part, the first into the sum itself, and the parts are added in lane order. Memory beside the rows: one part a lane, and what
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/rows.h"
+#include "algorithms/numerics/rows.h"
 #include "engine/parallel.h"
 
 namespace unweave {
