@@ -5,7 +5,7 @@
 
 #include "algorithms/accounting/epsilon_lower_bound.h"
 #include "algorithms/certificate.h"
-#include "algorithms/newton.h"
+#include "algorithms/learning/newton.h"
 #include "algorithms/output_noise.h"
 #include "storage/error.h"
 

@@ -8,9 +8,9 @@
 #include "algorithms/accounting/require.h"
 #include "algorithms/accounting/search.h"
 #include "algorithms/langevin_constants.h"
-#include "algorithms/objective.h"
+#include "algorithms/learning/objective.h"
+#include "algorithms/learning/spectral_norm.h"
 #include "algorithms/rewind_account.h"
-#include "algorithms/spectral_norm.h"
 #include "engine/watcher.h"
 #include "storage/error.h"
 

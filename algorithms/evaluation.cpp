@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "algorithms/head.h"
-#include "algorithms/network_pass.h"
+#include "algorithms/learning/head.h"
+#include "algorithms/learning/network_pass.h"
 #include "engine/parallel.h"
 
 namespace unweave {

@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
+#include "algorithms/learning/training_set.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/model_record.h"
-#include "algorithms/training_set.h"
 
 namespace unweave {
 

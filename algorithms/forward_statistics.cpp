@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "algorithms/accounting/hessian_free.h"
+#include "algorithms/learning/network_directions.h"
 #include "algorithms/linear_batch.h"
-#include "algorithms/network_directions.h"
 #include "algorithms/numerics/blas.h"
 #include "algorithms/sgd_statistics.h"
 #include "engine/parallel.h"

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "algorithms/evaluation.h"
-#include "algorithms/head.h"
+#include "algorithms/learning/head.h"
 #include "engine/parallel.h"
 
 namespace unweave {

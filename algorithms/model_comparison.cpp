@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "algorithms/evaluation.h"
-#include "algorithms/head.h"
+#include "algorithms/learning/head.h"
 #include "engine/parallel.h"
 
 namespace unweave {

@@ -1,10 +1,10 @@
 // algorithms/newton_solver.cpp - minimise to tau, add discrete Gaussian noise, forget the iterate.
 #include "algorithms/newton_solver.h"
 
-#include "algorithms/newton.h"
+#include "algorithms/learning/newton.h"
+#include "algorithms/learning/spectral_norm.h"
 #include "algorithms/output_noise.h"
 #include "algorithms/sgd_solvers.h"
-#include "algorithms/spectral_norm.h"
 #include "storage/error.h"
 
 namespace unweave {

@@ -1,8 +1,8 @@
 // algorithms/newton_step_network.cpp - a damped step of a network from the end of a run of SGD over slots.
 #include <cmath>
 
-#include "algorithms/damped_step.h"
 #include "algorithms/hessian_free_state.h"
+#include "algorithms/learning/damped_step.h"
 #include "algorithms/newton_step_solver.h"
 #include "algorithms/sgd.h"
 #include "algorithms/sgd_run.h"

@@ -3,9 +3,9 @@
 
 #include <cmath>
 
-#include "algorithms/newton.h"
+#include "algorithms/learning/newton.h"
+#include "algorithms/learning/removal_step.h"
 #include "algorithms/output_noise.h"
-#include "algorithms/removal_step.h"
 #include "storage/error.h"
 
 namespace unweave {

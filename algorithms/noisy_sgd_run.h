@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "algorithms/accounting/noisy_sgd.h"
-#include "algorithms/head.h"
+#include "algorithms/learning/head.h"
+#include "algorithms/learning/training_set.h"
 #include "algorithms/numerics/matrix.h"
 #include "algorithms/random/random_source.h"
 #include "algorithms/slots.h"
-#include "algorithms/training_set.h"
 
 namespace unweave {
 

@@ -5,10 +5,10 @@
 #include <cmath>
 
 #include "algorithms/evaluation.h"
-#include "algorithms/network_pass.h"
+#include "algorithms/learning/network_pass.h"
+#include "algorithms/learning/working_memory.h"
 #include "algorithms/sgd.h"
 #include "algorithms/training_rows.h"
-#include "algorithms/working_memory.h"
 #include "storage/error.h"
 
 namespace unweave {

@@ -8,7 +8,7 @@
 
 #include <span>
 
-#include "algorithms/head.h"
+#include "algorithms/learning/head.h"
 #include "algorithms/numerics/matrix.h"
 
 namespace unweave {

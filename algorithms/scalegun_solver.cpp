@@ -3,10 +3,10 @@
 
 #include <cmath>
 
-#include "algorithms/newton.h"
-#include "algorithms/removal_step.h"
+#include "algorithms/learning/newton.h"
+#include "algorithms/learning/removal_step.h"
+#include "algorithms/learning/spectral_norm.h"
 #include "algorithms/sgd_solvers.h"
-#include "algorithms/spectral_norm.h"
 #include "storage/error.h"
 
 namespace unweave {

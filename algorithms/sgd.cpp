@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/newton.h"
+#include "algorithms/learning/newton.h"
 #include "algorithms/random/permutation.h"
 #include "engine/watcher.h"
 #include "storage/error.h"

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "algorithms/network.h"
+#include "algorithms/learning/network.h"
 #include "algorithms/sgd_schedule.h"
 #include "algorithms/slots.h"
 

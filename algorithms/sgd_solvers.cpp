@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "algorithms/damped_step.h"
+#include "algorithms/learning/damped_step.h"
 #include "algorithms/random/permutation.h"
 
 namespace unweave {

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "algorithms/accounting/noisy_sgd.h"
-#include "algorithms/head.h"
+#include "algorithms/learning/head.h"
+#include "algorithms/learning/training_set.h"
 #include "algorithms/slot_run.h"
-#include "algorithms/training_set.h"
 
 namespace unweave {
 

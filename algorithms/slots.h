@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
+#include "algorithms/learning/training_set.h"
 #include "algorithms/random/permutation.h"
 #include "algorithms/slot_run.h"
-#include "algorithms/training_set.h"
 
 namespace unweave {
 

@@ -9,6 +9,7 @@
 #include "algorithms/hessian_free_solver.h"
 #include "algorithms/langevin_constants.h"
 #include "algorithms/langevin_solver.h"
+#include "algorithms/learning/working_memory.h"
 #include "algorithms/newton_solver.h"
 #include "algorithms/newton_step_solver.h"
 #include "algorithms/rewind_account.h"
@@ -16,7 +17,6 @@
 #include "algorithms/scalegun_solver.h"
 #include "algorithms/sgd_solvers.h"
 #include "algorithms/streaming_solver.h"
-#include "algorithms/working_memory.h"
 #include "storage/error.h"
 #include "storage/nearest_name.h"
 

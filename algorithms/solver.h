@@ -16,13 +16,13 @@
 #include <vector>
 
 #include "algorithms/bound_rule.h"
-#include "algorithms/head.h"
 #include "algorithms/langevin_state.h"
-#include "algorithms/network.h"
+#include "algorithms/learning/head.h"
+#include "algorithms/learning/network.h"
+#include "algorithms/learning/training_set.h"
 #include "algorithms/numerics/matrix.h"
 #include "algorithms/random/random_source.h"
 #include "algorithms/residual_bounds.h"
-#include "algorithms/training_set.h"
 
 namespace unweave {
 

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/conjugate_gradient.h"
-#include "algorithms/damped_step.h"
+#include "algorithms/learning/conjugate_gradient.h"
+#include "algorithms/learning/damped_step.h"
+#include "algorithms/learning/working_memory.h"
 #include "algorithms/streaming_state.h"
-#include "algorithms/working_memory.h"
 #include "engine/clock.h"
 #include "storage/error.h"
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "algorithms/class_moments.h"
+#include "algorithms/learning/class_moments.h"
 #include "algorithms/solver.h"
 
 namespace unweave {

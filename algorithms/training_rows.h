@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "algorithms/learning/training_set.h"
 #include "algorithms/live/live_store.h"
-#include "algorithms/training_set.h"
 #include "engine/memory.h"
 
 namespace unweave {

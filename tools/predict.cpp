@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "algorithms/evaluation.h"
-#include "algorithms/head.h"
+#include "algorithms/learning/head.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/model_record.h"
 #include "algorithms/recorded_release.h"

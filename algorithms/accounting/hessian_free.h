@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "algorithms/head.h"
+#include "algorithms/learning/head.h"
 
 namespace unweave {
 

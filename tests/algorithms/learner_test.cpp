@@ -12,9 +12,9 @@
 
 #include "algorithms/evaluation.h"
 #include "algorithms/lazy_error.h"
+#include "algorithms/learning/working_memory.h"
 #include "algorithms/live/propagate.h"
 #include "algorithms/recorded_release.h"
-#include "algorithms/working_memory.h"
 #include "storage/error.h"
 #include "storage/line_log.h"
 #include "support/input_files.h"

@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "algorithms/head.h"
+#include "algorithms/learning/head.h"
 #include "storage/error.h"
 
 namespace unweave {

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "algorithms/newton.h"
+#include "algorithms/learning/newton.h"
 #include "algorithms/residual_bounds.h"
 #include "storage/error.h"
 #include "support/learner_data.h"

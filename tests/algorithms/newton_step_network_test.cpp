@@ -4,7 +4,7 @@
 
 #include <Eigen/Eigenvalues>
 
-#include "algorithms/damped_step.h"
+#include "algorithms/learning/damped_step.h"
 #include "algorithms/newton_step_solver.h"
 #include "algorithms/sgd.h"
 #include "storage/error.h"

@@ -6,7 +6,7 @@
 #include <Eigen/SVD>
 #include <cmath>
 
-#include "algorithms/spectral_norm.h"
+#include "algorithms/learning/spectral_norm.h"
 #include "storage/error.h"
 #include "support/learner_data.h"
 

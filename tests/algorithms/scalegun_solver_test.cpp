@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "algorithms/objective.h"
+#include "algorithms/learning/objective.h"
 #include "storage/error.h"
 #include "support/learner_data.h"
 

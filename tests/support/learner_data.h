@@ -4,7 +4,7 @@
 #include <Eigen/Dense>
 #include <random>
 
-#include "algorithms/objective.h"
+#include "algorithms/learning/objective.h"
 #include "algorithms/residual_bounds.h"
 
 namespace unweave::testing {

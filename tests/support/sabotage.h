@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "algorithms/newton.h"
+#include "algorithms/learning/newton.h"
 #include "algorithms/solver.h"
 
 namespace unweave::testing {

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "algorithms/network.h"
+#include "algorithms/learning/network.h"
 
 namespace unweave::testing {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "algorithms/head.h"
+#include "algorithms/learning/head.h"
 
 namespace unweave::testing {
 

@@ -1,0 +1,113 @@
+// algorithms/learning/conjugate_gradient.cpp - blocked preconditioned conjugate gradients.
+#include "algorithms/learning/conjugate_gradient.h"
+
+#include <vector>
+
+namespace unweave {
+namespace {
+
+// A preconditioner that gains a factor with a product gains nearly as much without one, at least where it is good: the
+// last step is then taken on trust.
+constexpr double kGoodGain = 0.2, kCaution = 2;
+
+using ColumnScalars = Eigen::Array<double, 1, Eigen::Dynamic>;
+
+/// Inner products of the columns; where they are coupled their sum, for each of them.
+ColumnScalars column_dots(const Matrix& a, const Matrix& b, bool coupled) {
+  ColumnScalars dots = a.cwiseProduct(b).colwise().sum().array();
+  if (coupled) dots.setConstant(dots.sum());
+  return dots;
+}
+
+ColumnScalars column_norms(const Matrix& a, bool coupled) {
+  return column_dots(a, a, coupled).sqrt();
+}
+
+Matrix pick_columns(const Matrix& from, std::span<const std::size_t> picked) {
+  Matrix out(from.rows(), index_of(picked.size()));
+  for (std::size_t j = 0; j < picked.size(); ++j) out.col(index_of(j)) = from.col(index_of(picked[j]));
+  return out;
+}
+
+/// The unfinished classes and what is known of each, one column a class.
+struct Unfinished {
+  std::vector<std::size_t> classes;
+  Matrix residual, solution, direction, smoothed;
+  ColumnScalars energy;
+  ColumnScalars norm;  // |residual|
+
+  void keep(const std::vector<std::size_t>& kept) {
+    if (kept.size() == classes.size()) return;
+    for (Matrix* matrix : {&residual, &solution, &direction, &smoothed})
+      if (matrix->size() > 0) *matrix = pick_columns(*matrix, kept);
+    for (ColumnScalars* scalars : {&energy, &norm})
+      *scalars = ColumnScalars(pick_columns(Matrix(scalars->matrix()), kept).array());
+    for (std::size_t j = 0; j < kept.size(); ++j) classes[j] = classes[kept[j]];
+    classes.resize(kept.size());
+  }
+};
+
+}  // namespace
+
+CgResult conjugate_gradient(const ClassOperator& apply, const Preconditioner& preconditioner, const Matrix& right,
+                            const Vector& tolerances, int most_passes) {
+  const bool coupled = tolerances.size() == 1;
+  const Vector tolerance = coupled ? Vector::Constant(right.cols(), tolerances[0]) : tolerances;
+  CgResult result{Matrix::Zero(right.rows(), right.cols())};
+  Unfinished now;
+  const ColumnScalars norms = column_norms(right, coupled);
+  for (std::size_t c = 0; c < size_of(right.cols()); ++c)
+    if (norms[index_of(c)] > tolerance[index_of(c)]) now.classes.push_back(c);
+  if (now.classes.empty()) return result;
+
+  now.residual = pick_columns(right, now.classes);
+  now.norm = column_norms(now.residual, coupled);
+  now.solution = Matrix::Zero(now.residual.rows(), now.residual.cols());
+  now.direction = preconditioner.apply(now.residual, now.classes);
+  now.energy = column_dots(now.residual, now.direction, coupled);
+  while (result.passes < most_passes) {
+    const Matrix image = apply(now.direction, now.classes);
+    ++result.passes;
+    const ColumnScalars curvature = column_dots(now.direction, image, coupled);
+    const ColumnScalars step = (curvature > 0).select(now.energy / curvature, ColumnScalars::Zero(now.energy.size()));
+    now.solution.array() += now.direction.array().rowwise() * step;
+    now.residual.array() -= image.array().rowwise() * step;
+    const ColumnScalars last = now.norm;
+    now.norm = column_norms(now.residual, coupled);
+
+    std::vector<std::size_t> kept;
+    ColumnScalars gain = now.norm / last, length = step;
+    for (std::size_t j = 0; j < now.classes.size(); ++j) {
+      const Eigen::Index at = index_of(j);
+      result.solution.col(index_of(now.classes[j])) = now.solution.col(at);
+      const bool stuck = !(step[at] > 0);  // no positive curvature, or none left in float32: as good as finished
+      result.stuck |= stuck;
+      if (stuck || !(now.norm[at] > tolerance[index_of(now.classes[j])])) continue;
+      gain[index_of(kept.size())] = gain[at];
+      length[index_of(kept.size())] = step[at];
+      kept.push_back(j);
+    }
+    now.keep(kept);
+    if (now.classes.empty()) break;
+
+    now.smoothed = preconditioner.apply(now.residual, now.classes);
+    kept.clear();
+    for (std::size_t j = 0; j < now.classes.size(); ++j) {
+      const Eigen::Index at = index_of(j), c = index_of(now.classes[j]);
+      if (gain[at] <= kGoodGain && kCaution * gain[at] * now.norm[at] <= tolerance[c])
+        result.solution.col(c) += length[at] * now.smoothed.col(at);
+      else
+        kept.push_back(j);
+    }
+    now.keep(kept);
+    if (now.classes.empty()) break;
+
+    const ColumnScalars next = column_dots(now.residual, now.smoothed, coupled);
+    now.direction.array().rowwise() *= next / now.energy;
+    now.direction += now.smoothed;
+    now.energy = next;
+  }
+  return result;
+}
+
+}  // namespace unweave

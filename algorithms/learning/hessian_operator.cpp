@@ -1,0 +1,136 @@
+// algorithms/learning/hessian_operator.cpp - float32 Hessian products for the iterations of conjugate gradients.
+#include <algorithm>
+#include <numeric>
+
+#include "algorithms/learning/objective.h"
+#include "algorithms/numerics/blas.h"
+#include "algorithms/numerics/row_sweep.h"
+
+namespace unweave {
+namespace {
+
+FloatMatrix float_zero(std::size_t rows, std::size_t columns) {
+  return FloatMatrix::Zero(index_of(rows), index_of(columns));
+}
+
+}  // namespace
+
+HessianOperator::HessianOperator(const Objective& objective, const Matrix& weights, const Curvatures* curvatures)
+    : objective_(objective),
+      weights_(weights.cast<float>()),
+      curvatures_(curvatures != nullptr && curvatures->values != nullptr ? curvatures : nullptr) {}
+
+FloatMatrix HessianOperator::columns(std::span<const std::size_t> classes) const {
+  FloatMatrix picked(weights_.rows(), index_of(classes.size()));
+  for (std::size_t j = 0; j < classes.size(); ++j) picked.col(index_of(j)) = weights_.col(index_of(classes[j]));
+  return picked;
+}
+
+/// `weights` are the columns of `classes`, read only where no curvatures are kept.
+void HessianOperator::scale_by_curvatures(const float* block, std::size_t first, std::size_t count,
+                                          std::span<const std::size_t> classes, const FloatMatrix& weights,
+                                          float* values) const {
+  const std::size_t width = classes.size();
+  if (objective_.head == Head::kLeastSquares) return;
+  if (curvatures_ == nullptr) {
+    float* const curvatures = block_buffer<float, BlockUse::curvatures>(count * width + kSlopeSlack);
+    multiply(block, weights.data(), curvatures, count, objective_.rows.features, width, false);
+    curvatures_in_place(objective_.head, curvatures, count * width);
+    for (std::size_t k = 0; k < count * width; ++k) values[k] *= curvatures[k];
+    return;
+  }
+  const ShortFloat* row = curvatures_->values.get() + first * objective_.classes;
+  if (width == objective_.classes) return scale_by(row, values, count * width);
+  for (std::size_t i = 0; i < count; ++i, row += objective_.classes)
+    for (std::size_t j = 0; j < width; ++j) values[i * width + j] *= to_float(row[classes[j]]);
+}
+
+/// Of `count` rows in all classes, in a buffer of the calling thread.
+const float* HessianOperator::probabilities(const float* block, std::size_t count) const {
+  float* const out = block_buffer<float, BlockUse::margins>(count * objective_.classes + kSlopeSlack);
+  multiply(block, weights_.data(), out, count, objective_.rows.features, objective_.classes, false);
+  probabilities_in_place(out, count, objective_.classes);
+  return out;
+}
+
+/// values_i = (diag(p_i) - p_i p_i^T) values_i for the rows of a block.
+void HessianOperator::couple(const float* block, std::size_t first, std::size_t count, float* values) const {
+  const std::size_t width = objective_.classes;
+  if (curvatures_ != nullptr)
+    center_by(curvatures_->values.get() + first * width, values, count, width);
+  else
+    center_by(probabilities(block, count), values, count, width);
+}
+
+/// p_ic (1 - p_ic), the diagonal of what couple() multiplies by.
+void HessianOperator::coupled_curvatures(const float* block, std::size_t first, std::size_t count, float* out) const {
+  const std::size_t width = objective_.classes;
+  if (curvatures_ != nullptr)
+    std::transform(curvatures_->values.get() + first * width, curvatures_->values.get() + (first + count) * width, out,
+                   to_float);
+  else
+    std::copy_n(probabilities(block, count), count * width, out);
+  for (std::size_t i = 0; i < count; ++i, out += width) {
+    const float sum = std::accumulate(out, out + width, 0.0F);
+    for (std::size_t c = 0; c < width; ++c) out[c] *= (sum - out[c]) / sum;
+  }
+}
+
+Matrix HessianOperator::apply(const Matrix& direction, std::span<const std::size_t> classes) const {
+  const std::size_t features = objective_.rows.features, width = classes.size();
+  const FloatMatrix narrow = direction.cast<float>();
+  const bool coupled = couples_classes(objective_.head);
+  const FloatMatrix weights = curvatures_ == nullptr && !coupled ? columns(classes) : FloatMatrix();
+  const FloatMatrix sum =
+      sweep_rows<float>(objective_.rows, float_zero(features, width),
+                        [&](const float* block, std::size_t first, std::size_t count, FloatMatrix& part) {
+                          float* const image = block_buffer<float, BlockUse::product>(count * width + kSlopeSlack);
+                          multiply(block, narrow.data(), image, count, features, width, false);
+                          if (coupled)
+                            couple(block, first, count, image);
+                          else
+                            scale_by_curvatures(block, first, count, classes, weights, image);
+                          multiply_transposed(block, image, part.data(), features, count, width, true);
+                        });
+  Matrix image = sum.cast<double>();
+  // Rows of a coupled image add up to 0; what rounding left there would be divided by mu.
+  if (coupled) image.colwise() -= Vector(image.rowwise().mean());
+  return image + objective_.mu * direction;
+}
+
+Matrix HessianOperator::diagonal() const {
+  const std::size_t features = objective_.rows.features, width = objective_.classes;
+  std::vector<std::size_t> all(width);
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  const FloatMatrix sum =
+      sweep_rows<float>(objective_.rows, float_zero(features, width),
+                        [&](const float* block, std::size_t first, std::size_t count, FloatMatrix& part) {
+                          float* const squares = block_buffer<float, BlockUse::squares>(count * features);
+                          std::transform(block, block + count * features, squares, [](float x) { return x * x; });
+                          float* const curvature = block_buffer<float, BlockUse::product>(count * width + kSlopeSlack);
+                          std::fill_n(curvature, count * width, 1.0F);
+                          if (couples_classes(objective_.head))
+                            coupled_curvatures(block, first, count, curvature);
+                          else
+                            scale_by_curvatures(block, first, count, all, weights_, curvature);
+                          multiply_transposed(squares, curvature, part.data(), features, count, width, true);
+                        });
+  return (sum.cast<double>().array() + objective_.mu).matrix();
+}
+
+void HessianOperator::curvatures(const float* rows, std::size_t count, std::span<const std::size_t> classes,
+                                 float* out) const {
+  if (couples_classes(objective_.head)) {
+    const float* const all = probabilities(rows, count);
+    for (std::size_t i = 0; i < count; ++i)
+      for (std::size_t j = 0; j < classes.size(); ++j) {
+        const float p = all[i * objective_.classes + classes[j]];
+        out[i * classes.size() + j] = p * (1 - p);
+      }
+    return;
+  }
+  multiply(rows, columns(classes).data(), out, count, objective_.rows.features, classes.size(), false);
+  curvatures_in_place(objective_.head, out, count * classes.size());
+}
+
+}  // namespace unweave

@@ -1,0 +1,244 @@
+// algorithms/learning/newton.cpp - inexact damped Newton with measured residuals.
+#include "algorithms/learning/newton.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "algorithms/learning/conjugate_gradient.h"
+#include "algorithms/learning/working_memory.h"
+#include "engine/watcher.h"
+#include "storage/error.h"
+
+namespace unweave {
+namespace {
+
+constexpr int kMostCgPasses = 2000;
+constexpr int kMostHalvings = 40;
+constexpr int kRoughHalvings = 3;          // more would chase the rounding of float32, or are better spent on float64
+constexpr double kFarForCurvatures = 0.5;  // margins that move so far change curvatures by up to e^0.5
+constexpr double kFirstRough = 5e-4, kLeast = 2e-5;  // of the gradient, to which the first system is solved, and any
+constexpr double kRoughGoal = 10;  // float32 gradients are followed down to so many times their rounding
+
+std::string scientific(double x) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1e", x);
+  return text;
+}
+
+/// Solves each class only as far as the quadratic remainder of the step lets the gradient fall: q_c |g_c|^2, with q_c
+/// learnt from the previous step. Float32 products bound the accuracy of one step below.
+Vector forcing(const Vector& now, const Vector& before, double first, double floor) {
+  constexpr double kMost = 0.1;
+  Vector tolerance(now.size());
+  for (Eigen::Index c = 0; c < now.size(); ++c) {
+    const double rate =
+        before.size() == 0 ? first : std::clamp(0.5 * now[c] * now[c] / (before[c] * before[c]), kLeast, kMost);
+    tolerance[c] = std::max(rate * now[c], floor);
+  }
+  return tolerance;
+}
+
+/// True where the float error may be what keeps the gradient from falling.
+bool at_noise(const Gradient& gradient) {
+  return gradient.norm <= 1e3 * gradient.error;
+}
+
+/// The iterate and what may be kept from step to step.
+class Descent {
+ public:
+  Descent(const Objective& objective, Matrix start, const NewtonOptions& options)
+      : objective_(objective),
+        options_(options),
+        memory_(working_memory_within(objective.rows, objective.classes, options.memory)),
+        curvatures_(curvatures_within(objective, memory_.curvatures)) {
+    best_.weights = std::move(start);
+  }
+
+  /// Steps by float32 gradients until their rounding, or a tenth of what is asked for, is in sight: most of the way, at
+  /// less than half the cost. Nothing that it finds is believed.
+  void approach() {
+    evaluate_ = rough_gradient;
+    begin();
+    while (best_.steps < options_.most_steps) {
+      const double goal = std::max(kRoughGoal * best_.gradient.error, 0.1 * options_.tolerance);
+      if (!(best_.gradient.norm > goal)) return;
+      const Matrix direction = solve(goal / 2);
+      if (!direction.allFinite()) return;  // float32 products overflowed: finish() starts from what is known
+      if (best_.steps == 0 && is_short(direction)) {
+        moved_ += reach_of(direction);
+        best_.weights += direction;
+        ++best_.steps;
+        return;
+      }
+      if (!go(direction, goal / 2, kRoughHalvings)) return;
+    }
+  }
+
+  /// Steps by float64 gradients with their error bound until the tolerance holds; false when it cannot be reached.
+  bool finish() {
+    evaluate_ = gradient_with_error;
+    before_ = Vector();  // what float32 gradients taught near their rounding is nothing to go by
+    begin();
+    const int last = best_.steps + options_.most_steps;
+    int idle = 0;  // steps in a row without gain; slow progress counts as none near the float error alone
+    for (;;) {
+      const Gradient& now = best_.gradient;
+      if (residual() <= options_.tolerance) return true;
+      const bool noise = now.error >= options_.tolerance && now.norm <= now.error;
+      if (noise || idle >= 3 || best_.steps >= last) return false;
+      const double before = residual();
+      const bool near = at_noise(now);
+      const double goal = 0.3 * std::max(options_.tolerance - now.error, 0.1 * now.error);
+      const bool fell = go(solve(goal), goal, kMostHalvings);
+      idle = !fell || (residual() > 0.9 * before && near) ? idle + 1 : 0;
+    }
+  }
+
+  NewtonResult take() {
+    best_.residual = residual();
+    return std::move(best_);
+  }
+  [[nodiscard]] const NewtonResult& best() const noexcept { return best_; }
+  [[nodiscard]] double residual() const noexcept { return best_.gradient.norm + best_.gradient.error; }
+
+ private:
+  Gradient evaluate(const Matrix& weights) {
+    ++best_.passes;
+    Gradient gradient = evaluate_(objective_, weights, &curvatures_);
+    step_.advance(1);
+    return gradient;
+  }
+
+  void begin() {
+    best_.gradient = evaluate(best_.weights);
+    curvatures_here_ = true;
+    tell();
+  }
+
+  /// The number of passes is not known before; the gradient is what tells how far there is to go.
+  void tell() const {
+    if (step_.watched())
+      step_.note("gradient " + scientific(residual()) + ", to come to " + scientific(options_.tolerance));
+  }
+
+  /// What a step solves and damps: each class, or all at once where the head couples them.
+  [[nodiscard]] std::size_t systems() const noexcept {
+    return couples_classes(objective_.head) ? 1 : objective_.classes;
+  }
+  [[nodiscard]] Vector system_norms(const Gradient& gradient) const {
+    if (systems() == objective_.classes) return gradient.class_norm;
+    return Vector::Constant(1, gradient.class_norm.norm());
+  }
+  [[nodiscard]] double floor_of(double goal) const { return goal / std::sqrt(static_cast<double>(systems())); }
+
+  /// Newton direction, with the systems solved to `goal` together at the best.
+  Matrix solve(double goal) {
+    // Where a rejected trial overwrote the curvatures, products form them again.
+    const HessianOperator hessian(objective_, best_.weights, curvatures_here_ ? &curvatures_ : nullptr);
+    if (!preconditioner_) preconditioner_ = make_preconditioner(hessian, memory_.preconditioner);
+    // Those of least squares are the same everywhere.
+    if (moved_ > kFarForCurvatures && objective_.head != Head::kLeastSquares) {
+      preconditioner_->refresh(hessian);
+      moved_ = 0;
+    }
+    const double first = evaluate_ == rough_gradient ? kFirstRough : kLeast;
+    CgResult cg = conjugate_gradient(
+        [&](const Matrix& direction, std::span<const std::size_t> classes) {
+          step_.advance(1);
+          return hessian.apply(direction, classes);
+        },
+        *preconditioner_, -best_.gradient.value, forcing(system_norms(best_.gradient), before_, first, floor_of(goal)),
+        kMostCgPasses);
+    best_.passes += cg.passes;
+    return std::move(cg.solution);
+  }
+
+  /// No margin moves by more than this along `direction`.
+  [[nodiscard]] double reach_of(const Matrix& direction) const {
+    const Rows& rows = objective_.rows;
+    const double longest = rows.count == 0 ? 0 : *std::max_element(rows.norms, rows.norms + rows.count);
+    return longest * direction.colwise().norm().maxCoeff();
+  }
+
+  /// True for a step so short that the next one should end at the tolerance: where margins move by r, a step leaves a
+  /// gradient of about r / 2 of the one before, and the next that part of its square. A row and a step are seldom
+  /// parallel.
+  [[nodiscard]] bool is_short(const Matrix& direction) const {
+    const double reach = reach_of(direction) / std::sqrt(static_cast<double>(objective_.rows.features));
+    return reach * reach * reach * best_.gradient.norm / 8 <= 0.3 * options_.tolerance;
+  }
+
+  /// One Newton step along `direction`, halved system by system until it helps or the system is at its share of `goal`,
+  /// at most so many times; true when the residual fell.
+  bool go(const Matrix& direction, double goal, int most_halvings) {
+    const double floor = floor_of(goal);
+    const Vector here = system_norms(best_.gradient);
+    Vector scale = Vector::Ones(here.size());
+    Matrix trial = best_.weights + direction;
+    Gradient gradient = evaluate(trial);
+    for (int halving = 0; halving < most_halvings; ++halving) {
+      bool accepted = true;
+      const Vector there = system_norms(gradient);
+      for (Eigen::Index c = 0; c < scale.size(); ++c) {
+        const double enough = (1 - 1e-4 * scale[c]) * here[c];
+        if (there[c] <= std::max({enough, floor, gradient.error})) continue;
+        scale[c] /= 2;
+        accepted = false;
+      }
+      if (accepted) break;
+      trial = best_.weights;
+      if (systems() == objective_.classes)
+        trial += direction * scale.asDiagonal();
+      else
+        trial += direction * scale[0];
+      gradient = evaluate(trial);
+    }
+    ++best_.steps;
+    before_ = here;
+    curvatures_here_ = gradient.norm + gradient.error < residual();
+    if (!curvatures_here_) return false;
+    moved_ += reach_of(trial - best_.weights);
+    best_.weights = std::move(trial);
+    best_.gradient = std::move(gradient);
+    tell();
+    return true;
+  }
+
+  const Objective& objective_;
+  const NewtonOptions& options_;
+  const WatchedStep step_{"newton", 0, "passes"};
+  const WorkingMemory memory_;
+  Gradient (*evaluate_)(const Objective&, const Matrix&, Curvatures*) = nullptr;
+  NewtonResult best_;
+  Curvatures curvatures_;
+  bool curvatures_here_ = false;  // they are those at the best weights
+  std::unique_ptr<Preconditioner> preconditioner_;
+  double moved_ = 0;  // margins, at most, since the preconditioner saw the weights
+  Vector before_;     // norms of the gradient before the last step, one a system
+};
+
+}  // namespace
+
+NewtonResult minimise(const Objective& objective, Matrix start, const NewtonOptions& options) {
+  if (!start.allFinite()) throw UsageError("the weights to start from are not finite; train the model again");
+  if (!(options.tolerance > 0) || !std::isfinite(options.tolerance))
+    throw UsageError("the gradient tolerance must be positive and finite");
+
+  Descent descent(objective, std::move(start), options);
+  descent.approach();
+  if (descent.finish() || options.best_effort) return descent.take();
+  const NewtonResult& best = descent.best();
+  if (!at_noise(best.gradient))
+    throw UsageError("the gradient norm fell only to " + scientific(best.gradient.norm) + " in " +
+                     std::to_string(best.steps) + " Newton steps; use a larger --lambda or --tau, or train again");
+  throw UsageError("a gradient norm of " + scientific(options.tolerance) +
+                   " cannot be reached in float64 on these rows (reached " + scientific(best.gradient.norm) +
+                   ", rounding error up to " + scientific(best.gradient.error) + "); use --tau " +
+                   scientific(2.5 * descent.residual()) + " or larger");
+}
+
+}  // namespace unweave

@@ -1,0 +1,166 @@
+// algorithms/learning/preconditioner.cpp - diagonal and spectral preconditioners, and the choice of one.
+#include "algorithms/learning/preconditioner.h"
+
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "algorithms/learning/row_sample.h"
+#include "algorithms/numerics/blas.h"
+
+namespace unweave {
+namespace {
+
+class DiagonalPreconditioner final : public Preconditioner {
+ public:
+  explicit DiagonalPreconditioner(const HessianOperator& hessian) { DiagonalPreconditioner::refresh(hessian); }
+
+  void refresh(const HessianOperator& hessian) override { inverse_ = hessian.diagonal().cwiseInverse(); }
+
+  Matrix apply(const Matrix& residual, std::span<const std::size_t> classes) const override {
+    Matrix out(residual.rows(), residual.cols());
+    for (Eigen::Index f = 0; f < out.rows(); ++f)
+      for (std::size_t j = 0; j < classes.size(); ++j)
+        out(f, index_of(j)) = residual(f, index_of(j)) * inverse_(f, index_of(classes[j]));
+    return out;
+  }
+
+ private:
+  Matrix inverse_;
+};
+
+/// Per class, sum_i s_ic |z_i|^2 / sum_i |z_i|^2 over the sample; 0 without rows.
+Vector mean_curvature(const HessianOperator& hessian, const RowSample& sample) {
+  const std::size_t width = hessian.objective().classes;
+  std::vector<std::size_t> classes(width);
+  std::iota(classes.begin(), classes.end(), std::size_t{0});
+  const Vector sum = sample.sweep(Vector(Vector::Zero(index_of(width + 1))),  // the weight of the rows comes last
+                                  [&](const float* block, std::size_t first, std::size_t count, Vector& part) {
+                                    float* const curvatures =
+                                        block_buffer<float, BlockUse::product>(count * width + kSlopeSlack);
+                                    hessian.curvatures(block, count, classes, curvatures);
+                                    for (std::size_t i = 0; i < count; ++i) {
+                                      const double square = sample.norm(first + i) * sample.norm(first + i);
+                                      for (std::size_t c = 0; c < width; ++c)
+                                        part[index_of(c)] += square * static_cast<double>(curvatures[i * width + c]);
+                                      part[index_of(width)] += square;
+                                    }
+                                  });
+  const double weight = sum[index_of(width)];
+  return sum.head(index_of(width)) / (weight > 0 ? weight : 1);
+}
+
+class SpectralPreconditioner final : public Preconditioner {
+ public:
+  explicit SpectralPreconditioner(const HessianOperator& hessian) : mu_(hessian.objective().mu) {
+    const RowSample sample(hessian.objective().rows, kSampledRows);
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(gram_of(sample));
+    basis_ = eigen.eigenvectors();
+    values_ = eigen.eigenvalues().cwiseMax(0.0);
+    curvature_ = mean_curvature(hessian, sample);
+  }
+
+  void refresh(const HessianOperator& hessian) override {
+    curvature_ = mean_curvature(hessian, RowSample(hessian.objective().rows, kSampledRows));
+  }
+
+  Matrix apply(const Matrix& residual, std::span<const std::size_t> classes) const override {
+    Matrix coefficients(residual.rows(), residual.cols()), out(residual.rows(), residual.cols());
+    const std::size_t features = size_of(residual.rows()), width = classes.size();
+    multiply_transposed(basis_.data(), residual.data(), coefficients.data(), features, features, width, false);
+    for (Eigen::Index f = 0; f < out.rows(); ++f)
+      for (std::size_t j = 0; j < width; ++j)
+        coefficients(f, index_of(j)) /= curvature_[index_of(classes[j])] * values_[f] + mu_;
+    multiply(basis_.data(), coefficients.data(), out.data(), features, features, width, false);
+    return out;
+  }
+
+ private:
+  double mu_;
+  Matrix basis_;
+  Vector values_, curvature_;
+};
+
+/// Of a head that couples the classes, from one that takes each by itself. What is equal in all classes lies in the null
+/// space of every row's diag(p) - p p^T: there the Hessian is mu I, where the other sees curvature.
+class CenteredPreconditioner final : public Preconditioner {
+ public:
+  CenteredPreconditioner(std::unique_ptr<Preconditioner> each, double mu) : each_(std::move(each)), mu_(mu) {}
+
+  void refresh(const HessianOperator& hessian) override { each_->refresh(hessian); }
+
+  Matrix apply(const Matrix& residual, std::span<const std::size_t> classes) const override {
+    const Vector mean = residual.rowwise().mean();
+    Matrix out = each_->apply(residual.colwise() - mean, classes);
+    const Vector shift = mean / mu_ - out.rowwise().mean();
+    out.colwise() += shift;
+    return out;
+  }
+
+ private:
+  std::unique_ptr<Preconditioner> each_;
+  double mu_;
+};
+
+}  // namespace
+
+std::unique_ptr<Preconditioner> make_diagonal_preconditioner(const HessianOperator& hessian) {
+  return std::make_unique<DiagonalPreconditioner>(hessian);
+}
+
+std::unique_ptr<Preconditioner> make_spectral_preconditioner(const HessianOperator& hessian) {
+  return std::make_unique<SpectralPreconditioner>(hessian);
+}
+
+namespace {
+
+constexpr std::size_t kMostFeatures = 512;  // past it F x F problems and their memory dominate
+constexpr std::size_t kDirections = 128;    // that are taken of more features
+
+std::size_t directions_of(const Rows& rows) {
+  return rows.features <= kMostFeatures ? rows.features : kDirections;
+}
+
+/// As many picks a class as cost a quarter of a Hessian product, or as pay.
+std::size_t picks_of(const Rows& rows) {
+  const std::size_t directions = directions_of(rows);
+  return std::min(64 * directions, rows.count * rows.features / (directions * directions));
+}
+
+}  // namespace
+
+std::size_t preconditioner_bytes(const Rows& rows, std::size_t classes) {
+  constexpr std::size_t kMostFactors = std::size_t{64} << 20;
+  const std::size_t directions = directions_of(rows);
+  const std::size_t factors = classes * directions * directions * sizeof(double);
+  // Fewer than a few picks a direction say nothing.
+  if (picks_of(rows) < 4 * directions || rows.count < 4 * directions || factors > kMostFactors) return 0;
+  return sampled_preconditioner_bytes(rows, classes, directions);
+}
+
+namespace {
+
+std::unique_ptr<Preconditioner> make_class_preconditioner(const HessianOperator& hessian, std::size_t bytes) {
+  constexpr double kSavedPasses = 10;
+  const Rows& rows = hessian.objective().rows;
+  const std::size_t needed = preconditioner_bytes(rows, hessian.objective().classes);
+  if (needed > 0 && needed <= bytes) return make_sampled_preconditioner(hessian, picks_of(rows), directions_of(rows));
+  if (rows.features > kMostFeatures) return make_diagonal_preconditioner(hessian);
+  const double n = static_cast<double>(rows.count), features = static_cast<double>(rows.features);
+  const double pass = 4 * n * features * static_cast<double>(hessian.objective().classes);
+  const double sampled = static_cast<double>(std::min(rows.count, kSampledRows));
+  const double factorisation = 2 * sampled * features * features + 20 * features * features * features;
+  if (factorisation <= kSavedPasses * pass) return make_spectral_preconditioner(hessian);
+  return make_diagonal_preconditioner(hessian);
+}
+
+}  // namespace
+
+std::unique_ptr<Preconditioner> make_preconditioner(const HessianOperator& hessian, std::size_t bytes) {
+  std::unique_ptr<Preconditioner> each = make_class_preconditioner(hessian, bytes);
+  if (!couples_classes(hessian.objective().head)) return each;
+  return std::make_unique<CenteredPreconditioner>(std::move(each), hessian.objective().mu);
+}
+
+}  // namespace unweave

@@ -1,0 +1,272 @@
+// algorithms/learning/sampled_preconditioner.cpp - the inverse of each class's own Hessian on rows picked for it.
+#include <Eigen/Cholesky>
+#include <Eigen/QR>
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "algorithms/learning/preconditioner.h"
+#include "algorithms/learning/row_sample.h"
+#include "algorithms/numerics/blas.h"
+#include "algorithms/random/counter_random.h"
+
+namespace unweave {
+namespace {
+
+constexpr std::size_t kPickedFrom = 65536;  // of which each class picks its own
+constexpr std::size_t kClassesAtOnce = 32;  // whose curvatures on these are held
+constexpr std::size_t kPicksAtOnce = 1024;  // copied for one product
+constexpr double kAlike = 1.0 / 8;          // of the curvature that may differ from the mean, for that to be believed
+constexpr std::size_t kBasisRows = 8192;    // of which directions are found
+
+/// An orthonormal basis, F x count, of about the strongest directions of the rows: two steps of subspace iteration. They
+/// need not be exact.
+Matrix strong_directions(const RowSample& sample, std::size_t count) {
+  const std::size_t features = sample.features();
+  const FloatMatrix zero = FloatMatrix::Zero(index_of(features), index_of(count));
+  const std::uint64_t key = random_key(0xba515, features);
+  Matrix basis(index_of(features), index_of(count));
+  for (Eigen::Index k = 0; k < basis.size(); ++k)
+    basis.data()[k] = bits_to_deviate(random_bits(key, static_cast<std::uint64_t>(k)));
+  for (int step = 0; step < 2; ++step) {
+    const FloatMatrix narrow = basis.cast<float>();
+    const FloatMatrix image =
+        sample.sweep(zero, [&](const float* block, std::size_t, std::size_t rows, FloatMatrix& part) {
+          float* const coordinates = block_buffer<float, BlockUse::product>(rows * count);
+          multiply(block, narrow.data(), coordinates, rows, features, count, false);
+          multiply_transposed(block, coordinates, part.data(), features, rows, count, true);
+        });
+    const Eigen::HouseholderQR<Eigen::MatrixXd> factors(image.cast<double>());
+    basis = factors.householderQ() * Eigen::MatrixXd::Identity(basis.rows(), basis.cols());
+  }
+  return basis;
+}
+
+/// Rows for the Z^T Z of a sampled preconditioner: as many as cost half a Hessian product, but enough.
+std::size_t rows_of_gram(const Rows& rows, std::size_t classes) {
+  return std::max(kSampledRows, 2 * classes * rows.count / rows.features);
+}
+
+/// Per class, (sum over picked rows + mu I)^-1 on the span of a basis, beside it the inverse of the mean curvature that is
+/// left there. Rows are picked in proportion to their share s_ic |z_i|^2 of the class's curvature, at even steps along
+/// its running sum, so that the few rows near a class's border are not missed. Where curvatures vary little, the
+/// mean times Z^T Z is taken and only the rest is sampled; where they vary much, small ones would drown in the rest.
+class SampledPreconditioner final : public Preconditioner {
+ public:
+  /// `directions`: columns of the basis; all features need none.
+  SampledPreconditioner(const HessianOperator& hessian, std::size_t picks, std::size_t directions)
+      : picks_(picks),
+        factors_(hessian.objective().classes),
+        beside_(Vector::Ones(index_of(hessian.objective().classes))) {
+    const Rows& rows = hessian.objective().rows;
+    if (directions < rows.features)
+      basis_ = strong_directions(RowSample(rows, kBasisRows), directions);
+    else if (rows.count > 0)
+      gram_ = gram_of(RowSample(rows, rows_of_gram(rows, factors_.size())));
+    SampledPreconditioner::refresh(hessian);
+  }
+
+  void refresh(const HessianOperator& hessian) override {
+    const RowSample sample(hessian.objective().rows, kPickedFrom);
+    const FloatMatrix coordinates = whole() ? FloatMatrix() : coordinates_of(sample);
+    std::vector<float> curvatures;
+    for (std::size_t first = 0; first < factors_.size(); first += kClassesAtOnce) {
+      std::vector<std::size_t> classes(std::min(kClassesAtOnce, factors_.size() - first));
+      std::iota(classes.begin(), classes.end(), first);
+      fill_curvatures(hessian, sample, classes, curvatures);
+      parallel_ranges(0, classes.size(), 1, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t j = begin; j < end; ++j)
+          invert(sample, coordinates, curvatures.data() + j, classes.size(), hessian.objective().mu, first + j);
+      });
+    }
+  }
+
+  Matrix apply(const Matrix& residual, std::span<const std::size_t> classes) const override {
+    if (whole()) return solve(residual, classes);
+    const std::size_t features = size_of(basis_.rows()), directions = size_of(basis_.cols()), width = classes.size();
+    Matrix inside(index_of(directions), residual.cols()), out = residual;
+    multiply_transposed(basis_.data(), residual.data(), inside.data(), directions, features, width, false);
+    Matrix solved = solve(inside, classes);
+    for (std::size_t j = 0; j < width; ++j) {
+      const double beside = beside_[index_of(classes[j])];
+      out.col(index_of(j)) /= beside;
+      solved.col(index_of(j)) -= inside.col(index_of(j)) / beside;
+    }
+    multiply(basis_.data(), solved.data(), out.data(), features, directions, width, true);
+    return out;
+  }
+
+ private:
+  [[nodiscard]] bool whole() const noexcept { return basis_.size() == 0; }
+
+  [[nodiscard]] Matrix solve(const Matrix& right, std::span<const std::size_t> classes) const {
+    Matrix out(right.rows(), right.cols());
+    parallel_ranges(0, classes.size(), 4, [&](std::size_t first, std::size_t last) {
+      for (std::size_t j = first; j < last; ++j)
+        out.col(index_of(j)) = factors_[classes[j]].solve(Vector(right.col(index_of(j))));
+    });
+    return out;
+  }
+
+  [[nodiscard]] FloatMatrix coordinates_of(const RowSample& sample) const {
+    const FloatMatrix narrow = basis_.cast<float>();
+    const std::size_t directions = size_of(basis_.cols());
+    FloatMatrix out(index_of(sample.size()), basis_.cols());
+    static_cast<void>(sample.sweep(0, [&](const float* block, std::size_t first, std::size_t count, int&) {
+      multiply(block, narrow.data(), out.data() + first * directions, count, sample.features(), directions, false);
+    }));
+    return out;
+  }
+
+  static void fill_curvatures(const HessianOperator& hessian, const RowSample& sample,
+                              std::span<const std::size_t> classes, std::vector<float>& out) {
+    const std::size_t width = classes.size();
+    out.resize(sample.size() * width);
+    static_cast<void>(sample.sweep(0, [&](const float* block, std::size_t first, std::size_t count, int&) {
+      float* const curvatures = block_buffer<float, BlockUse::curvatures>(count * width + kSlopeSlack);
+      hessian.curvatures(block, count, classes, curvatures);
+      std::copy_n(curvatures, count * width, out.data() + first * width);
+    }));
+  }
+
+  /// Of class c, whose curvatures lie `stride` apart.
+  void invert(const RowSample& sample, const FloatMatrix& coordinates, const float* curvatures, std::size_t stride,
+              double mu, std::size_t c) {
+    Shares shares(sample.size());
+    double weight = 0;
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+      const double square = sample.norm(i) * sample.norm(i);
+      shares[i] = static_cast<double>(curvatures[i * stride]) * square;
+      weight += square;
+    }
+    const double total = std::accumulate(shares.begin(), shares.end(), 0.0);
+    if (gram_.size() > 0 && weight > 0) {  // what all rows have in common need not be sampled
+      const double mean = total / weight;
+      Shares apart = shares;
+      double left = 0;
+      for (std::size_t i = 0; i < apart.size(); ++i) {
+        apart[i] -= mean * sample.norm(i) * sample.norm(i);
+        left += std::abs(apart[i]);
+      }
+      if (left < kAlike * total) {
+        Eigen::MatrixXd matrix = mean * gram_ + sum_of_picks(sample, coordinates, apart, left);
+        const double least = least_pivot(matrix);
+        matrix.diagonal().array() += mu;
+        if (factorised(matrix, least, factors_[c])) return;
+      }
+    }
+    const Eigen::MatrixXd matrix = sum_of_picks(sample, coordinates, shares, total);
+    if (!whole()) {
+      const double left = std::max(0.0, total * sample.spread() - matrix.trace());
+      beside_[index_of(c)] = mu + left / static_cast<double>(basis_.rows() - basis_.cols());
+    }
+    factorise(matrix, mu, factors_[c]);
+  }
+
+  using Shares = std::vector<double>;
+
+  /// Sum of share_i z_i z_i^T / |z_i|^2 over all rows, from picks; `total` is the sum of |share_i|.
+  [[nodiscard]] Eigen::MatrixXd sum_of_picks(const RowSample& sample, const FloatMatrix& coordinates,
+                                             const Shares& shares, double total) const {
+    const std::size_t width = whole() ? sample.features() : size_of(coordinates.cols());
+    const double step = total / static_cast<double>(picks_);
+    struct Picked {
+      std::vector<float> rows;
+      std::size_t count = 0;
+      FloatMatrix gram;
+    };
+    Picked both[2];  // with positive shares and with negative ones
+    for (Picked& picked : both) {
+      picked.rows.resize(kPicksAtOnce * width);
+      picked.gram = FloatMatrix::Zero(index_of(width), index_of(width));
+    }
+    double sum = 0, next = step / 2;
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+      const double share = std::abs(shares[i]);
+      sum += share;
+      if (!(sum > next) || !(share > 0)) continue;  // `next` may round to below a sum that no longer grows
+      const double times = std::ceil((sum - next) / step);
+      next += times * step;
+      const auto scale = static_cast<float>(std::sqrt(times * step * sample.spread()) / sample.norm(i));
+      const float* row = whole() ? sample.row(i) : coordinates.data() + i * width;
+      Picked& picked = both[shares[i] > 0 ? 0 : 1];
+      float* to = picked.rows.data() + picked.count * width;
+      for (std::size_t f = 0; f < width; ++f) to[f] = scale * row[f];
+      if (++picked.count < kPicksAtOnce) continue;
+      add_gram(picked.rows.data(), picked.gram.data(), picked.count, width);
+      picked.count = 0;
+    }
+    for (Picked& picked : both) add_gram(picked.rows.data(), picked.gram.data(), picked.count, width);
+    return both[0].gram.cast<double>() - both[1].gram.cast<double>();
+  }
+
+  /// Float32 sums leave eigenvalues around 0 where mu is small; pivots of that size say nothing.
+  static double least_pivot(const Eigen::MatrixXd& sum) { return 0x1p-23 * sum.trace(); }
+
+  static bool factorised(const Eigen::MatrixXd& matrix, double least, Eigen::LLT<Eigen::MatrixXd>& factor) {
+    factor.compute(matrix);
+    return factor.info() == Eigen::Success && factor.matrixLLT().diagonal().cwiseAbs2().minCoeff() >= least;
+  }
+
+  /// Factorises sum + mu I, or what is near to it and positive definite.
+  static void factorise(Eigen::MatrixXd sum, double mu, Eigen::LLT<Eigen::MatrixXd>& factor) {
+    const double least = least_pivot(sum);
+    sum.diagonal().array() += mu;
+    double shift = 32 * least;
+    for (int attempt = 0; attempt < 4; ++attempt, shift *= 16) {
+      if (factorised(sum, least, factor)) return;
+      sum.diagonal().array() += shift;
+    }
+    factor.compute(Eigen::MatrixXd(sum.diagonal().asDiagonal()));
+  }
+
+  std::size_t picks_;
+  Matrix basis_;          // F x directions; empty: the axes
+  Eigen::MatrixXd gram_;  // Z^T Z, its lower triangle; empty beside a basis
+  std::vector<Eigen::LLT<Eigen::MatrixXd>> factors_;
+  Vector beside_;
+};
+
+/// Memory of a sum over `rows` rows, each lane with a part of `values` numbers, beside what becomes of it.
+std::size_t sum_bytes(std::size_t rows, std::size_t features, std::size_t values) {
+  return (cut_rows(rows, features).lanes + 2) * values * sizeof(float);
+}
+
+/// What strong_directions() takes, its result included.
+std::size_t basis_bytes(const Rows& rows, std::size_t directions) {
+  const std::size_t values = rows.features * directions;
+  return sum_bytes(std::min(rows.count, kBasisRows), rows.features, values) + 4 * values * sizeof(double);
+}
+
+/// What gram_of() takes, its result included.
+std::size_t gram_bytes(const Rows& rows, std::size_t classes) {
+  const std::size_t values = rows.features * rows.features;
+  return sum_bytes(std::min(rows.count, rows_of_gram(rows, classes)), rows.features, values) + values * sizeof(double);
+}
+
+/// What a thread takes that inverts a class: shares twice, two lots of picks and three matrices.
+std::size_t inversion_bytes(std::size_t sampled, std::size_t directions) {
+  return 2 * sampled * sizeof(double) + 2 * (kPicksAtOnce + directions) * directions * sizeof(float) +
+         3 * directions * directions * sizeof(double);
+}
+
+}  // namespace
+
+std::unique_ptr<Preconditioner> make_sampled_preconditioner(const HessianOperator& hessian, std::size_t picks,
+                                                            std::size_t directions) {
+  return std::make_unique<SampledPreconditioner>(hessian, picks, directions);
+}
+
+std::size_t sampled_preconditioner_bytes(const Rows& rows, std::size_t classes, std::size_t directions) {
+  const bool whole = directions == rows.features;
+  const std::size_t at_once = std::min(classes, kClassesAtOnce), sampled = std::min(rows.count, kPickedFrom);
+  const std::size_t making = whole ? gram_bytes(rows, classes) : basis_bytes(rows, directions);
+  // The basis, and once more in float32; or the matrix that all classes share.
+  const std::size_t shared = rows.features * directions * (sizeof(double) + (whole ? 0 : sizeof(float)));
+  const std::size_t picked = sampled * (at_once + (whole ? 0 : directions)) * sizeof(float);
+  const std::size_t inverting = std::min(active_threads(), at_once) * inversion_bytes(sampled, directions);
+  const std::size_t factors = classes * directions * directions * sizeof(double);
+  return std::max(making, shared + factors + picked + inverting);
+}
+
+}  // namespace unweave

@@ -1,0 +1,76 @@
+// algorithms/learning/slope_lanes-inl.h - vectors of slopes and what is done with the last, incomplete one. Included once for every
+// vector extension, hence the guard that toggles.
+#if defined(UNWEAVE_ALGORITHMS_SLOPE_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef UNWEAVE_ALGORITHMS_SLOPE_LANES_INL_H_
+#undef UNWEAVE_ALGORITHMS_SLOPE_LANES_INL_H_
+#else
+#define UNWEAVE_ALGORITHMS_SLOPE_LANES_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstddef>
+
+#include "algorithms/learning/slopes.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace unweave::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using D64 = hn::CappedTag<double, 8>;
+using D32 = hn::CappedTag<float, 16>;
+using V64 = hn::Vec<D64>;
+using V32 = hn::Vec<D32>;
+
+using D32U = hn::RebindToUnsigned<D32>;
+using D16U = hn::Rebind<ShortFloat, D32>;
+using DHalf = hn::Rebind<float, D64>;
+using D16Half = hn::Rebind<ShortFloat, D64>;
+
+/// The upper halves of float32 bits, halves rounded up.
+template <class D>
+HWY_INLINE hn::Vec<hn::Rebind<ShortFloat, D>> shortened(D d, hn::Vec<D> value) {
+  const hn::RebindToUnsigned<D> bits;
+  const auto rounded = hn::Add(hn::BitCast(bits, value), hn::Set(bits, 0x8000U));
+  static_cast<void>(d);
+  return hn::DemoteTo(hn::Rebind<ShortFloat, D>(), hn::BitCast(hn::RebindToSigned<D>(), hn::ShiftRight<16>(rounded)));
+}
+
+/// Writes `count` elements and no more: a blended store would, on some processors, also write back what lies after them,
+/// which another thread may be writing.
+template <class D>
+HWY_INLINE void store_first(D d, hn::Vec<D> value, std::size_t count, hn::TFromD<D>* to) {
+  if (count >= hn::Lanes(d)) return hn::StoreU(value, d, to);
+  HWY_ALIGN hn::TFromD<D> lanes[hn::MaxLanes(D())];
+  hn::Store(value, d, lanes);
+  std::copy_n(lanes, count, to);
+}
+
+template <class D>
+HWY_INLINE hn::Mask<D> only_lane(D d, std::size_t lane) {
+  return hn::Eq(hn::Iota(d, hn::TFromD<D>{0}), hn::Set(d, static_cast<hn::TFromD<D>>(lane)));
+}
+
+/// What is left of `count` values that begin here, 0 past their end.
+template <class D>
+HWY_INLINE hn::Vec<D> first_of(D d, hn::Vec<D> value, std::size_t count) {
+  return count >= hn::Lanes(d) ? value : hn::IfThenElseZero(hn::FirstN(d, count), value);
+}
+
+template <class D>
+HWY_INLINE hn::TFromD<D> total(D d, hn::Vec<D> value) {
+  return hn::GetLane(hn::SumOfLanes(d, value));
+}
+
+HWY_INLINE V32 widened(D32 d, const ShortFloat* from) {
+  return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(D32U(), hn::LoadU(D16U(), from))));
+}
+
+HWY_INLINE V32 widened(D32 d, const float* from) {
+  return hn::LoadU(d, from);
+}
+
+}  // namespace unweave::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif

@@ -1,0 +1,113 @@
+// algorithms/learning/training_set.h - the rows that a learner is defined on, and what one batch changed in them.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "algorithms/numerics/rows.h"
+#include "engine/float_rows.h"
+#include "engine/memory.h"
+#include "storage/types.h"
+
+namespace unweave {
+
+/// What rows of the embedding become before a learner sees them: clipped to a public norm and, with an intercept, followed
+/// by a last value 1. The weight of that value is the intercept; it is regularised as the others are, so that the objective
+/// stays strongly convex.
+struct RowForm {
+  double clip = 1;         ///< above 0, infinity for no clipping
+  bool intercept = false;  ///< of linear models; networks have biases of their own
+
+  RowForm() = default;
+  RowForm(double norm, bool with_intercept = false)  // NOLINT(google-explicit-constructor): a clip alone is a form
+      : clip(norm), intercept(with_intercept) {}
+
+  /// X >= the norm of every row.
+  [[nodiscard]] double norm_bound() const noexcept { return intercept ? std::hypot(clip, 1.0) : clip; }
+  /// Numbers of a row that is `width` long in the embedding.
+  [[nodiscard]] std::size_t features(std::size_t width) const noexcept { return width + (intercept ? 1 : 0); }
+  /// Numbers of the embedding in a row of so many features.
+  [[nodiscard]] std::size_t width(std::size_t features) const noexcept { return features - (intercept ? 1 : 0); }
+  friend bool operator==(const RowForm&, const RowForm&) = default;
+};
+
+/// Scales `row` down to Euclidean norm <= clip (norm in float64), the projection onto the ball; a pure function of it.
+/// Returns an upper bound of the norm of the result. clip > 0, infinity for no clipping.
+double clip_row(std::span<float> row, double clip);
+
+/// Gives a row its form: clips all its numbers but the last, which becomes 1, or without an intercept all of them. Returns
+/// an upper bound of the norm of the result.
+double form_row(std::span<float> row, const RowForm& form);
+
+/// `count` rows of the embedding that lie one after the other at the start of `rows` move apart, so that each has room for
+/// its form, of `features` numbers. `rows` has room for count x features.
+void spread_rows(float* rows, std::size_t count, std::size_t features, const RowForm& form) noexcept;
+/// The same, and form_row() of each.
+void form_rows(float* rows, std::size_t count, std::size_t features, const RowForm& form);
+
+struct BatchChange;
+
+/// Labelled float32 embedding rows, sorted by node, each in one public form. Not thread-safe while it changes.
+class TrainingSet {
+ public:
+  /// `classes` is the declared number, also of classes without members. Throws UsageError for zero features or classes
+  /// or a clip that is not positive.
+  /// `features` counts the last value of an intercept.
+  TrainingSet(std::size_t features, std::size_t classes, RowForm form = {});
+  /// The same; its rows, `most` at most, lie in a nameless file of `folder`.
+  TrainingSet(std::size_t features, std::size_t classes, RowForm form, const std::filesystem::path& folder,
+              std::size_t most);
+
+  void reserve(std::size_t rows);
+  /// Appends one row, which gets its form (with an intercept its last value becomes 1). `node` must exceed the last node. Throws UsageError for order, length or label and
+  /// DataError for a value that is not finite.
+  void append(NodeId node, std::span<const float> row, ClassId label);
+  /// The same for several rows, row-major, which get their form in place.
+  void append(std::span<const NodeId> nodes, std::span<float> rows, std::span<const ClassId> labels);
+  /// Turns the set before a batch into the set after it: O(rows) moves when rows leave. Throws UsageError, with the
+  /// set unchanged, when the batch names rows that are not here.
+  void apply(const BatchChange& change);
+  /// Gives `row` its form in place and, where its bits differ from row i, puts it there; true then. Calls for distinct i may run
+  /// at once. Throws DataError for a value that is not finite.
+  bool replace(std::size_t i, std::span<float> row);
+
+  [[nodiscard]] std::size_t size() const noexcept { return nodes_.size(); }
+  [[nodiscard]] std::size_t features() const noexcept { return features_; }
+  [[nodiscard]] std::size_t classes() const noexcept { return classes_; }
+  [[nodiscard]] const RowForm& form() const noexcept { return form_; }
+  [[nodiscard]] std::span<const NodeId> nodes() const noexcept { return nodes_; }
+  [[nodiscard]] std::span<const ClassId> labels() const noexcept { return labels_; }
+  [[nodiscard]] std::span<const float> row(std::size_t i) const noexcept { return values_.row(i); }
+  [[nodiscard]] Rows rows() const noexcept;
+  /// Position of a node's row.
+  [[nodiscard]] std::optional<std::size_t> find(NodeId node) const;
+
+ private:
+  std::size_t features_;
+  std::size_t classes_;
+  RowForm form_;
+  std::vector<NodeId> nodes_;
+  std::vector<ClassId> labels_;
+  FloatRows values_;
+  std::vector<double> norms_;
+};
+
+/// What one batch did to the training rows, relative to the rows that the model absorbed last. No training row ever
+/// appears; a removed row is not listed as moved.
+struct BatchChange {
+  BatchChange(std::size_t features, std::size_t classes, const RowForm& form = {})
+      : removed(features, classes, form), moved_from(features, classes, form), moved_to(features, classes, form) {}
+
+  TrainingSet removed;              ///< rows that left, with their last values
+  TrainingSet moved_from;           ///< rows whose embedding moved, before
+  TrainingSet moved_to;             ///< the same nodes and labels, after
+  std::vector<Reservation> memory;  ///< for these rows, where a budget is charged with them
+  bool adaptive = false;            ///< its requests may have been chosen after seeing an earlier release
+  bool only_edges = true;  ///< no node or feature request in the batch: some published methods know edges alone
+};
+
+}  // namespace unweave
