@@ -3,10 +3,10 @@
 
 #include <array>
 
-#include "algorithms/accounting/epsilon_lower_bound.h"
 #include "algorithms/certificate.h"
 #include "algorithms/learning/newton.h"
-#include "algorithms/output_noise.h"
+#include "algorithms/privacy/accounting/epsilon_lower_bound.h"
+#include "algorithms/privacy/output_noise.h"
 #include "storage/error.h"
 
 namespace unweave {

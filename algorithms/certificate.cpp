@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "algorithms/gaussian_mechanism.h"
+#include "algorithms/privacy/gaussian_mechanism.h"
 
 namespace unweave {
 namespace {

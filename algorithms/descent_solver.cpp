@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/accounting/descent_to_delete.h"
-#include "algorithms/accounting/require.h"
-#include "algorithms/accounting/search.h"
 #include "algorithms/langevin_constants.h"
 #include "algorithms/learning/objective.h"
 #include "algorithms/learning/spectral_norm.h"
+#include "algorithms/privacy/accounting/descent_to_delete.h"
+#include "algorithms/privacy/accounting/require.h"
+#include "algorithms/privacy/accounting/search.h"
 #include "algorithms/rewind_account.h"
 #include "engine/watcher.h"
 #include "storage/error.h"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "algorithms/accounting/epsilon_lower_bound.h"
+#include "algorithms/privacy/accounting/epsilon_lower_bound.h"
 
 namespace unweave {
 namespace {

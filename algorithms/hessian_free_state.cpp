@@ -7,9 +7,9 @@
 #include <limits>
 #include <string>
 
-#include "algorithms/accounting/mechanisms.h"
-#include "algorithms/gaussian_mechanism.h"
 #include "algorithms/langevin_constants.h"
+#include "algorithms/privacy/accounting/mechanisms.h"
+#include "algorithms/privacy/gaussian_mechanism.h"
 #include "algorithms/sgd.h"
 #include "storage/error.h"
 

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <vector>
 
-#include "algorithms/accounting/hessian_free.h"
-#include "algorithms/output_noise.h"
+#include "algorithms/privacy/accounting/hessian_free.h"
+#include "algorithms/privacy/output_noise.h"
 #include "algorithms/sgd_schedule.h"
 #include "algorithms/sgd_statistics.h"
 #include "algorithms/solver.h"

@@ -9,9 +9,9 @@
 
 #include <cstddef>
 
-#include "algorithms/accounting/head_constants.h"
-#include "algorithms/accounting/langevin.h"
 #include "algorithms/langevin_state.h"
+#include "algorithms/privacy/accounting/head_constants.h"
+#include "algorithms/privacy/accounting/langevin.h"
 #include "algorithms/solver.h"
 
 namespace unweave {

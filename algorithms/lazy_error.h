@@ -3,8 +3,8 @@
 
 #include <span>
 
+#include "algorithms/privacy/residual_bounds.h"
 #include "algorithms/propagation/embedding.h"
-#include "algorithms/residual_bounds.h"
 
 namespace unweave {
 

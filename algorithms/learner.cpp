@@ -6,10 +6,10 @@
 #include <string>
 #include <utility>
 
-#include "algorithms/accounting/head_constants.h"
 #include "algorithms/lazy_error.h"
 #include "algorithms/learning/network_pass.h"
 #include "algorithms/model_name.h"
+#include "algorithms/privacy/accounting/head_constants.h"
 #include "algorithms/recorded_release.h"
 #include "algorithms/updates/request_status.h"
 #include "storage/checksum.h"

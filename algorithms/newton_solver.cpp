@@ -3,7 +3,7 @@
 
 #include "algorithms/learning/newton.h"
 #include "algorithms/learning/spectral_norm.h"
-#include "algorithms/output_noise.h"
+#include "algorithms/privacy/output_noise.h"
 #include "algorithms/sgd_solvers.h"
 #include "storage/error.h"
 

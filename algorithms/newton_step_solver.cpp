@@ -5,7 +5,7 @@
 
 #include "algorithms/learning/newton.h"
 #include "algorithms/learning/removal_step.h"
-#include "algorithms/output_noise.h"
+#include "algorithms/privacy/output_noise.h"
 #include "storage/error.h"
 
 namespace unweave {

@@ -10,10 +10,10 @@
 #include <span>
 #include <vector>
 
-#include "algorithms/accounting/noisy_sgd.h"
 #include "algorithms/learning/head.h"
 #include "algorithms/learning/training_set.h"
 #include "algorithms/numerics/matrix.h"
+#include "algorithms/privacy/accounting/noisy_sgd.h"
 #include "algorithms/random/random_source.h"
 #include "algorithms/slots.h"
 

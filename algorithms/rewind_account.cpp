@@ -5,11 +5,11 @@
 #include <cmath>
 #include <limits>
 
-#include "algorithms/accounting/descend.h"
-#include "algorithms/accounting/require.h"
-#include "algorithms/accounting/search.h"
-#include "algorithms/gaussian_mechanism.h"
 #include "algorithms/numerics/matrix.h"
+#include "algorithms/privacy/accounting/descend.h"
+#include "algorithms/privacy/accounting/require.h"
+#include "algorithms/privacy/accounting/search.h"
+#include "algorithms/privacy/gaussian_mechanism.h"
 #include "storage/error.h"
 
 namespace unweave {

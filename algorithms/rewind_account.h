@@ -10,9 +10,9 @@
 #include <span>
 #include <vector>
 
-#include "algorithms/accounting/rewind.h"
 #include "algorithms/langevin_constants.h"
-#include "algorithms/output_noise.h"
+#include "algorithms/privacy/accounting/rewind.h"
+#include "algorithms/privacy/output_noise.h"
 #include "algorithms/slot_weights.h"
 #include "algorithms/solver.h"
 

@@ -4,9 +4,9 @@
 #include <span>
 #include <vector>
 
-#include "algorithms/accounting/noisy_sgd.h"
 #include "algorithms/learning/head.h"
 #include "algorithms/learning/training_set.h"
+#include "algorithms/privacy/accounting/noisy_sgd.h"
 #include "algorithms/slot_run.h"
 
 namespace unweave {

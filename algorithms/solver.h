@@ -15,14 +15,14 @@
 #include <string_view>
 #include <vector>
 
-#include "algorithms/bound_rule.h"
 #include "algorithms/langevin_state.h"
 #include "algorithms/learning/head.h"
 #include "algorithms/learning/network.h"
 #include "algorithms/learning/training_set.h"
 #include "algorithms/numerics/matrix.h"
+#include "algorithms/privacy/bound_rule.h"
+#include "algorithms/privacy/residual_bounds.h"
 #include "algorithms/random/random_source.h"
-#include "algorithms/residual_bounds.h"
 
 namespace unweave {
 

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <limits>
 
-#include "algorithms/accounting/descent_to_delete.h"
 #include "algorithms/descent_solver.h"
-#include "algorithms/gaussian_mechanism.h"
-#include "algorithms/output_noise.h"
+#include "algorithms/privacy/accounting/descent_to_delete.h"
+#include "algorithms/privacy/gaussian_mechanism.h"
+#include "algorithms/privacy/output_noise.h"
 #include "algorithms/rewind_account.h"
 #include "storage/error.h"
 

@@ -5,8 +5,8 @@
 // compared with that run.
 #include <cmath>
 
-#include "algorithms/gaussian_mechanism.h"
 #include "algorithms/hessian_free_state.h"
+#include "algorithms/privacy/gaussian_mechanism.h"
 #include "algorithms/sgd.h"
 #include "algorithms/verify_statements.h"
 #include "storage/error.h"

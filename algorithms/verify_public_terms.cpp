@@ -8,8 +8,8 @@
 #include <string_view>
 #include <utility>
 
-#include "algorithms/gaussian_mechanism.h"
-#include "algorithms/output_noise.h"
+#include "algorithms/privacy/gaussian_mechanism.h"
+#include "algorithms/privacy/output_noise.h"
 #include "algorithms/rewind_account.h"
 #include "storage/error.h"
 

@@ -20,11 +20,11 @@
 #include <cmath>
 
 #include "algorithms/certificate_log.h"
-#include "algorithms/gaussian_mechanism.h"
 #include "algorithms/learning/newton.h"
 #include "algorithms/learning/working_memory.h"
 #include "algorithms/model_name.h"
-#include "algorithms/output_noise.h"
+#include "algorithms/privacy/gaussian_mechanism.h"
+#include "algorithms/privacy/output_noise.h"
 #include "algorithms/rewind_account.h"
 #include "algorithms/sgd.h"
 #include "algorithms/verify_checks.h"

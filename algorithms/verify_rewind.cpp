@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/gaussian_mechanism.h"
 #include "algorithms/noisy_sgd_run.h"
+#include "algorithms/privacy/gaussian_mechanism.h"
 #include "algorithms/rewind_state.h"
 #include "algorithms/verify_statements.h"
 #include "engine/watcher.h"

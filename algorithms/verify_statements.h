@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "algorithms/output_noise.h"
+#include "algorithms/privacy/output_noise.h"
 #include "algorithms/verify_checks.h"
 
 namespace unweave {

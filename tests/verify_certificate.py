@@ -6,7 +6,7 @@
     tests/verify_certificate.py STORE SOLVER --rows rows.npy --labels labels.npy --train train.npy
 
 Shares nothing with the program: reads models/SOLVER.model, certificates/SOLVER.jsonl and its private parts
-(storage/FORMAT.md) and knows the theorems T1 to T4 of algorithms/THEOREMS.md. The whole log must be one signed chain
+(storage/FORMAT.md) and knows the theorems T1 to T4 of algorithms/privacy/THEOREMS.md. The whole log must be one signed chain
 (certificate_trail.py). From lambda, tau, n, C, F, epsilon and delta follow noise, distances and accounts;
 from the rows a minimiser or a run, from which the published weights must stand where the noise puts them. What the newest batch
 removed and moved is weighed again where --before-rows and --before-train give the same exports of a copy from before it. Prints

@@ -7,7 +7,7 @@
 #include <limits>
 #include <random>
 
-#include "algorithms/accounting/epsilon_lower_bound.h"
+#include "algorithms/privacy/accounting/epsilon_lower_bound.h"
 #include "storage/error.h"
 #include "support/learner_data.h"
 #include "support/sabotage.h"

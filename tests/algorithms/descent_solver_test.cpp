@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "algorithms/accounting/descent_to_delete.h"
+#include "algorithms/privacy/accounting/descent_to_delete.h"
 #include "storage/error.h"
 #include "support/langevin_runs.h"
 #include "support/learner_data.h"

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "algorithms/certificate.h"
-#include "algorithms/gaussian_mechanism.h"
-#include "algorithms/output_noise.h"
+#include "algorithms/privacy/gaussian_mechanism.h"
+#include "algorithms/privacy/output_noise.h"
 #include "algorithms/recorded_release.h"
 #include "storage/error.h"
 #include "support/learner_data.h"

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "algorithms/learning/newton.h"
-#include "algorithms/residual_bounds.h"
+#include "algorithms/privacy/residual_bounds.h"
 #include "storage/error.h"
 #include "support/learner_data.h"
 #include "support/released_iterate.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/accounting/rewind.h"
+#include "algorithms/privacy/accounting/rewind.h"
 #include "algorithms/rewind_solver.h"
 #include "algorithms/rewind_state.h"
 #include "storage/error.h"

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "algorithms/gaussian_mechanism.h"
+#include "algorithms/privacy/gaussian_mechanism.h"
 #include "algorithms/rewind_state.h"
 #include "engine/parallel.h"
 #include "storage/error.h"

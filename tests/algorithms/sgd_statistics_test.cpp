@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "algorithms/accounting/hessian_free.h"
+#include "algorithms/privacy/accounting/hessian_free.h"
 #include "support/dense_runs.h"
 #include "support/temp_dir.h"
 

@@ -5,7 +5,7 @@
 #include <random>
 
 #include "algorithms/learning/objective.h"
-#include "algorithms/residual_bounds.h"
+#include "algorithms/privacy/residual_bounds.h"
 
 namespace unweave::testing {
 

@@ -1,7 +1,7 @@
 // tests/support/noisy_sgd_runs.h - the constants of the published runs of unlearning by noisy SGD.
 #pragma once
 
-#include "algorithms/accounting/langevin.h"
+#include "algorithms/privacy/accounting/langevin.h"
 
 namespace unweave::testing {
 

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "algorithms/discrete_gaussian.h"
+#include "algorithms/privacy/discrete_gaussian.h"
 #include "algorithms/solver.h"
 
 namespace unweave::testing {

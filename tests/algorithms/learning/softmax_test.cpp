@@ -4,9 +4,9 @@
 #include <Eigen/Eigenvalues>
 #include <numeric>
 
-#include "algorithms/accounting/head_constants.h"
 #include "algorithms/learning/conjugate_gradient.h"
 #include "algorithms/learning/newton.h"
+#include "algorithms/privacy/accounting/head_constants.h"
 #include "storage/error.h"
 #include "support/fenced_array.h"
 #include "support/learner_data.h"

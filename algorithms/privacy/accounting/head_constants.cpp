@@ -1,0 +1,101 @@
+// algorithms/privacy/accounting/head_constants.cpp - smoothness and gradient bounds of the heads.
+#include "algorithms/privacy/accounting/head_constants.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "algorithms/privacy/accounting/require.h"
+#include "storage/error.h"
+
+namespace unweave {
+namespace {
+
+void check(const PublicConstants& given, std::size_t least_classes) {
+  require_positive(given.row_norm, "the bound of row norms");
+  require_not_negative(given.radius, "the radius");
+  require_not_negative(given.lambda, "lambda");
+  if (given.classes < least_classes) throw UsageError("there are too few classes for this head");
+}
+
+LossConstants with_regulariser(const PublicConstants& given, LossConstants data) {
+  data.smoothness += given.lambda;
+  data.gradient = data.data_gradient + given.lambda * given.radius;
+  return data;
+}
+
+}  // namespace
+
+LossConstants logistic_constants(const PublicConstants& given) {
+  check(given, 1);
+  const double x = given.row_norm, classes = static_cast<double>(given.classes), root = std::sqrt(classes);
+  return with_regulariser(given, {.smoothness = x * x / 4,
+                                  .data_gradient = root * x,
+                                  .row_lipschitz = root + x * given.radius / 4,
+                                  .loss_at_zero = classes * std::numbers::ln2});
+}
+
+LossConstants softmax_constants(const PublicConstants& given) {
+  check(given, 2);
+  const double x = given.row_norm;
+  return with_regulariser(given, {.smoothness = x * x / 2,
+                                  .data_gradient = std::numbers::sqrt2 * x,
+                                  .row_lipschitz = std::numbers::sqrt2 + x * given.radius / 2,
+                                  .loss_at_zero = std::log(static_cast<double>(given.classes))});
+}
+
+LossConstants least_squares_constants(const PublicConstants& given, double target_norm) {
+  check(given, 1);
+  require_not_negative(target_norm, "the bound of targets");
+  const double x = given.row_norm, residual = x * given.radius + target_norm;
+  return with_regulariser(given, {.smoothness = x * x,
+                                  .data_gradient = x * residual,
+                                  .row_lipschitz = residual + x * given.radius,
+                                  .loss_at_zero = target_norm * target_norm / 2});
+}
+
+ActivationBounds tanh_bounds() {
+  return {.at_zero = 0, .curvature = 4 / (3 * std::numbers::sqrt3), .largest = 1};
+}
+
+ActivationBounds smelu_bounds(double beta) {
+  require_positive(beta, "the half-width of SmeLU");
+  return {.at_zero = beta / 4, .curvature = 1 / (2 * beta), .largest = std::numeric_limits<double>::infinity()};
+}
+
+LossConstants network_constants(const PublicConstants& given, std::span<const std::size_t> hidden,
+                                const ActivationBounds& activation, bool filtered) {
+  check(given, 2);
+  if (hidden.empty()) throw UsageError("a network needs a hidden layer");
+  const double radius = given.radius;
+  // Of what a layer reads: its length, and the first and second derivative.
+  double length = filtered ? std::hypot(radius * given.row_norm, 1) : given.row_norm;
+  double jacobian = filtered ? given.row_norm : 0, second = 0;
+  const auto through_weights = [&] {
+    const double bend = radius * second;
+    second = (bend + std::hypot(bend, 2 * jacobian)) / 2;
+    jacobian = std::hypot(length, radius * jacobian);
+  };
+  for (const std::size_t width : hidden) {
+    if (width == 0) throw UsageError("a network needs a hidden unit");
+    through_weights();
+    const double root = std::sqrt(static_cast<double>(width));
+    length = std::hypot(std::min(radius * length + activation.at_zero * root, activation.largest * root), 1);
+    second += activation.curvature * jacobian * jacobian;
+  }
+  through_weights();
+  return with_regulariser(given, {.smoothness = jacobian * jacobian / 2 + std::numbers::sqrt2 * second,
+                                  .data_gradient = std::numbers::sqrt2 * jacobian,
+                                  .row_lipschitz = std::numeric_limits<double>::infinity(),
+                                  .loss_at_zero = std::log(static_cast<double>(given.classes))});
+}
+
+SecondMoment strongly_convex_second_moment(double smoothness, double strong_convexity, double loss) {
+  if (!(strong_convexity > 0) || !(strong_convexity <= smoothness) || !std::isfinite(smoothness))
+    throw UsageError("the strong convexity must be above 0 and at most the smoothness");
+  require_not_negative(loss, "a bound of losses");
+  return {smoothness / strong_convexity, 2 * smoothness * loss};
+}
+
+}  // namespace unweave

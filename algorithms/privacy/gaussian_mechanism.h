@@ -1,0 +1,18 @@
+// algorithms/privacy/gaussian_mechanism.h - the exact privacy curve of Gaussian noise (Balle and Wang, ICML 2018, Theorem 8).
+#pragma once
+
+namespace unweave {
+
+/// Smallest delta for which N(0, sigma^2 I) and N(v, sigma^2 I) with |v|_2 = shift are (epsilon, delta)-close:
+///   delta = Phi(a - b) - e^epsilon Phi(-a - b),  a = shift / 2 sigma,  b = epsilon sigma / shift.
+/// Good to about 12 digits in the tails. shift >= 0, sigma > 0, epsilon >= 0, all finite; else UsageError.
+[[nodiscard]] double delta_of(double shift, double sigma, double epsilon);
+
+/// Natural logarithm of delta_of, also where delta underflows; -infinity for shift 0.
+[[nodiscard]] double log_delta_of(double shift, double sigma, double epsilon);
+
+/// Smallest sigma (to 12 digits, from above) with delta_of(shift, sigma, epsilon) <= delta; 0 for shift 0. delta lies
+/// strictly between 0 and 1, else UsageError.
+[[nodiscard]] double sigma_of(double shift, double epsilon, double delta);
+
+}  // namespace unweave

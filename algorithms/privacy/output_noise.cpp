@@ -1,0 +1,54 @@
+// algorithms/privacy/output_noise.cpp - grid, sensitivity, noise level and release.
+#include "algorithms/privacy/output_noise.h"
+
+#include <cmath>
+
+#include "algorithms/privacy/discrete_gaussian.h"
+#include "algorithms/privacy/gaussian_mechanism.h"
+#include "storage/error.h"
+
+namespace unweave {
+namespace {
+
+// The discrete law costs e^kappa in the ratio and in delta, kappa < 1e-60 (THEOREMS.md, Lemma 2), and float64 evaluation
+// of the curve about 1e-12: both are paid by asking for slightly less.
+constexpr double kEpsilonSlack = 1 - 1e-12;
+constexpr double kDeltaSlack = 1 - 1e-9;
+constexpr double kLeastEpsilon = 1e-50;  // whose slack still pays for 2 kappa
+constexpr double kSmoothing = 9;         // t^2 of Lemma 2, in grid steps squared
+
+}  // namespace
+
+OutputNoise plan_output_noise(double distance, std::size_t coordinates, double epsilon, double delta) {
+  if (!(distance > 0) || !std::isfinite(distance)) throw UsageError("the distance of a release must be positive");
+  if (!(epsilon >= kLeastEpsilon)) throw UsageError("--epsilon must be at least 1e-50");
+  OutputNoise noise;
+  noise.distance = distance;
+  const double first = sigma_of(distance, epsilon * kEpsilonSlack, delta * kDeltaSlack);
+  noise.grid = std::exp2(std::floor(std::log2(first)) - 23);
+  if (!(noise.grid > 1e-280)) throw UsageError("the noise level of this release underflows; use a larger --tau");
+  noise.sensitivity = distance + noise.grid * std::sqrt(static_cast<double>(coordinates)) * (1 + 1e-12);
+  const double sigma = sigma_of(noise.sensitivity, epsilon * kEpsilonSlack, delta * kDeltaSlack);
+  const double steps = sigma / noise.grid;
+  const double variance = std::ceil(steps * steps * (1 + 1e-12) + kSmoothing);
+  if (!(variance <= static_cast<double>(kMostDiscreteVariance)))
+    throw UsageError("epsilon and delta are too small for exact noise on so many weights; use larger ones");
+  noise.variance = static_cast<std::uint64_t>(variance);
+  noise.sigma = noise.grid * std::sqrt(static_cast<double>(noise.variance));
+  return noise;
+}
+
+Matrix publish(Matrix& weights, const OutputNoise& noise, RandomSource& random) {
+  const double steps = 1 / noise.grid;  // exact, a power of two
+  if (!(weights.size() == 0 || weights.cwiseAbs().maxCoeff() * steps < 0x1p62))
+    throw UsageError("weights are too large for the noise grid; use a larger --tau or --lambda");
+  Matrix published(weights.rows(), weights.cols());
+  for (Eigen::Index i = 0; i < weights.size(); ++i) {
+    const auto rounded = static_cast<std::int64_t>(std::nearbyint(weights.data()[i] * steps));
+    published.data()[i] = static_cast<double>(rounded + discrete_gaussian(random, noise.variance)) * noise.grid;
+  }
+  wipe(weights.data(), size_of(weights.size()) * sizeof(double));
+  return published;
+}
+
+}  // namespace unweave
