@@ -8,8 +8,8 @@
 #include <limits>
 #include <utility>
 
-#include "algorithms/linear_batch.h"
 #include "algorithms/numerics/blas.h"
+#include "algorithms/sgd/linear_batch.h"
 #include "algorithms/sgd_statistics.h"
 #include "engine/parallel.h"
 #include "engine/watcher.h"

@@ -12,9 +12,9 @@
 #include <utility>
 
 #include "algorithms/learning/network_directions.h"
-#include "algorithms/linear_batch.h"
 #include "algorithms/numerics/blas.h"
 #include "algorithms/privacy/accounting/hessian_free.h"
+#include "algorithms/sgd/linear_batch.h"
 #include "algorithms/sgd_statistics.h"
 #include "engine/parallel.h"
 #include "engine/watcher.h"

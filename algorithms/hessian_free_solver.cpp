@@ -8,7 +8,7 @@
 #include <map>
 
 #include "algorithms/sgd.h"
-#include "algorithms/slots.h"
+#include "algorithms/sgd/slots.h"
 #include "algorithms/statistics_forecast.h"
 #include "storage/error.h"
 #include "storage/file.h"

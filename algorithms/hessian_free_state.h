@@ -7,7 +7,7 @@
 
 #include "algorithms/privacy/accounting/hessian_free.h"
 #include "algorithms/privacy/output_noise.h"
-#include "algorithms/sgd_schedule.h"
+#include "algorithms/sgd/sgd_schedule.h"
 #include "algorithms/sgd_statistics.h"
 #include "algorithms/solver.h"
 #include "storage/statistics_file.h"

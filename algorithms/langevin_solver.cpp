@@ -2,9 +2,9 @@
 #include "algorithms/langevin_solver.h"
 
 #include "algorithms/langevin_constants.h"
-#include "algorithms/noisy_sgd_run.h"
-#include "algorithms/slot_weights.h"
-#include "algorithms/slots.h"
+#include "algorithms/sgd/noisy_sgd_run.h"
+#include "algorithms/sgd/slot_weights.h"
+#include "algorithms/sgd/slots.h"
 #include "engine/watcher.h"
 #include "storage/error.h"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "algorithms/slot_run.h"
+#include "algorithms/sgd/slot_run.h"
 #include "storage/types.h"
 
 namespace unweave {

@@ -5,7 +5,7 @@
 #include "algorithms/learning/damped_step.h"
 #include "algorithms/newton_step_solver.h"
 #include "algorithms/sgd.h"
-#include "algorithms/sgd_run.h"
+#include "algorithms/sgd/sgd_run.h"
 #include "storage/error.h"
 
 namespace unweave {

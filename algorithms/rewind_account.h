@@ -13,7 +13,7 @@
 #include "algorithms/langevin_constants.h"
 #include "algorithms/privacy/accounting/rewind.h"
 #include "algorithms/privacy/output_noise.h"
-#include "algorithms/slot_weights.h"
+#include "algorithms/sgd/slot_weights.h"
 #include "algorithms/solver.h"
 
 namespace unweave {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "algorithms/noisy_sgd_run.h"
 #include "algorithms/rewind_state.h"
+#include "algorithms/sgd/noisy_sgd_run.h"
 #include "engine/watcher.h"
 #include "storage/error.h"
 

@@ -17,7 +17,7 @@
 #include <functional>
 #include <vector>
 
-#include "algorithms/sgd_run.h"
+#include "algorithms/sgd/sgd_run.h"
 
 namespace unweave {
 

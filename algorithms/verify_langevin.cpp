@@ -11,7 +11,7 @@
 #include <cmath>
 
 #include "algorithms/langevin_constants.h"
-#include "algorithms/noisy_sgd_run.h"
+#include "algorithms/sgd/noisy_sgd_run.h"
 #include "algorithms/verify_statements.h"
 #include "engine/watcher.h"
 #include "storage/error.h"

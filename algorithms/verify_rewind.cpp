@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/noisy_sgd_run.h"
 #include "algorithms/privacy/gaussian_mechanism.h"
 #include "algorithms/rewind_state.h"
+#include "algorithms/sgd/noisy_sgd_run.h"
 #include "algorithms/verify_statements.h"
 #include "engine/watcher.h"
 #include "storage/error.h"

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "algorithms/sgd_run.h"
+#include "algorithms/sgd/sgd_run.h"
 #include "algorithms/sgd_statistics.h"
 #include "support/learner_data.h"
 

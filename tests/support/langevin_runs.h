@@ -2,7 +2,7 @@
 #pragma once
 
 #include "algorithms/langevin_constants.h"
-#include "algorithms/noisy_sgd_run.h"
+#include "algorithms/sgd/noisy_sgd_run.h"
 #include "support/learner_data.h"
 
 namespace unweave::testing {

@@ -1,5 +1,5 @@
-// algorithms/slots.cpp - slots of nodes, rows of slots, batches of slots.
-#include "algorithms/slots.h"
+// algorithms/sgd/slots.cpp - slots of nodes, rows of slots, batches of slots.
+#include "algorithms/sgd/slots.h"
 
 #include <algorithm>
 #include <string>

@@ -1,4 +1,4 @@
-// algorithms/linear_batch.h - the rows of one step of SGD on a linear head, and its Hessian on many directions at once.
+// algorithms/sgd/linear_batch.h - the rows of one step of SGD on a linear head, and its Hessian on many directions at once.
 //
 // Directions stand side by side: column k * classes + c of a features x (count classes) matrix is class c of direction k.
 // A product with all rows of the batch is then one matrix product. One-vs-rest heads may also take a single class.
@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "algorithms/sgd_run.h"
+#include "algorithms/sgd/sgd_run.h"
 
 namespace unweave {
 

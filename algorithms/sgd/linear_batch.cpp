@@ -1,5 +1,5 @@
-// algorithms/linear_batch.cpp - margins, slopes and curvatures of a batch.
-#include "algorithms/linear_batch.h"
+// algorithms/sgd/linear_batch.cpp - margins, slopes and curvatures of a batch.
+#include "algorithms/sgd/linear_batch.h"
 
 #include <algorithm>
 #include <cmath>

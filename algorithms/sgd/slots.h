@@ -1,4 +1,4 @@
-// algorithms/slots.h - the places of training rows in a run: fixed at training, emptied when a row leaves, never refilled.
+// algorithms/sgd/slots.h - the places of training rows in a run: fixed at training, emptied when a row leaves, never refilled.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 #include "algorithms/learning/training_set.h"
 #include "algorithms/random/permutation.h"
-#include "algorithms/slot_run.h"
+#include "algorithms/sgd/slot_run.h"
 
 namespace unweave {
 

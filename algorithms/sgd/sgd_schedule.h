@@ -1,4 +1,4 @@
-// algorithms/sgd_schedule.h - which rows a step of plain SGD reads, and how far it goes: public numbers alone.
+// algorithms/sgd/sgd_schedule.h - which rows a step of plain SGD reads, and how far it goes: public numbers alone.
 //
 // Training fixes n slots, one a training row. A permutation gives each slot a place; consecutive places form partitions,
 // and an epoch goes through the partitions in an order of its own, through each in batches of a random order of its own.

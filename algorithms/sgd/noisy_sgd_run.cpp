@@ -1,5 +1,5 @@
-// algorithms/noisy_sgd_run.cpp - gradients of batches, steps.
-#include "algorithms/noisy_sgd_run.h"
+// algorithms/sgd/noisy_sgd_run.cpp - gradients of batches, steps.
+#include "algorithms/sgd/noisy_sgd_run.h"
 
 #include <algorithm>
 #include <cmath>

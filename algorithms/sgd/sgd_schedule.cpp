@@ -1,5 +1,5 @@
-// algorithms/sgd_schedule.cpp - the steps of all epochs, and where a place is visited.
-#include "algorithms/sgd_schedule.h"
+// algorithms/sgd/sgd_schedule.cpp - the steps of all epochs, and where a place is visited.
+#include "algorithms/sgd/sgd_schedule.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-// algorithms/noisy_sgd_run.h - epochs of projected noisy SGD over slots: learning and unlearning run this same code.
+// algorithms/sgd/noisy_sgd_run.h - epochs of projected noisy SGD over slots: learning and unlearning run this same code.
 //
 //   W <- P_R(W - eta (G_j / b + lambda W) + sqrt(2 eta) sigma xi),   G_j the sum of batch j's loss gradients
 //
@@ -15,7 +15,7 @@
 #include "algorithms/numerics/matrix.h"
 #include "algorithms/privacy/accounting/noisy_sgd.h"
 #include "algorithms/random/random_source.h"
-#include "algorithms/slots.h"
+#include "algorithms/sgd/slots.h"
 
 namespace unweave {
 

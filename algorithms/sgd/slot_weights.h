@@ -1,4 +1,4 @@
-// algorithms/slot_weights.h - what one batch of requests does to the slots of a run: which, and by how much at most.
+// algorithms/sgd/slot_weights.h - what one batch of requests does to the slots of a run: which, and by how much at most.
 #pragma once
 
 #include <span>
@@ -7,7 +7,7 @@
 #include "algorithms/learning/head.h"
 #include "algorithms/learning/training_set.h"
 #include "algorithms/privacy/accounting/noisy_sgd.h"
-#include "algorithms/slot_run.h"
+#include "algorithms/sgd/slot_run.h"
 
 namespace unweave {
 

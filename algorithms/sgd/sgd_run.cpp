@@ -1,5 +1,5 @@
-// algorithms/sgd_run.cpp - steps, and the weights that they went through.
-#include "algorithms/sgd_run.h"
+// algorithms/sgd/sgd_run.cpp - steps, and the weights that they went through.
+#include "algorithms/sgd/sgd_run.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-// algorithms/sgd_run.h - plain SGD over fixed slots, the learner of `hessian-free`.
+// algorithms/sgd/sgd_run.h - plain SGD over fixed slots, the learner of `hessian-free`.
 //
 //   w_{t+1} = w_t - (eta_t / |B_t|) sum over the filled slots i of B_t of grad l_i(w_t),   l_i = loss + lambda |w|^2 / 2
 //
@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "algorithms/learning/network.h"
-#include "algorithms/sgd_schedule.h"
-#include "algorithms/slots.h"
+#include "algorithms/sgd/sgd_schedule.h"
+#include "algorithms/sgd/slots.h"
 
 namespace unweave {
 

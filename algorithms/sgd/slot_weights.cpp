@@ -1,11 +1,11 @@
-// algorithms/slot_weights.cpp - distances of moved rows and what they weigh.
-#include "algorithms/slot_weights.h"
+// algorithms/sgd/slot_weights.cpp - distances of moved rows and what they weigh.
+#include "algorithms/sgd/slot_weights.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "algorithms/numerics/matrix.h"
-#include "algorithms/slots.h"
+#include "algorithms/sgd/slots.h"
 
 namespace unweave {
 namespace {

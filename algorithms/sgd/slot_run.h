@@ -1,4 +1,4 @@
-// algorithms/slot_run.h - public constants of runs over slots.
+// algorithms/sgd/slot_run.h - public constants of runs over slots.
 #pragma once
 
 #include <cstdint>
