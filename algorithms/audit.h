@@ -24,7 +24,7 @@
 #include <string_view>
 
 #include "algorithms/distinguisher.h"
-#include "algorithms/solver.h"
+#include "algorithms/solvers/solver.h"
 
 namespace unweave {
 

@@ -17,7 +17,7 @@
 #include "algorithms/model_record.h"
 #include "algorithms/receipts.h"
 #include "algorithms/signing_key.h"
-#include "algorithms/solver.h"
+#include "algorithms/solvers/solver.h"
 #include "algorithms/training_rows.h"
 #include "engine/memory.h"
 

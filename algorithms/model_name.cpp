@@ -4,7 +4,7 @@
 #include <set>
 #include <system_error>
 
-#include "algorithms/solver.h"
+#include "algorithms/solvers/solver.h"
 #include "storage/error.h"
 #include "storage/store_folders.h"
 

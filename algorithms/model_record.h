@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "algorithms/solver.h"
+#include "algorithms/solvers/solver.h"
 #include "storage/manifest.h"
 
 namespace unweave {

@@ -7,7 +7,7 @@
 #include "algorithms/evaluation.h"
 #include "algorithms/learning/network_pass.h"
 #include "algorithms/learning/working_memory.h"
-#include "algorithms/sgd.h"
+#include "algorithms/solvers/sgd.h"
 #include "algorithms/training_rows.h"
 #include "storage/error.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "algorithms/live/live_store.h"
-#include "algorithms/solver.h"
+#include "algorithms/solvers/solver.h"
 #include "engine/memory.h"
 
 namespace unweave {

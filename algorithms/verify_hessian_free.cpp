@@ -5,9 +5,9 @@
 // compared with that run.
 #include <cmath>
 
-#include "algorithms/hessian_free_state.h"
 #include "algorithms/privacy/gaussian_mechanism.h"
-#include "algorithms/sgd.h"
+#include "algorithms/solvers/hessian_free/hessian_free_state.h"
+#include "algorithms/solvers/sgd.h"
 #include "algorithms/verify_statements.h"
 #include "storage/error.h"
 

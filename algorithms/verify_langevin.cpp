@@ -10,8 +10,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/langevin_constants.h"
 #include "algorithms/sgd/noisy_sgd_run.h"
+#include "algorithms/solvers/langevin/langevin_constants.h"
 #include "algorithms/verify_statements.h"
 #include "engine/watcher.h"
 #include "storage/error.h"

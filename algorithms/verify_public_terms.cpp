@@ -10,7 +10,7 @@
 
 #include "algorithms/privacy/gaussian_mechanism.h"
 #include "algorithms/privacy/output_noise.h"
-#include "algorithms/rewind_account.h"
+#include "algorithms/solvers/rewind/rewind_account.h"
 #include "storage/error.h"
 
 namespace unweave {

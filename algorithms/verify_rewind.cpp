@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "algorithms/privacy/gaussian_mechanism.h"
-#include "algorithms/rewind_state.h"
 #include "algorithms/sgd/noisy_sgd_run.h"
+#include "algorithms/solvers/rewind/rewind_state.h"
 #include "algorithms/verify_statements.h"
 #include "engine/watcher.h"
 #include "storage/error.h"

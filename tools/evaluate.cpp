@@ -13,7 +13,7 @@
 #include "algorithms/model_comparison.h"
 #include "algorithms/model_record.h"
 #include "algorithms/recorded_release.h"
-#include "algorithms/streaming_solver.h"
+#include "algorithms/solvers/streaming/streaming_solver.h"
 #include "algorithms/training_rows.h"
 #include "engine/watcher.h"
 #include "storage/error.h"

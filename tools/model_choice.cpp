@@ -1,7 +1,7 @@
 // tools/model_choice.cpp - which of a store's models a command speaks of.
 #include "tools/model_choice.h"
 
-#include "algorithms/solver.h"
+#include "algorithms/solvers/solver.h"
 #include "storage/error.h"
 #include "tools/model_output.h"
 #include "tools/output.h"

@@ -8,7 +8,7 @@
 
 #include "algorithms/evaluation.h"
 #include "algorithms/model_record.h"
-#include "algorithms/solver.h"
+#include "algorithms/solvers/solver.h"
 #include "tools/command.h"
 
 namespace unweave {

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/solver.h"
+#include "algorithms/solvers/solver.h"
 #include "storage/error.h"
 #include "tools/output.h"
 #include "tools/text_wrap.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "algorithms/regularisation.h"
-#include "algorithms/solver.h"
+#include "algorithms/solvers/solver.h"
 #include "tools/command.h"
 
 namespace unweave {

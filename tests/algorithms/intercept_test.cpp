@@ -7,9 +7,9 @@
 #include <string>
 
 #include "algorithms/evaluation.h"
-#include "algorithms/langevin_constants.h"
 #include "algorithms/recorded_release.h"
 #include "algorithms/regularisation.h"
+#include "algorithms/solvers/langevin/langevin_constants.h"
 #include "storage/error.h"
 #include "support/learner_data.h"
 #include "support/trained_store.h"

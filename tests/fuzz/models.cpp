@@ -1,9 +1,9 @@
 // tests/fuzz/models.cpp - models with what their solvers keep in them, logs of certificates and receipts.
-#include "algorithms/hessian_free_state.h"
 #include "algorithms/model_record.h"
 #include "algorithms/receipts.h"
-#include "algorithms/rewind_state.h"
-#include "algorithms/streaming_state.h"
+#include "algorithms/solvers/hessian_free/hessian_free_state.h"
+#include "algorithms/solvers/rewind/rewind_state.h"
+#include "algorithms/solvers/streaming/streaming_state.h"
 #include "algorithms/verify_checks.h"
 #include "algorithms/verify_log.h"
 #include "fuzz/target.h"

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "algorithms/sgd/sgd_run.h"
-#include "algorithms/sgd_statistics.h"
+#include "algorithms/solvers/hessian_free/sgd_statistics.h"
 #include "support/learner_data.h"
 
 namespace unweave::testing {

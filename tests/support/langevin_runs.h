@@ -1,8 +1,8 @@
 // tests/support/langevin_runs.h - production runs of noisy SGD, epoch by epoch, with noise that two runs can share.
 #pragma once
 
-#include "algorithms/langevin_constants.h"
 #include "algorithms/sgd/noisy_sgd_run.h"
+#include "algorithms/solvers/langevin/langevin_constants.h"
 #include "support/learner_data.h"
 
 namespace unweave::testing {

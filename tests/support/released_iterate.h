@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "algorithms/privacy/discrete_gaussian.h"
-#include "algorithms/solver.h"
+#include "algorithms/solvers/solver.h"
 
 namespace unweave::testing {
 

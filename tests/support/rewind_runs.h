@@ -1,8 +1,8 @@
 // tests/support/rewind_runs.h - runs of `rewind` and `descend` without noise, as coupled pairs.
 #pragma once
 
-#include "algorithms/rewind_account.h"
 #include "algorithms/sgd/noisy_sgd_run.h"
+#include "algorithms/solvers/rewind/rewind_account.h"
 #include "support/learner_data.h"
 
 namespace unweave::testing {

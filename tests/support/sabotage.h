@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "algorithms/learning/newton.h"
-#include "algorithms/solver.h"
+#include "algorithms/solvers/solver.h"
 
 namespace unweave::testing {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/solver.h"
+#include "algorithms/solvers/solver.h"
 #include "support/input_files.h"
 #include "support/program.h"
 #include "support/temp_dir.h"

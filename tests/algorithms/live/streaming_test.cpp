@@ -3,8 +3,8 @@
 
 #include <Eigen/Dense>
 
-#include "algorithms/streaming_solver.h"
-#include "algorithms/streaming_state.h"
+#include "algorithms/solvers/streaming/streaming_solver.h"
+#include "algorithms/solvers/streaming/streaming_state.h"
 #include "storage/error.h"
 #include "support/learner_data.h"
 

@@ -1,0 +1,295 @@
+// algorithms/solvers/descent/descent_solver.cpp - steps to tau, or as many as published, and the release.
+#include "algorithms/solvers/descent/descent_solver.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "algorithms/learning/objective.h"
+#include "algorithms/learning/spectral_norm.h"
+#include "algorithms/privacy/accounting/descent_to_delete.h"
+#include "algorithms/privacy/accounting/require.h"
+#include "algorithms/privacy/accounting/search.h"
+#include "algorithms/solvers/langevin/langevin_constants.h"
+#include "algorithms/solvers/rewind/rewind_account.h"
+#include "engine/watcher.h"
+#include "storage/error.h"
+
+namespace unweave {
+namespace {
+
+constexpr std::uint64_t kMostSteps = std::uint64_t{1} << 40;
+
+bool has_public_state(const SolverOptions& options) {
+  const double state = *parameter(options, kDescentParameters[0]);
+  if (state != 0 && state != 1) throw UsageError("--set public-state must be 0 or 1");
+  return state == 1;
+}
+
+DescentToDelete accountant_of(std::size_t rows, const LossConstants& loss, const SolverOptions& options) {
+  return {std::max<std::size_t>(1, rows), options.lambda, loss.smoothness, loss.data_gradient};
+}
+
+double radius_of(const SolverOptions& options, std::size_t classes) {
+  return std::sqrt(2 * loss_constants(options, 0, classes).loss_at_zero / options.lambda);
+}
+
+class DescentSolver final : public Solver {
+ public:
+  explicit DescentSolver(const SolverOptions& options)
+      : options_(options), public_state_(has_public_state(options)), paper_(options.bound == BoundRule::kPaper) {}
+
+  std::string_view name() const noexcept override { return "descent-to-delete"; }
+
+  Fit fit(const TrainingSet& rows, const ApproximationError& lazy) const override {
+    Fit fit;
+    fit.model.solver = name();
+    fit.model.head = options_.head;
+    if (paper_) {
+      const PublishedDescent published = published_descent(rows.size(), rows.features(), rows.classes(), options_);
+      fit.model.state.numbers = {{"request_steps", static_cast<double>(published.request_steps)},
+                                 {"learning_steps", static_cast<double>(published.learning_steps)},
+                                 {"sigma", published.sigma},
+                                 {"requests", 0}};
+    }
+    const Matrix zero = Matrix::Zero(index_of(rows.features()), index_of(rows.classes()));
+    fit.report = paper_ ? publish_as_printed(fit.model, zero, learning_steps(fit.model), rows)
+                        : finish(fit.model, zero, rows, lazy);
+    fit.report.retrained = !fit.report.flush_needed;
+    if (fit.report.flush_needed) fit.model = Model{};
+    return fit;
+  }
+
+  StepReport absorb(Model& model, const TrainingSet& after, const BatchChange& change,
+                    const ApproximationError& lazy) const override {
+    check_model(model, name(), after, change);
+    if (!paper_) return finish(model, start_of(model), after, lazy);
+    const std::size_t updates = std::max<std::size_t>(1, change.removed.size());
+    StepReport report;
+    for (std::size_t i = 0; i < updates; ++i)  // one after the other, as each is one update in the paper
+      report = publish_as_printed(model, start_of(model), request_steps(model), after);
+    return report;
+  }
+
+  StepReport catch_up(Model& model, const TrainingSet& rows, const ApproximationError& lazy) const override {
+    check_shape(model, name(), rows);
+    if (!paper_) return finish(model, start_of(model), rows, lazy);
+    const Matrix zero = Matrix::Zero(model.published.rows(), model.published.cols());
+    StepReport report = publish_as_printed(model, zero, learning_steps(model), rows);
+    report.retrained = true;
+    return report;
+  }
+
+  bool reads_moved_rows() const noexcept override { return false; }
+
+ private:
+  [[nodiscard]] Matrix start_of(const Model& model) const {
+    if (public_state_) return model.published;
+    const auto kept = model.state.arrays.find("iterate");
+    if (kept == model.state.arrays.end() || kept->second.size() != size_of(model.published.size()))
+      throw UsageError("the model holds no iterate; train it again");
+    return Eigen::Map<const Matrix>(kept->second.data(), model.published.rows(), model.published.cols());
+  }
+
+  void keep(Model& model, const Matrix& weights) const {
+    if (!public_state_) model.state.arrays["iterate"] = {weights.data(), weights.data() + weights.size()};
+  }
+
+  static double number(const Model& model, const char* name) {
+    const auto found = model.state.numbers.find(name);
+    if (found == model.state.numbers.end() || !(found->second >= 0) || !(found->second <= 0x1p53))
+      throw UsageError("the model holds no " + std::string(name) + "; train it again");
+    return found->second;
+  }
+  static std::uint64_t learning_steps(const Model& model) {
+    return static_cast<std::uint64_t>(number(model, "learning_steps"));
+  }
+  /// Of the next request. Theorem 28 adds steps that grow with the number of requests so far.
+  [[nodiscard]] std::uint64_t request_steps(Model& model) const {
+    const auto steps = static_cast<std::uint64_t>(number(model, "request_steps"));
+    const double requests = model.state.numbers["requests"] = number(model, "requests") + 1;
+    if (!public_state_) return steps;
+    const LossConstants loss = loss_constants(options_, 0, size_of(model.published.cols()));
+    return accountant_of(model.trained_rows, loss, options_)
+        .private_request_steps(steps, size_of(model.published.size()), static_cast<std::uint64_t>(requests),
+                               options_.delta);
+  }
+
+  struct Descent {
+    Objective objective;
+    double step;
+    double radius;
+  };
+  [[nodiscard]] Descent descent_on(const TrainingSet& rows) const {
+    const double mu = strong_convexity(options_.lambda, rows.size());
+    const double most = smoothness(options_.head).curvature * static_cast<double>(rows.size()) *
+                        rows.form().norm_bound() * rows.form().norm_bound();
+    return {{rows.rows(), rows.classes(), options_.head, mu, nullptr},
+            2 / (most + 2 * mu),
+            radius_of(options_, rows.classes())};
+  }
+  static void take_step(const Descent& descent, const Matrix& gradient, Matrix& weights) {
+    weights -= descent.step * gradient;
+    const double norm = weights.norm();
+    if (norm > descent.radius) weights *= descent.radius / norm;
+  }
+
+  /// T1: half of tau pays for a lazy embedding, if there is one.
+  StepReport finish(Model& model, Matrix weights, const TrainingSet& rows, const ApproximationError& lazy) const {
+    if (rows.form().clip > 1) throw UsageError("descent-to-delete needs rows clipped to norm 1");
+    const Descent descent = descent_on(rows);
+    const double frobenius = frobenius_norm(descent.objective.rows);
+    const double tolerance = lazy.exact() ? options_.tau : options_.tau / 2;
+    StepReport report;
+    report.epsilon = options_.epsilon;
+    report.delta = options_.delta;
+    report.budget = options_.tau;
+    report.for_tests = options_.seed.has_value();
+    Gradient gradient = gradient_with_error(descent.objective, weights);
+    double gap = 0;
+    const auto residual_of = [&] {
+      gap = gradient_gap(options_.head, lazy, frobenius, gradient.slope_norm, weights.norm());
+      return gradient.norm + gradient.error;
+    };
+    double residual = residual_of(), least = residual;
+    if (gap > options_.tau - tolerance) {
+      report.residual_bound = residual + gap;
+      report.terms["approximation"] = gap;
+      report.flush_needed = true;
+      return report;
+    }
+    // The distance to the minimiser falls by 1 - rate a step: where several times 1 / rate steps bring no smaller gradient,
+    // only rounding is left.
+    const double rate = descent.step * descent.objective.mu;
+    const std::uint64_t patience = 10 + static_cast<std::uint64_t>(4 / rate);
+    require_reachable(rate, residual, tolerance);
+    const WatchedStep watched("descent", 0, "steps");
+    for (std::uint64_t stalled = 0; residual > tolerance; ++report.passes) {
+      if (++stalled > patience)
+        throw UsageError("full gradients do not reach --tau " + shown(tolerance) + " in float64, only " + shown(least) +
+                         "; use a larger --tau or --lambda");
+      take_step(descent, gradient.value, weights);
+      gradient = gradient_with_error(descent.objective, weights);
+      residual = residual_of();
+      if (watched.watched()) watched.note("gradient " + shown(residual) + ", to come to " + shown(tolerance));
+      watched.advance(1);
+      if (residual < least) {
+        least = residual;
+        stalled = 0;
+      }
+    }
+    report.steps = report.passes;
+    ++report.passes;
+    report.residual_bound = residual + gap;
+    if (report.residual_bound > options_.tau) {
+      report.terms["approximation"] = gap;
+      report.flush_needed = true;
+      return report;
+    }
+    const double mu = descent.objective.mu;
+    const OutputNoise noise =
+        plan_output_noise(options_.tau / mu, size_of(weights.size()), options_.epsilon, options_.delta);
+    keep(model, weights);
+    report.terms = {{"residual", gradient.norm},
+                    {"float_error", gradient.error},
+                    {"approximation", gap},
+                    {"mu", mu},
+                    {"distance", noise.distance},
+                    {"sensitivity", noise.sensitivity},
+                    {"sigma", noise.sigma},
+                    {"grid", noise.grid},
+                    {"public_state", public_state_ ? 1 : 0}};
+    RandomSource random = noise_source(options_, model.releases);
+    model.published = publish(weights, noise, random);
+    model.trained_rows = rows.size();
+    ++model.releases;
+    report.certified = !options_.standardized;
+    if (report.certified) report.claim = "T1";
+    return report;
+  }
+
+  StepReport publish_as_printed(Model& model, Matrix weights, std::uint64_t steps, const TrainingSet& rows) const {
+    const Descent descent = descent_on(rows);
+    const WatchedStep watched("descent", steps, "steps");
+    for (std::uint64_t i = 0; i < steps; ++i) {
+      take_step(descent, gradient_with_error(descent.objective, weights).value, weights);
+      watched.advance(1);
+    }
+    keep(model, weights);
+    const OutputNoise noise =
+        noise_of_sigma(number(model, "sigma"), size_of(weights.size()), options_.epsilon, options_.delta);
+    RandomSource random = noise_source(options_, model.releases);
+    model.published = publish(weights, noise, random);
+    model.trained_rows = rows.size();
+    ++model.releases;
+
+    StepReport report;
+    report.epsilon = options_.epsilon;
+    report.delta = options_.delta;
+    report.budget = report.residual_bound = noise.distance;  // by the paper's account, whatever moved
+    report.for_tests = options_.seed.has_value();
+    report.passes = report.steps = static_cast<int>(std::min<std::uint64_t>(steps, 0x7fffffff));
+    report.terms = {{"steps", static_cast<double>(steps)},
+                    {"request_steps", number(model, "request_steps")},
+                    {"learning_steps", number(model, "learning_steps")},
+                    {"mu", descent.objective.mu},
+                    {"distance", noise.distance},
+                    {"sensitivity", noise.sensitivity},
+                    {"sigma", noise.sigma},
+                    {"grid", noise.grid},
+                    {"public_state", public_state_ ? 1 : 0}};
+    report.claim = public_state_
+                       ? "as published: Neel, Roth and Sharifi-Malvajerdi, Theorem 28; rows that moved are not in it"
+                       : "as published: Neel, Roth and Sharifi-Malvajerdi, Theorem 9; rows that moved are not in it";
+    return report;
+  }
+
+  SolverOptions options_;
+  bool public_state_;
+  bool paper_;
+};
+
+}  // namespace
+
+void require_reachable(double rate, double residual, double tolerance) {
+  if (residual <= tolerance) return;
+  // The norm of the gradient is at most L/mu (1 - rate)^k times the one at the start.
+  const double steps = std::log(2 / rate * (residual / tolerance)) / rate;
+  if (!(steps <= static_cast<double>(kMostPasses)))
+    throw UsageError("so weak a lambda may ask for " + shown(steps) + " full gradients; raise --lambda or --tau");
+}
+
+PublishedDescent published_descent(std::size_t rows, std::size_t features, std::size_t classes,
+                                   const SolverOptions& options) {
+  const double radius = radius_of(options, classes);
+  const DescentToDelete accountant = accountant_of(rows, loss_constants(options, radius, classes), options);
+  const bool public_state = has_public_state(options);
+  const std::uint64_t dimension = std::max<std::size_t>(1, features * classes);
+  const auto sigma_of_steps = [&](std::uint64_t steps) {
+    return public_state ? accountant.private_sigma(steps, options.epsilon, options.delta)
+                        : accountant.state_sigma(steps, options.epsilon, options.delta);
+  };
+  PublishedDescent published;
+  const std::uint64_t least =
+      public_state ? accountant.private_steps(dimension, options.epsilon, options.delta) : std::uint64_t{1};
+  if (const auto steps = count_setting(options, "request-steps", kMostSteps)) {
+    if (*steps < least) throw UsageError("Theorem 28 needs --set request-steps of at least " + std::to_string(least));
+    published.request_steps = *steps;
+  } else {
+    const double sigma = *parameter(options, kDescentParameters[2]);
+    require_positive(sigma, "--set sigma");
+    published.request_steps = least;
+    const auto found =
+        fewest(kMostSteps, [&](std::uint64_t count) { return count >= least && sigma_of_steps(count) <= sigma; });
+    if (!found) throw UsageError("--set sigma is too small: no number of steps comes down to it");
+    published.request_steps = *found;
+  }
+  published.sigma = sigma_of_steps(published.request_steps);
+  published.learning_steps = accountant.learning_steps(published.request_steps, radius);
+  return published;
+}
+
+std::unique_ptr<Solver> make_descent_solver(const SolverOptions& options) {
+  return std::make_unique<DescentSolver>(options);
+}
+
+}  // namespace unweave

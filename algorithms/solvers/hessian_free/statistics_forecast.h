@@ -1,0 +1,26 @@
+// algorithms/solvers/hessian_free/statistics_forecast.h - whether and how `hessian-free` makes its vectors, and what they take, before it learns.
+#pragma once
+
+#include "algorithms/solvers/hessian_free/hessian_free_state.h"
+
+namespace unweave {
+
+struct StatisticsForecast {
+  std::uint64_t records = 0;     ///< vectors: one a training row or declared group
+  std::uint64_t parameters = 0;  ///< numbers of a vector
+  StatisticsCost cost;           ///< multiply-adds
+  bool able = false;             ///< of being made backward
+  bool backward = false;         ///< the way that is taken
+  bool made = false;             ///< otherwise every removal trains again
+  std::uint64_t disk_bytes = 0;  ///< of their files, were they made; the largest number where it is more
+};
+
+/// From public numbers and the options alone. `memory`: bytes that the solver may use.
+[[nodiscard]] StatisticsForecast foresee_statistics(const NetworkShape& shape, const HessianFreeConstants& constants,
+                                                    std::uint64_t rows, std::uint64_t memory,
+                                                    const SolverOptions& options);
+
+/// Throws ResourceError where the disk of `folder` has no room for the files.
+void require_disk(const StatisticsForecast& forecast, const std::filesystem::path& folder);
+
+}  // namespace unweave

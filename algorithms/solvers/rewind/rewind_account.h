@@ -1,0 +1,106 @@
+// algorithms/solvers/rewind/rewind_account.h - public constants of `rewind` and `descend`, and how far a release may be from retraining.
+//
+// Both learn T epochs of projected SGD over slots from W = 0, without noise at the steps, and publish the last iterate
+// with discrete Gaussian noise. A request costs K epochs on the present rows: `rewind` runs them from the iterate that
+// stood K epochs before the end of learning, `descend` from the last one. THEOREMS.md, T4, proves the bounds.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "algorithms/privacy/accounting/rewind.h"
+#include "algorithms/privacy/output_noise.h"
+#include "algorithms/sgd/slot_weights.h"
+#include "algorithms/solvers/langevin/langevin_constants.h"
+#include "algorithms/solvers/solver.h"
+
+namespace unweave {
+
+inline constexpr Parameter kRewindParameters[] = {
+    {"epochs", {}, "epochs of learning"},
+    {"batch-rows", {}, "rows of a batch; all of them: full gradients"},
+    {"sampling", 0, "0: public batches in turn; rows drawn at random: 1 with a tail bound, 2 with the mean distance"},
+    {"sigma", {}, "noise on every published weight: 0.01, or more where float64 at a weak lambda asks for it"},
+    {"step-size", {}, "at most 1 / smoothness"},
+    {"radius", {}, "of the ball that weights are projected onto"},
+    {"order-key", 1, "draws the batches"},
+    {"capacity", 0.1,
+     "share of the rows whose removal shall need at most half the epochs of learning; requests beyond it need more"},
+    {"retention", 1.5, "rewind keeps an iterate 1, then each time so many times as many epochs before the end"},
+};
+
+enum class Sampling { kInTurn, kDrawnTail, kDrawnMean };
+
+struct RewindConstants : SlotRun {
+  Sampling sampling = Sampling::kInTurn;
+  double sigma = 0;
+  double capacity = 0;
+  double retention = 0;
+  friend bool operator==(const RewindConstants&, const RewindConstants&) = default;
+};
+
+/// How the present rows differ from those of learning.
+struct RunChange {
+  double shift = 0;           ///< what an epoch of batches in turn adds to the distance
+  double total = 0;           ///< kappa: sum of the gradient changes of the rows
+  std::uint64_t removed = 0;  ///< rows that left
+};
+
+class RewindAccount {
+ public:
+  /// Throws UsageError for constants out of range and noise that float64 cannot resolve.
+  RewindAccount(bool descend, const RewindConstants& constants, std::size_t features, std::size_t classes,
+                const SolverOptions& options);
+
+  [[nodiscard]] const RewindConstants& constants() const noexcept { return constants_; }
+  [[nodiscard]] const NoisySgd& sgd() const noexcept { return sgd_; }
+  /// Of every release; noise().distance is the budget of residual().
+  [[nodiscard]] const OutputNoise& noise() const noexcept { return noise_; }
+  /// What rounding adds to the distance at most, both runs together.
+  [[nodiscard]] double rounding() const noexcept { return rounding_; }
+
+  [[nodiscard]] RunChange change_of(std::span<const SlotWeight> changes) const;
+  /// So many removed rows at the worst places.
+  [[nodiscard]] RunChange worst_change(std::uint64_t rows) const;
+
+  /// Bound of the distance between the iterates after K in 1 .. T epochs, rounding included: surely for batches in turn,
+  /// of its mean for drawn ones. 0 for K = T, which is retraining.
+  [[nodiscard]] double distance(const RunChange& change, std::uint64_t epochs) const;
+  /// The same for batches in turn; for drawn ones the distance whose sure bound would need the noise that K needs. At most
+  /// noise().distance where K suffices. By the printed formulas under --bound paper.
+  [[nodiscard]] double residual(const RunChange& change, std::uint64_t epochs) const;
+  /// Least K in 1 .. T - 1 that suffices, if there is one.
+  [[nodiscard]] std::optional<std::uint64_t> fewest_epochs(const RunChange& change) const;
+  /// Ascending K for which `rewind` keeps the iterate of epoch T - K: up to what `capacity` can ask for.
+  [[nodiscard]] std::vector<std::uint64_t> kept_epochs() const;
+  /// The noise that K epochs need by a rule for drawn batches; infinity where none covers it.
+  [[nodiscard]] double drawn_sigma(const RunChange& change, std::uint64_t epochs, DistanceRule rule) const;
+  /// The same as printed: Theorem 2 with Lemma 12.2 for `rewind`, Theorem 4 with Lemma 12.1 for `descend`. Rows that moved
+  /// are not in it.
+  [[nodiscard]] double printed_sigma(const RunChange& change, std::uint64_t epochs) const;
+
+ private:
+  [[nodiscard]] double start_left() const;  // c^(TN) times how far `descend` may have travelled
+  [[nodiscard]] std::uint64_t steps(std::uint64_t epochs) const { return epochs * sgd_.batches(); }
+
+  bool descend_;
+  RewindConstants constants_;
+  NoisySgd sgd_;
+  LossConstants loss_;
+  PrivacyTarget total_;
+  BoundRule rule_;
+  double rounding_;
+  OutputNoise noise_;
+};
+
+/// Constants from public numbers and the options. T: the fewest epochs that forget all but a thousandth of the start and
+/// bring what `capacity` allows to the budget within T/2.
+[[nodiscard]] RewindConstants choose_rewind_constants(bool descend, std::size_t rows, std::size_t features,
+                                                      std::size_t classes, const SolverOptions& options);
+
+/// Noise whose level is `sigma`, or a millionth above it, and the distance that it covers.
+[[nodiscard]] OutputNoise noise_of_sigma(double sigma, std::size_t coordinates, double epsilon, double delta);
+
+}  // namespace unweave
