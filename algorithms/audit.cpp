@@ -3,8 +3,8 @@
 
 #include <array>
 
-#include "algorithms/certificate.h"
 #include "algorithms/learning/newton.h"
+#include "algorithms/models/certificate.h"
 #include "algorithms/privacy/accounting/epsilon_lower_bound.h"
 #include "algorithms/privacy/output_noise.h"
 #include "storage/error.h"

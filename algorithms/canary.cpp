@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "algorithms/training_rows.h"
+#include "algorithms/models/training_rows.h"
 #include "storage/error.h"
 
 namespace unweave {

@@ -7,7 +7,7 @@
 
 #include "algorithms/audit.h"
 #include "algorithms/live/live_store.h"
-#include "algorithms/model_record.h"
+#include "algorithms/models/model_record.h"
 #include "engine/memory.h"
 
 namespace unweave {

@@ -16,7 +16,7 @@
 #include "algorithms/evaluation.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/membership.h"
-#include "algorithms/model_record.h"
+#include "algorithms/models/model_record.h"
 
 namespace unweave {
 

@@ -7,7 +7,7 @@
 
 #include "algorithms/learning/training_set.h"
 #include "algorithms/live/live_store.h"
-#include "algorithms/model_record.h"
+#include "algorithms/models/model_record.h"
 
 namespace unweave {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "algorithms/live/live_store.h"
-#include "algorithms/model_record.h"
+#include "algorithms/models/model_record.h"
 #include "algorithms/numerics/matrix.h"
 
 namespace unweave {

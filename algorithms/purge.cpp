@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/certificate_log.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/live/propagate.h"
-#include "algorithms/model_record.h"
+#include "algorithms/models/certificate_log.h"
+#include "algorithms/models/model_record.h"
+#include "algorithms/models/recorded_release.h"
 #include "algorithms/propagation/level0.h"
-#include "algorithms/recorded_release.h"
 #include "engine/compaction.h"
 #include "engine/store_purge.h"
 #include "storage/error.h"

@@ -7,8 +7,8 @@
 #include "algorithms/evaluation.h"
 #include "algorithms/learning/network_pass.h"
 #include "algorithms/learning/working_memory.h"
+#include "algorithms/models/training_rows.h"
 #include "algorithms/solvers/sgd.h"
-#include "algorithms/training_rows.h"
 #include "storage/error.h"
 
 namespace unweave {

@@ -6,9 +6,9 @@
 #include <set>
 #include <utility>
 
-#include "algorithms/certificate_log.h"
 #include "algorithms/live/propagate.h"
-#include "algorithms/recorded_release.h"
+#include "algorithms/models/certificate_log.h"
+#include "algorithms/models/recorded_release.h"
 #include "algorithms/verify_checks.h"
 #include "algorithms/verify_log.h"
 #include "engine/store.h"

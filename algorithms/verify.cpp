@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "algorithms/live/live_store.h"
-#include "algorithms/recorded_release.h"
+#include "algorithms/models/recorded_release.h"
 #include "algorithms/verify_checks.h"
 #include "storage/error.h"
 

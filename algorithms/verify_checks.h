@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "algorithms/live/live_store.h"
-#include "algorithms/model_record.h"
+#include "algorithms/models/model_record.h"
+#include "algorithms/models/training_rows.h"
 #include "algorithms/propagation/embedding.h"
-#include "algorithms/training_rows.h"
 #include "algorithms/verify.h"
 #include "engine/contents.h"
 #include "engine/memory.h"

@@ -3,7 +3,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "algorithms/receipts.h"
+#include "algorithms/models/receipts.h"
 #include "algorithms/updates/request_status.h"
 #include "algorithms/verify_public_terms.h"
 #include "storage/checksum.h"

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "algorithms/certificate_log.h"
+#include "algorithms/models/certificate_log.h"
 #include "algorithms/verify.h"
 
 namespace unweave {

@@ -3,9 +3,9 @@
 #include <optional>
 #include <set>
 
-#include "algorithms/model_name.h"
-#include "algorithms/recorded_release.h"
-#include "algorithms/signing_key.h"
+#include "algorithms/models/model_name.h"
+#include "algorithms/models/recorded_release.h"
+#include "algorithms/models/signing_key.h"
 #include "algorithms/verify_checks.h"
 #include "algorithms/verify_log.h"
 #include "engine/store_purge.h"

@@ -19,10 +19,10 @@
 // is not used: x < 1e-19 puts it below the half grid step that is taken off.
 #include <cmath>
 
-#include "algorithms/certificate_log.h"
 #include "algorithms/learning/newton.h"
 #include "algorithms/learning/working_memory.h"
-#include "algorithms/model_name.h"
+#include "algorithms/models/certificate_log.h"
+#include "algorithms/models/model_name.h"
 #include "algorithms/privacy/gaussian_mechanism.h"
 #include "algorithms/privacy/output_noise.h"
 #include "algorithms/solvers/rewind/rewind_account.h"

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "algorithms/canary.h"
-#include "algorithms/model_record.h"
-#include "algorithms/recorded_release.h"
+#include "algorithms/models/model_record.h"
+#include "algorithms/models/recorded_release.h"
 #include "engine/temporary_folder.h"
 #include "storage/error.h"
 #include "storage/input/request_reader.h"

@@ -4,9 +4,9 @@
 #include <limits>
 
 #include "algorithms/live/live_store.h"
+#include "algorithms/models/recorded_release.h"
 #include "algorithms/propagation/propagation_plan.h"
 #include "algorithms/propagation/schemes.h"
-#include "algorithms/recorded_release.h"
 #include "engine/clock.h"
 #include "engine/contents.h"
 #include "engine/csr_graph.h"

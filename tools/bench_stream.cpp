@@ -8,9 +8,9 @@
 
 #include "algorithms/live/live_store.h"
 #include "algorithms/live/propagate.h"
+#include "algorithms/models/recorded_release.h"
 #include "algorithms/random/counter_random.h"
 #include "algorithms/random/permutation.h"
-#include "algorithms/recorded_release.h"
 #include "engine/clock.h"
 #include "engine/parallel.h"
 #include "storage/error.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "algorithms/live/request_draw.h"
-#include "algorithms/recorded_release.h"
+#include "algorithms/models/recorded_release.h"
 #include "engine/memory.h"
 #include "engine/watcher.h"
 #include "storage/error.h"

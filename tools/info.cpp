@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/lazy_error.h"
 #include "algorithms/live/digest.h"
 #include "algorithms/live/live_store.h"
-#include "algorithms/model_record.h"
-#include "algorithms/recorded_release.h"
+#include "algorithms/models/lazy_error.h"
+#include "algorithms/models/model_record.h"
+#include "algorithms/models/recorded_release.h"
 #include "engine/memory.h"
 #include "engine/store_purge.h"
 #include "tools/commands.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/model_record.h"
+#include "algorithms/models/model_record.h"
 #include "tools/command.h"
 
 namespace unweave {

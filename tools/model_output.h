@@ -7,7 +7,7 @@
 #include <string>
 
 #include "algorithms/evaluation.h"
-#include "algorithms/model_record.h"
+#include "algorithms/models/model_record.h"
 #include "algorithms/solvers/solver.h"
 #include "tools/command.h"
 

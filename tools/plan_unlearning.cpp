@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/models/training_rows.h"
 #include "algorithms/propagation/schemes.h"
 #include "algorithms/solvers/hessian_free/statistics_forecast.h"
 #include "algorithms/solvers/registry/unlearning_plan.h"
-#include "algorithms/training_rows.h"
 #include "storage/error.h"
 #include "storage/input/request_reader.h"
 #include "tools/output.h"

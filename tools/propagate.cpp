@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "algorithms/recorded_release.h"
+#include "algorithms/models/recorded_release.h"
 #include "tools/commands.h"
 #include "tools/measure.h"
 #include "tools/model_notes.h"

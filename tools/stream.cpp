@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
-#include "algorithms/lazy_error.h"
-#include "algorithms/learner.h"
-#include "algorithms/recorded_release.h"
+#include "algorithms/models/lazy_error.h"
+#include "algorithms/models/learner.h"
+#include "algorithms/models/recorded_release.h"
 #include "engine/clock.h"
 #include "storage/error.h"
 #include "storage/input/request_reader.h"

@@ -5,9 +5,9 @@
 #include <tuple>
 #include <vector>
 
-#include "algorithms/learner.h"
-#include "algorithms/model_name.h"
-#include "algorithms/recorded_release.h"
+#include "algorithms/models/learner.h"
+#include "algorithms/models/model_name.h"
+#include "algorithms/models/recorded_release.h"
 #include "algorithms/regularisation.h"
 #include "engine/watcher.h"
 #include "storage/error.h"

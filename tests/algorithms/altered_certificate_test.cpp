@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/certificate_log.h"
+#include "algorithms/models/certificate_log.h"
 #include "algorithms/verify_log.h"
 #include "storage/error.h"
 #include "support/trained_store.h"

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "algorithms/recorded_release.h"
-#include "algorithms/training_rows.h"
+#include "algorithms/models/recorded_release.h"
+#include "algorithms/models/training_rows.h"
 #include "storage/error.h"
 #include "support/folder_bytes.h"
 #include "support/trained_store.h"

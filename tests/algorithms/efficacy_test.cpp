@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "algorithms/recorded_release.h"
+#include "algorithms/models/recorded_release.h"
 #include "storage/error.h"
 #include "support/trained_store.h"
 

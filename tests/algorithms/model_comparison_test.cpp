@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/recorded_release.h"
+#include "algorithms/models/recorded_release.h"
 #include "support/trained_store.h"
 
 namespace unweave {

@@ -9,8 +9,8 @@
 
 #include "algorithms/live/live_store.h"
 #include "algorithms/live/propagate.h"
+#include "algorithms/models/recorded_release.h"
 #include "algorithms/purge.h"
-#include "algorithms/recorded_release.h"
 #include "storage/error.h"
 #include "storage/half.h"
 #include "support/folder_bytes.h"

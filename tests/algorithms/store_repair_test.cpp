@@ -7,7 +7,7 @@
 
 #include "algorithms/live/digest.h"
 #include "algorithms/live/propagate.h"
-#include "algorithms/recorded_release.h"
+#include "algorithms/models/recorded_release.h"
 #include "storage/error.h"
 #include "storage/recorded_file.h"
 #include "support/folder_bytes.h"

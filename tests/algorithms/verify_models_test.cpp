@@ -7,8 +7,8 @@
 #include <string>
 #include <thread>
 
-#include "algorithms/learner.h"
-#include "algorithms/recorded_release.h"
+#include "algorithms/models/learner.h"
+#include "algorithms/models/recorded_release.h"
 #include "algorithms/verify.h"
 #include "algorithms/verify_checks.h"
 #include "support/trained_store.h"

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "algorithms/learner.h"
+#include "algorithms/models/learner.h"
 #include "algorithms/verify.h"
 #include "support/learner_data.h"
 #include "support/trained_store.h"

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "algorithms/live/live_store.h"
-#include "algorithms/recorded_release.h"
+#include "algorithms/models/recorded_release.h"
 #include "engine/store.h"
 #include "storage/error.h"
 #include "storage/node_file.h"

@@ -1,6 +1,6 @@
 // tests/fuzz/models.cpp - models with what their solvers keep in them, logs of certificates and receipts.
-#include "algorithms/model_record.h"
-#include "algorithms/receipts.h"
+#include "algorithms/models/model_record.h"
+#include "algorithms/models/receipts.h"
 #include "algorithms/solvers/hessian_free/hessian_free_state.h"
 #include "algorithms/solvers/rewind/rewind_state.h"
 #include "algorithms/solvers/streaming/streaming_state.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/recorded_release.h"
+#include "algorithms/models/recorded_release.h"
 #include "engine/store_import.h"
 #include "support/input_files.h"
 #include "support/store_fixture.h"

@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "algorithms/models/signing_key.h"
 #include "algorithms/random/hash.h"
-#include "algorithms/signing_key.h"
 #include "storage/checksum.h"
 
 namespace unweave::testing {

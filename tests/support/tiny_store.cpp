@@ -7,8 +7,8 @@
 
 #include "algorithms/live/live_store.h"
 #include "algorithms/live/propagate.h"
+#include "algorithms/models/recorded_release.h"
 #include "algorithms/propagation/schemes.h"
-#include "algorithms/recorded_release.h"
 #include "engine/store.h"
 #include "storage/feature_file.h"
 #include "storage/node_file.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/recorded_release.h"
+#include "algorithms/models/recorded_release.h"
 #include "algorithms/verify_log.h"
 #include "support/trained_store.h"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "algorithms/live/live_store.h"
-#include "algorithms/recorded_release.h"
+#include "algorithms/models/recorded_release.h"
 #include "algorithms/synthetic/generate.h"
 #include "algorithms/synthetic/rmat.h"
 #include "algorithms/verify.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/model_record.h"
+#include "algorithms/models/model_record.h"
 #include "support/input_files.h"
 #include "support/npy_file.h"
 #include "support/program.h"

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "algorithms/live/live_store.h"
-#include "algorithms/model_record.h"
-#include "algorithms/recorded_release.h"
+#include "algorithms/models/model_record.h"
+#include "algorithms/models/recorded_release.h"
 #include "storage/state_file.h"
 #include "support/input_files.h"
 #include "support/npy_file.h"

@@ -12,8 +12,8 @@
 
 #include "algorithms/live/live_store.h"
 #include "algorithms/live/propagate.h"
+#include "algorithms/models/recorded_release.h"
 #include "algorithms/propagation/propagation_plan.h"
-#include "algorithms/recorded_release.h"
 #include "engine/parallel.h"
 #include "support/folder_bytes.h"
 #include "support/program.h"

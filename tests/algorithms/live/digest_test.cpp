@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-#include "algorithms/recorded_release.h"
+#include "algorithms/models/recorded_release.h"
 #include "engine/parallel.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"

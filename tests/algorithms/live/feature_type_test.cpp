@@ -10,7 +10,7 @@
 
 #include "algorithms/live/digest.h"
 #include "algorithms/live/live_store.h"
-#include "algorithms/recorded_release.h"
+#include "algorithms/models/recorded_release.h"
 #include "algorithms/synthetic/generate.h"
 #include "algorithms/verify.h"
 #include "storage/error.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "algorithms/live/digest.h"
-#include "algorithms/recorded_release.h"
+#include "algorithms/models/recorded_release.h"
 #include "algorithms/verify.h"
 #include "engine/parallel.h"
 #include "storage/error.h"

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "algorithms/evaluation.h"
-#include "algorithms/learner.h"
 #include "algorithms/live/digest.h"
 #include "algorithms/live/export.h"
-#include "algorithms/recorded_release.h"
+#include "algorithms/models/learner.h"
+#include "algorithms/models/recorded_release.h"
 #include "algorithms/verify.h"
 #include "engine/graph_order.h"
 #include "engine/store_import.h"

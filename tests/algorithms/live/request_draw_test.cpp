@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "algorithms/recorded_release.h"
+#include "algorithms/models/recorded_release.h"
 #include "algorithms/updates/requests.h"
 #include "storage/error.h"
 #include "support/temp_dir.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "algorithms/live/live_store.h"
-#include "algorithms/recorded_release.h"
+#include "algorithms/models/recorded_release.h"
 #include "algorithms/verify.h"
 #include "engine/parallel.h"
 #include "storage/error.h"

@@ -6,11 +6,11 @@
 #include <cmath>
 #include <numeric>
 
-#include "algorithms/lazy_error.h"
 #include "algorithms/live/propagate.h"
+#include "algorithms/models/lazy_error.h"
+#include "algorithms/models/recorded_release.h"
+#include "algorithms/models/training_rows.h"
 #include "algorithms/propagation/schemes.h"
-#include "algorithms/recorded_release.h"
-#include "algorithms/training_rows.h"
 #include "storage/error.h"
 #include "support/store_fixture.h"
 #include "support/temp_dir.h"

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "algorithms/live/digest.h"
-#include "algorithms/recorded_release.h"
+#include "algorithms/models/recorded_release.h"
 #include "algorithms/verify.h"
 #include "storage/feature_file.h"
 #include "storage/journal.h"

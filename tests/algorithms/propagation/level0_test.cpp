@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "algorithms/live/live_store.h"
-#include "algorithms/recorded_release.h"
+#include "algorithms/models/recorded_release.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
 

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "algorithms/live/live_store.h"
-#include "algorithms/recorded_release.h"
+#include "algorithms/models/recorded_release.h"
 #include "engine/parallel.h"
 #include "storage/error.h"
 #include "support/special_values.h"

@@ -13,7 +13,7 @@
 
 #include "algorithms/live/live_store.h"
 #include "algorithms/live/propagate.h"
-#include "algorithms/recorded_release.h"
+#include "algorithms/models/recorded_release.h"
 #include "engine/level_image.h"
 #include "engine/parallel.h"
 #include "storage/error.h"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <random>
 
-#include "algorithms/recorded_release.h"
+#include "algorithms/models/recorded_release.h"
 #include "algorithms/updates/planner.h"
 #include "algorithms/updates/receivers.h"
 #include "algorithms/verify.h"

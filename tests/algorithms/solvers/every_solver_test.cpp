@@ -6,10 +6,10 @@
 #include <set>
 #include <string>
 
-#include "algorithms/certificate.h"
+#include "algorithms/models/certificate.h"
+#include "algorithms/models/recorded_release.h"
 #include "algorithms/privacy/gaussian_mechanism.h"
 #include "algorithms/privacy/output_noise.h"
-#include "algorithms/recorded_release.h"
 #include "storage/error.h"
 #include "support/learner_data.h"
 #include "support/special_values.h"

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "algorithms/live/live_store.h"
-#include "algorithms/recorded_release.h"
+#include "algorithms/models/recorded_release.h"
 #include "algorithms/updates/level_work.h"
 #include "support/store_fixture.h"
 #include "support/temp_dir.h"

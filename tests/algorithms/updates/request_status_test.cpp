@@ -8,9 +8,9 @@
 #include <set>
 #include <vector>
 
-#include "algorithms/learner.h"
 #include "algorithms/live/live_store.h"
-#include "algorithms/recorded_release.h"
+#include "algorithms/models/learner.h"
+#include "algorithms/models/recorded_release.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
 #include "support/trained_store.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "algorithms/live/live_store.h"
-#include "algorithms/recorded_release.h"
+#include "algorithms/models/recorded_release.h"
 #include "storage/error.h"
 #include "support/folder_bytes.h"
 #include "support/store_fixture.h"

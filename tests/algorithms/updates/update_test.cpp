@@ -5,8 +5,8 @@
 #include <random>
 
 #include "algorithms/live/live_store.h"
+#include "algorithms/models/recorded_release.h"
 #include "algorithms/propagation/recompute.h"
-#include "algorithms/recorded_release.h"
 #include "engine/parallel.h"
 #include "storage/error.h"
 #include "support/store_fixture.h"

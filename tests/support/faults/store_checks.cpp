@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "algorithms/live/digest.h"
-#include "algorithms/recorded_release.h"
+#include "algorithms/models/recorded_release.h"
 #include "algorithms/verify.h"
 
 namespace unweave::testing {

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <sstream>
 
-#include "algorithms/learner.h"
 #include "algorithms/live/digest.h"
-#include "algorithms/recorded_release.h"
+#include "algorithms/models/learner.h"
+#include "algorithms/models/recorded_release.h"
 #include "storage/input/request_reader.h"
 #include "support/faults/scenarios.h"
 #include "support/faults/store_checks.h"

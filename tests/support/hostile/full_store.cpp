@@ -10,7 +10,7 @@
 #include <exception>
 #include <fstream>
 
-#include "algorithms/recorded_release.h"
+#include "algorithms/models/recorded_release.h"
 #include "engine/parallel.h"
 #include "support/folder_bytes.h"
 #include "support/imported_sample.h"

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/learner.h"
-#include "algorithms/recorded_release.h"
+#include "algorithms/models/learner.h"
+#include "algorithms/models/recorded_release.h"
 #include "algorithms/solvers/hessian_free/hessian_free_state.h"
 #include "storage/error.h"
 #include "support/trained_store.h"

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "algorithms/learner.h"
-#include "algorithms/recorded_release.h"
+#include "algorithms/models/learner.h"
+#include "algorithms/models/recorded_release.h"
 #include "algorithms/solvers/langevin/langevin_constants.h"
 #include "algorithms/verify.h"
 #include "storage/error.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "algorithms/evaluation.h"
-#include "algorithms/recorded_release.h"
+#include "algorithms/models/recorded_release.h"
 #include "algorithms/solvers/sgd.h"
 #include "algorithms/solvers/streaming/streaming_solver.h"
 #include "storage/error.h"

@@ -1,4 +1,4 @@
-// tests/algorithms/certificate_log_test.cpp - the trail of certificates: what an auditor finds who has the public lines
+// tests/algorithms/models/certificate_log_test.cpp - the trail of certificates: what an auditor finds who has the public lines
 // alone, and what is left of it after a purge.
 #include <doctest/doctest.h>
 
@@ -6,7 +6,7 @@
 #include <set>
 #include <sstream>
 
-#include "algorithms/recorded_release.h"
+#include "algorithms/models/recorded_release.h"
 #include "algorithms/verify_log.h"
 #include "storage/checksum.h"
 #include "storage/error.h"

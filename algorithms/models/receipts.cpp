@@ -1,4 +1,4 @@
-#include "algorithms/receipts.h"
+#include "algorithms/models/receipts.h"
 
 #include <stdexcept>
 #include <vector>

@@ -1,4 +1,4 @@
-// algorithms/recorded_release.h - a model and its logs of certificates beside what the manifest recorded of them at a clean
+// algorithms/models/recorded_release.h - a model and its logs of certificates beside what the manifest recorded of them at a clean
 // close. A model is replaced and its logs grow: what is there may be later than the record, but not earlier, less or other.
 #pragma once
 
@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "algorithms/live/release_ledger.h"
-#include "algorithms/model_record.h"
+#include "algorithms/models/model_record.h"
 #include "storage/manifest.h"
 
 namespace unweave {

@@ -1,4 +1,4 @@
-#include "algorithms/model_name.h"
+#include "algorithms/models/model_name.h"
 
 #include <algorithm>
 #include <set>

@@ -1,16 +1,16 @@
-// algorithms/learner.cpp - the steps of a model, each made durable before it is reported.
-#include "algorithms/learner.h"
+// algorithms/models/learner.cpp - the steps of a model, each made durable before it is reported.
+#include "algorithms/models/learner.h"
 
 #include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
 
-#include "algorithms/lazy_error.h"
 #include "algorithms/learning/network_pass.h"
-#include "algorithms/model_name.h"
+#include "algorithms/models/lazy_error.h"
+#include "algorithms/models/model_name.h"
+#include "algorithms/models/recorded_release.h"
 #include "algorithms/privacy/accounting/head_constants.h"
-#include "algorithms/recorded_release.h"
 #include "algorithms/updates/request_status.h"
 #include "storage/checksum.h"
 #include "storage/error.h"

@@ -1,4 +1,4 @@
-// algorithms/receipts.h - what a requester gets: a proof that one certificate covers the request, checked without the
+// algorithms/models/receipts.h - what a requester gets: a proof that one certificate covers the request, checked without the
 // store against the public log of certificates.
 //
 // A certificate holds the root of a tree of commitments (request_tree.h) to the requests since the release before and to
@@ -12,8 +12,8 @@
 #include <string>
 #include <string_view>
 
-#include "algorithms/model_record.h"
-#include "algorithms/request_tree.h"
+#include "algorithms/models/model_record.h"
+#include "algorithms/models/request_tree.h"
 #include "storage/file.h"
 
 namespace unweave {

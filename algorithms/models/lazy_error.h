@@ -1,4 +1,4 @@
-// algorithms/lazy_error.h - how far the training rows of a lazy embedding are from the exact ones.
+// algorithms/models/lazy_error.h - how far the training rows of a lazy embedding are from the exact ones.
 #pragma once
 
 #include <span>

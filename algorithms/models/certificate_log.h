@@ -1,4 +1,4 @@
-// algorithms/certificate_log.h - the trail of a model's releases: a public line each, chained and signed, and a private
+// algorithms/models/certificate_log.h - the trail of a model's releases: a public line each, chained and signed, and a private
 // part each, to which the public line commits.
 //
 // certificates/<name>.jsonl has the public lines, which may be given away: each names the digest of the one before it and
@@ -13,8 +13,8 @@
 #include <string>
 #include <string_view>
 
-#include "algorithms/model_record.h"
-#include "algorithms/signing_key.h"
+#include "algorithms/models/model_record.h"
+#include "algorithms/models/signing_key.h"
 #include "storage/line_log.h"
 #include "storage/store_folders.h"
 

@@ -1,12 +1,12 @@
-// tests/algorithms/receipts_test.cpp - what receipts show of requests and of what became of them, and which are written
+// tests/algorithms/models/receipts_test.cpp - what receipts show of requests and of what became of them, and which are written
 // after a crash.
-#include "algorithms/receipts.h"
+#include "algorithms/models/receipts.h"
 
 #include <doctest/doctest.h>
 
 #include <functional>
 
-#include "algorithms/recorded_release.h"
+#include "algorithms/models/recorded_release.h"
 #include "algorithms/updates/request_status.h"
 #include "storage/error.h"
 #include "support/trail.h"

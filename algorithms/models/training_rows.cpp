@@ -1,5 +1,5 @@
-// algorithms/training_rows.cpp - reading rows in blocks, comparing them with those held.
-#include "algorithms/training_rows.h"
+// algorithms/models/training_rows.cpp - reading rows in blocks, comparing them with those held.
+#include "algorithms/models/training_rows.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-// algorithms/request_tree.h - commitments to the requests of a batch: who holds the nonce of one can show that it was
+// algorithms/models/request_tree.h - commitments to the requests of a batch: who holds the nonce of one can show that it was
 // among them, and nobody else can learn or confirm any.
 //
 //   nonce i      BLAKE2b-256 of i as eight bytes, little endian, keyed by the batch's secret

@@ -1,5 +1,5 @@
-// algorithms/certificate.cpp - the fields of a certificate.
-#include "algorithms/certificate.h"
+// algorithms/models/certificate.cpp - the fields of a certificate.
+#include "algorithms/models/certificate.h"
 
 #include <cmath>
 

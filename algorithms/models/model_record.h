@@ -1,4 +1,4 @@
-// algorithms/model_record.h - a model in its store: with the options and the propagation it stands on, and the
+// algorithms/models/model_record.h - a model in its store: with the options and the propagation it stands on, and the
 // certificate of its last release.
 #pragma once
 

@@ -1,4 +1,4 @@
-// algorithms/signing_key.h - the Ed25519 key under which a store's certificates are signed.
+// algorithms/models/signing_key.h - the Ed25519 key under which a store's certificates are signed.
 //
 // A file of 64 hexadecimal digits, the seed of RFC 8032: the store's own, certificates/signing-key, made with its first
 // release, or one that lies elsewhere and is never written to the store. Whoever has it can sign other certificates.

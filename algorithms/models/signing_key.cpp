@@ -1,4 +1,4 @@
-#include "algorithms/signing_key.h"
+#include "algorithms/models/signing_key.h"
 
 #include <sodium.h>
 

@@ -1,10 +1,10 @@
-// algorithms/certificate_log.cpp - splitting, sealing and appending certificates.
-#include "algorithms/certificate_log.h"
+// algorithms/models/certificate_log.cpp - splitting, sealing and appending certificates.
+#include "algorithms/models/certificate_log.h"
 
 #include <algorithm>
 #include <new>
 
-#include "algorithms/model_name.h"
+#include "algorithms/models/model_name.h"
 #include "storage/checksum.h"
 #include "storage/error.h"
 #include "storage/json_text.h"

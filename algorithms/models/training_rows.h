@@ -1,4 +1,4 @@
-// algorithms/training_rows.h - the training rows of a store's present moment, kept right batch by batch.
+// algorithms/models/training_rows.h - the training rows of a store's present moment, kept right batch by batch.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-#include "algorithms/request_tree.h"
+#include "algorithms/models/request_tree.h"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-// algorithms/learner.h - one solver's model at work on an open store: training, following batches, catching up.
+// algorithms/models/learner.h - one solver's model at work on an open store: training, following batches, catching up.
 //
 // A step is over when model and certificate are durable. The model file holds its certificate, and replaces the one
 // before it atomically: after a crash the model is either the one before the step, which catch_up() brings to the
@@ -11,14 +11,14 @@
 #include <string_view>
 #include <vector>
 
-#include "algorithms/certificate.h"
-#include "algorithms/certificate_log.h"
 #include "algorithms/live/live_store.h"
-#include "algorithms/model_record.h"
-#include "algorithms/receipts.h"
-#include "algorithms/signing_key.h"
+#include "algorithms/models/certificate.h"
+#include "algorithms/models/certificate_log.h"
+#include "algorithms/models/model_record.h"
+#include "algorithms/models/receipts.h"
+#include "algorithms/models/signing_key.h"
+#include "algorithms/models/training_rows.h"
 #include "algorithms/solvers/solver.h"
-#include "algorithms/training_rows.h"
 #include "engine/memory.h"
 
 namespace unweave {

@@ -1,14 +1,14 @@
-// algorithms/model_record.cpp - a model as text and arrays, and back.
-#include "algorithms/model_record.h"
+// algorithms/models/model_record.cpp - a model as text and arrays, and back.
+#include "algorithms/models/model_record.h"
 
 #include <algorithm>
 #include <cmath>
 #include <new>
 
-#include "algorithms/model_name.h"
+#include "algorithms/models/model_name.h"
+#include "algorithms/models/recorded_release.h"
 #include "algorithms/propagation/schemes.h"
 #include "algorithms/random/hash.h"
-#include "algorithms/recorded_release.h"
 #include "engine/store_purge.h"
 #include "storage/checksum.h"
 #include "storage/error.h"

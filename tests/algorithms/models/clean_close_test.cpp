@@ -1,4 +1,4 @@
-// tests/algorithms/clean_close_test.cpp - what a clean close records of journal, models and certificates: what is cut, removed
+// tests/algorithms/models/clean_close_test.cpp - what a clean close records of journal, models and certificates: what is cut, removed
 // or replaced afterwards is noticed, what a later writer leaves behind when it is killed is not complained of.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
@@ -6,7 +6,7 @@
 #include <map>
 
 #include "algorithms/live/digest.h"
-#include "algorithms/recorded_release.h"
+#include "algorithms/models/recorded_release.h"
 #include "algorithms/store_repair.h"
 #include "storage/error.h"
 #include "storage/line_log.h"

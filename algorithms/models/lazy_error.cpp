@@ -1,5 +1,5 @@
-// algorithms/lazy_error.cpp - sums over stale rows, per column.
-#include "algorithms/lazy_error.h"
+// algorithms/models/lazy_error.cpp - sums over stale rows, per column.
+#include "algorithms/models/lazy_error.h"
 
 #include <algorithm>
 #include <cmath>

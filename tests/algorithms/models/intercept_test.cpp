@@ -1,4 +1,4 @@
-// tests/algorithms/intercept_test.cpp - linear models whose rows end in a value 1: what they learn, and that certificates,
+// tests/algorithms/models/intercept_test.cpp - linear models whose rows end in a value 1: what they learn, and that certificates,
 // verifiers and readers of rows count it.
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 #include <string>
 
 #include "algorithms/evaluation.h"
-#include "algorithms/recorded_release.h"
+#include "algorithms/models/recorded_release.h"
 #include "algorithms/regularisation.h"
 #include "algorithms/solvers/langevin/langevin_constants.h"
 #include "storage/error.h"

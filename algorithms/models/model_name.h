@@ -1,4 +1,4 @@
-// algorithms/model_name.h - what the models of a store are called. A model bears the name of its solver unless it was given
+// algorithms/models/model_name.h - what the models of a store are called. A model bears the name of its solver unless it was given
 // one of its own: so a store holds any number of models of one solver.
 #pragma once
 

@@ -1,4 +1,4 @@
-// algorithms/certificate.h - what is said of one release of a model.
+// algorithms/models/certificate.h - what is said of one release of a model.
 #pragma once
 
 #include <filesystem>
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/model_record.h"
+#include "algorithms/models/model_record.h"
 
 namespace unweave {
 

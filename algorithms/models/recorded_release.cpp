@@ -1,12 +1,12 @@
-#include "algorithms/recorded_release.h"
+#include "algorithms/models/recorded_release.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
 
-#include "algorithms/certificate_log.h"
-#include "algorithms/model_name.h"
+#include "algorithms/models/certificate_log.h"
+#include "algorithms/models/model_name.h"
 #include "storage/error.h"
 #include "storage/file.h"
 #include "storage/line_log.h"

@@ -1,5 +1,5 @@
-// tests/algorithms/learner_test.cpp - models that follow a stream, against fresh stores and a dense solver.
-#include "algorithms/learner.h"
+// tests/algorithms/models/learner_test.cpp - models that follow a stream, against fresh stores and a dense solver.
+#include "algorithms/models/learner.h"
 
 #include <doctest/doctest.h>
 
@@ -11,10 +11,10 @@
 #include <set>
 
 #include "algorithms/evaluation.h"
-#include "algorithms/lazy_error.h"
 #include "algorithms/learning/working_memory.h"
 #include "algorithms/live/propagate.h"
-#include "algorithms/recorded_release.h"
+#include "algorithms/models/lazy_error.h"
+#include "algorithms/models/recorded_release.h"
 #include "storage/error.h"
 #include "storage/line_log.h"
 #include "support/input_files.h"
