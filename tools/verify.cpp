@@ -1,10 +1,10 @@
 // tools/verify.cpp - `unweave verify`: is a store what it says it is?
-#include "algorithms/verify.h"
+#include "algorithms/verification/verify.h"
 
 #include <optional>
 #include <string>
 
-#include "algorithms/verify_log.h"
+#include "algorithms/verification/verify_log.h"
 #include "engine/memory.h"
 #include "engine/watcher.h"
 #include "storage/error.h"

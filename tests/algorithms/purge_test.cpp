@@ -10,7 +10,7 @@
 #include "algorithms/live/live_store.h"
 #include "algorithms/live/propagate.h"
 #include "algorithms/models/recorded_release.h"
-#include "algorithms/verify_log.h"
+#include "algorithms/verification/verify_log.h"
 #include "engine/store_purge.h"
 #include "storage/error.h"
 #include "storage/half.h"

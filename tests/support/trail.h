@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "algorithms/models/recorded_release.h"
-#include "algorithms/verify_log.h"
+#include "algorithms/verification/verify_log.h"
 #include "support/trained_store.h"
 
 namespace unweave::testing {

@@ -11,7 +11,7 @@
 
 #include "algorithms/models/learner.h"
 #include "algorithms/models/recorded_release.h"
-#include "algorithms/verify.h"
+#include "algorithms/verification/verify.h"
 #include "support/input_files.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"

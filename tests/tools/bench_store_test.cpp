@@ -14,7 +14,7 @@
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/synthetic/generate.h"
 #include "algorithms/synthetic/rmat.h"
-#include "algorithms/verify.h"
+#include "algorithms/verification/verify.h"
 #include "engine/csr_graph.h"
 #include "engine/parallel.h"
 #include "storage/error.h"

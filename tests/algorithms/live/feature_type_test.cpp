@@ -12,7 +12,7 @@
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/synthetic/generate.h"
-#include "algorithms/verify.h"
+#include "algorithms/verification/verify.h"
 #include "storage/error.h"
 #include "support/input_files.h"
 #include "support/store_fixture.h"

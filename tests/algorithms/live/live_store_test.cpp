@@ -9,7 +9,7 @@
 
 #include "algorithms/live/digest.h"
 #include "algorithms/models/recorded_release.h"
-#include "algorithms/verify.h"
+#include "algorithms/verification/verify.h"
 #include "engine/parallel.h"
 #include "storage/error.h"
 #include "support/store_fixture.h"

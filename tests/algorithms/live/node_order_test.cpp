@@ -15,7 +15,7 @@
 #include "algorithms/live/export.h"
 #include "algorithms/models/learner.h"
 #include "algorithms/models/recorded_release.h"
-#include "algorithms/verify.h"
+#include "algorithms/verification/verify.h"
 #include "engine/graph_order.h"
 #include "engine/store_import.h"
 #include "storage/error.h"

@@ -11,7 +11,7 @@
 
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/recorded_release.h"
-#include "algorithms/verify.h"
+#include "algorithms/verification/verify.h"
 #include "engine/parallel.h"
 #include "storage/error.h"
 #include "support/store_fixture.h"

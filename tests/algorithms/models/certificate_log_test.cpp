@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "algorithms/models/recorded_release.h"
-#include "algorithms/verify_log.h"
+#include "algorithms/verification/verify_log.h"
 #include "storage/checksum.h"
 #include "storage/error.h"
 #include "support/trail.h"

@@ -18,7 +18,7 @@
 
 #include "algorithms/live/digest.h"
 #include "algorithms/models/recorded_release.h"
-#include "algorithms/verify.h"
+#include "algorithms/verification/verify.h"
 #include "storage/feature_file.h"
 #include "storage/journal.h"
 #include "storage/node_file.h"

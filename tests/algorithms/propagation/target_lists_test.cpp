@@ -9,7 +9,7 @@
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/updates/planner.h"
 #include "algorithms/updates/receivers.h"
-#include "algorithms/verify.h"
+#include "algorithms/verification/verify.h"
 #include "storage/store_layout.h"
 #include "support/folder_bytes.h"
 #include "support/store_fixture.h"

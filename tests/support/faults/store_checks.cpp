@@ -7,7 +7,7 @@
 
 #include "algorithms/live/digest.h"
 #include "algorithms/models/recorded_release.h"
-#include "algorithms/verify.h"
+#include "algorithms/verification/verify.h"
 
 namespace unweave::testing {
 

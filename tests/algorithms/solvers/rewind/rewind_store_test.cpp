@@ -9,7 +9,7 @@
 #include "algorithms/models/learner.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/solvers/rewind/rewind_state.h"
-#include "algorithms/verify.h"
+#include "algorithms/verification/verify.h"
 #include "storage/error.h"
 #include "support/trained_store.h"
 

@@ -1,4 +1,4 @@
-// algorithms/verify_checks.h - the groups of checks behind verify_store(), each with its own file.
+// algorithms/verification/verify_checks.h - the groups of checks behind verify_store(), each with its own file.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 #include "algorithms/models/model_record.h"
 #include "algorithms/models/training_rows.h"
 #include "algorithms/propagation/embedding.h"
-#include "algorithms/verify.h"
+#include "algorithms/verification/verify.h"
 #include "engine/contents.h"
 #include "engine/memory.h"
 #include "storage/manifest.h"

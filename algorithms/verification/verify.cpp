@@ -1,5 +1,5 @@
-// algorithms/verify.cpp - is a store what it says it is? The order of the checks, and who survives which failure.
-#include "algorithms/verify.h"
+// algorithms/verification/verify.cpp - is a store what it says it is? The order of the checks, and who survives which failure.
+#include "algorithms/verification/verify.h"
 
 #include <algorithm>
 #include <memory>
@@ -7,7 +7,7 @@
 
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/recorded_release.h"
-#include "algorithms/verify_checks.h"
+#include "algorithms/verification/verify_checks.h"
 #include "storage/error.h"
 
 namespace unweave {

@@ -1,5 +1,5 @@
-// tests/algorithms/verify_test.cpp - sound stores pass; every damage and every false statement is found and named.
-#include "algorithms/verify.h"
+// tests/algorithms/verification/verify_test.cpp - sound stores pass; every damage and every false statement is found and named.
+#include "algorithms/verification/verify.h"
 
 #include <doctest/doctest.h>
 

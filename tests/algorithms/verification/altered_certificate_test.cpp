@@ -1,4 +1,4 @@
-// tests/algorithms/altered_certificate_test.cpp - every number of a certificate, altered in turn.
+// tests/algorithms/verification/altered_certificate_test.cpp - every number of a certificate, altered in turn.
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "algorithms/models/certificate_log.h"
-#include "algorithms/verify_log.h"
+#include "algorithms/verification/verify_log.h"
 #include "storage/error.h"
 #include "support/trained_store.h"
 

@@ -1,8 +1,8 @@
-// algorithms/verify_files.cpp - every byte of every file that a manifest names.
+// algorithms/verification/verify_files.cpp - every byte of every file that a manifest names.
 #include <cstddef>
 #include <set>
 
-#include "algorithms/verify_checks.h"
+#include "algorithms/verification/verify_checks.h"
 #include "engine/watcher.h"
 #include "storage/error.h"
 #include "storage/feature_file.h"

@@ -1,4 +1,4 @@
-// algorithms/verify_models.cpp - model files and logs of certificates: readable, in agreement, and which models can be
+// algorithms/verification/verify_models.cpp - model files and logs of certificates: readable, in agreement, and which models can be
 // checked against the rows that they stand on.
 #include <optional>
 #include <set>
@@ -6,8 +6,8 @@
 #include "algorithms/models/model_name.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/models/signing_key.h"
-#include "algorithms/verify_checks.h"
-#include "algorithms/verify_log.h"
+#include "algorithms/verification/verify_checks.h"
+#include "algorithms/verification/verify_log.h"
 #include "engine/store_purge.h"
 #include "storage/checksum.h"
 #include "storage/error.h"

@@ -1,11 +1,11 @@
-#include "algorithms/verify_log.h"
+#include "algorithms/verification/verify_log.h"
 
 #include <set>
 #include <stdexcept>
 
 #include "algorithms/models/receipts.h"
 #include "algorithms/updates/request_status.h"
-#include "algorithms/verify_public_terms.h"
+#include "algorithms/verification/verify_public_terms.h"
 #include "storage/checksum.h"
 #include "storage/error.h"
 #include "storage/file.h"

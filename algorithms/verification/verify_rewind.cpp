@@ -1,4 +1,4 @@
-// algorithms/verify_rewind.cpp - the last release of `rewind` or `descend` against its certificate.
+// algorithms/verification/verify_rewind.cpp - the last release of `rewind` or `descend` against its certificate.
 //
 // With batches in turn the law A(D') is a point plus noise: verify trains once more without noise, and the published
 // weights must scatter around that point as in verify_release.cpp, the certificate's distance being granted. With drawn
@@ -9,7 +9,7 @@
 #include "algorithms/privacy/gaussian_mechanism.h"
 #include "algorithms/sgd/noisy_sgd_run.h"
 #include "algorithms/solvers/rewind/rewind_state.h"
-#include "algorithms/verify_statements.h"
+#include "algorithms/verification/verify_statements.h"
 #include "engine/watcher.h"
 #include "storage/error.h"
 

@@ -1,4 +1,4 @@
-// algorithms/verify_public_terms.h - what the numbers of a public line say of each other: all that an auditor can compute
+// algorithms/verification/verify_public_terms.h - what the numbers of a public line say of each other: all that an auditor can compute
 // who has neither data nor model.
 #pragma once
 

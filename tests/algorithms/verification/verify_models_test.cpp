@@ -1,4 +1,4 @@
-// tests/algorithms/verify_models_test.cpp - damaged models and logs, false certificates, models that are not the last.
+// tests/algorithms/verification/verify_models_test.cpp - damaged models and logs, false certificates, models that are not the last.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -9,8 +9,8 @@
 
 #include "algorithms/models/learner.h"
 #include "algorithms/models/recorded_release.h"
-#include "algorithms/verify.h"
-#include "algorithms/verify_checks.h"
+#include "algorithms/verification/verify.h"
+#include "algorithms/verification/verify_checks.h"
 #include "support/trained_store.h"
 
 namespace unweave {

@@ -1,4 +1,4 @@
-// algorithms/verify_statements.h - how checks of one model report what its certificate says falsely.
+// algorithms/verification/verify_statements.h - how checks of one model report what its certificate says falsely.
 #pragma once
 
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <string>
 
 #include "algorithms/privacy/output_noise.h"
-#include "algorithms/verify_checks.h"
+#include "algorithms/verification/verify_checks.h"
 
 namespace unweave {
 

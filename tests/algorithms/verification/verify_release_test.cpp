@@ -1,4 +1,4 @@
-// tests/algorithms/verify_release_test.cpp - published weights that are not what their certificates say.
+// tests/algorithms/verification/verify_release_test.cpp - published weights that are not what their certificates say.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <string>
 
 #include "algorithms/models/learner.h"
-#include "algorithms/verify.h"
+#include "algorithms/verification/verify.h"
 #include "support/learner_data.h"
 #include "support/trained_store.h"
 

@@ -1,4 +1,4 @@
-// algorithms/verify_log.h - a log of certificates as an auditor sees it, and receipts against it: chain, signatures, numbers
+// algorithms/verification/verify_log.h - a log of certificates as an auditor sees it, and receipts against it: chain, signatures, numbers
 // that count on, and what follows from public numbers alone.
 #pragma once
 
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "algorithms/models/certificate_log.h"
-#include "algorithms/verify.h"
+#include "algorithms/verification/verify.h"
 
 namespace unweave {
 

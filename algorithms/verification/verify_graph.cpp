@@ -1,4 +1,4 @@
-// algorithms/verify_graph.cpp - the graph is undirected without loops; splits are disjoint and labelled.
+// algorithms/verification/verify_graph.cpp - the graph is undirected without loops; splits are disjoint and labelled.
 //
 // Symmetry of all arcs takes one pass and no memory: each arc u -> v adds two 64-bit hashes of its edge when u < v and
 // subtracts them when u > v, with keys drawn anew for each run. A graph that is symmetric gives 0 and 0; one that is not
@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <array>
 
-#include "algorithms/verify_checks.h"
+#include "algorithms/verification/verify_checks.h"
 #include "engine/parallel.h"
 #include "engine/watcher.h"
 #include "storage/error.h"

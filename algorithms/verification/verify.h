@@ -1,4 +1,4 @@
-// algorithms/verify.h - is a store what it says it is? Checksums of every file, then statements about the contents that
+// algorithms/verification/verify.h - is a store what it says it is? Checksums of every file, then statements about the contents that
 // hold exactly, each tested by a plain computation of its own.
 //
 //   files      every file that the manifest names is the one meant, undamaged and well formed

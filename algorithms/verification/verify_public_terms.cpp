@@ -1,5 +1,5 @@
-// algorithms/verify_public_terms.cpp - each theorem's public numbers, computed again.
-#include "algorithms/verify_public_terms.h"
+// algorithms/verification/verify_public_terms.cpp - each theorem's public numbers, computed again.
+#include "algorithms/verification/verify_public_terms.h"
 
 #include <algorithm>
 #include <cmath>

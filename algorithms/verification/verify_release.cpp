@@ -1,4 +1,4 @@
-// algorithms/verify_release.cpp - the last release of a model against its certificate: public numbers computed again,
+// algorithms/verification/verify_release.cpp - the last release of a model against its certificate: public numbers computed again,
 // and the published weights against the objective.
 //
 // Where the noise puts published weights. With W~ the finished iterate, k = round(W~ / g) and X discrete Gaussian noise
@@ -27,8 +27,8 @@
 #include "algorithms/privacy/output_noise.h"
 #include "algorithms/solvers/rewind/rewind_account.h"
 #include "algorithms/solvers/sgd.h"
-#include "algorithms/verify_checks.h"
-#include "algorithms/verify_statements.h"
+#include "algorithms/verification/verify_checks.h"
+#include "algorithms/verification/verify_statements.h"
 #include "storage/checksum.h"
 #include "storage/error.h"
 #include "storage/json_text.h"

@@ -1,4 +1,4 @@
-// algorithms/verify_hessian_free.cpp - a model of hessian-free against its certificate, its files and a run of its own.
+// algorithms/verification/verify_hessian_free.cpp - a model of hessian-free against its certificate, its files and a run of its own.
 //
 // The published weights are the clean ones plus noise, which tells too much and too little of it; the clean ones stand
 // within the distance reached of a run on the present rows, made again here. Where no distance is known nothing is
@@ -8,7 +8,7 @@
 #include "algorithms/privacy/gaussian_mechanism.h"
 #include "algorithms/solvers/hessian_free/hessian_free_state.h"
 #include "algorithms/solvers/sgd.h"
-#include "algorithms/verify_statements.h"
+#include "algorithms/verification/verify_statements.h"
 #include "storage/error.h"
 
 namespace unweave {

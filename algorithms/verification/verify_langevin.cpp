@@ -1,4 +1,4 @@
-// algorithms/verify_langevin.cpp - the last release of `langevin` against its certificate.
+// algorithms/verification/verify_langevin.cpp - the last release of `langevin` against its certificate.
 //
 // How far noise can carry the weights. Let V be a run of A without noise on the present rows and X one with noise, both
 // from W = 0, e_k = X_k - V_k. A step maps e to something of norm at most |a + s xi|, where a = G(X) - G(V) does not
@@ -12,7 +12,7 @@
 
 #include "algorithms/sgd/noisy_sgd_run.h"
 #include "algorithms/solvers/langevin/langevin_constants.h"
-#include "algorithms/verify_statements.h"
+#include "algorithms/verification/verify_statements.h"
 #include "engine/watcher.h"
 #include "storage/error.h"
 

@@ -1,4 +1,4 @@
-// algorithms/verify_state.cpp - cone, sums and stale rows against plain computations from the contents.
+// algorithms/verification/verify_state.cpp - cone, sums and stale rows against plain computations from the contents.
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include "algorithms/propagation/density.h"
 #include "algorithms/propagation/level0.h"
 #include "algorithms/propagation/propagation_sweep.h"
-#include "algorithms/verify_checks.h"
+#include "algorithms/verification/verify_checks.h"
 #include "engine/parallel.h"
 #include "engine/sweep.h"
 #include "engine/watcher.h"
