@@ -1,12 +1,12 @@
 // tools/audit.cpp - `unweave audit`: a lower bound of epsilon by attack, beside what certificates claim.
-#include "algorithms/audit.h"
+#include "algorithms/evaluation/audit.h"
 
 #include <array>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "algorithms/canary.h"
+#include "algorithms/evaluation/canary.h"
 #include "algorithms/models/model_record.h"
 #include "algorithms/models/recorded_release.h"
 #include "engine/temporary_folder.h"

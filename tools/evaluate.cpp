@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/efficacy.h"
-#include "algorithms/evaluation.h"
+#include "algorithms/evaluation/efficacy.h"
+#include "algorithms/evaluation/evaluation.h"
+#include "algorithms/evaluation/model_comparison.h"
 #include "algorithms/learning/working_memory.h"
-#include "algorithms/model_comparison.h"
 #include "algorithms/models/lazy_error.h"
 #include "algorithms/models/model_record.h"
 #include "algorithms/models/recorded_release.h"

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/evaluation.h"
-#include "algorithms/metrics.h"
+#include "algorithms/evaluation/evaluation.h"
+#include "algorithms/evaluation/metrics.h"
 
 namespace unweave {
 

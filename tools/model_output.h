@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "algorithms/evaluation.h"
+#include "algorithms/evaluation/evaluation.h"
 #include "algorithms/models/model_record.h"
 #include "algorithms/solvers/solver.h"
 #include "tools/command.h"

@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/evaluation.h"
+#include "algorithms/evaluation/evaluation.h"
+#include "algorithms/evaluation/scoring.h"
 #include "algorithms/learning/head.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/model_record.h"
 #include "algorithms/models/recorded_release.h"
-#include "algorithms/scoring.h"
 #include "engine/memory.h"
 #include "storage/error.h"
 #include "storage/input/feature_reader.h"

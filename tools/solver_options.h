@@ -1,7 +1,7 @@
 // tools/solver_options.h - the options of a learner, for the commands that train one or foresee what it costs.
 #pragma once
 
-#include "algorithms/regularisation.h"
+#include "algorithms/evaluation/regularisation.h"
 #include "algorithms/solvers/solver.h"
 #include "tools/command.h"
 

@@ -5,10 +5,10 @@
 #include <tuple>
 #include <vector>
 
+#include "algorithms/evaluation/regularisation.h"
 #include "algorithms/models/learner.h"
 #include "algorithms/models/model_name.h"
 #include "algorithms/models/recorded_release.h"
-#include "algorithms/regularisation.h"
 #include "engine/watcher.h"
 #include "storage/error.h"
 #include "tools/commands.h"

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/evaluation.h"
+#include "algorithms/evaluation/evaluation.h"
 #include "algorithms/live/digest.h"
 #include "algorithms/live/export.h"
 #include "algorithms/models/learner.h"

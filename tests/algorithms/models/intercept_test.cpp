@@ -6,9 +6,9 @@
 #include <set>
 #include <string>
 
-#include "algorithms/evaluation.h"
+#include "algorithms/evaluation/evaluation.h"
+#include "algorithms/evaluation/regularisation.h"
 #include "algorithms/models/recorded_release.h"
-#include "algorithms/regularisation.h"
 #include "algorithms/solvers/langevin/langevin_constants.h"
 #include "storage/error.h"
 #include "support/learner_data.h"

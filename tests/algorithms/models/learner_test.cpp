@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "algorithms/evaluation.h"
+#include "algorithms/evaluation/evaluation.h"
 #include "algorithms/learning/working_memory.h"
 #include "algorithms/live/propagate.h"
 #include "algorithms/models/lazy_error.h"

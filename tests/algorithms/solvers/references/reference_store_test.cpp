@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "algorithms/evaluation.h"
+#include "algorithms/evaluation/evaluation.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/solvers/sgd.h"
 #include "algorithms/solvers/streaming/streaming_solver.h"

@@ -1,4 +1,4 @@
-// algorithms/metrics.h - how good predictions of labelled rows are, class by class.
+// algorithms/evaluation/metrics.h - how good predictions of labelled rows are, class by class.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// algorithms/model_comparison.h - how alike two models are: as functions of rows, on single rows, and as weights.
+// algorithms/evaluation/model_comparison.h - how alike two models are: as functions of rows, on single rows, and as weights.
 #pragma once
 
 #include <optional>

@@ -1,11 +1,11 @@
-// algorithms/metrics.cpp - counts of right and wrong predictions, and pairs of rows in the right order.
-#include "algorithms/metrics.h"
+// algorithms/evaluation/metrics.cpp - counts of right and wrong predictions, and pairs of rows in the right order.
+#include "algorithms/evaluation/metrics.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "algorithms/evaluation.h"
+#include "algorithms/evaluation/evaluation.h"
 #include "algorithms/learning/head.h"
 #include "engine/parallel.h"
 

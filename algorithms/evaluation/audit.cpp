@@ -1,5 +1,5 @@
-// algorithms/audit.cpp - trials, directions, scores.
-#include "algorithms/audit.h"
+// algorithms/evaluation/audit.cpp - trials, directions, scores.
+#include "algorithms/evaluation/audit.h"
 
 #include <array>
 

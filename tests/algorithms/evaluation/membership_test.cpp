@@ -1,5 +1,5 @@
-// tests/algorithms/membership_test.cpp - attacks against slow references: a dual solved by pairs, all thresholds, all pairs.
-#include "algorithms/membership.h"
+// tests/algorithms/evaluation/membership_test.cpp - attacks against slow references: a dual solved by pairs, all thresholds, all pairs.
+#include "algorithms/evaluation/membership.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
-// algorithms/distinguisher.cpp - a search over thresholds, then Clopper and Pearson.
-#include "algorithms/distinguisher.h"
+// algorithms/evaluation/distinguisher.cpp - a search over thresholds, then Clopper and Pearson.
+#include "algorithms/evaluation/distinguisher.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-// algorithms/audit.h - an attack on a solver: are its unlearned models told from retrained ones?
+// algorithms/evaluation/audit.h - an attack on a solver: are its unlearned models told from retrained ones?
 //
 // The certificate of a release says that the unlearned model M and the model A(D') that never saw what was removed are
 // (epsilon, delta)-close. An audit draws many releases of both on one small task, each with noise of its own, and looks
@@ -23,7 +23,7 @@
 #include <string>
 #include <string_view>
 
-#include "algorithms/distinguisher.h"
+#include "algorithms/evaluation/distinguisher.h"
 #include "algorithms/solvers/solver.h"
 
 namespace unweave {

@@ -1,5 +1,5 @@
-// tests/algorithms/canary_test.cpp - canaries are what they are called, and a rehearsal leaves no trace.
-#include "algorithms/canary.h"
+// tests/algorithms/evaluation/canary_test.cpp - canaries are what they are called, and a rehearsal leaves no trace.
+#include "algorithms/evaluation/canary.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-// algorithms/membership.h - attacks that tell from a model's confidence in a row's own class whether the row was one of
+// algorithms/evaluation/membership.h - attacks that tell from a model's confidence in a row's own class whether the row was one of
 // those that the model was trained on.
 //
 // source   Jia et al., Model sparsity can simplify machine unlearning, NeurIPS 2023, and Fan et al., SalUn, ICLR 2024: the

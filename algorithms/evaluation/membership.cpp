@@ -1,5 +1,5 @@
-// algorithms/membership.cpp - the machine is LIBSVM's; the rest is two parameters and sorting.
-#include "algorithms/membership.h"
+// algorithms/evaluation/membership.cpp - the machine is LIBSVM's; the rest is two parameters and sorting.
+#include "algorithms/evaluation/membership.h"
 
 #include <libsvm/svm.h>
 

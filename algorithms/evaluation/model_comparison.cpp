@@ -1,12 +1,12 @@
-// algorithms/model_comparison.cpp - probabilities of two models row by row, ranks and correlations.
-#include "algorithms/model_comparison.h"
+// algorithms/evaluation/model_comparison.cpp - probabilities of two models row by row, ranks and correlations.
+#include "algorithms/evaluation/model_comparison.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <numeric>
 
-#include "algorithms/evaluation.h"
+#include "algorithms/evaluation/evaluation.h"
 #include "algorithms/learning/head.h"
 #include "engine/parallel.h"
 

@@ -1,10 +1,10 @@
-// algorithms/regularisation.cpp - the default, and trials on the validation split.
-#include "algorithms/regularisation.h"
+// algorithms/evaluation/regularisation.cpp - the default, and trials on the validation split.
+#include "algorithms/evaluation/regularisation.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/evaluation.h"
+#include "algorithms/evaluation/evaluation.h"
 #include "algorithms/learning/network_pass.h"
 #include "algorithms/learning/working_memory.h"
 #include "algorithms/models/training_rows.h"

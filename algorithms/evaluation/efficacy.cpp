@@ -1,5 +1,5 @@
-// algorithms/efficacy.cpp - predictions of forgotten rows, of all rows, and of what an attack learns from.
-#include "algorithms/efficacy.h"
+// algorithms/evaluation/efficacy.cpp - predictions of forgotten rows, of all rows, and of what an attack learns from.
+#include "algorithms/evaluation/efficacy.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,4 +1,4 @@
-// algorithms/evaluation.h - what the published weights of a model say of rows, and how often they are right.
+// algorithms/evaluation/evaluation.h - what the published weights of a model say of rows, and how often they are right.
 #pragma once
 
 #include <optional>

@@ -1,11 +1,11 @@
-// algorithms/canary.h - removals that should be hardest to hide, and what they do to the training rows.
+// algorithms/evaluation/canary.h - removals that should be hardest to hide, and what they do to the training rows.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "algorithms/audit.h"
+#include "algorithms/evaluation/audit.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/model_record.h"
 #include "engine/memory.h"

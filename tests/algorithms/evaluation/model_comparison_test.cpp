@@ -1,5 +1,5 @@
-// tests/algorithms/model_comparison_test.cpp - likeness of models and correlations, against loops over plain vectors.
-#include "algorithms/model_comparison.h"
+// tests/algorithms/evaluation/model_comparison_test.cpp - likeness of models and correlations, against loops over plain vectors.
+#include "algorithms/evaluation/model_comparison.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-// algorithms/efficacy.h - how much of what a store has forgotten its models still show, judged by a copy of the store from
+// algorithms/evaluation/efficacy.h - how much of what a store has forgotten its models still show, judged by a copy of the store from
 // before the removals.
 //
 // The copy is the caller's. From it come the rows that were forgotten, as they were, and their labels; the store itself
@@ -13,9 +13,9 @@
 #include <optional>
 #include <vector>
 
-#include "algorithms/evaluation.h"
+#include "algorithms/evaluation/evaluation.h"
+#include "algorithms/evaluation/membership.h"
 #include "algorithms/live/live_store.h"
-#include "algorithms/membership.h"
 #include "algorithms/models/model_record.h"
 
 namespace unweave {

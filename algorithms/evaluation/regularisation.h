@@ -1,4 +1,4 @@
-// algorithms/regularisation.h - lambda when nobody gives one: from public constants, or by trials on the validation split.
+// algorithms/evaluation/regularisation.h - lambda when nobody gives one: from public constants, or by trials on the validation split.
 #pragma once
 
 #include <cstdint>

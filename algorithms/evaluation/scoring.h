@@ -1,4 +1,4 @@
-// algorithms/scoring.h - what a model says of the nodes of a store, in the order of the users' ids.
+// algorithms/evaluation/scoring.h - what a model says of the nodes of a store, in the order of the users' ids.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// tests/algorithms/audit_test.cpp - honest solvers pass, every planted sabotage is caught, a bound is right as often as it says.
-#include "algorithms/audit.h"
+// tests/algorithms/evaluation/audit_test.cpp - honest solvers pass, every planted sabotage is caught, a bound is right as often as it says.
+#include "algorithms/evaluation/audit.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-// algorithms/distinguisher.h - telling two random sources apart by one event, chosen on some trials and tried on others.
+// algorithms/evaluation/distinguisher.h - telling two random sources apart by one event, chosen on some trials and tried on others.
 #pragma once
 
 #include <cstddef>

@@ -1,12 +1,12 @@
-// algorithms/scoring.cpp - margins by chunks, sorted where they come in another order than wanted.
-#include "algorithms/scoring.h"
+// algorithms/evaluation/scoring.cpp - margins by chunks, sorted where they come in another order than wanted.
+#include "algorithms/evaluation/scoring.h"
 
 #include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
 
-#include "algorithms/evaluation.h"
+#include "algorithms/evaluation/evaluation.h"
 #include "engine/row_sorter.h"
 #include "storage/error.h"
 

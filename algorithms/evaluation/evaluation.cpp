@@ -1,5 +1,5 @@
-// algorithms/evaluation.cpp - scores by blocks of rows.
-#include "algorithms/evaluation.h"
+// algorithms/evaluation/evaluation.cpp - scores by blocks of rows.
+#include "algorithms/evaluation/evaluation.h"
 
 #include <algorithm>
 #include <cstdint>

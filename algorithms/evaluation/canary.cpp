@@ -1,5 +1,5 @@
-// algorithms/canary.cpp - search for canaries, and the rows before and after one.
-#include "algorithms/canary.h"
+// algorithms/evaluation/canary.cpp - search for canaries, and the rows before and after one.
+#include "algorithms/evaluation/canary.h"
 
 #include <algorithm>
 #include <numeric>
