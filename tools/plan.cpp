@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "algorithms/live/live_store.h"
+#include "algorithms/maintenance/purge_plan.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/propagation/propagation_plan.h"
 #include "algorithms/propagation/propagation_trial.h"
-#include "algorithms/purge_plan.h"
 #include "engine/clock.h"
 #include "engine/level_image.h"
 #include "engine/parallel.h"

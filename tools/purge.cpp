@@ -1,5 +1,5 @@
 // tools/purge.cpp - `unweave purge`: what was removed leaves the disk.
-#include "algorithms/purge.h"
+#include "algorithms/maintenance/purge.h"
 
 #include <optional>
 

@@ -1,7 +1,7 @@
 // tools/repair.cpp - `unweave repair`: what damaged files had, rebuilt where it can be, named where it cannot.
 #include <algorithm>
 
-#include "algorithms/store_repair.h"
+#include "algorithms/maintenance/store_repair.h"
 #include "storage/error.h"
 #include "tools/commands.h"
 #include "tools/output.h"

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <vector>
 
-#include "algorithms/purge.h"
-#include "algorithms/store_repair.h"
+#include "algorithms/maintenance/purge.h"
+#include "algorithms/maintenance/store_repair.h"
 #include "engine/memory.h"
 #include "storage/manifest.h"
 #include "storage/types.h"

@@ -6,8 +6,8 @@
 #include <map>
 
 #include "algorithms/live/digest.h"
+#include "algorithms/maintenance/store_repair.h"
 #include "algorithms/models/recorded_release.h"
-#include "algorithms/store_repair.h"
 #include "storage/error.h"
 #include "storage/line_log.h"
 #include "support/folder_bytes.h"

@@ -1,10 +1,10 @@
 // tests/support/faults/scenarios.cpp - import, propagate, train and purge, compared with runs without faults.
 #include "support/faults/scenarios.h"
 
+#include "algorithms/maintenance/purge.h"
 #include "algorithms/models/certificate_log.h"
 #include "algorithms/models/learner.h"
 #include "algorithms/models/recorded_release.h"
-#include "algorithms/purge.h"
 #include "engine/store_purge.h"
 #include "storage/error.h"
 #include "support/faults/store_checks.h"

@@ -1,4 +1,4 @@
-#include "algorithms/store_repair.h"
+#include "algorithms/maintenance/store_repair.h"
 
 #include <algorithm>
 #include <map>

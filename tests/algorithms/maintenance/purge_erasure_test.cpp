@@ -1,4 +1,4 @@
-// tests/algorithms/purge_erasure_test.cpp - what a purge leaves no byte of, what it leaves alone, and what it takes.
+// tests/algorithms/maintenance/purge_erasure_test.cpp - what a purge leaves no byte of, what it leaves alone, and what it takes.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
@@ -9,8 +9,8 @@
 
 #include "algorithms/live/live_store.h"
 #include "algorithms/live/propagate.h"
+#include "algorithms/maintenance/purge.h"
 #include "algorithms/models/recorded_release.h"
-#include "algorithms/purge.h"
 #include "storage/error.h"
 #include "storage/half.h"
 #include "support/folder_bytes.h"

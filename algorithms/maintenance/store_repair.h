@@ -1,4 +1,4 @@
-// algorithms/store_repair.h - what can be had again of a store with damaged files, and what is lost.
+// algorithms/maintenance/store_repair.h - what can be had again of a store with damaged files, and what is lost.
 //
 //   state        sums, counts, runs, stale rows, lists of targets: computed anew from graph, features and the manifest's
 //                propagation, all at once, where these are whole. Rows that a lazy stream left stale are exact then

@@ -1,5 +1,5 @@
-// tests/algorithms/store_repair_test.cpp - a store with each of its files damaged in turn.
-#include "algorithms/store_repair.h"
+// tests/algorithms/maintenance/store_repair_test.cpp - a store with each of its files damaged in turn.
+#include "algorithms/maintenance/store_repair.h"
 
 #include <doctest/doctest.h>
 

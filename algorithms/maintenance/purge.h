@@ -1,4 +1,4 @@
-// algorithms/purge.h - physical erasure: a store that is, file by file, the one that `import` and `propagate` with the same
+// algorithms/maintenance/purge.h - physical erasure: a store that is, file by file, the one that `import` and `propagate` with the same
 // options would have built from what remains.
 //
 // Requests leave traces beside the contents that they change: shards under a list of changes, sums under runs, the journal,

@@ -1,10 +1,10 @@
-// algorithms/purge_plan.h - what a purge is going to write, before it begins.
+// algorithms/maintenance/purge_plan.h - what a purge is going to write, before it begins.
 #pragma once
 
 #include <cstdint>
 
 #include "algorithms/live/live_store.h"
-#include "algorithms/purge.h"
+#include "algorithms/maintenance/purge.h"
 
 namespace unweave {
 

@@ -1,4 +1,4 @@
-#include "algorithms/purge.h"
+#include "algorithms/maintenance/purge.h"
 
 #include <memory>
 #include <optional>

@@ -1,5 +1,5 @@
-// tests/algorithms/purge_test.cpp - a purged store is, file by file, a fresh import and propagation of what remains.
-#include "algorithms/purge.h"
+// tests/algorithms/maintenance/purge_test.cpp - a purged store is, file by file, a fresh import and propagation of what remains.
+#include "algorithms/maintenance/purge.h"
 
 #include <doctest/doctest.h>
 

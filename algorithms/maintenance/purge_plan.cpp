@@ -1,4 +1,4 @@
-#include "algorithms/purge_plan.h"
+#include "algorithms/maintenance/purge_plan.h"
 
 #include <algorithm>
 #include <vector>
