@@ -23,7 +23,7 @@ namespace {
 constexpr int kMaxScale = 31;
 constexpr std::uint64_t kMostEdges = std::uint64_t{1} << 44;
 constexpr std::uint64_t kEdgesAtOnce = std::uint64_t{1} << 16;  // about
-constexpr std::size_t kGrain = std::size_t{1} << 13;
+constexpr std::size_t kNodesATask = std::size_t{1} << 13;
 
 NodeId node_count(const GenerateOptions& options) {
   if (options.nodes) {
@@ -91,7 +91,7 @@ class Generator {
     Manifest& manifest = builder_.manifest();
     {
       std::vector<std::int32_t> labels(nodes_);
-      parallel_ranges(0, nodes_, kGrain, [&](std::size_t first, std::size_t last) {
+      parallel_ranges(0, nodes_, kNodesATask, [&](std::size_t first, std::size_t last) {
         for (std::size_t u = first; u < last; ++u) labels[u] = class_of(static_cast<NodeId>(u));
         meter_.advance(last - first);
       });

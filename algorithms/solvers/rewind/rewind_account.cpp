@@ -15,7 +15,6 @@
 namespace unweave {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kStartForgotten = 1e-3;
 constexpr double kLeastSigma = 0.01;
 constexpr double kAccountSlack = 1 + 1e-9;                           // float64 in the account itself
@@ -144,7 +143,7 @@ double RewindAccount::printed_sigma(const RunChange& change, std::uint64_t epoch
     const double square = descend_second_moment(plan, steps(epochs), SecondMomentRule::kTheorem4);
     return second_moment_sigma(std::sqrt(square), total_, BoundRule::kPaper);
   } catch (const UsageError&) {  // a condition of the theorem does not hold
-    return kInfinity;
+    return std::numeric_limits<double>::infinity();
   }
 }
 
