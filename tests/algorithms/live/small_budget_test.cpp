@@ -76,7 +76,7 @@ SpilledRows rows_of(const Embedding& embedding) {
 
 SpilledRows rows_of(const std::filesystem::path& path, Access access, std::uint64_t memory) {
   MemoryBudget budget(memory);
-  LiveStore store(path, access, budget);
+  LiveStore store(path, access, budget, release_ledger());
   CHECK(budget.peak() <= memory);
   return rows_of(store.embedding());
 }

@@ -24,7 +24,7 @@ using testing::text_of;
 using testing::TrainedStore;
 using testing::write_file;
 
-std::string digest_of(const fs::path& store) {
+std::string repaired_digest(const fs::path& store) {
   const LiveStore live(store, Access::read, ample_budget(), release_ledger());
   return digest_text(content_digest(live));
 }
@@ -58,7 +58,7 @@ struct World {
     LiveStore(store, Access::write, ample_budget(), release_ledger()).checkpoint();
     trained.stream({{RequestKind::remove_node, 9, 0}}, {"newton"});
     trained.stream({trained.edge_of_training_node()}, {"newton"});
-    digest = digest_of(store);
+    digest = repaired_digest(store);
     CHECK(text_of(trained.verify()) == "");
   }
   [[nodiscard]] fs::path journal() const { return store / read_manifest(store).journal.value().path; }
@@ -98,7 +98,7 @@ TEST_SUITE("unit") {
       }
       ++rebuilt;
       CHECK(report[0].remedy == "rebuilt");
-      CHECK(digest_of(store) == fresh.digest);
+      CHECK(repaired_digest(store) == fresh.digest);
       CHECK(text_of(verify_store(store, {{}, true, 1, {}}, ample_budget())) == "");
       CHECK(repair(store).empty());
     }
@@ -121,7 +121,7 @@ TEST_SUITE("unit") {
     CHECK(text_of(report).find("lost until graph, features, labels and splits are whole") != std::string::npos);
     write_file(shard, good);
     CHECK(repair(world.store).size() == 1);
-    CHECK(digest_of(world.store) == world.digest);
+    CHECK(repaired_digest(world.store) == world.digest);
   }
 
   TEST_CASE("a folder in the place of a file of state has to be moved away first") {
@@ -135,7 +135,7 @@ TEST_SUITE("unit") {
         DataError);
     fs::remove(sums);
     CHECK(repair(world.store).size() == 1);
-    CHECK(digest_of(world.store) == world.digest);
+    CHECK(repaired_digest(world.store) == world.digest);
   }
 
   TEST_CASE("stale rows of a lazy stream are exact after a repair") {
@@ -213,8 +213,8 @@ TEST_SUITE("unit") {
           "it ends with request " + std::to_string(sequence - 1) + ", and the model of newton";
       const auto before = testing::folder_bytes(world.store);
       for (const Access access : {Access::read, Access::write})
-        CHECK_THROWS_WITH_AS(LiveStore(world.store, access, ample_budget()), doctest::Contains(complaint.c_str()),
-                             FormatError);
+        CHECK_THROWS_WITH_AS(LiveStore(world.store, access, ample_budget(), release_ledger()),
+                             doctest::Contains(complaint.c_str()), FormatError);
       CHECK(text_of(world.trained.verify()).find(complaint) != std::string::npos);
       const auto told = repair(world.store);
       CHECK(testing::folder_bytes(world.store) == before);

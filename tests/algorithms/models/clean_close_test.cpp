@@ -37,7 +37,7 @@ std::uint64_t sequence_of(const fs::path& store) {
 
 /// What readers and writers say of a store.
 std::string refusal(const fs::path& store, Access access) {
-  return message_of<DataError>([&] { static_cast<void>(LiveStore(store, access, ample_budget())); });
+  return message_of<DataError>([&] { static_cast<void>(LiveStore(store, access, ample_budget(), release_ledger())); });
 }
 
 ino_t inode_of(const fs::path& file) {
@@ -60,11 +60,11 @@ std::string findings(const fs::path& store) {
 }
 
 /// Three batches of one request in the journal.
-struct Streamed {
+struct ClosedStream {
   TrainedStore trained;
   fs::path store = trained.store, journal;
 
-  explicit Streamed(const std::vector<std::string>& solvers = {}) {
+  explicit ClosedStream(const std::vector<std::string>& solvers = {}) {
     for (const std::string& solver : solvers) trained.train(solver);
     for (const std::uint64_t node : {7, 9, 11}) trained.stream({{RequestKind::remove_node, node, 0}}, solvers);
     journal = store / read_manifest(store).journal.value().path;
@@ -107,7 +107,7 @@ struct Released {
 
 TEST_SUITE("unit") {
   TEST_CASE("without a clean close a journal may end after any batch; with one it may not") {
-    const Streamed world;
+    const ClosedStream world;
     const std::string whole = read_all(world.journal);
     for (std::size_t batches = 0; batches < 3; ++batches) {
       write_file(world.journal, whole.substr(0, kHeader + batches * kRecord));
@@ -134,7 +134,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("zeros in the place of a recorded batch are no append that was interrupted") {
-    const Streamed world;
+    const ClosedStream world;
     std::string bytes = read_all(world.journal);
     close(world.store);
     bytes.replace(kHeader + 2 * kRecord, kRecord, kRecord, '\0');
@@ -144,7 +144,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("another journal of the same store and length is not the recorded one") {
-    const Streamed world;
+    const ClosedStream world;
     const TrainedStore same;
     for (const std::uint64_t node : {7, 9, 12}) same.stream({{RequestKind::remove_node, node, 0}});
     close(world.store);
@@ -160,7 +160,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("what comes after a clean close may be cut off by a crash, and the next close records it") {
-    const Streamed world;
+    const ClosedStream world;
     close(world.store);
     world.trained.stream({{RequestKind::remove_node, 13, 0}});
     const std::string whole = read_all(world.journal);
@@ -176,7 +176,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("a close writes nothing where nothing has changed, and a checkpoint records by itself") {
-    const Streamed world;
+    const ClosedStream world;
     close(world.store);
     const auto before = inode_of(world.store / kManifestName);
     const auto files = testing::folder_bytes(world.store);
@@ -191,7 +191,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("repair gives up requests of a cut journal where it is told to, and records what is left") {
-    const Streamed world;
+    const ClosedStream world;
     close(world.store);
     const std::string whole = read_all(world.journal);
     for (const std::size_t bytes : {kHeader + kRecord, kHeader + kRecord + 30, std::size_t{10}}) {
