@@ -219,7 +219,7 @@ Setting batches_setting(const std::string& name, const Sample& rest, double r_ma
   };
   const auto reopen = [](const fs::path& folder) {
     for (const Access access : {Access::read, Access::write})
-      acknowledge(std::to_string(LiveStore(folder / "s", access, budget()).sequence()));
+      acknowledge(std::to_string(LiveStore(folder / "s", access, budget(), release_ledger()).sequence()));
     return std::string();
   };
   setting.scenario = {name, work, check, reopen};
