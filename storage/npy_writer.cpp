@@ -10,7 +10,7 @@
 #include <string>
 
 #include "storage/error.h"
-#include "storage/input/npy.h"
+#include "storage/npy_header.h"
 
 namespace unweave {
 namespace {

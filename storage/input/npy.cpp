@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "storage/error.h"
+#include "storage/npy_header.h"
 
 namespace unweave {
 
@@ -16,7 +17,6 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "elements are copied as they lie in the file");
 
-constexpr std::string_view kNpyMagic = "\x93NUMPY";
 constexpr std::size_t kMaxHeaderBytes = std::size_t{64} << 10;
 constexpr std::size_t kMaxDimensions = 32;  // NumPy's own limit
 constexpr std::size_t kChunkBytes = std::size_t{256} << 10;
@@ -227,9 +227,7 @@ void convert_items(const NpyHeader& header, const char* bytes, std::span<To> out
 }  // namespace
 
 std::string NpyHeader::shape_text() const {
-  std::string text = "(";
-  for (std::size_t i = 0; i < shape.size(); ++i) text += (i > 0 ? ", " : "") + std::to_string(shape[i]);
-  return text + (shape.size() == 1 ? ",)" : ")");
+  return npy_shape_text(shape);
 }
 
 bool is_npy(const InputFile& file, ByteSource& source) {
@@ -356,21 +354,6 @@ void NpyReader::require_integers(std::string_view what) const {
                    header_.kind == 'U' || header_.kind == 'S'
                        ? "number the texts with numpy.unique(a, return_inverse=True)[1]"
                        : "convert the array, for example with a.astype('int64')");
-}
-
-std::string npy_header(std::string_view descr, std::span<const std::uint64_t> shape) {
-  NpyHeader header;
-  header.shape.assign(shape.begin(), shape.end());
-  std::string text =
-      "{'descr': '" + std::string(descr) + "', 'fortran_order': False, 'shape': " + header.shape_text() + ", }";
-  constexpr std::size_t kPreamble = 10;
-  constexpr std::size_t kAlign = 64;
-  const std::size_t total = (kPreamble + text.size() + 1 + kAlign - 1) / kAlign * kAlign;
-  text.resize(total - kPreamble - 1, ' ');
-  text += '\n';
-  std::string bytes(kNpyMagic);
-  bytes += {'\x01', '\x00', static_cast<char>(text.size() & 255), static_cast<char>(text.size() >> 8)};
-  return bytes + text;
 }
 
 }  // namespace unweave

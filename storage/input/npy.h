@@ -75,8 +75,4 @@ class NpyReader {
   std::vector<char> bytes_;
 };
 
-/// Header of a .npy file (format 1.0, C order) whose data then starts at a multiple of 64 bytes. `descr` is NumPy's
-/// name of the type ("<f4", "<i8").
-[[nodiscard]] std::string npy_header(std::string_view descr, std::span<const std::uint64_t> shape);
-
 }  // namespace unweave
