@@ -64,8 +64,4 @@ expect(passes layering algorithms/a.cpp "#include <sodium.h>")
 expect(fails layering storage/a.cpp "#include <doctest/doctest.h>")
 expect(passes layering tests/a.cpp "#include <doctest/doctest.h>\n#include \"tools/command.h\"")
 
-string(REPEAT "int x; // [[ \"]\n" 449 text)
-expect(passes file_length tools/a.cpp "${text}")
-expect(fails file_length tools/a.cpp "${text}\n")
-expect(fails file_length tests/engine/a_test.cpp "${text}\n")
 file(REMOVE_RECURSE ${SCRATCH})
