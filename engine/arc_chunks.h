@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "engine/memory.h"
-#include "storage/spool_file.h"
-#include "storage/types.h"
+#include "storage/io/spool_file.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

@@ -9,8 +9,8 @@
 
 #include "engine/parallel.h"
 #include "engine/pipeline.h"
-#include "storage/gap_block.h"
-#include "storage/store_layout.h"
+#include "storage/codec/gap_block.h"
+#include "storage/formats/store_layout.h"
 
 namespace unweave {
 

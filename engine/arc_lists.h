@@ -13,7 +13,7 @@
 
 #include "engine/arc_chunks.h"
 #include "engine/memory.h"
-#include "storage/types.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 
@@ -49,7 +49,7 @@ class SortedArcs {
   [[nodiscard]] ArcCounts counts_with(ArcIndex arcs) const noexcept;
 
   /// Begins to cut the nodes [0, nodes), `nodes` above all ids, into ranges of whole blocks within one span
-  /// (storage/store_layout.h). Before the first next().
+  /// (storage/formats/store_layout.h). Before the first next().
   void begin(NodeId nodes);
   /// Sets `lists.nodes` to the next range; false after the last. One thread at a time. Throws DataError.
   bool next(ArcLists& lists);

@@ -17,7 +17,7 @@
 
 #include "engine/arc_chunks.h"
 #include "engine/arc_lists.h"
-#include "storage/types.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

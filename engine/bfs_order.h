@@ -6,7 +6,7 @@
 #include "engine/graph.h"
 #include "engine/memory.h"
 #include "engine/work_meter.h"
-#include "storage/types.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

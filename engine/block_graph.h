@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "storage/gap_block.h"
-#include "storage/types.h"
+#include "storage/codec/gap_block.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

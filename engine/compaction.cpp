@@ -12,10 +12,10 @@
 #include "engine/graph_order.h"
 #include "engine/parallel.h"
 #include "engine/shard_builder.h"
-#include "storage/error.h"
-#include "storage/node_file.h"
-#include "storage/order_file.h"
-#include "storage/store_layout.h"
+#include "storage/formats/node_file.h"
+#include "storage/formats/order_file.h"
+#include "storage/formats/store_layout.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

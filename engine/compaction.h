@@ -6,7 +6,7 @@
 #include "engine/contents.h"
 #include "engine/memory.h"
 #include "engine/work_meter.h"
-#include "storage/manifest.h"
+#include "storage/formats/manifest.h"
 
 namespace unweave {
 

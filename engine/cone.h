@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "engine/node_map.h"
-#include "storage/manifest.h"
-#include "storage/run_file.h"
-#include "storage/types.h"
+#include "storage/formats/manifest.h"
+#include "storage/formats/run_file.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

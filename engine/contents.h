@@ -9,9 +9,9 @@
 #include "engine/graph.h"
 #include "engine/memory.h"
 #include "engine/node_order.h"
-#include "storage/manifest.h"
-#include "storage/node_file.h"
-#include "storage/types.h"
+#include "storage/formats/manifest.h"
+#include "storage/formats/node_file.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

@@ -8,9 +8,9 @@
 #include "engine/pipeline.h"
 #include "engine/row_norm.h"
 #include "engine/row_sorter.h"
-#include "storage/feature_writer.h"
-#include "storage/half.h"
-#include "storage/store_layout.h"
+#include "storage/codec/half.h"
+#include "storage/formats/feature_writer.h"
+#include "storage/formats/store_layout.h"
 
 namespace unweave {
 namespace {

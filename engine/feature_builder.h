@@ -15,10 +15,10 @@
 #include "engine/memory.h"
 #include "engine/standardize.h"
 #include "engine/work_meter.h"
-#include "storage/feature_layout.h"
+#include "storage/formats/feature_layout.h"
+#include "storage/formats/sealed_file.h"
 #include "storage/input/feature_reader.h"
-#include "storage/sealed_file.h"
-#include "storage/types.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

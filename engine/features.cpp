@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "storage/store_layout.h"
+#include "storage/formats/store_layout.h"
 
 namespace unweave {
 

@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <vector>
 
-#include "storage/feature_file.h"
-#include "storage/manifest.h"
-#include "storage/types.h"
+#include "storage/formats/feature_file.h"
+#include "storage/formats/manifest.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "storage/spool_file.h"
+#include "storage/io/spool_file.h"
 
 namespace unweave {
 

@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <span>
 
-#include "storage/types.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

@@ -5,8 +5,8 @@
 #include <cassert>
 #include <iterator>
 
-#include "storage/error.h"
-#include "storage/store_layout.h"
+#include "storage/formats/store_layout.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 

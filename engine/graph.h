@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "engine/block_graph.h"
-#include "storage/manifest.h"
-#include "storage/run_file.h"
-#include "storage/shard.h"
-#include "storage/types.h"
+#include "storage/formats/manifest.h"
+#include "storage/formats/run_file.h"
+#include "storage/formats/shard.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

@@ -10,7 +10,7 @@
 #include "engine/parallel.h"
 #include "engine/pipeline.h"
 #include "engine/shard_builder.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

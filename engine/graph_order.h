@@ -10,8 +10,8 @@
 #include "engine/graph.h"
 #include "engine/memory.h"
 #include "engine/work_meter.h"
-#include "storage/sealed_file.h"
-#include "storage/types.h"
+#include "storage/formats/sealed_file.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

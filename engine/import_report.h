@@ -11,7 +11,7 @@
 #include "engine/arc_lists.h"
 #include "engine/memory.h"
 #include "engine/store_builder.h"
-#include "storage/types.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "engine/parallel.h"
-#include "storage/store_layout.h"
+#include "storage/formats/store_layout.h"
 
 namespace unweave {
 namespace {

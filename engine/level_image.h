@@ -10,8 +10,8 @@
 
 #include "engine/memory.h"
 #include "engine/row_mask.h"
-#include "storage/partition_image.h"
-#include "storage/types.h"
+#include "storage/formats/partition_image.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <utility>
 
-#include "storage/types.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

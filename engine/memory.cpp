@@ -10,8 +10,8 @@
 #include <string>
 
 #include "engine/parallel.h"
-#include "storage/error.h"
-#include "storage/readable_bytes.h"
+#include "storage/io/error.h"
+#include "storage/io/readable_bytes.h"
 
 namespace unweave {
 namespace {

@@ -3,7 +3,7 @@
 #include <system_error>
 #include <vector>
 
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

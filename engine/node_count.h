@@ -7,7 +7,7 @@
 
 #include "storage/input/byte_source.h"
 #include "storage/input/edge_reader.h"
-#include "storage/types.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "storage/types.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

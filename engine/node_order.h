@@ -9,9 +9,9 @@
 #include <optional>
 #include <string>
 
-#include "storage/manifest.h"
-#include "storage/order_file.h"
-#include "storage/types.h"
+#include "storage/formats/manifest.h"
+#include "storage/formats/order_file.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

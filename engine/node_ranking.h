@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/graph.h"
-#include "storage/types.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "engine/memory.h"
-#include "storage/state_file.h"
-#include "storage/types.h"
+#include "storage/formats/state_file.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

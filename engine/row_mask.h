@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/block_graph.h"
-#include "storage/types.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

@@ -11,8 +11,8 @@
 #include <span>
 #include <vector>
 
-#include "storage/spool_file.h"
-#include "storage/types.h"
+#include "storage/io/spool_file.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "engine/pipeline.h"
-#include "storage/shard.h"
-#include "storage/store_layout.h"
+#include "storage/formats/shard.h"
+#include "storage/formats/store_layout.h"
 
 namespace unweave {
 namespace {

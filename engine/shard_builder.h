@@ -7,8 +7,8 @@
 #include "engine/arc_lists.h"
 #include "engine/graph.h"
 #include "engine/work_meter.h"
-#include "storage/sealed_file.h"
-#include "storage/types.h"
+#include "storage/formats/sealed_file.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

@@ -16,11 +16,11 @@
 
 #include "engine/node_map.h"
 #include "engine/row_arena.h"
-#include "storage/manifest.h"
-#include "storage/run_file.h"
-#include "storage/sealed_file.h"
-#include "storage/spool_file.h"
-#include "storage/types.h"
+#include "storage/formats/manifest.h"
+#include "storage/formats/run_file.h"
+#include "storage/formats/sealed_file.h"
+#include "storage/io/spool_file.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string>
 
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

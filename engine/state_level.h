@@ -15,10 +15,10 @@
 #include "engine/node_map.h"
 #include "engine/resident_rows.h"
 #include "engine/row_arena.h"
-#include "storage/manifest.h"
-#include "storage/run_file.h"
-#include "storage/state_file.h"
-#include "storage/types.h"
+#include "storage/formats/manifest.h"
+#include "storage/formats/run_file.h"
+#include "storage/formats/state_file.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

@@ -18,10 +18,10 @@
 #include <utility>
 #include <vector>
 
-#include "storage/error.h"
-#include "storage/file.h"
-#include "storage/spool_file.h"
-#include "storage/store_folders.h"
+#include "storage/io/error.h"
+#include "storage/io/file.h"
+#include "storage/io/spool_file.h"
+#include "storage/io/store_folders.h"
 
 namespace unweave {
 namespace {

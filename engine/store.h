@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "storage/manifest.h"
+#include "storage/formats/manifest.h"
 
 namespace unweave {
 

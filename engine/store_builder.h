@@ -8,8 +8,8 @@
 
 #include "engine/arc_lists.h"
 #include "engine/store.h"
-#include "storage/manifest.h"
-#include "storage/types.h"
+#include "storage/formats/manifest.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

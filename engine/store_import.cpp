@@ -18,12 +18,12 @@
 #include "engine/shard_builder.h"
 #include "engine/standardize.h"
 #include "engine/store_builder.h"
-#include "storage/error.h"
+#include "storage/formats/node_file.h"
+#include "storage/formats/order_file.h"
 #include "storage/input/edge_reader.h"
 #include "storage/input/replay_features.h"
 #include "storage/input/request_reader.h"
-#include "storage/node_file.h"
-#include "storage/order_file.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "engine/store.h"
-#include "storage/checksum.h"
-#include "storage/error.h"
-#include "storage/file.h"
-#include "storage/line_log.h"
-#include "storage/store_folders.h"
+#include "storage/io/checksum.h"
+#include "storage/io/error.h"
+#include "storage/io/file.h"
+#include "storage/io/line_log.h"
+#include "storage/io/store_folders.h"
 
 namespace unweave {
 namespace {

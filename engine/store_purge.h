@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <filesystem>
 
-#include "storage/manifest.h"
+#include "storage/formats/manifest.h"
 
 namespace unweave {
 

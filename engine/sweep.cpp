@@ -10,7 +10,7 @@
 #include <string>
 
 #include "engine/parallel.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

@@ -13,7 +13,7 @@
 #include "engine/gather.h"
 #include "engine/memory.h"
 #include "engine/row_mask.h"
-#include "storage/types.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

@@ -2,9 +2,9 @@
 
 #include "engine/look_ahead.h"
 #include "engine/parallel.h"
-#include "storage/error.h"
-#include "storage/node_file.h"
-#include "storage/store_layout.h"
+#include "storage/formats/node_file.h"
+#include "storage/formats/store_layout.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

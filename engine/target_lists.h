@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "engine/graph.h"
-#include "storage/manifest.h"
-#include "storage/shard.h"
-#include "storage/types.h"
+#include "storage/formats/manifest.h"
+#include "storage/formats/shard.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <system_error>
 
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 

@@ -13,7 +13,7 @@
 #include "engine/memory.h"
 #include "engine/row_mask.h"
 #include "engine/sweep.h"
-#include "storage/scattered_writer.h"
+#include "storage/io/scattered_writer.h"
 
 namespace unweave {
 

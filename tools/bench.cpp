@@ -6,8 +6,8 @@
 
 #include "algorithms/synthetic/generate.h"
 #include "engine/temporary_folder.h"
-#include "storage/error.h"
-#include "storage/nearest_name.h"
+#include "storage/io/error.h"
+#include "storage/io/nearest_name.h"
 #include "tools/bench_decode.h"
 #include "tools/bench_gather.h"
 #include "tools/bench_import.h"

@@ -10,10 +10,10 @@
 #include "algorithms/random/counter_random.h"
 #include "engine/clock.h"
 #include "engine/parallel.h"
-#include "storage/error.h"
-#include "storage/manifest.h"
-#include "storage/shard.h"
-#include "storage/store_layout.h"
+#include "storage/formats/manifest.h"
+#include "storage/formats/shard.h"
+#include "storage/formats/store_layout.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "engine/memory.h"
-#include "storage/types.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

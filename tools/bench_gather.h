@@ -7,7 +7,7 @@
 
 #include "engine/csr_graph.h"
 #include "engine/memory.h"
-#include "storage/types.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

@@ -12,11 +12,11 @@
 #include "engine/parallel.h"
 #include "engine/pipeline.h"
 #include "engine/store_import.h"
-#include "storage/file.h"
-#include "storage/manifest.h"
-#include "storage/npy_writer.h"
-#include "storage/spool_file.h"
-#include "storage/stream_writer.h"
+#include "storage/formats/manifest.h"
+#include "storage/io/file.h"
+#include "storage/io/spool_file.h"
+#include "storage/io/stream_writer.h"
+#include "storage/npy/npy_writer.h"
 
 namespace unweave {
 namespace {

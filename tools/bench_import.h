@@ -7,7 +7,7 @@
 
 #include "engine/memory.h"
 #include "engine/work_meter.h"
-#include "storage/types.h"
+#include "storage/io/types.h"
 #include "tools/output.h"
 
 namespace unweave {

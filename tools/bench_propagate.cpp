@@ -12,7 +12,7 @@
 #include "engine/csr_graph.h"
 #include "engine/parallel.h"
 #include "engine/store.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "tools/bench_gather.h"
 
 namespace unweave {

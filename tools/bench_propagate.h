@@ -7,7 +7,7 @@
 
 #include "algorithms/live/propagate.h"
 #include "engine/memory.h"
-#include "storage/types.h"
+#include "storage/io/types.h"
 #include "tools/output.h"
 
 namespace unweave {

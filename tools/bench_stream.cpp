@@ -13,7 +13,7 @@
 #include "algorithms/random/permutation.h"
 #include "engine/clock.h"
 #include "engine/parallel.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "tools/bench_propagate.h"
 
 namespace unweave {

@@ -10,8 +10,8 @@
 
 #include "engine/contents.h"
 #include "engine/memory.h"
-#include "storage/journal.h"
-#include "storage/types.h"
+#include "storage/formats/journal.h"
+#include "storage/io/types.h"
 #include "tools/output.h"
 
 namespace unweave {

@@ -13,9 +13,9 @@
 #include <utility>
 
 #include "engine/memory.h"
-#include "storage/error.h"
-#include "storage/map_guard.h"
-#include "storage/nearest_name.h"
+#include "storage/io/error.h"
+#include "storage/io/map_guard.h"
+#include "storage/io/nearest_name.h"
 #include "tools/text_wrap.h"
 #include "tools/version.h"
 

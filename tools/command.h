@@ -12,7 +12,7 @@
 //   }
 //
 // It prints results on line.out(), never on std::cout, and fails by throwing: UsageError, DataError, ResourceError or
-// CheckError of storage/error.h. run_program() turns these into exit codes and one line on standard error.
+// CheckError of storage/io/error.h. run_program() turns these into exit codes and one line on standard error.
 #pragma once
 
 #include <boost/program_options.hpp>

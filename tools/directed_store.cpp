@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "engine/store.h"
-#include "storage/error.h"
+#include "storage/formats/manifest.h"
+#include "storage/formats/shard.h"
+#include "storage/formats/store_layout.h"
 #include "storage/input/edge_reader.h"
-#include "storage/manifest.h"
-#include "storage/shard.h"
-#include "storage/store_layout.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

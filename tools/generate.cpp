@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "tools/build_report.h"
 #include "tools/commands.h"
 #include "tools/step_progress.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/store_import.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "tools/build_report.h"
 #include "tools/commands.h"
 #include "tools/import_figures.h"

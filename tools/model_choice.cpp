@@ -2,7 +2,7 @@
 #include "tools/model_choice.h"
 
 #include "algorithms/solvers/solver.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "tools/model_output.h"
 #include "tools/output.h"
 

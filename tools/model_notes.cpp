@@ -3,7 +3,7 @@
 #include <ostream>
 #include <utility>
 
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "tools/model_output.h"
 #include "tools/output.h"
 

@@ -1,7 +1,7 @@
 // tools/model_output.cpp - fields of a model's step and of its accuracy.
 #include "tools/model_output.h"
 
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "tools/output.h"
 
 namespace unweave {

@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "tools/output.h"
 
 namespace unweave {

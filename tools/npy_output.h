@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "algorithms/live/live_store.h"
-#include "storage/npy_writer.h"
+#include "storage/npy/npy_writer.h"
 #include "tools/command.h"
 
 namespace unweave {

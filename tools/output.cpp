@@ -10,7 +10,7 @@
 #include <sstream>
 #include <utility>
 
-#include "storage/readable_bytes.h"
+#include "storage/io/readable_bytes.h"
 #include "tools/text_wrap.h"
 
 namespace unweave {

@@ -13,8 +13,8 @@
 #include "algorithms/propagation/schemes.h"
 #include "algorithms/solvers/hessian_free/statistics_forecast.h"
 #include "algorithms/solvers/registry/unlearning_plan.h"
-#include "storage/error.h"
 #include "storage/input/request_reader.h"
+#include "storage/io/error.h"
 #include "tools/output.h"
 #include "tools/solver_options.h"
 

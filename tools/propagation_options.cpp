@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "algorithms/propagation/schemes.h"
-#include "storage/error.h"
-#include "storage/nearest_name.h"
+#include "storage/io/error.h"
+#include "storage/io/nearest_name.h"
 
 namespace unweave {
 namespace {

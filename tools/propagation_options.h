@@ -8,7 +8,7 @@
 
 #include "engine/contents.h"
 #include "engine/memory.h"
-#include "storage/manifest.h"
+#include "storage/formats/manifest.h"
 #include "tools/bench_gather.h"
 #include "tools/command.h"
 

@@ -4,10 +4,10 @@
 #include <ostream>
 #include <string_view>
 
-#include "storage/error.h"
 #include "storage/input/request_reader.h"
-#include "storage/line_log.h"
-#include "storage/private_file.h"
+#include "storage/io/error.h"
+#include "storage/io/line_log.h"
+#include "storage/io/private_file.h"
 #include "tools/output.h"
 
 namespace unweave {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "algorithms/updates/requests.h"
-#include "storage/file.h"
+#include "storage/io/file.h"
 #include "tools/command.h"
 
 namespace unweave {

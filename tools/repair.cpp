@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "algorithms/maintenance/store_repair.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "tools/commands.h"
 #include "tools/output.h"
 #include "tools/step_progress.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "algorithms/solvers/solver.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "tools/output.h"
 #include "tools/text_wrap.h"
 

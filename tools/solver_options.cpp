@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "storage/error.h"
-#include "storage/nearest_name.h"
+#include "storage/io/error.h"
+#include "storage/io/nearest_name.h"
 #include "tools/solver_help.h"
 
 namespace unweave {

@@ -10,7 +10,7 @@
 #include "algorithms/models/model_name.h"
 #include "algorithms/models/recorded_release.h"
 #include "engine/watcher.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "tools/commands.h"
 #include "tools/measure.h"
 #include "tools/model_notes.h"

@@ -7,7 +7,7 @@
 #include "algorithms/verification/verify_log.h"
 #include "engine/memory.h"
 #include "engine/watcher.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "tools/commands.h"
 #include "tools/output.h"
 #include "tools/step_progress.h"

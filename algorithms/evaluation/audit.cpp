@@ -7,7 +7,7 @@
 #include "algorithms/models/certificate.h"
 #include "algorithms/privacy/accounting/epsilon_lower_bound.h"
 #include "algorithms/privacy/output_noise.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "algorithms/models/training_rows.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

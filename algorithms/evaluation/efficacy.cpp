@@ -8,7 +8,7 @@
 #include "algorithms/random/counter_random.h"
 #include "algorithms/random/permutation.h"
 #include "engine/parallel.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

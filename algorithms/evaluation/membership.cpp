@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "algorithms/numerics/matrix.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

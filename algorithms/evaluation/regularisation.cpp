@@ -9,7 +9,7 @@
 #include "algorithms/learning/working_memory.h"
 #include "algorithms/models/training_rows.h"
 #include "algorithms/solvers/sgd.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

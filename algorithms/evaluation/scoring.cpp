@@ -8,7 +8,7 @@
 
 #include "algorithms/evaluation/evaluation.h"
 #include "engine/row_sorter.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

@@ -11,8 +11,8 @@
 #include "algorithms/numerics/row_sweep.h"
 #include "algorithms/random/counter_random.h"
 #include "engine/parallel.h"
-#include "storage/error.h"
-#include "storage/nearest_name.h"
+#include "storage/io/error.h"
+#include "storage/io/nearest_name.h"
 
 namespace unweave {
 namespace {

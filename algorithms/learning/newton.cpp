@@ -11,7 +11,7 @@
 #include "algorithms/learning/conjugate_gradient.h"
 #include "algorithms/learning/working_memory.h"
 #include "engine/watcher.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

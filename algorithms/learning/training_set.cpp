@@ -7,7 +7,7 @@
 #include <string>
 
 #include "algorithms/numerics/matrix.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

@@ -11,7 +11,7 @@
 #include "algorithms/numerics/rows.h"
 #include "engine/float_rows.h"
 #include "engine/memory.h"
-#include "storage/types.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

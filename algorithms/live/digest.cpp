@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "engine/parallel.h"
-#include "storage/checksum.h"
-#include "storage/error.h"
+#include "storage/io/checksum.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

@@ -18,7 +18,7 @@
 #include <string>
 
 #include "algorithms/live/live_store.h"
-#include "storage/types.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

@@ -14,7 +14,7 @@
 #include "engine/pipeline.h"
 #include "engine/row_sorter.h"
 #include "engine/watcher.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

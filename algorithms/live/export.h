@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "algorithms/live/live_store.h"
-#include "storage/npy_writer.h"
-#include "storage/types.h"
+#include "storage/io/types.h"
+#include "storage/npy/npy_writer.h"
 
 namespace unweave {
 

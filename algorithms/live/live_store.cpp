@@ -9,8 +9,8 @@
 #include "engine/clock.h"
 #include "engine/store_purge.h"
 #include "engine/temporary_folder.h"
-#include "storage/error.h"
-#include "storage/map_guard.h"
+#include "storage/io/error.h"
+#include "storage/io/map_guard.h"
 
 namespace unweave {
 namespace {

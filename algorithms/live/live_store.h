@@ -25,9 +25,9 @@
 #include "engine/contents.h"
 #include "engine/memory.h"
 #include "engine/store.h"
-#include "storage/error.h"
-#include "storage/journal.h"
-#include "storage/manifest.h"
+#include "storage/formats/journal.h"
+#include "storage/formats/manifest.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 

@@ -5,7 +5,7 @@
 
 #include "algorithms/live/live_store.h"
 #include "engine/shard_builder.h"
-#include "storage/checksum.h"
+#include "storage/io/checksum.h"
 
 namespace unweave {
 namespace {

@@ -7,8 +7,8 @@
 #include "algorithms/propagation/state_builder.h"
 #include "engine/clock.h"
 #include "engine/target_lists.h"
-#include "storage/error.h"
-#include "storage/run_file.h"
+#include "storage/formats/run_file.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

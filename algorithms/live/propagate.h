@@ -8,7 +8,7 @@
 
 #include "algorithms/live/live_store.h"
 #include "engine/memory.h"
-#include "storage/manifest.h"
+#include "storage/formats/manifest.h"
 
 namespace unweave {
 

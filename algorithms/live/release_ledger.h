@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "storage/manifest.h"
+#include "storage/formats/manifest.h"
 
 namespace unweave {
 

@@ -11,8 +11,8 @@
 #include "algorithms/random/permutation.h"
 #include "engine/look_ahead.h"
 #include "engine/row_mask.h"
-#include "storage/error.h"
-#include "storage/nearest_name.h"
+#include "storage/io/error.h"
+#include "storage/io/nearest_name.h"
 
 namespace unweave {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "algorithms/live/live_store.h"
-#include "storage/journal.h"
+#include "storage/formats/journal.h"
 
 namespace unweave {
 

@@ -16,7 +16,7 @@
 #include "algorithms/propagation/level0.h"
 #include "engine/compaction.h"
 #include "engine/store_purge.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

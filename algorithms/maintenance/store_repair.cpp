@@ -13,10 +13,10 @@
 #include "algorithms/verification/verify_log.h"
 #include "engine/store.h"
 #include "engine/store_purge.h"
-#include "storage/error.h"
-#include "storage/file.h"
-#include "storage/journal.h"
-#include "storage/store_folders.h"
+#include "storage/formats/journal.h"
+#include "storage/io/error.h"
+#include "storage/io/file.h"
+#include "storage/io/store_folders.h"
 
 namespace unweave {
 namespace {

@@ -5,9 +5,9 @@
 #include <new>
 
 #include "algorithms/models/model_name.h"
-#include "storage/checksum.h"
-#include "storage/error.h"
-#include "storage/json_text.h"
+#include "storage/io/checksum.h"
+#include "storage/io/error.h"
+#include "storage/io/json_text.h"
 
 namespace unweave {
 namespace {

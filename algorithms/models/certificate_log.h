@@ -15,8 +15,8 @@
 
 #include "algorithms/models/model_record.h"
 #include "algorithms/models/signing_key.h"
-#include "storage/line_log.h"
-#include "storage/store_folders.h"
+#include "storage/io/line_log.h"
+#include "storage/io/store_folders.h"
 
 namespace unweave {
 

@@ -12,8 +12,8 @@
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/privacy/accounting/head_constants.h"
 #include "algorithms/updates/request_status.h"
-#include "storage/checksum.h"
-#include "storage/error.h"
+#include "storage/io/checksum.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

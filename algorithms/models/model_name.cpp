@@ -5,8 +5,8 @@
 #include <system_error>
 
 #include "algorithms/solvers/solver.h"
-#include "storage/error.h"
-#include "storage/store_folders.h"
+#include "storage/io/error.h"
+#include "storage/io/store_folders.h"
 
 namespace unweave {
 namespace {

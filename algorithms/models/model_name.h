@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/manifest.h"
+#include "storage/formats/manifest.h"
 
 namespace unweave {
 

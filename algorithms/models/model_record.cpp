@@ -10,11 +10,11 @@
 #include "algorithms/propagation/schemes.h"
 #include "algorithms/random/hash.h"
 #include "engine/store_purge.h"
-#include "storage/checksum.h"
-#include "storage/error.h"
-#include "storage/file.h"
-#include "storage/json_text.h"
-#include "storage/model_file.h"
+#include "storage/formats/model_file.h"
+#include "storage/io/checksum.h"
+#include "storage/io/error.h"
+#include "storage/io/file.h"
+#include "storage/io/json_text.h"
 
 namespace unweave {
 namespace {

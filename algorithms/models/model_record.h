@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "algorithms/solvers/solver.h"
-#include "storage/manifest.h"
+#include "storage/formats/manifest.h"
 
 namespace unweave {
 

@@ -4,11 +4,11 @@
 #include <vector>
 
 #include "algorithms/updates/request_status.h"
-#include "storage/checksum.h"
-#include "storage/error.h"
-#include "storage/json_text.h"
-#include "storage/line_log.h"
-#include "storage/private_file.h"
+#include "storage/io/checksum.h"
+#include "storage/io/error.h"
+#include "storage/io/json_text.h"
+#include "storage/io/line_log.h"
+#include "storage/io/private_file.h"
 
 namespace unweave {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "algorithms/models/model_record.h"
 #include "algorithms/models/request_tree.h"
-#include "storage/file.h"
+#include "storage/io/file.h"
 
 namespace unweave {
 

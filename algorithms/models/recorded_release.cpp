@@ -7,10 +7,10 @@
 
 #include "algorithms/models/certificate_log.h"
 #include "algorithms/models/model_name.h"
-#include "storage/error.h"
-#include "storage/file.h"
-#include "storage/line_log.h"
-#include "storage/recorded_file.h"
+#include "storage/formats/recorded_file.h"
+#include "storage/io/error.h"
+#include "storage/io/file.h"
+#include "storage/io/line_log.h"
 
 namespace unweave {
 namespace {

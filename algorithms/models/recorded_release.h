@@ -7,7 +7,7 @@
 
 #include "algorithms/live/release_ledger.h"
 #include "algorithms/models/model_record.h"
-#include "storage/manifest.h"
+#include "storage/formats/manifest.h"
 
 namespace unweave {
 

@@ -3,11 +3,11 @@
 #include <sodium.h>
 
 #include "algorithms/random/random_source.h"
-#include "storage/checksum.h"
-#include "storage/error.h"
-#include "storage/file.h"
-#include "storage/private_file.h"
-#include "storage/store_folders.h"
+#include "storage/io/checksum.h"
+#include "storage/io/error.h"
+#include "storage/io/file.h"
+#include "storage/io/private_file.h"
+#include "storage/io/store_folders.h"
 
 namespace unweave {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "engine/parallel.h"
 #include "engine/watcher.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

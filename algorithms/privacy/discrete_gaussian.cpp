@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "algorithms/random/lazy_uniform.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

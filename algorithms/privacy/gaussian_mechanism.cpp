@@ -9,7 +9,7 @@
 #include <limits>
 #include <numbers>
 
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

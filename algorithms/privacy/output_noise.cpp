@@ -5,7 +5,7 @@
 
 #include "algorithms/privacy/discrete_gaussian.h"
 #include "algorithms/privacy/gaussian_mechanism.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <span>
 
-#include "storage/state_file.h"
+#include "storage/formats/state_file.h"
 
 namespace unweave {
 

@@ -8,7 +8,7 @@
 #include "algorithms/propagation/expected_row.h"
 #include "engine/look_ahead.h"
 #include "engine/parallel.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

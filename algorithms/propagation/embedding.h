@@ -18,7 +18,7 @@
 #include "engine/stale_rows.h"
 #include "engine/state_level.h"
 #include "engine/target_lists.h"
-#include "storage/manifest.h"
+#include "storage/formats/manifest.h"
 
 namespace unweave {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "engine/state_level.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 

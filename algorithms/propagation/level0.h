@@ -6,8 +6,8 @@
 
 #include "algorithms/propagation/propagation_sweep.h"
 #include "engine/contents.h"
-#include "storage/manifest.h"
-#include "storage/types.h"
+#include "storage/formats/manifest.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

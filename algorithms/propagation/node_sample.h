@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "engine/row_mask.h"
-#include "storage/types.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

@@ -10,7 +10,7 @@
 #include "engine/contents.h"
 #include "engine/memory.h"
 #include "engine/row_mask.h"
-#include "storage/manifest.h"
+#include "storage/formats/manifest.h"
 
 namespace unweave {
 

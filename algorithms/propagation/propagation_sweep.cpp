@@ -6,7 +6,7 @@
 
 #include "engine/clock.h"
 #include "engine/parallel.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

@@ -16,7 +16,7 @@
 #include "engine/memory.h"
 #include "engine/row_mask.h"
 #include "engine/sweep.h"
-#include "storage/types.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

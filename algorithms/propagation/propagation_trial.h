@@ -9,7 +9,7 @@
 #include "algorithms/propagation/propagation_plan.h"
 #include "engine/contents.h"
 #include "engine/memory.h"
-#include "storage/manifest.h"
+#include "storage/formats/manifest.h"
 
 namespace unweave {
 

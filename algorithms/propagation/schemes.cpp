@@ -4,8 +4,8 @@
 #include <charconv>
 #include <cmath>
 
-#include "storage/error.h"
-#include "storage/nearest_name.h"
+#include "storage/io/error.h"
+#include "storage/io/nearest_name.h"
 
 namespace unweave {
 namespace {

@@ -12,9 +12,9 @@
 #include "engine/clock.h"
 #include "engine/level_image.h"
 #include "engine/tile_spool.h"
-#include "storage/error.h"
-#include "storage/state_file.h"
-#include "storage/store_layout.h"
+#include "storage/formats/state_file.h"
+#include "storage/formats/store_layout.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

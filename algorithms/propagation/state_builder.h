@@ -12,7 +12,7 @@
 #include "engine/contents.h"
 #include "engine/memory.h"
 #include "engine/resident_rows.h"
-#include "storage/sealed_file.h"
+#include "storage/formats/sealed_file.h"
 
 namespace unweave {
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "storage/types.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

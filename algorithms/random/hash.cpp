@@ -3,7 +3,7 @@
 #include <sodium.h>
 
 #include "algorithms/random/random_source.h"
-#include "storage/checksum.h"
+#include "storage/io/checksum.h"
 
 namespace unweave {
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "algorithms/random/random_source.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 

@@ -9,7 +9,7 @@
 #include <numbers>
 
 #include "algorithms/random/normal_lanes.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

@@ -8,7 +8,7 @@
 #include "algorithms/numerics/blas.h"
 #include "algorithms/numerics/row_sweep.h"
 #include "engine/watcher.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

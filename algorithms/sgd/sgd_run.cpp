@@ -7,12 +7,12 @@
 
 #include "algorithms/random/random_source.h"
 #include "engine/watcher.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {
 
-constexpr double kMostRunWeight = 256;  // see storage/statistics_file.h
+constexpr double kMostRunWeight = 256;  // see storage/formats/statistics_file.h
 constexpr std::uint64_t kNoSegment = std::numeric_limits<std::uint64_t>::max();
 
 void check(const Vector& weights) {

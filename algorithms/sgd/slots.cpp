@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 

@@ -7,7 +7,7 @@
 #include "algorithms/learning/newton.h"
 #include "algorithms/random/permutation.h"
 #include "engine/watcher.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

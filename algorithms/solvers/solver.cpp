@@ -17,8 +17,8 @@
 #include "algorithms/solvers/rewind/rewind_account.h"
 #include "algorithms/solvers/rewind/rewind_solver.h"
 #include "algorithms/solvers/streaming/streaming_solver.h"
-#include "storage/error.h"
-#include "storage/nearest_name.h"
+#include "storage/io/error.h"
+#include "storage/io/nearest_name.h"
 
 namespace unweave {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "algorithms/random/counter_random.h"
 #include "engine/parallel.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

@@ -23,7 +23,7 @@
 
 #include "algorithms/random/permutation.h"
 #include "algorithms/synthetic/citation_layout.h"
-#include "storage/types.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "storage/types.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

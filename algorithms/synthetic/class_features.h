@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "storage/types.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

@@ -14,8 +14,8 @@
 #include "engine/feature_builder.h"
 #include "engine/parallel.h"
 #include "engine/shard_builder.h"
-#include "storage/error.h"
-#include "storage/node_file.h"
+#include "storage/formats/node_file.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "storage/types.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "algorithms/random/permutation.h"
-#include "storage/types.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

@@ -6,7 +6,7 @@
 #include "algorithms/updates/requests.h"
 #include "engine/cone.h"
 #include "engine/contents.h"
-#include "storage/types.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

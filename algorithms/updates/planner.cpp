@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "storage/gap_block.h"
+#include "storage/codec/gap_block.h"
 
 namespace unweave {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "engine/gather.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "engine/graph.h"
 #include "engine/target_lists.h"
-#include "storage/types.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

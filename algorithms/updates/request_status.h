@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "storage/journal.h"
+#include "storage/formats/journal.h"
 
 namespace unweave {
 

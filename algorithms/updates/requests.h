@@ -8,8 +8,8 @@
 
 #include "algorithms/updates/request_status.h"
 #include "engine/contents.h"
-#include "storage/journal.h"
-#include "storage/types.h"
+#include "storage/formats/journal.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

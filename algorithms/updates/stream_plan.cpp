@@ -15,7 +15,7 @@
 #include "algorithms/updates/planner.h"
 #include "engine/look_ahead.h"
 #include "engine/parallel.h"
-#include "storage/checksum.h"
+#include "storage/io/checksum.h"
 
 namespace unweave {
 namespace {

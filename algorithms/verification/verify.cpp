@@ -8,7 +8,7 @@
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/verification/verify_checks.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

@@ -17,8 +17,8 @@
 #include "algorithms/verification/verify.h"
 #include "engine/contents.h"
 #include "engine/memory.h"
-#include "storage/manifest.h"
-#include "storage/types.h"
+#include "storage/formats/manifest.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

@@ -4,16 +4,16 @@
 
 #include "algorithms/verification/verify_checks.h"
 #include "engine/watcher.h"
-#include "storage/error.h"
-#include "storage/feature_file.h"
-#include "storage/journal.h"
-#include "storage/node_file.h"
-#include "storage/order_file.h"
-#include "storage/run_file.h"
-#include "storage/shard.h"
-#include "storage/state_file.h"
-#include "storage/store_folders.h"
-#include "storage/store_layout.h"
+#include "storage/formats/feature_file.h"
+#include "storage/formats/journal.h"
+#include "storage/formats/node_file.h"
+#include "storage/formats/order_file.h"
+#include "storage/formats/run_file.h"
+#include "storage/formats/shard.h"
+#include "storage/formats/state_file.h"
+#include "storage/formats/store_layout.h"
+#include "storage/io/error.h"
+#include "storage/io/store_folders.h"
 
 namespace unweave {
 namespace {

@@ -11,7 +11,7 @@
 #include "algorithms/verification/verify_checks.h"
 #include "engine/parallel.h"
 #include "engine/watcher.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

@@ -9,7 +9,7 @@
 #include "algorithms/solvers/hessian_free/hessian_free_state.h"
 #include "algorithms/solvers/sgd.h"
 #include "algorithms/verification/verify_statements.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

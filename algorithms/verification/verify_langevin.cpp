@@ -14,7 +14,7 @@
 #include "algorithms/solvers/langevin/langevin_constants.h"
 #include "algorithms/verification/verify_statements.h"
 #include "engine/watcher.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

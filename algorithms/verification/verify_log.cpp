@@ -6,11 +6,11 @@
 #include "algorithms/models/receipts.h"
 #include "algorithms/updates/request_status.h"
 #include "algorithms/verification/verify_public_terms.h"
-#include "storage/checksum.h"
-#include "storage/error.h"
-#include "storage/file.h"
-#include "storage/json_text.h"
-#include "storage/line_log.h"
+#include "storage/io/checksum.h"
+#include "storage/io/error.h"
+#include "storage/io/file.h"
+#include "storage/io/json_text.h"
+#include "storage/io/line_log.h"
 
 namespace unweave {
 namespace {

@@ -9,10 +9,10 @@
 #include "algorithms/verification/verify_checks.h"
 #include "algorithms/verification/verify_log.h"
 #include "engine/store_purge.h"
-#include "storage/checksum.h"
-#include "storage/error.h"
-#include "storage/json_text.h"
-#include "storage/line_log.h"
+#include "storage/io/checksum.h"
+#include "storage/io/error.h"
+#include "storage/io/json_text.h"
+#include "storage/io/line_log.h"
 
 namespace unweave {
 namespace {

@@ -11,7 +11,7 @@
 #include "algorithms/privacy/gaussian_mechanism.h"
 #include "algorithms/privacy/output_noise.h"
 #include "algorithms/solvers/rewind/rewind_account.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

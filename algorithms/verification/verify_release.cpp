@@ -29,9 +29,9 @@
 #include "algorithms/solvers/sgd.h"
 #include "algorithms/verification/verify_checks.h"
 #include "algorithms/verification/verify_statements.h"
-#include "storage/checksum.h"
-#include "storage/error.h"
-#include "storage/json_text.h"
+#include "storage/io/checksum.h"
+#include "storage/io/error.h"
+#include "storage/io/json_text.h"
 
 namespace unweave {
 namespace {

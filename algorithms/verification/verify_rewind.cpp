@@ -11,7 +11,7 @@
 #include "algorithms/solvers/rewind/rewind_state.h"
 #include "algorithms/verification/verify_statements.h"
 #include "engine/watcher.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <system_error>
 
-#include "storage/error.h"
 #include "storage/input/raw_bytes.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 

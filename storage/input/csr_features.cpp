@@ -6,9 +6,9 @@
 #include <numeric>
 #include <string>
 
-#include "storage/error.h"
 #include "storage/input/feature_formats.h"
 #include "storage/input/foreign_format.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 

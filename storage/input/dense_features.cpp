@@ -4,9 +4,9 @@
 #include <limits>
 #include <string>
 
-#include "storage/error.h"
 #include "storage/input/feature_formats.h"
 #include "storage/input/line_reader.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 

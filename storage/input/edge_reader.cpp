@@ -1,10 +1,10 @@
 #include "storage/input/edge_reader.h"
 
-#include "storage/error.h"
 #include "storage/input/edge_formats.h"
 #include "storage/input/foreign_format.h"
 #include "storage/input/node_id.h"
 #include "storage/input/npy.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 

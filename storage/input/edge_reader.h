@@ -8,7 +8,7 @@
 #include <span>
 
 #include "storage/input/byte_source.h"
-#include "storage/types.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/error.h"
 #include "storage/input/metis_check.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 

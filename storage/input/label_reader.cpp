@@ -5,11 +5,11 @@
 #include <limits>
 #include <string>
 
-#include "storage/error.h"
 #include "storage/input/foreign_format.h"
 #include "storage/input/line_reader.h"
 #include "storage/input/node_id.h"
 #include "storage/input/npy.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 

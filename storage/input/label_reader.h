@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "storage/input/byte_source.h"
-#include "storage/types.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <string>
 
-#include "storage/error.h"
 #include "storage/input/edge_formats.h"
 #include "storage/input/line_reader.h"
 #include "storage/input/node_id.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 

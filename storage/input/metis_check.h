@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "storage/types.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

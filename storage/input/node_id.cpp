@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 

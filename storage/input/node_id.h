@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "storage/input/line_reader.h"
-#include "storage/types.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

@@ -8,8 +8,8 @@
 #include <cstring>
 #include <limits>
 
-#include "storage/error.h"
-#include "storage/npy_header.h"
+#include "storage/io/error.h"
+#include "storage/npy/npy_header.h"
 
 namespace unweave {
 

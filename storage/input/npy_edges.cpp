@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "storage/error.h"
 #include "storage/input/edge_formats.h"
 #include "storage/input/node_id.h"
 #include "storage/input/npy.h"
-#include "storage/spool_file.h"
+#include "storage/io/error.h"
+#include "storage/io/spool_file.h"
 
 namespace unweave {
 

@@ -5,9 +5,9 @@
 #include <system_error>
 #include <vector>
 
-#include "storage/error.h"
 #include "storage/input/line_reader.h"
 #include "storage/input/npy.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 

@@ -11,7 +11,7 @@
 #include <bit>
 #include <cerrno>
 
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 

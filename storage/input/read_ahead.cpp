@@ -10,8 +10,8 @@
 #include <thread>
 #include <utility>
 
-#include "storage/error.h"
 #include "storage/input/raw_bytes.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "storage/input/feature_reader.h"
-#include "storage/types.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

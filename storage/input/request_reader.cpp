@@ -3,7 +3,7 @@
 #include <iostream>
 #include <utility>
 
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "storage/formats/journal.h"
 #include "storage/input/line_reader.h"
-#include "storage/journal.h"
 
 namespace unweave {
 

@@ -3,12 +3,12 @@
 #include <cstring>
 #include <string>
 
-#include "storage/error.h"
 #include "storage/input/edge_formats.h"
 #include "storage/input/foreign_format.h"
 #include "storage/input/line_reader.h"
 #include "storage/input/metis_check.h"
 #include "storage/input/node_id.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 

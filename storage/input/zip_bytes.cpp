@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "storage/error.h"
 #include "storage/input/raw_bytes.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 

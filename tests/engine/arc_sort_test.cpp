@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "engine/parallel.h"
-#include "storage/error.h"
-#include "storage/gap_block.h"
-#include "storage/store_layout.h"
+#include "storage/codec/gap_block.h"
+#include "storage/formats/store_layout.h"
+#include "storage/io/error.h"
 #include "support/temp_dir.h"
 
 using namespace unweave;

@@ -15,7 +15,7 @@
 #include "engine/contents.h"
 #include "engine/parallel.h"
 #include "engine/store_import.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/folder_bytes.h"
 #include "support/graphs.h"
 #include "support/input_files.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/store_import.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/input_files.h"
 #include "support/temp_dir.h"
 

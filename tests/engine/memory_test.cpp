@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "engine/memory_peak.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/temp_dir.h"
 
 namespace unweave {

@@ -13,8 +13,8 @@
 
 #include "engine/contents.h"
 #include "engine/parallel.h"
-#include "storage/error.h"
-#include "storage/half.h"
+#include "storage/codec/half.h"
+#include "storage/io/error.h"
 #include "support/folder_bytes.h"
 #include "support/graphs.h"
 #include "support/input_files.h"

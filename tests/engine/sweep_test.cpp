@@ -15,7 +15,7 @@
 
 #include "engine/csr_graph.h"
 #include "engine/parallel.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/graphs.h"
 #include "support/special_values.h"
 

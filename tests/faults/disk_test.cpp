@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <set>
 
-#include "storage/error.h"
-#include "storage/file.h"
+#include "storage/io/error.h"
+#include "storage/io/file.h"
 #include "support/faults/trial.h"
 #include "support/input_files.h"
 

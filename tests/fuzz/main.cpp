@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "fuzz/target.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave::fuzz {
 namespace {

@@ -7,9 +7,9 @@
 #include "algorithms/verification/verify_checks.h"
 #include "algorithms/verification/verify_log.h"
 #include "fuzz/target.h"
-#include "storage/checksum.h"
-#include "storage/error.h"
-#include "storage/model_file.h"
+#include "storage/formats/model_file.h"
+#include "storage/io/checksum.h"
+#include "storage/io/error.h"
 #include "support/sealed_line.h"
 
 namespace unweave::fuzz {

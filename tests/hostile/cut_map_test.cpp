@@ -12,10 +12,10 @@
 #include <string>
 #include <thread>
 
-#include "storage/error.h"
-#include "storage/manifest.h"
-#include "storage/map_guard.h"
-#include "storage/sealed_file.h"
+#include "storage/formats/manifest.h"
+#include "storage/formats/sealed_file.h"
+#include "storage/io/error.h"
+#include "storage/io/map_guard.h"
 #include "support/hostile/full_store.h"
 #include "support/input_files.h"
 #include "support/process.h"

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "storage/checksum.h"
-#include "storage/manifest.h"
+#include "storage/formats/manifest.h"
+#include "storage/io/checksum.h"
 #include "support/folder_bytes.h"
 #include "support/hostile/full_store.h"
 #include "support/input_files.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/csr_graph.h"
-#include "storage/types.h"
+#include "storage/io/types.h"
 
 namespace unweave::testing {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/types.h"
+#include "storage/io/types.h"
 #include "support/input_files.h"
 
 namespace unweave::testing {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <random>
 
-#include "storage/node_file.h"
+#include "storage/formats/node_file.h"
 #include "support/tiny_store.h"
 
 namespace unweave::testing {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "algorithms/live/live_store.h"
-#include "storage/journal.h"
-#include "storage/types.h"
+#include "storage/formats/journal.h"
+#include "storage/io/types.h"
 
 namespace unweave::testing {
 

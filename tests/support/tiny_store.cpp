@@ -10,10 +10,10 @@
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/propagation/schemes.h"
 #include "engine/store.h"
-#include "storage/feature_file.h"
-#include "storage/node_file.h"
-#include "storage/shard.h"
-#include "storage/store_layout.h"
+#include "storage/formats/feature_file.h"
+#include "storage/formats/node_file.h"
+#include "storage/formats/shard.h"
+#include "storage/formats/store_layout.h"
 #include "support/graphs.h"
 
 namespace unweave::testing {

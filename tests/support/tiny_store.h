@@ -8,8 +8,8 @@
 #include "algorithms/maintenance/purge.h"
 #include "algorithms/maintenance/store_repair.h"
 #include "engine/memory.h"
-#include "storage/manifest.h"
-#include "storage/types.h"
+#include "storage/formats/manifest.h"
+#include "storage/io/types.h"
 
 namespace unweave::testing {
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "engine/parallel.h"
-#include "storage/error.h"
-#include "storage/sealed_file.h"
+#include "storage/formats/sealed_file.h"
+#include "storage/io/error.h"
 #include "support/input_files.h"
 #include "support/program.h"
 #include "support/temp_dir.h"

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "engine/parallel.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
 #include "tools/commands.h"

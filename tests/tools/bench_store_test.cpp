@@ -17,7 +17,7 @@
 #include "algorithms/verification/verify.h"
 #include "engine/csr_graph.h"
 #include "engine/parallel.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/folder_bytes.h"
 #include "support/graphs.h"
 #include "support/program.h"

@@ -15,7 +15,7 @@
 
 #include "engine/memory.h"
 #include "engine/parallel.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/program.h"
 
 namespace unweave {

@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "storage/checksum.h"
+#include "storage/io/checksum.h"
 #include "support/input_files.h"
 #include "support/process.h"
 #include "support/temp_dir.h"

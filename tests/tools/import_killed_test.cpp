@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/store.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/folder_bytes.h"
 #include "support/input_files.h"
 #include "support/process.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/manifest.h"
+#include "storage/formats/manifest.h"
 #include "support/folder_bytes.h"
 #include "support/input_files.h"
 #include "support/program.h"

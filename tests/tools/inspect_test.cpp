@@ -13,7 +13,7 @@
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/model_record.h"
 #include "algorithms/models/recorded_release.h"
-#include "storage/state_file.h"
+#include "storage/formats/state_file.h"
 #include "support/input_files.h"
 #include "support/npy_file.h"
 #include "support/program.h"

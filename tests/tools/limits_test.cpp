@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "storage/manifest.h"
+#include "storage/formats/manifest.h"
 #include "support/input_files.h"
 #include "support/process.h"
 #include "support/temp_dir.h"

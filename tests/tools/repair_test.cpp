@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "storage/manifest.h"
+#include "storage/formats/manifest.h"
 #include "support/input_files.h"
 #include "support/program.h"
 #include "support/temp_dir.h"

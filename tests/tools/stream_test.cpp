@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "algorithms/solvers/solver.h"
-#include "storage/manifest.h"
+#include "storage/formats/manifest.h"
 #include "support/program.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"

@@ -6,7 +6,7 @@
 
 #include "algorithms/privacy/accounting/require.h"
 #include "algorithms/privacy/accounting/search.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

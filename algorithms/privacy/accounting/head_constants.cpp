@@ -7,7 +7,7 @@
 #include <numbers>
 
 #include "algorithms/privacy/accounting/require.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

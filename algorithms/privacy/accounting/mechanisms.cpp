@@ -16,7 +16,7 @@
 
 #include "algorithms/privacy/accounting/require.h"
 #include "algorithms/privacy/gaussian_mechanism.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 

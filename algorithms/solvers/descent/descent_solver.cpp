@@ -12,7 +12,7 @@
 #include "algorithms/solvers/langevin/langevin_constants.h"
 #include "algorithms/solvers/rewind/rewind_account.h"
 #include "engine/watcher.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

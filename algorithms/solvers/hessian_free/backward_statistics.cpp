@@ -13,9 +13,9 @@
 #include "algorithms/solvers/hessian_free/sgd_statistics.h"
 #include "engine/parallel.h"
 #include "engine/watcher.h"
-#include "storage/error.h"
-#include "storage/file.h"
-#include "storage/private_file.h"
+#include "storage/io/error.h"
+#include "storage/io/file.h"
+#include "storage/io/private_file.h"
 
 namespace unweave {
 namespace {

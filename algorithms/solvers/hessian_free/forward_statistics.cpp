@@ -18,7 +18,7 @@
 #include "algorithms/solvers/hessian_free/sgd_statistics.h"
 #include "engine/parallel.h"
 #include "engine/watcher.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

@@ -10,8 +10,8 @@
 #include "algorithms/sgd/slots.h"
 #include "algorithms/solvers/hessian_free/statistics_forecast.h"
 #include "algorithms/solvers/sgd.h"
-#include "storage/error.h"
-#include "storage/file.h"
+#include "storage/io/error.h"
+#include "storage/io/file.h"
 
 namespace unweave {
 namespace {

@@ -11,7 +11,7 @@
 #include "algorithms/privacy/gaussian_mechanism.h"
 #include "algorithms/solvers/langevin/langevin_constants.h"
 #include "algorithms/solvers/sgd.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

@@ -10,7 +10,7 @@
 #include "algorithms/sgd/sgd_schedule.h"
 #include "algorithms/solvers/hessian_free/sgd_statistics.h"
 #include "algorithms/solvers/solver.h"
-#include "storage/statistics_file.h"
+#include "storage/formats/statistics_file.h"
 
 namespace unweave {
 

@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "storage/file.h"
+#include "storage/io/file.h"
 
 namespace unweave {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

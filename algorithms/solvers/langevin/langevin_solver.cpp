@@ -6,7 +6,7 @@
 #include "algorithms/sgd/slots.h"
 #include "algorithms/solvers/langevin/langevin_constants.h"
 #include "engine/watcher.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "algorithms/sgd/slot_run.h"
-#include "storage/types.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 

@@ -5,7 +5,7 @@
 #include "algorithms/learning/spectral_norm.h"
 #include "algorithms/privacy/output_noise.h"
 #include "algorithms/solvers/references/sgd_solvers.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

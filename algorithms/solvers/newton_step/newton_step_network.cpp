@@ -6,7 +6,7 @@
 #include "algorithms/solvers/hessian_free/hessian_free_state.h"
 #include "algorithms/solvers/newton_step/newton_step_solver.h"
 #include "algorithms/solvers/sgd.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

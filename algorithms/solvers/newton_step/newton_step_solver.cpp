@@ -6,7 +6,7 @@
 #include "algorithms/learning/newton.h"
 #include "algorithms/learning/removal_step.h"
 #include "algorithms/privacy/output_noise.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

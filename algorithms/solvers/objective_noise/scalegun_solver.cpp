@@ -7,7 +7,7 @@
 #include "algorithms/learning/removal_step.h"
 #include "algorithms/learning/spectral_norm.h"
 #include "algorithms/solvers/references/sgd_solvers.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

@@ -10,7 +10,7 @@
 #include "algorithms/privacy/output_noise.h"
 #include "algorithms/solvers/descent/descent_solver.h"
 #include "algorithms/solvers/rewind/rewind_account.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

@@ -6,7 +6,7 @@
 #include "algorithms/sgd/noisy_sgd_run.h"
 #include "algorithms/solvers/rewind/rewind_state.h"
 #include "engine/watcher.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <cmath>
 
-#include "storage/error.h"
-#include "storage/json_text.h"
-#include "storage/model_file.h"
+#include "storage/formats/model_file.h"
+#include "storage/io/error.h"
+#include "storage/io/json_text.h"
 
 namespace unweave {
 namespace {

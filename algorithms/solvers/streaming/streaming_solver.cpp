@@ -9,7 +9,7 @@
 #include "algorithms/learning/working_memory.h"
 #include "algorithms/solvers/streaming/streaming_state.h"
 #include "engine/clock.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "algorithms/numerics/row_sweep.h"
 #include "algorithms/random/counter_random.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

@@ -8,7 +8,7 @@
 #include <random>
 
 #include "algorithms/privacy/accounting/epsilon_lower_bound.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/learner_data.h"
 #include "support/sabotage.h"
 #include "support/temp_dir.h"

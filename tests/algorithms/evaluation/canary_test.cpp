@@ -7,7 +7,7 @@
 
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/models/training_rows.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/folder_bytes.h"
 #include "support/trained_store.h"
 

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "algorithms/models/recorded_release.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/trained_store.h"
 
 namespace unweave {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "algorithms/learning/head.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {

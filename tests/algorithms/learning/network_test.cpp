@@ -5,7 +5,7 @@
 
 #include "algorithms/learning/network_directions.h"
 #include "engine/parallel.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/learner_data.h"
 #include "support/slow_network.h"
 

@@ -9,7 +9,7 @@
 #include "algorithms/learning/conjugate_gradient.h"
 #include "algorithms/learning/working_memory.h"
 #include "engine/parallel.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/learner_data.h"
 
 using namespace unweave;

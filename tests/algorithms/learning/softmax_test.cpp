@@ -7,7 +7,7 @@
 #include "algorithms/learning/conjugate_gradient.h"
 #include "algorithms/learning/newton.h"
 #include "algorithms/privacy/accounting/head_constants.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/fenced_array.h"
 #include "support/learner_data.h"
 #include "support/slow_slopes.h"

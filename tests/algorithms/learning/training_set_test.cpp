@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/learner_data.h"
 #include "support/temp_dir.h"
 

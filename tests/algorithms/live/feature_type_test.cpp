@@ -13,7 +13,7 @@
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/synthetic/generate.h"
 #include "algorithms/verification/verify.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/input_files.h"
 #include "support/store_fixture.h"
 #include "support/temp_dir.h"

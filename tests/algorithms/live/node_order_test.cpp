@@ -18,7 +18,7 @@
 #include "algorithms/verification/verify.h"
 #include "engine/graph_order.h"
 #include "engine/store_import.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/graphs.h"
 #include "support/input_files.h"
 #include "support/temp_dir.h"

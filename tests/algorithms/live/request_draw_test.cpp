@@ -9,7 +9,7 @@
 
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/updates/requests.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
 

@@ -5,7 +5,7 @@
 
 #include "algorithms/solvers/streaming/streaming_solver.h"
 #include "algorithms/solvers/streaming/streaming_state.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/learner_data.h"
 
 using namespace unweave;

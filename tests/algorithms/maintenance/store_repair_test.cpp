@@ -8,8 +8,8 @@
 #include "algorithms/live/digest.h"
 #include "algorithms/live/propagate.h"
 #include "algorithms/models/recorded_release.h"
-#include "storage/error.h"
-#include "storage/recorded_file.h"
+#include "storage/formats/recorded_file.h"
+#include "storage/io/error.h"
 #include "support/folder_bytes.h"
 #include "support/trained_store.h"
 

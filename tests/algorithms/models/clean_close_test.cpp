@@ -8,8 +8,8 @@
 #include "algorithms/live/digest.h"
 #include "algorithms/maintenance/store_repair.h"
 #include "algorithms/models/recorded_release.h"
-#include "storage/error.h"
-#include "storage/line_log.h"
+#include "storage/io/error.h"
+#include "storage/io/line_log.h"
 #include "support/folder_bytes.h"
 #include "support/trained_store.h"
 

@@ -10,7 +10,7 @@
 #include "algorithms/evaluation/regularisation.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/solvers/langevin/langevin_constants.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/learner_data.h"
 #include "support/trained_store.h"
 

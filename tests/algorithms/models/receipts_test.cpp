@@ -8,7 +8,7 @@
 
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/updates/request_status.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/trail.h"
 
 namespace unweave {

@@ -13,7 +13,7 @@
 #include "algorithms/privacy/output_noise.h"
 #include "algorithms/random/lazy_uniform.h"
 #include "algorithms/random/normal_lanes.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/learner_data.h"
 #include "support/special_values.h"
 #include "support/vector_targets.h"

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "algorithms/learning/spectral_norm.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/learner_data.h"
 
 using namespace unweave;

@@ -11,7 +11,7 @@
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/models/training_rows.h"
 #include "algorithms/propagation/schemes.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/store_fixture.h"
 #include "support/temp_dir.h"
 

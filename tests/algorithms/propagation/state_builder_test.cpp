@@ -16,7 +16,7 @@
 #include "algorithms/models/recorded_release.h"
 #include "engine/level_image.h"
 #include "engine/parallel.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/folder_bytes.h"
 #include "support/special_values.h"
 #include "support/store_fixture.h"

@@ -10,7 +10,7 @@
 #include "algorithms/updates/planner.h"
 #include "algorithms/updates/receivers.h"
 #include "algorithms/verification/verify.h"
-#include "storage/store_layout.h"
+#include "storage/formats/store_layout.h"
 #include "support/folder_bytes.h"
 #include "support/store_fixture.h"
 #include "support/temp_dir.h"

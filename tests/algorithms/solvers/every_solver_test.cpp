@@ -10,7 +10,7 @@
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/privacy/gaussian_mechanism.h"
 #include "algorithms/privacy/output_noise.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/learner_data.h"
 #include "support/special_values.h"
 #include "support/temp_dir.h"

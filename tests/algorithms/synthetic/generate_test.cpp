@@ -15,7 +15,7 @@
 #include "algorithms/synthetic/sbm.h"
 #include "engine/contents.h"
 #include "engine/parallel.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/folder_bytes.h"
 #include "support/temp_dir.h"
 

@@ -11,7 +11,7 @@
 #include "algorithms/live/live_store.h"
 #include "engine/gather.h"
 #include "engine/parallel.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/special_values.h"
 #include "support/store_fixture.h"
 #include "support/temp_dir.h"

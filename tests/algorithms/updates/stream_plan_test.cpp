@@ -11,7 +11,7 @@
 
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/recorded_release.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/folder_bytes.h"
 #include "support/store_fixture.h"
 #include "support/temp_dir.h"

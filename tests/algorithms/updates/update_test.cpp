@@ -8,7 +8,7 @@
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/propagation/recompute.h"
 #include "engine/parallel.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/store_fixture.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"

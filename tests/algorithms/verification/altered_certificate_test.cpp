@@ -10,7 +10,7 @@
 
 #include "algorithms/models/certificate_log.h"
 #include "algorithms/verification/verify_log.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/trained_store.h"
 
 namespace unweave {

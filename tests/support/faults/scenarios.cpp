@@ -6,7 +6,7 @@
 #include "algorithms/models/learner.h"
 #include "algorithms/models/recorded_release.h"
 #include "engine/store_purge.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/faults/store_checks.h"
 
 namespace unweave::testing {

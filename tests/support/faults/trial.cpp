@@ -18,8 +18,8 @@
 #include <string_view>
 
 #include "engine/parallel.h"
-#include "storage/checksum.h"
-#include "storage/error.h"
+#include "storage/io/checksum.h"
+#include "storage/io/error.h"
 #include "support/input_files.h"
 #include "tools/commands.h"
 

@@ -9,9 +9,9 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "storage/checksum.h"
-#include "storage/model_file.h"
-#include "storage/sealed_file.h"
+#include "storage/formats/model_file.h"
+#include "storage/formats/sealed_file.h"
+#include "storage/io/checksum.h"
 #include "support/hostile/corruption.h"
 #include "support/input_files.h"
 #include "support/sealed_line.h"

@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "algorithms/privacy/accounting/renyi.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/special_values.h"
 
 using namespace unweave;

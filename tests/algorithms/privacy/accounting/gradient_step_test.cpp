@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/special_values.h"
 
 using namespace unweave;

@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/special_values.h"
 
 using namespace unweave;

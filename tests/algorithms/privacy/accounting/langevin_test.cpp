@@ -10,7 +10,7 @@
 #include <tuple>
 #include <vector>
 
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/noisy_sgd_runs.h"
 #include "support/special_values.h"
 

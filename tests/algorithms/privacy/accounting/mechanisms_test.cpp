@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "algorithms/privacy/gaussian_mechanism.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/special_values.h"
 
 using namespace unweave;

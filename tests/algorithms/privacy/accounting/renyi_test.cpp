@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "algorithms/privacy/accounting/search.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/special_values.h"
 
 using namespace unweave;

@@ -8,7 +8,7 @@
 
 #include "algorithms/privacy/accounting/head_constants.h"
 #include "algorithms/privacy/gaussian_mechanism.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/scalar_descent.h"
 #include "support/special_values.h"
 

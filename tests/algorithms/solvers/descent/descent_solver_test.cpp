@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "algorithms/privacy/accounting/descent_to_delete.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/langevin_runs.h"
 #include "support/learner_data.h"
 #include "support/released_iterate.h"

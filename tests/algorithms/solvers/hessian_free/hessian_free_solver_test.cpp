@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "algorithms/solvers/sgd.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/learner_data.h"
 #include "support/temp_dir.h"
 

@@ -8,7 +8,7 @@
 #include "algorithms/models/learner.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/solvers/hessian_free/hessian_free_state.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/trained_store.h"
 
 namespace unweave {

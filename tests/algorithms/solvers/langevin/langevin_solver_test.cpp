@@ -8,7 +8,7 @@
 #include <set>
 
 #include "engine/parallel.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/langevin_runs.h"
 #include "support/learner_data.h"
 

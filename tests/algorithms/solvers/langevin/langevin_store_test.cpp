@@ -10,7 +10,7 @@
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/solvers/langevin/langevin_constants.h"
 #include "algorithms/verification/verify.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/trained_store.h"
 
 namespace unweave {

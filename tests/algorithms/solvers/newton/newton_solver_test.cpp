@@ -7,7 +7,7 @@
 
 #include "algorithms/learning/newton.h"
 #include "algorithms/privacy/residual_bounds.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/learner_data.h"
 #include "support/released_iterate.h"
 

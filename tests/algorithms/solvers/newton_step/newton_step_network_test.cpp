@@ -7,7 +7,7 @@
 #include "algorithms/learning/damped_step.h"
 #include "algorithms/solvers/newton_step/newton_step_solver.h"
 #include "algorithms/solvers/sgd.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/learner_data.h"
 #include "support/slow_network.h"
 #include "support/temp_dir.h"

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/learner_data.h"
 
 namespace unweave {

@@ -5,7 +5,7 @@
 #include <Eigen/Eigenvalues>
 
 #include "algorithms/solvers/references/sgd_solvers.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/learner_data.h"
 #include "support/slow_network.h"
 

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "algorithms/learning/objective.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/learner_data.h"
 
 using namespace unweave;

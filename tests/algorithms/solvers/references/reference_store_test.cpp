@@ -7,7 +7,7 @@
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/solvers/sgd.h"
 #include "algorithms/solvers/streaming/streaming_solver.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/trained_store.h"
 
 namespace unweave {

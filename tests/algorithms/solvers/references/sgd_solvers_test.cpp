@@ -5,7 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "algorithms/random/permutation.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/learner_data.h"
 
 using namespace unweave;

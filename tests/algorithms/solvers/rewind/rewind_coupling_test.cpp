@@ -7,7 +7,7 @@
 #include "algorithms/privacy/accounting/rewind.h"
 #include "algorithms/solvers/rewind/rewind_solver.h"
 #include "algorithms/solvers/rewind/rewind_state.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/langevin_runs.h"
 #include "support/learner_data.h"
 #include "support/released_iterate.h"

@@ -10,7 +10,7 @@
 #include "algorithms/privacy/gaussian_mechanism.h"
 #include "algorithms/solvers/rewind/rewind_state.h"
 #include "engine/parallel.h"
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/input_files.h"
 #include "support/langevin_runs.h"
 #include "support/learner_data.h"

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "storage/error.h"
+#include "storage/io/error.h"
 #include "support/learner_data.h"
 
 using namespace unweave;

@@ -1,0 +1,184 @@
+#include "storage/formats/feature_file.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string>
+
+#include "storage/formats/store_layout.h"
+#include "storage/io/error.h"
+
+namespace unweave {
+namespace {
+
+/// Rows may exceed norm 1 by the rounding of the sum alone.
+constexpr double kNormSlack = 1 + 1e-9;
+constexpr std::size_t kRunValues = 64;  // non-zeros of a row, read at a time
+
+void copy_values(std::span<const float> values, float* out) noexcept {
+  std::memcpy(out, values.data(), values.size_bytes());
+}
+
+void copy_values(std::span<const Half> values, float* out) noexcept {
+  widen_halves(values, out);
+}
+
+/// The values as float32: where they lie, or widened into `room`.
+const float* as_floats(std::span<const float> values, std::span<float, kRunValues>) noexcept {
+  return values.data();
+}
+
+const float* as_floats(std::span<const Half> values, std::span<float, kRunValues> room) noexcept {
+  widen_halves(values, room.data());
+  return room.data();
+}
+
+}  // namespace
+
+SealedWriter start_feature_file(const std::filesystem::path& store, NodeRange range, FeatureLayout layout) {
+  const std::string kind(layout.kind());
+  return SealedWriter({store, "features", span_stem(range.first), kind, kind});
+}
+
+FileEntry write_dense_features(const std::filesystem::path& store, NodeRange range, std::uint32_t columns,
+                               std::span<const float> rows, FeatureType type) {
+  SealedWriter writer = start_feature_file(store, range, {false, type});
+  std::vector<float> tile;
+  for (std::uint32_t first = 0; first < columns; first += kTileColumns) {
+    const std::uint32_t width = std::min(kTileColumns, columns - first);
+    tile.resize(std::size_t{range.size()} * width);
+    for (std::size_t row = 0; row < range.size(); ++row)
+      std::memcpy(&tile[row * width], &rows[row * columns + first], width * sizeof(float));
+    append_features(tile, type, writer);
+  }
+  return writer.finish({range.first, range.size(), columns, 0});
+}
+
+FileEntry write_sparse_features(const std::filesystem::path& store, NodeRange range, std::uint32_t columns,
+                                const SparseRows& rows, FeatureType type) {
+  SealedWriter writer = start_feature_file(store, range, {true, type});
+  writer.append_values(std::span<const std::uint64_t>(rows.offsets));
+  writer.append_values(std::span<const std::uint32_t>(rows.columns));
+  append_features(rows.values, type, writer);
+  return writer.finish({range.first, range.size(), columns, rows.columns.size()});
+}
+
+FeatureFile::FeatureFile(const std::filesystem::path& store, const FileEntry& entry, NodeRange range,
+                         std::uint32_t columns, FeatureLayout layout)
+    : file_(store, entry, layout.kind()), range_(range), columns_(columns), layout_(layout) {
+  const SealedParameters& p = file_.parameters();
+  if (p[0] != range.first || p[1] != range.size() || p[2] != columns)
+    file_.fail(0, "the features belong to another range of nodes or have another number of columns");
+  const std::uint64_t rows = range.size();
+  const std::uint64_t bytes = value_bytes(layout.type);
+  if (!layout.sparse) {
+    if (file_.size() != rows * columns * bytes) file_.fail(0, "length: not rows x columns values");
+    return;
+  }
+  const std::uint64_t nonzeros = p[3];
+  if (nonzeros > rows * columns || file_.size() != 8 * (rows + 1) + (4 + bytes) * nonzeros)
+    file_.fail(0, "length: does not agree with the number of non-zeros");
+  offsets_ = file_.values<std::uint64_t>(0, rows + 1);
+  if (offsets_.front() != 0 || offsets_.back() != nonzeros || !std::is_sorted(offsets_.begin(), offsets_.end()))
+    file_.fail(0, "row offsets are not increasing or do not end at the number of non-zeros");
+  column_ids_ = {reinterpret_cast<const std::uint32_t*>(file_.data() + 8 * (rows + 1)),
+                 static_cast<std::size_t>(nonzeros)};
+  values_at_ = 8 * (rows + 1) + 4 * nonzeros;
+}
+
+void FeatureFile::read(NodeRange range, std::uint32_t first_column, std::uint32_t width, float* out) const {
+  const NodeRange local{range.first - range_.first, range.last - range_.first};
+  const bool is_short = layout_.type == FeatureType::f16;
+  if (layout_.sparse && is_short)
+    read_sparse<Half>(local, first_column, width, out);
+  else if (layout_.sparse)
+    read_sparse<float>(local, first_column, width, out);
+  else if (is_short)
+    read_dense<Half>(local, first_column, width, out);
+  else
+    read_dense<float>(local, first_column, width, out);
+}
+
+void FeatureFile::read_ahead(NodeRange range, std::uint32_t first_column, std::uint32_t width) const noexcept {
+  const NodeRange local{range.first - range_.first, range.last - range_.first};
+  const std::uint64_t bytes = value_bytes(layout_.type);
+  if (layout_.sparse) {
+    const std::uint64_t begin = offsets_[local.first];
+    const std::uint64_t count = offsets_[local.last] - begin;
+    file_.read_ahead(8 * (std::uint64_t{range_.size()} + 1) + 4 * begin, 4 * count);
+    file_.read_ahead(values_at_ + bytes * begin, bytes * count);
+    return;
+  }
+  for (std::uint32_t tile = first_column / kTileColumns * kTileColumns; tile < first_column + width;
+       tile += kTileColumns) {
+    const std::uint32_t tile_width = std::min(kTileColumns, columns_ - tile);
+    file_.read_ahead((std::uint64_t{tile} * range_.size() + std::uint64_t{local.first} * tile_width) * bytes,
+                     std::uint64_t{local.size()} * tile_width * bytes);
+  }
+}
+
+template <class Value>
+void FeatureFile::read_dense(NodeRange local, std::uint32_t first_column, std::uint32_t width, float* out) const {
+  const std::uint32_t end = first_column + width;
+  for (std::uint32_t tile = first_column / kTileColumns * kTileColumns; tile < end; tile += kTileColumns) {
+    const std::uint32_t tile_width = std::min(kTileColumns, columns_ - tile);
+    const std::uint32_t from = std::max(tile, first_column);
+    const std::uint32_t to = std::min(tile + tile_width, end);
+    const std::uint64_t index = std::uint64_t{tile} * range_.size() + std::uint64_t{local.first} * tile_width;
+    const auto rows = file_.values<Value>(index * sizeof(Value), std::uint64_t{local.size()} * tile_width);
+    for (std::size_t row = 0; row < local.size(); ++row)
+      copy_values(rows.subspan(row * tile_width + (from - tile), to - from), out + row * width + (from - first_column));
+  }
+}
+
+template <class Value>
+void FeatureFile::read_sparse(NodeRange local, std::uint32_t first_column, std::uint32_t width, float* out) const {
+  std::fill(out, out + std::size_t{local.size()} * width, 0.0F);
+  const std::uint64_t begin = offsets_[local.first];
+  const std::uint64_t count = offsets_[local.last] - begin;
+  file_.check(8 * (std::uint64_t{range_.size()} + 1) + 4 * begin, 4 * count);
+  const auto values = file_.values<Value>(values_at_ + sizeof(Value) * begin, count);
+  const std::uint32_t end_column = first_column + width;
+  std::array<float, kRunValues> room;
+  for (NodeId row = local.first; row < local.last; ++row, out += width) {
+    const std::uint64_t from = offsets_[row], to = offsets_[row + 1];
+    // Known to be so, unless the file is cut short under us: then they are zeros.
+    if (from < begin || to < from || to - begin > count) fail_column(from);
+    const auto* const last = column_ids_.data() + to;
+    const auto* at = std::lower_bound(column_ids_.data() + from, last, first_column);
+    while (at != last && *at < end_column) {
+      const auto most = std::min(kRunValues, static_cast<std::size_t>(last - at));
+      const auto* const end = std::find_if(at, at + most, [&](std::uint32_t column) { return column >= end_column; });
+      const auto index = static_cast<std::uint64_t>(at - column_ids_.data());
+      const float* value = as_floats(values.subspan(index - begin, static_cast<std::size_t>(end - at)), room);
+      for (; at != end; ++at) {
+        // Not so only where the columns of a row are out of order.
+        if (*at < first_column) fail_column(static_cast<std::uint64_t>(at - column_ids_.data()));
+        out[*at - first_column] = *value++;
+      }
+    }
+  }
+}
+
+void FeatureFile::fail_column(std::uint64_t index) const {
+  file_.fail(8 * (std::uint64_t{range_.size()} + 1) + 4 * index, "column out of range or out of order");
+}
+
+void FeatureFile::verify() const {
+  file_.check_all();
+  if (layout_.sparse) {
+    for (NodeId row = 0; row < range_.size(); ++row)
+      for (std::uint64_t i = offsets_[row]; i < offsets_[row + 1]; ++i)
+        if (column_ids_[i] >= columns_ || (i > offsets_[row] && column_ids_[i] <= column_ids_[i - 1])) fail_column(i);
+  }
+  std::vector<float> values(columns_);
+  for (NodeId node = range_.first; node < range_.last; ++node) {
+    read({node, node + 1}, 0, columns_, values.data());
+    double square = 0;
+    for (const float value : values) square += double{value} * double{value};
+    if (!(square <= kNormSlack))
+      file_.fail(0, "the row at position " + std::to_string(node) + " is not finite or above norm 1");
+  }
+}
+
+}  // namespace unweave

@@ -1,0 +1,84 @@
+// storage/formats/feature_file.h - the features of one span of nodes at rest (FORMAT.md, "Features").
+//
+// Rows have norm at most 1 in float64. Two layouts with values of two types, the same for a whole store:
+//   dense    tiles of kTileColumns columns, each rows x width row-major, so that a column tile is one read
+//   sparse   u64 offsets[rows + 1], u32 columns[nonzeros], values[nonzeros], columns increasing in a row
+// Values are float32, or binary16 under the kinds "dense16" and "sparse16"; writers take and readers give float32.
+// Parameters: first node, rows, columns, non-zeros (0 for dense).
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <span>
+#include <vector>
+
+#include "storage/codec/half.h"
+#include "storage/formats/feature_layout.h"
+#include "storage/formats/sealed_file.h"
+#include "storage/io/types.h"
+
+namespace unweave {
+
+inline constexpr std::uint32_t kTileColumns = 32;
+
+/// Non-zeros of consecutive rows: offsets has one entry more than rows.
+struct SparseRows {
+  std::vector<std::uint64_t> offsets{0};
+  std::vector<std::uint32_t> columns;
+  std::vector<float> values;
+};
+
+/// The empty file of one span, named by the layout.
+[[nodiscard]] SealedWriter start_feature_file(const std::filesystem::path& store, NodeRange range,
+                                              FeatureLayout layout);
+
+/// Appends values to a SealedWriter or OverflowBuffer, in the bits of `type`; what has too many is rounded toward zero.
+template <class Sink>
+void append_features(std::span<const float> values, FeatureType type, Sink& out) {
+  if (type == FeatureType::f32) return out.append_values(values);
+  std::array<Half, 1024> halves;
+  while (!values.empty()) {
+    const auto part = values.first(std::min(values.size(), halves.size()));
+    truncate_to_halves(part, halves.data());
+    out.append_values(std::span<const Half>(halves).first(part.size()));
+    values = values.subspan(part.size());
+  }
+}
+
+/// Writes dense rows, `columns` values each, row-major. The rows of one span are held in memory.
+FileEntry write_dense_features(const std::filesystem::path& store, NodeRange range, std::uint32_t columns,
+                               std::span<const float> rows, FeatureType type = FeatureType::f32);
+FileEntry write_sparse_features(const std::filesystem::path& store, NodeRange range, std::uint32_t columns,
+                                const SparseRows& rows, FeatureType type = FeatureType::f32);
+
+/// Features of one span. Const members may run on any number of threads at once.
+class FeatureFile {
+ public:
+  /// Throws DataError, FormatError.
+  FeatureFile(const std::filesystem::path& store, const FileEntry& entry, NodeRange range, std::uint32_t columns,
+              FeatureLayout layout);
+  /// Columns [first_column, first_column + width) of rows [range.first, range.last), row-major into `out`.
+  void read(NodeRange range, std::uint32_t first_column, std::uint32_t width, float* out) const;
+  /// The same columns and rows will be read soon.
+  void read_ahead(NodeRange range, std::uint32_t first_column, std::uint32_t width) const noexcept;
+  /// Checks checksums, finiteness and row norms; throws FormatError.
+  void verify() const;
+
+ private:
+  template <class Value>
+  void read_dense(NodeRange local, std::uint32_t first_column, std::uint32_t width, float* out) const;
+  template <class Value>
+  void read_sparse(NodeRange local, std::uint32_t first_column, std::uint32_t width, float* out) const;
+  [[noreturn]] void fail_column(std::uint64_t index) const;
+
+  SealedFile file_;
+  NodeRange range_;
+  std::uint32_t columns_;
+  FeatureLayout layout_;
+  std::span<const std::uint64_t> offsets_;
+  std::span<const std::uint32_t> column_ids_;
+  std::uint64_t values_at_ = 0;
+};
+
+}  // namespace unweave

@@ -1,0 +1,52 @@
+// storage/formats/feature_layout.h - how the features of a store are kept: which values, and in how many bits.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+namespace unweave {
+
+/// Bits of a value at rest. Whoever reads gets float32 of the same value.
+enum class FeatureType {
+  f32,  ///< IEEE 754 binary32
+  f16,  ///< IEEE 754 binary16, half.h
+};
+
+[[nodiscard]] constexpr std::size_t value_bytes(FeatureType type) noexcept {
+  return type == FeatureType::f16 ? 2 : 4;
+}
+
+/// As options and the manifest have it.
+[[nodiscard]] constexpr std::string_view feature_type_name(FeatureType type) noexcept {
+  return type == FeatureType::f16 ? "f16" : "f32";
+}
+[[nodiscard]] constexpr std::optional<FeatureType> feature_type_named(std::string_view name) noexcept {
+  for (const FeatureType type : {FeatureType::f32, FeatureType::f16})
+    if (name == feature_type_name(type)) return type;
+  return std::nullopt;
+}
+
+/// How rows of features came to norm at most 1: they are divided by `divisor`, and those still above 1 by their norm.
+struct FeatureScale {
+  bool as_given = false;  ///< none was above 1, else there would be no store; the divisor is 1
+  double divisor = 1;     ///< declared, in kLeastDivisor .. kMostDivisor
+
+  static constexpr double kLeastDivisor = 1e-100, kMostDivisor = 1e100;  ///< its square is neither 0 nor infinite
+  friend constexpr bool operator==(const FeatureScale&, const FeatureScale&) = default;
+};
+
+/// One for all feature files of a store.
+struct FeatureLayout {
+  bool sparse = false;  ///< non-zeros alone
+  FeatureType type = FeatureType::f32;
+
+  /// Kind and extension of the files.
+  [[nodiscard]] constexpr std::string_view kind() const noexcept {
+    if (type == FeatureType::f16) return sparse ? "sparse16" : "dense16";
+    return sparse ? "sparse" : "dense";
+  }
+  friend constexpr bool operator==(const FeatureLayout&, const FeatureLayout&) = default;
+};
+
+}  // namespace unweave

@@ -1,0 +1,112 @@
+// storage/formats/journal.h - the durable log of requests that no checkpoint holds yet (FORMAT.md, "Journal").
+//
+// One record a batch. A record is acknowledged when append() returns. An incomplete last record, of which any parts may be
+// missing, is the trace of a crash before its acknowledgement: reading stops there, and the next writer cuts it off. Damage
+// before the last record is an error, since acknowledged requests follow it, and so is whatever is missing of the bytes that
+// a clean close put into the manifest (recorded_file.h).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "storage/formats/sealed_file.h"
+#include "storage/io/file.h"
+#include "storage/io/types.h"
+
+namespace unweave {
+
+enum class RequestKind : std::uint8_t { remove_edge = 1, remove_node = 2, remove_feature = 3, insert_edge = 4 };
+
+/// One line of a stream. Node ids are kept as given (64 bits), so that an absurd id is rejected, not truncated.
+struct Request {
+  RequestKind kind = RequestKind::remove_edge;
+  std::uint64_t u = 0;
+  std::uint64_t v = 0;  ///< only for edges
+
+  friend bool operator==(const Request&, const Request&) = default;
+};
+
+/// How r_max of a batch is meant (design: exact is r_max = 0).
+enum class ThresholdScale : std::uint8_t { absolute = 0, paper = 1, code = 2 };
+
+struct JournalBatch {
+  double r_max = 0;
+  ThresholdScale scale = ThresholdScale::absolute;
+  std::vector<Request> requests;
+
+  friend bool operator==(const JournalBatch&, const JournalBatch&) = default;
+};
+
+class Journal {
+ public:
+  /// Makes a new empty journal `store`/journal/`name` that follows request `sequence`; durable on return.
+  static Journal create(const std::filesystem::path& store, const std::string& name, std::uint64_t sequence);
+  /// Opens for appending after the last whole record, cutting off an incomplete one. What is read is durable on return.
+  static Journal open(const std::filesystem::path& store, const FileEntry& entry, std::uint64_t sequence);
+
+  /// Returns when the batch is durable. After an error it is not in the journal, and the journal is of no further use.
+  void append(const JournalBatch& batch);
+  [[nodiscard]] std::uint64_t sequence() const noexcept { return sequence_; }  ///< requests up to here are durable
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return end_; }
+  /// All that is durable of it, for the manifest.
+  [[nodiscard]] FileEntry entry() const;
+
+ private:
+  Journal(std::filesystem::path store, File file, std::uint64_t sequence, std::uint64_t end)
+      : store_(std::move(store)), file_(std::move(file)), sequence_(sequence), end_(end) {}
+  void take_back() noexcept;
+
+  std::filesystem::path store_;
+  File file_;
+  std::uint64_t sequence_;
+  std::uint64_t end_;
+};
+
+/// Bytes of a journal of so many requests in so many batches.
+[[nodiscard]] std::uint64_t journal_bytes(std::uint64_t requests, std::uint64_t batches) noexcept;
+
+/// How a journal's file ends.
+struct JournalEnd {
+  std::uint64_t bytes = 0;  ///< filled by header and whole records
+  std::uint64_t tail = 0;   ///< bytes after them: an append that was interrupted
+  bool damaged = false;     ///< nothing of the tail is missing, so it may be an acknowledged record, damaged later
+  std::uint64_t last = 0;   ///< where the last whole record begins; `bytes` when there is none
+};
+
+/// Calls `use` for every whole record after request `sequence`, in order. `entry`: what the manifest says of the journal.
+/// Throws FormatError for a journal that is not the one of this sequence; RecordError for a damaged record that is not the
+/// last, and where it does not begin with what was recorded.
+JournalEnd read_journal(const std::filesystem::path& store, const FileEntry& entry, std::uint64_t sequence,
+                        const std::function<void(const JournalBatch&)>& use);
+
+/// Throws RecordError for a last record that may have been acknowledged and is damaged.
+void require_whole_end(const std::filesystem::path& store, const FileEntry& entry, const JournalEnd& end);
+
+/// What damage has taken from a journal.
+struct JournalDamage {
+  std::uint64_t bytes = 0;  ///< of header and whole records before it; 0: the header is gone
+  std::uint64_t last = 0;   ///< request that these end with
+  std::uint64_t later = 0;  ///< request that a whole record after it ends with; 0: there is none
+  std::string text;         ///< place and what is wrong, without file and remedy
+};
+
+/// Damage of records that were acknowledged, or may have been; none where there is only what a crash leaves of an append.
+/// Throws DataError where the system refuses to read the journal, which tells nothing of what it holds.
+[[nodiscard]] std::optional<JournalDamage> find_journal_damage(const std::filesystem::path& store,
+                                                               const FileEntry& entry, std::uint64_t sequence);
+
+/// Writes a journal's header again, which follows from its name and the sequence; durable on return. False where the file
+/// is shorter or its header is right.
+[[nodiscard]] bool restore_journal_header(const std::filesystem::path& store, const FileEntry& entry,
+                                          std::uint64_t sequence);
+
+/// Cuts a journal off where it is damaged; durable on return. All later requests are gone. Returns what the manifest has
+/// to say of it now.
+[[nodiscard]] FileEntry cut_journal(const std::filesystem::path& store, const FileEntry& entry, std::uint64_t sequence,
+                                    const JournalDamage& damage);
+
+}  // namespace unweave

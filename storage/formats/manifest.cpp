@@ -1,0 +1,297 @@
+#include "storage/formats/manifest.h"
+
+#include <algorithm>
+#include <new>
+
+#include "storage/formats/store_layout.h"
+#include "storage/io/checksum.h"
+#include "storage/io/error.h"
+#include "storage/io/file.h"
+#include "storage/io/json_text.h"
+#include "storage/io/map_guard.h"
+#include "storage/io/store_folders.h"
+
+namespace unweave {
+namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr int kManifestVersion = 5;
+constexpr std::uint64_t kManifestLimit = std::uint64_t{64} << 20;
+constexpr std::uint64_t kMostSequence = std::uint64_t{1} << 62;
+
+Json to_json(const FileEntry& entry) {
+  return {{"path", entry.path}, {"bytes", entry.bytes}, {"root", entry.root}};
+}
+
+Json to_json(const std::optional<FileEntry>& entry) {
+  return entry ? to_json(*entry) : Json();
+}
+
+Json to_json(const std::vector<FileEntry>& entries) {
+  Json list = Json::array();
+  for (const FileEntry& entry : entries) list.push_back(to_json(entry));
+  return list;
+}
+
+/// Of one of these folders: no "..", no way through other folders.
+FileEntry file_entry(const Json& json, std::span<const char* const> folders = kStoreFolders) {
+  FileEntry entry{json.at("path").get<std::string>(), whole_number<std::uint64_t>(json.at("bytes")),
+                  json.at("root").get<std::string>()};
+  const std::size_t slash = entry.path.find('/');
+  const std::string folder = entry.path.substr(0, slash), name = entry.path.substr(std::min(slash, entry.path.size()));
+  const bool known = std::find(folders.begin(), folders.end(), folder) != folders.end();
+  if (!known || name.size() < 2 || name == "/." || name == "/.." || name.find('/', 1) != std::string::npos ||
+      name.find('\0') != std::string::npos)
+    throw std::runtime_error("the path " + Json(entry.path).dump() + " leaves the store");
+  return entry;
+}
+
+std::optional<FileEntry> optional_entry(const Json& json) {
+  if (json.is_null()) return std::nullopt;
+  return file_entry(json);
+}
+
+std::vector<FileEntry> entry_list(const Json& json, std::span<const char* const> folders = kStoreFolders) {
+  if (!json.is_array()) throw std::runtime_error("a list of files is missing");
+  std::vector<FileEntry> entries;
+  for (const Json& item : json) entries.push_back(file_entry(item, folders));
+  return entries;
+}
+
+Json to_json(const PropagationSpec& spec) {
+  return {{"levels", spec.levels},         {"weights", spec.weights},
+          {"scheme", spec.scheme},         {"rho", spec.rho},
+          {"scale_bits", spec.scale_bits}, {"all_rows", spec.all_rows},
+          {"code_norm", spec.code_norm},   {"column_norms", spec.column_norms}};
+}
+
+PropagationSpec propagation_spec(const Json& json) {
+  PropagationSpec spec;
+  spec.levels = whole_number<std::uint32_t>(json.at("levels"));
+  spec.weights = real_numbers(json.at("weights"));
+  spec.scheme = json.at("scheme").get<std::string>();
+  spec.rho = real_number(json.at("rho"));
+  spec.scale_bits = whole_number<std::uint32_t>(json.at("scale_bits"));
+  spec.all_rows = json.at("all_rows").get<bool>();
+  spec.code_norm = real_number(json.at("code_norm"));
+  spec.column_norms = real_numbers(json.at("column_norms"));
+  return spec;
+}
+
+/// The name alone where ids are positions.
+Json order_json(const Manifest& m) {
+  if (!m.order_file) return m.order;
+  return {{"name", m.order}, {"file", to_json(*m.order_file)}};
+}
+
+void read_order(const Json& json, Manifest& m) {
+  if (json.is_object()) {
+    m.order = json.at("name").get<std::string>();
+    m.order_file = file_entry(json.at("file"));
+  } else {
+    m.order = json.get<std::string>();
+  }
+  if ((m.order == "none") == m.order_file.has_value()) throw std::runtime_error("order: name and file disagree");
+}
+
+Json manifest_json(const Manifest& m) {
+  Json levels = Json::array();
+  for (const LevelFiles& level : m.levels)
+    levels.push_back({{"partitions", to_json(level.partitions)},
+                      {"run", to_json(level.run)},
+                      {"counts", to_json(level.counts)},
+                      {"stale", to_json(level.stale)},
+                      {"targets", to_json(level.targets)},
+                      {"lists", to_json(level.lists)}});
+  return {{"nodes", m.nodes},
+          {"features", m.features},
+          {"classes", m.classes},
+          {"standardized", m.standardized},
+          {"sparse_features", m.feature_layout.sparse},
+          {"feature_type", feature_type_name(m.feature_layout.type)},
+          {"order", order_json(m)},
+          {"edges", m.edges},
+          {"shards", to_json(m.shards)},
+          {"feature_files", to_json(m.feature_files)},
+          {"labels", to_json(m.labels)},
+          {"train", to_json(m.train)},
+          {"valid", to_json(m.valid)},
+          {"test", to_json(m.test)},
+          {"changes", to_json(m.changes)},
+          {"propagation", m.propagation ? to_json(*m.propagation) : Json()},
+          {"levels", levels},
+          {"sequence", m.sequence},
+          {"journal", to_json(m.journal)},
+          {"releases", to_json(m.releases)}};
+}
+
+Manifest manifest_from(const Json& json) {
+  Manifest m;
+  m.nodes = whole_number<NodeId>(json.at("nodes"));
+  m.features = whole_number<std::uint32_t>(json.at("features"));
+  m.classes = whole_number<std::uint32_t>(json.at("classes"));
+  m.standardized = json.at("standardized").get<bool>();
+  m.feature_layout.sparse = json.at("sparse_features").get<bool>();
+  const auto type = feature_type_named(json.at("feature_type").get<std::string>());
+  if (!type) throw std::runtime_error("feature_type: neither f32 nor f16");
+  m.feature_layout.type = *type;
+  read_order(json.at("order"), m);
+  m.edges = whole_number<std::uint64_t>(json.at("edges"));
+  m.shards = entry_list(json.at("shards"));
+  m.feature_files = entry_list(json.at("feature_files"));
+  m.labels = optional_entry(json.at("labels"));
+  m.train = optional_entry(json.at("train"));
+  m.valid = optional_entry(json.at("valid"));
+  m.test = optional_entry(json.at("test"));
+  m.changes = optional_entry(json.at("changes"));
+  if (!json.at("propagation").is_null()) m.propagation = propagation_spec(json.at("propagation"));
+  for (const Json& item : json.at("levels"))
+    m.levels.push_back({entry_list(item.at("partitions")), optional_entry(item.at("run")),
+                        optional_entry(item.at("counts")), optional_entry(item.at("stale")),
+                        optional_entry(item.at("targets")), entry_list(item.at("lists"))});
+  m.sequence = whole_number<std::uint64_t>(json.at("sequence"));
+  m.journal = optional_entry(json.at("journal"));
+  m.releases = entry_list(json.at("releases"), kReleaseFolders);
+  m.lazy = json.contains("lazy");
+  if (json.contains("scale")) {
+    m.scale.as_given = json.at("scale") == "none";
+    if (!m.scale.as_given) m.scale.divisor = json.at("scale").get<double>();
+  }
+
+  const auto need = [](bool ok, const char* what) {
+    if (!ok) throw std::runtime_error(what);
+  };
+  const std::size_t spans = num_spans(m.nodes);
+  need(m.shards.size() == spans, "shards: not one file a span");
+  need(m.feature_files.size() == (m.features > 0 ? spans : 0), "feature_files: not one file a span");
+  need(m.features > 0 || m.feature_layout.type == FeatureType::f32, "feature_type: f16 without features");
+  need(!json.contains("scale") ||
+           (m.features > 0 && m.scale != FeatureScale() && m.scale.divisor >= FeatureScale::kLeastDivisor &&
+            m.scale.divisor <= FeatureScale::kMostDivisor),
+       "scale: neither none nor a divisor");
+  need(m.propagation.has_value() ? m.levels.size() == m.propagation->levels + std::size_t{1} : m.levels.empty(),
+       "levels: not one entry a level");
+  if (m.propagation) {
+    need(!m.propagation->weights.empty() && m.propagation->weights.size() % m.levels.size() == 0,
+         "weights: not one a level");
+    need(m.propagation->column_norms.size() == m.features, "column_norms: not one a column");
+    const auto is_norm = [](double norm) { return norm >= 0; };
+    const std::vector<double>& norms = m.propagation->column_norms;
+    need(std::all_of(norms.begin(), norms.end(), is_norm) && is_norm(m.propagation->code_norm), "norms: below 0");
+    need(m.propagation->rho >= 0 && m.propagation->rho <= 1, "rho: outside 0 to 1");
+    need(m.propagation->scale_bits >= 8 && m.propagation->scale_bits <= 29, "scale_bits: outside 8 to 29");
+    for (std::size_t level = 0; level < m.levels.size(); ++level)
+      need(m.levels[level].partitions.size() == (level > 0 ? spans : 0), "levels: not one partition a span");
+    for (std::size_t level = 0; level < m.levels.size(); ++level) {
+      const LevelFiles& one = m.levels[level];
+      need(one.targets.has_value() ? level > 0 && level + 1 == m.levels.size() && !m.propagation->all_rows
+                                   : one.lists.empty(),
+           "lists: not of the last level's targets");
+    }
+    for (std::size_t level = 1; level + 1 < m.levels.size(); ++level)
+      need(m.propagation->all_rows || m.levels[level].counts.has_value(), "levels: reference counts are missing");
+  }
+  need(!m.lazy || (m.propagation && json.at("lazy") == true), "lazy: neither true nor left out");
+  need(m.sequence < kMostSequence, "sequence: beyond all requests");
+  need(!m.journal || m.journal->path.starts_with("journal/"), "journal: not in its folder");
+  const auto is_before = [](const FileEntry& a, const FileEntry& b) { return a.path < b.path; };
+  need(std::is_sorted(m.releases.begin(), m.releases.end(), is_before), "releases: not sorted");
+  return m;
+}
+
+}  // namespace
+
+void Manifest::forget_history() {
+  propagation.reset();
+  levels.clear();
+  lazy = false;
+  sequence = 0;
+  journal.reset();
+  releases.clear();
+}
+
+std::vector<FileEntry> Manifest::files() const {
+  std::vector<FileEntry> all = shards;
+  const auto add = [&](const std::optional<FileEntry>& entry) {
+    if (entry) all.push_back(*entry);
+  };
+  all.insert(all.end(), feature_files.begin(), feature_files.end());
+  for (const auto* entry : {&order_file, &labels, &train, &valid, &test, &changes}) add(*entry);
+  for (const LevelFiles& level : levels) {
+    all.insert(all.end(), level.partitions.begin(), level.partitions.end());
+    for (const auto* entry : {&level.run, &level.counts, &level.stale, &level.targets}) add(*entry);
+    all.insert(all.end(), level.lists.begin(), level.lists.end());
+  }
+  return all;
+}
+
+std::uint64_t bytes_of(const std::vector<FileEntry>& files) noexcept {
+  std::uint64_t bytes = 0;
+  for (const FileEntry& file : files) bytes += file.bytes;
+  return bytes;
+}
+
+const FileEntry* Manifest::release(std::string_view path) const {
+  const auto entry = std::find_if(releases.begin(), releases.end(), [&](const auto& one) { return one.path == path; });
+  return entry == releases.end() ? nullptr : &*entry;
+}
+
+Manifest read_manifest(const std::filesystem::path& store) {
+  const std::filesystem::path path = store / kManifestName;
+  std::error_code unseen;
+  const std::filesystem::file_status status = std::filesystem::status(store, unseen);
+  if (unseen == std::errc::permission_denied) throw_system_error("open", store, EACCES);
+  if (std::filesystem::exists(status) && !std::filesystem::is_directory(status))
+    throw DataError(store.string() + ": is a file, not a store; a store is a folder that `unweave import` makes");
+  if (!std::filesystem::exists(path, unseen) && unseen == std::errc::permission_denied)
+    throw_system_error("open", path, EACCES);
+  if (!std::filesystem::exists(path, unseen) && store.extension() == ".jsonl")
+    throw DataError(store.string() + ": no such file");
+  if (!std::filesystem::exists(path, unseen))
+    throw DataError(store.string() + ": no store here (manifest.json is missing); make one with `unweave import " +
+                    store.string() + " --edges FILE`");
+  const std::string text = read_text_file(path, kManifestLimit);
+  try {
+    const Json json = parse_json(text);
+    if (json.at("format").get<std::string>() != "unweave store")
+      throw std::runtime_error("format: this is not the manifest of an unweave store");
+    if (const Json& version = json.at("version"); version != kManifestVersion)
+      // Not to be imported again: the inputs may still hold what was removed.
+      throw DataError(path.string() + ": the store has version " + version.dump() + ", this program reads version " +
+                      std::to_string(kManifestVersion) + "; use the unweave that wrote it");
+    const std::string body = json.at("contents").dump();
+    if (to_hex(checksum128(std::as_bytes(std::span(body)), {})) != json.at("checksum").get<std::string>())
+      throw std::runtime_error("checksum: the contents are damaged");
+    // Bytes that do not change the meaning, as blanks, are under no checksum; there is one right way to write them.
+    if (json.dump(1) + "\n" != text) throw std::runtime_error("layout: not as this program writes it");
+    return manifest_from(json.at("contents"));
+  } catch (const DataError&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw FormatError(path, "manifest", fault_of(error));
+  }
+}
+
+std::string manifest_text(const Manifest& manifest) {
+  Json contents = manifest_json(manifest);
+  if (manifest.lazy) contents["lazy"] = true;
+  if (manifest.scale.as_given)
+    contents["scale"] = "none";
+  else if (manifest.scale != FeatureScale())
+    contents["scale"] = manifest.scale.divisor;
+  const std::string body = contents.dump();
+  const Json json = {{"format", "unweave store"},
+                     {"version", kManifestVersion},
+                     {"checksum", to_hex(checksum128(std::as_bytes(std::span(body)), {}))},
+                     {"contents", contents}};
+  return json.dump(1) + "\n";
+}
+
+void write_manifest(const std::filesystem::path& store, const Manifest& manifest) {
+  require_whole_files();  // nothing that was made from a file without its end comes to stay
+  replace_file(store / kManifestName, manifest_text(manifest));
+}
+
+}  // namespace unweave

@@ -1,0 +1,92 @@
+// storage/formats/manifest.h - the one mutable file of a store: it names the immutable files of a generation.
+//
+// manifest.json is replaced atomically. A store that was never streamed has sequence 0, and nothing in it depends on
+// times, threads, paths or the history of its contents.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/formats/feature_layout.h"
+#include "storage/formats/sealed_file.h"
+#include "storage/io/types.h"
+
+namespace unweave {
+
+/// Bytes of all these files.
+[[nodiscard]] std::uint64_t bytes_of(const std::vector<FileEntry>& files) noexcept;
+
+/// Constants of a propagated embedding (chosen once, by `propagate`).
+struct PropagationSpec {
+  std::uint32_t levels = 0;          ///< L, hops
+  std::vector<double> weights;       ///< L + 1 a block of a row; readers may use others
+  std::string scheme;                ///< as the user named it: sgc, ppr:0.1, heat:3, gpr
+  double rho = 0.5;                  ///< exponent of the normalisation, in [0, 1]
+  std::uint32_t scale_bits = 24;     ///< fixed point: densities are integers over 2^scale_bits
+  bool all_rows = true;              ///< --rows all, else the rows with a label
+  std::vector<double> column_norms;  ///< per column, sum over u of sqrt(d(u)) |x_j(u)|: the paper's scale of r_max
+  double code_norm = 0;  ///< mean over columns of sum over u of |x_j(u)|: the released code's scale of r_max
+};
+
+/// Files of one level of the embedding, in this generation.
+struct LevelFiles {
+  std::vector<FileEntry> partitions;  ///< sums S of the level, one file a span; empty at level 0
+  std::optional<FileEntry> run;       ///< absolute rows that differ from the partitions
+  std::optional<FileEntry> counts;    ///< references to each row from the level above, only with labelled rows
+  std::optional<FileEntry> stale;     ///< rows whose published density lags behind
+  std::optional<FileEntry> targets;   ///< the rows of level L when it was computed, where their lists are kept apart
+  std::vector<FileEntry> lists;       ///< their neighbours in the shards, one file a span of targets
+};
+
+struct Manifest {
+  NodeId nodes = 0;
+  std::uint32_t features = 0;
+  std::uint32_t classes = 0;
+  bool standardized = false;
+  FeatureLayout feature_layout;         ///< of all feature files
+  FeatureScale scale;                   ///< of their rows when they were imported
+  std::string order = "none";           ///< how the positions of nodes were chosen
+  std::optional<FileEntry> order_file;  ///< the permutation; none under "none", where ids are positions
+
+  std::uint64_t edges = 0;  ///< undirected, in this generation
+  std::vector<FileEntry> shards;
+  std::vector<FileEntry> feature_files;
+  std::optional<FileEntry> labels;
+  std::optional<FileEntry> train, valid, test;
+  std::optional<FileEntry> changes;  ///< edges and cleared nodes that differ from shards, features, labels and splits
+
+  std::optional<PropagationSpec> propagation;
+  std::vector<LevelFiles> levels;  ///< 0 .. L
+  bool lazy = false;               ///< the last batch had a threshold: rows may be stale, whether any is or not
+
+  std::uint64_t sequence = 0;  ///< requests that this generation contains
+  std::optional<FileEntry>
+      journal;  ///< the requests after `sequence`: at least these bytes of it; none while there is none
+  std::vector<FileEntry> releases;  ///< models, and at least these bytes of their logs of certificates, sorted by path
+
+  /// What is recorded of a model or a log; none where nothing is.
+  [[nodiscard]] const FileEntry* release(std::string_view path) const;
+
+  /// Every file that this generation names; what is recorded of others, which change after it, is not among them.
+  [[nodiscard]] std::vector<FileEntry> files() const;
+  /// Forgets embedding, requests and models: what is left is a store of these contents that nothing has happened to.
+  void forget_history();
+};
+
+inline constexpr std::string_view kManifestName = "manifest.json";
+
+/// Reads and checks manifest.json; every path stays inside the store. Throws DataError naming `unweave import` when
+/// there is no store, FormatError when it is damaged.
+[[nodiscard]] Manifest read_manifest(const std::filesystem::path& store);
+
+/// The bytes of manifest.json.
+[[nodiscard]] std::string manifest_text(const Manifest& manifest);
+
+/// Replaces manifest.json; durable on return. The files it names must be durable already.
+void write_manifest(const std::filesystem::path& store, const Manifest& manifest);
+
+}  // namespace unweave

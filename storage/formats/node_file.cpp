@@ -1,0 +1,40 @@
+#include "storage/formats/node_file.h"
+
+#include <string>
+
+namespace unweave {
+
+FileEntry write_labels(const std::filesystem::path& store, std::span<const std::int32_t> labels) {
+  SealedWriter writer({store, "labels", "labels", "labels", "labels"});
+  writer.append_values(labels);
+  return writer.finish({labels.size()});
+}
+
+std::vector<std::int32_t> read_labels(const std::filesystem::path& store, const FileEntry& entry, NodeId nodes,
+                                      std::uint32_t classes) {
+  const SealedFile file(store, entry, "labels");
+  if (file.size() != std::uint64_t{nodes} * 4) file.fail(file.size(), "not one label a node");
+  const auto labels = file.values<std::int32_t>(0, nodes);
+  for (std::size_t node = 0; node < labels.size(); ++node)
+    if (labels[node] < kNoLabel || (labels[node] >= 0 && static_cast<std::uint32_t>(labels[node]) >= classes))
+      file.fail(4 * node, "the label at position " + std::to_string(node) + " is out of range");
+  return {labels.begin(), labels.end()};
+}
+
+FileEntry write_ids(const std::filesystem::path& store, std::string_view name, std::span<const NodeId> ids,
+                    std::string_view folder) {
+  SealedWriter writer({store, std::string(folder), std::string(name), "ids", "ids"});
+  writer.append_values(ids);
+  return writer.finish({ids.size()});
+}
+
+std::vector<NodeId> read_ids(const std::filesystem::path& store, const FileEntry& entry, NodeId nodes) {
+  const SealedFile file(store, entry, "ids");
+  const auto ids = file.values<NodeId>(0, file.size() / 4);
+  if (file.size() % 4 != 0) file.fail(file.size(), "not a whole number of ids");
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    if (ids[i] >= nodes || (i > 0 && ids[i] <= ids[i - 1])) file.fail(4 * i, "ids out of range or out of order");
+  return {ids.begin(), ids.end()};
+}
+
+}  // namespace unweave

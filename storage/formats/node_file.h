@@ -1,0 +1,30 @@
+// storage/formats/node_file.h - labels and splits at rest (FORMAT.md, "Labels and splits").
+//
+// Labels: sealed file of kind "labels", i32 for each node, -1 for none. Splits: kind "ids", sorted distinct u32.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "storage/formats/sealed_file.h"
+#include "storage/io/types.h"
+
+namespace unweave {
+
+inline constexpr std::int32_t kNoLabel = -1;
+
+FileEntry write_labels(const std::filesystem::path& store, std::span<const std::int32_t> labels);
+/// One label a node, each kNoLabel or below `classes`. Throws FormatError.
+[[nodiscard]] std::vector<std::int32_t> read_labels(const std::filesystem::path& store, const FileEntry& entry,
+                                                    NodeId nodes, std::uint32_t classes);
+
+/// `name` is train, valid or test, or of other sorted ids, which belong to another folder.
+FileEntry write_ids(const std::filesystem::path& store, std::string_view name, std::span<const NodeId> ids,
+                    std::string_view folder = "splits");
+/// Sorted distinct ids below `nodes`. Throws FormatError.
+[[nodiscard]] std::vector<NodeId> read_ids(const std::filesystem::path& store, const FileEntry& entry, NodeId nodes);
+
+}  // namespace unweave

@@ -1,0 +1,153 @@
+#include "storage/formats/run_file.h"
+
+#include <string>
+
+#include "storage/io/error.h"
+#include "storage/io/private_file.h"
+
+namespace unweave {
+namespace {
+
+std::string level_stem(std::string_view name, std::uint32_t level) {
+  return "level" + std::to_string(level) + "-" + std::string(name);
+}
+
+/// Gives arrays one after the other and fails on the first that does not fit.
+class Arrays {
+ public:
+  explicit Arrays(const SealedFile& file) : file_(file) {}
+
+  template <class T>
+  std::span<const T> next(std::uint64_t count) {
+    const auto values = file_.values<T>(at_, count);
+    at_ += count * sizeof(T);
+    return values;
+  }
+  void align(std::uint64_t unit) { at_ = (at_ + unit - 1) / unit * unit; }
+  void finish() const {
+    if (at_ != file_.size()) file_.fail(at_, "the file is longer than its contents");
+  }
+
+ private:
+  const SealedFile& file_;
+  std::uint64_t at_ = 0;
+};
+
+template <class T>
+std::vector<T> copy_of(std::span<const T> values) {
+  return {values.begin(), values.end()};
+}
+
+void check_nodes(const SealedFile& file, std::span<const NodeId> ids, NodeId nodes) {
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    if (ids[i] >= nodes || (i > 0 && ids[i] <= ids[i - 1])) file.fail(0, "node ids out of range or out of order");
+}
+
+void check_edges(const SealedFile& file, std::span<const Edge> edges, NodeId nodes) {
+  for (std::size_t i = 0; i < edges.size(); ++i)
+    if (edges[i].u >= edges[i].v || edges[i].v >= nodes || (i > 0 && edges[i] <= edges[i - 1]))
+      file.fail(0, "edges out of range or out of order");
+}
+
+}  // namespace
+
+FileEntry write_changes(const std::filesystem::path& store, const Changes& changes) {
+  SealedWriter writer({store, "graph", "changes", "changes", "changes"});
+  writer.append_values(std::span<const Edge>(changes.removed));
+  writer.append_values(std::span<const Edge>(changes.inserted));
+  writer.append_values(std::span<const NodeId>(changes.cleared));
+  FileEntry entry = writer.finish({changes.removed.size(), changes.inserted.size(), changes.cleared.size()});
+  make_private(File::open_read(store / entry.path));  // it names what was removed
+  return entry;
+}
+
+Changes read_changes(const std::filesystem::path& store, const FileEntry& entry, NodeId nodes) {
+  const SealedFile file(store, entry, "changes");
+  const SealedParameters& p = file.parameters();
+  Arrays arrays(file);
+  Changes changes;
+  changes.removed = copy_of(arrays.next<Edge>(p[0]));
+  changes.inserted = copy_of(arrays.next<Edge>(p[1]));
+  changes.cleared = copy_of(arrays.next<NodeId>(p[2]));
+  arrays.finish();
+  check_edges(file, changes.removed, nodes);
+  check_edges(file, changes.inserted, nodes);
+  check_nodes(file, changes.cleared, nodes);
+  return changes;
+}
+
+FileEntry write_run(const std::filesystem::path& store, std::uint32_t level, std::uint32_t columns, const Run& run,
+                    const std::function<StateRow(NodeId)>& row) {
+  SealedWriter writer({store, "state", level_stem("run", level), "run", "run"});
+  for (const auto* const nodes : {&run.narrow_nodes, &run.wide_nodes, &run.dropped, &run.count_nodes})
+    writer.append_values(std::span<const NodeId>(*nodes));
+  writer.append_values(std::span<const std::uint32_t>(run.count_values));
+  for (const NodeId node : run.narrow_nodes) writer.append_values(std::span(row(node).narrow, columns));
+  writer.align(8);
+  for (const NodeId node : run.wide_nodes) writer.append_values(std::span(row(node).wide, columns));
+  return writer.finish(
+      {level, columns, run.narrow_nodes.size(), run.wide_nodes.size(), run.dropped.size(), run.count_nodes.size()});
+}
+
+StoredRun read_run(const std::filesystem::path& store, const FileEntry& entry, std::uint32_t level,
+                   std::uint32_t columns, NodeId nodes) {
+  const auto file = std::make_shared<SealedFile>(store, entry, "run");
+  const SealedParameters& p = file->parameters();
+  if (p[0] != level || p[1] != columns) file->fail(0, "the run belongs to another level or number of columns");
+  for (std::size_t i = 2; i < p.size(); ++i)
+    if (p[i] > nodes) file->fail(0, "more rows than nodes");
+  Arrays arrays(*file);
+  StoredRun run;
+  run.file = file;
+  run.narrow_nodes = arrays.next<NodeId>(p[2]);
+  run.wide_nodes = arrays.next<NodeId>(p[3]);
+  run.dropped = arrays.next<NodeId>(p[4]);
+  run.count_nodes = arrays.next<NodeId>(p[5]);
+  run.count_values = arrays.next<std::uint32_t>(p[5]);
+  run.narrow_rows = arrays.next<std::int32_t>(p[2] * columns);
+  arrays.align(8);
+  run.wide_rows = arrays.next<std::int64_t>(p[3] * columns);
+  arrays.finish();
+  for (const auto ids : {run.narrow_nodes, run.wide_nodes, run.dropped, run.count_nodes})
+    check_nodes(*file, ids, nodes);
+  return run;
+}
+
+FileEntry write_counts(const std::filesystem::path& store, std::uint32_t level, std::span<const std::uint32_t> counts) {
+  SealedWriter writer({store, "state", level_stem("counts", level), "counts", "counts"});
+  writer.append_values(counts);
+  return writer.finish({level, counts.size()});
+}
+
+FileEntry write_stale(const std::filesystem::path& store, std::uint32_t level, std::uint32_t columns,
+                      std::span<const StaleRow> rows) {
+  SealedWriter writer({store, "state", level_stem("stale", level), "stale", "stale"});
+  for (const StaleRow& row : rows) writer.append_values(std::span(&row.node, 1));
+  for (const StaleRow& row : rows) writer.append_values(std::span(&row.width, 1));
+  for (const StaleRow& row : rows) writer.append(row.values);
+  return writer.finish({level, columns, rows.size()});
+}
+
+std::vector<StaleRow> read_stale(const std::filesystem::path& store, const FileEntry& entry, std::uint32_t level,
+                                 std::uint32_t columns, NodeId nodes, std::vector<SealedFile>& holder) {
+  const SealedFile& file = holder.emplace_back(store, entry, "stale");
+  const SealedParameters& p = file.parameters();
+  if (p[0] != level || p[1] != columns || p[2] > nodes)
+    file.fail(0, "the stale rows belong to another level or number of columns");
+  const auto ids = file.values<NodeId>(0, p[2]);
+  check_nodes(file, ids, nodes);
+  const auto widths = file.values<std::uint8_t>(4 * p[2], p[2]);
+  std::vector<StaleRow> rows;
+  rows.reserve(ids.size());
+  std::uint64_t at = 5 * p[2];
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (widths[i] != 1 && widths[i] != 2 && widths[i] != 4) file.fail(4 * p[2] + i, "width: not 1, 2 or 4 bytes");
+    const std::uint64_t bytes = std::uint64_t{widths[i]} * columns;
+    rows.push_back({ids[i], widths[i], file.bytes(at, bytes)});
+    at += bytes;
+  }
+  if (at != file.size()) file.fail(at, "the file is longer than its rows");
+  return rows;
+}
+
+}  // namespace unweave

@@ -1,0 +1,80 @@
+// storage/formats/run_file.h - what a checkpoint adds to immutable base files, always in absolute values, so that reading it twice
+// does no harm (FORMAT.md, "Runs").
+//
+//   changes   edges and cleared nodes that differ from shards, features, labels and splits
+//   run       rows of one level that differ from its partitions, and reference counts that differ from its counts file
+//   counts    u32 for each node: references from the level above
+//   stale     rows whose published density lags behind, as packed differences
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "storage/formats/sealed_file.h"
+#include "storage/formats/state_file.h"
+#include "storage/io/types.h"
+
+namespace unweave {
+
+struct Changes {
+  std::vector<Edge> removed;    ///< u < v, sorted; edges of the shards that are gone
+  std::vector<Edge> inserted;   ///< u < v, sorted; edges that the shards lack
+  std::vector<NodeId> cleared;  ///< sorted; nodes without features, label and split
+
+  friend bool operator==(const Changes&, const Changes&) = default;
+};
+
+FileEntry write_changes(const std::filesystem::path& store, const Changes& changes);
+/// Throws DataError, FormatError.
+[[nodiscard]] Changes read_changes(const std::filesystem::path& store, const FileEntry& entry, NodeId nodes);
+
+/// What a checkpoint says of one level, its rows apart.
+struct Run {
+  std::vector<NodeId> narrow_nodes;  ///< sorted; rows of 32-bit sums
+  std::vector<NodeId> wide_nodes;    ///< sorted, distinct from narrow_nodes; rows of 64-bit sums
+  std::vector<NodeId> dropped;       ///< sorted; rows of the partitions that left the cone
+  std::vector<NodeId> count_nodes;   ///< sorted
+  std::vector<std::uint32_t> count_values;
+
+  [[nodiscard]] bool empty() const noexcept {
+    return narrow_nodes.empty() && wide_nodes.empty() && dropped.empty() && count_nodes.empty();
+  }
+};
+
+/// row(node) gives the row of `columns` sums of a node that the run names, in the width under which it does.
+FileEntry write_run(const std::filesystem::path& store, std::uint32_t level, std::uint32_t columns, const Run& run,
+                    const std::function<StateRow(NodeId)>& row);
+
+/// A run as its file has it. Nothing of it is copied to memory.
+struct StoredRun {
+  std::shared_ptr<const SealedFile> file;  ///< which all of the rest points into; null where there is no run
+  std::span<const NodeId> narrow_nodes, wide_nodes, dropped, count_nodes;
+  std::span<const std::uint32_t> count_values;
+  std::span<const std::int32_t> narrow_rows;  ///< narrow_nodes x columns
+  std::span<const std::int64_t> wide_rows;    ///< wide_nodes x columns
+};
+
+/// All of the file is checked. Throws DataError, FormatError.
+[[nodiscard]] StoredRun read_run(const std::filesystem::path& store, const FileEntry& entry, std::uint32_t level,
+                                 std::uint32_t columns, NodeId nodes);
+
+FileEntry write_counts(const std::filesystem::path& store, std::uint32_t level, std::span<const std::uint32_t> counts);
+
+/// Packed stale rows in node order: bytes a value (1, 2 or 4) and little-endian values.
+struct StaleRow {
+  NodeId node = 0;
+  std::uint8_t width = 4;
+  std::span<const std::byte> values;
+};
+
+FileEntry write_stale(const std::filesystem::path& store, std::uint32_t level, std::uint32_t columns,
+                      std::span<const StaleRow> rows);
+/// The rows point into `holder`, which receives the file.
+[[nodiscard]] std::vector<StaleRow> read_stale(const std::filesystem::path& store, const FileEntry& entry,
+                                               std::uint32_t level, std::uint32_t columns, NodeId nodes,
+                                               std::vector<SealedFile>& holder);
+
+}  // namespace unweave

@@ -1,0 +1,198 @@
+#include "storage/formats/shard.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "storage/codec/bit_pack.h"
+#include "storage/formats/store_layout.h"
+#include "storage/io/error.h"
+
+namespace unweave {
+namespace {
+
+SealedName name_of(const std::filesystem::path& store, NodeId first, ShardOf of) {
+  if (of == ShardOf::nodes) return {store, "graph", span_stem(first), "shard", "shard"};
+  return {store, "state", "targets-" + span_stem(first), "lists", "lists"};
+}
+
+std::vector<std::byte> pack_counts(std::span<const std::uint32_t> counts) {
+  std::vector<std::byte> packed;
+  for (std::size_t first = 0; first < counts.size(); first += kPackGroup) {
+    const auto group = counts.subspan(first, std::min(kPackGroup, counts.size() - first));
+    GroupValues values{};
+    std::copy(group.begin(), group.end(), values.begin());
+    const std::size_t shape_at = packed.size();
+    packed.emplace_back();
+    const std::byte shape = pack_group(values, group.size(), packed);
+    packed[shape_at] = shape;
+  }
+  return packed;
+}
+
+}  // namespace
+
+void encode_lists(std::span<const std::uint32_t> counts, std::span<const NodeId> targets, EncodedLists& out) {
+  out.counts.assign(counts.begin(), counts.end());
+  out.block_bytes.clear();
+  out.bytes.clear();
+  for (std::size_t first = 0; first < counts.size(); first += kBlockNodes) {
+    const auto block = counts.subspan(first, std::min(kBlockNodes, counts.size() - first));
+    const auto arcs = std::accumulate(block.begin(), block.end(), std::size_t{0});
+    const std::size_t before = out.bytes.size();
+    encode_block(block, targets.first(arcs), out.bytes);
+    out.block_bytes.push_back(static_cast<std::uint32_t>(out.bytes.size() - before));
+    targets = targets.subspan(arcs);
+  }
+}
+
+ShardWriter::ShardWriter(const std::filesystem::path& store, NodeRange range, NodeId graph_nodes,
+                         std::uint64_t memory_limit, ShardOf of)
+    : name_(name_of(store, range.first, of)), range_(range), graph_nodes_(graph_nodes), blocks_(store, memory_limit) {
+  counts_.reserve(range.size());
+}
+
+void ShardWriter::add(std::span<const NodeId> neighbours) {
+  counts_.push_back(static_cast<std::uint32_t>(neighbours.size()));
+  pending_.insert(pending_.end(), neighbours.begin(), neighbours.end());
+  arcs_ += neighbours.size();
+  if (counts_.size() % kBlockNodes == 0) close_block();
+}
+
+void ShardWriter::close_block() {
+  const std::size_t first = (counts_.size() - 1) / kBlockNodes * kBlockNodes;
+  block_.clear();
+  encode_block(std::span(counts_).subspan(first), pending_, block_);
+  pending_.clear();
+  append_blocks(block_, std::array{static_cast<std::uint32_t>(block_.size())});
+}
+
+void ShardWriter::append(const EncodedLists& lists) {
+  counts_.insert(counts_.end(), lists.counts.begin(), lists.counts.end());
+  for (const std::uint32_t count : lists.counts) arcs_ += count;
+  append_blocks(lists.bytes, lists.block_bytes);
+}
+
+void ShardWriter::append_blocks(std::span<const std::byte> bytes, std::span<const std::uint32_t> sizes) {
+  blocks_.append(bytes);
+  if (blocks_.size() > std::numeric_limits<std::uint32_t>::max())
+    throw ResourceError("the shard of nodes " + std::to_string(range_.first) + " to " + std::to_string(range_.last) +
+                        " exceeds 4 GiB of encoded arcs; this graph is too dense for the format");
+  for (const std::uint32_t size : sizes) offsets_.push_back(offsets_.back() + size);
+}
+
+FileEntry ShardWriter::finish() {
+  if (offsets_.size() - 1 < (counts_.size() + kBlockNodes - 1) / kBlockNodes) close_block();
+  SealedWriter writer(name_);
+  const std::vector<std::byte> packed_counts = pack_counts(counts_);
+  writer.append_values(std::span<const std::uint32_t>(offsets_));
+  writer.append(packed_counts);
+  blocks_.copy_to(writer, 0, blocks_.size());
+  return writer.finish({range_.first, range_.size(), arcs_, graph_nodes_, packed_counts.size()});
+}
+
+Shard::Shard(const std::filesystem::path& store, const FileEntry& entry, NodeRange range, NodeId graph_nodes,
+             ShardOf of)
+    : file_(store, entry, name_of(store, range.first, of).kind), of_(of), range_(range), graph_nodes_(graph_nodes) {
+  const SealedParameters& p = file_.parameters();
+  if (p[0] != range.first || p[1] != range.size() || p[3] != graph_nodes)
+    file_.fail(0, "the shard belongs to another range of nodes or another graph");
+  const std::uint64_t nodes = range.size();
+  const std::uint64_t blocks = (nodes + kBlockNodes - 1) / kBlockNodes;
+  const std::uint64_t counts_at = sizeof(std::uint32_t) * (blocks + 1);
+  if (counts_at > file_.size() || p[4] > file_.size() - counts_at)
+    file_.fail(0, "offsets and counts do not fit into the file");
+  offsets_ = file_.values<std::uint32_t>(0, blocks + 1);
+  blocks_at_ = counts_at + p[4];
+  if (offsets_.front() != 0 || blocks_at_ + offsets_.back() != file_.size() ||
+      !std::is_sorted(offsets_.begin(), offsets_.end()))
+    file_.fail(0, "block offsets are not increasing or do not fill the file");
+  read_counts(counts_at, p[4]);
+  for (const std::uint32_t count : counts_) {
+    if (count >= graph_nodes) file_.fail(counts_at, "a node has more neighbours than the graph has nodes");
+    arcs_ += count;
+  }
+  if (arcs_ != p[2]) file_.fail(counts_at, "counts do not add up to the number of arcs");
+  // So that room for the lists of a block is never asked for in vain.
+  for (std::size_t block = 0; block < num_blocks(); ++block)
+    if (block_arcs(block) > most_block_arcs(offsets_[block + 1] - offsets_[block]))
+      file_.fail(blocks_at_ + offsets_[block], "block " + std::to_string(block) + ": fewer bytes than its lists take");
+}
+
+void Shard::read_counts(std::uint64_t at, std::uint64_t size) {
+  const std::span<const std::byte> packed = file_.bytes(at, size);
+  counts_.resize(range_.size());
+  std::size_t read = 0;
+  for (std::size_t first = 0; first < counts_.size(); first += kPackGroup)
+    if (!unpack_group(packed, read, std::min(kPackGroup, counts_.size() - first), &counts_[first]))
+      file_.fail(at + read, "the counts from node " + std::to_string(range_.first + first) + " on are damaged");
+  if (read != size) file_.fail(at + read, "bytes follow the last count");
+}
+
+std::span<const std::uint32_t> Shard::block_counts(std::size_t block) const noexcept {
+  const std::size_t first = block * kBlockNodes;
+  return std::span(counts_).subspan(first, std::min<std::size_t>(kBlockNodes, counts_.size() - first));
+}
+
+std::uint64_t Shard::block_arcs(std::size_t block) const noexcept {
+  std::uint64_t arcs = 0;
+  for (const std::uint32_t count : block_counts(block)) arcs += count;
+  return arcs;
+}
+
+std::span<const std::byte> Shard::block_bytes(std::size_t block) const {
+  return file_.bytes(blocks_at_ + offsets_[block], offsets_[block + 1] - offsets_[block]);
+}
+
+void Shard::read_ahead(std::size_t first, std::size_t last) const noexcept {
+  file_.read_ahead(blocks_at_ + offsets_[first], offsets_[last] - offsets_[first]);
+}
+
+void Shard::fail(std::size_t block, const BlockError& error) const {
+  file_.fail(blocks_at_ + offsets_[block], "block " + std::to_string(block) + ": " + error.what);
+}
+
+void Shard::decode(std::size_t block, NodeId* targets) const {
+  const auto bytes = block_bytes(block);
+  try {
+    decode_block(bytes, block_counts(block), graph_nodes_, targets);
+  } catch (const BlockError& error) {
+    fail(block, error);
+  }
+}
+
+void Shard::decode_node(NodeId node, NodeId* targets) const {
+  const std::size_t local = node - range_.first;
+  const std::size_t block = local / kBlockNodes;
+  const auto bytes = block_bytes(block);
+  try {
+    decode_list(bytes, block_counts(block), local % kBlockNodes, graph_nodes_, targets);
+  } catch (const BlockError& error) {
+    fail(block, error);
+  }
+}
+
+void Shard::verify() const {
+  file_.check_all();
+  std::vector<NodeId> targets;
+  for (std::size_t block = 0; block < num_blocks(); ++block) {
+    targets.resize(block_arcs(block) + kDecodeSlack);
+    decode(block, targets.data());
+    if (of_ == ShardOf::targets) continue;
+    std::size_t at = 0;
+    const auto counts = block_counts(block);
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      const auto* first = targets.data() + at;
+      const NodeId self = range_.first + static_cast<NodeId>(block * kBlockNodes + i);
+      if (std::binary_search(first, first + counts[i], self))
+        file_.fail(blocks_at_ + offsets_[block],
+                   "the node at position " + std::to_string(self) + " is its own neighbour");
+      at += counts[i];
+    }
+  }
+}
+
+}  // namespace unweave

@@ -1,0 +1,104 @@
+// storage/formats/shard.h - one compressed CSR shard: the adjacency of an aligned range of nodes (FORMAT.md, "Shards").
+//
+// Sealed file of kind "shard"; parameters: first node, nodes in the shard, arcs, nodes of the graph, bytes of counts.
+//   offsets   u32 for each block and one more: where its bytes begin, relative to the first one
+//   counts    neighbours of each node without the self loop, in packed groups (bit_pack.h)
+//   blocks    gap_block.h, each decodable alone
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <vector>
+
+#include "storage/codec/gap_block.h"
+#include "storage/formats/overflow_buffer.h"
+#include "storage/formats/sealed_file.h"
+#include "storage/io/types.h"
+
+namespace unweave {
+
+/// Whose lists a shard holds: those of a span of nodes, or of a span of the targets, which are then counted as nodes are.
+enum class ShardOf { nodes, targets };
+
+/// Consecutive whole blocks of a shard, encoded apart from it so that several threads can share the work.
+struct EncodedLists {
+  std::vector<std::uint32_t> counts;       ///< neighbours of each node
+  std::vector<std::uint32_t> block_bytes;  ///< length of each block
+  std::vector<std::byte> bytes;            ///< the blocks
+};
+
+/// Replaces `out` by the encoding of lists that begin at a block: counts[i] sorted neighbours each, concatenated in
+/// `targets`. Any thread.
+void encode_lists(std::span<const std::uint32_t> counts, std::span<const NodeId> targets, EncodedLists& out);
+
+/// Encodes one shard. Lists arrive in node order: one add() a node of the range, or whole blocks by append(); then
+/// finish().
+class ShardWriter {
+ public:
+  /// Holds at most `memory_limit` bytes of encoded lists in memory, the rest in a temporary file of the store.
+  ShardWriter(const std::filesystem::path& store, NodeRange range, NodeId graph_nodes, std::uint64_t memory_limit,
+              ShardOf of = ShardOf::nodes);
+  /// The sorted neighbours of the next node, without itself.
+  void add(std::span<const NodeId> neighbours);
+  /// The lists of the next nodes. What came before, and all but the last of such pieces, fills whole blocks.
+  void append(const EncodedLists& lists);
+  FileEntry finish();
+  [[nodiscard]] std::uint64_t arcs() const noexcept { return arcs_; }
+
+ private:
+  void close_block();
+  void append_blocks(std::span<const std::byte> bytes, std::span<const std::uint32_t> sizes);
+  SealedName name_;
+  NodeRange range_;
+  NodeId graph_nodes_;
+  std::uint64_t arcs_ = 0;
+  std::vector<std::uint32_t> counts_;
+  std::vector<NodeId> pending_;
+  std::vector<std::uint32_t> offsets_{0};
+  std::vector<std::byte> block_;  ///< the one being encoded
+  OverflowBuffer blocks_;
+};
+
+/// Read-only view of a shard, and its counts in memory: 4 bytes a node, to be charged by who opens it. Const members may
+/// run on any number of threads at once.
+class Shard {
+ public:
+  /// Throws DataError, FormatError.
+  Shard(const std::filesystem::path& store, const FileEntry& entry, NodeRange range, NodeId graph_nodes,
+        ShardOf of = ShardOf::nodes);
+
+  [[nodiscard]] NodeRange range() const noexcept { return range_; }
+  [[nodiscard]] std::uint64_t arcs() const noexcept { return arcs_; }
+  /// Neighbours of each node of the range, without the self loop.
+  [[nodiscard]] std::span<const std::uint32_t> counts() const noexcept { return counts_; }
+  /// Bytes of the counts in the file.
+  [[nodiscard]] std::uint64_t packed_count_bytes() const noexcept { return file_.parameters()[4]; }
+  [[nodiscard]] std::size_t num_blocks() const noexcept { return offsets_.size() - 1; }
+  /// Arcs of one block: the space that decode() needs besides kDecodeSlack.
+  [[nodiscard]] std::uint64_t block_arcs(std::size_t block) const noexcept;
+  /// A block as it is encoded. Throws FormatError.
+  [[nodiscard]] std::span<const std::byte> block_bytes(std::size_t block) const;
+  /// Blocks [first, last) will be decoded soon.
+  void read_ahead(std::size_t first, std::size_t last) const noexcept;
+  /// Decodes all lists of a block, concatenated. Throws FormatError.
+  void decode(std::size_t block, NodeId* targets) const;
+  /// Decodes the list of one node, counts()[node - first] ids. Throws FormatError.
+  void decode_node(NodeId node, NodeId* targets) const;
+  /// Checks checksums and decodes everything; throws FormatError.
+  void verify() const;
+
+ private:
+  void read_counts(std::uint64_t at, std::uint64_t size);
+  [[nodiscard]] std::span<const std::uint32_t> block_counts(std::size_t block) const noexcept;
+  [[noreturn]] void fail(std::size_t block, const BlockError& error) const;
+  SealedFile file_;
+  ShardOf of_;
+  NodeRange range_;
+  NodeId graph_nodes_;
+  std::uint64_t arcs_ = 0;
+  std::uint64_t blocks_at_ = 0;
+  std::vector<std::uint32_t> counts_;
+  std::span<const std::uint32_t> offsets_;
+};
+
+}  // namespace unweave

@@ -1,0 +1,65 @@
+// storage/io/error.h - the ways in which work can fail, each with the exit code that tools give it.
+//
+// Bad arguments, bad bytes, refused system calls and failed checks throw. Broken invariants of our own are asserts.
+// A message is one line and names the file, the place in it and the remedy.
+#pragma once
+
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace unweave {
+
+/// Wrong usage of a command or of an interface (exit code 1).
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Data that is wrong or cannot be read (exit code 2).
+struct DataError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Not enough memory, disk, descriptors (exit code 3).
+struct ResourceError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Everything was readable, but a statement that should hold does not (exit code 4).
+struct CheckError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Bytes of the store's own files are wrong. `place` is "byte 8, version", say.
+struct FormatError final : DataError {
+  FormatError(const std::filesystem::path& file, std::string_view place, std::string_view what)
+      : DataError(file.string() + ": " + std::string(place) + ": " + std::string(what) +
+                  "; restore the file from a copy, or build the store again"),
+        fault(std::string(place) + ": " + std::string(what)) {}
+  std::string fault;  ///< without file and remedy
+};
+
+/// A file is not what the manifest recorded of it at a clean close, or has lost acknowledged records. `remedy`: beside
+/// restoring it from a copy.
+struct RecordError final : DataError {
+  RecordError(const std::filesystem::path& file, std::string_view what, std::string_view remedy)
+      : DataError(file.string() + ": " + std::string(what) + "; restore the file from a copy, or " +
+                  std::string(remedy)),
+        fault(what) {}
+  std::string fault;  ///< place, where there is one, and what is wrong; without file and remedy
+};
+
+/// Bytes of a user's file are wrong. `place` is "line 17" or "element 3", say; `remedy` says what to change.
+struct InputError final : DataError {
+  InputError(const std::filesystem::path& file, std::string_view at, std::string_view what, std::string_view remedy)
+      : DataError(file.string() + ": " + std::string(at) + ": " + std::string(what) + "; " + std::string(remedy)),
+        place(at) {}
+  std::string place;
+};
+
+/// Throws for the system error `errno_value` of `action` ("open", "write") on `file`: ResourceError for a full disk,
+/// exhausted descriptors or memory, DataError otherwise.
+[[noreturn]] void throw_system_error(std::string_view action, const std::filesystem::path& file, int errno_value);
+
+}  // namespace unweave

@@ -1,0 +1,163 @@
+#include "storage/io/map_guard.h"
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <mutex>
+#include <string>
+
+#include "storage/io/error.h"
+
+namespace unweave {
+namespace {
+
+/// A guarded map. The handler reads it at any moment: `begin` is set last and cleared first.
+struct Slot {
+  std::atomic<std::uintptr_t> begin{0};  // 0: free
+  std::atomic<std::uintptr_t> end{0};
+  std::atomic<bool> cut{false};
+  std::filesystem::path path;
+  dev_t device = 0;
+  ino_t inode = 0;
+};
+
+/// Slots are never given back to the system: the handler may be among them.
+struct Block {
+  static constexpr std::size_t kSlots = 256;
+  Slot slots[kSlots];
+  std::atomic<Block*> next{nullptr};
+};
+
+std::mutex mutex;  // of all but the handler
+std::atomic<Block*> first{nullptr};
+struct sigaction before {};
+std::uintptr_t page_bytes = 4096;
+
+Slot* find(std::uintptr_t address) noexcept {
+  for (Block* block = first.load(std::memory_order_acquire); block != nullptr;
+       block = block->next.load(std::memory_order_acquire))
+    for (Slot& slot : block->slots) {
+      const std::uintptr_t begin = slot.begin.load(std::memory_order_acquire);
+      if (begin != 0 && address >= begin && address < slot.end.load(std::memory_order_relaxed)) return &slot;
+    }
+  return nullptr;
+}
+
+void on_lost_page(int signal, siginfo_t* info, void* context) {
+  const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
+  Slot* const slot = info->si_code > 0 ? find(address) : nullptr;  // 0 and below: somebody has sent it
+  if (slot != nullptr) {
+    void* const page = reinterpret_cast<void*>(address / page_bytes * page_bytes);
+    if (::mmap(page, page_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED) {
+      slot->cut.store(true, std::memory_order_release);
+      detail::a_map_was_cut.store(true, std::memory_order_release);
+      return;
+    }
+  }
+  if ((before.sa_flags & SA_SIGINFO) != 0) return before.sa_sigaction(signal, info, context);
+  if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) return before.sa_handler(signal);
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);  // ends the process when this returns
+}
+
+void install() {
+  page_bytes = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  struct sigaction ours {};
+  ours.sa_sigaction = &on_lost_page;
+  ours.sa_flags = SA_SIGINFO;
+  ::sigaction(SIGBUS, &ours, &before);
+}
+
+Slot& free_slot() {
+  std::atomic<Block*>* link = &first;
+  for (Block* block = link->load(); block != nullptr; block = link->load()) {
+    for (Slot& slot : block->slots)
+      if (slot.begin.load() == 0) return slot;
+    link = &block->next;
+  }
+  auto* const fresh = new Block;  // NOLINT(cppcoreguidelines-owning-memory): lives as long as the process
+  link->store(fresh, std::memory_order_release);
+  return fresh->slots[0];
+}
+
+std::filesystem::path lost;  // the last map that was cut and is gone
+
+[[noreturn]] void fail(const std::filesystem::path& path) {
+  throw FormatError(path, "whole file", "it was cut short or became unreadable while it was read");
+}
+
+/// Whether the file is shorter than its map.
+bool is_shortened(const Slot& slot) noexcept {
+  struct stat status {};
+  if (::stat(slot.path.c_str(), &status) != 0) return false;
+  const bool same = status.st_dev == slot.device && status.st_ino == slot.inode;
+  return same && static_cast<std::uint64_t>(status.st_size) < slot.end.load() - slot.begin.load();
+}
+
+/// The mutex is held.
+template <class Visit>
+void for_each_map(const Visit& visit) {
+  for (Block* block = first.load(); block != nullptr; block = block->next.load())
+    for (Slot& slot : block->slots)
+      if (slot.begin.load() != 0) visit(slot);
+}
+
+}  // namespace
+
+namespace detail {
+
+std::atomic<bool> a_map_was_cut{false};
+
+void fail_cut_map() {
+  const std::scoped_lock lock(mutex);
+  // Before the maps are looked at: what the handler notes from now on is told the next time. A map that is gone is told once,
+  // and to whoever else has seen the flag by now.
+  a_map_was_cut.store(false);
+  for_each_map([](const Slot& slot) {
+    if (!slot.cut.load()) return;
+    a_map_was_cut.store(true);  // as long as it is there
+    fail(slot.path);
+  });
+  fail(lost);
+}
+
+}  // namespace detail
+
+void guard_map(const std::byte* map, std::uint64_t bytes, const std::filesystem::path& path) {
+  static std::once_flag installed;
+  std::call_once(installed, install);
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) status = {};  // removed by now: nobody can shorten it by its name
+  const std::scoped_lock lock(mutex);
+  Slot& slot = free_slot();
+  slot.path = path;
+  slot.device = status.st_dev;
+  slot.inode = status.st_ino;
+  slot.cut.store(false);
+  const auto begin = reinterpret_cast<std::uintptr_t>(map);
+  slot.end.store(begin + bytes, std::memory_order_relaxed);
+  slot.begin.store(begin, std::memory_order_release);
+}
+
+void forget_map(const std::byte* map) noexcept {
+  const std::scoped_lock lock(mutex);
+  Slot* const slot = find(reinterpret_cast<std::uintptr_t>(map));
+  if (slot == nullptr) return;
+  if (slot->cut.load() || is_shortened(*slot)) {
+    lost.swap(slot->path);
+    detail::a_map_was_cut.store(true);
+  }
+  slot->begin.store(0, std::memory_order_release);
+}
+
+void require_whole_files() {
+  require_whole_maps();
+  const std::scoped_lock lock(mutex);
+  for_each_map([](const Slot& slot) {
+    if (is_shortened(slot)) fail(slot.path);
+  });
+}
+
+}  // namespace unweave

@@ -1,0 +1,33 @@
+// storage/io/map_guard.h - mapped files that are cut short under us give an error, not a death by SIGBUS.
+//
+// Reading a page of a map that its file has lost raises SIGBUS. The handler of this process puts a page of zeros there and
+// notes it; whoever reads goes on with zeros and must ask, before anybody relies on what it made of them, whether all maps
+// are whole. The first map installs the handler. A SIGBUS anywhere else goes to the handler that was there before.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+
+namespace unweave {
+
+/// From now on a part of this map may go missing. `map` begins a page.
+void guard_map(const std::byte* map, std::uint64_t bytes, const std::filesystem::path& path);
+/// Before it is unmapped; notes where its file has become shorter than it, by less than a page even.
+void forget_map(const std::byte* map) noexcept;
+
+namespace detail {
+extern std::atomic<bool> a_map_was_cut;
+[[noreturn]] void fail_cut_map();
+}  // namespace detail
+
+/// Throws FormatError when pages of a map that was read have gone missing, at any time in this process: again and again while
+/// the map is there, once when it is gone. Costs one load.
+inline void require_whole_maps() {
+  if (detail::a_map_was_cut.load(std::memory_order_acquire)) detail::fail_cut_map();
+}
+/// The same, also where the file of a map that is there lost less than a page, which no signal tells of: compares lengths.
+void require_whole_files();
+
+}  // namespace unweave

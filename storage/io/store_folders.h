@@ -1,0 +1,25 @@
+// storage/io/store_folders.h - the folders of a store whose files its manifest names one by one, and those of which it
+// records some.
+#pragma once
+
+#include <string_view>
+
+namespace unweave {
+
+inline constexpr const char* kJournalFolder = "journal";
+inline constexpr const char* kCertificatesFolder = "certificates";
+inline constexpr const char* kModelsFolder = "models";
+inline constexpr const char* kStoreFolders[] = {"graph", "features", "labels", "splits", "state", kJournalFolder};
+inline constexpr const char* kReleaseFolders[] = {kCertificatesFolder, kModelsFolder};
+
+/// The store's own signing key, in kCertificatesFolder.
+inline constexpr const char* kSigningKeyName = "signing-key";
+
+/// What every line of a public log of certificates begins with, and what its format begins with, whatever the version.
+inline constexpr std::string_view kPublicLine = R"({"format":"unweave certificate )";
+inline constexpr std::string_view kCertificateFormats = kPublicLine.substr(std::string_view(R"({"format":")").size());
+
+/// The lock of a store's writer: always empty.
+inline constexpr const char* kLockName = "lock";
+
+}  // namespace unweave

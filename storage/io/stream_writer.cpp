@@ -1,0 +1,74 @@
+#include "storage/io/stream_writer.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <utility>
+
+namespace unweave {
+namespace {
+
+constexpr std::size_t kAlignment = 4096;
+
+std::byte* allocate(std::size_t bytes) {
+  auto* memory = static_cast<std::byte*>(std::aligned_alloc(kAlignment, bytes));
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+/// Returns whether the descriptor now has the flag as wanted.
+bool set_direct(int descriptor, bool on) {
+  const int flags = ::fcntl(descriptor, F_GETFL);
+  return flags >= 0 && ::fcntl(descriptor, F_SETFL, on ? flags | O_DIRECT : flags & ~O_DIRECT) == 0;
+}
+
+}  // namespace
+
+StreamWriter::StreamWriter(File file)
+    : file_(std::make_unique<File>(std::move(file))), filling_(allocate(kBufferBytes)) {}
+
+StreamWriter::~StreamWriter() {
+  if (in_flight_.valid()) in_flight_.wait();
+}
+
+void StreamWriter::wait() {
+  if (in_flight_.valid()) in_flight_.get();
+}
+
+void StreamWriter::append(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const std::size_t take = std::min(bytes.size(), kBufferBytes - filled_);
+    std::memcpy(filling_.get() + filled_, bytes.data(), take);
+    filled_ += take;
+    bytes = bytes.subspan(take);
+    if (filled_ == kBufferBytes) write_full_buffer();
+  }
+}
+
+void StreamWriter::write_full_buffer() {
+  wait();
+  if (!tried_direct_) {  // small files never come here: they go through the page cache
+    direct_ = set_direct(file_->descriptor(), true);
+    tried_direct_ = true;
+  }
+  if (!writing_) writing_.reset(allocate(kBufferBytes));
+  std::swap(filling_, writing_);
+  const std::span<const std::byte> bytes(writing_.get(), filled_);
+  in_flight_ =
+      std::async(std::launch::async, [file = file_.get(), at = written_, bytes] { file->write_at(at, bytes); });
+  written_ += filled_;
+  filled_ = 0;
+}
+
+File StreamWriter::finish() {
+  wait();
+  if (direct_) set_direct(file_->descriptor(), false);
+  file_->write_at(written_, {filling_.get(), filled_});
+  written_ += filled_;
+  filled_ = 0;
+  return std::move(*file_);
+}
+
+}  // namespace unweave

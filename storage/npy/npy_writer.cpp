@@ -1,0 +1,79 @@
+// storage/npy/npy_writer.cpp - writes one NumPy array front to back, so that the file appears whole or not at all.
+#include "storage/npy/npy_writer.h"
+
+#include <unistd.h>
+
+#include <cassert>
+#include <cerrno>
+#include <cstdio>
+#include <ostream>
+#include <string>
+
+#include "storage/io/error.h"
+#include "storage/npy/npy_header.h"
+
+namespace unweave {
+namespace {
+
+constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
+
+std::filesystem::path folder_of(const std::filesystem::path& path) {
+  return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+}
+
+}  // namespace
+
+NpyWriter::NpyWriter(const NpyTarget& target, std::string_view descr, std::size_t item_bytes,
+                     std::span<const std::uint64_t> shape)
+    : path_(target.file), stream_(target.stream) {
+  if (stream_ == nullptr) create_file();
+  const std::string header = npy_header(descr, shape);
+  wanted_ = item_bytes;
+  for (const std::uint64_t length : shape) wanted_ *= length;
+  wanted_ += header.size();
+  append(std::span<const char>(header));
+}
+
+void NpyWriter::create_file() {
+  std::error_code ignored;
+  if (std::filesystem::exists(path_, ignored) && !std::filesystem::is_regular_file(path_, ignored))
+    throw DataError(path_.string() + ": exists and is not a regular file; name another file");
+  const std::filesystem::path temporary =
+      folder_of(path_) / ("." + path_.filename().string() + "." + std::to_string(::getpid()) + ".new");
+  std::filesystem::remove(temporary, ignored);
+  file_ = File::create(temporary);
+}
+
+NpyWriter::~NpyWriter() {
+  if (!file_.is_open()) return;
+  std::error_code ignored;
+  std::filesystem::remove(file_.path(), ignored);
+}
+
+void NpyWriter::append_bytes(std::span<const std::byte> bytes) {
+  buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
+  if (buffer_.size() >= kBufferBytes) flush();
+}
+
+void NpyWriter::flush() {
+  if (stream_ == nullptr) {
+    file_.write_at(written_, buffer_);
+  } else if (!stream_->write(reinterpret_cast<const char*>(buffer_.data()),
+                             static_cast<std::streamsize>(buffer_.size()))) {
+    throw ResourceError("cannot write to standard output; is the disk full?");
+  }
+  written_ += buffer_.size();
+  buffer_.clear();
+}
+
+void NpyWriter::finish() {
+  flush();
+  assert(written_ == wanted_);
+  if (stream_ != nullptr) return;
+  file_.sync();
+  if (std::rename(file_.path().c_str(), path_.c_str()) != 0) throw_system_error("rename", file_.path(), errno);
+  file_ = File();
+  sync_directory(folder_of(path_));
+}
+
+}  // namespace unweave

@@ -1,0 +1,137 @@
+// tests/storage/formats/feature_writer_test.cpp - rows in pieces, in memory or spilled, give the files that whole spans give.
+#include "storage/formats/feature_writer.h"
+
+#include <doctest/doctest.h>
+
+#include <random>
+#include <utility>
+
+#include "storage/io/error.h"
+#include "support/input_files.h"
+#include "support/temp_dir.h"
+
+namespace unweave {
+namespace {
+
+constexpr NodeRange kRange{65536, 65536 + 301};
+const std::vector<std::pair<std::uint32_t, FeatureType>> kShapes{
+    {1, FeatureType::f32},   {31, FeatureType::f32}, {32, FeatureType::f32}, {33, FeatureType::f32},
+    {100, FeatureType::f32}, {1, FeatureType::f16},  {33, FeatureType::f16}, {100, FeatureType::f16}};
+
+std::vector<float> random_rows(std::uint32_t columns) {
+  std::mt19937 random(columns);
+  std::vector<float> rows(std::size_t{kRange.size()} * columns);
+  for (float& value : rows) value = random() % 3 == 0 ? static_cast<float>(random() % 1000) * 1e-6F : 0.0F;
+  return rows;
+}
+
+/// The same rows without their zeros.
+SparseRows non_zeros(const std::vector<float>& rows, std::uint32_t columns) {
+  SparseRows sparse;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i] != 0) {
+      sparse.columns.push_back(static_cast<std::uint32_t>(i % columns));
+      sparse.values.push_back(rows[i]);
+    }
+    if ((i + 1) % columns == 0) sparse.offsets.push_back(sparse.columns.size());
+  }
+  return sparse;
+}
+
+}  // namespace
+
+TEST_SUITE("unit") {
+  TEST_CASE("dense pieces of any size, spilled or not, give the bytes of one span") {
+    for (const auto& [columns, type] : kShapes) {
+      const auto rows = random_rows(columns);
+      const testing::TempDir whole;
+      const FileEntry expected = write_dense_features(whole.path(), kRange, columns, rows, type);
+      for (const std::uint64_t limit : {std::uint64_t{0}, std::uint64_t{5000}, std::uint64_t{1} << 30}) {
+        for (const std::size_t piece : {1U, 64U, 301U}) {
+          const testing::TempDir store;
+          DenseFeatureWriter writer(store.path(), kRange, columns, type, limit);
+          for (std::size_t row = 0; row < kRange.size(); row += piece) {
+            const std::size_t count = std::min<std::size_t>(piece, kRange.size() - row);
+            writer.add(std::span(rows).subspan(row * columns, count * columns));
+          }
+          const FileEntry entry = writer.finish();
+          CHECK(entry == expected);
+          CHECK(testing::read_all(store / entry.path) == testing::read_all(whole / expected.path));
+        }
+      }
+    }
+  }
+
+  TEST_CASE("sparse rows, spilled or not, give the bytes of one span") {
+    constexpr std::uint32_t kColumns = 50;
+    const auto rows = random_rows(kColumns);
+    const SparseRows sparse = non_zeros(rows, kColumns);
+    for (const FeatureType type : {FeatureType::f32, FeatureType::f16}) {
+      const testing::TempDir whole;
+      const FileEntry expected = write_sparse_features(whole.path(), kRange, kColumns, sparse, type);
+      for (const std::uint64_t limit : {std::uint64_t{0}, std::uint64_t{5000}, std::uint64_t{1} << 30}) {
+        const testing::TempDir store;
+        SparseFeatureWriter writer(store.path(), kRange, kColumns, type, limit);
+        for (std::size_t row = 0; row < kRange.size(); ++row) {
+          const std::size_t begin = sparse.offsets[row];
+          const std::size_t count = sparse.offsets[row + 1] - begin;
+          writer.add(std::span(sparse.columns).subspan(begin, count), std::span(sparse.values).subspan(begin, count));
+        }
+        CHECK(writer.finish() == expected);
+      }
+    }
+  }
+
+  TEST_CASE("any columns of any rows come back as they were, in 16 bits as rounded toward zero") {
+    constexpr std::uint32_t kColumns = 300;  // a row has more non-zeros than are widened at a time
+    const auto rows = random_rows(kColumns);
+    auto halves = rows;
+    truncate_to_halves(std::span(halves));
+    const SparseRows sparse = non_zeros(rows, kColumns);
+    for (const FeatureType type : {FeatureType::f32, FeatureType::f16}) {
+      const auto& expected = type == FeatureType::f32 ? rows : halves;
+      const testing::TempDir store;
+      const FileEntry entries[] = {write_dense_features(store.path(), kRange, kColumns, rows, type),
+                                   write_sparse_features(store.path(), kRange, kColumns, sparse, type)};
+      for (const bool is_sparse : {false, true}) {
+        const FeatureFile file(store.path(), entries[is_sparse ? 1 : 0], kRange, kColumns, {is_sparse, type});
+        file.verify();
+        std::mt19937 random(4);
+        for (int draw = 0; draw < 300; ++draw) {
+          const auto first = static_cast<NodeId>(random() % kRange.size());
+          const auto last = static_cast<NodeId>(first + random() % (kRange.size() - first) + 1);
+          const auto from = static_cast<std::uint32_t>(random() % kColumns);
+          const auto width = static_cast<std::uint32_t>(random() % (kColumns - from) + 1);
+          file.read_ahead({kRange.first + first, kRange.first + last}, from, width);
+          std::vector<float> out(std::size_t{last - first} * width, -1);
+          file.read({kRange.first + first, kRange.first + last}, from, width, out.data());
+          std::size_t wrong = 0;
+          for (NodeId row = first; row < last; ++row)
+            for (std::uint32_t c = 0; c < width; ++c)
+              wrong += out[(row - first) * width + c] == expected[std::size_t{row} * kColumns + from + c] ? 0 : 1;
+          CHECK(wrong == 0);
+        }
+        CHECK_THROWS_AS(FeatureFile(store.path(), entries[is_sparse ? 1 : 0], kRange, kColumns,
+                                    {is_sparse, type == FeatureType::f32 ? FeatureType::f16 : FeatureType::f32}),
+                        FormatError);
+      }
+    }
+  }
+
+  TEST_CASE("columns out of order, under checksums that agree, are refused where they are read") {
+    const testing::TempDir store;
+    SparseRows rows;
+    rows.offsets = {0, 3};
+    rows.columns = {20, 21, 3};
+    rows.values = {0.1F, 0.2F, 0.3F};
+    for (const FeatureType type : {FeatureType::f32, FeatureType::f16}) {
+      const FileEntry entry = write_sparse_features(store.path(), {0, 1}, 40, rows, type);
+      const FeatureFile file(store.path(), entry, {0, 1}, 40, {true, type});
+      std::vector<float> out(16);
+      CHECK_THROWS_AS(file.read({0, 1}, 16, 16, out.data()), FormatError);
+      CHECK_THROWS_AS(file.verify(), FormatError);
+    }
+  }
+}
+
+}  // namespace unweave

@@ -1,0 +1,95 @@
+// tests/storage/io/cold_read_test.cpp - a file that nobody has read yet is not fetched page by page where it is read in order,
+// and no more than it needs where it is not.
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "storage/formats/sealed_file.h"
+#include "storage/io/file.h"
+#include "support/temp_dir.h"
+
+namespace unweave {
+namespace {
+
+constexpr std::uint64_t kPages = 2048;  // 8 MiB
+
+/// Pages that had to be waited for one at a time, until now.
+std::uint64_t major_faults() {
+  rusage usage{};
+  REQUIRE(::getrusage(RUSAGE_SELF, &usage) == 0);
+  return static_cast<std::uint64_t>(usage.ru_majflt);
+}
+
+/// A file on the disk of this folder, and not in memory where the file system has both.
+FileEntry cold_file(const std::filesystem::path& folder) {
+  SealedWriter writer({folder, "folder", "stem", "ext", "kind"});
+  std::vector<std::uint64_t> values(512);
+  for (std::uint64_t page = 0; page < kPages; ++page) {
+    std::fill(values.begin(), values.end(), page);
+    writer.append_values(std::span<const std::uint64_t>(values));
+  }
+  FileEntry entry = writer.finish({});
+  const File file = File::open_read(folder / entry.path);
+  REQUIRE(::fsync(file.descriptor()) == 0);
+  REQUIRE(::posix_fadvise(file.descriptor(), 0, 0, POSIX_FADV_DONTNEED) == 0);
+  return entry;
+}
+
+/// Pages of the file that are in memory.
+std::uint64_t pages_in_memory(const std::filesystem::path& path) {
+  const File file = File::open_read(path);
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  void* const map = ::mmap(nullptr, file.size(), PROT_READ, MAP_SHARED, file.descriptor(), 0);
+  REQUIRE(map != MAP_FAILED);
+  std::vector<unsigned char> there((file.size() + page - 1) / page);
+  REQUIRE(::mincore(map, file.size(), there.data()) == 0);
+  ::munmap(map, file.size());
+  return static_cast<std::uint64_t>(std::count_if(there.begin(), there.end(), [](unsigned char c) { return c & 1; }));
+}
+
+}  // namespace
+
+TEST_SUITE("unit") {
+  TEST_CASE("pieces that are read in order, wherever they end within pages, are fetched many pages at a time") {
+    for (const std::uint64_t piece : {1000U, 2300U, 4096U, 9000U, 70'000U}) {
+      CAPTURE(piece);
+      const testing::TempDir dir;
+      const SealedFile file(dir.path(), cold_file(dir.path()), "kind");
+      const std::uint64_t before = major_faults();
+      std::uint64_t sum = 0;
+      for (std::uint64_t at = 0; at < file.size(); at += piece)
+        for (const std::byte byte : file.bytes(at, std::min(piece, file.size() - at)))
+          sum += static_cast<unsigned>(byte);
+      CHECK(sum > 0);
+      CHECK(major_faults() - before < kPages / 32);
+    }
+  }
+
+  TEST_CASE("rows from random places take their own pages and no more") {
+    const testing::TempDir dir;
+    const FileEntry entry = cold_file(dir.path());
+    if (pages_in_memory(dir / entry.path) > 0) return;  // this file system keeps all
+    const SealedFile file(dir.path(), entry, "kind");
+    const std::uint64_t opened = pages_in_memory(file.path());
+    for (std::uint64_t i = 0; i < 100; ++i) static_cast<void>(file.bytes(i * 37 % 100 * 80'000, 2300));
+    CHECK(pages_in_memory(file.path()) - opened <= 300);
+  }
+
+  TEST_CASE("what is asked for in one go comes as a whole") {
+    const testing::TempDir dir;
+    const SealedFile file(dir.path(), cold_file(dir.path()), "kind");
+    file.read_ahead(0, file.size());
+    const std::uint64_t before = major_faults();
+    file.check(0, file.size());
+    CHECK(major_faults() - before < kPages / 32);
+  }
+}
+
+}  // namespace unweave
