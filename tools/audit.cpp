@@ -9,7 +9,7 @@
 #include "algorithms/evaluation/canary.h"
 #include "algorithms/models/model_record.h"
 #include "algorithms/models/recorded_release.h"
-#include "engine/temporary_folder.h"
+#include "engine/resources/temporary_folder.h"
 #include "storage/input/request_reader.h"
 #include "storage/io/error.h"
 #include "storage/io/nearest_name.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "algorithms/synthetic/generate.h"
-#include "engine/temporary_folder.h"
+#include "engine/resources/temporary_folder.h"
 #include "storage/io/error.h"
 #include "storage/io/nearest_name.h"
 #include "tools/bench_decode.h"

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "algorithms/random/counter_random.h"
-#include "engine/clock.h"
-#include "engine/parallel.h"
+#include "engine/resources/clock.h"
+#include "engine/resources/parallel.h"
 #include "storage/formats/manifest.h"
 #include "storage/formats/shard.h"
 #include "storage/formats/store_layout.h"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 
-#include "engine/memory.h"
+#include "engine/resources/memory.h"
 #include "storage/io/types.h"
 
 namespace unweave {

@@ -9,11 +9,11 @@
 
 #include "algorithms/propagation/propagation_sweep.h"
 #include "algorithms/synthetic/rmat.h"
-#include "engine/clock.h"
-#include "engine/csr_graph.h"
-#include "engine/gather.h"
-#include "engine/parallel.h"
-#include "engine/sweep.h"
+#include "engine/graph/csr_graph.h"
+#include "engine/resources/clock.h"
+#include "engine/resources/parallel.h"
+#include "engine/sweep/gather.h"
+#include "engine/sweep/sweep.h"
 
 namespace unweave {
 namespace {

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 
-#include "engine/csr_graph.h"
-#include "engine/memory.h"
+#include "engine/graph/csr_graph.h"
+#include "engine/resources/memory.h"
 #include "storage/io/types.h"
 
 namespace unweave {

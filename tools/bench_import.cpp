@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "algorithms/synthetic/rmat.h"
-#include "engine/clock.h"
-#include "engine/parallel.h"
-#include "engine/pipeline.h"
-#include "engine/store_import.h"
+#include "engine/ingest/store_import.h"
+#include "engine/resources/clock.h"
+#include "engine/resources/parallel.h"
+#include "engine/resources/pipeline.h"
 #include "storage/formats/manifest.h"
 #include "storage/io/file.h"
 #include "storage/io/spool_file.h"

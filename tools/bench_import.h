@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <filesystem>
 
-#include "engine/memory.h"
-#include "engine/work_meter.h"
+#include "engine/resources/memory.h"
+#include "engine/resources/work_meter.h"
 #include "storage/io/types.h"
 #include "tools/output.h"
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "algorithms/live/propagate.h"
-#include "engine/memory.h"
+#include "engine/resources/memory.h"
 #include "storage/io/types.h"
 #include "tools/output.h"
 

@@ -11,8 +11,8 @@
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/random/counter_random.h"
 #include "algorithms/random/permutation.h"
-#include "engine/clock.h"
-#include "engine/parallel.h"
+#include "engine/resources/clock.h"
+#include "engine/resources/parallel.h"
 #include "storage/io/error.h"
 #include "tools/bench_propagate.h"
 

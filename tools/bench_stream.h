@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/contents.h"
-#include "engine/memory.h"
+#include "engine/graph/contents.h"
+#include "engine/resources/memory.h"
 #include "storage/formats/journal.h"
 #include "storage/io/types.h"
 #include "tools/output.h"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "engine/store_builder.h"
+#include "engine/ingest/store_builder.h"
 #include "tools/measure.h"
 #include "tools/output.h"
 

@@ -12,7 +12,7 @@
 #include <system_error>
 #include <utility>
 
-#include "engine/memory.h"
+#include "engine/resources/memory.h"
 #include "storage/io/error.h"
 #include "storage/io/map_guard.h"
 #include "storage/io/nearest_name.h"

@@ -26,7 +26,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/parallel.h"
+#include "engine/resources/parallel.h"
 #include "tools/interrupt.h"
 #include "tools/option_values.h"
 

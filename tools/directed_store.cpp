@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/store.h"
+#include "engine/graph/store.h"
 #include "storage/formats/manifest.h"
 #include "storage/formats/shard.h"
 #include "storage/formats/store_layout.h"

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "engine/memory.h"
+#include "engine/resources/memory.h"
 #include "storage/input/byte_source.h"
 
 namespace unweave {

@@ -15,7 +15,7 @@
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/models/training_rows.h"
 #include "algorithms/solvers/streaming/streaming_solver.h"
-#include "engine/watcher.h"
+#include "engine/resources/watcher.h"
 #include "storage/input/label_reader.h"
 #include "storage/io/error.h"
 #include "tools/commands.h"

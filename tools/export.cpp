@@ -9,8 +9,8 @@
 
 #include "algorithms/live/request_draw.h"
 #include "algorithms/models/recorded_release.h"
-#include "engine/memory.h"
-#include "engine/watcher.h"
+#include "engine/resources/memory.h"
+#include "engine/resources/watcher.h"
 #include "storage/input/label_reader.h"
 #include "storage/input/request_reader.h"
 #include "storage/io/error.h"

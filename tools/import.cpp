@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/store_import.h"
+#include "engine/ingest/store_import.h"
 #include "storage/io/error.h"
 #include "tools/build_report.h"
 #include "tools/commands.h"

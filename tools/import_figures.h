@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "engine/import_report.h"
+#include "engine/ingest/import_report.h"
 #include "tools/output.h"
 
 namespace unweave {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "engine/store.h"
-#include "engine/temporary_folder.h"
+#include "engine/graph/store.h"
+#include "engine/resources/temporary_folder.h"
 
 namespace unweave {
 namespace {

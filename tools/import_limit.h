@@ -6,10 +6,10 @@
 #include <optional>
 #include <string_view>
 
-#include "engine/clock.h"
-#include "engine/memory.h"
-#include "engine/store_import.h"
-#include "engine/work_meter.h"
+#include "engine/ingest/store_import.h"
+#include "engine/resources/clock.h"
+#include "engine/resources/memory.h"
+#include "engine/resources/work_meter.h"
 #include "tools/bench_import.h"
 #include "tools/step_progress.h"
 

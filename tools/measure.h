@@ -3,8 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "engine/clock.h"
-#include "engine/memory_peak.h"
+#include "engine/resources/clock.h"
+#include "engine/resources/memory_peak.h"
 
 namespace unweave {
 

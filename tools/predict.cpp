@@ -14,7 +14,7 @@
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/model_record.h"
 #include "algorithms/models/recorded_release.h"
-#include "engine/memory.h"
+#include "engine/resources/memory.h"
 #include "storage/input/feature_reader.h"
 #include "storage/input/label_reader.h"
 #include "storage/io/error.h"

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "engine/contents.h"
-#include "engine/memory.h"
+#include "engine/graph/contents.h"
+#include "engine/resources/memory.h"
 #include "storage/formats/manifest.h"
 #include "tools/bench_gather.h"
 #include "tools/command.h"

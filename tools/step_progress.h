@@ -4,7 +4,7 @@
 #include <iosfwd>
 #include <optional>
 
-#include "engine/work_meter.h"
+#include "engine/resources/work_meter.h"
 #include "tools/progress.h"
 
 namespace unweave {

@@ -7,7 +7,7 @@
 #include "algorithms/models/lazy_error.h"
 #include "algorithms/models/learner.h"
 #include "algorithms/models/recorded_release.h"
-#include "engine/clock.h"
+#include "engine/resources/clock.h"
 #include "storage/input/request_reader.h"
 #include "storage/io/error.h"
 #include "tools/acknowledged.h"

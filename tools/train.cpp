@@ -9,7 +9,7 @@
 #include "algorithms/models/learner.h"
 #include "algorithms/models/model_name.h"
 #include "algorithms/models/recorded_release.h"
-#include "engine/watcher.h"
+#include "engine/resources/watcher.h"
 #include "storage/io/error.h"
 #include "tools/commands.h"
 #include "tools/measure.h"

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "algorithms/verification/verify_log.h"
-#include "engine/memory.h"
-#include "engine/watcher.h"
+#include "engine/resources/memory.h"
+#include "engine/resources/watcher.h"
 #include "storage/io/error.h"
 #include "tools/commands.h"
 #include "tools/output.h"

@@ -8,7 +8,7 @@
 #include "algorithms/evaluation/audit.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/model_record.h"
-#include "engine/memory.h"
+#include "engine/resources/memory.h"
 
 namespace unweave {
 

@@ -7,7 +7,7 @@
 
 #include "algorithms/random/counter_random.h"
 #include "algorithms/random/permutation.h"
-#include "engine/parallel.h"
+#include "engine/resources/parallel.h"
 #include "storage/io/error.h"
 
 namespace unweave {

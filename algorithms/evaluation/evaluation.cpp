@@ -7,7 +7,7 @@
 
 #include "algorithms/learning/head.h"
 #include "algorithms/learning/network_pass.h"
-#include "engine/parallel.h"
+#include "engine/resources/parallel.h"
 
 namespace unweave {
 namespace {

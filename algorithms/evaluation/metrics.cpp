@@ -7,7 +7,7 @@
 
 #include "algorithms/evaluation/evaluation.h"
 #include "algorithms/learning/head.h"
-#include "engine/parallel.h"
+#include "engine/resources/parallel.h"
 
 namespace unweave {
 namespace {

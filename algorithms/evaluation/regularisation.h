@@ -9,7 +9,7 @@
 
 #include "algorithms/live/live_store.h"
 #include "algorithms/solvers/solver.h"
-#include "engine/memory.h"
+#include "engine/resources/memory.h"
 
 namespace unweave {
 

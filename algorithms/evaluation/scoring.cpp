@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "algorithms/evaluation/evaluation.h"
-#include "engine/row_sorter.h"
+#include "engine/ingest/row_sorter.h"
 #include "storage/io/error.h"
 
 namespace unweave {

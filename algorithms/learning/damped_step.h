@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "algorithms/numerics/matrix.h"
-#include "engine/memory.h"
+#include "engine/resources/memory.h"
 
 namespace unweave {
 

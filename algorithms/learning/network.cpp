@@ -10,7 +10,7 @@
 #include "algorithms/learning/network_pass.h"
 #include "algorithms/numerics/row_sweep.h"
 #include "algorithms/random/counter_random.h"
-#include "engine/parallel.h"
+#include "engine/resources/parallel.h"
 #include "storage/io/error.h"
 #include "storage/io/nearest_name.h"
 

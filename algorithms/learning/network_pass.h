@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "algorithms/learning/network_directions.h"
-#include "engine/memory.h"
+#include "engine/resources/memory.h"
 
 namespace unweave {
 

@@ -10,7 +10,7 @@
 
 #include "algorithms/learning/conjugate_gradient.h"
 #include "algorithms/learning/working_memory.h"
-#include "engine/watcher.h"
+#include "engine/resources/watcher.h"
 #include "storage/io/error.h"
 
 namespace unweave {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "algorithms/numerics/rows.h"
-#include "engine/float_rows.h"
-#include "engine/memory.h"
+#include "engine/resources/float_rows.h"
+#include "engine/resources/memory.h"
 #include "storage/io/types.h"
 
 namespace unweave {

@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "algorithms/learning/training_set.h"
-#include "engine/memory.h"
+#include "engine/resources/memory.h"
 
 namespace unweave {
 

@@ -19,7 +19,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/parallel.h"
+#include "engine/resources/parallel.h"
 #include "storage/io/checksum.h"
 #include "storage/io/error.h"
 

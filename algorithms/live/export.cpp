@@ -9,11 +9,11 @@
 #include <memory>
 #include <string>
 
-#include "engine/arc_sort.h"
-#include "engine/look_ahead.h"
-#include "engine/pipeline.h"
-#include "engine/row_sorter.h"
-#include "engine/watcher.h"
+#include "engine/ingest/arc_sort.h"
+#include "engine/ingest/row_sorter.h"
+#include "engine/resources/look_ahead.h"
+#include "engine/resources/pipeline.h"
+#include "engine/resources/watcher.h"
 #include "storage/io/error.h"
 
 namespace unweave {

@@ -6,9 +6,9 @@
 #include <set>
 #include <string>
 
-#include "engine/clock.h"
-#include "engine/store_purge.h"
-#include "engine/temporary_folder.h"
+#include "engine/generations/store_purge.h"
+#include "engine/resources/clock.h"
+#include "engine/resources/temporary_folder.h"
 #include "storage/io/error.h"
 #include "storage/io/map_guard.h"
 

@@ -22,9 +22,9 @@
 #include "algorithms/updates/requests.h"
 #include "algorithms/updates/stream_plan.h"
 #include "algorithms/updates/update.h"
-#include "engine/contents.h"
-#include "engine/memory.h"
-#include "engine/store.h"
+#include "engine/graph/contents.h"
+#include "engine/graph/store.h"
+#include "engine/resources/memory.h"
 #include "storage/formats/journal.h"
 #include "storage/formats/manifest.h"
 #include "storage/io/error.h"
@@ -54,7 +54,7 @@ struct BatchReport {
 
 class LiveStore {
  public:
-  /// `ledger` must outlive this object. A writer finishes a purge that a crash interrupted after it was decided (engine/store_purge.h). Throws DataError, FormatError; ResourceError when another process writes the store and `access` is write.
+  /// `ledger` must outlive this object. A writer finishes a purge that a crash interrupted after it was decided (engine/generations/store_purge.h). Throws DataError, FormatError; ResourceError when another process writes the store and `access` is write.
   LiveStore(std::filesystem::path store, Access access, MemoryBudget& budget, const ReleaseLedger& ledger);
   LiveStore(const LiveStore&) = delete;  // what makes room calls back
   LiveStore& operator=(const LiveStore&) = delete;

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "algorithms/live/live_store.h"
-#include "engine/shard_builder.h"
+#include "engine/ingest/shard_builder.h"
 #include "storage/io/checksum.h"
 
 namespace unweave {

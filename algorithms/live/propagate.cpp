@@ -5,8 +5,8 @@
 #include "algorithms/propagation/level0.h"
 #include "algorithms/propagation/propagation_plan.h"
 #include "algorithms/propagation/state_builder.h"
-#include "engine/clock.h"
-#include "engine/target_lists.h"
+#include "engine/resources/clock.h"
+#include "engine/state/target_lists.h"
 #include "storage/formats/run_file.h"
 #include "storage/io/error.h"
 

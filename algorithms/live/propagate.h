@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "algorithms/live/live_store.h"
-#include "engine/memory.h"
+#include "engine/resources/memory.h"
 #include "storage/formats/manifest.h"
 
 namespace unweave {

@@ -9,8 +9,8 @@
 
 #include "algorithms/random/counter_random.h"
 #include "algorithms/random/permutation.h"
-#include "engine/look_ahead.h"
-#include "engine/row_mask.h"
+#include "engine/graph/row_mask.h"
+#include "engine/resources/look_ahead.h"
 #include "storage/io/error.h"
 #include "storage/io/nearest_name.h"
 

@@ -14,8 +14,8 @@
 #include "algorithms/models/model_record.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/propagation/level0.h"
-#include "engine/compaction.h"
-#include "engine/store_purge.h"
+#include "engine/generations/store_purge.h"
+#include "engine/ingest/compaction.h"
 #include "storage/io/error.h"
 
 namespace unweave {

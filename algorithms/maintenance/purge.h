@@ -7,7 +7,7 @@
 // one by the other only where they are equal. Then it removes everything that the new manifest does not name.
 //
 // A crash before the new manifest leaves the store as it was; one after it leaves remains that the next writer removes, or
-// another purge (engine/store_purge.h).
+// another purge (engine/generations/store_purge.h).
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "algorithms/live/digest.h"
-#include "engine/memory.h"
-#include "engine/work_meter.h"
+#include "engine/resources/memory.h"
+#include "engine/resources/work_meter.h"
 
 namespace unweave {
 

@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/memory.h"
-#include "engine/work_meter.h"
+#include "engine/resources/memory.h"
+#include "engine/resources/work_meter.h"
 
 namespace unweave {
 

@@ -19,7 +19,7 @@
 #include "algorithms/models/signing_key.h"
 #include "algorithms/models/training_rows.h"
 #include "algorithms/solvers/solver.h"
-#include "engine/memory.h"
+#include "engine/resources/memory.h"
 
 namespace unweave {
 

@@ -9,7 +9,7 @@
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/propagation/schemes.h"
 #include "algorithms/random/hash.h"
-#include "engine/store_purge.h"
+#include "engine/generations/store_purge.h"
 #include "storage/formats/model_file.h"
 #include "storage/io/checksum.h"
 #include "storage/io/error.h"

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <string>
 
-#include "engine/parallel.h"
-#include "engine/watcher.h"
+#include "engine/resources/parallel.h"
+#include "engine/resources/watcher.h"
 #include "storage/io/error.h"
 
 namespace unweave {

@@ -7,7 +7,7 @@
 
 #include "algorithms/learning/training_set.h"
 #include "algorithms/live/live_store.h"
-#include "engine/memory.h"
+#include "engine/resources/memory.h"
 
 namespace unweave {
 

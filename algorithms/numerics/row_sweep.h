@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "algorithms/numerics/rows.h"
-#include "engine/parallel.h"
+#include "engine/resources/parallel.h"
 
 namespace unweave {
 

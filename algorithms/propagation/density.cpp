@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "engine/gather.h"
+#include "engine/sweep/gather.h"
 
 namespace unweave {
 namespace {

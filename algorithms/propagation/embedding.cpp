@@ -6,8 +6,8 @@
 #include <string>
 
 #include "algorithms/propagation/expected_row.h"
-#include "engine/look_ahead.h"
-#include "engine/parallel.h"
+#include "engine/resources/look_ahead.h"
+#include "engine/resources/parallel.h"
 #include "storage/io/error.h"
 
 namespace unweave {

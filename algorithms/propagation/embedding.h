@@ -13,11 +13,11 @@
 
 #include "algorithms/propagation/density.h"
 #include "algorithms/propagation/propagation_sweep.h"
-#include "engine/cone.h"
-#include "engine/contents.h"
-#include "engine/stale_rows.h"
-#include "engine/state_level.h"
-#include "engine/target_lists.h"
+#include "engine/graph/contents.h"
+#include "engine/state/cone.h"
+#include "engine/state/stale_rows.h"
+#include "engine/state/state_level.h"
+#include "engine/state/target_lists.h"
 #include "storage/formats/manifest.h"
 
 namespace unweave {

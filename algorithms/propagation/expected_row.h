@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-#include "engine/state_level.h"
+#include "engine/state/state_level.h"
 #include "storage/io/error.h"
 
 namespace unweave {

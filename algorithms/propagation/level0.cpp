@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "algorithms/propagation/density.h"
-#include "engine/parallel.h"
+#include "engine/resources/parallel.h"
 
 namespace unweave {
 namespace {

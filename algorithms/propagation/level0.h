@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "algorithms/propagation/propagation_sweep.h"
-#include "engine/contents.h"
+#include "engine/graph/contents.h"
 #include "storage/formats/manifest.h"
 #include "storage/io/types.h"
 

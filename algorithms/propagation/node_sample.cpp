@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "engine/block_graph.h"
+#include "engine/graph/block_graph.h"
 
 namespace unweave {
 namespace {

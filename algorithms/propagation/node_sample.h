@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "engine/row_mask.h"
+#include "engine/graph/row_mask.h"
 #include "storage/io/types.h"
 
 namespace unweave {

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "engine/cone.h"
-#include "engine/target_lists.h"
+#include "engine/state/cone.h"
+#include "engine/state/target_lists.h"
 
 namespace unweave {
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "algorithms/propagation/state_builder.h"
-#include "engine/contents.h"
-#include "engine/memory.h"
-#include "engine/row_mask.h"
+#include "engine/graph/contents.h"
+#include "engine/graph/row_mask.h"
+#include "engine/resources/memory.h"
 #include "storage/formats/manifest.h"
 
 namespace unweave {

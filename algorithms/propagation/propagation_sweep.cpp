@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "engine/clock.h"
-#include "engine/parallel.h"
+#include "engine/resources/clock.h"
+#include "engine/resources/parallel.h"
 #include "storage/io/error.h"
 
 namespace unweave {

@@ -12,10 +12,10 @@
 #include <functional>
 #include <span>
 
-#include "engine/block_graph.h"
-#include "engine/memory.h"
-#include "engine/row_mask.h"
-#include "engine/sweep.h"
+#include "engine/graph/block_graph.h"
+#include "engine/graph/row_mask.h"
+#include "engine/resources/memory.h"
+#include "engine/sweep/sweep.h"
 #include "storage/io/types.h"
 
 namespace unweave {
@@ -64,7 +64,7 @@ using LevelSink = std::function<void(int level, TileColumns columns, const SumRo
 /// Computes S^1..S^L. The sums do not depend on threads or tiles.
 ///
 /// returns  the seconds that committing and filling the tiles took, of which the first reading of the features is most
-/// memory   reserved in `budget`: 4 (or 2) bytes a value of a buffer, and the sweep's own (engine/sweep.h)
+/// memory   reserved in `budget`: 4 (or 2) bytes a value of a buffer, and the sweep's own (engine/sweep/sweep.h)
 /// throws   ResourceError (budget), UsageError (options), DataError and whatever fill, sink and decode throw
 double propagation_sweep(const BlockSource& source, const PropagationOptions& options, MemoryBudget& budget,
                          const TileFill& fill, const LevelSink& sink);

@@ -7,9 +7,9 @@
 
 #include "algorithms/propagation/level0.h"
 #include "algorithms/propagation/node_sample.h"
-#include "engine/clock.h"
-#include "engine/parallel.h"
-#include "engine/sweep.h"
+#include "engine/resources/clock.h"
+#include "engine/resources/parallel.h"
+#include "engine/sweep/sweep.h"
 
 namespace unweave {
 namespace {

@@ -7,8 +7,8 @@
 #include <cstdint>
 
 #include "algorithms/propagation/propagation_plan.h"
-#include "engine/contents.h"
-#include "engine/memory.h"
+#include "engine/graph/contents.h"
+#include "engine/resources/memory.h"
 #include "storage/formats/manifest.h"
 
 namespace unweave {

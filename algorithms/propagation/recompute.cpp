@@ -6,8 +6,8 @@
 
 #include "algorithms/propagation/level0.h"
 #include "algorithms/propagation/state_builder.h"
-#include "engine/look_ahead.h"
-#include "engine/resident_rows.h"
+#include "engine/graph/resident_rows.h"
+#include "engine/resources/look_ahead.h"
 
 namespace unweave {
 namespace {

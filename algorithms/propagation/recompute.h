@@ -6,8 +6,8 @@
 #include <span>
 
 #include "algorithms/propagation/embedding.h"
-#include "engine/contents.h"
-#include "engine/memory.h"
+#include "engine/graph/contents.h"
+#include "engine/resources/memory.h"
 
 namespace unweave {
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <utility>
 
-#include "engine/clock.h"
-#include "engine/level_image.h"
-#include "engine/tile_spool.h"
+#include "engine/resources/clock.h"
+#include "engine/state/level_image.h"
+#include "engine/sweep/tile_spool.h"
 #include "storage/formats/state_file.h"
 #include "storage/formats/store_layout.h"
 #include "storage/io/error.h"

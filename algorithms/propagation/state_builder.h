@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "algorithms/propagation/propagation_sweep.h"
-#include "engine/contents.h"
-#include "engine/memory.h"
-#include "engine/resident_rows.h"
+#include "engine/graph/contents.h"
+#include "engine/graph/resident_rows.h"
+#include "engine/resources/memory.h"
 #include "storage/formats/sealed_file.h"
 
 namespace unweave {

@@ -7,7 +7,7 @@
 
 #include "algorithms/numerics/blas.h"
 #include "algorithms/numerics/row_sweep.h"
-#include "engine/watcher.h"
+#include "engine/resources/watcher.h"
 #include "storage/io/error.h"
 
 namespace unweave {

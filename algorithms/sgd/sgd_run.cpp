@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "algorithms/random/random_source.h"
-#include "engine/watcher.h"
+#include "engine/resources/watcher.h"
 #include "storage/io/error.h"
 
 namespace unweave {

@@ -6,7 +6,7 @@
 
 #include "algorithms/learning/newton.h"
 #include "algorithms/random/permutation.h"
-#include "engine/watcher.h"
+#include "engine/resources/watcher.h"
 #include "storage/io/error.h"
 
 namespace unweave {

@@ -8,7 +8,7 @@
 #include <unordered_set>
 
 #include "algorithms/random/counter_random.h"
-#include "engine/parallel.h"
+#include "engine/resources/parallel.h"
 #include "storage/io/error.h"
 
 namespace unweave {

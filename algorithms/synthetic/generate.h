@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <optional>
 
-#include "engine/memory.h"
-#include "engine/store_builder.h"
-#include "engine/work_meter.h"
+#include "engine/ingest/store_builder.h"
+#include "engine/resources/memory.h"
+#include "engine/resources/work_meter.h"
 
 namespace unweave {
 

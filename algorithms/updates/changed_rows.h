@@ -10,7 +10,7 @@
 #include <functional>
 
 #include "algorithms/propagation/embedding.h"
-#include "engine/memory.h"
+#include "engine/resources/memory.h"
 
 namespace unweave {
 

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <map>
 
-#include "engine/look_ahead.h"
+#include "engine/resources/look_ahead.h"
 
 namespace unweave {
 namespace {

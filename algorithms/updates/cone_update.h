@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "algorithms/updates/requests.h"
-#include "engine/cone.h"
-#include "engine/contents.h"
+#include "engine/graph/contents.h"
+#include "engine/state/cone.h"
 #include "storage/io/types.h"
 
 namespace unweave {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "algorithms/updates/receivers.h"
-#include "engine/parallel.h"
+#include "engine/resources/parallel.h"
 
 namespace unweave {
 

@@ -6,7 +6,7 @@
 
 #include "algorithms/propagation/embedding.h"
 #include "algorithms/updates/planner.h"
-#include "engine/contents.h"
+#include "engine/graph/contents.h"
 
 namespace unweave {
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "engine/gather.h"
+#include "engine/sweep/gather.h"
 #include "storage/io/error.h"
 
 namespace unweave {

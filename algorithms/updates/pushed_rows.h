@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/memory.h"
+#include "engine/resources/memory.h"
 #include "storage/io/spool_file.h"
 #include "storage/io/types.h"
 

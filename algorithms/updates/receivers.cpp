@@ -8,8 +8,8 @@
 #include <mutex>
 #include <utility>
 
-#include "engine/look_ahead.h"
-#include "engine/parallel.h"
+#include "engine/resources/look_ahead.h"
+#include "engine/resources/parallel.h"
 
 namespace unweave {
 namespace {

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/graph.h"
-#include "engine/target_lists.h"
+#include "engine/graph/graph.h"
+#include "engine/state/target_lists.h"
 #include "storage/io/types.h"
 
 namespace unweave {

@@ -1,7 +1,7 @@
 #include "algorithms/updates/repair.h"
 
-#include "engine/look_ahead.h"
-#include "engine/parallel.h"
+#include "engine/resources/look_ahead.h"
+#include "engine/resources/parallel.h"
 
 namespace unweave {
 namespace {

@@ -9,7 +9,7 @@
 #include "algorithms/propagation/embedding.h"
 #include "algorithms/updates/cone_update.h"
 #include "algorithms/updates/requests.h"
-#include "engine/memory.h"
+#include "engine/resources/memory.h"
 
 namespace unweave {
 

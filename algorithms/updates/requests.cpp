@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "engine/look_ahead.h"
+#include "engine/resources/look_ahead.h"
 
 namespace unweave {
 namespace {

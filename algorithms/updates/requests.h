@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "algorithms/updates/request_status.h"
-#include "engine/contents.h"
+#include "engine/graph/contents.h"
 #include "storage/formats/journal.h"
 #include "storage/io/types.h"
 

@@ -13,8 +13,8 @@
 #include "algorithms/updates/cone_update.h"
 #include "algorithms/updates/level_work.h"
 #include "algorithms/updates/planner.h"
-#include "engine/look_ahead.h"
-#include "engine/parallel.h"
+#include "engine/resources/look_ahead.h"
+#include "engine/resources/parallel.h"
 #include "storage/io/checksum.h"
 
 namespace unweave {

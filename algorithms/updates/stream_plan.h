@@ -10,8 +10,8 @@
 
 #include "algorithms/propagation/embedding.h"
 #include "algorithms/updates/requests.h"
-#include "engine/contents.h"
-#include "engine/memory.h"
+#include "engine/graph/contents.h"
+#include "engine/resources/memory.h"
 
 namespace unweave {
 

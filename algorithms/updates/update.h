@@ -24,7 +24,7 @@
 #include "algorithms/updates/changed_rows.h"
 #include "algorithms/updates/pushed_rows.h"
 #include "algorithms/updates/requests.h"
-#include "engine/contents.h"
+#include "engine/graph/contents.h"
 
 namespace unweave {
 

@@ -14,9 +14,9 @@
 #include "algorithms/updates/receivers.h"
 #include "algorithms/updates/repair.h"
 #include "algorithms/updates/update.h"
-#include "engine/gather.h"
-#include "engine/look_ahead.h"
-#include "engine/parallel.h"
+#include "engine/resources/look_ahead.h"
+#include "engine/resources/parallel.h"
+#include "engine/sweep/gather.h"
 
 namespace unweave {
 namespace {

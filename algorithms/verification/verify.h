@@ -26,7 +26,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/memory.h"
+#include "engine/resources/memory.h"
 
 namespace unweave {
 

@@ -15,8 +15,8 @@
 #include "algorithms/models/training_rows.h"
 #include "algorithms/propagation/embedding.h"
 #include "algorithms/verification/verify.h"
-#include "engine/contents.h"
-#include "engine/memory.h"
+#include "engine/graph/contents.h"
+#include "engine/resources/memory.h"
 #include "storage/formats/manifest.h"
 #include "storage/io/types.h"
 

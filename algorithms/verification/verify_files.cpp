@@ -3,7 +3,7 @@
 #include <set>
 
 #include "algorithms/verification/verify_checks.h"
-#include "engine/watcher.h"
+#include "engine/resources/watcher.h"
 #include "storage/formats/feature_file.h"
 #include "storage/formats/journal.h"
 #include "storage/formats/node_file.h"

@@ -9,8 +9,8 @@
 #include <array>
 
 #include "algorithms/verification/verify_checks.h"
-#include "engine/parallel.h"
-#include "engine/watcher.h"
+#include "engine/resources/parallel.h"
+#include "engine/resources/watcher.h"
 #include "storage/io/error.h"
 
 namespace unweave {

@@ -13,7 +13,7 @@
 #include "algorithms/sgd/noisy_sgd_run.h"
 #include "algorithms/solvers/langevin/langevin_constants.h"
 #include "algorithms/verification/verify_statements.h"
-#include "engine/watcher.h"
+#include "engine/resources/watcher.h"
 #include "storage/io/error.h"
 
 namespace unweave {

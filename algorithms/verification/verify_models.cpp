@@ -8,7 +8,7 @@
 #include "algorithms/models/signing_key.h"
 #include "algorithms/verification/verify_checks.h"
 #include "algorithms/verification/verify_log.h"
-#include "engine/store_purge.h"
+#include "engine/generations/store_purge.h"
 #include "storage/io/checksum.h"
 #include "storage/io/error.h"
 #include "storage/io/json_text.h"

@@ -7,9 +7,9 @@
 #include "algorithms/propagation/level0.h"
 #include "algorithms/propagation/propagation_sweep.h"
 #include "algorithms/verification/verify_checks.h"
-#include "engine/parallel.h"
-#include "engine/sweep.h"
-#include "engine/watcher.h"
+#include "engine/resources/parallel.h"
+#include "engine/resources/watcher.h"
+#include "engine/sweep/sweep.h"
 
 namespace unweave {
 namespace {

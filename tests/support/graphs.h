@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/csr_graph.h"
+#include "engine/graph/csr_graph.h"
 #include "storage/io/types.h"
 
 namespace unweave::testing {

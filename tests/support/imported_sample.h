@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "algorithms/models/recorded_release.h"
-#include "engine/store_import.h"
+#include "engine/ingest/store_import.h"
 #include "support/input_files.h"
 #include "support/store_fixture.h"
 #include "support/temp_dir.h"

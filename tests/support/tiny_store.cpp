@@ -9,7 +9,7 @@
 #include "algorithms/live/propagate.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/propagation/schemes.h"
-#include "engine/store.h"
+#include "engine/graph/store.h"
 #include "storage/formats/feature_file.h"
 #include "storage/formats/node_file.h"
 #include "storage/formats/shard.h"

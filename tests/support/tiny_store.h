@@ -7,7 +7,7 @@
 
 #include "algorithms/maintenance/purge.h"
 #include "algorithms/maintenance/store_repair.h"
-#include "engine/memory.h"
+#include "engine/resources/memory.h"
 #include "storage/formats/manifest.h"
 #include "storage/io/types.h"
 

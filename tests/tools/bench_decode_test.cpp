@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/parallel.h"
+#include "engine/resources/parallel.h"
 #include "storage/formats/sealed_file.h"
 #include "storage/io/error.h"
 #include "support/input_files.h"

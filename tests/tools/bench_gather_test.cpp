@@ -7,7 +7,7 @@
 #include <sstream>
 #include <string>
 
-#include "engine/parallel.h"
+#include "engine/resources/parallel.h"
 #include "storage/io/error.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"

@@ -13,8 +13,8 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "engine/memory.h"
-#include "engine/parallel.h"
+#include "engine/resources/memory.h"
+#include "engine/resources/parallel.h"
 #include "storage/io/error.h"
 #include "support/program.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/store.h"
+#include "engine/graph/store.h"
 #include "storage/io/error.h"
 #include "support/folder_bytes.h"
 #include "support/input_files.h"

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "engine/store_purge.h"
+#include "engine/generations/store_purge.h"
 #include "support/folder_bytes.h"
 #include "support/input_files.h"
 #include "support/program.h"

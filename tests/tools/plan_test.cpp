@@ -14,7 +14,7 @@
 #include "algorithms/live/propagate.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/propagation/propagation_plan.h"
-#include "engine/parallel.h"
+#include "engine/resources/parallel.h"
 #include "support/folder_bytes.h"
 #include "support/program.h"
 #include "support/temp_dir.h"

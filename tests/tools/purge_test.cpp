@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/store_purge.h"
+#include "engine/generations/store_purge.h"
 #include "storage/input/edge_reader.h"
 #include "storage/input/feature_reader.h"
 #include "storage/input/label_reader.h"

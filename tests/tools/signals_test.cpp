@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/clock.h"
+#include "engine/resources/clock.h"
 #include "support/folder_bytes.h"
 #include "support/input_files.h"
 #include "support/process.h"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/watcher.h"
+#include "engine/resources/watcher.h"
 #include "support/program.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"

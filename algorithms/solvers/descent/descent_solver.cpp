@@ -11,7 +11,7 @@
 #include "algorithms/privacy/accounting/search.h"
 #include "algorithms/solvers/langevin/langevin_constants.h"
 #include "algorithms/solvers/rewind/rewind_account.h"
-#include "engine/watcher.h"
+#include "engine/resources/watcher.h"
 #include "storage/io/error.h"
 
 namespace unweave {

@@ -16,8 +16,8 @@
 #include "algorithms/privacy/accounting/hessian_free.h"
 #include "algorithms/sgd/linear_batch.h"
 #include "algorithms/solvers/hessian_free/sgd_statistics.h"
-#include "engine/parallel.h"
-#include "engine/watcher.h"
+#include "engine/resources/parallel.h"
+#include "engine/resources/watcher.h"
 #include "storage/io/error.h"
 
 namespace unweave {

@@ -5,7 +5,7 @@
 #include "algorithms/sgd/slot_weights.h"
 #include "algorithms/sgd/slots.h"
 #include "algorithms/solvers/langevin/langevin_constants.h"
-#include "engine/watcher.h"
+#include "engine/resources/watcher.h"
 #include "storage/io/error.h"
 
 namespace unweave {

@@ -8,7 +8,7 @@
 #include "algorithms/learning/damped_step.h"
 #include "algorithms/learning/working_memory.h"
 #include "algorithms/solvers/streaming/streaming_state.h"
-#include "engine/clock.h"
+#include "engine/resources/clock.h"
 #include "storage/io/error.h"
 
 namespace unweave {

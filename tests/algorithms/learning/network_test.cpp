@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "algorithms/learning/network_directions.h"
-#include "engine/parallel.h"
+#include "engine/resources/parallel.h"
 #include "storage/io/error.h"
 #include "support/learner_data.h"
 #include "support/slow_network.h"

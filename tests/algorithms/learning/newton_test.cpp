@@ -8,7 +8,7 @@
 
 #include "algorithms/learning/conjugate_gradient.h"
 #include "algorithms/learning/working_memory.h"
-#include "engine/parallel.h"
+#include "engine/resources/parallel.h"
 #include "storage/io/error.h"
 #include "support/learner_data.h"
 

@@ -5,7 +5,7 @@
 
 #include <numeric>
 
-#include "engine/parallel.h"
+#include "engine/resources/parallel.h"
 #include "support/learner_data.h"
 #include "support/slow_slopes.h"
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "algorithms/models/recorded_release.h"
-#include "engine/parallel.h"
+#include "engine/resources/parallel.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
 

@@ -10,7 +10,7 @@
 #include "algorithms/live/digest.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/verification/verify.h"
-#include "engine/parallel.h"
+#include "engine/resources/parallel.h"
 #include "storage/io/error.h"
 #include "support/store_fixture.h"
 #include "support/temp_dir.h"

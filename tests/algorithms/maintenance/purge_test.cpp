@@ -11,7 +11,7 @@
 #include "algorithms/live/propagate.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/verification/verify_log.h"
-#include "engine/store_purge.h"
+#include "engine/generations/store_purge.h"
 #include "storage/codec/half.h"
 #include "storage/io/error.h"
 #include "support/folder_bytes.h"

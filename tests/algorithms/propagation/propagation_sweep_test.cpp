@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/csr_graph.h"
-#include "engine/parallel.h"
+#include "engine/graph/csr_graph.h"
+#include "engine/resources/parallel.h"
 #include "storage/io/error.h"
 #include "support/graphs.h"
 #include "support/special_values.h"

@@ -8,7 +8,7 @@
 
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/recorded_release.h"
-#include "engine/parallel.h"
+#include "engine/resources/parallel.h"
 #include "storage/io/error.h"
 #include "support/special_values.h"
 #include "support/temp_dir.h"

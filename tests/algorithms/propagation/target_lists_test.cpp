@@ -1,5 +1,5 @@
 // tests/algorithms/propagation/target_lists_test.cpp - the lists of few targets, kept apart, against the graph that they come from.
-#include "engine/target_lists.h"
+#include "engine/state/target_lists.h"
 
 #include <doctest/doctest.h>
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "algorithms/random/permutation.h"
-#include "engine/parallel.h"
+#include "engine/resources/parallel.h"
 #include "storage/io/error.h"
 
 namespace unweave {

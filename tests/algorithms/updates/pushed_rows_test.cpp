@@ -9,8 +9,8 @@
 #include <string>
 
 #include "algorithms/live/live_store.h"
-#include "engine/gather.h"
-#include "engine/parallel.h"
+#include "engine/resources/parallel.h"
+#include "engine/sweep/gather.h"
 #include "storage/io/error.h"
 #include "support/special_values.h"
 #include "support/store_fixture.h"

@@ -12,7 +12,7 @@
 
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/recorded_release.h"
-#include "engine/store.h"
+#include "engine/graph/store.h"
 #include "storage/formats/node_file.h"
 #include "storage/formats/order_file.h"
 #include "storage/formats/run_file.h"

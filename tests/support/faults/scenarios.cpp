@@ -5,7 +5,7 @@
 #include "algorithms/models/certificate_log.h"
 #include "algorithms/models/learner.h"
 #include "algorithms/models/recorded_release.h"
-#include "engine/store_purge.h"
+#include "engine/generations/store_purge.h"
 #include "storage/io/error.h"
 #include "support/faults/store_checks.h"
 

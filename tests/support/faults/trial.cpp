@@ -17,7 +17,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "engine/parallel.h"
+#include "engine/resources/parallel.h"
 #include "storage/io/checksum.h"
 #include "storage/io/error.h"
 #include "support/input_files.h"

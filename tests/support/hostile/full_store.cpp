@@ -11,7 +11,7 @@
 #include <fstream>
 
 #include "algorithms/models/recorded_release.h"
-#include "engine/parallel.h"
+#include "engine/resources/parallel.h"
 #include "support/folder_bytes.h"
 #include "support/imported_sample.h"
 #include "support/program.h"

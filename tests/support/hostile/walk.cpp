@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/parallel.h"
+#include "engine/resources/parallel.h"
 #include "support/folder_bytes.h"
 #include "support/program.h"
 #include "support/temp_dir.h"

@@ -7,7 +7,7 @@
 #include <numbers>
 #include <set>
 
-#include "engine/parallel.h"
+#include "engine/resources/parallel.h"
 #include "storage/io/error.h"
 #include "support/langevin_runs.h"
 #include "support/learner_data.h"

@@ -9,7 +9,7 @@
 
 #include "algorithms/privacy/gaussian_mechanism.h"
 #include "algorithms/solvers/rewind/rewind_state.h"
-#include "engine/parallel.h"
+#include "engine/resources/parallel.h"
 #include "storage/io/error.h"
 #include "support/input_files.h"
 #include "support/langevin_runs.h"

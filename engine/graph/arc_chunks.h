@@ -1,0 +1,120 @@
+// engine/graph/arc_chunks.h - arcs distributed by source: chunks of arcs whose sources lie in one aligned range of ids, kept in
+// memory as far as a budget goes, then in a nameless temporary file. The inner half of arc_sort.h.
+//
+// An arc u -> v is the 64-bit key u << 32 | v. Bucket b of width 2^w holds the sources [b * 2^w, (b + 1) * 2^w), so the
+// buckets of a smaller width nest in those of a larger one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "engine/resources/memory.h"
+#include "storage/io/spool_file.h"
+#include "storage/io/types.h"
+
+namespace unweave {
+
+/// Logarithm of the fewest nodes a bucket has: an open chunk for less would cost a small graph more memory than its arcs.
+inline constexpr std::uint8_t kMinBucketLog2 = 13;
+
+[[nodiscard]] constexpr std::uint64_t arc_key(std::uint64_t u, NodeId v) noexcept {
+  return u << 32 | v;
+}
+[[nodiscard]] constexpr NodeId key_source(std::uint64_t key) noexcept {
+  return static_cast<NodeId>(key >> 32);
+}
+[[nodiscard]] constexpr NodeId key_target(std::uint64_t key) noexcept {
+  return static_cast<NodeId>(key);
+}
+
+/// Arcs of one bucket in no order.
+struct ArcChunk {
+  std::uint64_t at = 0;  ///< offset in the file, or index of a key in memory
+  std::uint32_t arcs = 0;
+  std::uint32_t bucket = 0;
+  std::uint8_t log2_width = 0;  ///< of the bucket
+  bool in_file = false;
+};
+
+/// Memory and file that hold chunks. All members may be called from any thread.
+class ChunkStore {
+ public:
+  /// `bytes` bounds the memory. `open_chunks` chunks of `chunk_arcs` arcs may be out at a time, and must fit.
+  ChunkStore(std::filesystem::path temp_dir, std::size_t bytes, std::size_t chunk_arcs, std::size_t open_chunks);
+
+  [[nodiscard]] std::size_t chunk_arcs() const noexcept { return chunk_arcs_; }
+  /// Room for a chunk, to be filled and given to close().
+  [[nodiscard]] std::uint64_t* open();
+  /// Stores the first `arcs` keys of an open chunk: in place while memory remains, else in the file; then the room is
+  /// free again. Sets `at`, `arcs` and `in_file` of `chunk`. Throws ResourceError, DataError.
+  void close(const std::uint64_t* room, std::size_t arcs, ArcChunk& chunk);
+
+  /// Writes the keys of a chunk to `out`.
+  void read(const ArcChunk& chunk, std::uint64_t* out) const;
+  /// Bytes in the file.
+  [[nodiscard]] std::uint64_t spooled_bytes() const noexcept { return spool_ ? spool_->size() : 0; }
+  /// A hint that chunks will be read soon.
+  void will_need(const ArcChunk& chunk) const noexcept;
+
+ private:
+  std::filesystem::path temp_dir_;
+  std::size_t chunk_arcs_;
+  std::size_t stride_;  // keys from one chunk in memory to the next
+  std::size_t chunks_;  // that the memory holds
+  MemoryBudget budget_;
+  HugeBuffer memory_;
+  std::optional<SpoolFile> spool_;
+  std::mutex mutex_;          // of what follows
+  std::size_t used_ = 0;      // chunks of memory ever used; the others have not been touched
+  std::size_t keepable_ = 0;  // chunks that may still stay in memory
+  std::vector<std::size_t> free_;
+};
+
+/// Distributes arcs to chunks. One thread at a time.
+class ArcDistributor {
+ public:
+  /// Opens at most `most_buckets` (a power of two) chunks of `store` at a time, which outlives this object.
+  /// `nodes` > 0: sources will be below it.
+  ArcDistributor(ChunkStore& store, std::size_t most_buckets, std::uint64_t nodes);
+
+  /// Takes each edge u-v as the arcs u -> v and v -> u; counts and drops self loops.
+  void add(std::span<const Edge> edges);
+  /// Closes all chunks; they are then complete.
+  void finish();
+
+  [[nodiscard]] const std::vector<ArcChunk>& chunks() const noexcept { return chunks_; }
+  [[nodiscard]] std::uint64_t edges() const noexcept { return edges_; }
+  [[nodiscard]] std::uint64_t self_loops() const noexcept { return self_loops_; }
+  [[nodiscard]] std::uint64_t upward() const noexcept { return upward_; }  ///< edges u-v with u < v, repeats too
+  [[nodiscard]] NodeId smallest() const noexcept { return smallest_; }
+  [[nodiscard]] NodeId largest() const noexcept { return largest_; }
+
+ private:
+  struct Tail {
+    std::uint64_t* next = nullptr;
+    std::uint64_t* end = nullptr;
+  };
+
+  void widen_for(NodeId largest);
+  void make_room(std::size_t bucket);
+  void close(std::size_t bucket);
+
+  ChunkStore& store_;
+  std::uint8_t log2_width_;
+  std::vector<Tail> tails_;
+  std::vector<ArcChunk> chunks_;
+  std::uint64_t edges_ = 0;
+  std::uint64_t self_loops_ = 0;
+  std::uint64_t upward_ = 0;
+  NodeId smallest_ = std::numeric_limits<NodeId>::max();
+  NodeId largest_ = 0;
+};
+
+}  // namespace unweave

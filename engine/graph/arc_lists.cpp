@@ -1,0 +1,231 @@
+#include "engine/graph/arc_lists.h"
+
+#include <hwy/contrib/sort/vqsort.h>
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+#include "engine/resources/parallel.h"
+#include "engine/resources/pipeline.h"
+#include "storage/codec/gap_block.h"
+#include "storage/formats/store_layout.h"
+
+namespace unweave {
+
+namespace {
+
+constexpr std::size_t kArcBytes = sizeof(std::uint64_t);
+constexpr std::size_t kBins = 1024;
+// Small buckets are joined to ranges of so many arcs: enough work for a turn of the pipeline.
+constexpr std::uint64_t kJoinedArcs = std::uint64_t{1} << 18;
+constexpr std::uint64_t kMostNodes = std::uint64_t{1} << 20;  // of a range
+constexpr std::uint64_t kReadAheadArcs = std::uint64_t{1} << 23;
+
+/// Bytes that an arc of a full range costs: its key in the buffer of each thread, its target and its encoding in each
+/// range that is under way.
+std::size_t bytes_per_arc() {
+  return active_threads() * kArcBytes + pipeline_items() * 2 * sizeof(NodeId);
+}
+
+/// Appends sorted keys to the lists, each key once.
+void append_unique(std::span<const std::uint64_t> keys, ArcLists& lists) {
+  const std::size_t before = lists.targets.size();
+  lists.targets.resize(before + keys.size());
+  NodeId* out = lists.targets.data() + before;
+  std::uint32_t* const counts = lists.counts.data();
+  std::uint64_t last = std::numeric_limits<std::uint64_t>::max();  // no key: ids stay below 2^32 - 1
+  for (const std::uint64_t key : keys) {
+    const bool fresh = key != last;
+    *out = key_target(key);
+    out += fresh ? 1 : 0;
+    counts[key_source(key) - lists.nodes.first] += fresh ? 1 : 0;
+    last = key;
+  }
+  lists.targets.resize(static_cast<std::size_t>(out - lists.targets.data()));
+}
+
+}  // namespace
+
+SortedArcs::SortedArcs(std::unique_ptr<ChunkStore> store, std::vector<ArcChunk> chunks, const ArcCounts& counts,
+                       std::size_t sort_bytes)
+    : store_(std::move(store)),
+      chunks_(std::move(chunks)),
+      counts_(counts),
+      log2_width_(kMinBucketLog2),
+      capacity_(std::max<std::uint64_t>(sort_bytes / bytes_per_arc(), store_->chunk_arcs())),
+      budget_(std::numeric_limits<std::uint64_t>::max()) {
+  for (const ArcChunk& chunk : chunks_) log2_width_ = std::max(log2_width_, chunk.log2_width);
+  for (ArcChunk& chunk : chunks_) {
+    chunk.bucket >>= log2_width_ - chunk.log2_width;
+    chunk.log2_width = log2_width_;
+  }
+  // Within a bucket in the order of the file.
+  std::sort(chunks_.begin(), chunks_.end(), [](const ArcChunk& a, const ArcChunk& b) {
+    return std::tuple(a.bucket, a.in_file, a.at) < std::tuple(b.bucket, b.in_file, b.at);
+  });
+}
+
+ArcCounts SortedArcs::counts_with(ArcIndex arcs) const noexcept {
+  ArcCounts counts = counts_;
+  counts.arcs = arcs;
+  counts.duplicates = counts.edges_read - counts.self_loops - arcs / 2;
+  return counts;
+}
+
+void SortedArcs::begin(NodeId nodes) {
+  nodes_ = nodes;
+  planned_to_ = 0;
+  planned_.clear();
+  planned_arcs_ = 0;
+}
+
+std::span<const ArcChunk> SortedArcs::chunks_of(std::uint64_t first_node, std::uint64_t last_node) const {
+  const auto before = [](const ArcChunk& chunk, std::uint64_t bucket) { return chunk.bucket < bucket; };
+  const auto first = std::lower_bound(chunks_.begin(), chunks_.end(), first_node >> log2_width_, before);
+  const std::uint64_t past = ((last_node - 1) >> log2_width_) + 1;
+  return {first, std::lower_bound(first, chunks_.end(), past, before)};
+}
+
+bool SortedArcs::next(ArcLists& lists) {
+  // The last range may still be joined by the next bucket.
+  while (planned_to_ < nodes_ && (planned_.size() < 2 || planned_arcs_ < kReadAheadArcs)) plan();
+  if (planned_.empty()) return false;
+  lists.nodes = planned_.front().nodes;
+  lists.raw_arcs = planned_.front().arcs;
+  planned_arcs_ -= lists.raw_arcs;
+  planned_.pop_front();
+  return true;
+}
+
+/// Plans the nodes of the next bucket.
+void SortedArcs::plan() {
+  const std::uint64_t width = std::uint64_t{1} << log2_width_;
+  const std::uint64_t last = std::min<std::uint64_t>(planned_to_ + width, nodes_);
+  Range bucket{{static_cast<NodeId>(planned_to_), static_cast<NodeId>(last)}, 0};
+  for (const ArcChunk& chunk : chunks_of(planned_to_, last)) {
+    store_->will_need(chunk);
+    bucket.arcs += chunk.arcs;
+  }
+  planned_to_ = last;
+  if (bucket.arcs <= capacity_ && width <= std::min<std::uint64_t>(span_nodes(nodes_), kMostNodes)) {
+    push(bucket, std::min(capacity_, kJoinedArcs));
+  } else {
+    split_bucket(bucket);
+  }
+}
+
+/// A bucket that is too large for one range becomes several, each of which reads the whole bucket.
+void SortedArcs::split_bucket(const Range& bucket) {
+  const std::uint64_t width = std::uint64_t{1} << log2_width_;
+  const std::uint64_t bin_nodes = std::max<std::uint64_t>(kBlockNodes, width / kBins);
+  const auto bins = count_bins(arc_key(bucket.nodes.first, 0), bin_nodes << 32);
+  for (std::uint64_t bin = 0; bucket.nodes.first + bin * bin_nodes < bucket.nodes.last; ++bin) {
+    const std::uint64_t first = bucket.nodes.first + bin * bin_nodes;
+    const std::uint64_t last = std::min<std::uint64_t>(first + bin_nodes, bucket.nodes.last);
+    push({{static_cast<NodeId>(first), static_cast<NodeId>(last)}, bins[bin]}, bin == 0 ? 0 : capacity_);
+  }
+}
+
+/// Joins the range to the one before where both stay within `most_arcs`, a span and the limit of nodes.
+void SortedArcs::push(const Range& range, std::uint64_t most_arcs) {
+  planned_arcs_ += range.arcs;
+  if (!planned_.empty()) {
+    Range& before = planned_.back();
+    const std::uint64_t arcs = before.arcs + range.arcs;
+    const bool same_span = before.nodes.first / span_nodes(nodes_) == range.nodes.first / span_nodes(nodes_);
+    if (same_span && arcs <= most_arcs && range.nodes.last - before.nodes.first <= kMostNodes) {
+      before.nodes.last = range.nodes.last;
+      before.arcs = arcs;
+      return;
+    }
+  }
+  planned_.push_back(range);
+}
+
+void SortedArcs::load(ArcLists& lists) {
+  lists.counts.assign(lists.nodes.size(), 0);
+  lists.targets.clear();
+  if (lists.raw_arcs == 0) return;
+  HugeBuffer keys = borrow();
+  append(arc_key(lists.nodes.first, 0), arc_key(lists.nodes.last, 0), lists.raw_arcs, keys, lists);
+  give_back(std::move(keys));
+}
+
+/// Appends the arcs with keys in [first_key, last_key) to the lists. More than a buffer of them, which only a block with
+/// hubs has, come in parts by their keys; one key that fills a buffer alone needs no sorting.
+void SortedArcs::append(std::uint64_t first_key, std::uint64_t last_key, std::uint64_t arcs, HugeBuffer& keys,
+                        ArcLists& lists) {
+  auto* const room = keys.as<std::uint64_t>();
+  if (arcs <= capacity_) {
+    const std::size_t count = gather(first_key, last_key, room);
+    hwy::Sorter()(room, count, hwy::SortAscending());
+    append_unique({room, count}, lists);
+    return;
+  }
+  if (last_key - first_key == 1) {
+    append_unique({&first_key, 1}, lists);
+    return;
+  }
+  const std::uint64_t bin_keys = (last_key - first_key + kBins - 1) / kBins;
+  const auto bins = count_bins(first_key, bin_keys);
+  const auto key_at = [&](std::size_t bin) { return std::min(last_key, first_key + bin * bin_keys); };
+  for (std::size_t begin = 0, end = 0; begin < kBins; begin = end) {
+    std::uint64_t part = bins[end++];
+    while (end < kBins && part + bins[end] <= capacity_) part += bins[end++];
+    if (part > 0) append(key_at(begin), key_at(end), part, keys, lists);
+  }
+}
+
+std::size_t SortedArcs::gather(std::uint64_t first_key, std::uint64_t last_key, std::uint64_t* keys) const {
+  const std::uint64_t first_node = first_key >> 32;
+  const std::uint64_t last_node = ((last_key - 1) >> 32) + 1;
+  const std::uint64_t width = std::uint64_t{1} << log2_width_;
+  std::size_t count = 0;
+  for (const ArcChunk& chunk : chunks_of(first_node, last_node)) {
+    std::uint64_t* const begin = keys + count;
+    std::uint64_t* end = begin + chunk.arcs;
+    store_->read(chunk, begin);
+    const std::uint64_t bucket_first = chunk.bucket * width;
+    const std::uint64_t bucket_last = std::min<std::uint64_t>(bucket_first + width, nodes_);
+    if (first_key > arc_key(bucket_first, 0) || last_key < arc_key(bucket_last, 0))
+      end = std::remove_if(begin, end, [&](std::uint64_t key) { return key < first_key || key >= last_key; });
+    count = static_cast<std::size_t>(end - keys);
+  }
+  return count;
+}
+
+std::vector<std::uint64_t> SortedArcs::count_bins(std::uint64_t first_key, std::uint64_t bin_keys) const {
+  std::vector<std::uint64_t> bins(kBins);
+  std::vector<std::uint64_t> keys(store_->chunk_arcs());
+  const std::uint64_t first_node = first_key >> 32;
+  // All bins lie in one bucket: those of a bucket, or parts of a range.
+  for (const ArcChunk& chunk : chunks_of(first_node, first_node + 1)) {
+    store_->read(chunk, keys.data());
+    for (std::size_t i = 0; i < chunk.arcs; ++i) {
+      const std::uint64_t bin = (keys[i] - first_key) / bin_keys;
+      if (keys[i] >= first_key && bin < kBins) ++bins[bin];
+    }
+  }
+  return bins;
+}
+
+HugeBuffer SortedArcs::borrow() {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!buffers_.empty()) {
+      HugeBuffer keys = std::move(buffers_.back());
+      buffers_.pop_back();
+      return keys;
+    }
+  }
+  return {(capacity_ + store_->chunk_arcs()) * kArcBytes, budget_, "sorting of arcs"};
+}
+
+void SortedArcs::give_back(HugeBuffer keys) {
+  const std::scoped_lock lock(mutex_);
+  buffers_.push_back(std::move(keys));
+}
+
+}  // namespace unweave

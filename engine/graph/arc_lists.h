@@ -1,0 +1,92 @@
+// engine/graph/arc_lists.h - from chunks of arcs to sorted adjacency lists, range of nodes after range of nodes; the outer half
+// of arc_sort.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "engine/graph/arc_chunks.h"
+#include "engine/resources/memory.h"
+#include "storage/io/types.h"
+
+namespace unweave {
+
+/// Counts of edges as they came. duplicates = edges_read - self_loops - arcs / 2: a repeated edge, in either direction.
+struct ArcCounts {
+  std::uint64_t edges_read = 0;
+  std::uint64_t self_loops = 0;     ///< edges u-u, dropped
+  std::uint64_t duplicates = 0;     ///< 0 until arcs are counted
+  std::uint64_t upward = 0;         ///< edges u-v with u < v, repeats too
+  ArcIndex arcs = 0;                ///< unique
+  std::uint64_t spooled_bytes = 0;  ///< of arcs for which memory had no room, written to a temporary file
+  std::optional<NodeId> smallest_node, largest_node;  ///< of all ids seen, self loops included; empty without edges
+};
+
+/// Adjacency lists of consecutive nodes. Used again and again, so that vectors keep their size.
+struct ArcLists {
+  NodeRange nodes;
+  std::uint64_t raw_arcs = 0;         ///< arcs of these nodes, repeated ones too
+  std::vector<std::uint32_t> counts;  ///< neighbours of each node
+  std::vector<NodeId> targets;        ///< the lists, each strictly increasing
+};
+
+/// The arcs of a graph, ready to be sorted. With an arc its reverse is there too.
+class SortedArcs {
+ public:
+  /// `sort_bytes` bounds buffers for sorting and for the lists of pipeline_items() ranges. `store` holds `chunks`.
+  SortedArcs(std::unique_ptr<ChunkStore> store, std::vector<ArcChunk> chunks, const ArcCounts& counts,
+             std::size_t sort_bytes);
+
+  /// What is known before sorting.
+  [[nodiscard]] const ArcCounts& counts() const noexcept { return counts_; }
+  /// counts() with the number of unique arcs, which whoever took the lists has counted.
+  [[nodiscard]] ArcCounts counts_with(ArcIndex arcs) const noexcept;
+
+  /// Begins to cut the nodes [0, nodes), `nodes` above all ids, into ranges of whole blocks within one span
+  /// (storage/formats/store_layout.h). Before the first next().
+  void begin(NodeId nodes);
+  /// Sets `lists.nodes` to the next range; false after the last. One thread at a time. Throws DataError.
+  bool next(ArcLists& lists);
+  /// Fills in the lists of a range that next() gave. Any number of threads. Throws DataError, ResourceError.
+  void load(ArcLists& lists);
+
+ private:
+  struct Range {
+    NodeRange nodes;
+    std::uint64_t arcs = 0;
+  };
+
+  [[nodiscard]] std::span<const ArcChunk> chunks_of(std::uint64_t first_node, std::uint64_t last_node) const;
+  void plan();
+  void split_bucket(const Range& bucket);
+  void push(const Range& range, std::uint64_t most_arcs);
+  void append(std::uint64_t first_key, std::uint64_t last_key, std::uint64_t arcs, HugeBuffer& keys, ArcLists& lists);
+  std::size_t gather(std::uint64_t first_key, std::uint64_t last_key, std::uint64_t* keys) const;
+  /// Arcs in each of kBins parts of [first_key, first_key + kBins * bin_keys).
+  [[nodiscard]] std::vector<std::uint64_t> count_bins(std::uint64_t first_key, std::uint64_t bin_keys) const;
+  [[nodiscard]] HugeBuffer borrow();
+  void give_back(HugeBuffer keys);
+
+  std::unique_ptr<ChunkStore> store_;
+  std::vector<ArcChunk> chunks_;  // by bucket
+  ArcCounts counts_;
+  std::uint8_t log2_width_;  // of the widest bucket; all others nest
+  std::uint64_t capacity_;   // arcs that a range may have, unless one block has more
+
+  NodeId nodes_ = 0;
+  std::uint64_t planned_to_ = 0;  // node
+  std::deque<Range> planned_;
+  std::uint64_t planned_arcs_ = 0;
+
+  MemoryBudget budget_;  // without limit: capacity_ bounds the buffers
+  std::mutex mutex_;
+  std::vector<HugeBuffer> buffers_;  // that nobody uses now
+};
+
+}  // namespace unweave

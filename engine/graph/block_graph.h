@@ -1,0 +1,34 @@
+// engine/graph/block_graph.h - what a sweep needs of a graph: blocks of whole adjacency lists that can be decoded alone.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+
+#include "storage/codec/gap_block.h"
+#include "storage/io/types.h"
+
+namespace unweave {
+
+/// The adjacency lists of consecutive nodes, one after the other, without self loops. Every target is below the
+/// graph's num_nodes(): the gather kernels rely on it.
+struct DecodedBlock {
+  NodeId first = 0;
+  std::uint32_t nodes = 0;
+  const std::uint32_t* counts = nullptr;  ///< neighbours of each node
+  const NodeId* targets = nullptr;        ///< sum of counts ids
+};
+
+/// A graph that decodes block b (nodes [32 b, 32 b + 32)) into a buffer that the caller owns and reuses. decode() may
+/// run on several threads at once with different buffers; `out` stays valid until the buffer is used again. A graph
+/// may also have max_decoded_bytes(), the most a buffer comes to hold, which is then charged to the memory budget, and
+/// read_ahead(first, last), which is told of blocks that will be decoded soon.
+template <class G>
+concept BlockGraph = requires(const G& graph, std::size_t block, typename G::BlockBuffer& buffer, DecodedBlock& out) {
+  requires std::default_initializable<typename G::BlockBuffer>;
+  { graph.num_nodes() } -> std::convertible_to<NodeId>;
+  { graph.num_blocks() } -> std::convertible_to<std::size_t>;
+  graph.decode(block, buffer, out);
+};
+
+}  // namespace unweave

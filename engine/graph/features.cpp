@@ -1,0 +1,56 @@
+#include "engine/graph/features.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "storage/formats/store_layout.h"
+
+namespace unweave {
+
+std::vector<NodeId> NodeSet::sorted() const {
+  std::vector<NodeId> nodes;
+  nodes.reserve(size_);
+  for (std::size_t word = 0; word < words_.size(); ++word)
+    for (std::uint64_t bits = words_[word]; bits != 0; bits &= bits - 1)
+      nodes.push_back(static_cast<NodeId>(word * 64 + static_cast<std::size_t>(std::countr_zero(bits))));
+  return nodes;
+}
+
+Features::Features(const std::filesystem::path& store, const Manifest& manifest, const NodeSet& cleared)
+    : nodes_(manifest.nodes), columns_(manifest.features), cleared_(cleared) {
+  for (std::size_t i = 0; i < manifest.feature_files.size(); ++i)
+    files_.emplace_back(store, manifest.feature_files[i], span_range(nodes_, i), columns_, manifest.feature_layout);
+}
+
+void Features::read(NodeRange range, std::uint32_t first_column, std::uint32_t width, float* out) const {
+  if (width == 0) return;  // a store without features has no files
+  const NodeId span = span_nodes(nodes_);
+  for (NodeId first = range.first; first < range.last;) {
+    const NodeId last =
+        static_cast<NodeId>(std::min<std::uint64_t>(range.last, (std::uint64_t{first} / span + 1) * span));
+    files_[first / span].read({first, last}, first_column, width, out + std::size_t{first - range.first} * width);
+    first = last;
+  }
+  if (cleared_.size() == 0) return;
+  for (NodeId node = range.first; node < range.last; ++node)
+    if (cleared_.contains(node)) std::fill_n(out + std::size_t{node - range.first} * width, width, 0.0F);
+}
+
+void Features::read_ahead(NodeRange range, std::uint32_t first_column, std::uint32_t width) const noexcept {
+  if (width == 0) return;
+  const std::uint64_t span = span_nodes(nodes_);
+  for (std::uint64_t first = range.first; first < std::min(range.last, nodes_);) {
+    const std::uint64_t last = std::min<std::uint64_t>(std::min(range.last, nodes_), (first / span + 1) * span);
+    files_[first / span].read_ahead({static_cast<NodeId>(first), static_cast<NodeId>(last)}, first_column, width);
+    first = last;
+  }
+}
+
+bool Features::is_zero(NodeId node, std::vector<float>& scratch) const {
+  if (columns_ == 0 || cleared_.contains(node)) return true;
+  scratch.resize(columns_);
+  read({node, node + 1}, 0, columns_, scratch.data());
+  return std::all_of(scratch.begin(), scratch.end(), [](float value) { return value == 0.0F; });
+}
+
+}  // namespace unweave

@@ -1,0 +1,192 @@
+#include "engine/graph/graph.h"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <iterator>
+
+#include "storage/formats/store_layout.h"
+#include "storage/io/error.h"
+
+namespace unweave {
+
+Graph::Graph(const std::filesystem::path& store, const Manifest& manifest, const Changes& changes)
+    : nodes_(manifest.nodes),
+      span_log2_(static_cast<unsigned>(std::countr_zero(span_nodes(manifest.nodes)))),
+      span_mask_(span_nodes(manifest.nodes) - 1) {
+  for (std::size_t i = 0; i < manifest.shards.size(); ++i) {
+    shards_.emplace_back(store, manifest.shards[i], span_range(nodes_, i), nodes_);
+    counts_.push_back(shards_.back().counts().data());
+    arcs_ += shards_.back().arcs();
+    for (std::size_t block = 0; block < shards_.back().num_blocks(); ++block)
+      max_block_arcs_ = std::max(max_block_arcs_, shards_.back().block_arcs(block));
+  }
+  for (const Edge& edge : changes.removed) {
+    if (!has_edge(edge.u, edge.v))
+      throw FormatError(store / manifest.changes->path, "removed edges", "no such edge in the shards");
+    remove_edge(edge.u, edge.v);
+  }
+  for (const Edge& edge : changes.inserted) {
+    if (has_edge(edge.u, edge.v))
+      throw FormatError(store / manifest.changes->path, "inserted edges", "already in the shards");
+    insert_edge(edge.u, edge.v);
+  }
+  if (arcs_ != 2 * manifest.edges)
+    throw FormatError(store / kManifestName, "edges", "shards and changes hold another number of edges");
+}
+
+void Graph::base_neighbours(NodeId node, std::vector<NodeId>& out) const {
+  const std::uint32_t count = counts_[node >> span_log2_][node & span_mask_];
+  out.resize(std::size_t{count} + kDecodeSlack);
+  if (count > 0) shards_[node >> span_log2_].decode_node(node, out.data());
+  out.resize(count);
+}
+
+void Graph::apply(const Delta& delta, std::span<const NodeId> base, std::vector<NodeId>& out) {
+  out.clear();
+  auto removed = delta.removed.begin();
+  auto inserted = delta.inserted.begin();
+  for (const NodeId id : base) {
+    while (inserted != delta.inserted.end() && *inserted < id) out.push_back(*inserted++);
+    if (removed != delta.removed.end() && *removed == id)
+      ++removed;
+    else
+      out.push_back(id);
+  }
+  out.insert(out.end(), inserted, delta.inserted.end());
+}
+
+void Graph::neighbours(NodeId node, std::vector<NodeId>& out) const {
+  if (!is_changed(node)) {
+    base_neighbours(node, out);
+    return;
+  }
+  std::vector<NodeId> base;
+  base_neighbours(node, base);
+  apply(deltas_.find(node)->second, base, out);
+}
+
+std::span<const NodeId> Graph::with_changes(NodeId node, std::span<const NodeId> base,
+                                            std::vector<NodeId>& buffer) const {
+  if (!is_changed(node)) return base;
+  apply(deltas_.find(node)->second, base, buffer);
+  return buffer;
+}
+
+bool Graph::has_edge(NodeId u, NodeId v) const {
+  if (u == v) return false;
+  if (degree(u) > degree(v)) std::swap(u, v);
+  std::vector<NodeId> list;
+  neighbours(u, list);
+  return std::binary_search(list.begin(), list.end(), v);
+}
+
+void Graph::read_ahead(std::size_t first, std::size_t last) const noexcept {
+  const std::size_t span_blocks = (std::size_t{span_mask_} + 1) / kBlockNodes;
+  for (last = std::min(last, num_blocks()); first < last;) {
+    const std::size_t shard = first / span_blocks;
+    const std::size_t end = std::min(last, (shard + 1) * span_blocks);
+    shards_[shard].read_ahead(first - shard * span_blocks, end - shard * span_blocks);
+    first = end;
+  }
+}
+
+void Graph::decode(std::size_t block, BlockBuffer& buffer, DecodedBlock& out) const {
+  const auto first = static_cast<NodeId>(block * kBlockNodes);
+  const auto nodes = static_cast<std::uint32_t>(std::min<std::size_t>(kBlockNodes, nodes_ - first));
+  const Shard& shard = shards_[first >> span_log2_];
+  const std::size_t local = (first & span_mask_) / kBlockNodes;
+  const std::size_t arcs = shard.block_arcs(local);
+  if (buffer.targets.size() < arcs + kDecodeSlack) buffer.targets.resize((arcs + kDecodeSlack) * 5 / 4);
+  shard.decode(local, buffer.targets.data());
+  out = {first, nodes, counts_[first >> span_log2_] + (first & span_mask_), buffer.targets.data()};
+  static_assert(64 % kBlockNodes == 0);
+  if (changed_.empty()) return;
+  const std::uint64_t mask = (kBlockNodes == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << (kBlockNodes % 64)) - 1);
+  if (((changed_[first / 64] >> (first % 64)) & mask) == 0) return;
+
+  std::vector<NodeId> merged;
+  std::vector<NodeId> list;
+  buffer.counts.assign(nodes, 0);
+  std::size_t at = 0;
+  for (std::uint32_t i = 0; i < nodes; ++i) {
+    const std::span<const NodeId> base(buffer.targets.data() + at, out.counts[i]);
+    at += out.counts[i];
+    if (is_changed(first + i)) {
+      apply(deltas_.find(first + i)->second, base, list);
+      merged.insert(merged.end(), list.begin(), list.end());
+      buffer.counts[i] = static_cast<std::uint32_t>(list.size());
+    } else {
+      merged.insert(merged.end(), base.begin(), base.end());
+      buffer.counts[i] = out.counts[i];
+    }
+  }
+  if (buffer.targets.size() < merged.size()) buffer.targets.resize(merged.size());
+  std::copy(merged.begin(), merged.end(), buffer.targets.begin());
+  out.counts = buffer.counts.data();
+  out.targets = buffer.targets.data();
+}
+
+bool Graph::has_changes(NodeRange span) const noexcept {
+  if (changed_.empty()) return false;
+  static_assert(kMinSpanNodes % 64 == 0);  // so that no word of bits belongs to two spans
+  const auto first = changed_.begin() + static_cast<std::ptrdiff_t>(span.first / 64);
+  const auto last = changed_.begin() + static_cast<std::ptrdiff_t>((std::uint64_t{span.last} + 63) / 64);
+  return std::any_of(first, last, [](std::uint64_t word) { return word != 0; });
+}
+
+std::uint64_t Graph::max_decoded_bytes() const noexcept {
+  return (max_block_arcs_ + std::min(changed_arcs_, kBlockNodes * most_inserted_) + kDecodeSlack) * 5 / 4 *
+         sizeof(NodeId);
+}
+
+void Graph::change_arc(NodeId from, NodeId to, bool insert) {
+  if (changed_.empty()) changed_.resize(std::size_t{nodes_} / 64 + 1);
+  changed_[from / 64] |= std::uint64_t{1} << (from % 64);
+  Delta& delta = deltas_[from];
+  // An arc that returns to what the shard says leaves no trace.
+  std::vector<NodeId>& undo = insert ? delta.removed : delta.inserted;
+  const auto there = std::lower_bound(undo.begin(), undo.end(), to);
+  if (there != undo.end() && *there == to) {
+    undo.erase(there);
+    --changed_arcs_;
+  } else {
+    std::vector<NodeId>& list = insert ? delta.inserted : delta.removed;
+    list.insert(std::lower_bound(list.begin(), list.end(), to), to);
+    ++changed_arcs_;
+    if (insert) most_inserted_ = std::max<std::uint64_t>(most_inserted_, list.size());
+  }
+  if (delta.removed.empty() && delta.inserted.empty()) {
+    deltas_.erase(from);
+    changed_[from / 64] &= ~(std::uint64_t{1} << (from % 64));
+  }
+}
+
+void Graph::remove_edge(NodeId u, NodeId v) {
+  assert(u != v);
+  change_arc(u, v, false);
+  change_arc(v, u, false);
+  arcs_ -= 2;
+}
+
+void Graph::insert_edge(NodeId u, NodeId v) {
+  assert(u != v);
+  change_arc(u, v, true);
+  change_arc(v, u, true);
+  arcs_ += 2;
+}
+
+void Graph::collect_changes(Changes& out) const {
+  out.removed.clear();
+  out.inserted.clear();
+  for (const auto& [node, delta] : deltas_) {
+    for (const NodeId to : delta.removed)
+      if (node < to) out.removed.push_back({node, to});
+    for (const NodeId to : delta.inserted)
+      if (node < to) out.inserted.push_back({node, to});
+  }
+  std::sort(out.removed.begin(), out.removed.end());
+  std::sort(out.inserted.begin(), out.inserted.end());
+}
+
+}  // namespace unweave

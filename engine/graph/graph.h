@@ -1,0 +1,114 @@
+// engine/graph/graph.h - the current graph: immutable shards and the edges removed and inserted since they were written.
+//
+// Nodes have one self loop each, which is counted in degree() and stored nowhere. Const members may run on any number
+// of threads at once; changes need the graph for themselves.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/graph/block_graph.h"
+#include "storage/formats/manifest.h"
+#include "storage/formats/run_file.h"
+#include "storage/formats/shard.h"
+#include "storage/io/types.h"
+
+namespace unweave {
+
+class Graph {
+ public:
+  /// Space for one decoded block; reused from block to block by one thread.
+  struct BlockBuffer {
+    std::vector<std::uint32_t> counts;
+    std::vector<NodeId> targets;
+  };
+
+  /// Opens the shards of a manifest and applies its changes. Throws DataError, FormatError.
+  Graph(const std::filesystem::path& store, const Manifest& manifest, const Changes& changes);
+
+  [[nodiscard]] NodeId num_nodes() const noexcept { return nodes_; }
+  [[nodiscard]] std::uint64_t num_arcs() const noexcept { return arcs_; }  ///< 2 x edges, without self loops
+  /// Terms of the sums of one level: every arc, and every node's self loop.
+  [[nodiscard]] std::uint64_t num_terms() const noexcept { return arcs_ + nodes_; }
+  [[nodiscard]] std::uint64_t num_changed_arcs() const noexcept { return changed_arcs_; }  ///< since the shards
+  [[nodiscard]] std::size_t num_blocks() const noexcept {
+    return (std::size_t{nodes_} + kBlockNodes - 1) / kBlockNodes;
+  }
+
+  /// True when a list of this span of nodes differs from its shard's.
+  [[nodiscard]] bool has_changes(NodeRange span) const noexcept;
+
+  /// Neighbours of `node` and itself.
+  [[nodiscard]] std::uint32_t degree(NodeId node) const noexcept {
+    const std::uint32_t base = counts_[node >> span_log2_][node & span_mask_] + 1;
+    if (!is_changed(node)) return base;
+    const Delta& delta = deltas_.find(node)->second;
+    return base + static_cast<std::uint32_t>(delta.inserted.size()) - static_cast<std::uint32_t>(delta.removed.size());
+  }
+  /// The sorted neighbours of `node`, without itself, into `out` (which keeps its capacity). Throws FormatError.
+  void neighbours(NodeId node, std::vector<NodeId>& out) const;
+  /// The same as the shard has it, without the changes since. Throws FormatError.
+  void base_neighbours(NodeId node, std::vector<NodeId>& out) const;
+  /// The changes applied to such a list, in `buffer` where there are any.
+  [[nodiscard]] std::span<const NodeId> with_changes(NodeId node, std::span<const NodeId> base,
+                                                     std::vector<NodeId>& buffer) const;
+  [[nodiscard]] bool has_edge(NodeId u, NodeId v) const;
+  /// The lists of nodes [32 block, 32 block + 32), changes applied. Throws FormatError.
+  void decode(std::size_t block, BlockBuffer& buffer, DecodedBlock& out) const;
+  /// Blocks [first, last) will be decoded soon.
+  void read_ahead(std::size_t first, std::size_t last) const noexcept;
+  /// The list of `node` will be read soon.
+  void read_ahead(NodeId node) const noexcept { read_ahead(node / kBlockNodes, node / kBlockNodes + 1); }
+  /// The lists of all nodes of a range will be read soon.
+  void read_ahead(NodeRange nodes) const noexcept {
+    read_ahead(nodes.first / kBlockNodes, (std::size_t{nodes.last} + kBlockNodes - 1) / kBlockNodes);
+  }
+  static constexpr std::uint64_t kNearNodes = 256;  ///< whose lists lie within some 16 KiB
+  /// The most memory that one BlockBuffer comes to hold.
+  [[nodiscard]] std::uint64_t max_decoded_bytes() const noexcept;
+
+  /// The edge must exist, u != v.
+  void remove_edge(NodeId u, NodeId v);
+  /// The edge must not exist, u != v.
+  void insert_edge(NodeId u, NodeId v);
+
+  /// Memory of lists that differ from the shards': for so many edges at most, and for those that there are.
+  [[nodiscard]] static std::uint64_t change_bytes(std::uint64_t edges) noexcept {
+    return 2 * edges * (kDeltaBytes + 2 * sizeof(NodeId));
+  }
+  [[nodiscard]] std::uint64_t change_bytes() const noexcept {
+    return deltas_.size() * kDeltaBytes + changed_arcs_ * 2 * sizeof(NodeId);
+  }
+  /// Differences from the shards, sorted, each edge once with u < v.
+  void collect_changes(Changes& out) const;
+  [[nodiscard]] const std::vector<Shard>& shards() const noexcept { return shards_; }
+
+ private:
+  struct Delta {
+    std::vector<NodeId> removed;   ///< sorted; in the shard
+    std::vector<NodeId> inserted;  ///< sorted; not in the shard
+  };
+  [[nodiscard]] bool is_changed(NodeId node) const noexcept {
+    return !changed_.empty() && ((changed_[node / 64] >> (node % 64)) & 1U) != 0;
+  }
+  void change_arc(NodeId from, NodeId to, bool insert);
+  static constexpr std::uint64_t kDeltaBytes = 128;  ///< of deltas_ for a node: its entry, and the least of an array
+  static void apply(const Delta& delta, std::span<const NodeId> base, std::vector<NodeId>& out);
+
+  NodeId nodes_;
+  std::uint64_t arcs_ = 0;
+  std::uint64_t changed_arcs_ = 0;
+  std::uint64_t max_block_arcs_ = 0;  ///< of the shards
+  std::uint64_t most_inserted_ = 0;   ///< arcs of one node that its shard lacks, ever
+  unsigned span_log2_;
+  NodeId span_mask_;
+  std::vector<Shard> shards_;
+  std::vector<const std::uint32_t*> counts_;
+  std::unordered_map<NodeId, Delta> deltas_;
+  std::vector<std::uint64_t> changed_;  ///< one bit a node with a delta; allocated at the first change
+};
+
+}  // namespace unweave

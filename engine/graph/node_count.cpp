@@ -1,0 +1,60 @@
+#include "engine/graph/node_count.h"
+
+#include <system_error>
+#include <vector>
+
+#include "storage/io/error.h"
+
+namespace unweave {
+namespace {
+
+/// Where the first id from `limit` on stands, for messages.
+std::string place_of_id(const InputFile& file, EdgeOptions options, std::uint64_t limit) {
+  std::error_code unreadable;
+  if (!std::filesystem::is_regular_file(file.path, unreadable)) return "whole file";
+  options.num_nodes = limit;
+  try {
+    const auto reader = open_edges(file, options);
+    std::vector<Edge> edges(std::size_t{1} << 16);
+    while (reader->read(edges) > 0) {
+    }
+  } catch (const InputError& error) {
+    return error.place;
+  }
+  return "whole file";
+}
+
+}  // namespace
+
+NodeCount::NodeCount(std::optional<std::uint64_t> declared) {
+  if (!declared) return;
+  if (*declared < 1 || *declared > kMostNodes)
+    throw UsageError("--nodes " + std::to_string(*declared) + ": a graph has 1 to " + std::to_string(kMostNodes) +
+                     " nodes");
+  count_ = declared;
+  source_ = "--nodes";
+}
+
+void NodeCount::agree(std::uint64_t count, const InputFile& file, const std::string& what) {
+  if (count < 1 || count > kMostNodes)
+    throw InputError(display_name(file), what, std::to_string(count) + " nodes",
+                     "a graph has 1 to " + std::to_string(kMostNodes) + " nodes");
+  if (count_ && *count_ != count)
+    throw InputError(display_name(file), what,
+                     std::to_string(count) + " nodes, but " + source_ + " says " + std::to_string(*count_),
+                     "make them agree");
+  if (count_) return;
+  count_ = count;
+  source_ = display_name(file).string() + " (" + what + ")";
+}
+
+void require_plain_id(NodeId largest, std::uint64_t edges, const InputFile& file, const EdgeOptions& options) {
+  if (largest <= (std::uint64_t{1} << 24) + 64 * edges) return;
+  throw InputError(display_name(file), place_of_id(file, options, largest),
+                   "node id " + std::to_string(largest) + " in a file of " + std::to_string(edges) +
+                       (edges == 1 ? " edge" : " edges"),
+                   "correct it or number the nodes from 0; if it is meant, give --nodes " +
+                       std::to_string(std::uint64_t{largest} + 1));
+}
+
+}  // namespace unweave

@@ -1,0 +1,37 @@
+// engine/graph/node_count.h - the number of nodes of an import.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "storage/input/byte_source.h"
+#include "storage/input/edge_reader.h"
+#include "storage/io/types.h"
+
+namespace unweave {
+
+inline constexpr std::uint64_t kMostNodes = std::uint64_t{kMaxNodeId} + 1;
+
+/// The number of nodes, as the sources that know it say one after another; they must agree.
+class NodeCount {
+ public:
+  /// Throws UsageError where --nodes declares a number that no graph has.
+  explicit NodeCount(std::optional<std::uint64_t> declared);
+
+  /// Throws InputError unless `count`, which `what` in the file says, is possible and that of the sources before.
+  void agree(std::uint64_t count, const InputFile& file, const std::string& what);
+
+  [[nodiscard]] std::optional<std::uint64_t> known() const noexcept { return count_; }
+  [[nodiscard]] NodeId value() const noexcept { return static_cast<NodeId>(*count_); }
+
+ private:
+  std::optional<std::uint64_t> count_;
+  std::string source_;
+};
+
+/// Throws InputError, naming the place, where the largest id of a file of edges is above 2^24 + 64 x edges: no id that
+/// alone tells the number of nodes. A store takes time and room for every node, and one absurd id would ask for gigabytes.
+void require_plain_id(NodeId largest, std::uint64_t edges, const InputFile& file, const EdgeOptions& options);
+
+}  // namespace unweave

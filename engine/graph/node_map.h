@@ -1,0 +1,107 @@
+// engine/graph/node_map.h - a sparse map from node to value: 64 nodes a page, each with its members as bits and their values
+// packed. It costs 16 bytes for 64 nodes and a value where there is one, and is walked in node order.
+//
+// Tasks may change it at once as long as each keeps to pages of its own.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "storage/io/types.h"
+
+namespace unweave {
+
+template <class T>
+class NodeMap {
+ public:
+  static constexpr NodeId kPageNodes = 64;
+
+  explicit NodeMap(NodeId nodes) : pages_(std::size_t{nodes} / kPageNodes + 1) {}
+
+  /// The value of a node, or null.
+  [[nodiscard]] const T* find(NodeId node) const noexcept {
+    const Page& page = pages_[node / kPageNodes];
+    return page.holds(node) ? &page.values[page.rank(node)] : nullptr;
+  }
+  /// The value of a node, a new one where there was none.
+  T& at(NodeId node) {
+    Page& page = pages_[node / kPageNodes];
+    const std::size_t rank = page.rank(node);
+    if (page.holds(node)) return page.values[rank];
+    const auto count = static_cast<std::size_t>(std::popcount(page.members));
+    if (count == 0 || std::has_single_bit(count)) {  // room for bit_ceil(count) values there always is
+      auto larger = std::make_unique<T[]>(std::max<std::size_t>(1, 2 * count));
+      std::move(page.values.get(), page.values.get() + count, larger.get());
+      page.values = std::move(larger);
+    }
+    std::move_backward(page.values.get() + rank, page.values.get() + count, page.values.get() + count + 1);
+    page.values[rank] = T();
+    page.members |= bit(node);
+    size_.fetch_add(1, std::memory_order_relaxed);
+    return page.values[rank];
+  }
+  void erase(NodeId node) {
+    Page& page = pages_[node / kPageNodes];
+    if (!page.holds(node)) return;
+    const auto count = static_cast<std::size_t>(std::popcount(page.members));
+    const std::size_t rank = page.rank(node);
+    std::move(page.values.get() + rank + 1, page.values.get() + count, page.values.get() + rank);
+    page.values[count - 1] = T();
+    page.members &= ~bit(node);
+    if (page.members == 0) page.values.reset();
+    size_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  void clear() {
+    for (Page& page : pages_) page = Page();
+    size_ = 0;
+  }
+  [[nodiscard]] std::size_t size() const noexcept { return size_.load(std::memory_order_relaxed); }
+
+  /// Memory of a map without values.
+  [[nodiscard]] static constexpr std::uint64_t empty_bytes(NodeId nodes) noexcept {
+    return (std::uint64_t{nodes} / kPageNodes + 1) * sizeof(Page);
+  }
+  /// Memory of so many values at most: the array of a page may be half empty.
+  [[nodiscard]] static constexpr std::uint64_t bytes(std::uint64_t values) noexcept { return values * 2 * sizeof(T); }
+
+  /// Calls use(value) for every value, which it may change.
+  template <class Use>
+  void change_each(const Use& use) {
+    for (Page& page : pages_)
+      for (std::size_t rank = 0, count = static_cast<std::size_t>(std::popcount(page.members)); rank < count; ++rank)
+        use(page.values[rank]);
+  }
+  /// Calls use(node, value) in node order for the nodes of [range.first, range.last).
+  template <class Use>
+  void for_each(NodeRange range, const Use& use) const {
+    if (range.first >= range.last || size() == 0) return;
+    for (std::size_t at = range.first / kPageNodes; at <= (range.last - 1) / kPageNodes; ++at) {
+      const Page& page = pages_[at];
+      std::size_t rank = 0;
+      for (std::uint64_t rest = page.members; rest != 0; rest &= rest - 1, ++rank) {
+        const auto node = static_cast<NodeId>(at * kPageNodes + static_cast<std::size_t>(std::countr_zero(rest)));
+        if (node >= range.first && node < range.last) use(node, std::as_const(page.values[rank]));
+      }
+    }
+  }
+
+ private:
+  static std::uint64_t bit(NodeId node) noexcept { return std::uint64_t{1} << (node % kPageNodes); }
+  struct Page {
+    std::uint64_t members = 0;
+    std::unique_ptr<T[]> values;
+    [[nodiscard]] bool holds(NodeId node) const noexcept { return (members & bit(node)) != 0; }
+    [[nodiscard]] std::size_t rank(NodeId node) const noexcept {
+      return static_cast<std::size_t>(std::popcount(members & (bit(node) - 1)));
+    }
+  };
+  std::vector<Page> pages_;
+  std::atomic<std::size_t> size_ = 0;
+};
+
+}  // namespace unweave

@@ -1,0 +1,88 @@
+#include "engine/ingest/arc_sort.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "engine/resources/parallel.h"
+
+namespace unweave {
+
+namespace {
+
+/// How arcs are distributed: each of `distributors` has up to `buckets` chunks open.
+struct Shape {
+  std::size_t distributors = active_threads();
+  std::size_t buckets = 2048;
+  std::size_t chunk_arcs = std::size_t{8} << 10;  // 64 KiB: below, a disk sees random access
+
+  [[nodiscard]] std::size_t open_chunks() const noexcept { return distributors * buckets; }
+};
+
+/// Open chunks take at most `bytes`, or as little as is possible. More and larger chunks are better in the same measure.
+Shape shape_within(std::size_t bytes) {
+  constexpr std::size_t kFewestBuckets = 16;
+  constexpr std::size_t kSmallestChunk = 256;
+  Shape shape;
+  const auto too_large = [&] { return shape.open_chunks() * shape.chunk_arcs * sizeof(std::uint64_t) > bytes; };
+  while (too_large() && (shape.buckets > kFewestBuckets || shape.chunk_arcs > kSmallestChunk)) {
+    if (shape.chunk_arcs > kSmallestChunk) shape.chunk_arcs /= 2;
+    if (too_large() && shape.buckets > kFewestBuckets) shape.buckets /= 2;
+  }
+  return shape;
+}
+
+}  // namespace
+
+ArcSorter::ArcSorter(std::filesystem::path temp_dir, std::size_t budget_bytes, std::optional<std::uint64_t> nodes)
+    : sort_bytes_(std::max(budget_bytes, kMinBudget) / 3) {
+  const std::size_t chunk_bytes = std::max(budget_bytes, kMinBudget) - sort_bytes_;
+  const Shape shape = shape_within(chunk_bytes / 4);
+  store_ = std::make_unique<ChunkStore>(std::move(temp_dir), chunk_bytes, shape.chunk_arcs, shape.open_chunks());
+  for (std::size_t i = 0; i < shape.distributors; ++i) {
+    distributors_.push_back(std::make_unique<ArcDistributor>(*store_, shape.buckets, nodes.value_or(0)));
+    idle_.push_back(distributors_.back().get());
+  }
+}
+
+ArcSorter::~ArcSorter() = default;
+
+void ArcSorter::add(std::span<const Edge> edges) {
+  std::unique_lock lock(mutex_);
+  returned_.wait(lock, [&] { return !idle_.empty(); });
+  ArcDistributor* const distributor = idle_.back();
+  idle_.pop_back();
+  lock.unlock();
+  const auto give_back = [&](ArcDistributor* one) {
+    const std::scoped_lock again(mutex_);
+    idle_.push_back(one);
+    returned_.notify_one();
+  };
+  const std::unique_ptr<ArcDistributor, decltype(give_back)> borrowed(distributor, give_back);
+  borrowed->add(edges);
+}
+
+std::unique_ptr<SortedArcs> ArcSorter::finish() {
+  ArcCounts counts;
+  std::vector<ArcChunk> chunks;
+  NodeId smallest = std::numeric_limits<NodeId>::max();
+  NodeId largest = 0;
+  for (const auto& distributor : distributors_) {
+    distributor->finish();
+    counts.edges_read += distributor->edges();
+    counts.self_loops += distributor->self_loops();
+    counts.upward += distributor->upward();
+    smallest = std::min(smallest, distributor->smallest());
+    largest = std::max(largest, distributor->largest());
+    chunks.insert(chunks.end(), distributor->chunks().begin(), distributor->chunks().end());
+  }
+  distributors_.clear();
+  counts.spooled_bytes = store_->spooled_bytes();
+  if (counts.edges_read > 0) {
+    counts.smallest_node = smallest;
+    counts.largest_node = largest;
+  }
+  return std::make_unique<SortedArcs>(std::move(store_), std::move(chunks), counts, sort_bytes_);
+}
+
+}  // namespace unweave

@@ -1,0 +1,136 @@
+#include "engine/ingest/compaction.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "engine/ingest/feature_builder.h"
+#include "engine/ingest/graph_order.h"
+#include "engine/ingest/shard_builder.h"
+#include "engine/resources/parallel.h"
+#include "storage/formats/node_file.h"
+#include "storage/formats/order_file.h"
+#include "storage/formats/store_layout.h"
+#include "storage/io/error.h"
+
+namespace unweave {
+namespace {
+
+class Compaction {
+ public:
+  Compaction(const std::filesystem::path& store, const Manifest& manifest, const Contents& contents,
+             MemoryBudget& budget, WorkMeter& meter)
+      : store_(store), before_(manifest), contents_(contents), budget_(budget), meter_(meter), after_(manifest) {
+    after_.changes.reset();
+    after_.forget_history();
+    after_.edges = contents.graph().num_arcs() / 2;
+  }
+
+  Manifest run(bool keep_order) {
+    if (before_.order_file && !keep_order) reorder();
+    if (moved_.empty()) {
+      after_.shards = fold_shards(store_, contents_.graph(), before_.shards, budget_, meter_);
+    } else {
+      meter_.start("ordered graph", 2 * std::uint64_t{before_.nodes}, "nodes");
+      after_.shards = build_reordered_shards(store_, contents_.graph(), moved_, budget_, meter_);
+    }
+    if (before_.features > 0) write_features();
+    if (!moved_.empty() || contents_.cleared().size() > 0) write_labels_and_splits();
+    return std::move(after_);
+  }
+
+ private:
+  /// Computes the order of the present graph, as an import does from shards by the user's ids. Where it is another one
+  /// than that of the store, moved_ leads to it.
+  void reorder() {
+    const NodeId nodes = before_.nodes;
+    const std::uint64_t bytes = std::uint64_t{nodes} * sizeof(NodeId);
+    memory_of_moves_ = budget_.reserve(bytes, "positions of nodes");
+    std::vector<NodeId> users(nodes);
+    for (NodeId position = 0; position < nodes; ++position) users[position] = contents_.order().user(position);
+    const std::filesystem::path by_ids = store_ / "graph" / "by-ids";
+    Manifest given;
+    given.nodes = nodes;
+    given.edges = after_.edges;
+    meter_.start("graph by ids", 2 * std::uint64_t{nodes}, "nodes");
+    std::error_code error;
+    std::filesystem::create_directories(by_ids, error);
+    if (error) throw_system_error("create the folder", by_ids, error.value());
+    given.shards = build_reordered_shards(by_ids, contents_.graph(), users, budget_, meter_);
+    const Reservation memory = budget_.reserve(bytes, "positions of nodes");
+    std::vector<NodeId> positions;
+    {
+      const Reservation degrees = budget_.reserve(sizeof(std::uint32_t) * std::uint64_t{nodes}, "degrees");
+      positions = compute_order(before_.order, Graph(by_ids, given, Changes()), budget_, meter_);
+    }
+    std::filesystem::remove_all(by_ids, error);
+    if (error) throw_system_error("remove", by_ids, error.value());
+    bool same = true;
+    for (NodeId position = 0; position < nodes; ++position) {
+      users[position] = positions[users[position]];
+      same &= users[position] == position;
+    }
+    if (same) return;
+    const Reservation inverse = budget_.reserve(bytes, "ids of positions");
+    after_.order_file = write_order(store_, positions);
+    moved_ = std::move(users);
+  }
+
+  void write_features() {
+    std::vector<bool> wanted(num_spans(before_.nodes), !moved_.empty());
+    if (moved_.empty())
+      for (const NodeId node : contents_.cleared().sorted()) wanted[node / span_nodes(before_.nodes)] = true;
+    std::uint64_t rows = 0;
+    for (std::size_t i = 0; i < wanted.size(); ++i) rows += wanted[i] ? span_range(before_.nodes, i).size() : 0;
+    if (rows == 0) return;
+    meter_.start("features", rows, "rows");
+    const std::vector<FileEntry> written =
+        rebuild_features(store_, contents_.features(), before_.feature_layout, wanted, moved_, budget_, meter_);
+    auto next = written.begin();
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+      if (wanted[i]) after_.feature_files[i] = *next++;
+  }
+
+  [[nodiscard]] NodeId place(NodeId node) const { return moved_.empty() ? node : moved_[node]; }
+
+  void write_labels_and_splits() {
+    if (before_.labels) {
+      const Reservation memory = budget_.reserve(std::uint64_t{before_.nodes} * sizeof(std::int32_t), "labels");
+      std::vector<std::int32_t> labels(before_.nodes);
+      for (NodeId node = 0; node < before_.nodes; ++node) labels[place(node)] = contents_.label(node);
+      after_.labels = write_labels(store_, labels);
+    }
+    const auto write_split = [&](const char* name, const std::vector<NodeId>& nodes, std::optional<FileEntry>& entry) {
+      if (!entry) return;
+      std::vector<NodeId> ids(nodes.size());
+      std::transform(nodes.begin(), nodes.end(), ids.begin(), [&](NodeId node) { return place(node); });
+      std::sort(ids.begin(), ids.end());
+      entry = write_ids(store_, name, ids);
+    };
+    write_split("train", contents_.train(), after_.train);
+    write_split("valid", contents_.valid(), after_.valid);
+    write_split("test", contents_.test(), after_.test);
+  }
+
+  const std::filesystem::path& store_;
+  const Manifest& before_;
+  const Contents& contents_;
+  MemoryBudget& budget_;
+  WorkMeter& meter_;
+  Manifest after_;
+  std::vector<NodeId> moved_;  ///< new position of each position; empty where the order stays
+  Reservation memory_of_moves_;
+};
+
+}  // namespace
+
+Manifest compact_contents(const std::filesystem::path& store, const Manifest& manifest, const Contents& contents,
+                          bool keep_order, MemoryBudget& budget, WorkMeter& meter) {
+  return Compaction(store, manifest, contents, budget, meter).run(keep_order);
+}
+
+}  // namespace unweave

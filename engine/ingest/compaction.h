@@ -1,0 +1,23 @@
+// engine/ingest/compaction.h - the immutable files of a store's present contents, as an import of them would have made them.
+#pragma once
+
+#include <filesystem>
+
+#include "engine/graph/contents.h"
+#include "engine/resources/memory.h"
+#include "engine/resources/work_meter.h"
+#include "storage/formats/manifest.h"
+
+namespace unweave {
+
+/// Writes shards, features, labels, splits and, unless `keep_order`, the order that the present graph gives; what would
+/// come out as it is stays. `manifest` is that of the generation that `contents` came from. Returns a manifest of these
+/// files alone: no changes, no embedding, request 0. The files are not yet durable.
+///
+/// Where the order is another one everything is written anew, through temporary files in `store`. Holds the labels and
+/// 8 bytes a node for an order, charged to the budget like the rest. Throws FormatError, DataError, ResourceError.
+[[nodiscard]] Manifest compact_contents(const std::filesystem::path& store, const Manifest& manifest,
+                                        const Contents& contents, bool keep_order, MemoryBudget& budget,
+                                        WorkMeter& meter);
+
+}  // namespace unweave

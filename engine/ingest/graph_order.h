@@ -1,0 +1,35 @@
+// engine/ingest/graph_order.h - orders of nodes that make neighbour lists short to write and their rows near to each other, and
+// the graph rebuilt in one.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/graph/graph.h"
+#include "engine/resources/memory.h"
+#include "engine/resources/work_meter.h"
+#include "storage/formats/sealed_file.h"
+#include "storage/io/types.h"
+
+namespace unweave {
+
+/// Names of the orders besides "none", for messages: "degree, ...".
+[[nodiscard]] std::string order_names();
+/// "none" included.
+[[nodiscard]] bool is_order(std::string_view name);
+
+/// The position of every node of `graph` under an order other than "none". A function of the graph alone: the same for
+/// any number of threads. Reads the graph block by block and holds a few words a node, charged to the budget; the
+/// positions, 4 bytes a node, are the caller's to charge. Throws UsageError for an unknown name, ResourceError.
+[[nodiscard]] std::vector<NodeId> compute_order(std::string_view name, const Graph& graph, MemoryBudget& budget,
+                                                WorkMeter& meter);
+
+/// Writes the shards of `graph` with every node at its position. Arcs are sorted in a part of the budget and temporary
+/// files inside `store`.
+[[nodiscard]] std::vector<FileEntry> build_reordered_shards(const std::filesystem::path& store, const Graph& graph,
+                                                            const std::vector<NodeId>& positions, MemoryBudget& budget,
+                                                            WorkMeter& meter);
+
+}  // namespace unweave

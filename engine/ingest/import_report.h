@@ -1,0 +1,45 @@
+// engine/ingest/import_report.h - what an import found in its files, and what it did with it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/graph/arc_lists.h"
+#include "engine/ingest/store_builder.h"
+#include "engine/resources/memory.h"
+#include "storage/io/types.h"
+
+namespace unweave {
+
+struct ImportReport : BuildReport {
+  /// Distinct edges that stand in one direction only, which the graph has in both. Where edges are repeated in both
+  /// directions nobody counts which of them are repeats of the same direction: then the fewest that there can be.
+  std::uint64_t one_way_edges = 0;
+  bool one_way_exact = true;
+  std::uint64_t ignored_weights = 0;
+  std::optional<std::uint64_t> rows_scaled;  ///< brought down to norm 1; none without features
+  FeatureScale scale;
+  std::uint64_t feature_bytes = 0;                     ///< at rest
+  double largest_norm = 0;                             ///< of a row as it came
+  std::optional<std::uint64_t> empty_classes;          ///< none without labels, or where there is no room to count them
+  std::vector<std::uint32_t> first_empty_classes;      ///< at most kNamedClasses
+  std::array<std::optional<std::uint64_t>, 3> splits;  ///< nodes of train, valid and test; none where not given
+  std::vector<std::string> remarks;                    ///< a sentence each, about what may not have been meant
+};
+
+inline constexpr std::size_t kNamedClasses = 10;
+/// More classes than this are remarked upon where nobody declared them.
+inline constexpr std::uint32_t kManyClasses = 1000;
+
+/// Sets one_way_edges of a graph of `edges` distinct edges.
+void count_one_way_edges(const ArcCounts& counts, std::uint64_t edges, ImportReport& report);
+
+/// Sets the empty classes among [0, classes), if a bit for each class fits the budget.
+void count_empty_classes(std::span<const std::int32_t> labels, std::uint32_t classes, MemoryBudget& budget,
+                         ImportReport& report);
+
+}  // namespace unweave

@@ -1,0 +1,125 @@
+#include "engine/ingest/shard_builder.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "engine/resources/pipeline.h"
+#include "storage/formats/shard.h"
+#include "storage/formats/store_layout.h"
+
+namespace unweave {
+namespace {
+
+constexpr std::uint64_t kShardBytes = std::uint64_t{64} << 20;  // in memory: most shards, unless hubs come first
+
+constexpr std::uint64_t kMostFoldArcs = std::uint64_t{1} << 16;  // at a time, but for a block that has more
+constexpr std::size_t kFoldBlocks = 256;
+
+struct Piece {
+  ArcLists lists;
+  EncodedLists encoded;
+};
+
+/// Whole blocks of one span of a graph with changes.
+struct ChangedPiece {
+  std::size_t first_block = 0, last_block = 0;
+  Graph::BlockBuffer buffer;
+  std::vector<std::uint32_t> counts;
+  std::vector<NodeId> targets;
+  EncodedLists encoded;
+};
+
+std::uint64_t block_arcs(const Graph& graph, std::size_t block) {
+  const auto first = static_cast<NodeId>(block * kBlockNodes);
+  const NodeId last = first + std::min<NodeId>(kBlockNodes, graph.num_nodes() - first);
+  std::uint64_t arcs = 0;
+  for (NodeId node = first; node < last; ++node) arcs += graph.degree(node) - 1;  // the self loop is in no list
+  return arcs;
+}
+
+void encode(const Graph& graph, ChangedPiece& piece) {
+  piece.counts.clear();
+  piece.targets.clear();
+  DecodedBlock block;
+  for (std::size_t b = piece.first_block; b < piece.last_block; ++b) {
+    graph.decode(b, piece.buffer, block);
+    std::size_t arcs = 0;
+    for (std::uint32_t i = 0; i < block.nodes; ++i) arcs += block.counts[i];
+    piece.counts.insert(piece.counts.end(), block.counts, block.counts + block.nodes);
+    piece.targets.insert(piece.targets.end(), block.targets, block.targets + arcs);
+  }
+  encode_lists(piece.counts, piece.targets, piece.encoded);
+}
+
+FileEntry fold_shard(const std::filesystem::path& store, const Graph& graph, NodeRange span, std::uint64_t fold_arcs,
+                     std::uint64_t memory) {
+  ShardWriter writer(store, span, graph.num_nodes(), memory);
+  std::size_t next = span.first / kBlockNodes;
+  const std::size_t end = (std::size_t{span.last} + kBlockNodes - 1) / kBlockNodes;
+  run_pipeline<ChangedPiece>(
+      [&](ChangedPiece& piece) {
+        piece.first_block = next;
+        std::uint64_t arcs = 0;
+        while (next < end && next - piece.first_block < kFoldBlocks) {
+          arcs += block_arcs(graph, next);
+          if (arcs > fold_arcs && next > piece.first_block) break;
+          ++next;
+        }
+        piece.last_block = next;
+        graph.read_ahead(next, next + kFoldBlocks);
+        return piece.first_block < piece.last_block;
+      },
+      [&](ChangedPiece& piece) { encode(graph, piece); },
+      [&](const ChangedPiece& piece) { writer.append(piece.encoded); });
+  return writer.finish();
+}
+
+}  // namespace
+
+BuiltShards build_shards(const std::filesystem::path& store, NodeId nodes, SortedArcs& arcs, MemoryBudget& budget,
+                         WorkMeter& meter) {
+  const Reservation encoded = budget.reserve(std::min(kShardBytes, budget.available() / 4), "the shard being written");
+  BuiltShards built;
+  std::optional<ShardWriter> writer;
+  arcs.begin(nodes);
+  run_pipeline<Piece>([&](Piece& piece) { return arcs.next(piece.lists); },
+                      [&](Piece& piece) {
+                        arcs.load(piece.lists);
+                        encode_lists(piece.lists.counts, piece.lists.targets, piece.encoded);
+                      },
+                      [&](const Piece& piece) {
+                        const NodeRange range = piece.lists.nodes;
+                        const NodeRange shard = span_range(nodes, range.first / span_nodes(nodes));
+                        if (!writer) writer.emplace(store, shard, nodes, encoded.bytes());
+                        writer->append(piece.encoded);
+                        built.arcs += piece.lists.targets.size();
+                        meter.advance(range.size());
+                        if (range.last != shard.last) return;
+                        built.files.push_back(writer->finish());
+                        writer.reset();
+                      });
+  return built;
+}
+
+std::uint64_t fold_bytes(const Graph& graph) {
+  return pipeline_items() * 3 * graph.max_decoded_bytes() * 4 / 3;
+}
+
+std::vector<FileEntry> fold_shards(const std::filesystem::path& store, const Graph& graph,
+                                   std::vector<FileEntry> shards, MemoryBudget& budget, WorkMeter& meter) {
+  // Decoded, gathered and encoded lists of each piece, which may be one large block.
+  const std::uint64_t lists = pipeline_items() * 3;
+  const std::uint64_t fold_arcs = std::min(kMostFoldArcs, budget.available() / (4 * lists * sizeof(NodeId)));
+  const Reservation pieces =
+      budget.reserve(lists * (graph.max_decoded_bytes() + fold_arcs * sizeof(NodeId)), "changed lists");
+  const Reservation encoded = budget.reserve(std::min(kShardBytes, budget.available() / 4), "the shard being written");
+  meter.start("graph", graph.num_nodes(), "nodes");
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    const NodeRange span = span_range(graph.num_nodes(), i);
+    if (graph.has_changes(span)) shards[i] = fold_shard(store, graph, span, fold_arcs, encoded.bytes());
+    meter.advance(span.size());
+  }
+  return shards;
+}
+
+}  // namespace unweave

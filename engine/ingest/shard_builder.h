@@ -1,0 +1,34 @@
+// engine/ingest/shard_builder.h - from sorted arcs to the shards of a graph.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "engine/graph/arc_lists.h"
+#include "engine/graph/graph.h"
+#include "engine/resources/work_meter.h"
+#include "storage/formats/sealed_file.h"
+#include "storage/io/types.h"
+
+namespace unweave {
+
+struct BuiltShards {
+  std::vector<FileEntry> files;
+  ArcIndex arcs = 0;
+};
+
+/// Writes the shards of a graph of `nodes` nodes from its arcs, all of whose ids are below `nodes`. Reading, sorting and
+/// encoding run on all threads, only shards are put together in order; the bytes do not depend on the number of threads.
+/// Charges what it holds besides `arcs` to the budget. Throws DataError, ResourceError.
+[[nodiscard]] BuiltShards build_shards(const std::filesystem::path& store, NodeId nodes, SortedArcs& arcs,
+                                       MemoryBudget& budget, WorkMeter& meter);
+
+/// Memory that fold_shards() asks for at least.
+[[nodiscard]] std::uint64_t fold_bytes(const Graph& graph);
+/// Writes the shards of `graph` as build_shards() would from its present arcs. `shards` are those that it lies on: where
+/// no list differs the file stays as it is. Returns one file a span. Counts nodes on the meter. Throws FormatError,
+/// ResourceError.
+[[nodiscard]] std::vector<FileEntry> fold_shards(const std::filesystem::path& store, const Graph& graph,
+                                                 std::vector<FileEntry> shards, MemoryBudget& budget, WorkMeter& meter);
+
+}  // namespace unweave

@@ -1,0 +1,83 @@
+#include "engine/ingest/standardize.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <string>
+
+#include "storage/io/error.h"
+
+namespace unweave {
+namespace {
+
+constexpr std::size_t kBatchValues = std::size_t{1} << 16;
+
+template <class UseRow>
+void for_each_row(FeatureReader& reader, WorkMeter& meter, const UseRow& use) {
+  FeatureBatch batch;
+  std::vector<double> row(static_cast<std::size_t>(reader.columns()));
+  while (reader.next(batch, kBatchValues)) {
+    for (std::size_t i = 0; i < batch.rows; ++i) {
+      expand_row(batch, i, row);
+      use(std::span(row));
+    }
+    meter.advance(batch.rows);
+  }
+}
+
+}  // namespace
+
+void Standardization::apply(std::span<double> row) const noexcept {
+  for (std::size_t c = 0; c < row.size(); ++c) row[c] = (row[c] - mean[c]) / deviation[c] / largest_norm;
+}
+
+void expand_row(const FeatureBatch& batch, std::size_t row, std::span<double> out) noexcept {
+  if (!batch.sparse) {
+    std::copy_n(batch.values.begin() + static_cast<std::ptrdiff_t>(row * out.size()), out.size(), out.begin());
+    return;
+  }
+  std::fill(out.begin(), out.end(), 0.0);
+  for (std::uint64_t i = batch.indptr[row]; i < batch.indptr[row + 1]; ++i) out[batch.indices[i]] = batch.values[i];
+}
+
+Standardization measure_standardization(const OpenFeatures& open, MemoryBudget& budget, WorkMeter& meter) {
+  const auto first_reader = open();
+  const std::uint64_t columns = first_reader->columns();
+  const Reservation memory = budget.reserve(3 * columns * sizeof(double), "column statistics");
+  Standardization result;
+  result.mean.assign(columns, 0.0);
+  result.deviation.assign(columns, 0.0);
+
+  // Welford's recurrence: a constant column has exactly no deviation, and large means cancel nothing.
+  double rows = 0;
+  meter.start("column statistics", 2 * first_reader->rows(), "rows");
+  for_each_row(*first_reader, meter, [&](std::span<const double> row) {
+    ++rows;
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      const double delta = row[c] - result.mean[c];
+      result.mean[c] += delta / rows;
+      result.deviation[c] += delta * (row[c] - result.mean[c]);
+    }
+  });
+  for (std::size_t c = 0; c < columns; ++c) {
+    double& deviation = result.deviation[c];
+    if (!std::isfinite(deviation))
+      throw DataError("column " + std::to_string(c) +
+                      " of the features holds values too large to standardise; scale the features down");
+    deviation = std::sqrt(deviation / rows);
+    if (deviation == 0) deviation = 1;
+  }
+
+  double largest_square = 0;
+  const auto second_reader = open();
+  for_each_row(*second_reader, meter, [&](std::span<double> row) {
+    result.apply(row);
+    double square = 0;
+    for (const double value : row) square += value * value;
+    largest_square = std::max(largest_square, square);
+  });
+  if (largest_square > 0) result.largest_norm = std::sqrt(largest_square);
+  return result;
+}
+
+}  // namespace unweave

@@ -1,0 +1,41 @@
+#include "engine/ingest/store_builder.h"
+
+#include <system_error>
+#include <utility>
+
+namespace unweave {
+
+StoreBuilder::StoreBuilder(std::filesystem::path store)
+    : store_(std::move(store)), made_folder_(!std::filesystem::exists(store_)), lock_(start_building(store_)) {}
+
+StoreBuilder::~StoreBuilder() {
+  if (committed_) return;
+  abandon_building(store_);
+  std::error_code ignored;
+  if (made_folder_) std::filesystem::remove(store_, ignored);
+}
+
+void StoreBuilder::commit() {
+  commit_generation(store_, Manifest(), manifest_);
+  committed_ = true;
+  end_building(store_);
+}
+
+BuildReport build_report(const Manifest& manifest, const ArcCounts& counts) {
+  BuildReport report;
+  report.edges_read = counts.edges_read;
+  report.self_loops = counts.self_loops;
+  report.duplicates = counts.duplicates;
+  report.spooled_bytes = counts.spooled_bytes;
+  report.nodes = manifest.nodes;
+  report.edges = manifest.edges;
+  report.features = manifest.features;
+  report.classes = manifest.classes;
+  report.order = manifest.order;
+  std::uint64_t bytes = 0;
+  for (const FileEntry& shard : manifest.shards) bytes += shard.bytes;
+  if (counts.arcs > 0) report.bits_per_arc = 8.0 * static_cast<double>(bytes) / static_cast<double>(counts.arcs);
+  return report;
+}
+
+}  // namespace unweave

@@ -1,0 +1,59 @@
+// engine/ingest/store_builder.h - a new store: its folder appears, is filled, and becomes a store at the end or vanishes.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "engine/graph/arc_lists.h"
+#include "engine/graph/store.h"
+#include "storage/formats/manifest.h"
+#include "storage/io/types.h"
+
+namespace unweave {
+
+/// Owns the folder of a store that is being built: put files into it, name them in manifest(), commit(). Without a
+/// commit() the destructor removes everything it finds there, and the folder itself if it was made here.
+class StoreBuilder {
+ public:
+  /// What a killed builder left in `store` is removed. Throws UsageError when the folder holds anything else,
+  /// ResourceError when somebody else builds it.
+  explicit StoreBuilder(std::filesystem::path store);
+  StoreBuilder(const StoreBuilder&) = delete;
+  StoreBuilder& operator=(const StoreBuilder&) = delete;
+  ~StoreBuilder();
+
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return store_; }
+  [[nodiscard]] Manifest& manifest() noexcept { return manifest_; }
+  /// Makes the files of the manifest durable, then the manifest.
+  void commit();
+
+ private:
+  std::filesystem::path store_;
+  bool made_folder_;
+  WriterLock lock_;
+  Manifest manifest_;
+  bool committed_ = false;
+};
+
+/// What became of the input, and what the new store holds.
+struct BuildReport {
+  std::uint64_t edges_read = 0;
+  std::uint64_t self_loops = 0;            ///< dropped
+  std::uint64_t duplicates = 0;            ///< dropped
+  std::uint64_t spooled_bytes = 0;         ///< of arcs that passed through a temporary file
+  std::uint64_t unlabelled_split_ids = 0;  ///< ignored
+  NodeId nodes = 0;
+  std::uint64_t edges = 0;  ///< undirected, distinct, without loops
+  std::uint32_t features = 0;
+  std::uint32_t classes = 0;
+  std::string order = "none";
+  double seconds_order = 0;  ///< to compute the order of nodes
+  double bits_per_arc = 0;   ///< 8 x bytes of the shards with their index / arcs; 0 without arcs
+};
+
+/// The report of a store with this manifest, `counts` taken at the end of its arcs.
+[[nodiscard]] BuildReport build_report(const Manifest& manifest, const ArcCounts& counts);
+
+}  // namespace unweave

@@ -1,0 +1,406 @@
+#include "engine/ingest/store_import.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/graph/node_count.h"
+#include "engine/ingest/arc_sort.h"
+#include "engine/ingest/feature_builder.h"
+#include "engine/ingest/graph_order.h"
+#include "engine/ingest/shard_builder.h"
+#include "engine/ingest/standardize.h"
+#include "engine/ingest/store_builder.h"
+#include "engine/resources/pipeline.h"
+#include "storage/formats/node_file.h"
+#include "storage/formats/order_file.h"
+#include "storage/input/edge_reader.h"
+#include "storage/input/replay_features.h"
+#include "storage/input/request_reader.h"
+#include "storage/io/error.h"
+
+namespace unweave {
+namespace {
+
+constexpr std::size_t kReadEdges = std::size_t{1} << 16;
+
+/// Its files give their remarks to `take`, and charge their zstd windows. Those of usual levels go on working under small budgets: they are charged as far
+/// as there is room.
+ImportOptions with_charges(ImportOptions options, MemoryBudget& budget, const TakeRemark& take) {
+  const auto add = [&](InputFile& file) {
+    file.remark = take;
+    file.charge = [&budget, name = display_name(file).string()](std::uint64_t window) {
+      if (window <= kUsualWindow) window = std::min(window, budget.available() / 4);
+      return std::make_shared<Reservation>(budget.reserve(
+          window,
+          name + ": the zstd window, which is smaller when compressed with level 19 or below and without --long"));
+    };
+  };
+  for (auto* const file : {&options.edges, &options.labels, &options.train, &options.valid, &options.test})
+    if (*file) add(**file);
+  if (!options.features) return options;
+  if (auto* const csr = std::get_if<CsrInput>(&*options.features)) {
+    for (InputFile* const file : {&csr->files.indptr, &csr->files.indices}) add(*file);
+    if (csr->files.values) add(*csr->files.values);
+  } else {
+    add(std::get<InputFile>(*options.features));
+  }
+  return options;
+}
+
+std::unique_ptr<FeatureReader> open_matrix(const std::variant<InputFile, CsrInput>& input,
+                                           std::optional<std::uint64_t> nodes) {
+  if (const auto* file = std::get_if<InputFile>(&input)) return open_features(*file, nodes);
+  const auto& csr = std::get<CsrInput>(input);
+  return open_csr_features(csr.files, csr.columns);
+}
+
+/// The nodes that the requests of a file remove, sorted.
+std::vector<NodeId> removed_nodes(const InputFile& file) {
+  std::vector<NodeId> nodes;
+  RequestReader reader(file.path);
+  for (Request request; reader.next(request);) {
+    if (request.kind != RequestKind::remove_node && request.kind != RequestKind::remove_feature) continue;
+    if (request.u >= kMostNodes)
+      throw InputError(display_name(file), "line " + std::to_string(reader.number()), "no store has such a node",
+                       "correct the id");
+    nodes.push_back(static_cast<NodeId>(request.u));
+  }
+  if (nodes.empty())
+    throw InputError(display_name(file), "whole file", "no request removes a node", "write lines such as `node 17`");
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  return nodes;
+}
+
+/// The fewest digits that read back the same.
+std::string shortest(double number) {
+  std::array<char, 32> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
+  return {text.data(), end};
+}
+
+const InputFile& first_file(const std::variant<InputFile, CsrInput>& input) {
+  const auto* file = std::get_if<InputFile>(&input);
+  return file != nullptr ? *file : std::get<CsrInput>(input).files.indptr;
+}
+
+class Import {
+ public:
+  Import(const std::filesystem::path& store, const ImportOptions& options, MemoryBudget& budget, WorkMeter& meter)
+      : options_(with_charges(options, budget, [this](const std::string& sentence) { remark(sentence); })),
+        budget_(budget),
+        meter_(meter),
+        nodes_(options.nodes),
+        builder_(store) {}
+
+  /// What tells the number of nodes comes first, so that errors in the edges name their line.
+  ImportReport run() {
+    if (const auto& stated = options_.stated_nodes) nodes_.agree(stated->count, stated->file, stated->place);
+    if (options_.replay) replayed_ = removed_nodes(*options_.replay);
+    std::unique_ptr<FeatureReader> features;
+    if (options_.features) {
+      features = open_rows();
+      nodes_.agree(features->rows(), first_file(*options_.features), "rows");
+    }
+    read_labels();
+    const ArcCounts counts = import_edges();
+    write_labels_and_splits();
+    import_features(std::move(features));
+    Manifest& manifest = builder_.manifest();
+    manifest.nodes = nodes_.value();
+    builder_.commit();
+    static_cast<BuildReport&>(report_) = build_report(manifest, counts);
+    report_.scale = manifest.scale;
+    report_.feature_bytes = bytes_of(manifest.feature_files);
+    report_.unlabelled_split_ids = unlabelled_split_ids_;
+    report_.seconds_order = seconds_order_;
+    count_one_way_edges(counts, manifest.edges, report_);
+    return std::move(report_);
+  }
+
+ private:
+  struct Split {
+    const char* name;
+    const std::optional<InputFile>& file;
+    std::optional<FileEntry>& entry;
+    std::vector<NodeId> ids;
+  };
+
+  void read_labels() {
+    Manifest& manifest = builder_.manifest();
+    if (options_.classes) {
+      if (*options_.classes < 1 || *options_.classes > std::uint64_t{std::numeric_limits<std::int32_t>::max()})
+        throw UsageError("--classes " + std::to_string(*options_.classes) + ": there are 1 to 2147483647 classes");
+      manifest.classes = static_cast<std::uint32_t>(*options_.classes);
+    }
+    if (!options_.labels) return;
+    labels_ = read_all_labels();
+    nodes_.agree(labels_.size(), *options_.labels, "rows");
+    memory_of_labels_ = budget_.reserve(labels_.size() * sizeof(std::int32_t), "labels");
+    if (!options_.classes)
+      manifest.classes = static_cast<std::uint32_t>(*std::max_element(labels_.begin(), labels_.end()) + 1);
+    remark_on_classes();
+    add_replay_class();
+    read_splits();
+  }
+
+  /// What nobody declared may be a slip: classes that count from 1, or one label far from the others.
+  void remark_on_classes() {
+    const std::uint32_t classes = builder_.manifest().classes;
+    count_empty_classes(labels_, classes, budget_, report_);
+    if (options_.classes) return;
+    const std::string name = display_name(*options_.labels).string();
+    if (classes > 1 && !report_.first_empty_classes.empty() && report_.first_empty_classes[0] == 0)
+      remark(name + ": no node has class 0; labels that count from 1 should have 1 subtracted");
+    if (classes > kManyClasses)
+      remark(name + ": the largest label, " + std::to_string(classes - 1) + ", makes " + std::to_string(classes) +
+             " classes; --classes C declares them, if they are meant");
+  }
+
+  /// Once: a file may be opened twice. Readers are never two at a time.
+  void remark(const std::string& sentence) {
+    if (std::find(report_.remarks.begin(), report_.remarks.end(), sentence) == report_.remarks.end())
+      report_.remarks.push_back(sentence);
+  }
+
+  void add_replay_class() {
+    if (replayed_.empty()) return;
+    if (replayed_.back() >= labels_.size())
+      throw InputError(display_name(*options_.replay), "node " + std::to_string(replayed_.back()),
+                       "there are " + std::to_string(labels_.size()) + " nodes", "correct the id");
+    const std::uint32_t own = builder_.manifest().classes++;
+    for (const NodeId node : replayed_) labels_[node] = static_cast<std::int32_t>(own);
+  }
+
+  std::unique_ptr<FeatureReader> open_rows() {
+    auto rows = open_matrix(*options_.features, nodes_.known());
+    return replayed_.empty() ? std::move(rows) : mark_features(std::move(rows), replayed_);
+  }
+
+  std::vector<std::int32_t> read_all_labels() {
+    const auto reader = open_labels(*options_.labels, options_.classes, options_.empty_label);
+    if (const auto count = reader->count()) nodes_.agree(*count, *options_.labels, "rows");
+    meter_.start("labels", nodes_.known().value_or(0), "labels");
+    std::vector<std::int32_t> labels;
+    std::vector<std::int32_t> chunk(kReadEdges);
+    while (const std::size_t count = reader->read(chunk)) {
+      labels.insert(labels.end(), chunk.begin(), chunk.begin() + static_cast<std::ptrdiff_t>(count));
+      meter_.advance(count);
+    }
+    return labels;
+  }
+
+  void read_splits() {
+    for (Split& split : splits_) {
+      if (!split.file) continue;
+      split.ids = read_node_ids(*split.file, labels_.size());
+      std::sort(split.ids.begin(), split.ids.end());
+      split.ids.erase(std::unique(split.ids.begin(), split.ids.end()), split.ids.end());
+      for (const Split* other = splits_; other != &split; ++other) require_disjoint(*other, split);
+    }
+    for (Split& split : splits_)
+      unlabelled_split_ids_ += std::erase_if(split.ids, [&](NodeId node) { return labels_[node] == kNoLabel; });
+    for (std::size_t i = 0; i < report_.splits.size(); ++i)
+      if (splits_[i].file) report_.splits[i] = splits_[i].ids.size();
+  }
+
+  void write_labels_and_splits() {
+    if (!options_.labels) return;
+    if (!positions_.empty()) {
+      const Reservation memory = budget_.reserve(labels_.size() * sizeof(std::int32_t), "labels by position");
+      std::vector<std::int32_t> moved(labels_.size());
+      for (std::size_t node = 0; node < labels_.size(); ++node) moved[positions_[node]] = labels_[node];
+      labels_ = std::move(moved);
+      for (Split& split : splits_) {
+        for (NodeId& node : split.ids) node = positions_[node];
+        std::sort(split.ids.begin(), split.ids.end());
+      }
+    }
+    builder_.manifest().labels = write_labels(builder_.path(), labels_);
+    for (const Split& split : splits_)
+      if (split.file) split.entry = write_ids(builder_.path(), split.name, split.ids);
+    std::vector<std::int32_t>().swap(labels_);
+    memory_of_labels_.release();
+  }
+
+  static void require_disjoint(const Split& earlier, const Split& later) {
+    std::vector<NodeId> common;
+    std::set_intersection(earlier.ids.begin(), earlier.ids.end(), later.ids.begin(), later.ids.end(),
+                          std::back_inserter(common));
+    if (common.empty()) return;
+    throw InputError(later.file->path, "node " + std::to_string(common.front()),
+                     "is in the split " + std::string(earlier.name) + " too (" + earlier.file->path.string() + ")",
+                     "a node belongs to one split at most");
+  }
+
+  ArcCounts import_edges() {
+    Manifest& manifest = builder_.manifest();
+    if (options_.order == "none") return build_graph(builder_.path(), manifest);
+    const std::filesystem::path by_ids = builder_.path() / "graph" / "by-ids";
+    make_folders(by_ids);  // arcs that do not fit the memory go there before the first shard
+    Manifest given;
+    const ArcCounts counts = build_graph(by_ids, given);
+    manifest.edges = given.edges;
+    {
+      const Reservation degrees = budget_.reserve(sizeof(std::uint32_t) * std::uint64_t{given.nodes}, "degrees");
+      reorder(Graph(by_ids, given, Changes()));
+    }
+    std::filesystem::remove_all(by_ids);
+    return counts;
+  }
+
+  /// Shards by the user's ids in a folder, named by a manifest.
+  ArcCounts build_graph(const std::filesystem::path& folder, Manifest& manifest) {
+    // Sorting comes first in time and gives its memory back as it ends; 40 % stay for readers, encoding and writing.
+    const Reservation memory = budget_.reserve(budget_.available() / 5 * 3, "sorting of edges");
+    const std::unique_ptr<SortedArcs> arcs = collect_arcs(static_cast<std::size_t>(memory.bytes()));
+    if (!nodes_.known()) {
+      const auto largest = arcs->counts().largest_node;
+      if (!largest)
+        throw InputError(options_.edges->path, "whole file", "no edge, so the number of nodes is unknown",
+                         "declare it with --nodes");
+      require_plain_id(*largest, arcs->counts().edges_read, *options_.edges, edge_options());
+      nodes_.agree(std::uint64_t{*largest} + 1, *options_.edges, "largest id + 1");
+      if (arcs->counts().smallest_node == NodeId{1})
+        remark(
+            display_name(*options_.edges).string() +
+            ": no edge has node 0, the smallest id is 1; ids that count from 1 should have 1 subtracted, else node 0 "
+            "is a node without edges (--nodes N says that it is meant)");
+    }
+    manifest.nodes = nodes_.value();
+    meter_.start("graph", nodes_.value(), "nodes");
+    BuiltShards built = build_shards(folder, nodes_.value(), *arcs, budget_, meter_);
+    manifest.shards = std::move(built.files);
+    manifest.edges = built.arcs / 2;
+    return arcs->counts_with(built.arcs);
+  }
+
+  void reorder(const Graph& graph) {
+    Manifest& manifest = builder_.manifest();
+    const std::uint64_t bytes = std::uint64_t{graph.num_nodes()} * sizeof(NodeId);
+    memory_of_positions_ = budget_.reserve(bytes, "positions of nodes");
+    const auto start = std::chrono::steady_clock::now();
+    positions_ = compute_order(options_.order, graph, budget_, meter_);
+    seconds_order_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    manifest.order = options_.order;
+    {
+      const Reservation inverse = budget_.reserve(bytes, "ids of positions");
+      manifest.order_file = write_order(builder_.path(), positions_);
+    }
+    meter_.start("ordered graph", 2 * std::uint64_t{graph.num_nodes()}, "nodes");
+    manifest.shards = build_reordered_shards(builder_.path(), graph, positions_, budget_, meter_);
+  }
+
+  [[nodiscard]] EdgeOptions edge_options() const {
+    return {nodes_.known(), builder_.path(), options_.two_row_edges, options_.ignore_weights};
+  }
+
+  /// Reading and distribution overlap.
+  std::unique_ptr<SortedArcs> collect_arcs(std::size_t memory) {
+    if (!options_.edges) return ArcSorter(builder_.path(), memory, nodes_.known()).finish();
+    const auto reader = open_edges(*options_.edges, edge_options());
+    if (const auto known = reader->count()) require_stated_edges(*known, ".npy header");
+    if (const auto declared = reader->declared_nodes()) nodes_.agree(*declared, *options_.edges, "declared size");
+    meter_.start("edges", reader->count().value_or(options_.stated_edges ? options_.stated_edges->count : 0), "edges");
+    ArcSorter sorter(builder_.path(), memory, nodes_.known());
+    std::uint64_t edges_read = 0;
+    run_pipeline<std::vector<Edge>>(
+        [&](std::vector<Edge>& edges) {
+          edges.resize(kReadEdges);
+          edges.resize(reader->read(edges));
+          edges_read += edges.size();
+          return !edges.empty();
+        },
+        [&](const std::vector<Edge>& edges) { sorter.add(edges); },
+        [&](const std::vector<Edge>& edges) { meter_.advance(edges.size()); });
+    require_stated_edges(edges_read, "whole file");
+    report_.ignored_weights = reader->ignored_weights();
+    return sorter.finish();
+  }
+
+  void require_stated_edges(std::uint64_t count, const std::string& place) const {
+    const auto& stated = options_.stated_edges;
+    if (!stated || stated->count == count) return;
+    throw InputError(display_name(*options_.edges), place,
+                     std::to_string(count) + " edges, but " + display_name(stated->file).string() + " (" +
+                         stated->place + ") says " + std::to_string(stated->count),
+                     "fetch the files again");
+  }
+
+  void import_features(std::unique_ptr<FeatureReader> reader) {
+    if (!reader) return;
+    Manifest& manifest = builder_.manifest();
+    manifest.features = static_cast<std::uint32_t>(reader->columns());
+    manifest.feature_layout = {reader->sparse() && !options_.standardize, options_.feature_type};
+    manifest.standardized = options_.standardize;
+    manifest.scale = options_.scale;
+    if (!options_.standardize) {
+      meter_.start("features", reader->rows(), "rows");
+      BuiltFeatures built =
+          build_features(builder_.path(), *reader, options_.feature_type, options_.scale, positions_, budget_, meter_);
+      if (options_.scale.as_given) require_bounded(built.norms);
+      manifest.feature_files = std::move(built.files);
+      report_.rows_scaled = built.norms.above;
+      report_.largest_norm = built.norms.largest;
+      return;
+    }
+    const auto standardization = measure_standardization([&] { return open_rows(); }, budget_, meter_);
+    meter_.start("features", reader->rows(), "rows");
+    manifest.feature_files = build_standardized_features(builder_.path(), *reader, standardization,
+                                                         options_.feature_type, positions_, budget_, meter_);
+  }
+
+  /// Under --scale none.
+  void require_bounded(const RowNorms& norms) const {
+    if (norms.above == 0) return;
+    throw InputError(display_name(first_file(*options_.features)), "row " + std::to_string(norms.first_above),
+                     "norm " + shortest(norms.norm_of_first_above) + " is above 1, as of " +
+                         std::to_string(norms.above) + (norms.above == 1 ? " row" : " rows") +
+                         "; --scale none takes none",
+                     "divide all rows by the largest norm, --scale " + shortest(norms.largest) +
+                         ", or each of these by its own, --scale rows");
+  }
+
+  const ImportOptions options_;
+  MemoryBudget& budget_;
+  WorkMeter& meter_;
+  NodeCount nodes_;
+  StoreBuilder builder_;
+  std::vector<std::int32_t> labels_;
+  Split splits_[3] = {{"train", options_.train, builder_.manifest().train, {}},
+                      {"valid", options_.valid, builder_.manifest().valid, {}},
+                      {"test", options_.test, builder_.manifest().test, {}}};
+  std::vector<NodeId> replayed_;   ///< sorted ids
+  std::vector<NodeId> positions_;  ///< of ids; empty where they are the same
+  Reservation memory_of_labels_, memory_of_positions_;
+  ImportReport report_;
+  double seconds_order_ = 0;
+  std::uint64_t unlabelled_split_ids_ = 0;
+};
+
+}  // namespace
+
+ImportReport import_store(const std::filesystem::path& store, const ImportOptions& options, MemoryBudget& budget,
+                          WorkMeter& meter) {
+  if (!options.edges && !options.features && !options.labels && !options.nodes)
+    throw UsageError("nothing to import: give --edges, --features, --labels or --nodes");
+  if ((options.train || options.valid || options.test) && !options.labels)
+    throw UsageError("--split needs --labels: a split holds nodes whose class is known");
+  if (options.replay && !(options.features && options.labels))
+    throw UsageError("--replay needs --features and --labels, to which it adds");
+  if (!is_order(options.order)) throw UsageError("--order " + options.order + ": there are none, " + order_names());
+  if (options.standardize && !options.features) throw UsageError("--standardize needs --features");
+  if (options.scale != FeatureScale() && !options.features) throw UsageError("--scale needs --features");
+  if (options.feature_type != FeatureType::f32 && !options.features)
+    throw UsageError("--feature-type needs --features");
+  return Import(store, options, budget, meter).run();
+}
+
+}  // namespace unweave

@@ -1,0 +1,58 @@
+// engine/ingest/store_import.h - a store from a user's files: edges, features, labels, splits.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "engine/ingest/import_report.h"
+#include "engine/resources/memory.h"
+#include "engine/resources/work_meter.h"
+#include "storage/input/byte_source.h"
+#include "storage/input/feature_reader.h"
+#include "storage/input/label_reader.h"
+#include "storage/input/ogb_folder.h"
+
+namespace unweave {
+
+/// A CSR matrix in separate arrays, whose width no array tells.
+struct CsrInput {
+  CsrFiles files;
+  std::uint64_t columns = 0;
+};
+
+struct ImportOptions {
+  std::optional<InputFile> edges;
+  std::optional<std::variant<InputFile, CsrInput>> features;
+  std::optional<std::uint64_t> nodes;
+  std::optional<InputFile> labels;
+  std::optional<std::uint64_t> classes;
+  std::optional<InputFile> train, valid, test;  ///< only with labels
+  /// Requests; the nodes that they remove get a class of their own, the last, and the columns of replay_features.h.
+  std::optional<InputFile> replay;
+  bool standardize = false;
+  FeatureType feature_type = FeatureType::f32;
+  FeatureScale scale;                                     ///< not with standardize
+  std::string order = "none";                             ///< of nodes inside the store, graph_order.h
+  std::optional<StatedCount> stated_nodes, stated_edges;  ///< what files beside the data say, which must agree
+  bool two_row_edges = false;                             ///< as EdgeOptions::two_rows
+  bool ignore_weights = false;                            ///< as EdgeOptions::ignore_weights
+  EmptyLine empty_label = EmptyLine::kMistake;
+};
+
+/// Builds a store in the folder `store`, which is missing, empty or what a killed import left. Nodes: as declared or
+/// stated, else rows of the features, else of the labels, else what a Matrix Market header says, else the largest id + 1,
+/// which is at most 2^24 + 64 x edges + 1.
+/// Classes: as declared, else the largest label + 1. Equal contents give equal files, whatever the order of the edges, the
+/// budget and the threads.
+///
+/// No step holds the edges: they are sorted in a part of the budget and temporary files inside `store`. Under an order
+/// the graph is built twice: by ids, for the order to be computed from it, then by positions.
+/// On any error nothing is left. Throws UsageError for options that do not fit together, InputError and DataError for
+/// files, ResourceError.
+ImportReport import_store(const std::filesystem::path& store, const ImportOptions& options, MemoryBudget& budget,
+                          WorkMeter& meter);
+
+}  // namespace unweave

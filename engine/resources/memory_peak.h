@@ -1,0 +1,54 @@
+// engine/resources/memory_peak.h - what the process used: peaks of its resident memory, bytes it read and wrote.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+
+namespace unweave {
+
+/// Resident bytes of the process at one moment, from /proc/self/status.
+struct ResidentMemory {
+  std::uint64_t anonymous = 0;  ///< RssAnon: heap, stacks, anonymous maps
+  std::uint64_t file = 0;       ///< RssFile: mapped files, executables included
+};
+
+/// Bytes that passed through read and write calls. Pages of mapped files are not among them (they show up in
+/// ResidentMemory::file), bytes served from the page cache are.
+struct TransferredBytes {
+  std::uint64_t read = 0;
+  std::uint64_t written = 0;
+};
+
+[[nodiscard]] ResidentMemory resident_memory();
+
+/// Samples the process every 10 ms from construction on, on a thread of its own. A peak shorter than that can be
+/// missed; each question takes a sample of its own. Where /proc lacks the figures they stay 0.
+class ProcessMeter {
+ public:
+  ProcessMeter();
+  ~ProcessMeter();
+  ProcessMeter(const ProcessMeter&) = delete;
+  ProcessMeter& operator=(const ProcessMeter&) = delete;
+
+  [[nodiscard]] std::uint64_t peak_anonymous_bytes();
+  [[nodiscard]] std::uint64_t peak_file_bytes();
+  /// Since construction, without what the meter itself read.
+  [[nodiscard]] TransferredBytes transferred();
+
+ private:
+  void sample();
+
+  std::atomic<std::uint64_t> peak_anonymous_ = 0;
+  std::atomic<std::uint64_t> peak_file_ = 0;
+  std::atomic<std::uint64_t> own_reads_ = 0;
+  TransferredBytes start_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool stop_ = false;
+  std::thread thread_;
+};
+
+}  // namespace unweave

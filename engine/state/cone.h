@@ -1,0 +1,69 @@
+// engine/state/cone.h - which rows each level keeps: the backward cone of the target rows, by reference counts.
+//
+// Targets are all nodes, or the nodes with a label. Level L keeps the targets T_L; level l < L keeps the nodes that some
+// row of T_{l+1} reads, T_l = N(T_{l+1}), itself included; count(l, v) is the number of those readers. Level 0 is derived
+// from the features and holds no rows, so it counts nothing.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/graph/node_map.h"
+#include "storage/formats/manifest.h"
+#include "storage/formats/run_file.h"
+#include "storage/io/types.h"
+
+namespace unweave {
+
+class Contents;
+
+class Cone {
+ public:
+  /// `runs` holds one run a level, 0 .. L. Throws DataError, FormatError.
+  Cone(const std::filesystem::path& store, const Manifest& manifest, const Contents& contents,
+       const std::vector<StoredRun>& runs);
+
+  [[nodiscard]] bool all_rows() const noexcept { return all_rows_; }
+  /// True when the level keeps a row of this node (at level 0: for every node).
+  [[nodiscard]] bool contains(std::uint32_t level, NodeId node) const;
+  [[nodiscard]] std::uint32_t count(std::uint32_t level, NodeId node) const;
+  /// Changes a count by `step`; the level is 1 .. L - 1.
+  void add(std::uint32_t level, NodeId node, std::int64_t step);
+  /// Rows kept at a level.
+  [[nodiscard]] std::uint64_t rows(std::uint32_t level) const;
+  /// Memory of a level without changed counts, of so many of them, and of those that there are.
+  [[nodiscard]] static std::uint64_t map_bytes(NodeId nodes) noexcept {
+    return NodeMap<std::uint32_t>::empty_bytes(nodes);
+  }
+  [[nodiscard]] static std::uint64_t bytes(std::uint64_t changed) noexcept {
+    return NodeMap<std::uint32_t>::bytes(changed);
+  }
+  [[nodiscard]] std::uint64_t bytes() const noexcept;
+  /// Puts changed counts into the run of each level, or writes the counts of a level anew when many changed, or any and
+  /// `fold` is set.
+  void checkpoint(const std::filesystem::path& store, bool fold, std::vector<LevelFiles>& files,
+                  std::vector<Run>& runs) const;
+
+ private:
+  struct Level {
+    explicit Level(NodeId nodes) : changed(nodes) {}
+    std::unique_ptr<SealedFile> file;
+    std::span<const std::uint32_t> base;
+    NodeMap<std::uint32_t> changed;
+    std::uint64_t rows = 0;
+  };
+  bool all_rows_;
+  std::uint32_t top_;
+  NodeId nodes_;
+  const Contents& contents_;
+  std::deque<Level> levels_;  ///< 1 .. L - 1
+};
+
+/// Counts of one level from the rows of the level above: for `propagate`, in one pass over the graph.
+[[nodiscard]] std::vector<std::uint32_t> count_readers(const Contents& contents, const std::vector<bool>& readers);
+
+}  // namespace unweave

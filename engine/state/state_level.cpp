@@ -1,0 +1,228 @@
+#include "engine/state/state_level.h"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <utility>
+
+#include "storage/formats/store_layout.h"
+#include "storage/io/error.h"
+
+namespace unweave {
+namespace {
+
+constexpr NodeId kReadNodes = 4096;  // read at a time when a partition is written anew
+
+bool fits_narrow(const std::int64_t* sums, std::uint32_t columns) noexcept {
+  // Branch-free, so that it vectorises: a sum fits iff narrowing and widening again changes nothing.
+  std::int64_t difference = 0;
+  for (std::uint32_t c = 0; c < columns; ++c) difference |= sums[c] ^ static_cast<std::int32_t>(sums[c]);
+  return difference == 0;
+}
+
+}  // namespace
+
+StateLevel::StateLevel(const std::filesystem::path& folder, const Manifest& manifest, std::uint32_t level,
+                       const StoredRun& run)
+    : level_(level),
+      columns_(manifest.features),
+      nodes_(manifest.nodes),
+      span_(span_nodes(manifest.nodes)),
+      dirty_(manifest.nodes),
+      narrow_(manifest.features * sizeof(std::int32_t)),
+      wide_(manifest.features * sizeof(std::int64_t)) {
+  replace(folder, manifest.levels[level].partitions);
+  run_ = run;
+  for (std::size_t i = 0; i < run.narrow_nodes.size(); ++i)
+    dirty_.at(run.narrow_nodes[i]).narrow = const_cast<std::int32_t*>(&run.narrow_rows[i * columns_]);
+  for (std::size_t i = 0; i < run.wide_nodes.size(); ++i) store(run.wide_nodes[i], &run.wide_rows[i * columns_]);
+  for (const NodeId node : run.dropped) drop(node);
+}
+
+bool StateLevel::contains(NodeId node) const noexcept {
+  if (resident_) return resident_->contains(node);
+  const DirtyRow* dirty = dirty_.find(node);
+  return dirty == nullptr ? partitions_[node / span_].contains(node)
+                          : dirty->narrow != nullptr || dirty->wide != nullptr;
+}
+
+StateRow StateLevel::row(NodeId node) const {
+  if (resident_) return resident_->row(node);
+  const DirtyRow* dirty = dirty_.find(node);
+  return dirty == nullptr ? partitions_[node / span_].row(node) : StateRow{dirty->narrow, dirty->wide};
+}
+
+void StateLevel::read_ahead(NodeRange nodes) const noexcept {
+  if (resident_) return;
+  if (nodes.size() == 1 && dirty_.find(nodes.first) != nullptr) return;  // in memory
+  for (NodeId first = nodes.first; first < nodes.last;) {
+    const StatePartition& partition = partitions_[first / span_];
+    const NodeId last = std::min(nodes.last, partition.range().last);
+    partition.read_ahead({first, last});
+    first = last;
+  }
+}
+
+void StateLevel::prefetch(NodeId node) const {
+  constexpr std::uint32_t kLine = 64 / sizeof(std::int32_t);
+  const std::int32_t* at = row(node).narrow;
+  if (at == nullptr) return;
+  for (std::uint32_t c = 0; c < columns_; c += kLine) __builtin_prefetch(at + c, 1);
+}
+
+bool StateLevel::load(NodeId node, std::int64_t* out) const {
+  const StateRow at = row(node);
+  if (at.narrow != nullptr)
+    std::copy(at.narrow, at.narrow + columns_, out);
+  else if (at.wide != nullptr)
+    std::copy(at.wide, at.wide + columns_, out);
+  return at.exists();
+}
+
+void StateLevel::store(NodeId node, const std::int32_t* sums) {
+  if (resident_) {
+    resident_->store(node, sums);
+    return;
+  }
+  DirtyRow& dirty = dirty_.at(node);
+  if (dirty.narrow == nullptr || is_of_run(dirty.narrow)) {
+    auto* const row = reinterpret_cast<std::int32_t*>(narrow_.take());
+    give_back(dirty);
+    dirty.narrow = row;
+  }
+  std::memcpy(dirty.narrow, sums, columns_ * sizeof(std::int32_t));
+}
+
+void StateLevel::store(NodeId node, const std::int64_t* sums) {
+  if (fits_narrow(sums, columns_)) {
+    std::vector<std::int32_t> narrow(columns_);
+    for (std::uint32_t c = 0; c < columns_; ++c) narrow[c] = static_cast<std::int32_t>(sums[c]);
+    store(node, narrow.data());
+    return;
+  }
+  if (resident_) {
+    resident_->store_wide(node, sums);
+    return;
+  }
+  DirtyRow& dirty = dirty_.at(node);
+  if (dirty.wide == nullptr) {
+    auto* const row = reinterpret_cast<std::int64_t*>(wide_.take());
+    give_back(dirty);
+    dirty.wide = row;
+  }
+  std::memcpy(dirty.wide, sums, columns_ * sizeof(std::int64_t));
+}
+
+bool StateLevel::is_of_run(const std::int32_t* row) const noexcept {
+  const std::int32_t* const first = run_.narrow_rows.data();
+  return !std::less<>()(row, first) && std::less<>()(row, first + run_.narrow_rows.size());
+}
+
+void StateLevel::give_back(DirtyRow& row) {
+  if (row.narrow != nullptr && !is_of_run(row.narrow)) narrow_.give(reinterpret_cast<std::byte*>(row.narrow));
+  if (row.wide != nullptr) wide_.give(reinterpret_cast<std::byte*>(row.wide));
+  row = DirtyRow();
+}
+
+void StateLevel::drop(NodeId node) {
+  if (resident_) {
+    resident_->drop(node);
+    return;
+  }
+  DirtyRow& dirty = dirty_.at(node);
+  give_back(dirty);
+  if (!partitions_[node / span_].contains(node)) dirty_.erase(node);
+}
+
+ResidentRows* StateLevel::recompute_in_memory(MemoryBudget& budget) {
+  if (!resident_) {
+    if (!has_room(ResidentRows::bytes(nodes_, columns_), budget.available())) return nullptr;
+    resident_ = std::make_unique<ResidentRows>(nodes_, columns_, budget);
+  }
+  forget_overlay();
+  resident_->clear();
+  return resident_.get();
+}
+
+void StateLevel::forget_overlay() {
+  dirty_.clear();
+  narrow_.clear();
+  wide_.clear();
+  run_ = {};
+}
+
+std::uint64_t StateLevel::overlay_bytes() const noexcept {
+  return resident_ ? 0 : narrow_.bytes() + wide_.bytes() + NodeMap<DirtyRow>::bytes(dirty_.size());
+}
+
+void StateLevel::replace(const std::filesystem::path& folder, const std::vector<FileEntry>& partitions) {
+  const auto is_kept = [&](std::size_t i) { return i < entries_.size() && partitions[i] == entries_[i]; };
+  std::vector<StatePartition> opened, all;
+  for (std::size_t i = 0; i < partitions.size(); ++i)
+    if (!is_kept(i)) opened.emplace_back(folder, partitions[i], level_, span_range(nodes_, i), columns_);
+  // Others stay open, with what is known of their pages.
+  all.reserve(partitions.size());
+  auto next = opened.begin();
+  for (std::size_t i = 0; i < partitions.size(); ++i) all.push_back(std::move(is_kept(i) ? partitions_[i] : *next++));
+  std::swap(partitions_, all);
+  entries_ = partitions;
+  resident_.reset();
+  forget_overlay();
+}
+
+void StateLevel::fold(const std::filesystem::path& folder) {
+  Run none;
+  replace(folder, checkpoint(folder, true, none));
+}
+
+FileEntry StateLevel::rewrite(const std::filesystem::path& folder, const StatePartition& partition) const {
+  const NodeRange range = partition.range();
+  std::vector<std::uint64_t> members(std::size_t{range.size()} / 64 + 1);
+  for (NodeId node = range.first; node < range.last; ++node)
+    if (contains(node)) members[(node - range.first) / 64] |= std::uint64_t{1} << ((node - range.first) % 64);
+  members.resize((std::size_t{range.size()} + 63) / 64);
+  StatePartitionWriter writer(folder, level_, range, columns_, members);
+  for (NodeId node = range.first; node < range.last; ++node) {
+    if ((node - range.first) % kReadNodes == 0) read_ahead({node, std::min(range.last, node + kReadNodes)});
+    const StateRow at = row(node);
+    if (at.narrow != nullptr)
+      writer.add({at.narrow, columns_});
+    else if (at.wide != nullptr)
+      writer.add_wide(node, {at.wide, columns_});
+  }
+  return writer.finish();
+}
+
+bool StateLevel::has_changes(NodeRange span) const {
+  bool any = resident_ != nullptr;
+  dirty_.for_each(span, [&](NodeId, const DirtyRow&) { any = true; });
+  return any;
+}
+
+std::vector<FileEntry> StateLevel::checkpoint(const std::filesystem::path& folder, bool fold, Run& run) const {
+  std::vector<FileEntry> files = entries_;
+  for (std::size_t i = 0; i < partitions_.size(); ++i) {
+    const StatePartition& partition = partitions_[i];
+    std::size_t dirty = resident_ ? partition.range().size() : 0;
+    dirty_.for_each(partition.range(), [&](NodeId, const DirtyRow&) { ++dirty; });
+    // Past a quarter, rewriting the partition costs at most four times what the run would, and every later open is
+    // cheaper.
+    if (dirty * 4 > partition.rows() || (fold && dirty > 0)) {
+      files[i] = rewrite(folder, partition);
+      continue;
+    }
+    dirty_.for_each(partition.range(), [&](NodeId node, const DirtyRow&) {
+      const StateRow at = row(node);
+      if (!at.exists()) {
+        run.dropped.push_back(node);
+      } else if (at.wide != nullptr) {
+        run.wide_nodes.push_back(node);
+      } else {
+        run.narrow_nodes.push_back(node);
+      }
+    });
+  }
+  return files;
+}
+
+}  // namespace unweave

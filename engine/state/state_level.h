@@ -1,0 +1,112 @@
+// engine/state/state_level.h - the exact sums S of one level: immutable partitions under an overlay of dirty rows, or, after a
+// recomputation that fitted the budget, all rows in memory.
+//
+// A row is kept in 32 bits where all its sums fit and in 64 bits else: a function of its present value. Reads may run on
+// any number of threads at once, and so may store(), as long as no two tasks write into one aligned block of 64 nodes
+// (NodeMap::kPageNodes).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/graph/node_map.h"
+#include "engine/graph/resident_rows.h"
+#include "engine/resources/row_arena.h"
+#include "storage/formats/manifest.h"
+#include "storage/formats/run_file.h"
+#include "storage/formats/state_file.h"
+#include "storage/io/types.h"
+
+namespace unweave {
+
+class StateLevel {
+ public:
+  /// Opens the partitions of `level` (1 .. L) and the rows of its run, which stay in their file until they change. Throws
+  /// DataError, FormatError.
+  StateLevel(const std::filesystem::path& folder, const Manifest& manifest, std::uint32_t level, const StoredRun& run);
+
+  [[nodiscard]] std::uint32_t columns() const noexcept { return columns_; }
+  [[nodiscard]] bool contains(NodeId node) const noexcept;
+  /// The row of a node as 64-bit sums into out[columns]; returns false when it has none.
+  bool load(NodeId node, std::int64_t* out) const;
+  /// The row in the form it is kept in; empty when it has none.
+  [[nodiscard]] StateRow row(NodeId node) const;
+
+  /// The rows of these nodes will be read soon: asks the disk for them.
+  void read_ahead(NodeRange nodes) const noexcept;
+  /// The row will be read next: asks memory for it.
+  void prefetch(NodeId node) const;
+
+  /// Replaces a row, or adds one.
+  void store(NodeId node, const std::int64_t* sums);
+  void store(NodeId node, const std::int32_t* sums);
+  /// Removes the row of a node that left the cone.
+  void drop(NodeId node);
+
+  /// Memory of a level without dirty rows, and of so many rows of a run.
+  [[nodiscard]] static std::uint64_t map_bytes(NodeId nodes) noexcept { return NodeMap<DirtyRow>::empty_bytes(nodes); }
+  [[nodiscard]] static std::uint64_t run_bytes(std::uint64_t narrow, std::uint64_t wide, std::uint64_t dropped,
+                                               std::uint32_t columns) noexcept {
+    return NodeMap<DirtyRow>::bytes(narrow + wide + dropped) + wide * columns * sizeof(std::int64_t);
+  }
+  /// Memory of so many rows that differ from the partitions, and are not of a run; wide ones take twice as much.
+  [[nodiscard]] static std::uint64_t overlay_bytes(std::uint64_t rows, std::uint32_t columns) noexcept {
+    return rows * columns * sizeof(std::int32_t) + NodeMap<DirtyRow>::bytes(rows);
+  }
+  /// Memory of those that there are; of none when all rows lie in memory.
+  [[nodiscard]] std::uint64_t overlay_bytes() const noexcept;
+  /// True when a row of the span differs from its partition, or may.
+  [[nodiscard]] bool has_changes(NodeRange span) const;
+  /// True when all rows lie in memory, after a recomputation.
+  [[nodiscard]] bool is_resident() const noexcept { return resident_ != nullptr; }
+  /// Rows in memory and not in files, those that left the cone included.
+  [[nodiscard]] std::uint64_t rows_in_memory() const noexcept { return resident_ ? nodes_ : dirty_.size(); }
+  [[nodiscard]] bool is_in_memory(NodeId node) const noexcept { return resident_ || dirty_.find(node) != nullptr; }
+
+  /// Whether a recomputation keeps `bytes` of rows in memory when `available` are free. Half stays free: tiles, pairs and
+  /// rows of the next batches need it.
+  [[nodiscard]] static bool has_room(std::uint64_t bytes, std::uint64_t available) noexcept {
+    return bytes <= available / 2;
+  }
+  /// Room in memory for all rows, to be filled by a recomputation, if the budget has it to spare; else null. The rows
+  /// there were are forgotten.
+  ResidentRows* recompute_in_memory(MemoryBudget& budget);
+  /// Forgets the rows that differ from the partitions: a recomputation is going to replace them all.
+  void forget_overlay();
+  /// Puts what is in memory into new partitions in `folder`, not yet durable. The rows stay the same. Throws ResourceError,
+  /// DataError.
+  void fold(const std::filesystem::path& folder);
+  /// Takes new partitions, one a span, written from a sweep; the overlay is forgotten.
+  void replace(const std::filesystem::path& folder, const std::vector<FileEntry>& partitions);
+  /// Makes files of the present contents: partitions with many dirty rows (with any, when `fold` is set) are written
+  /// anew, of other dirty rows the nodes are added to the run. Returns the partitions. The object goes on unchanged.
+  [[nodiscard]] std::vector<FileEntry> checkpoint(const std::filesystem::path& folder, bool fold, Run& run) const;
+  [[nodiscard]] const std::vector<FileEntry>& entries() const noexcept { return entries_; }
+  [[nodiscard]] const std::vector<StatePartition>& partitions() const noexcept { return partitions_; }
+
+ private:
+  /// A dirty row; with neither it left the cone.
+  struct DirtyRow {
+    std::int32_t* narrow = nullptr;  ///< of narrow_, or of the run's file and never written
+    std::int64_t* wide = nullptr;    ///< of wide_, where it does not fit 32 bits
+  };
+  [[nodiscard]] bool is_of_run(const std::int32_t* row) const noexcept;
+  void give_back(DirtyRow& row);
+  FileEntry rewrite(const std::filesystem::path& folder, const StatePartition& partition) const;
+
+  std::uint32_t level_;
+  std::uint32_t columns_;
+  NodeId nodes_;
+  NodeId span_;
+  std::vector<FileEntry> entries_;
+  std::vector<StatePartition> partitions_;
+  std::unique_ptr<ResidentRows> resident_;  ///< every row, after a recomputation; then nothing else counts
+  StoredRun run_;                           ///< that some dirty rows may lie in
+  NodeMap<DirtyRow> dirty_;                 ///< rows that differ from the partitions
+  RowArena narrow_, wide_;
+};
+
+}  // namespace unweave

@@ -1,0 +1,76 @@
+// engine/state/target_lists.h - the lists of the target rows side by side: an update of the last level looks through them where
+// it would otherwise look up, all over the graph, the lists of whatever changed below.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <vector>
+
+#include "engine/graph/graph.h"
+#include "storage/formats/manifest.h"
+#include "storage/formats/shard.h"
+#include "storage/io/types.h"
+
+namespace unweave {
+
+/// Read-only; const members may run on any number of threads at once.
+class TargetLists {
+ public:
+  /// Opens what `files` names; `files.targets` must be there. Throws DataError, FormatError.
+  TargetLists(const std::filesystem::path& store, const LevelFiles& files, NodeId graph_nodes);
+
+  /// The targets when the lists were written, sorted. Since then some may have lost their labels.
+  [[nodiscard]] std::span<const NodeId> nodes() const noexcept { return nodes_; }
+  [[nodiscard]] std::uint64_t arcs() const noexcept { return arcs_; }  ///< of all lists
+  /// Calls use(node, neighbours) for the targets of [range.first, range.last) in ascending order, with their lists as the
+  /// graph's shards have them. Throws FormatError.
+  template <class Use>
+  void for_each(NodeRange range, const Use& use) const;
+  /// Checks checksums and decodes everything; throws FormatError.
+  void verify() const;
+
+ private:
+  [[nodiscard]] std::size_t rank(NodeId node) const noexcept {
+    return static_cast<std::size_t>(std::lower_bound(nodes_.begin(), nodes_.end(), node) - nodes_.begin());
+  }
+  /// Decodes block `block` of all targets into `lists`; the count of each list.
+  std::span<const std::uint32_t> decode(std::size_t block, std::vector<NodeId>& lists) const;
+
+  std::vector<NodeId> nodes_;
+  std::size_t span_blocks_;
+  std::vector<Shard> shards_;
+  std::uint64_t arcs_ = 0;
+};
+
+/// Whether lists of `arcs` arcs are worth keeping apart in a graph of `graph_arcs`: a copy of most of it is not.
+[[nodiscard]] bool target_lists_pay(std::uint64_t arcs, std::uint64_t graph_arcs) noexcept;
+
+/// The most that write_target_lists() writes for so many targets, whose lists have `arcs` arcs in sum.
+[[nodiscard]] std::uint64_t most_target_list_bytes(NodeId targets, std::uint64_t arcs) noexcept;
+
+/// Writes the lists of `targets` (sorted) and names them in `files`. Throws DataError, and ResourceError for a full disk.
+void write_target_lists(const std::filesystem::path& store, const Graph& graph, std::span<const NodeId> targets,
+                        LevelFiles& files);
+
+template <class Use>
+void TargetLists::for_each(NodeRange range, const Use& use) const {
+  std::vector<NodeId> lists;
+  const std::size_t last = rank(range.last);
+  for (std::size_t at = rank(range.first); at < last;) {
+    const std::size_t block = at / kBlockNodes;
+    const std::size_t end = std::min(last, (block + 1) * kBlockNodes);
+    const NodeId* list = lists.data();
+    const std::span<const std::uint32_t> counts = decode(block, lists);
+    list = lists.data();
+    for (std::size_t i = block * kBlockNodes; i < end; ++i) {
+      const std::uint32_t count = counts[i - block * kBlockNodes];
+      if (i >= at) use(nodes_[i], std::span(list, count));
+      list += count;
+    }
+    at = end;
+  }
+}
+
+}  // namespace unweave

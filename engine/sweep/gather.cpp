@@ -1,0 +1,400 @@
+// engine/sweep/gather.cpp - see gather.h. Highway includes this file once for every vector extension.
+#include "engine/sweep/gather.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "engine/sweep/gather.cpp"
+#include <hwy/cache_control.h>
+#include <hwy/foreach_target.h>  // must come before highway.h
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace unweave::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using D32 = hn::CappedTag<std::int32_t, 16>;
+using V32 = hn::Vec<D32>;
+using D64f = hn::CappedTag<double, 8>;
+using D64 = hn::RebindToSigned<D64f>;
+using DHalf = hn::Rebind<std::int32_t, D64f>;  // as many int32 as D64f has lanes
+
+constexpr std::size_t kLane = hn::MaxLanes(D32());
+constexpr std::size_t kHalfLane = hn::MaxLanes(DHalf());
+constexpr std::size_t kMaxVectors = 8;  // accumulators of a panel: 128 columns at 512 bits, half the registers at 256
+constexpr std::size_t kPanel = kMaxVectors * kLane;
+constexpr std::size_t kCacheLine = 64;  // bytes
+/// Rows between prefetch and use: as many as make 96 cache lines. Of rows of one line a memory serves a quarter more at 48.
+constexpr std::size_t rows_ahead(std::size_t row_bytes) {
+  return std::clamp<std::size_t>(96 * kCacheLine / row_bytes, 12, 48);
+}
+
+/// The stream of target ids a gather runs through, for prefetching across the ends of lists.
+struct Stream {
+  const NodeId* ids;
+  std::size_t size;
+  std::span<const NodeId> next;
+
+  HWY_INLINE NodeId ahead(std::size_t position, std::size_t rows) const {
+    const std::size_t later = position + rows;
+    if (HWY_LIKELY(later < size)) return ids[later];
+    return later - size < next.size() ? next[later - size] : ids[position];
+  }
+};
+
+/// Fetches the kVectors vectors at `row`: one touch a cache line, and one for the line an unaligned row ends in.
+template <std::size_t kVectors, class T>
+HWY_INLINE void prefetch_row(const T* row, bool unaligned) {
+  for (std::size_t at = 0; at < kVectors * kLane; at += kCacheLine / sizeof(T)) __builtin_prefetch(row + at);
+  if (unaligned) __builtin_prefetch(row + kVectors * kLane - 1);
+}
+
+HWY_INLINE V32 load_terms(const std::int32_t* row) {
+  return hn::LoadU(D32(), row);
+}
+
+HWY_INLINE V32 load_terms(const std::int16_t* row) {
+  return hn::PromoteTo(D32(), hn::LoadU(hn::Rebind<std::int16_t, D32>(), row));
+}
+
+/// out[0, columns) = own row (if any) + rows of stream positions [begin, end), of kVectors vectors from tile.rows +
+/// column on, the last of which may be partial. The caller keeps the number of terms within int32.
+template <std::size_t kVectors, class T>
+HWY_INLINE void sum_panel(const TileOf<T>& tile, std::size_t column, std::size_t columns, const T* own,
+                          const Stream& stream, std::size_t begin, std::size_t end, std::int32_t* HWY_RESTRICT out) {
+  const D32 d;
+  const T* const base = tile.rows + column;
+  const std::size_t width = tile.width;
+  const bool unaligned = width * sizeof(T) % kCacheLine != 0;
+  constexpr std::size_t kAhead = rows_ahead(kVectors * kLane * sizeof(T));
+  // Named accumulators, because vectors of scalable extensions cannot form arrays.
+  const V32 zero = hn::Zero(d);
+  V32 a0 = zero, a1 = zero, a2 = zero, a3 = zero, a4 = zero, a5 = zero, a6 = zero, a7 = zero;
+  const auto add = [&](const T* row) HWY_ATTR {
+    a0 = hn::Add(a0, load_terms(row));
+    if constexpr (kVectors > 1) a1 = hn::Add(a1, load_terms(row + 1 * kLane));
+    if constexpr (kVectors > 2) a2 = hn::Add(a2, load_terms(row + 2 * kLane));
+    if constexpr (kVectors > 3) a3 = hn::Add(a3, load_terms(row + 3 * kLane));
+    if constexpr (kVectors > 4) a4 = hn::Add(a4, load_terms(row + 4 * kLane));
+    if constexpr (kVectors > 5) a5 = hn::Add(a5, load_terms(row + 5 * kLane));
+    if constexpr (kVectors > 6) a6 = hn::Add(a6, load_terms(row + 6 * kLane));
+    if constexpr (kVectors > 7) a7 = hn::Add(a7, load_terms(row + 7 * kLane));
+  };
+  if (own != nullptr) add(own);
+  for (std::size_t i = begin; i < end; ++i) {
+    prefetch_row<kVectors>(base + stream.ahead(i, kAhead) * width, unaligned);
+    add(base + stream.ids[i] * width);
+  }
+  const auto store = [&](std::int32_t* to) HWY_ATTR {
+    hn::StoreU(a0, d, to);
+    if constexpr (kVectors > 1) hn::StoreU(a1, d, to + 1 * kLane);
+    if constexpr (kVectors > 2) hn::StoreU(a2, d, to + 2 * kLane);
+    if constexpr (kVectors > 3) hn::StoreU(a3, d, to + 3 * kLane);
+    if constexpr (kVectors > 4) hn::StoreU(a4, d, to + 4 * kLane);
+    if constexpr (kVectors > 5) hn::StoreU(a5, d, to + 5 * kLane);
+    if constexpr (kVectors > 6) hn::StoreU(a6, d, to + 6 * kLane);
+    if constexpr (kVectors > 7) hn::StoreU(a7, d, to + 7 * kLane);
+  };
+  if (columns == kVectors * kLane) {
+    store(out);
+  } else {
+    alignas(64) std::array<std::int32_t, kVectors * kLane> whole;
+    store(whole.data());
+    std::memcpy(out, whole.data(), columns * sizeof(std::int32_t));
+  }
+}
+
+/// sum_panel for a panel of any width in [1, kPanel].
+template <std::size_t kVectors = kMaxVectors, class T>
+HWY_INLINE void sum_columns(const TileOf<T>& tile, std::size_t column, std::size_t columns, const T* own,
+                            const Stream& stream, std::size_t begin, std::size_t end, std::int32_t* out) {
+  if constexpr (kVectors > 1)
+    if (columns <= (kVectors - 1) * kLane)
+      return sum_columns<kVectors - 1>(tile, column, columns, own, stream, begin, end, out);
+  sum_panel<kVectors>(tile, column, columns, own, stream, begin, end, out);
+}
+
+/// sums[0, columns) += part[0, columns).
+HWY_INLINE void add_widened(const std::int32_t* part, std::size_t columns, std::int64_t* sums) {
+  const D64 d;
+  const DHalf half;
+  std::size_t c = 0;
+  for (; c + kHalfLane <= columns; c += kHalfLane)
+    hn::StoreU(hn::Add(hn::LoadU(d, sums + c), hn::PromoteTo(d, hn::LoadU(half, part + c))), d, sums + c);
+  for (; c < columns; ++c) sums[c] += part[c];
+}
+
+template <class T>
+std::size_t partial_terms(const TileOf<T>& tile) {
+  return static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max() >> tile.scale_bits);
+}
+
+/// sums[c] += own row (if any) + rows of stream positions [begin, end), however many.
+template <class T>
+void add_wide(const TileOf<T>& tile, const T* own, const Stream& stream, std::size_t begin, std::size_t end,
+              std::int64_t* sums) {
+  alignas(64) std::array<std::int32_t, kPanel> part;
+  const std::size_t most = partial_terms(tile);
+  for (std::size_t column = 0; column < tile.width; column += kPanel) {
+    const std::size_t columns = std::min(kPanel, tile.width - column);
+    for (std::size_t c = 0; own != nullptr && c < columns; ++c) sums[column + c] += own[column + c];
+    for (std::size_t from = begin; from < end; from += most) {
+      sum_columns(tile, column, columns, static_cast<const T*>(nullptr), stream, from, std::min(end, from + most),
+                  part.data());
+      add_widened(part.data(), columns, sums + column);
+    }
+  }
+}
+
+/// Copies the sums to int32 and says true, or fills `out` with zeros and says false when one does not fit.
+bool narrow(const std::int64_t* sums, std::size_t width, std::int32_t* out) {
+  bool fits = true;
+  for (std::size_t c = 0; c < width; ++c) {
+    out[c] = static_cast<std::int32_t>(sums[c]);
+    fits &= out[c] == sums[c];
+  }
+  if (!fits) std::fill_n(out, width, 0);
+  return fits;
+}
+
+HWY_INLINE hn::Vec<D64f> load_doubles(const std::int32_t* sums) {
+  return hn::PromoteTo(D64f(), hn::LoadU(DHalf(), sums));
+}
+
+HWY_INLINE hn::Vec<D64f> load_doubles(const std::int64_t* sums) {
+  return hn::ConvertTo(D64f(), hn::LoadU(D64(), sums));
+}
+
+template <class Sum, class T>
+void quotients_of(const Sum* sums, std::size_t width, std::uint32_t degree, T* quotients) {
+  const hn::Rebind<T, D64f> to;
+  const auto divisor = hn::Set(D64f(), static_cast<double>(degree));
+  std::size_t c = 0;
+  for (; c + kHalfLane <= width; c += kHalfLane) {
+    const auto whole = hn::DemoteTo(DHalf(), hn::Round(hn::Div(load_doubles(sums + c), divisor)));
+    if constexpr (sizeof(T) < sizeof(std::int32_t))
+      hn::StoreU(hn::DemoteTo(to, whole), to, quotients + c);
+    else
+      hn::StoreU(whole, to, quotients + c);
+  }
+  for (; c < width; ++c) quotients[c] = static_cast<T>(std::nearbyint(static_cast<double>(sums[c]) / degree));
+}
+
+/// The same for a row of whole cache lines, past the caches.
+template <class Sum, class T>
+void stream_quotients(const Sum* sums, std::size_t width, std::uint32_t degree, T* quotients) {
+  const hn::CappedTag<T, kCacheLine / sizeof(T)> d;  // whole vectors: some extensions cannot stream parts of one
+  alignas(64) std::array<T, kPanel> panel;
+  for (std::size_t column = 0; column < width; column += kPanel) {
+    const std::size_t columns = std::min(kPanel, width - column);
+    quotients_of(sums + column, columns, degree, panel.data());
+    for (std::size_t c = 0; c < columns; c += hn::Lanes(d))
+      hn::Stream(hn::Load(d, panel.data() + c), d, quotients + column + c);
+  }
+}
+
+/// delta = quotient - published; returns the largest |delta|.
+template <class Sum>
+std::uint32_t differences_of(const Sum* sums, std::size_t width, std::uint32_t degree, const std::int32_t* published,
+                             std::int32_t* delta) {
+  const DHalf d;
+  const auto divisor = hn::Set(D64f(), static_cast<double>(degree));
+  auto most = hn::Zero(d);
+  std::size_t c = 0;
+  for (; c + kHalfLane <= width; c += kHalfLane) {
+    const auto quotient = hn::DemoteTo(d, hn::Round(hn::Div(load_doubles(sums + c), divisor)));
+    const auto difference = hn::Sub(quotient, hn::LoadU(d, published + c));
+    most = hn::Max(most, hn::Abs(difference));
+    hn::StoreU(difference, d, delta + c);
+  }
+  auto largest = static_cast<std::uint32_t>(hn::GetLane(hn::MaxOfLanes(d, most)));
+  for (; c < width; ++c) {
+    delta[c] = static_cast<std::int32_t>(std::nearbyint(static_cast<double>(sums[c]) / degree)) - published[c];
+    largest = std::max(largest, static_cast<std::uint32_t>(std::abs(delta[c])));
+  }
+  return largest;
+}
+
+bool AddRows(const Tile& tile, std::span<const NodeId> neighbours, const std::int32_t* before, std::int32_t* after) {
+  if (neighbours.size() > partial_terms(tile)) return false;
+  const D32 d;
+  const Stream stream{neighbours.data(), neighbours.size(), {}};
+  alignas(64) std::array<std::int32_t, kPanel> part;
+  auto overflow = hn::Zero(d);
+  bool fits = true;
+  for (std::size_t column = 0; column < tile.width; column += kPanel) {
+    const std::size_t columns = std::min(kPanel, tile.width - column);
+    sum_columns<kMaxVectors, std::int32_t>(tile, column, columns, nullptr, stream, 0, neighbours.size(), part.data());
+    std::size_t c = 0;
+    for (; c + kLane <= columns; c += kLane) {
+      const auto old = hn::LoadU(d, before + column + c);
+      const auto add = hn::LoadU(d, part.data() + c);
+      const auto sum = hn::Add(old, add);
+      overflow = hn::Or(overflow, hn::And(hn::Xor(old, sum), hn::Xor(add, sum)));  // negative where it wrapped
+      hn::StoreU(sum, d, after + column + c);
+    }
+    for (; c < columns; ++c) {
+      const std::int64_t sum = std::int64_t{before[column + c]} + part[c];
+      after[column + c] = static_cast<std::int32_t>(sum);
+      fits &= after[column + c] == sum;
+    }
+  }
+  return fits && hn::AllFalse(d, hn::Lt(overflow, hn::Zero(d)));
+}
+
+void GatherRows(const Tile& tile, std::span<const NodeId> neighbours, std::int64_t* sums) {
+  add_wide<std::int32_t>(tile, nullptr, Stream{neighbours.data(), neighbours.size(), {}}, 0, neighbours.size(), sums);
+}
+
+/// gather_lists; quotients, of which nothing is read before the next level, go past the caches where they can.
+template <class T>
+std::size_t gather_block(const TileOf<T>& tile, const GatherLists& lists, const GatherOutputOf<T>& out) {
+  const Stream stream{lists.targets, lists.num_targets, lists.lookahead};
+  const std::size_t width = tile.width;
+  const std::size_t most = partial_terms(tile);
+  const bool past_caches = out.quotients != nullptr && width * sizeof(T) % kCacheLine == 0 &&
+                           reinterpret_cast<std::uintptr_t>(out.quotients) % kCacheLine == 0;
+  std::size_t wide_rows = 0;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < lists.nodes.size(); ++i) {
+    const std::uint32_t degree = lists.counts[i] + 1;
+    const std::size_t end = begin + lists.counts[i];
+    const T* const own = tile.rows + lists.nodes[i] * width;
+    std::int32_t* const sums = out.sums + i * width;
+    T* const quotients = out.quotients == nullptr ? nullptr : out.quotients + i * width;
+    const auto put_quotients = [&](const auto* from) {
+      if (past_caches)
+        stream_quotients(from, width, degree, quotients);
+      else
+        quotients_of(from, width, degree, quotients);
+    };
+    if (degree <= most) {
+      for (std::size_t column = 0; column < width; column += kPanel) {
+        sum_columns(tile, column, std::min(kPanel, width - column), own + column, stream, begin, end, sums + column);
+      }
+      if (quotients != nullptr) put_quotients(sums);
+    } else {
+      std::int64_t* const wide = out.wide_sums + wide_rows * width;
+      std::fill_n(wide, width, 0);
+      add_wide(tile, own, stream, begin, end, wide);
+      if (quotients != nullptr) put_quotients(wide);
+      if (!narrow(wide, width, sums)) out.wide_nodes[wide_rows++] = static_cast<std::uint32_t>(i);
+    }
+    begin = end;
+  }
+  if (past_caches) hwy::FlushStream();
+  return wide_rows;
+}
+
+std::size_t GatherBlock(const Tile& tile, const GatherLists& lists, const GatherOutput& out) {
+  return gather_block(tile, lists, out);
+}
+
+std::size_t GatherShortBlock(const ShortTile& tile, const GatherLists& lists, const ShortGatherOutput& out) {
+  return gather_block(tile, lists, out);
+}
+
+void Quotients32(const std::int32_t* sums, std::size_t width, std::uint32_t degree, std::int32_t* quotients) {
+  quotients_of(sums, width, degree, quotients);
+}
+
+void Quotients64(const std::int64_t* sums, std::size_t width, std::uint32_t degree, std::int32_t* quotients) {
+  quotients_of(sums, width, degree, quotients);
+}
+
+std::uint32_t Differences32(const std::int32_t* sums, std::size_t width, std::uint32_t degree,
+                            const std::int32_t* published, std::int32_t* delta) {
+  return differences_of(sums, width, degree, published, delta);
+}
+
+std::uint32_t Differences64(const std::int64_t* sums, std::size_t width, std::uint32_t degree,
+                            const std::int32_t* published, std::int32_t* delta) {
+  return differences_of(sums, width, degree, published, delta);
+}
+
+void Scaled(std::span<const float> x, double factor, double divisor, double limit, std::int32_t* out) {
+  const D64f d;
+  const hn::Rebind<float, D64f> narrow;
+  std::size_t c = 0;
+  for (; c + kHalfLane <= x.size(); c += kHalfLane) {
+    const auto value = hn::Mul(hn::Set(d, factor), hn::PromoteTo(d, hn::LoadU(narrow, x.data() + c)));
+    const auto rounded = hn::Round(hn::Div(value, hn::Set(d, divisor)));
+    const auto clamped = hn::Min(hn::Max(rounded, hn::Set(d, -limit)), hn::Set(d, limit));
+    hn::StoreU(hn::DemoteTo(DHalf(), clamped), DHalf(), out + c);
+  }
+  for (; c < x.size(); ++c) {
+    const double value = std::nearbyint(factor * static_cast<double>(x[c]) / divisor);
+    out[c] = static_cast<std::int32_t>(std::clamp(value, -limit, limit));
+  }
+}
+
+const char* TargetName() {
+  return hwy::TargetName(HWY_TARGET);
+}
+
+}  // namespace unweave::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace unweave {
+
+HWY_EXPORT(AddRows);
+HWY_EXPORT(Differences32);
+HWY_EXPORT(Differences64);
+HWY_EXPORT(GatherRows);
+HWY_EXPORT(GatherBlock);
+HWY_EXPORT(GatherShortBlock);
+HWY_EXPORT(Quotients32);
+HWY_EXPORT(Quotients64);
+HWY_EXPORT(Scaled);
+HWY_EXPORT(TargetName);
+
+void gather_rows(const Tile& tile, std::span<const NodeId> neighbours, std::int64_t* sums) {
+  HWY_DYNAMIC_DISPATCH(GatherRows)(tile, neighbours, sums);
+}
+
+std::size_t gather_lists(const Tile& tile, const GatherLists& lists, const GatherOutput& out) {
+  return HWY_DYNAMIC_DISPATCH(GatherBlock)(tile, lists, out);
+}
+
+std::size_t gather_lists(const ShortTile& tile, const GatherLists& lists, const ShortGatherOutput& out) {
+  return HWY_DYNAMIC_DISPATCH(GatherShortBlock)(tile, lists, out);
+}
+
+void round_quotients(std::span<const std::int32_t> sums, std::uint32_t degree, std::int32_t* quotients) {
+  HWY_DYNAMIC_DISPATCH(Quotients32)(sums.data(), sums.size(), degree, quotients);
+}
+
+void round_quotients(std::span<const std::int64_t> sums, std::uint32_t degree, std::int32_t* quotients) {
+  HWY_DYNAMIC_DISPATCH(Quotients64)(sums.data(), sums.size(), degree, quotients);
+}
+
+bool add_rows(const Tile& tile, std::span<const NodeId> neighbours, const std::int32_t* before, std::int32_t* after) {
+  return HWY_DYNAMIC_DISPATCH(AddRows)(tile, neighbours, before, after);
+}
+
+std::uint32_t round_differences(std::span<const std::int32_t> sums, std::uint32_t degree, const std::int32_t* published,
+                                std::int32_t* delta) {
+  return HWY_DYNAMIC_DISPATCH(Differences32)(sums.data(), sums.size(), degree, published, delta);
+}
+
+std::uint32_t round_differences(std::span<const std::int64_t> sums, std::uint32_t degree, const std::int32_t* published,
+                                std::int32_t* delta) {
+  return HWY_DYNAMIC_DISPATCH(Differences64)(sums.data(), sums.size(), degree, published, delta);
+}
+
+void round_scaled(std::span<const float> x, double factor, double divisor, double limit, std::int32_t* out) {
+  HWY_DYNAMIC_DISPATCH(Scaled)(x, factor, divisor, limit, out);
+}
+
+const char* gather_target() {
+  return HWY_DYNAMIC_DISPATCH(TargetName)();
+}
+
+}  // namespace unweave
+#endif  // HWY_ONCE

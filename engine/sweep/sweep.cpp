@@ -1,0 +1,277 @@
+#include "engine/sweep/sweep.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cassert>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <string>
+
+#include "engine/resources/parallel.h"
+#include "storage/io/error.h"
+
+namespace unweave {
+namespace {
+
+constexpr std::size_t kReadRanges = 64;  // 32,768 nodes: some MiB of a graph
+
+/// The wanted nodes of one block with their lists side by side.
+struct BlockLists {
+  std::array<NodeId, kBlockNodes> nodes{};
+  std::array<NodeId, kBlockNodes> rows{};  ///< of the input tile
+  std::size_t num_nodes = 0;
+  const std::uint32_t* counts = nullptr;
+  const NodeId* targets = nullptr;
+  std::size_t num_targets = 0;
+};
+
+/// An array that begins on a cache line, so that no store of a vector goes to two of them.
+struct FreeLines {
+  void operator()(void* memory) const noexcept { std::free(memory); }
+};
+template <class T>
+using Lines = std::unique_ptr<T, FreeLines>;
+
+template <class T>
+Lines<T> lines(std::size_t count) {
+  constexpr std::size_t kLine = 64;
+  void* const memory = std::aligned_alloc(kLine, (count * sizeof(T) + kLine - 1) / kLine * kLine);
+  if (memory == nullptr) throw std::bad_alloc();
+  return Lines<T>(static_cast<T*>(memory));
+}
+
+/// Lists side by side, in just the memory of the longest ones so far: it is what the budget is charged for.
+class TargetBuffer {
+ public:
+  NodeId* make_room(std::size_t targets) {
+    if (targets > room_) {
+      ids_.reset();
+      ids_ = lines<NodeId>(targets);
+      room_ = targets;
+    }
+    return ids_.get();
+  }
+
+ private:
+  Lines<NodeId> ids_;
+  std::size_t room_ = 0;
+};
+
+/// Blocks whose sums are handed over together: enough for a chunk of a file, few enough to stay in L2.
+std::size_t group_blocks(std::size_t width) {
+  constexpr std::size_t kGroupBytes = std::size_t{64} << 10;
+  const std::size_t block_bytes = kBlockNodes * width * sizeof(std::int32_t);
+  return std::min(kSweepRangeBlocks, std::bit_ceil((kGroupBytes + block_bytes - 1) / block_bytes));
+}
+
+/// What a worker keeps: lists of the block being gathered and of the one after it, and the results of a group.
+struct Worker {
+  Worker(std::size_t rows, std::size_t width)
+      : nodes(rows),
+        sums(lines<std::int32_t>(rows * width)),
+        wide_sums(lines<std::int64_t>(rows * width)),
+        wide_nodes(rows) {}
+
+  std::array<BlockLists, 2> lists;
+  std::array<std::array<std::uint32_t, kBlockNodes>, 2> counts{};  // of wanted nodes, where not all are
+  std::array<TargetBuffer, 2> targets;
+  std::vector<NodeId> nodes;
+  std::size_t num_nodes = 0;
+  Lines<std::int32_t> sums;
+  Lines<std::int64_t> wide_sums;  // room for the worst case; pages that are never wide are never touched
+  std::vector<std::uint32_t> wide_nodes;
+  std::size_t num_wide = 0;
+};
+
+template <class T>
+class LevelSweep {
+ public:
+  LevelSweep(const BlockSource& source, const SweepTile<T>& tile, const SweepLevel& level, std::size_t workers,
+             const SumSink& sink)
+      : source_(source),
+        tile_(tile),
+        wanted_(level.wanted),
+        input_rows_(level.input_rows),
+        quotient_rows_(level.quotient_rows),
+        sink_(sink),
+        group_(group_blocks(tile.input.width)) {
+    for (std::size_t i = 0; i < workers; ++i) workers_.emplace_back(group_ * kBlockNodes, tile.input.width);
+    source.make_slots(2 * workers);
+  }
+
+  void run() {
+    const std::size_t ranges = (source_.num_blocks + kSweepRangeBlocks - 1) / kSweepRangeBlocks;
+    run_items(ranges, workers_.size(), [&](std::size_t item, std::size_t worker) { work(item, worker); });
+  }
+
+ private:
+  void work(std::size_t item, std::size_t worker) {
+    // Far enough ahead for a disk, near enough that what was read is still there.
+    if (source_.read_ahead && item % kReadRanges == 0) {
+      const std::size_t from = (item + kReadRanges) * kSweepRangeBlocks;
+      const std::size_t to = std::min(source_.num_blocks, from + kReadRanges * kSweepRangeBlocks);
+      const std::size_t first = next_wanted(item == 0 ? 0 : from, to);
+      if (first < to) source_.read_ahead(first, to);
+    }
+    // One block is decoded ahead, so that the gather can fetch its first rows while it sums the last of the block before.
+    std::size_t current = next_wanted(item * kSweepRangeBlocks, last_block(item));
+    if (current == last_block(item)) return;
+    std::size_t side = 0;
+    load(current, worker, side);
+    while (current != last_block(item)) {
+      const std::size_t next = next_wanted(current + 1, last_block(item));
+      if (next != last_block(item)) load(next, worker, 1 - side);
+      gather(workers_[worker], side, next != last_block(item));
+      if (next == last_block(item) || next / group_ != current / group_) hand_over(current / group_, workers_[worker]);
+      current = next;
+      side = 1 - side;
+    }
+  }
+
+  std::size_t last_block(std::size_t item) const {
+    return std::min(source_.num_blocks, (item + 1) * kSweepRangeBlocks);
+  }
+
+  /// The first block of [block, last) with a wanted row, or `last`.
+  std::size_t next_wanted(std::size_t block, std::size_t last) const {
+    if (wanted_ == nullptr) return block;
+    while (block < last && wanted_->block_bits(block) == 0) ++block;
+    return block;
+  }
+
+  /// Decodes a block into one side of a worker and keeps the lists of the wanted nodes.
+  void load(std::size_t block, std::size_t worker, std::size_t side) {
+    DecodedBlock decoded;
+    source_.decode(block, 2 * worker + side, decoded);
+    assert(decoded.first == block * kBlockNodes && decoded.nodes <= kBlockNodes);
+    const std::uint32_t all = decoded.nodes == kBlockNodes ? ~std::uint32_t{0} : (1U << decoded.nodes) - 1;
+    const std::uint32_t wanted = wanted_ == nullptr ? all : wanted_->block_bits(block) & all;
+    BlockLists& lists = workers_[worker].lists[side];
+    lists.num_nodes = 0;
+    lists.num_targets = 0;
+    for (std::uint32_t rest = wanted; rest != 0; rest &= rest - 1) {
+      const auto i = static_cast<std::uint32_t>(std::countr_zero(rest));
+      if (decoded.counts[i] >= kMaxDegree - 1) {
+        throw DataError("the node at position " + std::to_string(decoded.first + i) + ": " +
+                        std::to_string(decoded.counts[i]) + " neighbours, more than the " +
+                        std::to_string(kMaxDegree - 2) + " that rounding allows; remove some of its edges");
+      }
+      const NodeId node = decoded.first + i;
+      lists.rows[lists.num_nodes] = input_rows_ == nullptr ? node : row_of(node);
+      lists.nodes[lists.num_nodes++] = node;
+      lists.num_targets += decoded.counts[i];
+    }
+    if (wanted == all && input_rows_ == nullptr) {
+      lists.counts = decoded.counts;
+      lists.targets = decoded.targets;
+    } else {
+      compact(decoded, wanted, workers_[worker], side);
+    }
+  }
+
+  /// Where the input tile has the row of a node. What the file of a level says of its rows may be wrong.
+  NodeId row_of(NodeId node) const {
+    if (!input_rows_->contains(node)) {
+      throw DataError("the node at position " + std::to_string(node) +
+                      ": its row is read by a level above and was not to be kept; run `unweave propagate` again");
+    }
+    return input_rows_->before(node);
+  }
+
+  /// Copies the lists of some of a block's nodes next to each other, as rows of the input tile: ids are few bytes against
+  /// the rows they name.
+  void compact(const DecodedBlock& decoded, std::uint32_t wanted, Worker& worker, std::size_t side) const {
+    BlockLists& lists = worker.lists[side];
+    NodeId* to = worker.targets[side].make_room(lists.num_targets);
+    lists.counts = worker.counts[side].data();
+    lists.targets = to;
+    std::size_t kept = 0;
+    const NodeId* list = decoded.targets;
+    for (std::uint32_t i = 0; i < decoded.nodes; ++i) {
+      const NodeId* const end = list + decoded.counts[i];
+      if ((wanted >> i & 1U) != 0) {
+        worker.counts[side][kept++] = decoded.counts[i];
+        to = input_rows_ == nullptr ? std::copy(list, end, to)
+                                    : std::transform(list, end, to, [this](NodeId target) { return row_of(target); });
+      }
+      list = end;
+    }
+  }
+
+  void gather(Worker& worker, std::size_t side, bool more) const {
+    const std::size_t width = tile_.input.width;
+    const BlockLists& lists = worker.lists[side];
+    const BlockLists& next = worker.lists[1 - side];
+    GatherLists in;
+    in.nodes = std::span(lists.rows).first(lists.num_nodes);
+    in.counts = lists.counts;
+    in.targets = lists.targets;
+    in.num_targets = lists.num_targets;
+    if (more) in.lookahead = {next.targets, next.num_targets};
+    std::uint32_t* const wide_nodes = worker.wide_nodes.data() + worker.num_wide;
+    const GatherOutputOf<T> out{worker.sums.get() + worker.num_nodes * width,
+                                worker.wide_sums.get() + worker.num_wide * width, wide_nodes,
+                                quotients_from(lists.nodes.front())};
+    const std::size_t wide = gather_lists(tile_.input, in, out);
+    for (std::size_t i = 0; i < wide; ++i) wide_nodes[i] += static_cast<std::uint32_t>(worker.num_nodes);
+    std::copy_n(lists.nodes.begin(), lists.num_nodes,
+                worker.nodes.begin() + static_cast<std::ptrdiff_t>(worker.num_nodes));
+    worker.num_nodes += lists.num_nodes;
+    worker.num_wide += wide;
+  }
+
+  /// Where the quotients of a wanted node go, and after them those of the wanted nodes that follow.
+  T* quotients_from(NodeId node) const {
+    if (tile_.quotients == nullptr) return nullptr;
+    return tile_.quotients +
+           std::size_t{quotient_rows_ == nullptr ? node : quotient_rows_->before(node)} * tile_.input.width;
+  }
+
+  void hand_over(std::size_t group, Worker& worker) const {
+    sink_({group * group_, std::span(worker.nodes).first(worker.num_nodes), tile_.input.width, worker.sums.get(),
+           std::span(worker.wide_nodes).first(worker.num_wide), worker.wide_sums.get()});
+    worker.num_nodes = 0;
+    worker.num_wide = 0;
+  }
+
+  const BlockSource& source_;
+  const SweepTile<T>& tile_;
+  const RowMask* wanted_;
+  const RowRanks* input_rows_;
+  const RowRanks* quotient_rows_;
+  const SumSink& sink_;
+  std::size_t group_;  ///< blocks
+  std::vector<Worker> workers_;
+};
+
+template <class T>
+void sweep_tile(const BlockSource& source, const SweepTile<T>& tile, const SweepLevel& level, MemoryBudget& budget,
+                const SumSink& sink) {
+  constexpr int kMost = sizeof(T) == sizeof(std::int16_t) ? kMaxShortScaleBits : kMaxScaleBits;
+  if (tile.input.scale_bits < 0 || tile.input.scale_bits > kMost)
+    throw UsageError("scale bits must lie in 0.." + std::to_string(kMost));
+  if (tile.quotients != nullptr && (level.wanted == nullptr) != (level.quotient_rows == nullptr))
+    throw UsageError("quotients of some rows need the ranks of these rows, and those of all rows none");
+  if (source.num_nodes == 0 || tile.input.width == 0) return;
+  assert(source.num_blocks == (static_cast<std::size_t>(source.num_nodes) + kBlockNodes - 1) / kBlockNodes);
+  const std::uint64_t worker_bytes = sweep_worker_bytes(source, tile.input.width);
+  const std::size_t workers = std::clamp<std::size_t>(budget.available() / worker_bytes, 1, active_threads());
+  const Reservation reservation = budget.reserve(workers * worker_bytes, "buffers of the sweep");
+  LevelSweep<T>(source, tile, level, workers, sink).run();
+}
+
+}  // namespace
+
+std::uint64_t sweep_worker_bytes(const BlockSource& source, std::size_t width) {
+  const std::uint64_t rows = group_blocks(width) * kBlockNodes;
+  return rows * (width * (sizeof(std::int32_t) + sizeof(std::int64_t)) + sizeof(NodeId) + sizeof(std::uint32_t)) +
+         4 * source.max_decoded_bytes;  // two blocks, and the lists of their wanted nodes side by side
+}
+
+void sweep_level(const BlockSource& source, const SweepLevel& level, MemoryBudget& budget, const SumSink& sink) {
+  std::visit([&](const auto& tile) { sweep_tile(source, tile, level, budget, sink); }, level.tile);
+}
+
+}  // namespace unweave
