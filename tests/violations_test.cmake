@@ -62,6 +62,6 @@ foreach(layer engine tools)
 endforeach()
 expect(passes layering algorithms/a.cpp "#include <sodium.h>")
 expect(fails layering storage/a.cpp "#include <doctest/doctest.h>")
-expect(passes layering tests/a.cpp "#include <doctest/doctest.h>\n#include \"tools/command.h\"")
+expect(passes layering tests/a.cpp "#include <doctest/doctest.h>\n#include \"tools/cli/command.h\"")
 
 file(REMOVE_RECURSE ${SCRATCH})

@@ -14,8 +14,8 @@
 #include <system_error>
 #include <vector>
 
-#include "tools/command.h"
-#include "tools/commands.h"
+#include "tools/cli/command.h"
+#include "tools/commands/commands.h"
 
 namespace {
 

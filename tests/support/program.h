@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/commands.h"
+#include "tools/commands/commands.h"
 
 namespace unweave::testing {
 

@@ -21,7 +21,7 @@
 #include "storage/io/checksum.h"
 #include "storage/io/error.h"
 #include "support/input_files.h"
-#include "tools/commands.h"
+#include "tools/commands/commands.h"
 
 namespace unweave::testing {
 namespace {

@@ -1,0 +1,185 @@
+// tests/tools/commands/export_test.cpp - what `export` writes of rows that are not all there and of models, and where.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "algorithms/models/model_record.h"
+#include "support/input_files.h"
+#include "support/npy_file.h"
+#include "support/program.h"
+#include "support/temp_dir.h"
+#include "support/trained_store.h"
+
+namespace unweave {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::Npy;
+using testing::read_all;
+using testing::Result;
+using testing::run;
+using testing::TrainedStore;
+using testing::write_file;
+using Ids = std::vector<std::int64_t>;
+
+struct Exports : TrainedStore {
+  [[nodiscard]] std::string file(const std::string& name) const { return (folder / name).string(); }
+  [[nodiscard]] Result with(std::vector<std::string> words) const {
+    words.insert(words.begin(), {"export", store.string()});
+    return run(words);
+  }
+  /// One that goes well.
+  Result ok(const std::vector<std::string>& words) const {
+    Result result = with(words);
+    CAPTURE(result.error);
+    REQUIRE(result.code == 0);
+    return result;
+  }
+  /// One that is refused, with a message that names these things.
+  void refused(const std::vector<std::string>& words, const std::vector<std::string>& parts) const {
+    const Result result = with(words);
+    CHECK(result.code == 1);
+    CHECK(result.out.empty());
+    testing::check_message(result.error.substr(0, result.error.size() - 1), parts);
+  }
+};
+
+}  // namespace
+
+TEST_SUITE("unit") {
+  TEST_CASE("after removals embeddings are the rows that there are, by id, and the others are told of") {
+    const Exports data;
+    const std::string z = data.file("z.npy"), ids = data.file("ids.npy");
+    data.ok({"--embeddings", z, "--ids", ids});
+    const Ids before = Npy<std::int64_t>(ids).values;
+    REQUIRE(before.size() > 2);
+    const NodeId gone = static_cast<NodeId>(before[1]), bare = static_cast<NodeId>(before[2]);
+    data.stream({{RequestKind::remove_node, gone, 0}, {RequestKind::remove_feature, bare, 0}});
+    const Result result = data.ok({"--embeddings", z, "--ids", ids});
+    CHECK(result.out.empty());
+    Ids wanted = before;
+    wanted.erase(wanted.begin() + 1, wanted.begin() + 3);
+    CHECK(Npy<std::int64_t>(ids).values == wanted);
+    const std::string missing = std::to_string(200 - wanted.size()) + " of 200 nodes";
+    for (const std::string& part : {missing, std::string("--ids"), std::string("--missing nan"),
+                                    "unweave propagate " + data.store.string() + " --rows all"})
+      CHECK(result.error.find(part) != std::string::npos);
+    CHECK(data.ok({"--embeddings", z, "--quiet"}).error.empty());
+
+    // They are the rows that a list of these nodes gives.
+    std::string list;
+    for (const std::int64_t id : wanted) list += std::to_string(id) + "\n";
+    write_file(data.folder / "list.txt", list);
+    data.ok({"--embeddings", data.file("list.npy"), "--nodes", data.file("list.txt")});
+    CHECK(read_all(z) == read_all(data.file("list.npy")));
+
+    // A node without a row has to be asked for knowingly.
+    write_file(data.folder / "two.txt", std::to_string(before[0]) + "\n" + std::to_string(gone) + "\n");
+    data.refused({"--embeddings", z, "--nodes", data.file("two.txt")},
+                 {"node " + std::to_string(gone) + " has no embedding", "--missing nan"});
+    data.ok({"--embeddings", z, "--nodes", data.file("two.txt"), "--missing", "nan"});
+    const Npy<float> two(z);
+    REQUIRE(two.values.size() == 64);
+    CHECK(two.values[0] == Npy<float>(data.file("list.npy")).values[0]);
+    CHECK_FALSE(std::isnan(two.values[31]));
+    CHECK(std::isnan(two.values[32]));
+    CHECK(std::isnan(two.values[63]));
+  }
+
+  TEST_CASE("--missing nan writes a row for every node, in any order of the store") {
+    for (const std::string order : {"none", "degree"}) {
+      CAPTURE(order);
+      const testing::TempDir dir;
+      const auto path = [&](const char* name) { return (dir / name).string(); };
+      write_file(dir / "e", "0 1\n1 2\n2 3\n3 4\n2 4\n2 5\n");
+      write_file(dir / "x", "1\n.5\n.25\n.125\n1\n1\n");
+      write_file(dir / "y", "0\n-1\n1\n0\n-1\n1\n");
+      write_file(dir / "train", "0\n2\n3\n5\n");
+      REQUIRE(run({"import", path("s"), "--edges", path("e"), "--features", path("x"), "--nodes", "6", "--labels",
+                   path("y"), "--split", "train=" + path("train"), "--order", order})
+                  .code == 0);
+      REQUIRE(run({"propagate", path("s")}).code == 0);
+      REQUIRE(run({"export", path("s"), "--embeddings", path("some.npy"), "--ids", path("ids.npy")}).code == 0);
+      const Result all =
+          run({"export", path("s"), "--embeddings", path("all.npy"), "--ids", path("all_ids.npy"), "--missing", "nan"});
+      CHECK(all.code == 0);
+      CHECK(all.error.find("2 of 6 nodes") != std::string::npos);
+      CHECK(Npy<std::int64_t>(path("ids.npy")).values == Ids{0, 2, 3, 5});
+      CHECK(Npy<std::int64_t>(path("all_ids.npy")).values == Ids{0, 1, 2, 3, 4, 5});
+      const Npy<float> some(path("some.npy")), whole(path("all.npy"));
+      REQUIRE(whole.values.size() == 6);
+      REQUIRE(some.values.size() == 4);
+      CHECK(std::isnan(whole.values[1]));
+      CHECK(std::isnan(whole.values[4]));
+      CHECK(std::vector<float>{whole.values[0], whole.values[2], whole.values[3], whole.values[5]} == some.values);
+    }
+  }
+
+  TEST_CASE("the file name - is standard output; names that promise another format are refused") {
+    const Exports data;
+    data.ok({"--embeddings", data.file("z.npy"), "--labels", data.file("y.npy")});
+    CHECK(data.ok({"--embeddings", "-", "--quiet"}).out == read_all(data.file("z.npy")));
+    CHECK(data.ok({"--labels", "-"}).out == read_all(data.file("y.npy")));
+    data.ok({"--requests", data.file("r.txt"), "--draw", "edge", "--count", "3"});
+    CHECK(data.ok({"--requests", "-", "--draw", "edge", "--count", "3"}).out == read_all(data.file("r.txt")));
+    CHECK_FALSE(fs::exists("-"));
+    for (const std::string name : {"z.csv", "z.parquet", "z.npz"})
+      data.refused({"--embeddings", data.file(name)}, {"--embeddings", name, "z.npy", "NumPy"});
+    data.refused({"--embeddings", "-", "--ids", "-"}, {"--embeddings", "--ids", "same"});
+    data.refused({"--labels", data.file("a.npy"), "--train", data.file("a.npy")}, {"same", "a.npy"});
+    data.refused({"--labels", data.file("y.npy"), "--ids", data.file("i.npy")}, {"--ids needs --embeddings"});
+    data.refused({"--embeddings", data.file("z.npy"), "--missing", "zero"}, {"zero", "nan"});
+    data.refused({"--embeddings", data.store.string() + "/z.npy"}, {"outside the store"});
+
+    std::ostringstream out, error;
+    CHECK(run_program(all_commands(), {"export", data.store.string(), "--labels", "-"}, {out, error, false, true}) ==
+          1);
+    CHECK(out.str().empty());
+    CHECK(error.str().find("terminal") != std::string::npos);
+  }
+
+  TEST_CASE("a model is exported as what may be published: weights, and the public line") {
+    Exports data;
+    const Result none = data.with({"--model", data.file("w.npy")});
+    CHECK(none.error.find("unweave train") != std::string::npos);
+    data.train("newton");
+    data.ok({"--model", data.file("w.npy")});
+    const ModelRecord record = load_model(data.store, "newton");
+    const Npy<double> weights(data.file("w.npy"));
+    CHECK(weights.header.starts_with("{'descr': '<f8', 'fortran_order': False, 'shape': (" +
+                                     std::to_string(record.model.published.rows()) + ", 4), }"));
+    REQUIRE(weights.values.size() == size_of(record.model.published.size()));
+    CHECK(std::equal(weights.values.begin(), weights.values.end(), record.model.published.data()));
+    CHECK(read_all(data.file("w.jsonl")) == read_all(data.log("newton")));
+    CHECK(std::distance(fs::directory_iterator(data.folder.path()), {}) == 3);  // the store and these two
+
+    data.train("retrain");
+    data.refused({"--model", data.file("w.npy")}, {"--solver", "newton, retrain"});
+    data.refused({"--model", data.file("w.npy"), "--solver", "none"}, {"none"});
+    data.refused({"--model", "-", "--solver", "newton"}, {"two files"});
+    data.refused({"--labels", data.file("y.npy"), "--solver", "newton"}, {"--solver needs --model"});
+
+    // An outdated model is told of.
+    data.stream({data.edge_of_training_node()}, {"newton"});
+    CHECK(data.ok({"--model", data.file("w.npy"), "--solver", "newton"}).error.empty());
+    CHECK(read_all(data.file("w.jsonl")) == load_model(data.store, "newton").certificate + "\n");
+    CHECK(data.ok({"--model", data.file("r.npy"), "--solver", "retrain"}).error.find("outdated") != std::string::npos);
+  }
+
+  TEST_CASE("of a network all parameters are exported in one row") {
+    Exports data;
+    SolverOptions options = testing::seeded();
+    options.head = Head::kSoftmax;
+    options.hidden = {5};
+    data.train("retrain", options);
+    data.ok({"--model", data.file("w.npy")});
+    const Npy<double> weights(data.file("w.npy"));
+    CHECK(weights.header.find("'shape': (" + std::to_string(33 * 5 + 6 * 4) + ",)") != std::string::npos);
+  }
+}
+
+}  // namespace unweave

@@ -1,0 +1,306 @@
+// tests/tools/commands/requests_told_test.cpp - what `stream` says of requests that it rejects, of lines that it cannot read, and of
+// what is acknowledged when it ends early.
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "support/input_files.h"
+#include "support/program.h"
+#include "support/temp_dir.h"
+#include "support/tiny_store.h"
+#include "tools/commands/acknowledged.h"
+
+namespace unweave {
+namespace {
+
+using Json = nlohmann::json;
+using testing::lines_of;
+using testing::read_all;
+using testing::Result;
+using testing::run;
+using testing::write_file;
+
+/// The path 0-1-2 with labels at both ends.
+struct PathStore {
+  testing::TempDir dir;
+  std::string store = (dir / "s").string(), requests = (dir / "requests").string(),
+              rejected = (dir / "rejected").string();
+
+  PathStore() {
+    testing::write_store(store, testing::path_of_three());
+    testing::propagate_store(store, testing::tiny_spec(2, false));
+  }
+  [[nodiscard]] Result stream(const std::string& text, const std::vector<std::string>& more = {}) const {
+    write_file(requests, text);
+    std::vector<std::string> words{"stream", store, "--requests", requests};
+    words.insert(words.end(), more.begin(), more.end());
+    return run(words);
+  }
+  [[nodiscard]] std::uint64_t acknowledged() const {
+    return run({"info", store, "--json"}).json().at("acknowledged").get<std::uint64_t>();
+  }
+};
+
+const std::string kMixed =
+    "# four of these change nothing\nedge 0 1\nedge 0 1\nnode 999999\n\ninsert-edge 2 2\nedge 0 2\n";
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_SUITE("unit") {
+  TEST_CASE("--json lists every rejected request of a batch with its reason; the summary is on standard error") {
+    const PathStore world;
+    const Result told = world.stream(kMixed, {"--json", "--batch", "3"});
+    REQUIRE(told.code == 0);
+    const auto lines = told.lines();
+    REQUIRE(lines.size() == 2);
+    CHECK(lines[0]["applied"] == 1);
+    CHECK(lines[0]["rejected"] == 2);
+    CHECK(lines[0]["rejections"] == Json::parse(R"([{"request":"edge 0 1","reason":"repeated","sequence":2,"line":3},
+                          {"request":"node 999999","reason":"id-outside","sequence":3,"line":4}])"));
+    CHECK(lines[1]["rejections"][0] ==
+          Json::parse(R"({"request":"insert-edge 2 2","reason":"self-loop","sequence":4,"line":6})"));
+    CHECK(lines[1]["rejections"][1]["reason"] == "absent-edge");
+    CHECK(has(told.error,
+              "all requests: 1 applied, 4 rejected: 1 id-outside, 1 self-loop, 1 absent-edge, 1 repeated; "
+              "--rejected F writes them to a file\n"));
+    CHECK(world.stream("edge 1 2\n", {"--json"}).json()["rejections"] == Json::array());
+  }
+
+  TEST_CASE("text names the first rejected requests of a batch and counts the rest; --quiet and --public say less") {
+    const PathStore world;
+    const std::string text = world.stream(kMixed).out;
+    CHECK(has(text,
+              "applied 1, rejected 4 (edge 0 1: repeated; node 999999: id-outside; insert-edge 2 2: self-loop; and "
+              "1 more), "));
+    CHECK(has(text, "\nall requests: 1 applied, 4 rejected: "));
+    const Result quiet = world.stream(kMixed, {"--quiet"});
+    CHECK(has(quiet.out, "rejected 5 (edge 0 1: absent-edge; "));
+    CHECK_FALSE(has(quiet.out, "all requests"));
+    for (const std::vector<std::string>& more : {std::vector<std::string>{"--public"}, {"--public", "--json"}}) {
+      const Result published = world.stream(kMixed, more);
+      REQUIRE(published.code == 0);
+      for (const char* word : {"rejec", "applied", "999999"}) CHECK_FALSE(has(published.out + published.error, word));
+    }
+  }
+
+  TEST_CASE("--rejected appends every rejected request with its reason and number, for its owner alone") {
+    const PathStore world;
+    const Result told = world.stream(kMixed, {"--rejected", world.rejected});
+    CHECK(has(told.out, "; they are in " + world.rejected));
+    const std::string first =
+        "edge 0 1\trepeated\t2\nnode 999999\tid-outside\t3\ninsert-edge 2 2\tself-loop\t4\n"
+        "edge 0 2\tabsent-edge\t5\n";
+    CHECK(read_all(world.rejected) == first);
+    CHECK((std::filesystem::status(world.rejected).permissions() & std::filesystem::perms(0077)) ==
+          std::filesystem::perms::none);
+    write_file(world.rejected, first + "node 99");  // a crash
+    CHECK(world.stream("edge 1 2\nedge 1 2\n", {"--rejected", world.rejected, "--public"}).code == 0);
+    CHECK(read_all(world.rejected) == first + "edge 1 2\trepeated\t7\n");
+    write_file(world.rejected, "insert-");
+    CHECK(world.stream("node 7\n", {"--rejected", world.rejected}).code == 0);
+    CHECK(read_all(world.rejected) == "node 7\tid-outside\t8\n");
+
+    for (const std::string& other : {std::string("edge 0 1\n"), std::string("my diary"), std::string("a\tb\tc\n")}) {
+      write_file(world.rejected, other);
+      const Result refused = world.stream("node 1\n", {"--rejected", world.rejected});
+      CHECK(refused.code == 2);
+      CHECK(has(refused.error, "this is no list of rejected requests; name another file"));
+      CHECK(read_all(world.rejected) == other);
+    }
+    CHECK(world.stream("node 1\n", {"--rejected", world.store + "/rejected"}).code == 1);
+    CHECK(world.stream("node 1\n", {"--rejected", "-"}).code == 1);
+    CHECK(world.stream("node 1\n", {"--rejected", "f", "--receipts", "f", "--solver", "newton"}).code == 1);
+    CHECK(world.stream("node 1\n", {"--rejected", world.requests}).code == 2);
+    CHECK(world.acknowledged() == 8);
+  }
+
+  TEST_CASE("--strict names all rejected requests of the batch, twenty at most, and what is acknowledged before it") {
+    const PathStore world;
+    const Result none = world.stream("node 3\nedge 0 1\nedge 1 1\n", {"--strict", "--rejected", world.rejected});
+    CHECK(none.code == 2);
+    CHECK(has(none.error,
+              "requests: line 1: node 3: id-outside; line 3: edge 1 1: self-loop; --strict refuses the batch of "
+              "3 requests, all rejected ones of which are in " +
+                  world.rejected));
+    CHECK(has(none.error, "no request of " + world.requests + " is acknowledged: mend it and send it again"));
+    CHECK(read_all(world.rejected) == "node 3\tid-outside\t-\nedge 1 1\tself-loop\t-\n");
+    CHECK(world.acknowledged() == 0);
+    std::string many = "edge 0 1\n# next\nedge 1 2\n";
+    for (int i = 0; i < 30; ++i) many += "node " + std::to_string(100 + i) + "\n";
+    const Result refused = world.stream(many, {"--strict", "--batch", "2", "--json"});
+    CHECK(refused.lines().size() == 1);
+    CHECK(has(refused.error,
+              "line 4: node 100: id-outside; line 5: node 101: id-outside; --strict refuses the batch of 2 "));
+    CHECK(has(refused.error, "requests 1 to 2 of " + world.requests +
+                                 " are acknowledged: mend it and send the rest, from "
+                                 "line 4 on (`tail -n +4 " +
+                                 world.requests + "`)\n"));
+    const Result long_one = world.stream(many, {"--strict"});
+    CHECK(has(long_one.error, "; and 12 more; --strict"));
+    CHECK_FALSE(has(long_one.error, "node 118:"));
+    CHECK(has(long_one.error, "node 117: "));
+    CHECK(world.acknowledged() == 2);
+  }
+
+  TEST_CASE("a line that is no request says the rule, what is acknowledged and how to go on") {
+    const PathStore world;
+    for (const std::string line :
+         {"Node 1", "{\"op\":\"node\"}", "node", "edge 1", "edge 1 2 3", "node x", "edge;1;2"}) {
+      const Result bad = world.stream(line + "\n");
+      CAPTURE(line);
+      CHECK(bad.code == 2);
+      CHECK(has(bad.error,
+                "one request a line, the word in lower case, ids whole numbers from 0, blanks, tabs or commas "
+                "between"));
+      CHECK(has(bad.error, "no request of " + world.requests + " is acknowledged: mend it and send it again\n"));
+    }
+    const Result late = world.stream("edge 0,1\nnode 9\n  edge\t1 , 2\nfeatur 1\nnode 1\n", {"--batch", "2", "--json"});
+    CHECK(late.code == 2);
+    REQUIRE(late.lines().size() == 2);
+    CHECK(late.lines()[0]["applied"] == 1);
+    CHECK(late.lines()[1]["applied"] == 1);
+    CHECK(has(late.error, "requests 1 to 3 of " + world.requests +
+                              " are acknowledged: mend it and send the rest, from line "
+                              "4 on (`tail -n +4 " +
+                              world.requests + "`)\n"));
+    CHECK(world.acknowledged() == 3);
+  }
+
+  TEST_CASE("an input without requests says so on standard error") {
+    const PathStore world;
+    for (const std::string text : {"", "# nothing\n\n"}) {
+      const Result empty = world.stream(text, {"--json"});
+      CHECK(empty.code == 0);
+      CHECK(empty.out.empty());
+      CHECK(empty.error == "unweave: " + world.requests + " holds no requests\n");
+      CHECK(world.stream(text, {"--quiet"}).error.empty());
+    }
+  }
+
+  TEST_CASE("where to go on is said as a command that a shell understands, where there is one") {
+    const testing::TempDir dir;
+    const std::string plain = write_file(dir / "r.txt", "").string(), odd = write_file(dir / "r's 1", "").string(),
+                      packed = write_file(dir / "r.zst", "").string();
+    const auto text = [](const std::string& file, bool mended) {
+      Acknowledged acknowledged(file);
+      acknowledged.begin();
+      acknowledged.end(1, 1);
+      acknowledged.begin();
+      acknowledged.end(59, 70);
+      return acknowledged.text(mended);
+    };
+    CHECK(text(plain, false) == "requests 1 to 60 of " + plain +
+                                    " are acknowledged: the rest begins at line 71 (`tail -n +71 " + plain + "`)");
+    CHECK(has(text(odd, true), "`tail -n +71 '" + (dir / "r").string() + "'\\''s 1'`"));
+    CHECK_FALSE(has(text(packed, false), "tail"));
+    CHECK(text("-", false) == "requests 1 to 60 of standard input are acknowledged: the rest begins at line 71");
+    CHECK(Acknowledged("-").text(false) == "no request of standard input is acknowledged");
+  }
+
+  TEST_CASE("Ctrl-C and SIGTERM say what is acknowledged, and the store holds just that") {
+    for (const int signal : {SIGINT, SIGTERM}) {
+      const PathStore world;
+      const std::string out = (world.dir / "out").string(), error = (world.dir / "error").string();
+      int ends[2];
+      REQUIRE(::pipe(ends) == 0);
+      const pid_t child = ::fork();
+      REQUIRE(child >= 0);
+      if (child == 0) {
+        for (const int each : {SIGINT, SIGTERM}) ::signal(each, SIG_DFL);
+        ::dup2(ends[0], STDIN_FILENO);
+        ::close(ends[1]);
+        ::dup2(::open(out.c_str(), O_WRONLY | O_CREAT, 0600), STDOUT_FILENO);
+        ::dup2(::open(error.c_str(), O_WRONLY | O_CREAT, 0600), STDERR_FILENO);
+        ::execl(UNWEAVE_BINARY, "unweave", "stream", world.store.c_str(), "--requests", "-", "--batch", "2", "--json",
+                nullptr);
+        ::_exit(127);
+      }
+      const std::string sent = "edge 0 1\n# two and a half batches\nnode 5\nedge 1 2\nnode 6\nnode 7\n";
+      REQUIRE(::write(ends[1], sent.data(), sent.size()) == static_cast<ssize_t>(sent.size()));
+      for (int i = 0; i < 3000 && lines_of(out).size() < 2; ++i) ::usleep(10'000);
+      ::kill(child, signal);
+      int status = 0;
+      REQUIRE(::waitpid(child, &status, 0) == child);
+      for (const int end : ends) ::close(end);
+      CHECK((WIFSIGNALED(status) && WTERMSIG(status) == signal));  // 128 + signal in a shell
+      CHECK(read_all(error) ==
+            "unweave: interrupted: requests 1 to 4 of standard input are acknowledged: the rest begins at line 6\n");
+      CHECK(world.acknowledged() == 4);
+      CHECK(run({"verify", world.store}).code == 0);
+    }
+  }
+
+  TEST_CASE("a receipt says whether its request was applied, and verify counts both") {
+    const PathStore world;
+    REQUIRE(run({"train", world.store, "--solver", "newton"}).code == 0);
+    const std::string receipts = (world.dir / "receipts").string(), log = world.store + "/certificates/newton.jsonl";
+    REQUIRE(world.stream(kMixed, {"--solver", "newton", "--receipts", receipts}).code == 0);
+    std::vector<std::string> told;
+    for (const std::string& line : lines_of(receipts)) {
+      const Json receipt = Json::parse(line);
+      told.push_back(receipt["status"].get<std::string>() + " " + receipt.value("reason", "-"));
+    }
+    CHECK(told == std::vector<std::string>{"applied -", "rejected repeated", "rejected id-outside",
+                                           "rejected self-loop", "rejected absent-edge"});
+    const Json checked = run({"verify", log, "--receipts", receipts, "--json"}).json();
+    CHECK(checked["receipts"] == 5);
+    CHECK(checked["receipts_applied"] == 1);
+    CHECK(checked["receipts_rejected"] == 4);
+    CHECK(has(run({"verify", log, "--receipts", receipts}).out, "receipts of rejected requests"));
+    std::string forged = read_all(receipts);
+    const std::string lie = R"("status":"rejected","reason":"id-outside")";
+    REQUIRE(has(forged, lie));
+    write_file(receipts, forged.replace(forged.find(lie), lie.size(), R"("status":"applied")"));
+    const Result found = run({"verify", log, "--receipts", receipts});
+    CHECK(found.code == 4);
+    CHECK(has(found.error, "line 3: its certificate does not cover this request with this outcome"));
+  }
+
+  TEST_CASE("receipts of one file do not come into another") {
+    const PathStore world;
+    REQUIRE(run({"train", world.store, "--solver", "newton"}).code == 0);
+    const std::string first = (world.dir / "first").string(), second = (world.dir / "second").string();
+    REQUIRE(world.stream("edge 0 1\n", {"--solver", "newton", "--receipts", first}).code == 0);
+    REQUIRE(world.stream("edge 1 2\n", {"--solver", "newton", "--receipts", second}).code == 0);
+    const std::vector<std::string> lines = lines_of(second);
+    REQUIRE(lines.size() == 1);
+    CHECK(Json::parse(lines[0])["request"] == "edge 1 2");
+    // What the newest certificate has, no other file gets again either.
+    REQUIRE(world.stream("edge 2 3\n", {"--solver", "newton", "--receipts", first}).code == 0);
+    CHECK(lines_of(first).size() == 2);
+    CHECK((std::filesystem::status(first).permissions() & std::filesystem::perms::all) ==
+          (std::filesystem::perms::owner_read | std::filesystem::perms::owner_write));
+    const Result dash = world.stream("edge 3 4\n", {"--solver", "newton", "--receipts", "-"});
+    CHECK(dash.code == 1);
+    CHECK(has(dash.error, "--receipts: name a file"));
+    CHECK(world.acknowledged() == 3);
+    const Result swapped = run({"verify", first});
+    CHECK(swapped.code == 2);
+    CHECK(has(swapped.error, "this is a receipt; give receipts with --receipts"));
+    CHECK(has(run({"verify", first + ".jsonl"}).error, "no such file"));
+  }
+
+  TEST_CASE("the help of stream has the table of what requests do, in 80 columns") {
+    const std::string help = run({"stream", "--help"}).out;
+    std::istringstream lines(help.substr(0, help.find("Options:")));
+    for (std::string line; std::getline(lines, line);) CHECK_MESSAGE(line.size() <= 80, line);
+    for (const char* part :
+         {"What a request does", "node U", "insert-edge U V", "id-outside", "self-loop", "absent-edge", "present-edge",
+          "empty-node", "no-features", "repeated", "the word in lower case"})
+      CHECK_MESSAGE(has(help, part), part);
+  }
+}
+
+}  // namespace unweave

@@ -1,0 +1,182 @@
+#include "tools/bench/bench_gather.h"
+
+#include <algorithm>
+#include <limits>
+#include <mutex>
+#include <numeric>
+#include <optional>
+#include <vector>
+
+#include "algorithms/propagation/propagation_sweep.h"
+#include "algorithms/synthetic/rmat.h"
+#include "engine/graph/csr_graph.h"
+#include "engine/resources/clock.h"
+#include "engine/resources/parallel.h"
+#include "engine/sweep/gather.h"
+#include "engine/sweep/sweep.h"
+
+namespace unweave {
+namespace {
+
+CsrGraph make_graph(const GatherBenchOptions& options) {
+  std::vector<Edge> edges(options.edge_factor << options.scale);
+  parallel_ranges(0, edges.size(), 1 << 16, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) edges[i] = rmat_edge(options.seed, i, options.scale);
+  });
+  return CsrGraph(NodeId{1} << options.scale, edges);
+}
+
+constexpr int kScaleBits = 24;
+
+/// While the graph is made: edges, and arcs as they are sorted and as they stay.
+std::uint64_t graph_bytes(const GatherBenchOptions& options) {
+  return (options.edge_factor << options.scale) * (sizeof(Edge) + 2 * (sizeof(std::uint64_t) + sizeof(NodeId)));
+}
+
+std::uint64_t tile_bytes(NodeId nodes, std::size_t columns) {
+  return (std::uint64_t{nodes} * columns + kTilePadding) * sizeof(std::int32_t);
+}
+
+std::uint64_t tile_bytes(const GatherBenchOptions& options) {
+  return tile_bytes(NodeId{1} << options.scale, options.features);
+}
+
+/// Densities of a dense feature matrix: numbers spread over [-2^scale_bits, 2^scale_bits).
+void fill_rows(TileColumns columns, NodeRange rows, int scale_bits, std::int32_t* out) {
+  for (NodeId u = rows.first; u < rows.last; ++u) {
+    for (std::size_t c = columns.first; c < columns.first + columns.count; ++c) {
+      const auto mixed = static_cast<std::uint32_t>((u * std::size_t{131} + c) * 2'654'435'761U);
+      *out++ = static_cast<std::int32_t>(mixed >> (31 - scale_bits)) - (1 << scale_bits);
+    }
+  }
+}
+
+/// STREAM's triad on three arrays far larger than any cache.
+double triad(const GatherBenchOptions& options, MemoryBudget& budget) {
+  constexpr std::size_t kItems = std::size_t{1} << 25;
+  HugeBuffer memory(3 * kItems * sizeof(double), budget, "arrays of the triad");
+  auto* const a = memory.as<double>();
+  double* const b = a + kItems;
+  double* const c = b + kItems;
+  double best = std::numeric_limits<double>::max();
+  for (int run = 0; run <= options.repeats; ++run) {
+    const auto start = Clock::now();
+    parallel_ranges(0, kItems, 1 << 16, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) a[i] = b[i] + 3.0 * c[i];
+    });
+    if (run > 0) best = std::min(best, seconds_since(start));  // the first run commits the pages
+  }
+  return 3.0 * kItems * sizeof(double) / best;
+}
+
+/// Seconds of one pass of the bare kernel over all lists, results dropped.
+double gather_once(const CsrGraph& graph, const Tile& tile) {
+  std::vector<NodeId> ids(graph.num_nodes());
+  std::iota(ids.begin(), ids.end(), NodeId{0});
+  const auto start = Clock::now();
+  parallel_ranges(0, graph.num_blocks(), 16, [&](std::size_t begin, std::size_t end) {
+    std::vector<std::int32_t> sums(std::size_t{kBlockNodes} * tile.width);
+    std::vector<std::int64_t> wide_sums(std::size_t{kBlockNodes} * tile.width);
+    std::vector<std::uint32_t> wide_nodes(kBlockNodes);
+    const std::size_t last = std::min<std::size_t>(end * kBlockNodes, graph.num_nodes());
+    for (std::size_t u = begin * kBlockNodes; u < last; u += kBlockNodes) {
+      const std::size_t nodes = std::min<std::size_t>(kBlockNodes, last - u);
+      const ArcIndex from = graph.offsets()[u];
+      const ArcIndex to = graph.offsets()[u + nodes];
+      const NodeId* const targets = graph.targets().data();
+      gather_lists(tile,
+                   {{ids.data() + u, nodes},
+                    graph.counts().data() + u,
+                    targets + from,
+                    to - from,
+                    {targets + to, static_cast<std::size_t>(graph.offsets()[last] - to)}},
+                   {sums.data(), wide_sums.data(), wide_nodes.data(), nullptr});
+    }
+  });
+  return seconds_since(start);
+}
+
+/// Seconds of a propagation without the filling of its tiles; its sums go to `kept` (nodes x features).
+double sweep_once(const CsrGraph& graph, const GatherBenchOptions& options, int scale_bits, MemoryBudget& budget,
+                  std::int32_t* kept) {
+  PropagationOptions sweep;
+  sweep.features = options.features;
+  sweep.hops = options.hops;
+  sweep.scale_bits = scale_bits;
+  std::mutex mutex;
+  std::optional<Clock::time_point> filling_since;
+  double filling = 0;
+  const auto start = Clock::now();
+  propagation_sweep(
+      block_source(graph), sweep, budget,
+      [&](TileColumns columns, NodeRange rows, std::int32_t* out) {
+        {
+          const std::scoped_lock lock(mutex);
+          if (!filling_since) filling_since = Clock::now();
+        }
+        fill_rows(columns, rows, scale_bits, out);
+      },
+      [&](int /*level*/, TileColumns columns, const SumRows& rows) {
+        {
+          const std::scoped_lock lock(mutex);
+          if (filling_since) filling += seconds_since(*filling_since);
+          filling_since.reset();
+        }
+        for (std::size_t i = 0; i < rows.nodes.size(); ++i) {
+          std::copy_n(rows.sums + i * rows.width, rows.width, kept + rows.nodes[i] * options.features + columns.first);
+        }
+      });
+  return seconds_since(start) - filling;
+}
+
+}  // namespace
+
+double gather_limit(const CsrGraph& graph, std::size_t columns, MemoryBudget& budget) {
+  const HugeBuffer input(tile_bytes(graph.num_nodes(), columns), budget, "tile of the benchmark");
+  parallel_ranges(0, graph.num_nodes(), 4096, [&](std::size_t begin, std::size_t end) {
+    fill_rows({0, columns}, {static_cast<NodeId>(begin), static_cast<NodeId>(end)}, kScaleBits,
+              input.as<std::int32_t>() + begin * columns);
+  });
+  const double seconds = gather_once(graph, {input.as<std::int32_t>(), columns, kScaleBits});
+  return static_cast<double>(graph.num_terms()) * static_cast<double>(columns) / seconds;
+}
+
+std::uint64_t gather_limit_bytes(const GatherBenchOptions& options) {
+  return graph_bytes(options) + HugeBuffer::charge(tile_bytes(options));
+}
+
+GatherBench run_bench_gather(const GatherBenchOptions& options, MemoryBudget& budget) {
+  GatherBench result;
+  result.threads = active_threads();
+  result.vector_target = gather_target();
+  if (!options.limit_only) result.triad_bytes_per_second = triad(options, budget);
+
+  const Reservation graph_memory = budget.reserve(graph_bytes(options), "graph of the benchmark");
+  const CsrGraph graph = make_graph(options);
+  result.nodes = graph.num_nodes();
+  result.arcs = graph.num_arcs();
+  const double work = static_cast<double>(result.arcs + result.nodes) * static_cast<double>(options.features);
+
+  result.sweep_seconds = std::numeric_limits<double>::max();
+  double short_seconds = std::numeric_limits<double>::max();
+  HugeBuffer kept;
+  if (!options.limit_only) {
+    kept = HugeBuffer(tile_bytes(options), budget, "sums of the benchmark");
+    PropagationOptions sweep;
+    sweep.features = options.features;
+    sweep.hops = options.hops;
+    result.tile_width = plan_tiles(block_source(graph), sweep, budget).width;
+  }
+  for (int run = 0; run < options.repeats; ++run) {
+    result.limit_per_second = std::max(result.limit_per_second, gather_limit(graph, options.features, budget));
+    if (options.limit_only) continue;
+    auto* const sums = kept.as<std::int32_t>();
+    result.sweep_seconds = std::min(result.sweep_seconds, sweep_once(graph, options, kScaleBits, budget, sums));
+    short_seconds = std::min(short_seconds, sweep_once(graph, options, kMaxShortScaleBits, budget, sums));
+  }
+  result.sweep_per_second = work * options.hops / result.sweep_seconds;
+  result.short_sweep_per_second = work * options.hops / short_seconds;
+  return result;
+}
+
+}  // namespace unweave

@@ -1,0 +1,100 @@
+#include "tools/bench/bench_propagate.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "algorithms/live/live_store.h"
+#include "algorithms/models/recorded_release.h"
+#include "algorithms/propagation/propagation_plan.h"
+#include "algorithms/propagation/schemes.h"
+#include "engine/graph/contents.h"
+#include "engine/graph/csr_graph.h"
+#include "engine/graph/store.h"
+#include "engine/resources/clock.h"
+#include "engine/resources/parallel.h"
+#include "storage/io/error.h"
+#include "tools/bench/bench_gather.h"
+
+namespace unweave {
+
+double store_gather_limit(const std::filesystem::path& store, std::size_t columns, MemoryBudget& budget) {
+  const Manifest manifest = read_manifest(store);
+  const Reservation opened = reserve_contents(manifest, budget);
+  const Reservation lists =
+      budget.reserve(CsrGraph::bytes(manifest.nodes, 2 * manifest.edges), "uncompressed lists of the benchmark");
+  const Contents contents(store, manifest);
+  return gather_limit(CsrGraph(contents.graph()), columns, budget);
+}
+
+void link_store(const std::filesystem::path& from, const std::filesystem::path& store, MemoryBudget& budget) {
+  Manifest manifest = read_manifest(from);
+  if (manifest.nodes == 0 || manifest.features == 0)
+    throw DataError(from.string() + ": has no nodes or no features to propagate; name another store");
+  {
+    const Reservation opened = reserve_contents(manifest, budget);
+    const Contents whole(from, manifest);  // what is damaged is named where it lies, not by its link
+  }
+  manifest.forget_history();
+  create_store_folder(store);
+  for (const FileEntry& file : manifest.files()) {
+    std::filesystem::create_directories((store / file.path).parent_path());
+    std::filesystem::create_symlink(std::filesystem::absolute(from / file.path), store / file.path);
+  }
+  write_manifest(store, manifest);
+}
+
+PropagationSpec bench_spec(std::uint32_t hops) {
+  PropagationSpec spec;
+  spec.levels = hops;
+  spec.scheme = "sgc";
+  spec.weights = scheme_weights(spec.scheme, hops, {});
+  return spec;
+}
+
+PropagateBench run_bench_propagate(const std::filesystem::path& store, std::uint32_t hops, int repeats,
+                                   MemoryBudget& budget) {
+  PropagateBench result;
+  result.hops = hops;
+  result.threads = active_threads();
+  result.seconds = result.sweep_seconds = std::numeric_limits<double>::max();
+  const PropagationSpec spec = bench_spec(hops);
+  {
+    const LiveStore live(store, Access::read, budget, release_ledger());
+    result.nodes = live.manifest().nodes;
+    result.arcs = live.contents().graph().num_arcs();
+    result.features = live.manifest().features;
+    result.tile_width = plan_propagation(live.contents(), spec, budget).state.tile_columns;
+  }
+  for (int run = 0; run < repeats; ++run) {
+    result.limit_per_second = std::max(result.limit_per_second, store_gather_limit(store, result.tile_width, budget));
+    LiveStore live(store, Access::write, budget, release_ledger());
+    const Clock::time_point start = Clock::now();
+    const PropagateReport report = propagate(live, spec, budget, {});
+    result.seconds = std::min(result.seconds, seconds_since(start));
+    result.sweep_seconds = std::min(result.sweep_seconds, report.sweep_seconds);
+    result.tiles = report.tiles;
+  }
+  return result;
+}
+
+Figures figures_of(const PropagateBench& result) {
+  Figures figures{{{"bench", "propagate"}}, Table({"propagate", ""})};
+  figures.count("nodes", "nodes", result.nodes);
+  figures.count("arcs", "arcs", result.arcs);
+  figures.count("features", "features", result.features);
+  figures.count("hops", "hops", result.hops);
+  figures.count("threads", "threads", result.threads);
+  figures.count("tiles", "column tiles", result.tiles);
+  figures.count("tile_width", "columns of a tile", result.tile_width);
+  figures.seconds("seconds", "whole propagation", result.seconds);
+  figures.seconds("sweep_seconds", "its sweep", result.sweep_seconds);
+  figures.number("arc_features_per_second", "arc features a second", result.per_second());
+  figures.number("sweep_arc_features_per_second", "the same of the sweep alone", result.sweep_per_second());
+  figures.number("limit_arc_features_per_second", "limit: uncompressed gather on this graph, tiles as wide",
+                 result.limit_per_second);
+  figures.number("ratio", "ratio", result.ratio());
+  figures.number("sweep_ratio", "ratio of the sweep alone", result.sweep_ratio());
+  return figures;
+}
+
+}  // namespace unweave

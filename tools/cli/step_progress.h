@@ -1,0 +1,39 @@
+// tools/cli/step_progress.h - a progress meter for work in several steps.
+#pragma once
+
+#include <iosfwd>
+#include <optional>
+
+#include "engine/resources/work_meter.h"
+#include "tools/cli/progress.h"
+
+namespace unweave {
+
+/// Draws one Progress after another on `out`; nothing unless `shown`.
+class StepProgress final : public WorkMeter {
+ public:
+  StepProgress(std::ostream& out, bool shown) : out_(out), shown_(shown) {}
+
+  void start(std::string_view step, std::uint64_t total, std::string_view unit) override {
+    start(step, total, unit, 0);
+  }
+  /// The same of a step that the machine could do `limit` units of a second, 0 if that is not known.
+  void start(std::string_view step, std::uint64_t total, std::string_view unit, double limit) {
+    progress_.emplace(out_, shown_, std::string(step), total, std::string(unit), limit);
+  }
+  void advance(std::uint64_t count) noexcept override {
+    if (progress_) progress_->advance(count);
+  }
+  void note(const std::string& text) override {
+    if (progress_) progress_->set_note(text);
+  }
+  /// Clears the line.
+  void finish() { progress_.reset(); }
+
+ private:
+  std::ostream& out_;
+  bool shown_;
+  std::optional<Progress> progress_;
+};
+
+}  // namespace unweave

@@ -1,0 +1,66 @@
+#include "tools/commands/acknowledged.h"
+
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace unweave {
+namespace {
+
+/// Whether the lines of the file are those that the program reads.
+bool is_plain(const std::string& file) {
+  std::error_code unknown;
+  if (file == "-" || !std::filesystem::is_regular_file(file, unknown)) return false;
+  for (const std::string_view end : {".gz", ".zst", ".xz", ".bz2", ".lz4"})
+    if (file.ends_with(end)) return false;
+  return true;
+}
+
+/// As a shell reads one word.
+std::string shell_word(const std::string& text) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+=:,@%";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? "'\\''" : std::string(1, c);
+  return word + "'";
+}
+
+}  // namespace
+
+Acknowledged::Acknowledged(std::string file) : file_(std::move(file)), has_lines_(is_plain(file_)) {
+  if (file_ == "-") file_ = "standard input";
+  interrupt_.set("interrupted: " + text(false));
+}
+
+void Acknowledged::end(std::uint64_t requests, std::uint64_t last_line) {
+  requests_ += requests;
+  last_line_ = last_line;
+  interrupt_.set(
+      "interrupted: " + text(false) +
+      "; the line of the last batch was not printed, and receipts that are missing come with the next stream "
+      "that names their file");
+  hold_.reset();
+}
+
+void Acknowledged::told() {
+  interrupt_.set("interrupted: " + text(false));
+  hold_.reset();
+}
+
+void Acknowledged::finish() {
+  interrupt_.set("interrupted: all requests of " + file_ + " are acknowledged; none needs to be sent again");
+}
+
+std::string Acknowledged::text(bool mended) const {
+  if (requests_ == 0)
+    return "no request of " + file_ + " is acknowledged" + (mended ? ": mend it and send it again" : "");
+  const std::string next = std::to_string(last_line_ + 1);
+  std::string said = requests_ == 1
+                         ? "request 1 of " + file_ + " is acknowledged"
+                         : "requests 1 to " + std::to_string(requests_) + " of " + file_ + " are acknowledged";
+  said += mended ? ": mend it and send the rest, from line " + next + " on" : ": the rest begins at line " + next;
+  return has_lines_ ? said + " (`tail -n +" + next + " " + shell_word(file_) + "`)" : said;
+}
+
+}  // namespace unweave

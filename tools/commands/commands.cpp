@@ -1,0 +1,29 @@
+// tools/commands/commands.cpp - the table of commands: a new one is a line here, a declaration in commands.h, and a file.
+#include "tools/commands/commands.h"
+
+#include <vector>
+
+namespace unweave {
+
+std::span<const Command> all_commands() {
+  static const std::vector<Command> table = {
+      {"import", "build a store from files of edges, features, labels and splits", run_import},
+      {"generate", "build a synthetic store: R-MAT, stochastic blocks or citations", run_generate},
+      {"info", "say what a store holds", run_info},
+      {"plan", "foresee what a propagation takes, beside what there is", run_plan},
+      {"propagate", "compute the embedding of every level anew", run_propagate},
+      {"train", "learn a model on the training rows, to be unlearned from later", run_train},
+      {"stream", "remove edges, nodes and features, insert edges", run_stream},
+      {"evaluate", "accuracy of the models, and what they still show of removed rows", run_evaluate},
+      {"predict", "say the class of nodes, by a model", run_predict},
+      {"audit", "try to tell unlearned models from retrained ones", run_audit},
+      {"verify", "check the files and the integers of a store", run_verify},
+      {"repair", "rebuild what damaged files had, where it can be had again", run_repair},
+      {"purge", "erase what was removed, and prove it", run_purge},
+      {"export", "write embeddings or edges as NumPy files, draw requests", run_export},
+      {"bench", "figures beside the machine's limit", run_bench},
+  };
+  return table;
+}
+
+}  // namespace unweave

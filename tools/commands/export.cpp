@@ -1,0 +1,167 @@
+// tools/commands/export.cpp - `unweave export`: embeddings and edges as NumPy files, requests drawn from a store.
+#include "algorithms/live/export.h"
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "algorithms/live/request_draw.h"
+#include "algorithms/models/recorded_release.h"
+#include "engine/resources/memory.h"
+#include "engine/resources/watcher.h"
+#include "storage/input/label_reader.h"
+#include "storage/input/request_reader.h"
+#include "storage/io/error.h"
+#include "storage/io/file.h"
+#include "tools/cli/npy_output.h"
+#include "tools/cli/output.h"
+#include "tools/cli/step_progress.h"
+#include "tools/commands/commands.h"
+#include "tools/commands/model_choice.h"
+#include "tools/commands/propagation_options.h"
+
+namespace unweave {
+
+namespace {
+
+DrawOptions draw_options(const CommandLine& line, DrawKind kind, std::optional<std::vector<NodeId>> pool) {
+  DrawOptions options;
+  options.kind = kind;
+  options.count = line.get<Count>("count").value;
+  options.pool = std::move(pool);
+  options.degree_below = line.get<Count>("degree-below").value;
+  options.seed = line.common().seed.value_or(options.seed);
+  return options;
+}
+
+void export_requests(const CommandLine& line, const LiveStore& store, const DrawOptions& options) {
+  std::string text;
+  for (const Request& request : draw_requests(store, options)) text += text_of(request) + "\n";
+  const auto& file = line.get<std::string>("requests");
+  if (file == "-")
+    line.out() << text;
+  else
+    replace_file(std::filesystem::absolute(file), text);
+}
+
+void export_rows(const CommandLine& line, const LiveStore& store, const std::optional<std::vector<NodeId>>& nodes) {
+  const MissingRows missing = line.has("missing") ? MissingRows::nan : MissingRows::leave_out;
+  const auto ids = line.has("ids") ? std::optional(npy_target(line, "ids")) : std::nullopt;
+  StepProgress progress(line.error(), line.shows_progress());
+  const WatchedBy watched(progress);
+  const ExportedRows rows = export_embeddings(store, nodes, read_row_weights(line, store.embedding().spec()),
+                                              npy_target(line, "embeddings"), missing, ids);
+  progress.finish();
+  note_missing_rows(line, store, rows.missing, nodes ? nodes->size() : store.contents().num_nodes(),
+                    line.has("missing") ? "theirs are rows of NaN"
+                                        : "they are left out: --ids F.npy tells whose rows there are, --missing nan "
+                                          "writes rows of NaN for them");
+}
+
+void export_all_edges(const CommandLine& line, const LiveStore& store) {
+  StepProgress progress(line.error(), line.shows_progress());
+  const WatchedBy watched(progress);
+  export_edges(store, npy_target(line, "edges"));
+}
+
+/// The published weights, and beside them the line that says what is claimed of them: both may be given away.
+void export_model(const CommandLine& line, const ModelRecord& record) {
+  const Matrix& weights = record.model.published;
+  const NpyTarget target = npy_target(line, "model");
+  std::vector<std::uint64_t> shape{size_of(weights.rows())};
+  if (!record.model.network) shape.push_back(size_of(weights.cols()));
+  NpyWriter writer(target, "<f8", sizeof(double), shape);
+  writer.append(std::span<const double>(weights.data(), size_of(weights.size())));
+  writer.finish();
+  replace_file(std::filesystem::absolute(target.file).replace_extension(".jsonl"), record.certificate + "\n");
+}
+
+void check_options(const CommandLine& line) {
+  if (!line.has("model") && !line.has("embeddings") && !line.has("edges") && !line.has("labels") &&
+      !line.has("train") && !line.has("requests"))
+    throw UsageError("nothing to export; give --model, --embeddings, --edges, --labels, --train or --requests");
+  if (line.has("nodes") && !line.has("embeddings") && !line.has("requests"))
+    throw UsageError("--nodes needs --embeddings or --requests");
+  for (const char* option : {"weights", "ids", "missing"})
+    if (line.has(option) && !line.has("embeddings"))
+      throw UsageError("--" + std::string(option) + " needs --embeddings");
+  if (line.has("missing") && line.get<std::string>("missing") != "nan")
+    throw UsageError("--missing: " + line.get<std::string>("missing") + " is unknown; the only choice is nan");
+  for (const char* option : {"draw", "count"})
+    if (line.has(option) != line.has("requests")) throw UsageError("give --requests, --draw and --count together");
+  for (const char* option : {"solver", "name"})
+    if (line.has(option) && !line.has("model")) throw UsageError("--" + std::string(option) + " needs --model");
+  if (line.has("model") && line.get<std::string>("model") == "-")
+    throw UsageError("--model -: a model is two files, the weights F.npy and the certificate F.jsonl; name a file");
+  const std::filesystem::path store = line.positional(0);
+  check_npy_outputs(line, {"model", "embeddings", "ids", "edges", "labels", "train"}, store);
+  line.require_outside("requests", store);
+}
+
+}  // namespace
+
+void run_export(CommandLine& line) {
+  line.describe(
+      "Writes the published weights of a model, embeddings, edges, labels or training\n"
+      "nodes as NumPy files, or draws requests for `stream` from what the store\n"
+      "holds; in the ids of the imported data. The file name - is standard output.",
+      {"STORE"},
+      "unweave export demo/debian.store --embeddings z.npy --ids ids.npy\n"
+      "  unweave export demo/debian.store --model weights.npy\n"
+      "  unweave export demo/debian.store --requests r.txt --draw node --count 100");
+  auto add = line.options().add_options();
+  add("model", po::value<std::string>()->value_name("F.npy"),
+      "float64, the published weights, features x classes, where the model has an intercept with one row more, the "
+      "last; a row above norm 1 is divided by its norm before it meets them, as `predict` does; "
+      "beside it, as F.jsonl, the public line of its newest certificate. Of --head mlp all parameters in one row: "
+      "layer "
+      "after layer, each inputs x outputs with the biases as last row, then the weights of the filter where it has "
+      "one");
+  add_model_choice(line, "with --model: the model of this solver; may be left out where there is only one");
+  add("embeddings", po::value<std::string>()->value_name("F.npy"),
+      "float32, one row a node that has an embedding, in the order of ids");
+  add("ids", po::value<std::string>()->value_name("F.npy"), "with --embeddings: whose rows they are, int64");
+  add("missing", po::value<std::string>()->value_name("nan"),
+      "with --embeddings: a row for every node, NaN where there is no embedding");
+  add("nodes", po::value<std::string>()->value_name("F"),
+      "ids (.npy or text): with --embeddings of the rows, in order; with --requests of the nodes to draw from");
+  add("weights", po::value<RealList>()->value_name("W"),
+      "with --embeddings: weights w_0,..,w_L instead of those of the store");
+  add("edges", po::value<std::string>()->value_name("F.npy"), "int64 m x 2, each edge once, u < v");
+  add("labels", po::value<std::string>()->value_name("F.npy"), "int64, one a node, -1 for none");
+  add("train", po::value<std::string>()->value_name("F.npy"),
+      "int64: ids of the training nodes that have a label, ascending");
+  add("requests", po::value<std::string>()->value_name("F"), "text, one request a line, drawn at random by --seed (1)");
+  add("draw", po::value<std::string>()->value_name("KIND"),
+      "with --requests: node or feature, of training nodes or of --nodes; edge; vulnerable-edge, of a test node (or of "
+      "--nodes) with few neighbours and a neighbour with its label; adversarial-edge, to be inserted between two nodes "
+      "(one of --nodes) with different labels");
+  add("count", po::value<Count>()->value_name("K"), "with --requests: how many");
+  add("degree-below", po::value<Count>()->value_name("D")->default_value({10}),
+      "with --draw vulnerable-edge: the node has fewer neighbours");
+  if (!line.parse()) return;
+  line.on_interrupt("the store is as it was, and a file named is whole or as it was; run the command again");
+  check_options(line);
+  const std::optional<DrawKind> draw =
+      line.has("draw") ? std::optional(parse_draw(line.get<std::string>("draw"))) : std::nullopt;
+
+  MemoryBudget budget(line.budget_bytes());
+  const std::optional<ModelRecord> model =
+      line.has("model") ? std::optional(chosen_model(line, line.positional(0))) : std::nullopt;
+  const LiveStore store(line.positional(0), Access::read, budget, release_ledger());
+  std::optional<std::vector<NodeId>> nodes;
+  if (line.has("nodes")) nodes = read_node_ids({line.get<std::string>("nodes"), {}}, store.contents().num_nodes());
+  if (model) {
+    export_model(line, *model);
+    note_state(line, *model, store);
+  }
+  if (line.has("embeddings")) export_rows(line, store, nodes);
+  if (line.has("edges")) export_all_edges(line, store);
+  if (line.has("labels")) export_labels(store, npy_target(line, "labels"));
+  if (line.has("train")) export_train(store, npy_target(line, "train"));
+  if (draw) export_requests(line, store, draw_options(line, *draw, std::move(nodes)));
+}
+
+}  // namespace unweave

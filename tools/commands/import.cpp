@@ -1,0 +1,236 @@
+// tools/commands/import.cpp - `unweave import`: a store from files of edges, features, labels and splits.
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/ingest/store_import.h"
+#include "storage/io/error.h"
+#include "tools/bench/build_report.h"
+#include "tools/cli/step_progress.h"
+#include "tools/commands/commands.h"
+#include "tools/commands/import_figures.h"
+#include "tools/commands/import_limit.h"
+
+namespace unweave {
+namespace {
+
+constexpr const char* kDescription =
+    "Builds a store in a new or empty folder. Edges are made undirected; repeated edges and self loops are dropped "
+    "and\n"
+    "counted. Rows of features above norm 1 are scaled down to it (--scale). Every file may be plain, .gz or .zst; one "
+    "may be -\n"
+    "for standard input. Without edges the store holds flat data.";
+constexpr const char* kExample =
+    "D=tests/data/debian-deps\n"
+    "  unweave import demo/debian.store --edges $D/edges.tsv.zst \\\n"
+    "    --features indptr=$D/feat_indptr.npy.zst,indices=$D/feat_indices.npy.zst \\\n"
+    "    --columns 2575 --labels $D/labels.npy --classes 58 \\\n"
+    "    --split train=$D/train_idx.npy,test=$D/test_idx.npy\n"
+    "  unweave import arxiv.store --ogb dataset/ogbn_arxiv  # as ogb fetches it";
+
+/// "a=x,b=y" with keys of `allowed`, none twice.
+std::map<std::string, InputFile> parse_files(const std::string& option, const std::string& text,
+                                             const std::set<std::string>& allowed) {
+  const auto fail = [&](const std::string& what) { throw UsageError("--" + option + ": " + what); };
+  std::map<std::string, InputFile> files;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    const std::string part = text.substr(at, comma - at);
+    const std::size_t equals = std::min(part.find('='), part.size());
+    std::string key = part.substr(0, equals);
+    if (key == "val" && allowed.contains("valid")) key = "valid";
+    if (equals + 1 >= part.size()) fail("'" + part + "' is not KEY=FILE");
+    if (!allowed.contains(key)) {
+      std::string names;
+      for (const std::string& name : allowed) names.append(names.empty() ? "" : ", ").append(name);
+      fail(std::string("there is no key '").append(key).append("'; there are ").append(names));
+    }
+    if (!files.emplace(key, InputFile{part.substr(equals + 1), {}}).second) fail(key + " is given twice");
+    at = comma + 1;
+  }
+  return files;
+}
+
+std::optional<InputFile> file_at(const std::map<std::string, InputFile>& files, const std::string& key) {
+  const auto found = files.find(key);
+  return found == files.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<InputFile> file_option(const CommandLine& line, const std::string& option) {
+  if (!line.has(option)) return std::nullopt;
+  return InputFile{line.get<std::string>(option), {}};
+}
+
+std::optional<std::uint64_t> count_option(const CommandLine& line, const std::string& option) {
+  return line.has(option) ? std::optional(line.get<Count>(option).value) : std::nullopt;
+}
+
+/// A CSR matrix is recognised by its keys.
+std::optional<std::variant<InputFile, CsrInput>> features_option(const CommandLine& line) {
+  const auto columns = count_option(line, "columns");
+  const std::string text = line.has("features") ? line.get<std::string>("features") : "";
+  const bool csr = text.starts_with("indptr=") || text.starts_with("indices=") || text.starts_with("values=");
+  if (columns && !csr) throw UsageError("--columns goes with --features indptr=F,indices=F[,values=F] only");
+  if (!line.has("features")) return std::nullopt;
+  if (!csr) return InputFile{text, {}};
+  const auto files = parse_files("features", text, {"indptr", "indices", "values"});
+  const auto indptr = file_at(files, "indptr");
+  const auto indices = file_at(files, "indices");
+  if (!indptr || !indices) throw UsageError("--features: give both indptr=F and indices=F");
+  if (!columns) throw UsageError("--features indptr=F,indices=F needs --columns C, the number of features");
+  return CsrInput{{*indptr, *indices, file_at(files, "values")}, *columns};
+}
+
+void require_one_pipe(const ImportOptions& options) {
+  std::vector<std::optional<InputFile>> files{options.edges, options.labels, options.train,
+                                              options.valid, options.test,   options.replay};
+  if (options.features) {
+    if (const auto* csr = std::get_if<CsrInput>(&*options.features)) {
+      files.insert(files.end(), {csr->files.indptr, csr->files.indices, csr->files.values});
+    } else {
+      files.push_back(std::get<InputFile>(*options.features));
+    }
+  }
+  const auto pipes =
+      std::count_if(files.begin(), files.end(), [](const auto& file) { return file && file->path == "-"; });
+  if (pipes > 1) throw UsageError("only one file can be -, standard input");
+}
+
+/// The sources that the folder holds.
+void add_ogb_folder(const CommandLine& line, ImportOptions& options) {
+  for (const std::string other : {"edges", "features", "nodes", "labels", "split"})
+    if (line.has(other)) throw UsageError("--ogb and --" + other + ": give one of them; the folder has its own");
+  const OgbFolder folder = open_ogb_folder(line.get<std::string>("ogb"));
+  options.edges = folder.edges;
+  options.features = folder.features;
+  options.labels = folder.labels;
+  options.train = folder.train;
+  options.valid = folder.valid;
+  options.test = folder.test;
+  options.stated_nodes = folder.num_nodes;
+  options.stated_edges = folder.num_edges;
+  options.two_row_edges = true;
+  if (folder.edge_values && !options.ignore_weights)
+    throw InputError(display_name(*folder.edge_values), "whole file", "edges have no weights or features here",
+                     "take the edges without them by --ignore-weights");
+  options.empty_label = EmptyLine::kUnlabelled;
+}
+
+ImportOptions import_options(const CommandLine& line) {
+  ImportOptions options;
+  options.order = line.get<std::string>("order");
+  options.edges = file_option(line, "edges");
+  options.ignore_weights = line.get<bool>("ignore-weights");
+  options.features = features_option(line);
+  options.nodes = count_option(line, "nodes");
+  options.labels = file_option(line, "labels");
+  options.classes = count_option(line, "classes");
+  if (line.has("split")) {
+    const auto files = parse_files("split", line.get<std::string>("split"), {"train", "valid", "test"});
+    options.train = file_at(files, "train");
+    options.valid = file_at(files, "valid");
+    options.test = file_at(files, "test");
+  }
+  if (line.has("ogb")) add_ogb_folder(line, options);
+  options.replay = file_option(line, "replay");
+  options.standardize = line.get<bool>("standardize");
+  options.scale = line.get<ScaleName>("scale").value;
+  if (options.standardize && line.given("scale"))
+    throw UsageError("--standardize and --scale: give one of them; standardising sets the largest norm to 1 itself");
+  options.feature_type = line.get<FeatureTypeName>("feature-type").value;
+  require_one_pipe(options);
+  return options;
+}
+
+/// None, with a remark, where there is no room for it; none where the import will say that its edges are missing.
+std::optional<ImportBench> measure_limit(const CommandLine& line, const ImportOptions& options, MemoryBudget& budget) {
+  if (options.edges->path != "-" && !std::filesystem::exists(options.edges->path)) return std::nullopt;
+  try {
+    return measure_import_limit(line.positional(0), options, budget);
+  } catch (const ResourceError& error) {
+    if (!line.common().quiet) line.error() << "note: the limit is not measured: " << error.what() << '\n';
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+void run_import(CommandLine& line) {
+  line.describe(kDescription, {"STORE"}, kExample);
+  auto add = line.options().add_options();
+  const auto file = [] { return po::value<std::string>()->value_name("F"); };
+  const auto count = [](const char* name) { return po::value<Count>()->value_name(name); };
+  add("edges", file(),
+      "text (two ids a line, # comments, perhaps a header), .npy (m x 2 or 2 x m integers) or Matrix Market");
+  add("ignore-weights", po::bool_switch(),
+      "take edges that have weights, a third number a line or values of a Matrix Market file, without them");
+  add("features", file(),
+      "dense .npy N x F, dense text with --nodes, .npz (CSR), or indptr=F,indices=F[,values=F] with --columns");
+  add("columns", count("C"), "number of features of a CSR matrix in separate arrays");
+  add("feature-type", po::value<FeatureTypeName>()->value_name("f32|f16")->default_value({}),
+      "bits of a value at rest; f16 halves X on disk: values rounded toward zero to 11 significant bits, which then "
+      "are "
+      "the features");
+  add("scale", po::value<ScaleName>()->value_name("rows|none|B")->default_value({}),
+      "how rows of features come to norm at most 1: rows, those above it are divided by their norm; none, one above it "
+      "is an error; a number B, public and not computed from the rows: all are divided by B, so that Z is that of X / "
+      "B "
+      "(algorithms/propagation/PROPAGATION.md)");
+  add("nodes", count("N"),
+      "number of nodes; default: rows of the features, else of the labels, else largest id + 1, where an id above 2^24 "
+      "+ 64 x edges is an error");
+  add("labels", file(), "one class a node, .npy or text; -1 or NaN for none");
+  add("classes", count("C"), "number of classes; default: largest label + 1");
+  add("split", po::value<std::string>()->value_name("train=F,valid=F,test=F"),
+      "ids of each split, .npy or text, or a mask, .npy of booleans; each may be left out; ids without a label are "
+      "ignored");
+  add("replay", file(),
+      "for a deleted data replay test: the nodes that the requests of F remove get a class of their own and 100 binary "
+      "features that no other node has");
+  add("ogb", po::value<std::string>()->value_name("DIR"),
+      "folder of a node-property data set of OGB as fetched, raw/ and split/ inside, in place of --edges, --features, "
+      "--nodes, --labels and --split");
+  add("order", po::value<std::string>()->value_name("ORDER")->default_value("none"),
+      "order of nodes inside the store: none, degree (descending) or bfs (breadth-first); ids stay the user's");
+  add("standardize", po::bool_switch(),
+      "columns to mean 0 and deviation 1, then the largest row norm to 1; for comparisons: certificates do not hold");
+  add("measure-limit", po::bool_switch(),
+      "first measure how fast the bytes of such an import could move: bench import on an R-MAT graph of about as many "
+      "edges (2^18 to 2^24), in the folder of STORE");
+  if (!line.parse()) return;
+  line.on_interrupt(interrupted_build(line.positional(0)));
+  const ImportOptions options = import_options(line);
+  MemoryBudget budget(line.budget_bytes());
+  StepProgress progress(line.error(), line.shows_progress());
+  std::optional<ImportBench> limit;
+  if (line.get<bool>("measure-limit") && options.edges) limit = measure_limit(line, options, budget);
+  Measure measure;  // of the import alone
+  ImportMeter meter(progress, limit);
+  const ImportReport report = import_store(line.positional(0), options, budget, meter);
+  const double bounded_seconds = meter.bounded_seconds();
+  progress.finish();
+  if (!line.common().quiet) {
+    for (const std::string& remark : report.remarks) line.error() << "note: " << remark << '\n';
+    if (const std::string remark = remark_on_sums(report); !remark.empty()) line.error() << "note: " << remark << '\n';
+  }
+  Figures figures = figures_of(report);
+  add_import_figures(report, figures);
+  add_measure(figures, measure);
+  for (const char* const field : {"limit_ratio", "limit_arcs_per_second", "limit_nodes"}) figures.json[field] = nullptr;
+  if (limit && report.edges > 0) {
+    const double rate = 2 * static_cast<double>(report.edges) / bounded_seconds;
+    figures.number("limit_ratio", "share of the limit, reading edges and making their graph",
+                   rate / limit->limit_per_second());
+    figures.number("limit_arcs_per_second", "limit: arcs a second when bytes are only moved",
+                   limit->limit_per_second());
+    figures.json["limit_nodes"] = limit->nodes;
+  }
+  figures.print(line.out(), line.common().json);
+}
+
+}  // namespace unweave

@@ -1,0 +1,107 @@
+// tools/commands/metrics_output.cpp - metrics of a model on every split: fields for programs, compact tables for people.
+#include "tools/commands/metrics_output.h"
+
+#include <algorithm>
+
+#include "tools/cli/output.h"
+#include "tools/commands/model_output.h"
+
+namespace unweave {
+namespace {
+
+nlohmann::ordered_json value_of(const std::optional<double>& x) {
+  return x ? nlohmann::ordered_json(*x) : nlohmann::ordered_json();
+}
+
+nlohmann::ordered_json to_json(const Metrics& metrics, bool by_class) {
+  nlohmann::ordered_json json = {{"rows", metrics.rows},
+                                 {"majority", value_of(metrics.majority())},
+                                 {"micro_f1", value_of(metrics.micro_f1())},
+                                 {"macro_f1", value_of(metrics.macro_f1())},
+                                 {"macro_auc", value_of(metrics.macro_auc())},
+                                 {"classes_without_auc", metrics.classes_without_auc()}};
+  if (!by_class) return json;
+  const std::size_t classes = metrics.classes.size();
+  json["classes"] = nlohmann::ordered_json::array();
+  json["confusion"] = nlohmann::ordered_json::array();
+  for (std::size_t c = 0; c < classes; ++c) {
+    const ClassMetrics& one = metrics.classes[c];
+    json["classes"].push_back({{"class", c},
+                               {"rows", one.support},
+                               {"predicted", one.predicted},
+                               {"right", one.right},
+                               {"precision", value_of(one.precision())},
+                               {"recall", value_of(one.recall())},
+                               {"f1", value_of(one.f1())},
+                               {"auc", value_of(one.auc)}});
+    const auto row = metrics.confusion.begin() + static_cast<std::ptrdiff_t>(c * classes);
+    json["confusion"].push_back(std::vector<std::uint64_t>(row, row + static_cast<std::ptrdiff_t>(classes)));
+  }
+  return json;
+}
+
+}  // namespace
+
+SplitMetrics split_metrics(const LiveStore& store, const ModelRecord& record, bool by_class) {
+  const auto of = [&](std::vector<NodeId> nodes) {
+    std::erase_if(nodes, [&](NodeId node) { return store.contents().label(node) == kNoLabel; });
+    return metrics_of(store, record, nodes, by_class);
+  };
+  const Contents& contents = store.contents();
+  return {record.model.solver, of(contents.train()), of(contents.valid()), of(contents.test())};
+}
+
+nlohmann::ordered_json to_json(const SplitMetrics& metrics, bool by_class) {
+  return {{"train", to_json(metrics.train, by_class)},
+          {"valid", to_json(metrics.valid, by_class)},
+          {"test", to_json(metrics.test, by_class)}};
+}
+
+void print_metrics(std::ostream& out, const std::vector<SplitMetrics>& models) {
+  Table table({"model", "split", "rows", "majority", "micro F1", "macro F1", "AUC"});
+  std::size_t without = 0;
+  for (const SplitMetrics& model : models)
+    for (const auto& [name, metrics] :
+         {std::pair("training", &model.train), std::pair("validation", &model.valid), std::pair("test", &model.test)}) {
+      if (metrics->rows == 0) continue;
+      without = std::max(without, metrics->classes_without_auc());
+      table.add_row({model.model, name, count_text(metrics->rows), accuracy_text(metrics->majority()),
+                     accuracy_text(metrics->micro_f1()), accuracy_text(metrics->macro_f1()),
+                     accuracy_text(metrics->macro_auc())});
+    }
+  out << '\n';
+  table.print(out);
+  out << "\nmajority  share of the most frequent class: what always saying it would reach\n"
+         "micro F1  of one label a row the accuracy; macro F1: mean of the classes' F1\n"
+         "AUC       mean over the classes of one against the rest\n";
+  if (without > 0)
+    out << "          (up to " << count_text(without) << " of " << count_text(models.front().train.classes.size())
+        << " classes have no rows in a split, or all of them, and are left out)\n";
+}
+
+void print_by_class(std::ostream& out, const SplitMetrics& model) {
+  const bool has_test = model.test.rows > 0, has_valid = model.valid.rows > 0;
+  const Metrics& metrics = has_test ? model.test : has_valid ? model.valid : model.train;
+  const std::string rows = has_test ? "test rows" : has_valid ? "validation rows" : "training rows";
+  const std::size_t classes = metrics.classes.size();
+  out << '\n' << model.model << ", " << rows << " by class\n";
+  Table table({"class", "rows", "precision", "recall", "F1", "AUC"});
+  for (std::size_t c = 0; c < classes; ++c) {
+    const ClassMetrics& one = metrics.classes[c];
+    table.add_row({std::to_string(c), count_text(one.support), accuracy_text(one.precision()),
+                   accuracy_text(one.recall()), accuracy_text(one.f1()), accuracy_text(one.auc)});
+  }
+  table.print(out);
+  out << '\n' << model.model << ", " << rows << ": class (down) and what is said (across)\n";
+  std::vector<std::string> header{"class"};
+  for (std::size_t c = 0; c < classes; ++c) header.push_back(std::to_string(c));
+  Table confusion(header);
+  for (std::size_t c = 0; c < classes; ++c) {
+    std::vector<std::string> cells{std::to_string(c)};
+    for (std::size_t k = 0; k < classes; ++k) cells.push_back(std::to_string(metrics.confusion[c * classes + k]));
+    confusion.add_row(std::move(cells));
+  }
+  confusion.print(out);
+}
+
+}  // namespace unweave

@@ -1,0 +1,129 @@
+#include "tools/commands/model_notes.h"
+
+#include <ostream>
+#include <utility>
+
+#include "storage/io/error.h"
+#include "tools/cli/output.h"
+#include "tools/commands/model_output.h"
+
+namespace unweave {
+namespace {
+
+std::string joined(std::span<const std::string> texts) {
+  std::string all;
+  for (const std::string& text : texts) all += (all.empty() ? "" : ", ") + text;
+  return all;
+}
+
+std::string text_of(const std::vector<double>& numbers) {
+  std::string all;
+  for (const double number : numbers) all += (all.empty() ? "" : ",") + number_text(number);
+  return all;
+}
+
+/// What differs, each as "hops 3 -> 2".
+class Differences {
+ public:
+  void add(const std::string& what, const std::string& before, const std::string& after) {
+    if (before != after) texts_.push_back(what + " " + before + " -> " + after);
+  }
+  void add(const std::string& what, double before, double after) {
+    if (before != after) texts_.push_back(what + " " + number_text(before, 17) + " -> " + number_text(after, 17));
+  }
+  [[nodiscard]] bool empty() const noexcept { return texts_.empty(); }
+  [[nodiscard]] std::string text() const { return joined(texts_); }
+
+ private:
+  std::vector<std::string> texts_;
+};
+
+Differences differences(const PropagationSpec& before, const PropagationSpec& after) {
+  Differences found;
+  found.add("hops", before.levels, after.levels);
+  found.add("scheme", before.scheme, after.scheme);
+  if (before.scheme == after.scheme && before.levels == after.levels && before.weights != after.weights)
+    found.add("weights", text_of(before.weights), text_of(after.weights));
+  found.add("rho", before.rho, after.rho);
+  found.add("scale bits", before.scale_bits, after.scale_bits);
+  found.add("rows", before.all_rows ? "all" : "labelled", after.all_rows ? "all" : "labelled");
+  return found;
+}
+
+Differences differences(const ModelRecord& before, const ModelRecord& after) {
+  Differences found;
+  const SolverOptions &old = before.options, &now = after.options;
+  found.add("head", std::string(head_name(old)), std::string(head_name(now)));
+  if (old.hidden != now.hidden && !old.hidden.empty() && !now.hidden.empty())
+    found.add("hidden", text_of({old.hidden.begin(), old.hidden.end()}),
+              text_of({now.hidden.begin(), now.hidden.end()}));
+  found.add("epsilon", old.epsilon, now.epsilon);
+  found.add("delta", old.delta, now.delta);
+  if (old.hidden.empty() && now.hidden.empty())
+    found.add("intercept", old.intercept ? "yes" : "no", now.intercept ? "yes" : "no");
+  found.add("lambda", old.lambda, now.lambda);
+  found.add("tau", old.tau, now.tau);
+  found.add("alpha", old.alpha, now.alpha);
+  for (const auto& [name, value] : old.parameters)
+    if (const auto given = now.parameters.find(name); given == now.parameters.end())
+      found.add(name, number_text(value), "its default");
+    else
+      found.add(name, value, given->second);
+  for (const auto& [name, value] : now.parameters)
+    if (!old.parameters.contains(name)) found.add(name, "its default", number_text(value));
+  found.add("weights of the levels", text_of(before.weights), text_of(after.weights));
+  return found;
+}
+
+bool stands_on(const ModelRecord& record, const Manifest& manifest, const std::filesystem::path& store) {
+  try {
+    check_propagation(record, manifest, store);
+    return true;
+  } catch (const DataError&) {
+    return false;
+  }
+}
+
+/// Those that nobody can read are lost already.
+std::vector<ModelRecord> readable_models(const std::filesystem::path& store) {
+  std::vector<ModelRecord> records;
+  for (const ModelSummary& model : list_models(store))
+    if (model.damage.empty()) records.push_back(load_model(store, model.name));
+  return records;
+}
+
+}  // namespace
+
+void note_replaced_propagation(const CommandLine& line, const std::filesystem::path& store, const Manifest& manifest,
+                               const PropagationSpec& next) {
+  if (line.common().quiet || !manifest.propagation) return;
+  const Differences found = differences(*manifest.propagation, next);
+  if (found.empty()) return;
+  line.error() << "note: replaces the propagation of " << store.string() << ": " << found.text() << '\n';
+  Manifest after = manifest;
+  after.propagation = next;
+  std::vector<std::string> lost;
+  for (const ModelRecord& record : readable_models(store))
+    if (stands_on(record, manifest, store) && !stands_on(record, after, store)) lost.push_back(name_of(record));
+  if (!lost.empty())
+    line.error() << "note: these models stand on the propagation that is replaced and must be trained again: "
+                 << joined(lost) << '\n';
+}
+
+void note_replaced_model(const CommandLine& line, const std::filesystem::path& store, const ModelRecord& next) {
+  if (line.common().quiet) return;
+  for (const ModelSummary& model : list_models(store)) {
+    if (!model.damage.empty() || model.name != name_of(next)) continue;
+    const Differences found = differences(load_model(store, model.name), next);
+    if (!found.empty())
+      line.error() << "note: replaces the model " << model.name << ": " << found.text()
+                   << "; another --name keeps both\n";
+  }
+}
+
+void note_removed_models(const CommandLine& line, std::span<const std::string> names) {
+  if (line.common().quiet || names.empty()) return;
+  line.error() << "note: removes these models, which have to be trained again: " << joined(names) << '\n';
+}
+
+}  // namespace unweave

@@ -1,0 +1,77 @@
+// tools/commands/model_output.cpp - fields of a model's step and of its accuracy.
+#include "tools/commands/model_output.h"
+
+#include "storage/io/error.h"
+#include "tools/cli/output.h"
+
+namespace unweave {
+
+void add_key_option(CommandLine& line) {
+  line.options().add_options()(
+      "key", po::value<std::string>()->value_name("FILE"),
+      "key that signs certificates (openssl rand -hex 32), kept outside the store; default: the store's own");
+}
+
+void add_name_option(CommandLine& line, const char* text) {
+  line.options().add_options()("name", po::value<std::string>()->value_name("NAME"), text);
+}
+
+std::optional<std::string> selected_model(const CommandLine& line) {
+  if (line.has("solver"))
+    static_cast<void>(solver_parameters(line.get<std::string>("solver")));  // an unknown one is told before all else
+  if (line.has("name")) return line.get<std::string>("name");
+  return line.has("solver") ? std::optional(line.get<std::string>("solver")) : std::nullopt;
+}
+
+void require_selected_solver(const CommandLine& line, const ModelRecord& record) {
+  if (line.has("solver") && line.get<std::string>("solver") != record.model.solver)
+    throw UsageError("the model " + name_of(record) + " is one of " + record.model.solver + ", not of " +
+                     line.get<std::string>("solver") + "; leave out --solver");
+}
+
+std::string model_text(const std::string& name, const std::string& solver) {
+  return solver.empty() || name == solver ? name : name + " (" + solver + ")";
+}
+
+std::filesystem::path key_file(const CommandLine& line) {
+  return line.has("key") ? line.get<std::string>("key") : std::string();
+}
+
+void add_step(nlohmann::ordered_json& json, const StepReport& report, bool is_public) {
+  // Solvers that claim nothing have no bound.
+  const auto bound = [&](double x) { return report.budget > 0 ? nlohmann::ordered_json(x) : nlohmann::ordered_json(); };
+  if (!is_public) {
+    json["retrained"] = report.retrained;
+    json["residual_bound"] = bound(report.residual_bound);
+  }
+  json["budget"] = bound(report.budget);
+  if (!is_public || !report.private_claim) {
+    json["certified"] = report.certified;
+    json["claim"] = report.claim ? nlohmann::ordered_json(*report.claim) : nlohmann::ordered_json();
+  }
+  json["for_tests"] = report.for_tests;
+  if (is_public) return;
+  json["passes"] = report.passes;
+  json["terms"] = report.terms;
+}
+
+void add_accuracies(nlohmann::ordered_json& json, const Accuracies& accuracies) {
+  const auto value = [](const std::optional<double>& x) {
+    return x ? nlohmann::ordered_json(*x) : nlohmann::ordered_json();
+  };
+  json["accuracy_train"] = value(accuracies.train);
+  json["accuracy_valid"] = value(accuracies.valid);
+  json["accuracy_test"] = value(accuracies.test);
+}
+
+std::string accuracy_text(const std::optional<double>& accuracy) {
+  return accuracy ? number_text(*accuracy) : "-";
+}
+
+std::string certified_text(const StepReport& report) {
+  if (report.for_tests) return "no (noise from a seed: for tests)";
+  if (report.certified) return "yes, by " + *report.claim;
+  return report.claim ? "no (" + *report.claim + ")" : "no";
+}
+
+}  // namespace unweave

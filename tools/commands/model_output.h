@@ -1,0 +1,43 @@
+// tools/commands/model_output.h - the fields that `train`, `stream` and `evaluate` print of a model.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "algorithms/evaluation/evaluation.h"
+#include "algorithms/models/model_record.h"
+#include "algorithms/solvers/solver.h"
+#include "tools/cli/command.h"
+
+namespace unweave {
+
+/// --key, the file of the key that signs certificates.
+void add_key_option(CommandLine& line);
+/// --name, beside --solver; `text` is its help.
+void add_name_option(CommandLine& line, const char* text = "the model of this name: see train");
+/// The name of the model that --name or --solver selects; none without either. Throws UsageError for an unknown solver.
+[[nodiscard]] std::optional<std::string> selected_model(const CommandLine& line);
+/// Throws UsageError where --solver is another one than that of the model.
+void require_selected_solver(const CommandLine& line, const ModelRecord& record);
+/// "newton", or "tuned (newton)" for a model with a name of its own; `solver` is empty where nobody can read it.
+[[nodiscard]] std::string model_text(const std::string& name, const std::string& solver);
+
+/// Empty where it was not given.
+[[nodiscard]] std::filesystem::path key_file(const CommandLine& line);
+
+/// budget, certified, claim; and unless `is_public` what depends on removed data: retrained, residual_bound, passes, terms
+/// (and certified and claim of a report with a private_claim).
+void add_step(nlohmann::ordered_json& json, const StepReport& report, bool is_public);
+
+/// accuracy_train, accuracy_valid, accuracy_test; null for a split without nodes.
+void add_accuracies(nlohmann::ordered_json& json, const Accuracies& accuracies);
+
+/// "0.8123", or "-".
+[[nodiscard]] std::string accuracy_text(const std::optional<double>& accuracy);
+
+/// "yes, by T1", or "no (as published: ...)".
+[[nodiscard]] std::string certified_text(const StepReport& report);
+
+}  // namespace unweave

@@ -1,0 +1,80 @@
+// tools/commands/propagate.cpp - `unweave propagate`: the initial embedding of a store.
+#include "algorithms/live/propagate.h"
+
+#include <optional>
+
+#include "algorithms/models/recorded_release.h"
+#include "tools/bench/measure.h"
+#include "tools/cli/output.h"
+#include "tools/cli/progress.h"
+#include "tools/commands/commands.h"
+#include "tools/commands/model_notes.h"
+#include "tools/commands/propagation_options.h"
+
+namespace unweave {
+
+void run_propagate(CommandLine& line) {
+  line.describe(
+      "Computes the embedding anew from the store's present contents: Z = sum of w_l P^l X, l = 0 .. L, with\n"
+      "P = D^-1/2 A D^-1/2, A with a self loop at every node, which D counts, and X the features as import\n"
+      "scaled them (algorithms/propagation/PROPAGATION.md).",
+      {"STORE"}, "unweave propagate demo/debian.store --hops 2 --weights 0,0,1");
+  add_propagation_options(line);
+  line.options().add_options()("measure-limit", po::bool_switch(),
+                               "first measure the machine's gather limit on an R-MAT graph of this size "
+                               "(2^16 to 2^22 nodes, or fewer if these do not fit the memory)");
+  if (!line.parse()) return;
+  line.on_interrupt("the store is whole, with its embedding of before or the new one; run the command again");
+
+  MemoryBudget budget(line.budget_bytes());
+  std::optional<GatherBench> limit;
+  if (line.get<bool>("measure-limit")) {
+    {
+      const LiveStore store(line.positional(0), Access::read, budget, release_ledger());
+      static_cast<void>(read_propagation_spec(line, store.contents()));  // what is wrong is told first
+    }
+    const Manifest manifest = read_manifest(line.positional(0));
+    if (manifest.features > 0) limit = measure_gather_limit(line, manifest.nodes, manifest.features, budget);
+  }
+  Measure measure;  // of the propagation alone
+  LiveStore store(line.positional(0), Access::write, budget, release_ledger());
+  const PropagationSpec spec = read_propagation_spec(line, store.contents());
+  note_replaced_propagation(line, store.path(), store.manifest(), spec);
+  PropagateReport report;
+  {
+    std::optional<Progress> meter;
+    std::uint64_t shown = 0;
+    report = propagate(store, spec, budget, [&](const PropagateProgress& progress) {
+      if (!meter) {
+        const double work_of_row = progress.total_arc_features / static_cast<double>(progress.total);
+        meter.emplace(line.error(), line.shows_progress(), "propagate", progress.total, "rows",
+                      limit ? limit->limit_per_second / work_of_row : 0);
+      }
+      meter->advance(progress.done - shown);
+      shown = progress.done;
+    });
+  }
+  Figures figures{.table = Table({"propagated", ""})};
+  figures.table.add_row({"hops", count_text(spec.levels)});
+  figures.table.add_row({"rows", spec.all_rows ? "all" : "labelled, and what they read"});
+  figures.count("rows", "rows kept", report.rows);
+  figures.count("tiles", "column tiles", report.tiles);
+  figures.seconds("sweep_seconds", "sweep", report.sweep_seconds);
+  figures.seconds("sync_seconds", "last sync", report.sync_seconds);
+  figures.number("arc_features_per_second", "arc features a second", report.arc_features_per_second);
+  figures.json["limit_ratio"] = nullptr;
+  figures.json["limit_arc_features_per_second"] = nullptr;
+  figures.json["limit_nodes"] = nullptr;
+  measure.report(figures.json);
+  if (limit) {
+    figures.number("limit_ratio", "share of the gather limit",
+                   report.arc_features_per_second / limit->limit_per_second);
+    figures.number("limit_arc_features_per_second", "limit: uncompressed gather", limit->limit_per_second);
+    figures.json["limit_nodes"] = limit->nodes;
+  }
+  figures.table.add_row({"whole command", seconds_text(figures.json["seconds"].get<double>())});
+  figures.table.add_row({"peak memory", bytes_text(figures.json["peak_anonymous_bytes"].get<std::uint64_t>())});
+  figures.print(line.out(), line.common().json);
+}
+
+}  // namespace unweave

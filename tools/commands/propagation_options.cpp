@@ -1,0 +1,86 @@
+#include "tools/commands/propagation_options.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <string>
+#include <vector>
+
+#include "algorithms/propagation/schemes.h"
+#include "storage/io/error.h"
+#include "storage/io/nearest_name.h"
+
+namespace unweave {
+namespace {
+
+constexpr int kLeastScale = 16, kMostScale = 22;  // of the graph on which the limit is measured
+
+}  // namespace
+
+void add_propagation_options(CommandLine& line) {
+  auto add = line.options().add_options();
+  add("hops", po::value<Count>()->value_name("L")->default_value({kDefaultHops}), "levels, 0 to 1000");
+  add("weights", po::value<RealList>()->value_name("W"), "L + 1 numbers, such as 0,0,1; readers may use others");
+  add("scheme", po::value<std::string>()->value_name("S"),
+      "sgc (default: w_L = 1), ppr:A (w_l = A (1-A)^l, w_L = (1-A)^L), heat:T (w_l = e^-T T^l / l!), gpr with "
+      "--weights, "
+      "or chebyshev: blocks T_k(-P) X / sqrt(L+1), k = 0 .. L side by side, a filter to learn");
+  add("rho", po::value<Real>()->value_name("R")->default_value({0.5}),
+      "P = D^-R A D^(R-1), 0 to 1: 1 is the mean of the neighbours");
+  add("scale-bits", po::value<Count>()->value_name("B")->default_value({24}),
+      "fixed point: integers over 2^B, 8 to 29; without it 28 for chebyshev; up to 14, levels pass on 16-bit numbers");
+  add("rows", po::value<std::string>()->value_name("WHICH"), "all or labelled (default when there are labels)");
+}
+
+std::vector<double> read_row_weights(const CommandLine& line, const PropagationSpec& spec) {
+  return line.has("weights") ? scheme_weights("gpr", spec.levels, line.get<RealList>("weights").values) : spec.weights;
+}
+
+PropagationSpec read_propagation_spec(const CommandLine& line, const Contents& contents) {
+  PropagationSpec spec;
+  const std::uint64_t hops = line.get<Count>("hops").value;
+  if (hops > 1000) throw UsageError("--hops: at most 1000");
+  spec.levels = static_cast<std::uint32_t>(hops);
+  const std::vector<double> weights =
+      line.has("weights") ? line.get<RealList>("weights").values : std::vector<double>();
+  const std::string scheme = line.has("scheme") ? line.get<std::string>("scheme") : std::string();
+  spec.weights = scheme_weights(scheme, spec.levels, weights);
+  spec.scheme = !weights.empty() ? "gpr" : scheme.empty() ? "sgc" : scheme;
+  spec.rho = line.get<Real>("rho").value;
+  const std::uint64_t bits = line.get<Count>("scale-bits").value;
+  if (bits > 29) throw UsageError("--scale-bits must lie between 8 and 29");
+  spec.scale_bits = static_cast<std::uint32_t>(bits);
+  if (spec.scheme == "chebyshev" && spec.scale_bits < kLeastChebyshevBits) {
+    if (line.given("scale-bits"))
+      throw UsageError("--scheme chebyshev needs --scale-bits of at least " + std::to_string(kLeastChebyshevBits));
+    spec.scale_bits = kLeastChebyshevBits;
+  }
+  spec.all_rows = !contents.has_labels();
+  if (line.has("rows")) {
+    const auto& rows = line.get<std::string>("rows");
+    if (rows != "all" && rows != "labelled")
+      throw UsageError("--rows must be all or labelled" +
+                       did_you_mean(rows, std::array<std::string_view, 2>{"all", "labelled"}));
+    spec.all_rows = rows == "all";
+  }
+  return spec;
+}
+
+std::optional<GatherBench> measure_gather_limit(const CommandLine& line, NodeId nodes, std::uint32_t features,
+                                                MemoryBudget& budget) {
+  GatherBenchOptions options;
+  const int wanted = std::clamp(static_cast<int>(std::bit_width(nodes)) - 1, kLeastScale, kMostScale);
+  options.scale = wanted;
+  options.features = features;
+  options.repeats = 2;
+  options.limit_only = true;
+  while (options.scale > kLeastScale && gather_limit_bytes(options) > budget.available()) --options.scale;
+  const bool fits = gather_limit_bytes(options) <= budget.available();
+  if (!line.common().quiet && (!fits || options.scale < wanted))
+    line.error() << "note: the gather limit is " << (fits ? "measured on a smaller graph" : "not measured") << ", 2^"
+                 << wanted << " nodes do not fit --memory\n";
+  if (!fits) return std::nullopt;
+  return run_bench_gather(options, budget);
+}
+
+}  // namespace unweave

@@ -1,0 +1,96 @@
+// tools/commands/purge.cpp - `unweave purge`: what was removed leaves the disk.
+#include "algorithms/maintenance/purge.h"
+
+#include <optional>
+
+#include "tools/bench/measure.h"
+#include "tools/cli/output.h"
+#include "tools/cli/step_progress.h"
+#include "tools/commands/commands.h"
+#include "tools/commands/model_notes.h"
+
+namespace unweave {
+namespace {
+
+std::string order_text(const PurgeReport& report, bool keep_order) {
+  if (!report.has_order) return "by id";
+  if (keep_order) return "kept, as public";
+  return report.order_changed ? "computed anew, another one" : "computed anew, the same";
+}
+
+void print(const CommandLine& line, const PurgeReport& report, bool keep_order, Measure& measure) {
+  const std::string& store = line.positional(0);
+  if (report.nothing) {
+    if (line.common().json)
+      write_json_line(line.out(), {{"purged", false}, {"requests", 0}});
+    else
+      line.out() << "nothing to forget: no request was made since the import or the last purge; the store stays as it "
+                    "is\n";
+    return;
+  }
+  const std::string next = "unweave verify " + store + (report.propagated ? " --rebuild" : "");
+  Figures figures{.table = Table({"purged", ""})};
+  figures.json["purged"] = true;
+  figures.count("requests", "requests forgotten", report.requests);
+  if (report.stale_rows > 0) figures.count("stale_rows", "stale rows published first", report.stale_rows);
+  figures.bytes("bytes_rewritten", "bytes rewritten", report.bytes_written);
+  figures.bytes("bytes_kept", "bytes kept", report.bytes_kept);
+  figures.bytes("bytes_removed", "bytes removed", report.bytes_removed);
+  figures.table.add_row({"order of nodes", order_text(report, keep_order)});
+  figures.json["order_recomputed"] = report.has_order && !keep_order;
+  figures.json["order_changed"] = report.order_changed;
+  figures.json["proof"] = report.has_order && keep_order ? "digest" : "bytes";
+  figures.json["standardized"] = report.standardized;
+  figures.json["digest"] = digest_text(report.digest);
+  figures.json["next"] = next;
+  measure.report(figures.json);
+  figures.table.add_row({"time", seconds_text(figures.json["seconds"].get<double>())});
+  figures.table.add_row({"peak memory", bytes_text(figures.json["peak_anonymous_bytes"].get<std::uint64_t>())});
+  figures.print(line.out(), line.common().json);
+  if (line.common().json) return;
+  line.out() << "digest " << digest_text(report.digest) << '\n';
+  if (report.has_order && keep_order)
+    line.out() << "note: the order of the nodes comes from a graph that had more edges; the digest alone is that of a "
+                  "fresh import\n";
+  if (report.standardized)
+    line.out() << "note: features keep the constants of their columns, which removed rows took part in\n";
+  line.out() << "next: " << next << '\n';
+}
+
+}  // namespace
+
+void run_purge(CommandLine& line) {
+  line.describe(
+      "Erases what requests have removed: writes the store that an import and a propagation of the remaining data "
+      "with\n"
+      "the same options would have made, compares the content digests, replaces one by the other and removes the "
+      "rest:\n"
+      "journal, models, private parts of certificates, requests and their number. Models have to be trained again. "
+      "Files\n"
+      "that would come out the same stay, and signed public lines of certificates. Needs the disk of the new files "
+      "beside\n"
+      "the old ones. Where nodes lie in an order (import --order) it is computed anew. Interrupted, it is finished by\n"
+      "calling it again. Where no request was made since the import or the last purge it does nothing.\n"
+      "It does not reach copies, backups, what was exported or printed, or what a disk keeps of removed files.",
+      {"STORE"}, "unweave purge demo/debian.store");
+  line.options().add_options()("keep-order", po::bool_switch(),
+                               "the order of the nodes is public: keep it, though it comes from the graph as it was");
+  line.options().add_options()("always", po::bool_switch(),
+                               "also where no request was made: models and private parts of certificates go");
+  if (!line.parse()) return;
+  line.on_interrupt("what was removed may still be on the disk; run `unweave purge " + line.positional(0) +
+                    "` with the same options again to finish");
+  MemoryBudget budget(line.budget_bytes());
+  Measure measure;
+  const bool keep_order = line.get<bool>("keep-order");
+  StepProgress progress(line.error(), line.shows_progress());
+  const PurgeReport report =
+      purge_store(line.positional(0),
+                  {keep_order, line.get<bool>("always"),
+                   [&](const std::vector<std::string>& names) { note_removed_models(line, names); }},
+                  budget, progress);
+  progress.finish();
+  print(line, report, keep_order, measure);
+}
+
+}  // namespace unweave

@@ -1,0 +1,164 @@
+#include "tools/commands/rejections.h"
+
+#include <algorithm>
+#include <ostream>
+#include <string_view>
+
+#include "storage/input/request_reader.h"
+#include "storage/io/error.h"
+#include "storage/io/line_log.h"
+#include "storage/io/private_file.h"
+#include "tools/cli/output.h"
+
+namespace unweave {
+namespace {
+
+/// A batch may have a million rejected requests: what is longer than this is written before the next one is made.
+constexpr std::size_t kWriteBytes = 4096;
+constexpr std::size_t kMostLineBytes = 128;  // of a rejected request
+
+/// Calls use(i) for every rejected request of a batch.
+template <class Use>
+void for_each_rejected(const DecidedBatch& batch, const Use& use) {
+  for (std::size_t i = 0; i < batch.statuses.size(); ++i)
+    if (batch.statuses[i] != RequestStatus::applied) use(i);
+}
+
+bool is_rejected_line(std::string_view line) {
+  if (line.size() > kMostLineBytes || std::count(line.begin(), line.end(), '\t') != 2) return false;
+  const std::string_view reason = line.substr(line.find('\t') + 1);
+  return std::any_of(kStatusTexts.begin() + 1, kStatusTexts.end(),
+                     [&](const StatusText& text) { return reason.starts_with(std::string(text.name) + '\t'); });
+}
+
+/// What a crash may leave of the first line.
+bool is_begun_line(std::string_view text) {
+  if (text.size() > kMostLineBytes) return false;
+  for (const std::string_view word : {"edge ", "node ", "feature ", "insert-edge "})
+    if (text.starts_with(word) || word.starts_with(text)) return true;
+  return false;
+}
+
+}  // namespace
+
+std::string rejected_text(const DecidedBatch& batch, std::size_t most, bool with_lines) {
+  std::string text;
+  std::size_t told = 0, all = 0;
+  for_each_rejected(batch, [&](std::size_t i) {
+    if (++all > most) return;
+    ++told;
+    text += text.empty() ? "" : "; ";
+    if (with_lines) text += "line " + std::to_string(batch.places[i]) + ": ";
+    text += text_of(batch.requests[i]) + ": " + std::string(name_of(batch.statuses[i]));
+  });
+  return all > told ? text + "; and " + count_text(all - told) + " more" : text;
+}
+
+void write_with_rejections(std::ostream& out, const nlohmann::ordered_json& object, const DecidedBatch& batch) {
+  std::string text = object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  text.pop_back();
+  text += ",\"rejections\":[";
+  bool first = true;
+  for_each_rejected(batch, [&](std::size_t i) {
+    const nlohmann::ordered_json rejection = {{"request", text_of(batch.requests[i])},
+                                              {"reason", name_of(batch.statuses[i])},
+                                              {"sequence", batch.after + i + 1},
+                                              {"line", batch.places[i]}};
+    text += (first ? "" : ",") + rejection.dump();
+    first = false;
+    if (text.size() < kWriteBytes) return;
+    out << text;
+    text.clear();
+  });
+  out << text << "]}\n" << std::flush;
+}
+
+RejectedFile::RejectedFile(const std::filesystem::path& path) {
+  const bool fresh = !std::filesystem::exists(path);
+  file_ = fresh ? File::create(path, kOwnerAlone) : File::open_write(path);
+  if (fresh) {
+    sync_directory(path.has_parent_path() ? path.parent_path() : ".");
+    return;
+  }
+  const auto refuse = [&](const std::string& place) {
+    throw InputError(path, place, "this is no list of rejected requests", "name another file");
+  };
+  const LogEnd end = read_lines(path, [&](std::string_view line, std::uint64_t number) {
+    if (!is_rejected_line(line)) refuse("line " + std::to_string(number));
+  });
+  end_ = end.bytes;
+  if (end.bytes > 0 || end.tail == 0) return;
+  std::string begun(std::min<std::uint64_t>(end.tail, kMostLineBytes + 1), '\0');
+  file_.read_at(0, std::as_writable_bytes(std::span(begun)));
+  if (!is_begun_line(begun) && begun.find_first_not_of('\0') != std::string::npos) refuse("byte 0");
+}
+
+void RejectedFile::add(const DecidedBatch& batch, bool refused) {
+  std::string text;
+  const auto write = [&] {
+    file_.write_at(end_, std::as_bytes(std::span(text)));
+    end_ += text.size();
+    text.clear();
+  };
+  file_.truncate(end_);  // a line that a crash left incomplete
+  const std::uint64_t before = end_;
+  for_each_rejected(batch, [&](std::size_t i) {
+    text += text_of(batch.requests[i]) + '\t' + std::string(name_of(batch.statuses[i])) + '\t' +
+            (refused ? "-" : std::to_string(batch.after + i + 1)) + '\n';
+    if (text.size() >= kWriteBytes) write();
+  });
+  write();
+  if (end_ > before) file_.sync();
+}
+
+void RequestCounts::add(std::span<const RequestStatus> statuses) {
+  for (const RequestStatus status : statuses) ++counts_[static_cast<std::size_t>(status)];
+}
+
+std::uint64_t RequestCounts::rejected() const {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 1; i < counts_.size(); ++i) sum += counts_[i];
+  return sum;
+}
+
+std::string RequestCounts::text() const {
+  std::string text = count_text(counts_[0]) + " applied, " + count_text(rejected()) + " rejected";
+  std::string_view between = ": ";
+  for (std::size_t i = 1; i < counts_.size(); ++i) {
+    if (counts_[i] == 0) continue;
+    text += std::string(between) + count_text(counts_[i]) + ' ' + std::string(kStatusTexts[i].name);
+    between = ", ";
+  }
+  return text;
+}
+
+std::string request_table() {
+  std::string text = R"(What a request does to what the store holds:
+
+               node U           feature U        edge U V       insert-edge U V
+  edges        all of U go      stay             this one goes  this one comes
+  features     of U to zero     of U to zero     stay           stay
+  label        of U goes        of U goes        stays          stays
+  split        U leaves its     U leaves its     stays          stays
+  embedding    U's goes, or is  U's goes, or is  rows within L  rows within L
+               zero (all rows)  of neighbours    hops follow    hops follow
+  id           stays, empty     stays            stay           stay
+  model        forgets U, and   forgets U, and   follows the    follows the
+               follows rows     follows rows     rows           rows
+
+Ids are never given anew, and the number of nodes stays; insert-edge may join a
+removed node again. A model changes with --solver, or when it next streams.
+
+One request a line: the word in lower case, then ids, whole numbers from 0, with
+blanks, tabs or commas between. Lines that begin with # and empty ones are
+skipped. A request that would change nothing is rejected, and has no effect:
+
+)";
+  for (std::size_t i = 1; i < kStatusTexts.size(); ++i) {
+    const std::string name(kStatusTexts[i].name);
+    text += "  " + name + std::string(14 - name.size(), ' ') + std::string(kStatusTexts[i].sentence) + '\n';
+  }
+  return text;
+}
+
+}  // namespace unweave

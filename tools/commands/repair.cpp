@@ -1,0 +1,55 @@
+// tools/commands/repair.cpp - `unweave repair`: what damaged files had, rebuilt where it can be, named where it cannot.
+#include <algorithm>
+
+#include "algorithms/maintenance/store_repair.h"
+#include "storage/io/error.h"
+#include "tools/cli/output.h"
+#include "tools/cli/step_progress.h"
+#include "tools/commands/commands.h"
+
+namespace unweave {
+namespace {
+
+/// What is wrong, without file and advice, of which `remedy` has what is true here.
+std::string fault_of(const RepairedFile& one) {
+  std::string text = one.damage;
+  if (text.starts_with(one.file + ": ")) text.erase(0, one.file.size() + 2);
+  return text.substr(0, text.find("; restore the file"));
+}
+
+}  // namespace
+
+void run_repair(CommandLine& line) {
+  line.describe(
+      "Says of each damaged file what is lost, and rebuilds what follows from others: sums and all else that\n"
+      "`propagate` makes, from graph and features; the newest certificate from its model. Shards, order, features,\n"
+      "labels, splits, changes, models and older certificates are never rebuilt. Nothing that is whole is "
+      "overwritten;\n"
+      "interrupted, it is finished by calling it again. Exit code 2: something is lost.",
+      {"STORE"}, "unweave repair demo/debian.store");
+  line.options().add_options()(
+      "cut-journal", po::bool_switch(),
+      "give up the requests from the first damaged one on; without it a damaged journal stays as it is");
+  if (!line.parse()) return;
+  line.on_interrupt("nothing that was whole was overwritten; run `unweave repair " + line.positional(0) +
+                    "` again to finish");
+  MemoryBudget budget(line.budget_bytes());
+  StepProgress progress(line.error(), line.shows_progress());
+  const std::vector<RepairedFile> files =
+      repair_store(line.positional(0), {line.get<bool>("cut-journal")}, budget, progress);
+  progress.finish();
+  const auto lost = std::find_if(files.begin(), files.end(), [](const RepairedFile& one) { return one.lost; });
+  if (line.common().json) {
+    nlohmann::ordered_json json = {{"ok", lost == files.end()}, {"files", nlohmann::ordered_json::array()}};
+    for (const RepairedFile& one : files)
+      json["files"].push_back({{"file", one.file}, {"damage", one.damage}, {"remedy", one.remedy}, {"lost", one.lost}});
+    write_json_line(line.out(), json);
+  } else {
+    for (const RepairedFile& one : files)
+      line.out() << one.file << ": " << one.remedy << " (" << fault_of(one) << ")\n";
+    if (files.empty()) line.out() << "nothing is damaged\n";
+  }
+  if (lost != files.end()) throw DataError(lost->file + ": " + lost->remedy);
+}
+
+}  // namespace unweave

@@ -1,0 +1,86 @@
+// tools/commands/solver_options.cpp - reading the options of a learner.
+#include "tools/commands/solver_options.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "storage/io/error.h"
+#include "storage/io/nearest_name.h"
+#include "tools/commands/solver_help.h"
+
+namespace unweave {
+namespace {
+
+constexpr std::size_t kHiddenUnits = 64;
+constexpr std::array<std::string_view, 4> kHeads = {"logistic", "least-squares", "softmax", "mlp"};
+
+}  // namespace
+
+std::string names_of_solvers() {
+  std::string text;
+  for (const std::string_view name : solver_names()) text += (text.empty() ? "" : ", ") + std::string(name);
+  return text;
+}
+
+void add_solver_options(CommandLine& line, bool listed) {
+  line.add_topic("help-solver", "NAME", "what this solver does, and its own parameters", solver_help);
+  auto add = (listed ? line.options() : line.unlisted_options()).add_options();
+  const SolverOptions defaults;
+  add("head", po::value<std::string>()->value_name("H")->default_value("logistic"),
+      "logistic, least-squares: a class against the rest; softmax: all at once; mlp: softmax over hidden layers");
+  add("hidden", po::value<Widths>()->value_name("H1,H2"), "widths of the hidden layers of mlp; default 64");
+  add("activation", po::value<std::string>()->value_name("A")->default_value("tanh"), "of mlp: tanh or smelu");
+  add("epsilon", po::value<Real>()->value_name("E")->default_value({defaults.epsilon}),
+      "the certificate's bound: smaller is stricter");
+  add("delta", po::value<Real>()->value_name("D")->default_value({defaults.delta}),
+      "probability with which that bound may fail");
+  add("no-intercept", po::bool_switch(), "of linear heads: no constant column");
+  add("lambda", po::value<AutoReal>()->value_name("L"),
+      "regularisation, times the training rows / 2; auto: the best on the validation split; default 0.1 / nodes");
+  add("tau", po::value<Real>()->value_name("T")->default_value({defaults.tau}),
+      "training ends at this gradient norm; seldom changed");
+  add("alpha", po::value<Real>()->value_name("A")->default_value({defaults.alpha}),
+      "noise in the objective (scalegun, cgu, ceu)");
+  add("bound", po::value<std::string>()->value_name("B")->default_value("corrected"),
+      "corrected, or paper: as printed, never certified");
+  add("set", po::value<std::vector<Setting>>()->value_name("NAME=VALUE")->composing(),
+      "a parameter of the solver's own (--help-solver)");
+}
+
+SolverOptions read_solver_options(const CommandLine& line, std::string_view solver) {
+  SolverOptions options;
+  if (const std::string& head = line.get<std::string>("head"); head == "mlp") {
+    options.head = Head::kSoftmax;
+    options.hidden = {kHiddenUnits};
+    if (line.has("hidden")) options.hidden = line.get<Widths>("hidden").values;
+    options.activation = parse_activation(line.get<std::string>("activation"));
+  } else {
+    if (std::find(kHeads.begin(), kHeads.end(), head) == kHeads.end())
+      throw UsageError(unknown_name("head", head, kHeads));
+    options.head = parse_head(head);
+    if (line.has("hidden")) throw UsageError("--hidden is for --head mlp");
+  }
+  options.epsilon = line.get<Real>("epsilon").value;
+  options.delta = line.get<Real>("delta").value;
+  options.intercept = options.hidden.empty() && !line.get<bool>("no-intercept") && takes_intercept(solver);
+  if (line.has("lambda") && !tunes_lambda(line)) options.lambda = line.get<AutoReal>("lambda").value;
+  options.tau = line.get<Real>("tau").value;
+  options.alpha = line.get<Real>("alpha").value;
+  options.bound = parse_bound(line.get<std::string>("bound"));
+  if (line.has("set"))
+    for (const Setting& given : line.get<std::vector<Setting>>("set")) options.parameters[given.name] = given.value;
+  options.seed = line.common().seed;
+  return options;
+}
+
+bool tunes_lambda(const CommandLine& line) {
+  return line.has("lambda") && line.get<AutoReal>("lambda").automatic;
+}
+
+void choose_lambda(const CommandLine& line, const DeclaredSizes& sizes, SolverOptions& options) {
+  if (!line.has("lambda") || tunes_lambda(line)) options.lambda = default_lambda(sizes);
+}
+
+}  // namespace unweave

@@ -1,0 +1,133 @@
+// tools/commands/verify.cpp - `unweave verify`: is a store what it says it is?
+#include "algorithms/verification/verify.h"
+
+#include <optional>
+#include <string>
+
+#include "algorithms/verification/verify_log.h"
+#include "engine/resources/memory.h"
+#include "engine/resources/watcher.h"
+#include "storage/io/error.h"
+#include "tools/cli/output.h"
+#include "tools/cli/step_progress.h"
+#include "tools/commands/commands.h"
+
+namespace unweave {
+
+/// A number of nodes, or all of them.
+struct SampleSize {
+  static constexpr const char* kWanted = "a whole number or 'all'";
+  std::optional<std::uint64_t> nodes;  ///< nullopt: all
+
+  static std::optional<SampleSize> read(std::string_view text) {
+    if (text == "all") return SampleSize{};
+    const std::optional<Count> count = Count::read(text);
+    if (!count) return std::nullopt;
+    return SampleSize{count->value};
+  }
+};
+
+std::ostream& operator<<(std::ostream& out, const SampleSize& size) {
+  if (size.nodes) return out << *size.nodes;
+  return out << "all";
+}
+
+namespace {
+
+void print(const VerifyReport& report, std::ostream& out, bool as_json) {
+  Figures figures;
+  figures.json = {{"ok", report.ok()},
+                  {"checked", report.checked()},
+                  {"errors", nlohmann::ordered_json::array()},
+                  {"remarks", report.remarks}};
+  for (const Finding& finding : report.findings) figures.json["errors"].push_back(finding.text);
+  figures.count("files", "files", report.files);
+  figures.bytes("bytes", "bytes", report.bytes);
+  figures.count("arcs", "arcs", report.arcs);
+  figures.count("rows", "rows", report.rows);
+  if (report.rebuilt > 0) figures.count("rebuilt_rows", "rows of a fresh propagation", report.rebuilt);
+  figures.count("counts", "reader counts", report.counts);
+  figures.count("models", "models", report.models);
+  if (report.outdated > 0) figures.count("models_outdated", "models outdated, not checked", report.outdated);
+  figures.count("certificates", "certificates", report.certificates);
+  figures.count("receipts", "receipts", report.receipts);
+  if (report.receipts > 0) {
+    figures.count("receipts_applied", "receipts of applied requests", report.applied);
+    figures.count("receipts_rejected", "receipts of rejected requests", report.rejected);
+  }
+  if (!as_json) {
+    for (const std::string& remark : report.remarks) out << "note: " << remark << '\n';
+    for (const Finding& finding : report.findings)
+      out << (finding.unreadable ? "damaged: " : "false: ") << finding.text << '\n';
+  }
+  figures.print(out, as_json);
+  if (as_json) return;
+  out << (report.ok() ? "all checks hold" : "some checks do not hold");
+  if (report.ok() && report.outdated > 0)
+    out << "; outdated models were not checked, and have not forgotten every request";
+  out << '\n';
+}
+
+std::optional<std::string> public_key(const CommandLine& line) {
+  if (!line.has("public-key")) return std::nullopt;
+  const auto& key = line.get<std::string>("public-key");
+  if (!hash_from_hex(key)) throw UsageError("--public-key must be 64 lower-case hexadecimal digits, as `train` prints");
+  return key;
+}
+
+VerifyReport verify_trail(const CommandLine& line) {
+  for (const char* option : {"sample", "rebuild"})
+    if (line.given(option)) throw UsageError("--" + std::string(option) + " needs a store, not a log of certificates");
+  if (line.has("receipts") && !std::filesystem::exists(line.get<std::string>("receipts")))
+    throw UsageError("--receipts: there is no file " + line.get<std::string>("receipts"));
+  return verify_log(line.positional(0), public_key(line),
+                    line.has("receipts") ? line.get<std::string>("receipts") : "");
+}
+
+VerifyReport verify_all(const CommandLine& line) {
+  if (line.has("receipts"))
+    throw UsageError("--receipts needs a log of certificates in the place of the store: certificates/NAME.jsonl");
+  VerifyOptions options;
+  options.sample = line.get<SampleSize>("sample").nodes;
+  options.rebuild = line.get<bool>("rebuild");
+  options.seed = line.common().seed.value_or(options.seed);
+  options.public_key = public_key(line);
+  MemoryBudget budget(line.budget_bytes());
+  StepProgress progress(line.error(), line.shows_progress());
+  const WatchedBy watched(progress);
+  return verify_store(line.positional(0), options, budget);
+}
+
+}  // namespace
+
+void run_verify(CommandLine& line) {
+  line.describe(
+      "Checks every file of a store against its checksums, that graph, splits, cone, sums and stale rows agree as "
+      "exact\n"
+      "integers, and that models up to date are what their certificates say: newton and retrain are minimised again.\n"
+      "Given a public log of certificates, STORE/certificates/NAME.jsonl or a copy, in the place of the store it "
+      "checks\n"
+      "what an auditor can: that it is one chain, signed under one key, and what follows from public numbers.\n"
+      "Writes nothing. Exit code 2: something is unreadable or damaged; 4: a statement is false.",
+      {"STORE"}, "unweave verify demo/debian.store --sample all");
+  auto add = line.options().add_options();
+  add("sample", po::value<SampleSize>()->value_name("K")->default_value({1000}),
+      "nodes a level whose sums are computed again, or 'all'");
+  add("rebuild", po::bool_switch(), "compute all levels anew and compare; needs an embedding without stale rows");
+  add("public-key", po::value<std::string>()->value_name("HEX"),
+      "certificates must be signed under this key, which `train` prints; else under any one");
+  add("receipts", po::value<std::string>()->value_name("F"),
+      "with a log of certificates: receipts of `stream --receipts`, each of which it must cover");
+  if (!line.parse()) return;
+  const VerifyReport report =
+      std::filesystem::is_regular_file(line.positional(0)) ? verify_trail(line) : verify_all(line);
+  print(report, line.out(), line.common().json);
+  if (report.ok()) return;
+  const std::string summary = line.positional(0) + ": " + std::to_string(report.findings.size()) +
+                              (report.findings.size() == 1 ? " error: " : " errors; the first: ") +
+                              report.findings.front().text;
+  if (report.unreadable()) throw DataError(summary);
+  throw CheckError(summary);
+}
+
+}  // namespace unweave
