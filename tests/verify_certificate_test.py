@@ -12,6 +12,7 @@ import tempfile
 
 import numpy as np
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools" / "audit"))
 import certificate_trail as trail
 import verify_certificate
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""tests/certificate_trail.py - a public log of certificates, and receipts against it, checked without a store by code of
+"""tools/audit/certificate_trail.py - a public log of certificates, and receipts against it, checked without a store by code of
 its own.
 
-    tests/certificate_trail.py certificates/SOLVER.jsonl [--public-key HEX] [--receipts F]
+    tools/audit/certificate_trail.py certificates/SOLVER.jsonl [--public-key HEX] [--receipts F]
 
 Checks every digest, the chain, the signatures (Ed25519, RFC 8032), that certificates, releases and requests count on, that
 nothing private stands there, that T1's noise and every delta follow from public numbers, and that each receipt's request is

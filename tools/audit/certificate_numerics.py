@@ -1,4 +1,4 @@
-"""tests/certificate_numerics.py - what the independent verifier of certificates computes with; see verify_certificate.py."""
+"""tools/audit/certificate_numerics.py - what the independent verifier of certificates computes with; see verify_certificate.py."""
 import math
 
 import numpy as np

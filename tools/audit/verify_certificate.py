@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""tests/verify_certificate.py - the newest certificate of a model, computed again by code of its own.
+"""tools/audit/verify_certificate.py - the newest certificate of a model, computed again by code of its own.
 
     unweave export STORE --labels labels.npy --train train.npy
     unweave export STORE --embeddings rows.npy --nodes train.npy
-    tests/verify_certificate.py STORE SOLVER --rows rows.npy --labels labels.npy --train train.npy
+    tools/audit/verify_certificate.py STORE SOLVER --rows rows.npy --labels labels.npy --train train.npy
 
 Shares nothing with the program: reads models/SOLVER.model, certificates/SOLVER.jsonl and its private parts
 (storage/FORMAT.md) and knows the theorems T1 to T4 of algorithms/privacy/THEOREMS.md. The whole log must be one signed chain

@@ -1,4 +1,4 @@
-"""tests/certificate_vectors.py - T3 of algorithms/privacy/THEOREMS.md: removal by vectors that were made while learning. Part of
+"""tools/audit/certificate_vectors.py - T3 of algorithms/privacy/THEOREMS.md: removal by vectors that were made while learning. Part of
 verify_certificate.py."""
 import math
 

@@ -1,4 +1,4 @@
-"""tests/certificate_slots.py - T2 and T4 of algorithms/privacy/THEOREMS.md: projected SGD over slots, with noise at every step or on
+"""tools/audit/certificate_slots.py - T2 and T4 of algorithms/privacy/THEOREMS.md: projected SGD over slots, with noise at every step or on
 the last iterate. Part of verify_certificate.py."""
 import math
 
