@@ -20,7 +20,7 @@ constexpr std::size_t kArcBytes = sizeof(std::uint64_t);
 constexpr std::size_t kBins = 1024;
 // Small buckets are joined to ranges of so many arcs: enough work for a turn of the pipeline.
 constexpr std::uint64_t kJoinedArcs = std::uint64_t{1} << 18;
-constexpr std::uint64_t kMostNodes = std::uint64_t{1} << 20;  // of a range
+constexpr std::uint64_t kMostRangeNodes = std::uint64_t{1} << 20;  // of a range
 constexpr std::uint64_t kReadAheadArcs = std::uint64_t{1} << 23;
 
 /// Bytes that an arc of a full range costs: its key in the buffer of each thread, its target and its encoding in each
@@ -109,7 +109,7 @@ void SortedArcs::plan() {
     bucket.arcs += chunk.arcs;
   }
   planned_to_ = last;
-  if (bucket.arcs <= capacity_ && width <= std::min<std::uint64_t>(span_nodes(nodes_), kMostNodes)) {
+  if (bucket.arcs <= capacity_ && width <= std::min<std::uint64_t>(span_nodes(nodes_), kMostRangeNodes)) {
     push(bucket, std::min(capacity_, kJoinedArcs));
   } else {
     split_bucket(bucket);
@@ -135,7 +135,7 @@ void SortedArcs::push(const Range& range, std::uint64_t most_arcs) {
     Range& before = planned_.back();
     const std::uint64_t arcs = before.arcs + range.arcs;
     const bool same_span = before.nodes.first / span_nodes(nodes_) == range.nodes.first / span_nodes(nodes_);
-    if (same_span && arcs <= most_arcs && range.nodes.last - before.nodes.first <= kMostNodes) {
+    if (same_span && arcs <= most_arcs && range.nodes.last - before.nodes.first <= kMostRangeNodes) {
       before.nodes.last = range.nodes.last;
       before.arcs = arcs;
       return;

@@ -28,7 +28,7 @@ struct Batch {
 };
 
 /// The matrix to write.
-struct Shape {
+struct FeatureShape {
   NodeId nodes;
   std::uint32_t columns;
   FeatureType type;
@@ -38,7 +38,7 @@ struct Shape {
 template <class Writer>
 class SpanFiles {
  public:
-  SpanFiles(const std::filesystem::path& store, const Shape& shape, MemoryBudget& budget)
+  SpanFiles(const std::filesystem::path& store, const FeatureShape& shape, MemoryBudget& budget)
       : store_(store),
         shape_(shape),
         batches_(budget.reserve(std::max<std::uint64_t>(kBatchValues, shape.columns) * kBytesInBatch * pipeline_items(),
@@ -63,7 +63,7 @@ class SpanFiles {
 
  private:
   const std::filesystem::path& store_;
-  Shape shape_;
+  FeatureShape shape_;
   Reservation batches_;
   Reservation span_;
   std::optional<Writer> writer_;
@@ -109,7 +109,7 @@ class Replacer {
 /// Dense rows in the reader's order, straight to the files or by way of a Replacer.
 class DenseSink {
  public:
-  DenseSink(const std::filesystem::path& store, const Shape& shape, std::span<const NodeId> positions,
+  DenseSink(const std::filesystem::path& store, const FeatureShape& shape, std::span<const NodeId> positions,
             MemoryBudget& budget)
       : columns_(shape.columns) {
     if (!positions.empty()) replacer_.emplace(store, positions, budget);
@@ -148,7 +148,7 @@ class DenseSink {
 /// The same for sparse rows. Explicit zeros are left out.
 class SparseSink {
  public:
-  SparseSink(const std::filesystem::path& store, const Shape& shape, std::span<const NodeId> positions,
+  SparseSink(const std::filesystem::path& store, const FeatureShape& shape, std::span<const NodeId> positions,
              MemoryBudget& budget) {
     if (!positions.empty()) replacer_.emplace(store, positions, budget);
     files_.emplace(store, shape, budget);
@@ -266,7 +266,7 @@ BuiltFeatures build_features(const std::filesystem::path& store, FeatureReader& 
                              const FeatureScale& scale, std::span<const NodeId> positions, MemoryBudget& budget,
                              WorkMeter& meter) {
   RowNorms norms;
-  const Shape shape{static_cast<NodeId>(reader.rows()), static_cast<std::uint32_t>(reader.columns()), type};
+  const FeatureShape shape{static_cast<NodeId>(reader.rows()), static_cast<std::uint32_t>(reader.columns()), type};
   const auto build = [&](auto&& sink) {
     run_pipeline<Batch>([&](Batch& batch) { return read_batch(reader, kBatchValues, batch); },
                         [&](Batch& batch) { bound_stored_values(batch, shape.columns, type, scale.divisor); },
@@ -332,7 +332,7 @@ std::vector<FileEntry> rebuild_features(const std::filesystem::path& store, cons
     });
     return sink.finish();
   };
-  const Shape shape{nodes, columns, layout.type};
+  const FeatureShape shape{nodes, columns, layout.type};
   return layout.sparse ? build(SparseSink(store, shape, positions, budget))
                        : build(DenseSink(store, shape, positions, budget));
 }

@@ -10,13 +10,13 @@
 namespace unweave {
 namespace {
 
-constexpr std::size_t kBatchValues = std::size_t{1} << 16;
+constexpr std::size_t kStandardizedValues = std::size_t{1} << 16;
 
 template <class UseRow>
 void for_each_row(FeatureReader& reader, WorkMeter& meter, const UseRow& use) {
   FeatureBatch batch;
   std::vector<double> row(static_cast<std::size_t>(reader.columns()));
-  while (reader.next(batch, kBatchValues)) {
+  while (reader.next(batch, kStandardizedValues)) {
     for (std::size_t i = 0; i < batch.rows; ++i) {
       expand_row(batch, i, row);
       use(std::span(row));

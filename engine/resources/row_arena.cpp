@@ -10,7 +10,7 @@ namespace unweave {
 namespace {
 
 constexpr std::size_t kLeastChunk = std::size_t{64} << 10;
-constexpr std::size_t kHugePage = std::size_t{2} << 20;
+constexpr std::size_t kArenaAlignment = std::size_t{2} << 20;
 
 }  // namespace
 
@@ -19,13 +19,13 @@ RowArena::RowArena(std::size_t row_bytes) noexcept : row_bytes_(std::max(row_byt
 void RowArena::grow() {
   // Twice as much each time, so that few rows do not take the memory of thousands, then large page by large page.
   const std::size_t wanted =
-      std::max<std::size_t>(row_bytes_, std::clamp<std::uint64_t>(bytes_, kLeastChunk, kHugePage));
-  const std::size_t page = wanted < kHugePage ? kLeastChunk : kHugePage;
+      std::max<std::size_t>(row_bytes_, std::clamp<std::uint64_t>(bytes_, kLeastChunk, kArenaAlignment));
+  const std::size_t page = wanted < kArenaAlignment ? kLeastChunk : kArenaAlignment;
   const std::size_t bytes = (wanted + page - 1) / page * page;
   auto* const memory = static_cast<std::byte*>(std::aligned_alloc(page, bytes));
   if (memory == nullptr) throw std::bad_alloc();
   chunks_.emplace_back(memory);
-  if (page == kHugePage) ::madvise(memory, bytes, MADV_HUGEPAGE);  // a wish: small pages do as well
+  if (page == kArenaAlignment) ::madvise(memory, bytes, MADV_HUGEPAGE);  // a wish: small pages do as well
   bytes_ += bytes;
   next_ = memory;
   end_ = memory + bytes;

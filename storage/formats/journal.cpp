@@ -14,8 +14,8 @@ namespace unweave {
 namespace {
 
 constexpr char kFolder[] = "journal/";
-constexpr char kMagic[16] = {'U', 'N', 'W', 'E', 'A', 'V', 'E', '\0', 'j', 'o', 'u', 'r', 'n', 'a', 'l', ' '};
-constexpr std::uint64_t kVersion = 2;
+constexpr char kJournalMagic[16] = {'U', 'N', 'W', 'E', 'A', 'V', 'E', '\0', 'j', 'o', 'u', 'r', 'n', 'a', 'l', ' '};
+constexpr std::uint64_t kJournalVersion = 2;
 constexpr std::uint64_t kMaxRecord = std::uint64_t{1} << 32;
 
 struct FileHeader {
@@ -60,8 +60,8 @@ std::uint64_t header_checksum(const FileHeader& header, const std::string& name)
 
 FileHeader header_of(const std::string& name, std::uint64_t sequence) {
   FileHeader header{};
-  std::memcpy(header.magic, kMagic, sizeof kMagic);
-  header.version = kVersion;
+  std::memcpy(header.magic, kJournalMagic, sizeof kJournalMagic);
+  header.version = kJournalVersion;
   header.sequence = sequence;
   header.checksum = header_checksum(header, name);
   return header;
@@ -247,8 +247,9 @@ JournalEnd read_records(const std::filesystem::path& store, const FileEntry& ent
   if (size < sizeof header)
     throw FormatError(path, "byte " + std::to_string(size), "the journal's header is cut short");
   file.read_at(0, std::as_writable_bytes(std::span(&header, 1)));
-  if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0) throw FormatError(path, "byte 0", "not a journal");
-  if (header.version != kVersion || header.checksum != header_checksum(header, path.filename().string()))
+  if (std::memcmp(header.magic, kJournalMagic, sizeof kJournalMagic) != 0)
+    throw FormatError(path, "byte 0", "not a journal");
+  if (header.version != kJournalVersion || header.checksum != header_checksum(header, path.filename().string()))
     throw FormatError(path, "byte 16", "the journal's header is damaged, of another version or of another store");
   if (header.sequence != sequence)
     throw FormatError(path, "byte 24",

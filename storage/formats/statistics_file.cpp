@@ -35,7 +35,7 @@ struct StatisticsHeader {
 static_assert(sizeof(StatisticsHeader) == 64);
 
 /// Before the visits and the values.
-struct RecordHeader {
+struct StatisticsRecord {
   std::uint64_t checksum;  // of the rest of the record
   std::uint64_t number;
   std::int32_t exponent;
@@ -43,10 +43,10 @@ struct RecordHeader {
   float error;
   std::uint32_t unused;
 };
-static_assert(sizeof(RecordHeader) == 32);
+static_assert(sizeof(StatisticsRecord) == 32);
 
 std::uint64_t record_bytes(const StatisticsShape& shape) noexcept {
-  const std::uint64_t bytes = sizeof(RecordHeader) + sizeof(float) * shape.visits + shape.bits / 8 * shape.values;
+  const std::uint64_t bytes = sizeof(StatisticsRecord) + sizeof(float) * shape.visits + shape.bits / 8 * shape.values;
   return (bytes + 7) / 8 * 8;
 }
 
@@ -142,7 +142,7 @@ void StatisticsWriter::append(std::span<const double> values, std::span<const do
   for (const double x : values) largest = std::isfinite(x) ? std::max(largest, std::abs(x)) : kMostValue;
   if (!(largest < kMostValue))
     throw UsageError("statistics grew beyond all measure: the run diverged; make its steps smaller");
-  RecordHeader header{0, next_, kLeastExponent, 0, 0, 0};
+  StatisticsRecord header{0, next_, kLeastExponent, 0, 0, 0};
   int exponent = 0;
   static_cast<void>(std::frexp(largest, &exponent));
   if (largest > 0) header.exponent = std::max(exponent, kLeastExponent);
@@ -151,7 +151,7 @@ void StatisticsWriter::append(std::span<const double> values, std::span<const do
   std::vector<float> numbers(values.size());
   for (std::size_t i = 0; i < values.size(); ++i)
     numbers[i] = static_cast<float>(std::nearbyint(values[i] / kStatisticsGrid) * kStatisticsGrid / scale);
-  std::byte* const code = record_.data() + sizeof(RecordHeader) + sizeof(float) * shape_.visits;
+  std::byte* const code = record_.data() + sizeof(StatisticsRecord) + sizeof(float) * shape_.visits;
   std::fill(record_.begin(), record_.end(), std::byte{});
   encode(numbers, shape_.bits, code);
   std::vector<double> decoded(values.size());
@@ -195,7 +195,7 @@ std::optional<Statistic> StatisticsFile::read(std::uint64_t record) const {
   std::vector<std::byte> buffer(bytes);
   file_.read_at(at, buffer);
   if (is_zero(buffer)) return std::nullopt;
-  RecordHeader header;
+  StatisticsRecord header;
   std::memcpy(&header, buffer.data(), sizeof(header));
   if (header.checksum != checksum_of(buffer) || header.number != record || std::abs(header.exponent) > -kLeastExponent)
     throw FormatError(file_.path(), "byte " + std::to_string(at) + ", record " + std::to_string(record),

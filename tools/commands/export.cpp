@@ -78,7 +78,7 @@ void export_model(const CommandLine& line, const ModelRecord& record) {
   replace_file(std::filesystem::absolute(target.file).replace_extension(".jsonl"), record.certificate + "\n");
 }
 
-void check_options(const CommandLine& line) {
+void check_export_options(const CommandLine& line) {
   if (!line.has("model") && !line.has("embeddings") && !line.has("edges") && !line.has("labels") &&
       !line.has("train") && !line.has("requests"))
     throw UsageError("nothing to export; give --model, --embeddings, --edges, --labels, --train or --requests");
@@ -143,7 +143,7 @@ void run_export(CommandLine& line) {
       "with --draw vulnerable-edge: the node has fewer neighbours");
   if (!line.parse()) return;
   line.on_interrupt("the store is as it was, and a file named is whole or as it was; run the command again");
-  check_options(line);
+  check_export_options(line);
   const std::optional<DrawKind> draw =
       line.has("draw") ? std::optional(parse_draw(line.get<std::string>("draw"))) : std::nullopt;
 

@@ -10,7 +10,7 @@ namespace unweave {
 namespace {
 
 constexpr const char* kLimitFolder = "graph";
-constexpr int kLeastScale = 14, kMostScale = 20;
+constexpr int kLeastLimitScale = 14, kMostScale = 20;
 constexpr std::uint64_t kEdgeFactor = 16;
 constexpr std::uint64_t kEdgeBytes = 8;  // of a file whose edges are not counted: packed text, 32-bit arrays
 constexpr std::uint64_t kLeastBudget = std::uint64_t{64} << 20;
@@ -30,7 +30,7 @@ ImportBench measure_import_limit(const std::filesystem::path& store, const Impor
   const WriterLock lock = start_building(store);
   const std::uint64_t edges = expected_edges(options).value_or(kEdgeFactor << kMostScale);
   ImportBenchOptions bench;
-  bench.scale = std::clamp(static_cast<int>(std::bit_width(edges / kEdgeFactor)) - 1, kLeastScale, kMostScale);
+  bench.scale = std::clamp(static_cast<int>(std::bit_width(edges / kEdgeFactor)) - 1, kLeastLimitScale, kMostScale);
   bench.edge_factor = kEdgeFactor;
   bench.repeats = 2;
   const double share = std::min(1.0, static_cast<double>(kEdgeFactor << bench.scale) / static_cast<double>(edges));

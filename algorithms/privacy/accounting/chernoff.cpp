@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kChord = 0.01;     // width of a chord in ln w
 constexpr double kNegligible = 30;  // terms further down in ln w are e^-30 of the sum: ln(1 + p (e^y - 1)) >= p y
-constexpr double kRounding = 1 + 1e-11;
+constexpr double kTailRounding = 1 + 1e-11;
 
 /// ln(1 + p (e^x - 1)).
 double log_moment(double p, double x) {
@@ -25,7 +25,7 @@ double weight_sum(double terms, double decay) {
   return decay * terms < 1e-18 ? terms : std::min(terms, std::expm1(-decay * terms) / std::expm1(-decay));
 }
 
-/// kRounding times it is >= sum over k of ln(1 + p (e^(x w_k) - 1)).
+/// kTailRounding times it is >= sum over k of ln(1 + p (e^(x w_k) - 1)).
 double sum_log_moment(const WeightedSum& sum, double x) {
   if (sum.decay == 0) return static_cast<double>(sum.terms) * log_moment(sum.mean, x);
   const double width = std::max(1.0, std::floor(kChord / sum.decay));
@@ -50,10 +50,10 @@ double tail_bound(const WeightedSum& sum, double failure) {
   if (!(failure > 0) || !(failure < 1)) throw UsageError("a probability of failure must lie strictly between 0 and 1");
   if (sum.terms == 0 || sum.mean == 0) return 0;
   const double draws = static_cast<double>(sum.draws), cost = -std::log(failure);
-  const double largest = kRounding * draws * weight_sum(static_cast<double>(sum.terms), sum.decay);
+  const double largest = kTailRounding * draws * weight_sum(static_cast<double>(sum.terms), sum.decay);
   const auto bound = [&](double log_x) {
     const double x = std::exp(log_x);
-    return kRounding * (draws * sum_log_moment(sum, x) + cost) / x;
+    return kTailRounding * (draws * sum_log_moment(sum, x) + cost) / x;
   };
   // With x below 1e-12 only cost / x would fall, with x above 1e6 only what lies between the bound and `largest`.
   double low = std::log(1e-12), high = std::log(1e6);

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kName = "hessian-free";
+constexpr std::string_view kHessianFree = "hessian-free";
 constexpr std::size_t kBlocks = std::size_t{256} << 20;
 constexpr float kMostBound = 0x1p53F;  // of a run that diverges for a while; models keep no larger number
 
@@ -47,7 +47,7 @@ class HessianFreeSolver final : public Solver {
     }
   }
 
-  std::string_view name() const noexcept override { return kName; }
+  std::string_view name() const noexcept override { return kHessianFree; }
 
   Fit fit(const TrainingSet& rows, const ApproximationError& lazy) const override {
     Fit fit;
@@ -56,7 +56,7 @@ class HessianFreeSolver final : public Solver {
       fit.report.flush_needed = true;
       return fit;
     }
-    fit.model = blank_model(kName, options_, rows);
+    fit.model = blank_model(kHessianFree, options_, rows);
     HessianFreeState state;
     state.constants = choose_constants(shape_of(options_, rows), rows.size(), options_);
     state.slots.assign(rows.nodes().begin(), rows.nodes().end());
@@ -68,7 +68,7 @@ class HessianFreeSolver final : public Solver {
 
   StepReport absorb(Model& model, const TrainingSet& after, const BatchChange& change,
                     const ApproximationError& lazy) const override {
-    check_model(model, kName, after, change);
+    check_model(model, kHessianFree, after, change);
     if (!lazy.exact()) return refuse();
     HessianFreeState state = hessian_free_state(model);
     const std::size_t moved = change.moved_from.size();
@@ -88,7 +88,7 @@ class HessianFreeSolver final : public Solver {
   }
 
   StepReport catch_up(Model& model, const TrainingSet& rows, const ApproximationError& lazy) const override {
-    check_shape(model, kName, rows);
+    check_shape(model, kHessianFree, rows);
     if (!lazy.exact()) return refuse();
     HessianFreeState state = hessian_free_state(model);
     empty_departed(state.slots, rows.nodes());

@@ -15,11 +15,11 @@
 namespace unweave {
 namespace {
 
-constexpr double kStartForgotten = 1e-3;
+constexpr double kRewindStartForgotten = 1e-3;
 constexpr double kLeastSigma = 0.01;
 constexpr double kAccountSlack = 1 + 1e-9;                           // float64 in the account itself
 constexpr double kEpsilonSlack = 1 - 1e-12, kDeltaSlack = 1 - 1e-9;  // of a discrete release, as in output_noise.cpp
-constexpr std::uint64_t kMostEpochs = std::uint64_t{1} << 30;
+constexpr std::uint64_t kMostRewindEpochs = std::uint64_t{1} << 30;
 
 /// r of THEOREMS.md, Lemma R3: by how much a step of the program leaves the exact one at most.
 double step_rounding(const NoisySgdConstants& run, Head head, double features, double classes) {
@@ -198,7 +198,7 @@ RewindConstants choose_rewind_constants(bool descend, std::size_t rows, std::siz
   constants.retention = value("retention");
   if (!(constants.capacity >= 0 && constants.capacity <= 1)) throw UsageError("--set capacity must lie from 0 to 1");
   if (!(constants.retention >= 1)) throw UsageError("--set retention must be at least 1");
-  const auto told = count_setting(options, "epochs", kMostEpochs);
+  const auto told = count_setting(options, "epochs", kMostRewindEpochs);
   constants.epochs = told.value_or(1);
   constants.sigma = positive_setting(options, "sigma").value_or(default_sigma(constants, features, classes, options));
   if (told) {
@@ -207,8 +207,8 @@ RewindConstants choose_rewind_constants(bool descend, std::size_t rows, std::siz
   }
   const RewindAccount shortest(descend, constants, features, classes, options);
   const double kept = shortest.sgd().power(shortest.sgd().iterations(1));
-  const double forgotten = std::ceil(std::log(kStartForgotten) / std::log(kept));
-  const auto least = static_cast<std::uint64_t>(std::clamp(forgotten, 2.0, static_cast<double>(kMostEpochs)));
+  const double forgotten = std::ceil(std::log(kRewindStartForgotten) / std::log(kept));
+  const auto least = static_cast<std::uint64_t>(std::clamp(forgotten, 2.0, static_cast<double>(kMostRewindEpochs)));
   const RunChange allowed =
       shortest.worst_change(static_cast<std::uint64_t>(std::ceil(constants.capacity * static_cast<double>(rows))));
   const auto suffices = [&](std::uint64_t epochs) {
@@ -218,8 +218,8 @@ RewindConstants choose_rewind_constants(bool descend, std::size_t rows, std::siz
     return found && *found <= epochs / 2;
   };
   std::uint64_t most = least;
-  while (most < kMostEpochs && !suffices(most)) most *= 2;
-  constants.epochs = most < kMostEpochs ? least_count(std::max(least, most / 2), most, suffices) : least;
+  while (most < kMostRewindEpochs && !suffices(most)) most *= 2;
+  constants.epochs = most < kMostRewindEpochs ? least_count(std::max(least, most / 2), most, suffices) : least;
   require_patience(constants.epochs, "epochs of learning", "raise --lambda, or choose --set epochs=...");
   return constants;
 }

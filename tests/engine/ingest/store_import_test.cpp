@@ -25,8 +25,8 @@ namespace {
 
 using testing::TempDir;
 
-ImportReport import_to(const std::filesystem::path& store, const ImportOptions& options,
-                       std::uint64_t memory = std::uint64_t{64} << 20) {
+ImportReport import_sample_to(const std::filesystem::path& store, const ImportOptions& options,
+                              std::uint64_t memory = std::uint64_t{64} << 20) {
   MemoryBudget budget(memory);
   WorkMeter nobody;
   ImportReport report = import_store(store, options, budget, nobody);
@@ -160,10 +160,10 @@ Matrix random_matrix(std::size_t rows, std::size_t columns, unsigned seed) {
 template <class Error>
 void check_failure(const ImportOptions& options, const std::vector<std::string>& parts) {
   const TempDir dir;
-  testing::check_message(testing::message_of<Error>([&] { import_to(dir / "store", options); }), parts);
+  testing::check_message(testing::message_of<Error>([&] { import_sample_to(dir / "store", options); }), parts);
   CHECK(!std::filesystem::exists(dir / "store"));
   std::filesystem::create_directory(dir / "empty");
-  CHECK_THROWS_AS(import_to(dir / "empty", options), Error);
+  CHECK_THROWS_AS(import_sample_to(dir / "empty", options), Error);
   CHECK(std::filesystem::is_empty(dir / "empty"));
 }
 
@@ -180,7 +180,7 @@ TEST_SUITE("unit") {
       const auto check = [&](const std::string& name, const std::string& bytes) {
         CAPTURE(name);
         options.edges = file(testing::write_file(dir / name, bytes));
-        const ImportReport report = import_to(dir / (name + ".store"), options);
+        const ImportReport report = import_sample_to(dir / (name + ".store"), options);
         check_graph(dir / (name + ".store"), graph.nodes, edges, report);
       };
       check("edges.tsv", text_of(edges));
@@ -198,19 +198,19 @@ TEST_SUITE("unit") {
     ImportOptions options;
     options.nodes = 140'000;  // three shards, the last one empty
     options.edges = file(testing::write_file(dir / "a.npy", npy_of(graph.edges, true)));
-    import_to(dir / "a", options);
+    import_sample_to(dir / "a", options);
     const auto edges = messy(graph, 2);
     options.edges = file(testing::write_file(dir / "b.npy", npy_of(edges, false)));
     {
       const ThreadLimit one(1);
-      const ImportReport report = import_to(dir / "b", options, std::uint64_t{4} << 20);  // spills
+      const ImportReport report = import_sample_to(dir / "b", options, std::uint64_t{4} << 20);  // spills
       check_graph(dir / "b", 140'000, edges, report);
     }
     CHECK(testing::folder_bytes(dir / "a") == testing::folder_bytes(dir / "b"));
     CHECK(read_manifest(dir / "a").shards.size() == 3);
     options.order = "degree";
-    import_to(dir / "c", options);
-    import_to(dir / "d", options, std::uint64_t{5} << 20);  // spills
+    import_sample_to(dir / "c", options);
+    import_sample_to(dir / "d", options, std::uint64_t{5} << 20);  // spills
     CHECK(testing::folder_bytes(dir / "c") == testing::folder_bytes(dir / "d"));
   }
 
@@ -218,25 +218,25 @@ TEST_SUITE("unit") {
     const TempDir dir;
     ImportOptions options;
     options.edges = file(testing::write_file(dir / "e.txt", "0 4\n"));
-    CHECK(import_to(dir / "a", options).nodes == 5);
+    CHECK(import_sample_to(dir / "a", options).nodes == 5);
     options.edges = file(testing::write_file(dir / "loop.txt", "7 7\n"));
-    CHECK(import_to(dir / "b", options).nodes == 8);
+    CHECK(import_sample_to(dir / "b", options).nodes == 8);
     options.labels = file(testing::write_file(dir / "l.txt", "0\n1\n-1\n0\n0\n0\n0\n0\n0\n"));
-    CHECK(import_to(dir / "c", options).nodes == 9);
+    CHECK(import_sample_to(dir / "c", options).nodes == 9);
     options.edges.reset();
-    const ImportReport flat = import_to(dir / "d", options);
+    const ImportReport flat = import_sample_to(dir / "d", options);
     CHECK(flat.nodes == 9);
     CHECK(flat.classes == 2);
     CHECK(flat.edges == 0);
     ImportOptions alone;
     alone.nodes = 1;
-    CHECK(import_to(dir / "e", alone).nodes == 1);
+    CHECK(import_sample_to(dir / "e", alone).nodes == 1);
     check_graph(dir / "e", 1, {}, {.nodes = 1});
     alone.edges = file(testing::write_file(dir / "none.txt", "# nothing\n"));
-    CHECK(import_to(dir / "f", alone).edges == 0);
+    CHECK(import_sample_to(dir / "f", alone).edges == 0);
     ImportOptions market;
     market.edges = file(testing::write_file(dir / "m.mtx", matrix_market_of(6, {{0, 1}})));
-    CHECK(import_to(dir / "g", market).nodes == 6);
+    CHECK(import_sample_to(dir / "g", market).nodes == 6);
   }
 
   TEST_CASE("labels and splits: ids sorted, once each, those without label ignored and counted") {
@@ -246,7 +246,7 @@ TEST_SUITE("unit") {
         file(testing::write_file(dir / "l.npy", testing::npy<double>("<f8", "(6, 1)", {2, NAN, 0, 1, -1, 0})));
     options.train = file(testing::write_file(dir / "train", "5\n0\n5\n1\n"));
     options.test = file(testing::write_file(dir / "test.npy", testing::npy<std::int64_t>("<i8", "(2,)", {4, 3})));
-    const ImportReport report = import_to(dir / "s", options);
+    const ImportReport report = import_sample_to(dir / "s", options);
     CHECK(report.unlabelled_split_ids == 2);
     CHECK(report.classes == 3);
     const Contents contents(dir / "s", read_manifest(dir / "s"));
@@ -256,7 +256,7 @@ TEST_SUITE("unit") {
     CHECK(contents.label(0) == 2);
     CHECK(contents.label(1) == kNoLabel);
     options.classes = 10;
-    CHECK(import_to(dir / "t", options).classes == 10);
+    CHECK(import_sample_to(dir / "t", options).classes == 10);
   }
 
   TEST_CASE("dense and CSR features give equal rows within the bound, whatever the budget") {
@@ -264,8 +264,8 @@ TEST_SUITE("unit") {
          std::vector<std::pair<std::size_t, std::size_t>>{{1, 1}, {50, 40}, {66'000, 3}}) {
       const TempDir dir;
       const Matrix matrix = random_matrix(rows, columns, 3);
-      import_to(dir / "dense", matrix.dense(dir));
-      const ImportReport report = import_to(dir / "csr", matrix.csr(dir));
+      import_sample_to(dir / "dense", matrix.dense(dir));
+      const ImportReport report = import_sample_to(dir / "csr", matrix.csr(dir));
       CHECK(report.features == columns);
       CHECK(report.nodes == rows);
       const auto values = features_of(dir / "dense");
@@ -283,7 +283,7 @@ TEST_SUITE("unit") {
         CHECK(std::abs(std::sqrt(out_square) - std::min(1.0, std::sqrt(square))) < 1e-6);
       }
       const ThreadLimit one(1);
-      import_to(dir / "small", matrix.dense(dir), std::uint64_t{12} << 20);
+      import_sample_to(dir / "small", matrix.dense(dir), std::uint64_t{12} << 20);
       CHECK(testing::folder_bytes(dir / "dense") == testing::folder_bytes(dir / "small"));
     }
   }
@@ -302,7 +302,7 @@ TEST_SUITE("unit") {
           options.order = order;
           options.standardize = standardize;
           options.feature_type = type;
-          import_to(dir / name, options, std::uint64_t{24} << 20);
+          import_sample_to(dir / name, options, std::uint64_t{24} << 20);
           return features_of(dir / name);
         };
         std::vector<float> expected = build("wide", matrix.dense(dir), FeatureType::f32);
@@ -333,8 +333,8 @@ TEST_SUITE("unit") {
     ImportOptions dense = matrix.dense(dir);
     ImportOptions csr = matrix.csr(dir);
     dense.standardize = csr.standardize = true;
-    import_to(dir / "dense", dense);
-    import_to(dir / "csr", csr);
+    import_sample_to(dir / "dense", dense);
+    import_sample_to(dir / "csr", csr);
     CHECK(testing::folder_bytes(dir / "dense") == testing::folder_bytes(dir / "csr"));
     CHECK(read_manifest(dir / "csr").standardized);
     std::vector<long double> expected(matrix.values.begin(), matrix.values.end());
@@ -429,7 +429,7 @@ TEST_SUITE("unit") {
     testing::write_file(dir / "store" / "mine", "mine");
     ImportOptions options;
     options.nodes = 3;
-    CHECK_THROWS_AS(import_to(dir / "store", options), UsageError);
+    CHECK_THROWS_AS(import_sample_to(dir / "store", options), UsageError);
     CHECK(testing::folder_bytes(dir / "store") == std::map<std::string, std::string>{{"mine", "mine"}});
   }
 }

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "storage/io/error.h"
+#include "storage/npy/npy_header.h"
 #include "support/input_files.h"
 #include "support/temp_dir.h"
 
