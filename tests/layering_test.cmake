@@ -11,7 +11,7 @@ set(below_algorithms storage engine algorithms)
 set(below_tools storage engine algorithms tools)
 
 # Name of a library, the headers that belong to it, the layers or wings of algorithms that may include it.
-set(learners numerics learning privacy sgd solvers models verification evaluation maintenance)
+set(learners numerics learning privacy sgd unlearning solvers registry models verification evaluation maintenance)
 list(TRANSFORM learners PREPEND algorithms/)
 set(libraries tbb eigen blas svm boost boost_math zstd archive xxhash hwy sodium doctest)
 set(headers_tbb "(tbb|oneapi)/")

@@ -64,4 +64,33 @@ expect(passes layering algorithms/a.cpp "#include <sodium.h>")
 expect(fails layering storage/a.cpp "#include <doctest/doctest.h>")
 expect(passes layering tests/a.cpp "#include <doctest/doctest.h>\n#include \"tools/cli/command.h\"")
 
+# A tree with one solver, and a file that may know its name.
+function(expect_named outcome path text)
+  file(REMOVE_RECURSE ${SCRATCH})
+  file(WRITE ${SCRATCH}/algorithms/solvers/magic/magic_solver.cpp "const SolverEntry kMagic{\n    .name = \"magic\",\n};\n")
+  file(WRITE ${SCRATCH}/${path} "${text}\n")
+  execute_process(COMMAND ${CMAKE_COMMAND} -D ROOT=${SCRATCH} -P ${TESTS}/solver_names_test.cmake
+                  RESULT_VARIABLE code OUTPUT_QUIET ERROR_VARIABLE message)
+  if(outcome STREQUAL "passes" AND NOT code EQUAL 0)
+    message(FATAL_ERROR "solver_names refuses ${path}: ${text}\n${message}")
+  endif()
+  if(outcome STREQUAL "fails" AND (code EQUAL 0 OR NOT message MATCHES "${path}"))
+    message(FATAL_ERROR "solver_names does not find ${path}: ${text}\n${message}")
+  endif()
+endfunction()
+
+expect_named(fails tools/a.cpp "if (solver == \"magic\") go();")
+expect_named(fails algorithms/models/a.h "constexpr const char* kSolver = \"magic\";")
+expect_named(fails algorithms/solvers/other/a.cpp "make(\"magic\");")
+expect_named(passes algorithms/solvers/magic/a.cpp "make(\"magic\");")
+expect_named(passes tools/a.cpp "make(\"magical\");  // not \"magic\"")
+expect_named(passes tools/a.cpp "add(\"magic\", po::bool_switch());")
+# Without any solver the rule would say nothing.
+file(REMOVE_RECURSE ${SCRATCH})
+file(WRITE ${SCRATCH}/tools/a.cpp "int x;\n")
+execute_process(COMMAND ${CMAKE_COMMAND} -D ROOT=${SCRATCH} -P ${TESTS}/solver_names_test.cmake RESULT_VARIABLE code OUTPUT_QUIET ERROR_QUIET)
+if(code EQUAL 0)
+  message(FATAL_ERROR "solver_names passes a tree without solvers")
+endif()
+
 file(REMOVE_RECURSE ${SCRATCH})

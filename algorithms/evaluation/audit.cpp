@@ -4,9 +4,9 @@
 #include <array>
 
 #include "algorithms/learning/newton.h"
-#include "algorithms/models/certificate.h"
 #include "algorithms/privacy/accounting/epsilon_lower_bound.h"
 #include "algorithms/privacy/output_noise.h"
+#include "algorithms/unlearning/report.h"
 #include "storage/io/error.h"
 
 namespace unweave {
@@ -64,7 +64,7 @@ class Trials {
   Releases run() {
     Releases out;
     out.unlearned = unlearn(out.first);
-    out.retrained = result_.certified && result_.claim == "T1" ? stated_release() : train_anew();
+    out.retrained = result_.certified && finishes_ ? stated_release() : train_anew();
     how_.advance();
     return out;
   }
@@ -84,13 +84,12 @@ class Trials {
   /// Calls body(solver, fitted model) on the rows before, in a folder of their own.
   template <class Body>
   void with_model(const Body& body) {
-    const std::unique_ptr<Solver> solver = make_(next_options());
-    solver->set_folder(how_.folder / "trial");
-    solver->set_working_memory(how_.working_memory);
+    const SolverResources resources{how_.working_memory, how_.folder / "trial"};
+    const std::unique_ptr<Solver> solver = make_(next_options(), resources);
     Fit fit = solver->fit(canary_.before, exact_);
     solver->tidy(fit.model);
     body(*solver, fit.model);
-    std::filesystem::remove_all(solver->folder());
+    std::filesystem::remove_all(resources.folder);
   }
 
   Matrix unlearn(Matrix& first) {
@@ -100,7 +99,8 @@ class Trials {
       const StepReport report = solver.absorb(model, canary_.after, canary_.change, exact_);
       result_.certified = result_.certified && report.certified;
       result_.claim = report.claim;
-      later_ = report.certified && covers_later_releases(model, report);
+      later_ = report.certified && report.scope == Scope::all_later;
+      finishes_ = report.mechanism == kOutputNoise;
       out = std::move(model.published);
     });
     return out;
@@ -110,7 +110,7 @@ class Trials {
     Matrix out;
     with_model([&](const Solver& solver, Model& model) {
       if (!solver.catch_up(model, canary_.after, exact_).retrained)
-        model = make_(next_options())->fit(canary_.after, exact_).model;
+        model = make_(next_options(), {})->fit(canary_.after, exact_).model;
       out = std::move(model.published);
     });
     return out;
@@ -133,6 +133,7 @@ class Trials {
   Knowledge known_;
   AuditResult result_;
   bool later_ = false;
+  bool finishes_ = false;  // the last release was the minimiser with noise, which can be found here
   std::uint64_t seeds_used_ = 0;
 };
 

@@ -24,7 +24,7 @@
 #include <string_view>
 
 #include "algorithms/evaluation/distinguisher.h"
-#include "algorithms/solvers/solver.h"
+#include "algorithms/unlearning/solver.h"
 
 namespace unweave {
 
@@ -40,7 +40,7 @@ struct AuditOptions {
   std::uint64_t trials = 400;  ///< releases of each kind: an eighth finds directions, three a threshold, the rest test
   double confidence = 0.95;    ///< that the bound holds
   std::filesystem::path folder;           ///< where solvers may keep files during a trial
-  std::size_t working_memory = 0;         ///< bytes for working_memory.h, which the caller has set aside
+  std::size_t working_memory = 0;         ///< bytes that the caller has set aside for solvers and minimisations
   std::function<void()> advance = [] {};  ///< called after every trial
 };
 
@@ -57,7 +57,7 @@ struct AuditResult {
 };
 
 /// Makes one solver; every trial has its own, so that no trial knows of another.
-using SolverFactory = std::function<std::unique_ptr<Solver>(const SolverOptions&)>;
+using SolverFactory = std::function<std::unique_ptr<Solver>(const SolverOptions&, const SolverResources&)>;
 
 /// With a seed in the options trial t uses one of its own, derived from it. Throws UsageError for fewer than 16 trials or a
 /// confidence outside (0, 1), and what the solver throws.

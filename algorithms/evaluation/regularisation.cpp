@@ -8,7 +8,8 @@
 #include "algorithms/learning/network_pass.h"
 #include "algorithms/learning/working_memory.h"
 #include "algorithms/models/training_rows.h"
-#include "algorithms/solvers/sgd.h"
+#include "algorithms/registry/registry.h"
+#include "algorithms/unlearning/noiseless_learning.h"
 #include "storage/io/error.h"
 
 namespace unweave {
@@ -58,10 +59,10 @@ TunedLambda tune_lambda(const LiveStore& store, MemoryBudget& budget, SolverOpti
   const auto at = [&](double lambda) {
     options.lambda = lambda;
     record.options = options;
-    record.model = blank_model("retrain", options, rows.set());
+    record.model = blank_model(retraining_solver().name, options, rows.set());
     LambdaTrial trial{lambda, {}};
     try {
-      const Learnt learnt = learn_weights(options, rows.set(), static_cast<std::size_t>(working.bytes()));
+      const Learnt learnt = learn_weights(options, {}, rows.set(), static_cast<std::size_t>(working.bytes()));
       record.model.published = as_published(shape_of(options, rows.set()), learnt.weights);
       trial.accuracy = accuracy_of(store, nodes, predict(store, record, nodes));
     } catch (const UsageError&) {  // float64 does not reach the minimiser of so weak a ridge

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "algorithms/live/live_store.h"
-#include "algorithms/solvers/solver.h"
+#include "algorithms/unlearning/options.h"
 #include "engine/resources/memory.h"
 
 namespace unweave {
@@ -16,7 +16,7 @@ namespace unweave {
 /// What a default may depend on: declared names and numbers of the store and of the model, never training rows, so that a
 /// training after removals takes the same one.
 struct DeclaredSizes {
-  std::string_view solver = "newton";
+  std::string_view solver;
   std::uint64_t nodes = 0;     ///< N of the store, labelled or not, removed or not
   std::uint64_t features = 0;  ///< of a row
   std::uint64_t classes = 0;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "algorithms/models/model_record.h"
+#include "algorithms/unlearning/report.h"
 
 namespace unweave {
 
@@ -19,10 +20,6 @@ struct ReleaseContext {
   std::filesystem::path receipts{};   ///< file that gets a receipt for every request; empty: there are none
   bool lazy = false;                  ///< LiveStore::lazy() at the release, by the learner
 };
-
-/// Whether a release on exact rows covers the later ones: the next one reads published weights and present data, and
-/// nothing else that depends on what was removed. The caller sees to it that rows are exact, and positions do not either.
-[[nodiscard]] bool covers_later_releases(const Model& model, const StepReport& report);
 
 /// The members of a certificate that speak of the release. `private` names those that are noiseless functions of removed
 /// data; of `terms` these are all that `public_terms` does not name.

@@ -11,6 +11,8 @@
 #include "algorithms/models/model_name.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/privacy/accounting/head_constants.h"
+#include "algorithms/registry/registry.h"
+#include "algorithms/unlearning/release.h"
 #include "algorithms/updates/request_status.h"
 #include "storage/io/checksum.h"
 #include "storage/io/error.h"
@@ -22,7 +24,7 @@ namespace {
 void check_finite(const Model& model, const StepReport& report) {
   bool finite = model.published.allFinite() && std::isfinite(report.budget) &&
                 (report.certified ? std::isfinite(report.residual_bound) : !std::isnan(report.residual_bound));
-  for (const auto& [name, value] : report.terms) finite = finite && std::isfinite(value);
+  for (const auto& [name, value] : report.terms.values()) finite = finite && std::isfinite(value);
   if (!finite)
     throw UsageError(model.solver + ": a number of this release is beyond float64; train with options nearer to the " +
                      "defaults");
@@ -43,7 +45,7 @@ void add_network_constants(const ModelRecord& record, StepReport& report) {
       given, shape.hidden, shape.activation == Activation::kTanh ? tanh_bounds() : smelu_bounds(kSmeluHalfWidth),
       filtered);
   if (!std::isfinite(constants.smoothness) || !std::isfinite(constants.gradient)) return;
-  report.terms.insert(
+  report.terms.add(
       {{"radius", given.radius}, {"smoothness", constants.smoothness}, {"gradient_bound", constants.gradient}});
 }
 
@@ -51,6 +53,12 @@ void add_network_constants(const ModelRecord& record, StepReport& report) {
 std::string_view model_of(std::string_view id) {
   const std::size_t hash = id.rfind('-');
   return hash == std::string_view::npos ? id : id.substr(0, id.substr(0, hash).rfind('-'));
+}
+
+/// Throws UsageError before any row is read.
+ModelRecord with_right_options(ModelRecord record) {
+  require_options(record.model.solver, record.options);
+  return record;
 }
 
 /// The key that signs the certificates of a solver: the store's own, made where none is needed yet, or the one given.
@@ -70,18 +78,18 @@ SigningKey key_of(const std::filesystem::path& store, std::string_view solver, c
 
 Learner::Learner(LiveStore& store, MemoryBudget& budget, ModelRecord record, ReleaseContext context)
     : store_(store),
-      record_(std::move(record)),
+      record_(with_right_options(std::move(record))),
       context_(std::move(context)),
-      solver_(make_solver(record_.model.solver, record_.options)),
       rows_(store, record_.weights, form_of(record_), budget),
       key_(key_of(store.path(), name_of(record_), context_.key)) {
   for (const ModelSummary& present : list_models(store.path()))
     if (present.damage.empty()) context_.withdraw.push_back(present.id);
+  const SolverEntry& entry = solver_entry(record_.model.solver);
   if (!record_.options.hidden.empty())
     layers_memory_ = reserve_passes(Network(shape_of(record_.options, rows())), rows().size(), budget);
-  working_memory_ = solver_->reserve(record_.model, rows(), budget);
-  solver_->set_working_memory(static_cast<std::size_t>(working_memory_.bytes()));
-  solver_->set_folder(folder_of(store.path(), name_of(record_)));
+  working_memory_ = entry.reserve(record_.options, record_.model, rows(), budget);
+  solver_ = entry.make(record_.options,
+                       {static_cast<std::size_t>(working_memory_.bytes()), folder_of(store.path(), name_of(record_))});
   if (!context_.receipts.empty()) receipts_.emplace(context_.receipts);
 }
 
@@ -103,6 +111,7 @@ Learner Learner::open(LiveStore& store, MemoryBudget& budget, std::string_view n
   const auto opened = [&] {
     try {
       Learner learner(store, budget, std::move(record), std::move(context));
+      learner.solver_->require_state(learner.model());
       learner.solver_->tidy(learner.model());
       return learner;
     } catch (const UsageError& error) {  // of what a file holds, not of what the user asked for

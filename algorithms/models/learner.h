@@ -18,7 +18,7 @@
 #include "algorithms/models/receipts.h"
 #include "algorithms/models/signing_key.h"
 #include "algorithms/models/training_rows.h"
-#include "algorithms/solvers/solver.h"
+#include "algorithms/unlearning/solver.h"
 #include "engine/resources/memory.h"
 
 namespace unweave {
@@ -70,10 +70,10 @@ class Learner {
   LiveStore& store_;
   ModelRecord record_;
   ReleaseContext context_;
-  std::unique_ptr<Solver> solver_;
   TrainingRows rows_;
   Reservation layers_memory_;   // of a network
   Reservation working_memory_;  // of the solver
+  std::unique_ptr<Solver> solver_;
   StepReport last_step_;
   SigningKey key_;
   LogPlace place_;                           // of the last certificate

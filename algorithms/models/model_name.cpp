@@ -4,7 +4,7 @@
 #include <set>
 #include <system_error>
 
-#include "algorithms/solvers/solver.h"
+#include "algorithms/registry/registry.h"
 #include "storage/io/error.h"
 #include "storage/io/store_folders.h"
 

@@ -9,6 +9,7 @@
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/propagation/schemes.h"
 #include "algorithms/random/hash.h"
+#include "algorithms/registry/registry.h"
 #include "engine/generations/store_purge.h"
 #include "storage/formats/model_file.h"
 #include "storage/io/checksum.h"
@@ -21,57 +22,24 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr int kModelText = 2;  // the form of the text; the first one did not say so
+
 template <class Dense>
 std::vector<double> values_of(const Dense& dense) {
   return {dense.data(), dense.data() + dense.size()};
-}
-
-Json to_json(const LangevinState& state) {
-  const LangevinConstants& constants = state.constants;
-  return {{"slots", constants.slots},         {"batch_rows", constants.batch_rows},
-          {"epochs", constants.epochs},       {"step_size", constants.step_size},
-          {"radius", constants.radius},       {"sigma", constants.sigma},
-          {"order_key", constants.order_key}, {"distance", state.distance},
-          {"last_epochs", state.last_epochs}, {"adaptive_requests", state.adaptive_requests},
-          {"lazy_rows", state.lazy_rows}};
-}
-
-LangevinState langevin_from_json(const Json& json, const std::vector<double>& slots) {
-  LangevinState state;
-  LangevinConstants& constants = state.constants;
-  constants.slots = whole_number<std::uint64_t>(json.at("slots"));
-  constants.batch_rows = whole_number<std::uint64_t>(json.at("batch_rows"));
-  constants.epochs = whole_number<std::uint64_t>(json.at("epochs"));
-  constants.step_size = real_number(json.at("step_size"));
-  constants.radius = real_number(json.at("radius"));
-  constants.sigma = real_number(json.at("sigma"));
-  constants.order_key = whole_number<std::uint64_t>(json.at("order_key"));
-  state.distance = real_number(json.at("distance"));
-  state.last_epochs = whole_number<std::uint64_t>(json.at("last_epochs"));
-  state.adaptive_requests = json.at("adaptive_requests").get<bool>();
-  state.lazy_rows = json.at("lazy_rows").get<bool>();
-  if (slots.size() != constants.slots || constants.batch_rows == 0)
-    throw std::runtime_error("slots and batches do not fit");
-  for (const double node : slots) {
-    if (!(node >= 0 && node <= static_cast<double>(kNoNode)) || node != std::floor(node))
-      throw std::runtime_error("a slot holds no node");
-    state.slots.push_back(static_cast<NodeId>(node));
-  }
-  return state;
 }
 
 Json to_json(const ModelRecord& record) {
   const Model& model = record.model;
   const SolverOptions& options = record.options;
   const NetworkShape shape = shape_of(model);
-  return {{"solver", model.solver},
+  return {{"text", kModelText},
+          {"solver", model.solver},
           {"sequence", model.sequence},
           {"releases", model.releases},
           {"trained_rows", model.trained_rows},
           {"features", shape.features},
           {"classes", shape.classes},
-          {"spectral_bound", model.spectral_bound},
-          {"spectral_fresh", model.spectral_fresh},
           {"options",
            {{"head", name_of(options.head)},
             {"hidden", options.hidden},
@@ -100,7 +68,7 @@ Json to_json(const ModelRecord& record) {
           {"requests", record.requests}};
 }
 
-/// The names of the arrays, in the order in which they follow the first ones.
+/// The names of the arrays, in the order in which they follow the weights.
 Json to_json(const SolverState& state) {
   Json arrays = Json::array();
   for (const auto& [name, values] : state.arrays) arrays.push_back(name);
@@ -116,17 +84,34 @@ SolverState state_from_json(const Json& json, std::span<const std::vector<double
   return state;
 }
 
-Matrix matrix_of(const std::vector<double>& values, std::size_t rows, std::size_t columns, bool optional) {
-  if (optional && values.empty()) return {};
+/// A model of a program before model text 2: what solvers with noise in the objective and noisy SGD kept stood apart from
+/// `state`, in members and arrays of their own. It becomes the state that those solvers keep now.
+SolverState state_of_first_text(const Json& json, const ModelFile& file) {
+  constexpr const char* kAccounts[] = {"objective_noise", "accumulated", "accumulated_printed"};
+  const bool noisy_sgd = json.contains("langevin");
+  const std::size_t fixed = noisy_sgd ? 5 : 4;
+  if (file.arrays.size() < fixed) throw std::runtime_error("it has another number of arrays");
+  SolverState state = state_from_json(json.at("state"), std::span(file.arrays).subspan(fixed));
+  for (std::size_t i = 0; i < std::size(kAccounts); ++i)
+    if (!file.arrays[i + 1].empty()) state.arrays[kAccounts[i]] = file.arrays[i + 1];
+  if (!file.arrays[1].empty())
+    for (const char* const bound : {"spectral_bound", "spectral_fresh"})
+      state.numbers[bound] = real_number(json.at(bound));
+  if (!noisy_sgd) return state;
+  for (const auto& [name, value] : json.at("langevin").items())
+    state.numbers[name] = value.is_boolean() ? static_cast<double>(value.get<bool>()) : real_number(value);
+  state.arrays["slots"] = file.arrays[4];
+  return state;
+}
+
+Matrix matrix_of(const std::vector<double>& values, std::size_t rows, std::size_t columns) {
   if (columns == 0 || values.size() / columns != rows || values.size() % columns != 0)
     throw std::runtime_error("an array has a wrong length");
   return Eigen::Map<const Matrix>(values.data(), index_of(rows), index_of(columns));
 }
 
 ModelRecord from_json(const Json& json, const ModelFile& file) {
-  const bool langevin = json.contains("langevin");
-  const std::size_t fixed = langevin ? 5 : 4;
-  if (file.arrays.size() < fixed) throw std::runtime_error("it has another number of arrays");
+  if (file.arrays.empty()) throw std::runtime_error("it has no weights");
   ModelRecord record;
   Model& model = record.model;
   model.solver = json.at("solver").get<std::string>();
@@ -136,8 +121,6 @@ ModelRecord from_json(const Json& json, const ModelFile& file) {
   model.trained_rows = whole_number<std::size_t>(json.at("trained_rows"));
   const auto features = whole_number<std::size_t>(json.at("features")),
              classes = whole_number<std::size_t>(json.at("classes"));
-  model.spectral_bound = real_number(json.at("spectral_bound"));
-  model.spectral_fresh = real_number(json.at("spectral_fresh"));
   const Json& options = json.at("options");
   record.options.head = model.head = parse_head(options.at("head").get<std::string>());
   for (const Json& width : options.value("hidden", Json::array()))
@@ -150,13 +133,13 @@ ModelRecord from_json(const Json& json, const ModelFile& file) {
   if (!record.options.hidden.empty())
     model.network = NetworkShape{
         model.head, features, classes, record.options.hidden, record.options.activation, record.options.blocks};
-  model.published = model.network ? matrix_of(file.arrays[0], Network(*model.network).size(), 1, false)
-                                  : matrix_of(file.arrays[0], features, classes, false);
-  model.objective_noise = matrix_of(file.arrays[1], features, classes, true);
-  model.accumulated = matrix_of(file.arrays[2], classes, 1, true).reshaped();
-  model.accumulated_printed = matrix_of(file.arrays[3], classes, 1, true).reshaped();
-  if (langevin) model.langevin = langevin_from_json(json.at("langevin"), file.arrays[4]);
-  model.state = state_from_json(json.at("state"), std::span(file.arrays).subspan(fixed));
+  model.published = model.network ? matrix_of(file.arrays[0], Network(*model.network).size(), 1)
+                                  : matrix_of(file.arrays[0], features, classes);
+  const int text = json.value("text", 1);
+  if (text != 1 && text != kModelText)
+    throw std::runtime_error("its text is of a form that this program does not know");
+  model.state = text == kModelText ? state_from_json(json.at("state"), std::span(file.arrays).subspan(1))
+                                   : state_of_first_text(json, file);
 
   record.options.epsilon = real_number(options.at("epsilon"));
   record.options.delta = real_number(options.at("delta"));
@@ -231,14 +214,10 @@ void check_propagation(const ModelRecord& record, const Manifest& manifest, cons
 void save_model(const std::filesystem::path& store, const ModelRecord& record) {
   const Model& model = record.model;
   Json json = to_json(record);
-  if (model.langevin) json["langevin"] = to_json(*model.langevin);
   if (name_of(record) != model.solver) json["name"] = record.name;
   if (!record.receipts_file.empty()) json["receipts_file"] = record.receipts_file;
   json["state"] = to_json(model.state);
-  ModelFile file{json.dump(),
-                 {values_of(model.published), values_of(model.objective_noise), values_of(model.accumulated),
-                  values_of(model.accumulated_printed)}};
-  if (model.langevin) file.arrays.emplace_back(model.langevin->slots.begin(), model.langevin->slots.end());
+  ModelFile file{json.dump(), {values_of(model.published)}};
   for (const auto& [name, values] : model.state.arrays) file.arrays.push_back(values);
   write_model_file(model_file(store, name_of(record)), file);
 }
@@ -258,8 +237,7 @@ ModelRecord load_model(const std::filesystem::path& store, const Manifest& manif
   const ModelFile file = read_model_file(path);
   try {
     ModelRecord record = from_json(parse_json(file.text), file);
-    const std::vector<std::string_view> known = solver_names();
-    if (name_of(record) != name || std::find(known.begin(), known.end(), record.model.solver) == known.end())
+    if (name_of(record) != name || find_solver(record.model.solver) == nullptr)
       throw std::runtime_error("it is a model of " + name_of(record));
     if (!recorded) require_later(store, manifest, record);
     return record;

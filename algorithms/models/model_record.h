@@ -7,7 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "algorithms/solvers/solver.h"
+#include "algorithms/unlearning/model.h"
+#include "algorithms/unlearning/options.h"
 #include "storage/formats/manifest.h"
 
 namespace unweave {

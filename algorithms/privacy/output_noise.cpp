@@ -38,6 +38,18 @@ OutputNoise plan_output_noise(double distance, std::size_t coordinates, double e
   return noise;
 }
 
+OutputNoise noise_of_sigma(double sigma, std::size_t coordinates, double epsilon, double delta) {
+  return plan_output_noise(sigma / sigma_of(1, epsilon, delta), coordinates, epsilon, delta);
+}
+
+double smoothed_sigma(double sigma, double grid) noexcept {
+  return std::sqrt(sigma * sigma - kSmoothing * grid * grid);
+}
+
+double least_delta(const OutputNoise& noise, double epsilon) {
+  return delta_of(noise.sensitivity, smoothed_sigma(noise.sigma, noise.grid), epsilon);
+}
+
 Matrix publish(Matrix& weights, const OutputNoise& noise, RandomSource& random) {
   const double steps = 1 / noise.grid;  // exact, a power of two
   if (!(weights.size() == 0 || weights.cwiseAbs().maxCoeff() * steps < 0x1p62))

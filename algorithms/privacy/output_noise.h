@@ -22,6 +22,15 @@ struct OutputNoise {
 /// Chooses grid and sigma for a release of `coordinates` numbers. Throws UsageError for values without a noise level.
 [[nodiscard]] OutputNoise plan_output_noise(double distance, std::size_t coordinates, double epsilon, double delta);
 
+/// Noise whose level is `sigma`, or a millionth above it, and the distance that it covers.
+[[nodiscard]] OutputNoise noise_of_sigma(double sigma, std::size_t coordinates, double epsilon, double delta);
+
+/// The standard deviation that the smoothed discrete law keeps (THEOREMS.md, Lemma 2): 9 grid steps squared of the variance
+/// smooth it.
+[[nodiscard]] double smoothed_sigma(double sigma, double grid) noexcept;
+/// Smallest delta at `epsilon` that sensitivity and noise of a release give.
+[[nodiscard]] double least_delta(const OutputNoise& noise, double epsilon);
+
 /// Rounds to the grid, adds fresh noise to every coordinate, and wipes `weights`. The published float64 numbers are the
 /// noisy grid integers times the grid, rounded to float64. Throws UsageError when a weight is too large for the grid.
 [[nodiscard]] Matrix publish(Matrix& weights, const OutputNoise& noise, RandomSource& random);

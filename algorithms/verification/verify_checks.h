@@ -71,7 +71,8 @@ void check_models(const std::vector<ModelRecord>& models, const LiveStore& store
 void check_certificate(const ModelRecord& record, const LiveStore& store, VerifyReport& report);
 /// The published weights against the rows that the model stands on: the present ones, exact. The certificate must have
 /// passed check_certificate().
-void check_release(const ModelRecord& record, const TrainingSet& rows, MemoryBudget& budget, VerifyReport& report);
+void check_release(const ModelRecord& record, const LiveStore& store, const TrainingSet& rows, MemoryBudget& budget,
+                   VerifyReport& report);
 
 template <class Keep>
 std::vector<NodeId> sample_nodes(const VerifyContext& context, std::uint64_t kept, const Keep& keep) {

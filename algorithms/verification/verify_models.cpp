@@ -6,6 +6,7 @@
 #include "algorithms/models/model_name.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/models/signing_key.h"
+#include "algorithms/registry/registry.h"
 #include "algorithms/verification/verify_checks.h"
 #include "algorithms/verification/verify_log.h"
 #include "engine/generations/store_purge.h"
@@ -175,12 +176,12 @@ void check_model(const ModelRecord& record, const LiveStore& store, RowsOfModels
                  VerifyReport& report) {
   const std::size_t known = report.findings.size();
   check_certificate(record, store, report);
-  if (claims_nothing(record.model)) return;
+  if (!kind_of(record.model).claims) return;
   if (!is_present(record, store, report) || report.findings.size() > known) return;
   const TrainingSet* rows = rows_of.of(record, report);
   if (rows == nullptr) return;
   if (rows->size() == record.model.trained_rows)
-    check_release(record, *rows, budget, report);
+    check_release(record, store, *rows, budget, report);
   else
     report.findings.push_back({false, "releases: " + name_of(record) + ": the model says that it was trained on " +
                                           std::to_string(record.model.trained_rows) + " rows, there are " +

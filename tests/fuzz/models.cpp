@@ -1,7 +1,9 @@
 // tests/fuzz/models.cpp - models with what their solvers keep in them, logs of certificates and receipts.
 #include "algorithms/models/model_record.h"
 #include "algorithms/models/receipts.h"
+#include "algorithms/registry/registry.h"
 #include "algorithms/solvers/hessian_free/hessian_free_state.h"
+#include "algorithms/solvers/langevin/langevin_state.h"
 #include "algorithms/solvers/rewind/rewind_state.h"
 #include "algorithms/solvers/streaming/streaming_state.h"
 #include "algorithms/verification/verify_checks.h"
@@ -43,8 +45,9 @@ void model(std::string_view bytes) {
   write_model_file(scratch() / "models" / (solver + ".model"), file);
   try {
     const ModelRecord record = load_model(scratch(), Manifest(), solver);
-    static_cast<void>(make_solver(solver, record.options));
-    if (solver == "rewind") static_cast<void>(state_of(record.model));
+    require_options(solver, record.options);
+    if (solver == "langevin") static_cast<void>(langevin_state(record.model));
+    if (solver == "rewind") static_cast<void>(rewind_state(record.model));
     if (solver == "hessian-free") static_cast<void>(hessian_free_state(record.model));
     if (solver == "streaming") static_cast<void>(StreamingState(Network(shape_of(record.model)), record.model.state));
     save_model(scratch(), record);

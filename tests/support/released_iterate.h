@@ -4,7 +4,8 @@
 #include <cmath>
 
 #include "algorithms/privacy/discrete_gaussian.h"
-#include "algorithms/solvers/solver.h"
+#include "algorithms/unlearning/model.h"
+#include "algorithms/unlearning/report.h"
 
 namespace unweave::testing {
 

@@ -5,14 +5,16 @@
 #include <utility>
 
 #include "algorithms/learning/newton.h"
-#include "algorithms/solvers/solver.h"
+#include "algorithms/registry/registry.h"
+#include "algorithms/solvers/objective_noise/scalegun_solver.h"
 
 namespace unweave::testing {
 
 /// Does what another solver does; a saboteur overrides one member.
 class Wrapped : public Solver {
  public:
-  Wrapped(std::string_view name, const SolverOptions& options) : solver_(make_solver(name, options)) {}
+  Wrapped(std::string_view name, const SolverOptions& options, const SolverResources& resources)
+      : solver_(make_solver(name, options, resources)) {}
   std::string_view name() const noexcept override { return solver_->name(); }
   Fit fit(const TrainingSet& rows, const ApproximationError& lazy) const override { return solver_->fit(rows, lazy); }
   StepReport absorb(Model& model, const TrainingSet& after, const BatchChange& change,
@@ -34,7 +36,8 @@ class Wrapped : public Solver {
 /// Noise of a tenth of the level, in every release.
 class WeakNoise final : public Wrapped {
  public:
-  WeakNoise(std::string_view name, const SolverOptions& options) : Wrapped(name, weakened(options)) {}
+  WeakNoise(std::string_view name, const SolverOptions& options, const SolverResources& resources)
+      : Wrapped(name, weakened(options), resources) {}
 
  private:
   static SolverOptions weakened(SolverOptions options) {
@@ -60,7 +63,8 @@ class NoStep final : public Wrapped {
 /// Draws the noise of the first release again.
 class ReusedNoise final : public Wrapped {
  public:
-  ReusedNoise(std::string_view name, const SolverOptions& options) : Wrapped(name, with_seed(options)) {}
+  ReusedNoise(std::string_view name, const SolverOptions& options, const SolverResources& resources)
+      : Wrapped(name, with_seed(options), resources) {}
   StepReport absorb(Model& model, const TrainingSet& after, const BatchChange& change,
                     const ApproximationError& lazy) const override {
     model.releases = 0;
@@ -95,8 +99,8 @@ class SkippedMoves final : public Wrapped {
 /// which depends on B and truncates its law.
 class ExactObjectiveNoise final : public Wrapped {
  public:
-  ExactObjectiveNoise(const SolverOptions& options, bool draws_again)
-      : Wrapped("scalegun", options), options_(options), draws_again_(draws_again) {}
+  ExactObjectiveNoise(const SolverOptions& options, const SolverResources& resources, bool draws_again)
+      : Wrapped("scalegun", options, resources), options_(options), draws_again_(draws_again) {}
 
   Fit fit(const TrainingSet& rows, const ApproximationError& lazy) const override {
     return certified(honest().fit(rows, lazy));
@@ -113,8 +117,9 @@ class ExactObjectiveNoise final : public Wrapped {
     }
     NewtonOptions newton;
     newton.tolerance = options_.tau;
+    const Matrix noise = objective_noise_state(model).noise;
     model.published = minimise({after.rows(), after.classes(), options_.head,
-                                strong_convexity(options_.lambda, after.size()), &model.objective_noise},
+                                strong_convexity(options_.lambda, after.size()), &noise},
                                model.published, newton)
                           .weights;
     model.trained_rows = after.size();

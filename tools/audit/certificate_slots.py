@@ -91,8 +91,11 @@ class Run:
 
 
 def check_noisy_steps(v):
-    state, terms, given = v.model["langevin"], v.terms, v.model["options"]["parameters"]
-    slots = state["slots"]
+    # Models of earlier programs keep their state in a member and an array of its own (FORMAT.md).
+    first_text = "langevin" in v.model
+    state, places = (v.model["langevin"], v.arrays[4]) if first_text else (v.numbers, v.named["slots"])
+    terms, given = v.terms, v.model["options"]["parameters"]
+    slots = int(state["slots"])
     run = run_of(v, slots, v.model["solver"] == "langevin-full")
     account = NoisySgd(run, given.get("sigma", 0.1 * math.sqrt(v.lam)), v.delta)
     learning = int(given["epochs"]) if "epochs" in given else max(
@@ -105,7 +108,7 @@ def check_noisy_steps(v):
     for name, value in found.items():
         v.near(name, terms[name], value)
     retrained = state["last_epochs"] == 0
-    epochs = learning if retrained else state["last_epochs"]
+    epochs = learning if retrained else int(state["last_epochs"])
     v.check("retrained", v.certificate["retrained"], retrained)
     v.check("epochs", terms["epochs"], epochs)
     v.check("budget", v.certificate["budget"], v.epsilon)
@@ -113,13 +116,13 @@ def check_noisy_steps(v):
     reached = 0 if retrained else account.epsilon(state["distance"], epochs, learning)
     v.near("residual_bound", v.certificate["residual_bound"], reached)
     v.within("residual_bound", reached, 0, v.epsilon)
-    v.check("adaptive requests", state["adaptive_requests"], False)
-    v.check("lazy rows", state["lazy_rows"], False)
+    v.check("adaptive requests", bool(state["adaptive_requests"]), False)
+    v.check("lazy rows", bool(state["lazy_rows"]), False)
     if not retrained:
         v.check("the fewest epochs", epochs, account.fewest(v.epsilon, state["distance"], learning))
     if "own_distance" in terms:
         check_own_distance(v, run)
-    still = run.learn(v, v.arrays[4], learning)
+    still = run.learn(v, places, learning)
     if still is None:
         return
     # A run with noise and one without stand within s sqrt(d / (1 - c^2)) and 6.6 deviations, but for e^-21.5.

@@ -9,6 +9,7 @@
 #include "algorithms/evaluation/canary.h"
 #include "algorithms/models/model_record.h"
 #include "algorithms/models/recorded_release.h"
+#include "algorithms/registry/registry.h"
 #include "engine/resources/temporary_folder.h"
 #include "storage/input/request_reader.h"
 #include "storage/io/error.h"
@@ -61,7 +62,7 @@ AuditResult run_attack(const CommandLine& line, const Attack& attack, double con
   const ModelRecord& record = attack.record;
   LiveStore store(line.positional(0), Access::read, budget, release_ledger());
   const Canary canary = release_canary(attack.canary, store, record, line.get<Count>("rows").value, budget);
-  const Reservation memory = make_solver(record.model.solver, record.options)->reserve(Model{}, canary.before, budget);
+  const Reservation memory = solver_entry(record.model.solver).reserve(record.options, Model{}, canary.before, budget);
   const TemporaryFolder folder(std::filesystem::temp_directory_path(), "unweave-audit-");
   AuditOptions how;
   how.trials = line.get<Count>("trials").value;
@@ -70,8 +71,9 @@ AuditResult run_attack(const CommandLine& line, const Attack& attack, double con
   how.working_memory = static_cast<std::size_t>(memory.bytes());
   Progress progress(line.error(), line.shows_progress(), name_of(record) + ", " + canary.name, how.trials, "trials");
   how.advance = [&] { progress.advance(1); };
-  return audit([&](const SolverOptions& options) { return make_solver(record.model.solver, options); }, record.options,
-               canary, how);
+  return audit([&](const SolverOptions& options,
+                   const SolverResources& resources) { return make_solver(record.model.solver, options, resources); },
+               record.options, canary, how);
 }
 
 std::string verdict_of(const AuditResult& result) {

@@ -14,7 +14,7 @@
 #include "algorithms/models/model_record.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/models/training_rows.h"
-#include "algorithms/solvers/streaming/streaming_solver.h"
+#include "algorithms/registry/registry.h"
 #include "engine/resources/watcher.h"
 #include "storage/input/label_reader.h"
 #include "storage/io/error.h"
@@ -28,30 +28,25 @@
 namespace unweave {
 namespace {
 
-/// Whether a model stands where a run of SGD over slots ended, or a step from there. That need not be near a minimiser.
-bool follows_run(const Model& model) {
-  return model.solver == "hessian-free" ||
-         (model.network && (model.solver == "newton-step" || model.solver == "jackknife"));
-}
-
 /// What the model is compared with: one that has never seen anything but the present data. A run over slots is made again
 /// over those that are left. None where the embedding is too far from the exact one.
 std::optional<ModelRecord> retrained_of(const ModelRecord& record, const LiveStore& store, MemoryBudget& budget) {
   const TrainingRows rows(store, record.weights, form_of(record), budget);
   const ApproximationError lazy = lazy_error(store.embedding(), store.contents(), record.weights, rows.set().nodes());
   ModelRecord retrained = record;
-  if (follows_run(record.model)) {
+  if (kind_of(record.model).follows_run) {
     const auto solver = make_solver(record.model.solver, record.options);
     return solver->catch_up(retrained.model, rows.set(), lazy).flush_needed ? std::nullopt : std::optional(retrained);
   }
+  const SolverEntry& reference = retraining_solver();
   SolverOptions& options = retrained.options;
   options.bound = BoundRule::kCorrected;  // a model trained again has no other
   std::erase_if(options.parameters, [&](const auto& given) {
-    const auto known = solver_parameters("retrain");
+    const auto known = reference.parameters().listed();
     return options.hidden.empty() ||
            std::none_of(known.begin(), known.end(), [&](const Parameter& own) { return own.name == given.first; });
   });
-  Fit fresh = make_solver("retrain", options)->fit(rows.set(), lazy);
+  Fit fresh = make_solver(reference.name, options)->fit(rows.set(), lazy);
   if (fresh.report.flush_needed) return std::nullopt;
   retrained.model = std::move(fresh.model);
   return retrained;
@@ -62,14 +57,15 @@ struct Shown {
   std::optional<double> seconds;  ///< that making it took, of what was made to be shown
 };
 
-/// A model, and after one of `streaming` the weights that it is to be seen beside, as models of other names.
+/// A model, and after it the weights that its solver wants to be seen beside it, as models of other names.
 std::vector<Shown> with_references(const ModelRecord& record, const LiveStore& store, MemoryBudget& budget) {
   std::vector<Shown> shown{{record, {}}};
-  if (record.model.solver != "streaming") return shown;
+  const SolverEntry& entry = solver_entry(record.model.solver);
+  if (entry.references == nullptr) return shown;
   const TrainingRows rows(store, record.weights, form_of(record), budget);
   const Reservation memory = reserve_working_memory(rows.set().rows(), rows.set().classes(), budget);
   for (NamedWeights& reference :
-       streaming_references(record.model, record.options, rows.set(), static_cast<std::size_t>(memory.bytes()))) {
+       entry.references(record.model, record.options, rows.set(), static_cast<std::size_t>(memory.bytes()))) {
     shown.push_back({record, reference.seconds});
     shown.back().record.model.solver += ", " + reference.name;
     if (!record.name.empty()) shown.back().record.name += ", " + reference.name;

@@ -1,7 +1,7 @@
 // tools/commands/model_choice.cpp - which of a store's models a command speaks of.
 #include "tools/commands/model_choice.h"
 
-#include "algorithms/solvers/solver.h"
+#include "algorithms/registry/registry.h"
 #include "storage/io/error.h"
 #include "tools/cli/output.h"
 #include "tools/commands/model_output.h"

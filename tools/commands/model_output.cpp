@@ -1,6 +1,7 @@
 // tools/commands/model_output.cpp - fields of a model's step and of its accuracy.
 #include "tools/commands/model_output.h"
 
+#include "algorithms/registry/registry.h"
 #include "storage/io/error.h"
 #include "tools/cli/output.h"
 
@@ -18,7 +19,7 @@ void add_name_option(CommandLine& line, const char* text) {
 
 std::optional<std::string> selected_model(const CommandLine& line) {
   if (line.has("solver"))
-    static_cast<void>(solver_parameters(line.get<std::string>("solver")));  // an unknown one is told before all else
+    static_cast<void>(solver_entry(line.get<std::string>("solver")));  // an unknown one is told before all else
   if (line.has("name")) return line.get<std::string>("name");
   return line.has("solver") ? std::optional(line.get<std::string>("solver")) : std::nullopt;
 }
@@ -52,7 +53,7 @@ void add_step(nlohmann::ordered_json& json, const StepReport& report, bool is_pu
   json["for_tests"] = report.for_tests;
   if (is_public) return;
   json["passes"] = report.passes;
-  json["terms"] = report.terms;
+  json["terms"] = report.terms.values();
 }
 
 void add_accuracies(nlohmann::ordered_json& json, const Accuracies& accuracies) {

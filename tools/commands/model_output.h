@@ -8,7 +8,7 @@
 
 #include "algorithms/evaluation/evaluation.h"
 #include "algorithms/models/model_record.h"
-#include "algorithms/solvers/solver.h"
+#include "algorithms/unlearning/report.h"
 #include "tools/cli/command.h"
 
 namespace unweave {

@@ -7,14 +7,16 @@
 #include <numeric>
 #include <set>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "algorithms/models/training_rows.h"
 #include "algorithms/propagation/schemes.h"
-#include "algorithms/solvers/hessian_free/statistics_forecast.h"
-#include "algorithms/solvers/registry/unlearning_plan.h"
+#include "algorithms/registry/registry.h"
+#include "algorithms/unlearning/account.h"
 #include "storage/input/request_reader.h"
 #include "storage/io/error.h"
+#include "storage/io/file.h"
 #include "tools/cli/output.h"
 #include "tools/commands/solver_options.h"
 
@@ -169,41 +171,39 @@ class Printer {
   Json json_ = Json::object();
 };
 
-/// What the vectors of `hessian-free` take. Throws ResourceError where training would refuse for want of disk.
-void foresee_vectors(const CommandLine& line, const LiveStore& store, const NetworkShape& shape, std::size_t rows,
-                     const SolverOptions& options, std::uint64_t memory) {
-  const HessianFreeConstants constants = choose_constants(shape, rows, options);
-  const StatisticsForecast forecast = foresee_statistics(shape, constants, rows, memory, options);
-  const std::uint64_t free_disk = std::filesystem::space(store.path()).available;
-  const bool fits = !forecast.made || forecast.disk_bytes <= free_disk;
-  const std::string way = !forecast.made ? "none" : forecast.backward ? "backward" : "forward";
+void add_lines(Table& table, const std::vector<TrainingNeeds::Line>& lines) {
+  struct Text {
+    std::string operator()(std::uint64_t count) const { return count_text(count); }
+    std::string operator()(double number) const { return number_text(number); }
+    std::string operator()(const std::string& words) const { return words; }
+  };
+  for (const TrainingNeeds::Line& line : lines) table.add_row({line.label, std::visit(Text(), line.value), ""});
+}
+
+/// What a training takes that makes files. Throws ResourceError where it would refuse for want of disk.
+void foresee_files(const CommandLine& line, const std::string& solver, const std::filesystem::path& store,
+                   const TrainingNeeds& needs) {
+  const std::uint64_t free_disk = std::filesystem::space(store).available;
   if (line.common().json) {
-    write_json_line(line.out(), {{"solver", "hessian-free"},
-                                 {"unit", "epochs"},
-                                 {"learning", constants.sgd.epochs},
-                                 {"vectors", way},
-                                 {"records", forecast.records},
-                                 {"parameters", forecast.parameters},
-                                 {"forward_multiply_adds", forecast.cost.forward},
-                                 {"backward_multiply_adds", forecast.able ? Json(forecast.cost.backward) : Json()},
-                                 {"disk_bytes", forecast.disk_bytes},
-                                 {"disk_free_bytes", free_disk},
-                                 {"fits", fits}});
+    Json json = {{"solver", solver}};
+    json.update(needs.json);
+    json["disk_bytes"] = needs.disk_bytes;
+    json["disk_free_bytes"] = free_disk;
+    json["fits"] = !needs.makes_files || needs.disk_bytes <= free_disk;
+    write_json_line(line.out(), json);
   } else {
-    Table table({"hessian-free", "needed", "there is"});
-    table.add_row({"learning, epochs", count_text(constants.sgd.epochs), ""});
-    table.add_row({"vectors", count_text(forecast.records), ""});
-    table.add_row({"numbers of each", count_text(forecast.parameters), ""});
-    table.add_row({"multiply-adds, forward", number_text(forecast.cost.forward), ""});
-    if (forecast.able) table.add_row({"multiply-adds, backward", number_text(forecast.cost.backward), ""});
-    table.add_row({"disk for them", bytes_text(forecast.disk_bytes), bytes_text(free_disk)});
-    table.add_row({"made", forecast.made ? way : "no", ""});
+    Table table({solver, "needed", "there is"});
+    add_lines(table, needs.before);
+    table.add_row({"disk for them", bytes_text(needs.disk_bytes), bytes_text(free_disk)});
+    add_lines(table, needs.after);
     table.print(line.out());
-    line.out() << (forecast.made
-                       ? "a batch that only removes rows adds their vectors; one that moves rows trains again\n"
-                       : "every removal trains again; --set statistics=1 makes the vectors nevertheless\n");
+    line.out() << needs.closing << "\n";
   }
-  if (forecast.made) require_disk(forecast, store.path());
+  if (needs.makes_files) require_disk_room(store, needs.disk_bytes, needs.disk_label, needs.remedy);
+}
+
+bool foretells(const SolverEntry& entry) {
+  return entry.plan != nullptr || entry.needs != nullptr;
 }
 
 }  // namespace
@@ -211,8 +211,9 @@ void foresee_vectors(const CommandLine& line, const LiveStore& store, const Netw
 void add_unlearning_options(CommandLine& line) {
   auto add = line.options().add_options();
   add("solver", po::value<std::string>()->value_name("NAME"),
-      "foresee what requests of langevin, langevin-full, descent-to-delete, rewind, descend or hessian-free cost; with "
-      "the options of `train --help`: --head .. --set");
+      ("foresee what requests of " + solvers_with(foretells) +
+       " cost; with the options of `train --help`: --head .. --set")
+          .c_str());
   add("removed", po::value<Count>()->value_name("M")->default_value({1}), "training rows that a request removes");
   add_solver_options(line, false);
 }
@@ -231,20 +232,25 @@ void foresee_unlearning(const CommandLine& line, const LiveStore& store, const M
                                                : contents.features().columns();
   const std::size_t features = RowForm(1, options.intercept).features(width);
   choose_lambda(line, {solver, contents.num_nodes(), width, store.manifest().classes, options.head}, options);
-  if (solver == "hessian-free") {
+  const SolverEntry& entry = solver_entry(solver);
+  require_options(solver, options);
+  const std::size_t blocks =
+      store.propagated() ? blocks_of(store.embedding().spec().weights, store.embedding().levels()) : 1;
+  const PlannedTask task{rows,
+                         {options.head, features, store.manifest().classes, options.hidden, options.activation,
+                          options.hidden.empty() ? 1 : blocks},
+                         options,
+                         budget.available() / 2};
+  if (entry.needs != nullptr) {
     for (const char* const option : {"removed", "requests"})
       if (line.given(option))
-        throw UsageError("--" + std::string(option) +
-                         " says nothing of hessian-free: its vectors are made at training");
-    static_cast<void>(make_solver(solver, options));
-    const std::size_t blocks =
-        store.propagated() ? blocks_of(store.embedding().spec().weights, store.embedding().levels()) : 1;
-    const std::size_t classes = store.manifest().classes;
-    const NetworkShape shape{options.head,   features,           classes,
-                             options.hidden, options.activation, options.hidden.empty() ? 1 : blocks};
-    return foresee_vectors(line, store, shape, rows, options, budget.available() / 2);
+        throw UsageError("--" + std::string(option) + " says nothing of " + solver +
+                         ": its vectors are made at training");
+    return foresee_files(line, solver, store.path(), entry.needs(task));
   }
-  const UnlearningPlan plan = plan_unlearning(solver, rows, features, store.manifest().classes, options);
+  if (entry.plan == nullptr)
+    throw UsageError("what " + solver + " costs depends on the data; plan knows " + solvers_with(foretells));
+  const UnlearningPlan plan = entry.plan(task);
   Printer printer(line, plan);
   printer.constants(solver);
   printer.requests(rows, options.epsilon);

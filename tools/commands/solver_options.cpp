@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/registry/registry.h"
 #include "storage/io/error.h"
 #include "storage/io/nearest_name.h"
 #include "tools/commands/solver_help.h"
@@ -19,9 +20,7 @@ constexpr std::array<std::string_view, 4> kHeads = {"logistic", "least-squares",
 }  // namespace
 
 std::string names_of_solvers() {
-  std::string text;
-  for (const std::string_view name : solver_names()) text += (text.empty() ? "" : ", ") + std::string(name);
-  return text;
+  return solvers_with([](const SolverEntry&) { return true; });
 }
 
 void add_solver_options(CommandLine& line, bool listed) {
@@ -64,7 +63,7 @@ SolverOptions read_solver_options(const CommandLine& line, std::string_view solv
   }
   options.epsilon = line.get<Real>("epsilon").value;
   options.delta = line.get<Real>("delta").value;
-  options.intercept = options.hidden.empty() && !line.get<bool>("no-intercept") && takes_intercept(solver);
+  options.intercept = options.hidden.empty() && !line.get<bool>("no-intercept") && solver_entry(solver).intercept;
   if (line.has("lambda") && !tunes_lambda(line)) options.lambda = line.get<AutoReal>("lambda").value;
   options.tau = line.get<Real>("tau").value;
   options.alpha = line.get<Real>("alpha").value;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "algorithms/evaluation/regularisation.h"
-#include "algorithms/solvers/solver.h"
+#include "algorithms/unlearning/options.h"
 #include "tools/cli/command.h"
 
 namespace unweave {

@@ -9,6 +9,7 @@
 #include "algorithms/models/learner.h"
 #include "algorithms/models/model_name.h"
 #include "algorithms/models/recorded_release.h"
+#include "algorithms/registry/registry.h"
 #include "engine/resources/watcher.h"
 #include "storage/io/error.h"
 #include "tools/bench/measure.h"
@@ -83,7 +84,8 @@ void run_train(CommandLine& line) {
   line.describe("Learns a model on the training rows and saves it in the store.", {"STORE"},
                 "unweave train demo/debian.store --solver newton");
   auto add = line.options().add_options();
-  add("solver", po::value<std::string>()->value_name("NAME")->default_value("newton"), solvers.c_str());
+  add("solver", po::value<std::string>()->value_name("NAME")->default_value(std::string(default_solver().name)),
+      solvers.c_str());
   add_name_option(line, "name of the model: letters, digits, - and _; default: its solver's");
   add("weights", po::value<RealList>()->value_name("W"), "L + 1 weights of the levels; default: as propagated");
   add_solver_options(line);
@@ -94,7 +96,7 @@ void run_train(CommandLine& line) {
   Measure measure;
   const std::string& solver = line.get<std::string>("solver");
   SolverOptions options = read_solver_options(line, solver);
-  static_cast<void>(make_solver(solver, options));  // wrong usage is told before the store is read
+  require_options(solver, options);  // wrong usage is told before the store is read
   const std::string name = line.has("name") ? line.get<std::string>("name") : solver;
   require_model_name(name, solver);
   MemoryBudget budget(line.budget_bytes());
@@ -148,9 +150,9 @@ void run_train(CommandLine& line) {
                    trial.accuracy ? accuracy_text(trial.accuracy) + " validation" : "not minimised"});
   table.add_row({"lambda", number_text(options.lambda)});
   table.add_row({"tau", number_text(options.tau)});
-  for (const Parameter& own : solver_parameters(solver))
-    if (const auto used = report.terms.find(term_of(own)); used != report.terms.end())
-      table.add_row({std::string(own.name), number_text(used->second)});
+  for (const Parameter& own : solver_entry(solver).parameters().listed())
+    if (const std::string term = term_of(own); report.terms.contains(term))
+      table.add_row({std::string(own.name), number_text(report.terms.at(term))});
   if (!report.certified && report.budget > 0) {
     table.add_row({"alpha", number_text(options.alpha)});
     table.add_row({"bound", line.get<std::string>("bound")});

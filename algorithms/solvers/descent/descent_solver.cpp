@@ -9,8 +9,10 @@
 #include "algorithms/privacy/accounting/descent_to_delete.h"
 #include "algorithms/privacy/accounting/require.h"
 #include "algorithms/privacy/accounting/search.h"
-#include "algorithms/solvers/langevin/langevin_constants.h"
-#include "algorithms/solvers/rewind/rewind_account.h"
+#include "algorithms/unlearning/account.h"
+#include "algorithms/unlearning/checks/finished_checks.h"
+#include "algorithms/unlearning/release.h"
+#include "algorithms/unlearning/slot_constants.h"
 #include "engine/resources/watcher.h"
 #include "storage/io/error.h"
 
@@ -19,31 +21,22 @@ namespace {
 
 constexpr std::uint64_t kMostSteps = std::uint64_t{1} << 40;
 
-bool has_public_state(const SolverOptions& options) {
-  const double state = *parameter(options, kDescentParameters[0]);
-  if (state != 0 && state != 1) throw UsageError("--set public-state must be 0 or 1");
-  return state == 1;
-}
-
 DescentToDelete accountant_of(std::size_t rows, const LossConstants& loss, const SolverOptions& options) {
   return {std::max<std::size_t>(1, rows), options.lambda, loss.smoothness, loss.data_gradient};
-}
-
-double radius_of(const SolverOptions& options, std::size_t classes) {
-  return std::sqrt(2 * loss_constants(options, 0, classes).loss_at_zero / options.lambda);
 }
 
 class DescentSolver final : public Solver {
  public:
   explicit DescentSolver(const SolverOptions& options)
-      : options_(options), public_state_(has_public_state(options)), paper_(options.bound == BoundRule::kPaper) {}
+      : options_(options),
+        public_state_(descent_parameters().read(options.parameters).public_state),
+        paper_(options.bound == BoundRule::kPaper) {}
 
-  std::string_view name() const noexcept override { return "descent-to-delete"; }
+  std::string_view name() const noexcept override { return kDescentToDelete.name; }
 
   Fit fit(const TrainingSet& rows, const ApproximationError& lazy) const override {
     Fit fit;
-    fit.model.solver = name();
-    fit.model.head = options_.head;
+    fit.model = blank_model(name(), options_, rows);
     if (paper_) {
       const PublishedDescent published = published_descent(rows.size(), rows.features(), rows.classes(), options_);
       fit.model.state.numbers = {{"request_steps", static_cast<double>(published.request_steps)},
@@ -81,37 +74,29 @@ class DescentSolver final : public Solver {
 
   bool reads_moved_rows() const noexcept override { return false; }
 
+  void require_state(const Model& model) const override { static_cast<void>(start_of(model)); }
+
  private:
   [[nodiscard]] Matrix start_of(const Model& model) const {
     if (public_state_) return model.published;
-    const auto kept = model.state.arrays.find("iterate");
-    if (kept == model.state.arrays.end() || kept->second.size() != size_of(model.published.size()))
-      throw UsageError("the model holds no iterate; train it again");
-    return Eigen::Map<const Matrix>(kept->second.data(), model.published.rows(), model.published.cols());
+    const std::vector<double>& kept = model.state.array("iterate");
+    if (kept.size() != size_of(model.published.size())) throw UsageError("the model holds no iterate; train it again");
+    return Eigen::Map<const Matrix>(kept.data(), model.published.rows(), model.published.cols());
   }
 
   void keep(Model& model, const Matrix& weights) const {
     if (!public_state_) model.state.arrays["iterate"] = {weights.data(), weights.data() + weights.size()};
   }
 
-  static double number(const Model& model, const char* name) {
-    const auto found = model.state.numbers.find(name);
-    if (found == model.state.numbers.end() || !(found->second >= 0) || !(found->second <= 0x1p53))
-      throw UsageError("the model holds no " + std::string(name) + "; train it again");
-    return found->second;
-  }
-  static std::uint64_t learning_steps(const Model& model) {
-    return static_cast<std::uint64_t>(number(model, "learning_steps"));
-  }
-  /// Of the next request. Theorem 28 adds steps that grow with the number of requests so far.
+  static std::uint64_t learning_steps(const Model& model) { return model.state.count("learning_steps"); }
+  /// Steps of the next request. Theorem 28 adds steps that grow with the number of requests so far.
   [[nodiscard]] std::uint64_t request_steps(Model& model) const {
-    const auto steps = static_cast<std::uint64_t>(number(model, "request_steps"));
-    const double requests = model.state.numbers["requests"] = number(model, "requests") + 1;
+    const std::uint64_t steps = model.state.count("request_steps"), requests = model.state.count("requests") + 1;
+    model.state.numbers["requests"] = static_cast<double>(requests);
     if (!public_state_) return steps;
     const LossConstants loss = loss_constants(options_, 0, size_of(model.published.cols()));
     return accountant_of(model.trained_rows, loss, options_)
-        .private_request_steps(steps, size_of(model.published.size()), static_cast<std::uint64_t>(requests),
-                               options_.delta);
+        .private_request_steps(steps, size_of(model.published.size()), requests, options_.delta);
   }
 
   struct Descent {
@@ -125,7 +110,7 @@ class DescentSolver final : public Solver {
                         rows.form().norm_bound() * rows.form().norm_bound();
     return {{rows.rows(), rows.classes(), options_.head, mu, nullptr},
             2 / (most + 2 * mu),
-            radius_of(options_, rows.classes())};
+            minimiser_radius(options_, rows.classes())};
   }
   static void take_step(const Descent& descent, const Matrix& gradient, Matrix& weights) {
     weights -= descent.step * gradient;
@@ -139,11 +124,9 @@ class DescentSolver final : public Solver {
     const Descent descent = descent_on(rows);
     const double frobenius = frobenius_norm(descent.objective.rows);
     const double tolerance = lazy.exact() ? options_.tau : options_.tau / 2;
-    StepReport report;
-    report.epsilon = options_.epsilon;
-    report.delta = options_.delta;
-    report.budget = options_.tau;
-    report.for_tests = options_.seed.has_value();
+    StepReport report = begin_report(options_, kOutputNoise, options_.tau);
+    report.reference = minimiser_with_noise(options_);
+    if (public_state_) report.scope = Scope::all_later;
     Gradient gradient = gradient_with_error(descent.objective, weights);
     double gap = 0;
     const auto residual_of = [&] {
@@ -153,7 +136,7 @@ class DescentSolver final : public Solver {
     double residual = residual_of(), least = residual;
     if (gap > options_.tau - tolerance) {
       report.residual_bound = residual + gap;
-      report.terms["approximation"] = gap;
+      report.terms.add("approximation", gap);
       report.flush_needed = true;
       return report;
     }
@@ -181,7 +164,7 @@ class DescentSolver final : public Solver {
     ++report.passes;
     report.residual_bound = residual + gap;
     if (report.residual_bound > options_.tau) {
-      report.terms["approximation"] = gap;
+      report.terms.add("approximation", gap);
       report.flush_needed = true;
       return report;
     }
@@ -189,21 +172,14 @@ class DescentSolver final : public Solver {
     const OutputNoise noise =
         plan_output_noise(options_.tau / mu, size_of(weights.size()), options_.epsilon, options_.delta);
     keep(model, weights);
-    report.terms = {{"residual", gradient.norm},
-                    {"float_error", gradient.error},
-                    {"approximation", gap},
-                    {"mu", mu},
-                    {"distance", noise.distance},
-                    {"sensitivity", noise.sensitivity},
-                    {"sigma", noise.sigma},
-                    {"grid", noise.grid},
-                    {"public_state", public_state_ ? 1 : 0}};
+    report.terms.add({{"residual", gradient.norm},
+                      {"float_error", gradient.error},
+                      {"approximation", gap},
+                      {"public_state", public_state_ ? 1 : 0}});
+    publish_output_noise(report.terms, mu, noise);
     RandomSource random = noise_source(options_, model.releases);
-    model.published = publish(weights, noise, random);
-    model.trained_rows = rows.size();
-    ++model.releases;
-    report.certified = !options_.standardized;
-    if (report.certified) report.claim = "T1";
+    release_with_noise(model, weights, noise, random, rows);
+    if (!options_.standardized) certify(report, "T1", least_delta(noise, options_.epsilon));
     return report;
   }
 
@@ -216,27 +192,22 @@ class DescentSolver final : public Solver {
     }
     keep(model, weights);
     const OutputNoise noise =
-        noise_of_sigma(number(model, "sigma"), size_of(weights.size()), options_.epsilon, options_.delta);
+        noise_of_sigma(model.state.number("sigma"), size_of(weights.size()), options_.epsilon, options_.delta);
     RandomSource random = noise_source(options_, model.releases);
-    model.published = publish(weights, noise, random);
-    model.trained_rows = rows.size();
-    ++model.releases;
+    release_with_noise(model, weights, noise, random, rows);
 
-    StepReport report;
-    report.epsilon = options_.epsilon;
-    report.delta = options_.delta;
-    report.budget = report.residual_bound = noise.distance;  // by the paper's account, whatever moved
-    report.for_tests = options_.seed.has_value();
+    StepReport report = begin_report(options_, kOutputNoise, noise.distance);
+    report.reference =
+        present_objective(options_) +
+        "learning_steps of W <- P_R(W - 2 / (L + mu) grad F(W)) from W = 0; published: the last W rounded "
+        "to the grid, plus fresh discrete Gaussian noise of variance sigma^2 on every coordinate";
+    report.residual_bound = noise.distance;  // by the paper's account, whatever moved
     report.passes = report.steps = static_cast<int>(std::min<std::uint64_t>(steps, 0x7fffffff));
-    report.terms = {{"steps", static_cast<double>(steps)},
-                    {"request_steps", number(model, "request_steps")},
-                    {"learning_steps", number(model, "learning_steps")},
-                    {"mu", descent.objective.mu},
-                    {"distance", noise.distance},
-                    {"sensitivity", noise.sensitivity},
-                    {"sigma", noise.sigma},
-                    {"grid", noise.grid},
-                    {"public_state", public_state_ ? 1 : 0}};
+    report.terms.add({{"steps", static_cast<double>(steps)},
+                      {"request_steps", model.state.number("request_steps")},
+                      {"learning_steps", model.state.number("learning_steps")},
+                      {"public_state", public_state_ ? 1 : 0}});
+    publish_output_noise(report.terms, descent.objective.mu, noise);
     report.claim = public_state_
                        ? "as published: Neel, Roth and Sharifi-Malvajerdi, Theorem 28; rows that moved are not in it"
                        : "as published: Neel, Roth and Sharifi-Malvajerdi, Theorem 9; rows that moved are not in it";
@@ -248,7 +219,24 @@ class DescentSolver final : public Solver {
   bool paper_;
 };
 
+std::unique_ptr<Solver> make(const SolverOptions& options, const SolverResources&) {
+  return std::make_unique<DescentSolver>(options);
+}
+
 }  // namespace
+
+const ParametersOf<DescentParameters>& descent_parameters() {
+  using P = DescentParameters;
+  static const auto kTable =
+      ParametersOf<P>()
+          .add<&P::public_state>("public-state", Values::flag(),
+                                 "0: the iterate is kept as a secret; 1: requests go on from the published weights")
+          .add<&P::request_steps>("request-steps", Values::whole(1, static_cast<double>(kMostSteps)),
+                                  "with --bound paper: steps of a request")
+          .add<&P::sigma>("sigma", Values::positive(),
+                          "with --bound paper, unless request-steps is given: noise on every published weight");
+  return kTable;
+}
 
 void require_reachable(double rate, double residual, double tolerance) {
   if (residual <= tolerance) return;
@@ -260,9 +248,10 @@ void require_reachable(double rate, double residual, double tolerance) {
 
 PublishedDescent published_descent(std::size_t rows, std::size_t features, std::size_t classes,
                                    const SolverOptions& options) {
-  const double radius = radius_of(options, classes);
+  const double radius = minimiser_radius(options, classes);
   const DescentToDelete accountant = accountant_of(rows, loss_constants(options, radius, classes), options);
-  const bool public_state = has_public_state(options);
+  const DescentParameters given = descent_parameters().read(options.parameters);
+  const bool public_state = given.public_state;
   const std::uint64_t dimension = std::max<std::size_t>(1, features * classes);
   const auto sigma_of_steps = [&](std::uint64_t steps) {
     return public_state ? accountant.private_sigma(steps, options.epsilon, options.delta)
@@ -271,12 +260,12 @@ PublishedDescent published_descent(std::size_t rows, std::size_t features, std::
   PublishedDescent published;
   const std::uint64_t least =
       public_state ? accountant.private_steps(dimension, options.epsilon, options.delta) : std::uint64_t{1};
-  if (const auto steps = count_setting(options, "request-steps", kMostSteps)) {
-    if (*steps < least) throw UsageError("Theorem 28 needs --set request-steps of at least " + std::to_string(least));
-    published.request_steps = *steps;
+  if (given.request_steps) {
+    if (*given.request_steps < least)
+      throw UsageError("Theorem 28 needs --set request-steps of at least " + std::to_string(least));
+    published.request_steps = *given.request_steps;
   } else {
-    const double sigma = *parameter(options, kDescentParameters[2]);
-    require_positive(sigma, "--set sigma");
+    const double sigma = given.sigma;
     published.request_steps = least;
     const auto found =
         fewest(kMostSteps, [&](std::uint64_t count) { return count >= least && sigma_of_steps(count) <= sigma; });
@@ -288,8 +277,23 @@ PublishedDescent published_descent(std::size_t rows, std::size_t features, std::
   return published;
 }
 
-std::unique_ptr<Solver> make_descent_solver(const SolverOptions& options) {
-  return std::make_unique<DescentSolver>(options);
-}
+constinit const SolverEntry kDescentToDelete{
+    .name = "descent-to-delete",
+    .meaning =
+        "Gradient descent with the gradient of all rows, and noise on what is published. Certified (T1), after many "
+        "cheap steps.",
+    .theorem = "T1",
+    .linear = {.trained = true,
+               .claims = true,
+               .check_certificate = check_descent,
+               .check_release = check_descent_release},
+    .printed = true,
+    .first_order = true,
+    .parameters = []() -> const ParameterTable& { return descent_parameters(); },
+    .make = make,
+    .reserve = reserve_minimisation,
+    .check_line = check_finished_line,
+    .plan = plan_descent,
+};
 
 }  // namespace unweave

@@ -2,7 +2,7 @@
 //
 // Neel, Roth, Sharifi-Malvajerdi, "Descent-to-Delete: Gradient-Based Methods for Machine Unlearning", ALT 2021. Steps
 // W <- P_R(W - grad F(W) 2 / (L + mu)), F, mu of objective.h and L its smoothness by the public bound of the rows; R as in
-// langevin_constants.h. A request goes on from the iterate without noise, kept in the model's file as a secret, or with
+// minimiser_radius(). A request goes on from the iterate without noise, kept in the model's file as a secret, or with
 // public-state=1 from the published weights, and then nothing is secret.
 //
 // By default the steps go on until the gradient is finished to tau, and the release is that of `newton`: certified by T1,
@@ -10,15 +10,21 @@
 // batch takes the steps of one request for each row that left, rows that moved are unknown to it, nothing is certified.
 #pragma once
 
-#include "algorithms/solvers/solver.h"
+#include <optional>
+
+#include "algorithms/privacy/accounting/descent_to_delete.h"
+#include "algorithms/unlearning/solver_entry.h"
 
 namespace unweave {
 
-inline constexpr Parameter kDescentParameters[] = {
-    {"public-state", 0, "0: the iterate is kept as a secret; 1: requests go on from the published weights"},
-    {"request-steps", {}, "with --bound paper: steps of a request"},
-    {"sigma", 0.01, "with --bound paper, unless request-steps is given: noise on every published weight"},
+extern const SolverEntry kDescentToDelete;
+
+struct DescentParameters {
+  bool public_state = false;
+  std::optional<std::uint64_t> request_steps;
+  double sigma = 0.01;
 };
+[[nodiscard]] const ParametersOf<DescentParameters>& descent_parameters();
 
 /// Constants of --bound paper.
 struct PublishedDescent {
@@ -36,6 +42,12 @@ struct PublishedDescent {
 /// distance to the minimiser. Throws UsageError where that may be more than kMostPasses steps.
 void require_reachable(double rate, double residual, double tolerance);
 
-[[nodiscard]] std::unique_ptr<Solver> make_descent_solver(const SolverOptions& options);
+/// Certificates of T1, or of published steps and noise (descent_checks.cpp).
+void check_descent(const CheckedModel& model, Statements& say);
+[[nodiscard]] bool check_descent_release(const CheckedModel& model, const TrainingSet& rows, MemoryBudget& budget,
+                                         Statements& say);
+
+/// How many steps and which noise requests need (descent_plan.cpp).
+[[nodiscard]] UnlearningPlan plan_descent(const PlannedTask& task);
 
 }  // namespace unweave

@@ -9,7 +9,7 @@
 
 #include "algorithms/sgd/slots.h"
 #include "algorithms/solvers/hessian_free/statistics_forecast.h"
-#include "algorithms/solvers/sgd.h"
+#include "algorithms/unlearning/release.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
 
@@ -18,7 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kHessianFree = "hessian-free";
+constexpr Mechanism kEndOfRunNoise{
+    "discrete Gaussian noise on the end of a run of SGD over fixed slots", Adjacency::empty_slots, {}};
 constexpr std::size_t kBlocks = std::size_t{256} << 20;
 constexpr float kMostBound = 0x1p53F;  // of a run that diverges for a while; models keep no larger number
 
@@ -34,20 +35,17 @@ RecordsOfFile by_file(std::span<const std::uint64_t> records, const HessianFreeC
 
 class HessianFreeSolver final : public Solver {
  public:
-  explicit HessianFreeSolver(const SolverOptions& options) : options_(options) {
+  HessianFreeSolver(const SolverOptions& options, const SolverResources& resources)
+      : options_(options), resources_(resources) {
     static_cast<void>(choose_constants({options.head, 1, 1, options.hidden, options.activation}, 1, options));
     if (options.bound == BoundRule::kPaper && !options.hidden.empty())
       throw UsageError("Theorem 4 has no constants for hidden layers; leave --bound paper away");
-    if (const auto make = parameter(options, hessian_free_parameter("statistics")); make && *make != 0 && *make != 1)
-      throw UsageError("--set statistics is 0 or 1");
-    if (const auto way = parameter(options, hessian_free_parameter("backward"))) {
-      if (*way != 0 && *way != 1) throw UsageError("--set backward is 0 or 1");
-      if (*way == 1 && (!options.hidden.empty() || *parameter(options, hessian_free_parameter("group-rows")) != 1))
-        throw UsageError("statistics are made backward for linear heads and single rows alone");
-    }
+    const HessianFreeParameters given = hessian_free_parameters().read(options.parameters);
+    if (given.backward.value_or(false) && (!options.hidden.empty() || given.group_rows != 1))
+      throw UsageError("statistics are made backward for linear heads and single rows alone");
   }
 
-  std::string_view name() const noexcept override { return kHessianFree; }
+  std::string_view name() const noexcept override { return name_; }
 
   Fit fit(const TrainingSet& rows, const ApproximationError& lazy) const override {
     Fit fit;
@@ -56,7 +54,7 @@ class HessianFreeSolver final : public Solver {
       fit.report.flush_needed = true;
       return fit;
     }
-    fit.model = blank_model(kHessianFree, options_, rows);
+    fit.model = blank_model(name_, options_, rows);
     HessianFreeState state;
     state.constants = choose_constants(shape_of(options_, rows), rows.size(), options_);
     state.slots.assign(rows.nodes().begin(), rows.nodes().end());
@@ -68,7 +66,7 @@ class HessianFreeSolver final : public Solver {
 
   StepReport absorb(Model& model, const TrainingSet& after, const BatchChange& change,
                     const ApproximationError& lazy) const override {
-    check_model(model, kHessianFree, after, change);
+    check_model(model, name_, after, change);
     if (!lazy.exact()) return refuse();
     HessianFreeState state = hessian_free_state(model);
     const std::size_t moved = change.moved_from.size();
@@ -77,18 +75,18 @@ class HessianFreeSolver final : public Solver {
     if (moved > 0) state.statistics = false;
     if (!state.statistics || !are_whole(state, records)) {
       StepReport report = learn(model, std::move(state), after);
-      report.terms["moved_rows"] = static_cast<double>(moved);
+      report.terms.add("moved_rows", static_cast<double>(moved));
       return report;
     }
     add(state, records);
     const double distance = distance_of(state, shape_of(options_, after), options_.lambda, after.form().norm_bound());
     if (state.constants.retrain && !(distance <= state.constants.largest_shift))
       return learn(model, std::move(state), after);
-    return release(model, std::move(state), after, distance);
+    return publish(model, std::move(state), after, distance);
   }
 
   StepReport catch_up(Model& model, const TrainingSet& rows, const ApproximationError& lazy) const override {
-    check_shape(model, kHessianFree, rows);
+    check_shape(model, name_, rows);
     if (!lazy.exact()) return refuse();
     HessianFreeState state = hessian_free_state(model);
     empty_departed(state.slots, rows.nodes());
@@ -97,27 +95,13 @@ class HessianFreeSolver final : public Solver {
 
   bool reads_moved_rows() const noexcept override { return true; }
 
-  /// Propagators where they serve, twice all vectors for StatisticsPlan, and blocks and tiles on their way to the files; no
-  /// less than one block and the visits of all rows.
-  Reservation reserve(const Model&, const TrainingSet& rows, MemoryBudget& budget) const override {
-    const Network network(shape_of(options_, rows));
-    const std::size_t vector = network.size() * sizeof(double);
-    const std::uint64_t wanted =
-        kBlocks + 2 * rows.size() * vector + (network.shape().hidden.empty() ? backward_bytes(network) : 0);
-    std::uint64_t least = 0;
-    if (parameter(options_, hessian_free_parameter("statistics")).value_or(1) == 1) {
-      const SgdConstants sgd = choose_run(network.shape(), rows.size(), options_);
-      const std::uint64_t block = std::min<std::uint64_t>(rows.size(), sgd.partition_rows);
-      least = block * vector + (rows.size() + block) * sgd.epochs * sizeof(double);
-    }
-    return budget.reserve(std::max(least, std::min(budget.available() / 2, wanted)), "working memory of hessian-free");
-  }
+  void require_state(const Model& model) const override { static_cast<void>(hessian_free_state(model)); }
 
   void tidy(const Model& model) const override {
-    if (!fs::is_directory(folder())) return;
+    if (!fs::is_directory(resources_.folder)) return;
     const HessianFreeState state = hessian_free_state(model);
     const std::string own = statistics_path("", state.run, 0).string().substr(0, 13);
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder()))
+    for (const fs::directory_entry& entry : fs::directory_iterator(resources_.folder))
       if (!state.statistics || !entry.path().filename().string().starts_with(own)) fs::remove(entry.path());
     if (!state.statistics) return;
     const std::span<const std::uint64_t> erased = std::span(state.removed).subspan(state.erase_from);
@@ -126,10 +110,14 @@ class HessianFreeSolver final : public Solver {
 
  private:
   StepReport blank_report() const {
-    StepReport report;
-    report.epsilon = options_.epsilon;
-    report.delta = options_.delta;
-    report.for_tests = options_.seed.has_value();
+    StepReport report = begin_report(options_, kEndOfRunNoise);
+    report.reference =
+        present_rows(options_) +
+        " in their slots; from the public start, steps t over the batches B_t of slots in their public order: w <- w - "
+        "(step_size decay^t / |B_t|) sum over the filled slots i of B_t of (grad l_i(w) + lambda w), |B_t| with empty "
+        "slots; published: the last w rounded to the grid, plus fresh discrete Gaussian noise of variance sigma^2 on "
+        "every "
+        "number";
     return report;
   }
 
@@ -141,17 +129,17 @@ class HessianFreeSolver final : public Solver {
 
   [[nodiscard]] std::size_t memory_left(std::size_t propagators) const noexcept {
     const std::size_t used = propagators + kBlocks;
-    return working_memory() > used ? working_memory() - used : 0;
+    return resources_.memory > used ? resources_.memory - used : 0;
   }
 
   [[nodiscard]] StatisticsFile open(const HessianFreeState& state, std::uint64_t file, bool writable) const {
-    return {statistics_path(folder(), state.run, file),
+    return {statistics_path(resources_.folder, state.run, file),
             statistics_shape(state.constants, state.run, size_of(state.clean.size()), file), writable};
   }
 
   [[nodiscard]] StatisticsForecast forecast_of(const NetworkShape& shape, const HessianFreeState& state,
                                                std::size_t rows) const {
-    return foresee_statistics(shape, state.constants, rows, working_memory(), options_);
+    return foresee_statistics(shape, state.constants, rows, resources_.memory, options_);
   }
 
   /// Ascending records of these nodes.
@@ -185,7 +173,7 @@ class HessianFreeSolver final : public Solver {
         const std::uint64_t record = file * state.constants.sgd.partition_rows + number;
         const std::optional<Statistic> statistic = statistics.read(number);
         if (!statistic)
-          throw FormatError(statistics_path(folder(), state.run, file), "record " + std::to_string(number),
+          throw FormatError(statistics_path(resources_.folder, state.run, file), "record " + std::to_string(number),
                             "it is erased already, and its row is still in the model");
         state.clean += Eigen::Map<const Vector>(statistic->values.data(), state.clean.size());
         state.removed.push_back(record);
@@ -200,9 +188,9 @@ class HessianFreeSolver final : public Solver {
   /// From the initial weights on the present rows, with statistics where the state wants them.
   StepReport learn(Model& model, HessianFreeState state, const TrainingSet& rows) const {
     const Network network(shape_of(options_, rows));
-    if (state.statistics && !folder().empty()) {
-      make_folders(folder());
-      require_disk(forecast_of(network.shape(), state, rows.size()), folder());
+    if (state.statistics && !resources_.folder.empty()) {
+      make_folders(resources_.folder);
+      require_disk(forecast_of(network.shape(), state, rows.size()), resources_.folder);
     }
     const SgdSchedule schedule(state.constants.sgd);
     const SgdRun run(network, rows, schedule, state.slots, options_.lambda);
@@ -220,10 +208,10 @@ class HessianFreeSolver final : public Solver {
       for (std::uint64_t step = 0; step < schedule.steps(); ++step)
         state.filled.push_back(static_cast<double>(SgdBatch(run, step).rows.size()));
     std::map<std::string, double, std::less<>> costs;
-    if (folder().empty()) state.statistics = false;  // nowhere to keep them: every removal trains again
+    if (resources_.folder.empty()) state.statistics = false;  // nowhere to keep them: every removal trains again
     if (state.statistics) costs = make_statistics(state, run);
-    StepReport report = release(model, std::move(state), rows, 0);
-    report.terms.insert(costs.begin(), costs.end());
+    StepReport report = publish(model, std::move(state), rows, 0);
+    for (const auto& [name, value] : costs) report.terms.add(name, value);
     report.passes = static_cast<int>(schedule.constants().epochs);
     report.retrained = true;
     return report;
@@ -239,14 +227,14 @@ class HessianFreeSolver final : public Solver {
     RandomSource random = RandomSource::from_system();
     state.run = random.bits() >> 12;
 
-    make_folders(folder());
+    make_folders(resources_.folder);
     double bytes = 0;
     StatisticsPlan plan{layout, state.backward ? RemovedCurvature::kAll : constants.curvature,
                         constants.sgd.partition_rows, memory_left(state.backward ? backward_bytes(network) : 0) / 2};
     const RecordSink sink = [&](const RecordBlock& block) {
       const std::uint64_t file = block.first / constants.sgd.partition_rows;
       const StatisticsShape of_file = statistics_shape(state.constants, state.run, network.size(), file);
-      StatisticsWriter writer(statistics_path(folder(), state.run, file), of_file);
+      StatisticsWriter writer(statistics_path(resources_.folder, state.run, file), of_file);
       for (Eigen::Index i = 0; i < block.vectors.rows(); ++i)
         writer.append({block.vectors.row(i).data(), network.size()},
                       {block.visits.row(i).data(), size_of(block.visits.cols())}, block.bounds[size_of(i)]);
@@ -254,10 +242,10 @@ class HessianFreeSolver final : public Solver {
       bytes += static_cast<double>(statistics_file_bytes(of_file));
     };
     if (state.backward)
-      backward_statistics(run, plan, folder(), sink);
+      backward_statistics(run, plan, resources_.folder, sink);
     else
       forward_statistics(run, plan, sink);
-    sync_directory(folder());
+    sync_directory(resources_.folder);
     std::map<std::string, double, std::less<>> costs{{"statistics_bytes", bytes},
                                                      {"forward_multiply_adds", forecast.cost.forward}};
     if (forecast.able) costs["backward_multiply_adds"] = forecast.cost.backward;
@@ -266,45 +254,44 @@ class HessianFreeSolver final : public Solver {
 
   /// Publishes the clean weights, at most `distance` from a run without the removed rows, with fresh noise, and says what
   /// is so of that release.
-  StepReport release(Model& model, HessianFreeState state, const TrainingSet& rows, double distance) const {
+  StepReport publish(Model& model, HessianFreeState state, const TrainingSet& rows, double distance) const {
     const NetworkShape shape = shape_of(options_, rows);
     const OutputNoise noise = release_noise(state, shape, options_);
     StepReport report = blank_report();
     report.budget = state.constants.largest_shift;
     report.residual_bound = distance;
-    judge(report);
+    judge(report, noise);
     const SgdConstants& sgd = state.constants.sgd;
-    report.terms = {
-        {"sensitivity", noise.sensitivity},
-        {"sigma", noise.sigma},
-        {"grid", noise.grid},
-        {"s_max", state.constants.largest_shift},
-        {"encoding_error", state.error},
-        {"removed_records", static_cast<double>(state.removed.size())},
-        {"slots", static_cast<double>(sgd.slots)},
-        {"epochs", static_cast<double>(sgd.epochs)},
-        {"batch_rows", static_cast<double>(sgd.batch_rows)},
-        {"partition_rows", static_cast<double>(sgd.partition_rows)},
-        {"step_size", sgd.step_size},
-        {"decay", sgd.decay},
-        {"order_key", static_cast<double>(sgd.order_key)},
-        {"group_rows", static_cast<double>(state.constants.group_rows)},
-        {"own_hessian", state.constants.curvature == RemovedCurvature::kKept && !state.backward ? 1.0 : 0.0},
-        {"bits", static_cast<double>(state.constants.bits)},
-        {"retrain", state.constants.retrain ? 1.0 : 0.0},
-        {"statistics", state.statistics ? 1.0 : 0.0}};
-    if (state.statistics) report.terms["backward"] = state.backward ? 1.0 : 0.0;
+    const auto real = [](std::uint64_t count) { return static_cast<double>(count); };
+    report.terms.publish({{"s_max", state.constants.largest_shift},
+                          {"sensitivity", noise.sensitivity},
+                          {"sigma", noise.sigma},
+                          {"grid", noise.grid},
+                          {"slots", real(sgd.slots)},
+                          {"epochs", real(sgd.epochs)},
+                          {"batch_rows", real(sgd.batch_rows)},
+                          {"partition_rows", real(sgd.partition_rows)},
+                          {"step_size", sgd.step_size},
+                          {"decay", sgd.decay},
+                          {"order_key", real(sgd.order_key)},
+                          {"group_rows", real(state.constants.group_rows)}});
+    report.terms.add(
+        {{"encoding_error", state.error},
+         {"removed_records", real(state.removed.size())},
+         {"own_hessian", state.constants.curvature == RemovedCurvature::kKept && !state.backward ? 1.0 : 0.0},
+         {"bits", real(state.constants.bits)},
+         {"retrain", state.constants.retrain ? 1.0 : 0.0},
+         {"statistics", state.statistics ? 1.0 : 0.0}});
+    if (state.statistics) report.terms.add("backward", state.backward ? 1.0 : 0.0);
 
     RandomSource random = noise_source(options_, model.releases);
     Matrix weights = as_published(shape, state.clean);
-    model.published = publish(weights, noise, random);
-    model.trained_rows = rows.size();
-    ++model.releases;
+    release_with_noise(model, weights, noise, random, rows);
     model.state = to_solver_state(state);
     return report;
   }
 
-  void judge(StepReport& report) const {
+  void judge(StepReport& report, const OutputNoise& noise) const {
     std::string why;
     if (!options_.hidden.empty())
       why = "no bound is known for hidden layers";
@@ -317,17 +304,62 @@ class HessianFreeSolver final : public Solver {
     else if (!(report.residual_bound <= report.budget))
       why = "the removed rows may be further from the retrained weights than s-max";
     report.private_claim = true;
-    report.certified = why.empty();
-    report.claim = why.empty() ? "T3" : "as published: Qiao et al., Algorithm 1; " + why;
+    if (why.empty())
+      certify(report, "T3", least_delta(noise, options_.epsilon));
+    else
+      report.claim = "as published: Qiao et al., Algorithm 1; " + why;
   }
 
+  std::string_view name_ = kHessianFree.name;
   SolverOptions options_;
+  SolverResources resources_;
+};
+
+std::unique_ptr<Solver> make(const SolverOptions& options, const SolverResources& resources) {
+  return std::make_unique<HessianFreeSolver>(options, resources);
+}
+
+/// Propagators where they serve, twice all vectors for StatisticsPlan, and blocks and tiles on their way to the files; no
+/// less than one block and the visits of all rows.
+Reservation reserve(const SolverOptions& options, const Model&, const TrainingSet& rows, MemoryBudget& budget) {
+  const HessianFreeParameters given = hessian_free_parameters().read(options.parameters);
+  const Network network(shape_of(options, rows));
+  const std::size_t vector = network.size() * sizeof(double);
+  const std::uint64_t wanted =
+      kBlocks + 2 * rows.size() * vector + (network.shape().hidden.empty() ? backward_bytes(network) : 0);
+  std::uint64_t least = 0;
+  if (given.statistics.value_or(true)) {
+    const SgdConstants sgd = choose_run(network.shape(), rows.size(), given, options);
+    const std::uint64_t block = std::min<std::uint64_t>(rows.size(), sgd.partition_rows);
+    least = block * vector + (rows.size() + block) * sgd.epochs * sizeof(double);
+  }
+  return budget.reserve(std::max(least, std::min(budget.available() / 2, wanted)), "working memory of hessian-free");
+}
+
+constexpr SolverKind kEither{
+    .trained = true,
+    .claims = true,
+    .over_slots = true,
+    .follows_run = true,
+    .check_certificate = check_hessian_free,
+    .check_release = check_end_of_run,
 };
 
 }  // namespace
 
-std::unique_ptr<Solver> make_hessian_free_solver(const SolverOptions& options) {
-  return std::make_unique<HessianFreeSolver>(options);
-}
+constinit const SolverEntry kHessianFree{
+    .name = "hessian-free",
+    .meaning =
+        "Makes, while it learns, a vector for every training row; removing the row adds its vector. Certified (T3) for "
+        "one row, or one declared group of rows, since learning. The vectors take rows x weights x 2 bytes of disk.",
+    .linear = kEither,
+    .networks = kEither,
+    .printed = true,
+    .first_order = true,
+    .parameters = []() -> const ParameterTable& { return hessian_free_parameters(); },
+    .make = make,
+    .reserve = reserve,
+    .needs = hessian_free_needs,
+};
 
 }  // namespace unweave

@@ -10,10 +10,17 @@
 // training, infinite where none is known).
 #pragma once
 
-#include "algorithms/solvers/hessian_free/hessian_free_state.h"
+#include "algorithms/unlearning/solver_entry.h"
 
 namespace unweave {
 
-[[nodiscard]] std::unique_ptr<Solver> make_hessian_free_solver(const SolverOptions& options);
+extern const SolverEntry kHessianFree;
+
+/// The certificate of a model, its state and its files of statistics: there for every filled slot, erased for the others
+/// (hessian_free_checks.cpp).
+void check_hessian_free(const CheckedModel& model, Statements& say);
+/// Published weights against the clean ones, and where it is bounded against a run on the present rows.
+[[nodiscard]] bool check_end_of_run(const CheckedModel& model, const TrainingSet& rows, MemoryBudget& budget,
+                                    Statements& say);
 
 }  // namespace unweave

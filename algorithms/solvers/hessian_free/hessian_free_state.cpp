@@ -9,30 +9,13 @@
 
 #include "algorithms/privacy/accounting/mechanisms.h"
 #include "algorithms/privacy/gaussian_mechanism.h"
-#include "algorithms/solvers/langevin/langevin_constants.h"
-#include "algorithms/solvers/sgd.h"
+#include "algorithms/unlearning/slot_constants.h"
 #include "storage/io/error.h"
 
 namespace unweave {
 namespace {
 
-constexpr std::size_t kPartitionBytes = std::size_t{64} << 20;  // of vectors in float64
-constexpr double kLastStep = 0.1;                               // of the first one
-constexpr double kNetworkStep = 0.5;
-constexpr std::uint64_t kOrderKey = 1;
 constexpr double kMostNumber = 0x1p53;  // numbers of a state are below it
-
-double step_size_of(const NetworkShape& shape, const SolverOptions& options) {
-  if (!shape.hidden.empty()) return kNetworkStep;
-  const double norm = row_norm_bound(options);
-  return 1 / (options.lambda + smoothness(shape.head).curvature * norm * norm);
-}
-
-bool flag_of(const SolverOptions& options, std::string_view name) {
-  const double value = *parameter(options, hessian_free_parameter(name));
-  if (value != 0 && value != 1) throw UsageError("--set " + std::string(name) + " is 0 or 1");
-  return value == 1;
-}
 
 template <class T>
 std::vector<double> as_numbers(const std::vector<T>& values) {
@@ -41,46 +24,39 @@ std::vector<double> as_numbers(const std::vector<T>& values) {
 
 }  // namespace
 
-const Parameter& hessian_free_parameter(std::string_view name) noexcept {
-  return *std::find_if(std::begin(kHessianFreeParameters), std::end(kHessianFreeParameters),
-                       [&](const Parameter& own) { return own.name == name; });
-}
-
-SgdConstants choose_run(const NetworkShape& shape, std::uint64_t slots, const SolverOptions& options) {
-  const auto& named = hessian_free_parameter;
-  SgdConstants sgd;
-  sgd.slots = slots;
-  sgd.epochs = count_of(options, named("epochs"));
-  sgd.batch_rows =
-      parameter(options, named("batch-rows")) ? count_of(options, named("batch-rows")) : default_batch_rows(slots);
-  const std::uint64_t batch_bytes = sizeof(double) * Network(shape).size() * sgd.batch_rows;
-  sgd.partition_rows = sgd.batch_rows * std::max<std::uint64_t>(1, kPartitionBytes / batch_bytes);
-  sgd.step_size =
-      parameter(options, named("step-size")) ? positive_of(options, named("step-size")) : step_size_of(shape, options);
-  sgd.order_key = kOrderKey;
-  if (parameter(options, named("decay"))) {
-    sgd.decay = positive_of(options, named("decay"));
-    if (sgd.decay > 1) throw UsageError("--set decay is at most 1");
-  } else {
-    const std::uint64_t steps = std::max<std::uint64_t>(1, SgdSchedule(sgd).steps());
-    sgd.decay = std::pow(kLastStep, 1 / static_cast<double>(steps));
-  }
-  return sgd;
+const ParametersOf<HessianFreeParameters>& hessian_free_parameters() {
+  using P = HessianFreeParameters;
+  static const auto kTable =
+      ParametersOf<P>()
+          .add<&P::epochs>("epochs", Values::whole(1), "times that SGD takes all rows")
+          .add<&P::batch_rows>("batch-rows", Values::whole(1), "rows of a step")
+          .add<&P::step_size>("step-size", Values::positive(), "of the first step of SGD")
+          .add<&P::decay>("decay", Values::fraction(), "factor of the step size from step to step")
+          .add<&P::group_rows>("group-rows", Values::whole(1),
+                               "declared groups: so many training rows that follow each other are removed together")
+          .add<&P::own_hessian>("own-hessian", Values::flag(),
+                                "1: vectors without the curvature of their own rows; 0: as published")
+          .add<&P::backward>("backward", Values::flag(),
+                             "1: statistics by backward propagators, 0: by forward accumulation")
+          .add<&P::statistics>(
+              "statistics", Values::flag(),
+              "0: none, train again at every removal; else 1 where making them takes minutes, not days")
+          .add<&P::bits>("bits", Values::one_of({8, 16, 32}), "of a number of the statistics: 8, 16 or 32")
+          .add<&P::largest_shift>("s-max", Values::positive(),
+                                  "largest distance from the retrained weights that the noise covers")
+          .add<&P::retrain>("retrain", Values::flag(), "1: train again rather than publish what is not certified");
+  return kTable;
 }
 
 HessianFreeConstants choose_constants(const NetworkShape& shape, std::uint64_t slots, const SolverOptions& options) {
-  const auto& named = hessian_free_parameter;
+  const HessianFreeParameters given = hessian_free_parameters().read(options.parameters);
   HessianFreeConstants constants;
-  constants.sgd = choose_run(shape, slots, options);
-  constants.group_rows = count_of(options, named("group-rows"));
-  constants.curvature = flag_of(options, "own-hessian") ? RemovedCurvature::kKept : RemovedCurvature::kAll;
-  constants.retrain = flag_of(options, "retrain");
-  const double bits = *parameter(options, named("bits"));
-  if (bits != 8 && bits != 16 && bits != 32) throw UsageError("--set bits is 8, 16 or 32");
-  constants.bits = static_cast<std::uint32_t>(bits);
-  constants.largest_shift = parameter(options, named("s-max"))
-                                ? positive_of(options, named("s-max"))
-                                : kMarginNoise / sigma_of(1, options.epsilon, options.delta);
+  constants.sgd = choose_run(shape, slots, given, options);
+  constants.group_rows = given.group_rows;
+  constants.curvature = given.own_hessian ? RemovedCurvature::kKept : RemovedCurvature::kAll;
+  constants.retrain = given.retrain;
+  constants.bits = given.bits;
+  constants.largest_shift = given.largest_shift.value_or(kMarginNoise / sigma_of(1, options.epsilon, options.delta));
   if (!(constants.largest_shift < kMostNumber))
     throw UsageError("the margin s-max of this release is beyond 2^53; use a smaller --epsilon or --set s-max");
   return constants;
@@ -115,18 +91,6 @@ SolverState to_solver_state(const HessianFreeState& state) {
                 {"removed", as_numbers(state.removed)},
                 {"visits", state.visits}};
   return out;
-}
-
-std::vector<NodeId> kept_slots(const Model& model) {
-  const auto fail = [] { throw UsageError("the model holds no run of SGD over slots; train it again"); };
-  const auto at = model.state.arrays.find("nodes");
-  if (at == model.state.arrays.end()) fail();
-  std::vector<NodeId> slots;
-  for (const double node : at->second) {
-    if (!(node >= 0 && node <= static_cast<double>(kNoNode)) || node != std::floor(node)) fail();
-    slots.push_back(static_cast<NodeId>(node));
-  }
-  return slots;
 }
 
 HessianFreeState hessian_free_state(const Model& model) {
@@ -164,7 +128,7 @@ HessianFreeState hessian_free_state(const Model& model) {
   state.error = number("error");
   state.single_bound =
       from.numbers.contains("single_bound") ? number("single_bound") : std::numeric_limits<double>::infinity();
-  state.slots = kept_slots(model);
+  state.slots = from.slots("nodes");
   const std::vector<double>& clean = array("clean");
   state.clean = Eigen::Map<const Vector>(clean.data(), index_of(clean.size()));
   state.filled = array("filled");

@@ -9,28 +9,22 @@
 #include "algorithms/privacy/output_noise.h"
 #include "algorithms/sgd/sgd_schedule.h"
 #include "algorithms/solvers/hessian_free/sgd_statistics.h"
-#include "algorithms/solvers/solver.h"
+#include "algorithms/unlearning/model.h"
+#include "algorithms/unlearning/run_over_slots.h"
 #include "storage/formats/statistics_file.h"
 
 namespace unweave {
 
-inline constexpr Parameter kHessianFreeParameters[] = {
-    {"epochs", 15, "times that SGD takes all rows"},
-    {"batch-rows", std::nullopt, "rows of a step"},
-    {"step-size", std::nullopt, "of the first step of SGD"},
-    {"decay", std::nullopt, "factor of the step size from step to step"},
-    {"group-rows", 1, "declared groups: so many training rows that follow each other are removed together"},
-    {"own-hessian", 1, "1: vectors without the curvature of their own rows; 0: as published"},
-    {"backward", std::nullopt, "1: statistics by backward propagators, 0: by forward accumulation"},
-    {"statistics", std::nullopt,
-     "0: none, train again at every removal; else 1 where making them takes minutes, not days"},
-    {"bits", 16, "of a number of the statistics: 8, 16 or 32"},
-    {"s-max", std::nullopt, "largest distance from the retrained weights that the noise covers"},
-    {"retrain", 0, "1: train again rather than publish what is not certified"},
+struct HessianFreeParameters : RunParameters {
+  std::uint64_t group_rows = 1;
+  bool own_hessian = true;
+  std::optional<bool> backward;
+  std::optional<bool> statistics;
+  std::uint32_t bits = 16;
+  std::optional<double> largest_shift;
+  bool retrain = false;
 };
-
-/// One of these.
-[[nodiscard]] const Parameter& hessian_free_parameter(std::string_view name) noexcept;
+[[nodiscard]] const ParametersOf<HessianFreeParameters>& hessian_free_parameters();
 
 /// Fixed at training.
 struct HessianFreeConstants {
@@ -44,10 +38,7 @@ struct HessianFreeConstants {
   friend bool operator==(const HessianFreeConstants&, const HessianFreeConstants&) = default;
 };
 
-/// Order, batches and steps of a run, from the parameters `epochs` to `decay` and public numbers. Throws UsageError for
-/// one out of range.
-[[nodiscard]] SgdConstants choose_run(const NetworkShape& shape, std::uint64_t slots, const SolverOptions& options);
-/// The same, and from the other options.
+/// The run and the rest, from the options and public numbers. Throws UsageError for a parameter out of range.
 [[nodiscard]] HessianFreeConstants choose_constants(const NetworkShape& shape, std::uint64_t slots,
                                                     const SolverOptions& options);
 
@@ -69,8 +60,6 @@ struct HessianFreeState {
 };
 
 [[nodiscard]] SolverState to_solver_state(const HessianFreeState& state);
-/// The node of each slot, from the array "nodes" of a model's state. Throws UsageError naming `train`.
-[[nodiscard]] std::vector<NodeId> kept_slots(const Model& model);
 /// Throws UsageError naming `train` when this is not the state of such a model.
 [[nodiscard]] HessianFreeState hessian_free_state(const Model& model);
 

@@ -8,6 +8,8 @@
 namespace unweave {
 namespace {
 
+constexpr const char* kStatisticsFiles = "the vectors of hessian-free";
+constexpr const char* kWithoutStatistics = "train with --set statistics=0, after which every removal trains again";
 constexpr double kMostMultiplyAdds = 1e13;  // vectors that ask for more are made on request alone
 constexpr double kMostNumbers = 0x1p58;     // of at most 8 bytes; more would not be counted right
 
@@ -23,12 +25,11 @@ StatisticsForecast foresee_statistics(const NetworkShape& shape, const HessianFr
   forecast.cost = statistics_cost(constants.sgd.epochs, rows, forecast.records, network.size(),
                                   couples_classes(shape.head) ? network.size() : shape.features);
   forecast.able = shape.hidden.empty() && layout.rows == 1;
-  const auto forced = parameter(options, hessian_free_parameter("backward"));
+  const HessianFreeParameters given = hessian_free_parameters().read(options.parameters);
   const bool cheaper = forecast.cost.backward < forecast.cost.forward && backward_bytes(network) <= memory;
-  forecast.backward = forecast.able && (forced ? *forced == 1 : cheaper);
-  const auto told = parameter(options, hessian_free_parameter("statistics"));
+  forecast.backward = forecast.able && given.backward.value_or(cheaper);
   const double adds = forecast.backward ? forecast.cost.backward : forecast.cost.forward;
-  forecast.made = told ? *told == 1 : adds <= kMostMultiplyAdds;
+  forecast.made = given.statistics.value_or(adds <= kMostMultiplyAdds);
   for (std::uint64_t file = 0; file * constants.sgd.partition_rows < forecast.records; ++file)
     forecast.disk_bytes += statistics_file_bytes(statistics_shape(constants, 0, network.size(), file));
   const double each = static_cast<double>(network.size()) +
@@ -39,8 +40,35 @@ StatisticsForecast foresee_statistics(const NetworkShape& shape, const HessianFr
 }
 
 void require_disk(const StatisticsForecast& forecast, const std::filesystem::path& folder) {
-  require_disk_room(folder, forecast.disk_bytes, "the vectors of hessian-free",
-                    "train with --set statistics=0, after which every removal trains again");
+  require_disk_room(folder, forecast.disk_bytes, kStatisticsFiles, kWithoutStatistics);
+}
+
+TrainingNeeds hessian_free_needs(const PlannedTask& task) {
+  const HessianFreeConstants constants = choose_constants(task.shape, task.rows, task.options);
+  const StatisticsForecast forecast = foresee_statistics(task.shape, constants, task.rows, task.memory, task.options);
+  const std::string way = !forecast.made ? "none" : forecast.backward ? "backward" : "forward";
+  TrainingNeeds needs;
+  needs.before = {{"learning, epochs", constants.sgd.epochs},
+                  {"vectors", forecast.records},
+                  {"numbers of each", forecast.parameters},
+                  {"multiply-adds, forward", forecast.cost.forward}};
+  if (forecast.able) needs.before.push_back({"multiply-adds, backward", forecast.cost.backward});
+  needs.after = {{"made", forecast.made ? way : "no"}};
+  needs.json = {{"unit", "epochs"},
+                {"learning", constants.sgd.epochs},
+                {"vectors", way},
+                {"records", forecast.records},
+                {"parameters", forecast.parameters},
+                {"forward_multiply_adds", forecast.cost.forward},
+                {"backward_multiply_adds", nullptr}};
+  if (forecast.able) needs.json["backward_multiply_adds"] = forecast.cost.backward;
+  needs.disk_label = kStatisticsFiles;
+  needs.disk_bytes = forecast.disk_bytes;
+  needs.makes_files = forecast.made;
+  needs.closing = forecast.made ? "a batch that only removes rows adds their vectors; one that moves rows trains again"
+                                : "every removal trains again; --set statistics=1 makes the vectors nevertheless";
+  needs.remedy = kWithoutStatistics;
+  return needs;
 }
 
 }  // namespace unweave

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "algorithms/solvers/hessian_free/hessian_free_state.h"
+#include "algorithms/unlearning/account.h"
 
 namespace unweave {
 
@@ -22,5 +23,8 @@ struct StatisticsForecast {
 
 /// Throws ResourceError where the disk of `folder` has no room for the files.
 void require_disk(const StatisticsForecast& forecast, const std::filesystem::path& folder);
+
+/// The same as answers to `plan`.
+[[nodiscard]] TrainingNeeds hessian_free_needs(const PlannedTask& task);
 
 }  // namespace unweave

@@ -1,4 +1,4 @@
-// algorithms/solvers/langevin/langevin_constants.cpp - bounds of the heads, and constants from them.
+// algorithms/solvers/langevin/langevin_constants.cpp - constants of a run from parameters, or from public numbers.
 #include "algorithms/solvers/langevin/langevin_constants.h"
 
 #include <algorithm>
@@ -11,7 +11,6 @@ namespace {
 
 constexpr double kStartForgotten = 1e-3;
 constexpr std::uint64_t kMostEpochs = std::uint64_t{1} << 30;
-constexpr std::uint64_t kLeastBatch = 32, kMostBatches = 1024;
 
 std::uint64_t learning_epochs(const NoisySgd& sgd, double sigma, const SolverOptions& options) {
   const bool paper = options.bound == BoundRule::kPaper;
@@ -31,65 +30,40 @@ std::uint64_t learning_epochs(const NoisySgd& sgd, double sigma, const SolverOpt
 
 }  // namespace
 
-void require_patience(std::uint64_t passes, std::string_view unit, std::string_view remedy) {
-  if (passes > kMostPasses)
-    throw UsageError("so weak a lambda asks for " + std::to_string(passes) + " " + std::string(unit) + "; " +
-                     std::string(remedy));
-}
-
-double row_norm_bound(const SolverOptions& options) noexcept {
-  return RowForm(1, options.intercept).norm_bound();
-}
-
-LossConstants loss_constants(const SolverOptions& options, double radius, std::size_t classes) {
-  const PublicConstants given{
-      .row_norm = row_norm_bound(options), .radius = radius, .lambda = options.lambda, .classes = classes};
-  if (options.head == Head::kLogistic) return logistic_constants(given);
-  if (options.head == Head::kSoftmax) return softmax_constants(given);
-  return least_squares_constants(given, std::sqrt(static_cast<double>(classes)));  // targets are +1 or -1
-}
-
-std::uint64_t default_batch_rows(std::uint64_t rows) {
-  if (rows <= kLeastBatch) return std::max<std::uint64_t>(1, rows);
-  std::uint64_t batch = kLeastBatch;
-  while (rows / batch > kMostBatches) batch *= 2;
-  return batch;
+const ParametersOf<LangevinParameters>& langevin_parameters(bool full_batches) {
+  using P = LangevinParameters;
+  static const auto kFull =
+      ParametersOf<P>()
+          .add<&P::epochs>("epochs", Values::whole(1, static_cast<double>(kMostEpochs)), "epochs of learning")
+          .add<&P::sigma>("sigma", Values::positive(), "noise of a step: sqrt(2 step-size) sigma on every weight")
+          .add<&P::step_size>("step-size", Values::positive(), "at most 1 / smoothness")
+          .add<&P::radius>("radius", Values::positive(), "of the ball that weights are projected onto")
+          .add<&P::order_key>("order-key", Values::whole(1, 0x1p53), "draws the batches");
+  static const auto kSmall =
+      ParametersOf<P>(kFull).add<&P::batch_rows>("batch-rows", Values::whole(1), "rows of a batch");
+  return full_batches ? kFull : kSmall;
 }
 
 LangevinConstants choose_constants(bool full_batches, std::size_t rows, std::size_t classes,
                                    const SolverOptions& options) {
+  const LangevinParameters given = langevin_parameters(full_batches).read(options.parameters);
   const LossConstants loss = loss_constants(options, 0, classes);
   const std::uint64_t all = std::max<std::size_t>(1, rows);
+  require_at_most("batch-rows", given.batch_rows, all);
   LangevinConstants constants;
   constants.slots = rows;
-  constants.batch_rows =
-      count_setting(options, "batch-rows", all).value_or(full_batches ? all : default_batch_rows(rows));
-  constants.step_size = positive_setting(options, "step-size").value_or(1 / loss.smoothness);
-  constants.radius = positive_setting(options, "radius").value_or(std::sqrt(2 * loss.loss_at_zero / options.lambda));
-  constants.sigma = positive_setting(options, "sigma").value_or(kMarginNoise * std::sqrt(options.lambda));
-  constants.order_key = count_setting(options, "order-key").value_or(1);
+  constants.batch_rows = given.batch_rows.value_or(full_batches ? all : default_batch_rows(rows));
+  constants.step_size = given.step_size.value_or(1 / loss.smoothness);
+  constants.radius = given.radius.value_or(minimiser_radius(options, classes));
+  constants.sigma = given.sigma.value_or(kMarginNoise * std::sqrt(options.lambda));
+  constants.order_key = given.order_key;
   if (constants.sigma < resolvable_sigma(constants.step_size, constants.radius))
     throw UsageError(
         "the noise of langevin is so small that float64 could not tell it from rounding: raise --lambda, or sigma "
         "where it was set");
   const NoisySgd sgd = noisy_sgd_of(constants, options, classes);
-  const std::optional<std::uint64_t> epochs = count_setting(options, "epochs", kMostEpochs);
-  constants.epochs = epochs ? *epochs : learning_epochs(sgd, constants.sigma, options);
+  constants.epochs = given.epochs ? *given.epochs : learning_epochs(sgd, constants.sigma, options);
   return constants;
-}
-
-NoisySgd noisy_sgd_of(const SlotRun& run, const SolverOptions& options, std::size_t classes) {
-  const LossConstants loss = loss_constants(options, run.radius, classes);
-  NoisySgdConstants of;
-  of.rows = run.padded_slots();
-  of.batch_rows = run.batch_rows;
-  of.step_size = run.step_size;
-  of.strong_convexity = options.lambda;
-  of.smoothness = loss.smoothness;
-  of.row_norm = row_norm_bound(options);
-  of.gradient_bound = loss.data_gradient;
-  of.radius = run.radius;
-  return NoisySgd(of);
 }
 
 std::optional<std::uint64_t> request_epochs(const LangevinConstants& constants, const LangevinAccountant& accountant,

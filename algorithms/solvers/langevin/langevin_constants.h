@@ -1,29 +1,25 @@
 // algorithms/solvers/langevin/langevin_constants.h - the public constants of `langevin`, chosen from n, C and the options alone.
-//
-// The objective is the mean over n slots, f(W) = (1/n) sum_i sum_c l(z_i.w_c, y_ic) + (lambda/2) |W|_F^2, rows of norm
-// at most X: 1, or sqrt 2 with an intercept. An empty slot has loss 0. Per row, joint over the C classes:
-//   logistic       |slopes|_2 <= sqrt C on every W, l'' <= 1/4
-//   least squares  |slopes|_2 <= X R + sqrt C inside the ball, l'' = 1
-// so L = X^2 max l'' + lambda, m = lambda, and M = X times the bound of the slopes.
 #pragma once
 
 #include <cstddef>
 
-#include "algorithms/privacy/accounting/head_constants.h"
 #include "algorithms/privacy/accounting/langevin.h"
 #include "algorithms/solvers/langevin/langevin_state.h"
-#include "algorithms/solvers/solver.h"
+#include "algorithms/unlearning/options.h"
+#include "algorithms/unlearning/slot_constants.h"
 
 namespace unweave {
 
-inline constexpr Parameter kLangevinParameters[] = {
-    {"epochs", {}, "epochs of learning"},
-    {"sigma", {}, "noise of a step: sqrt(2 step-size) sigma on every weight"},
-    {"step-size", {}, "at most 1 / smoothness"},
-    {"radius", {}, "of the ball that weights are projected onto"},
-    {"order-key", 1, "draws the batches"},
-    {"batch-rows", {}, "rows of a batch"},  // last: langevin-full has none
+struct LangevinParameters {
+  std::optional<std::uint64_t> epochs;
+  std::optional<double> sigma;
+  std::optional<double> step_size;
+  std::optional<double> radius;
+  std::uint64_t order_key = 1;
+  std::optional<std::uint64_t> batch_rows;
 };
+/// With full batches there are no batch rows to choose.
+[[nodiscard]] const ParametersOf<LangevinParameters>& langevin_parameters(bool full_batches);
 
 /// eta = 1/L.
 /// R: (lambda/2) |W*|^2 <= f(0) whatever the data, so the ball holds the minimiser.
@@ -37,22 +33,6 @@ inline constexpr Parameter kLangevinParameters[] = {
 /// resolve the noise.
 [[nodiscard]] LangevinConstants choose_constants(bool full_batches, std::size_t rows, std::size_t classes,
                                                  const SolverOptions& options);
-
-/// X of these options: rows are clipped to norm 1, and an intercept adds a value 1.
-[[nodiscard]] double row_norm_bound(const SolverOptions& options) noexcept;
-/// The bounds of the options' head for rows of that norm and weights in a ball.
-[[nodiscard]] LossConstants loss_constants(const SolverOptions& options, double radius, std::size_t classes);
-/// Standard deviation of a margin that the defaults aim at, for a row of norm 1.
-inline constexpr double kMarginNoise = 0.1;
-/// Passes over the rows that nobody waits for: defaults that come out larger are refused, with what to change.
-inline constexpr std::uint64_t kMostPasses = 10'000'000;
-/// Throws UsageError for more than kMostPasses.
-void require_patience(std::uint64_t passes, std::string_view unit, std::string_view remedy);
-/// The least power of two from 32 on with n/b <= 1024; n where that is fewer.
-[[nodiscard]] std::uint64_t default_batch_rows(std::uint64_t rows);
-
-/// The run of these constants. Throws UsageError as NoisySgd does, and for a head without bounds.
-[[nodiscard]] NoisySgd noisy_sgd_of(const SlotRun& run, const SolverOptions& options, std::size_t classes);
 
 /// Epochs of a request from this distance: the fewest that reach epsilon; none where T would be needed, or would not do.
 [[nodiscard]] std::optional<std::uint64_t> request_epochs(const LangevinConstants& constants,

@@ -5,11 +5,16 @@
 #include "algorithms/sgd/slot_weights.h"
 #include "algorithms/sgd/slots.h"
 #include "algorithms/solvers/langevin/langevin_constants.h"
+#include "algorithms/unlearning/account.h"
+#include "algorithms/unlearning/release.h"
 #include "engine/resources/watcher.h"
 #include "storage/io/error.h"
 
 namespace unweave {
 namespace {
+
+constexpr Mechanism kStepNoise{"projected noisy SGD over fixed batches, Gaussian noise at every step",
+                               Adjacency::empty_slots, "that the noise of a step is a floating-point number"};
 
 /// What one batch of requests does to the distance of two runs.
 struct Weight {
@@ -38,19 +43,18 @@ class LangevinSolver final : public Solver {
 
   Fit fit(const TrainingSet& rows, const ApproximationError& lazy) const override {
     Fit fit;
-    fit.model.solver = name_;
-    fit.model.head = options_.head;
-    LangevinState& state = fit.model.langevin.emplace();
+    fit.model = blank_model(name_, options_, rows);
+    LangevinState state;
     state.constants = choose_constants(full_batches_, rows.size(), rows.classes(), options_);
     state.slots.assign(rows.nodes().begin(), rows.nodes().end());
-    fit.report = learn(fit.model, rows, lazy);
+    fit.report = learn(fit.model, std::move(state), rows, lazy);
     return fit;
   }
 
   StepReport absorb(Model& model, const TrainingSet& after, const BatchChange& change,
                     const ApproximationError& lazy) const override {
     check_model(model, name_, after, change);
-    LangevinState& state = state_of(model);
+    LangevinState state = langevin_state(model);
     const NoisySgd sgd = sgd_of(state, after);
     const LangevinAccountant accountant = accountant_of(state.constants, sgd, options_);
     const Weight own = weigh(state, sgd, options_, change);
@@ -65,92 +69,80 @@ class LangevinSolver final : public Solver {
       state.last_epochs = *epochs;
       state.adaptive_requests |= change.adaptive;
       state.lazy_rows |= lazy.may_be_lazy();
-      report = release(model, model.published, *epochs, after);
+      report = run(model, state, model.published, *epochs, after);
       report.residual_bound = accountant.epsilon(distance, *epochs, state.constants.sigma);
     } else {
-      report = learn(model, after, lazy);
+      report = learn(model, std::move(state), after, lazy);
     }
-    report.terms["removed_weight"] = own.removed;
-    report.terms["moved_weight"] = own.moved;
-    report.terms["own_distance"] = own.distance;
+    report.terms.add({{"removed_weight", own.removed}, {"moved_weight", own.moved}, {"own_distance", own.distance}});
     return report;
   }
 
   StepReport catch_up(Model& model, const TrainingSet& rows, const ApproximationError& lazy) const override {
     check_shape(model, name_, rows);
-    return learn(model, rows, lazy);
+    return learn(model, langevin_state(model), rows, lazy);
   }
 
   bool reads_moved_rows() const noexcept override { return true; }
 
-  Reservation reserve(const Model& model, const TrainingSet& rows, MemoryBudget& budget) const override {
-    const std::size_t slots = std::max(rows.size(), model.langevin ? model.langevin->slots.size() : 0);
-    return budget.reserve(slot_bytes(slots), "slots and batches of a model");
-  }
+  void require_state(const Model& model) const override { static_cast<void>(langevin_state(model)); }
 
  private:
-  static LangevinState& state_of(Model& model) {
-    if (!model.langevin) throw UsageError("the model holds no slots; train it again");
-    return *model.langevin;
-  }
-
   [[nodiscard]] NoisySgd sgd_of(const LangevinState& state, const TrainingSet& rows) const {
     if (rows.form().clip > 1) throw UsageError(name_ + " needs rows clipped to norm 1");
     return noisy_sgd_of(state.constants, options_, rows.classes());
   }
 
-  StepReport learn(Model& model, const TrainingSet& rows, const ApproximationError& lazy) const {
-    LangevinState& state = state_of(model);
+  StepReport learn(Model& model, LangevinState state, const TrainingSet& rows, const ApproximationError& lazy) const {
     empty_departed(state.slots, rows.nodes());
     state.distance = 0;
     state.last_epochs = 0;
     state.adaptive_requests = false;
     state.lazy_rows = lazy.may_be_lazy();
-    StepReport report =
-        release(model, Matrix::Zero(index_of(rows.features()), index_of(rows.classes())), state.constants.epochs, rows);
+    StepReport report = run(model, state, Matrix::Zero(index_of(rows.features()), index_of(rows.classes())),
+                            state.constants.epochs, rows);
     report.retrained = true;
     return report;
   }
 
   /// Runs the epochs and says what is so of every release; the state holds the distance from which they start.
-  StepReport release(Model& model, Matrix weights, std::uint64_t epochs, const TrainingSet& rows) const {
-    const LangevinState& state = state_of(model);
+  StepReport run(Model& model, const LangevinState& state, Matrix weights, std::uint64_t epochs,
+                 const TrainingSet& rows) const {
     const NoisySgd sgd = sgd_of(state, rows);
     require_resolvable(state.constants.sigma, state.constants.step_size, state.constants.radius);
     RandomSource random = noise_source(options_, model.releases);
     const WatchedStep watched("training", epochs * sgd.batches(), "steps");
     run_epochs({sgd, rows, Batches(state.constants, state.slots, rows), options_.head, state.constants.sigma}, epochs,
                random, weights);
-    model.published = std::move(weights);
-    model.trained_rows = rows.size();
-    ++model.releases;
+    release(model, std::move(weights), rows);
+    keep_state(state, model);
 
-    StepReport report;
-    report.epsilon = options_.epsilon;
-    report.delta = options_.delta;
-    report.budget = options_.epsilon;
-    report.for_tests = options_.seed.has_value();
-    report.certified = !options_.standardized && !options_.data_order && !state.lazy_rows && !state.adaptive_requests;
-    if (report.certified) report.claim = "T2";
-    if (options_.bound == BoundRule::kPaper) {
-      report.certified = false;
+    StepReport report = begin_report(options_, kStepNoise, options_.epsilon);
+    report.reference =
+        present_rows(options_) +
+        " in their slots, none in the others; from W = 0, learning_epochs times over the batches in their "
+        "order: W <- P_R(W - step_size (G / batch_rows + strong_convexity W) + sqrt(2 step_size) sigma xi), "
+        "G the batch's sum of gradients of sum_c l(z_i.w_c, y_ic), xi fresh standard normal; published: "
+        "the last W";
+    report.requests = Requests::independent;
+    if (options_.bound == BoundRule::kPaper)
       report.claim = "as published: Chien et al., Theorem 3.2, and 3.11 for requests in sequence";
-    }
+    else if (!options_.standardized && !options_.data_order && !state.lazy_rows && !state.adaptive_requests)
+      certify(report, "T2", options_.delta);
     report.passes = static_cast<int>(epochs);
     const NoisySgdConstants& constants = sgd.constants();
-    report.terms = {{"distance", state.distance},
-                    {"epochs", static_cast<double>(epochs)},
-                    {"learning_epochs", static_cast<double>(state.constants.epochs)},
-                    {"sigma", state.constants.sigma},
-                    {"step_size", constants.step_size},
-                    {"radius", constants.radius},
-                    {"gradient_bound", constants.gradient_bound},
-                    {"smoothness", constants.smoothness},
-                    {"strong_convexity", constants.strong_convexity},
-                    {"slots", static_cast<double>(state.constants.slots)},
-                    {"batch_rows", static_cast<double>(constants.batch_rows)},
-                    {"batches", static_cast<double>(sgd.batches())},
-                    {"order_key", static_cast<double>(state.constants.order_key)}};
+    report.terms.add({{"distance", state.distance}, {"epochs", static_cast<double>(epochs)}});
+    report.terms.publish({{"learning_epochs", static_cast<double>(state.constants.epochs)},
+                          {"sigma", state.constants.sigma},
+                          {"step_size", constants.step_size},
+                          {"radius", constants.radius},
+                          {"gradient_bound", constants.gradient_bound},
+                          {"smoothness", constants.smoothness},
+                          {"strong_convexity", constants.strong_convexity},
+                          {"slots", static_cast<double>(state.constants.slots)},
+                          {"batch_rows", static_cast<double>(constants.batch_rows)},
+                          {"batches", static_cast<double>(sgd.batches())},
+                          {"order_key", static_cast<double>(state.constants.order_key)}});
     return report;
   }
 
@@ -159,14 +151,63 @@ class LangevinSolver final : public Solver {
   SolverOptions options_;
 };
 
+template <bool kFull>
+std::unique_ptr<Solver> make(const SolverOptions& options, const SolverResources&) {
+  return std::make_unique<LangevinSolver>(kFull ? kLangevinFull.name : kLangevin.name, kFull, options);
+}
+
+template <bool kFull>
+const ParameterTable& parameters() {
+  return langevin_parameters(kFull);
+}
+
+template <bool kFull>
+UnlearningPlan plan(const PlannedTask& task) {
+  return plan_langevin(kFull, task);
+}
+
+Reservation reserve_slots(const SolverOptions&, const Model& model, const TrainingSet& rows, MemoryBudget& budget) {
+  const auto kept = model.state.arrays.find("slots");
+  const std::size_t slots = std::max(rows.size(), kept == model.state.arrays.end() ? 0 : kept->second.size());
+  return budget.reserve(slot_bytes(slots), "slots and batches of a model");
+}
+
+constexpr SolverKind kLinear{.trained = true,
+                             .claims = true,
+                             .over_slots = true,
+                             .check_certificate = check_noisy_steps,
+                             .check_release = check_noise_of_steps};
+
 }  // namespace
 
-std::unique_ptr<Solver> make_langevin_solver(const SolverOptions& options) {
-  return std::make_unique<LangevinSolver>("langevin", false, options);
-}
+constinit const SolverEntry kLangevin{
+    .name = "langevin",
+    .meaning =
+        "Stochastic gradient descent with noise in every step; after a removal as many epochs more as its account asks "
+        "for. Certified (T2), as long as requests do not depend on earlier models. For few features.",
+    .theorem = "T2",
+    .linear = kLinear,
+    .printed = true,
+    .first_order = true,
+    .parameters = parameters<false>,
+    .make = make<false>,
+    .reserve = reserve_slots,
+    .check_line = check_noisy_line,
+    .plan = plan<false>,
+};
 
-std::unique_ptr<Solver> make_langevin_full_solver(const SolverOptions& options) {
-  return std::make_unique<LangevinSolver>("langevin-full", true, options);
-}
+constinit const SolverEntry kLangevinFull{
+    .name = "langevin-full",
+    .meaning = "As langevin, with the gradient of all rows in every step.",
+    .theorem = "T2",
+    .linear = kLinear,
+    .printed = true,
+    .first_order = true,
+    .parameters = parameters<true>,
+    .make = make<true>,
+    .reserve = reserve_slots,
+    .check_line = check_noisy_line,
+    .plan = plan<true>,
+};
 
 }  // namespace unweave

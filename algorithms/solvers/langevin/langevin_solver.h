@@ -10,11 +10,22 @@
 // of a batch keeps slots and constants; only a new fit() draws others.
 #pragma once
 
-#include "algorithms/solvers/solver.h"
+#include "algorithms/unlearning/solver_entry.h"
 
 namespace unweave {
 
-[[nodiscard]] std::unique_ptr<Solver> make_langevin_solver(const SolverOptions& options);
-[[nodiscard]] std::unique_ptr<Solver> make_langevin_full_solver(const SolverOptions& options);
+extern const SolverEntry kLangevin;
+extern const SolverEntry kLangevinFull;
+
+/// Certificates of T2: constants, distance and epsilon are computed again (langevin_checks.cpp).
+void check_noisy_steps(const CheckedModel& model, Statements& say);
+/// Published weights against a run without noise on the present rows.
+[[nodiscard]] bool check_noise_of_steps(const CheckedModel& model, const TrainingSet& rows, MemoryBudget& budget,
+                                        Statements& say);
+/// Public numbers of a line that T2 certifies. Throws CheckError.
+void check_noisy_line(const PublicLine& line);
+
+/// What epochs and noise requests need (langevin_plan.cpp).
+[[nodiscard]] UnlearningPlan plan_langevin(bool full_batches, const PlannedTask& task);
 
 }  // namespace unweave

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "algorithms/sgd/slot_run.h"
+#include "algorithms/unlearning/model.h"
 #include "storage/io/types.h"
 
 namespace unweave {
@@ -24,5 +25,9 @@ struct LangevinState {
   /// A batch since training had a threshold, or the last before it: what later replaces stale rows is not accounted for.
   bool lazy_rows = false;
 };
+
+/// Throws UsageError when the model holds no such state, or one that contradicts itself.
+[[nodiscard]] LangevinState langevin_state(const Model& model);
+void keep_state(const LangevinState& state, Model& model);
 
 }  // namespace unweave

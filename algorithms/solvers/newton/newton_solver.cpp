@@ -1,27 +1,29 @@
 // algorithms/solvers/newton/newton_solver.cpp - minimise to tau, add discrete Gaussian noise, forget the iterate.
 #include "algorithms/solvers/newton/newton_solver.h"
 
+#include <string>
+
 #include "algorithms/learning/newton.h"
 #include "algorithms/learning/spectral_norm.h"
 #include "algorithms/privacy/output_noise.h"
-#include "algorithms/solvers/references/sgd_solvers.h"
-#include "storage/io/error.h"
+#include "algorithms/unlearning/checks/finished_checks.h"
+#include "algorithms/unlearning/noiseless_solver.h"
+#include "algorithms/unlearning/release.h"
 
 namespace unweave {
 namespace {
 
 class OutputPerturbation final : public Solver {
  public:
-  OutputPerturbation(std::string_view name, bool warm, const SolverOptions& options)
-      : name_(name), warm_(warm), options_(options) {}
+  OutputPerturbation(std::string_view name, bool warm, const SolverOptions& options, const SolverResources& resources)
+      : name_(name), warm_(warm), options_(options), memory_(resources.memory) {}
 
   std::string_view name() const noexcept override { return name_; }
 
   Fit fit(const TrainingSet& rows, const ApproximationError& lazy) const override {
     Fit fit;
-    fit.model.solver = name_;
-    fit.model.head = options_.head;
-    fit.report = release(fit.model, zero_weights(rows), rows, lazy);
+    fit.model = blank_model(name_, options_, rows);
+    fit.report = finish(fit.model, zero_weights(rows), rows, lazy);
     fit.report.retrained = !fit.report.flush_needed;
     if (fit.report.flush_needed) fit.model = Model{};
     return fit;
@@ -35,7 +37,7 @@ class OutputPerturbation final : public Solver {
 
   StepReport catch_up(Model& model, const TrainingSet& rows, const ApproximationError& lazy) const override {
     check_shape(model, name_, rows);
-    StepReport report = release(model, warm_ ? model.published : zero_weights(rows), rows, lazy);
+    StepReport report = finish(model, warm_ ? model.published : zero_weights(rows), rows, lazy);
     report.retrained = !warm_ && !report.flush_needed;
     return report;
   }
@@ -48,22 +50,16 @@ class OutputPerturbation final : public Solver {
   }
 
   static StepReport refuse(StepReport report) {
-    report.terms["approximation"] = report.residual_bound;
+    report.terms.add("approximation", report.residual_bound);
     report.flush_needed = true;
-    report.certified = false;
-    report.claim.reset();
     return report;
   }
 
   /// Half of tau pays for a lazy embedding, if there is one.
-  StepReport release(Model& model, Matrix start, const TrainingSet& rows, const ApproximationError& lazy) const {
-    StepReport report;
-    report.epsilon = options_.epsilon;
-    report.delta = options_.delta;
-    report.budget = options_.tau;
-    report.for_tests = options_.seed.has_value();
-    report.certified = !options_.standardized;
-    if (report.certified) report.claim = "T1";
+  StepReport finish(Model& model, Matrix start, const TrainingSet& rows, const ApproximationError& lazy) const {
+    StepReport report = begin_report(options_, kOutputNoise, options_.tau);
+    report.reference = minimiser_with_noise(options_);
+    report.scope = Scope::all_later;
 
     const double mu = strong_convexity(options_.lambda, rows.size());
     const Objective objective{rows.rows(), rows.classes(), options_.head, mu, nullptr};
@@ -76,47 +72,86 @@ class OutputPerturbation final : public Solver {
     }
     NewtonOptions newton;
     newton.tolerance = lazy.exact() ? options_.tau : options_.tau / 2;
-    newton.memory = working_memory();
+    newton.memory = memory_;
     NewtonResult done = minimise(objective, std::move(start), newton);
     report.passes += done.passes;
     report.steps = done.steps;
     const double gap = gradient_gap(options_.head, lazy, frobenius, done.gradient.slope_norm, done.weights.norm());
     report.residual_bound = done.residual + gap;
-    report.terms = {{"residual", done.gradient.norm}, {"float_error", done.gradient.error}, {"approximation", gap}};
+    report.terms.add({{"residual", done.gradient.norm}, {"float_error", done.gradient.error}, {"approximation", gap}});
     if (report.residual_bound > options_.tau) {
       wipe(done.weights.data(), size_of(done.weights.size()) * sizeof(double));
       return refuse(std::move(report));
     }
     const OutputNoise noise =
         plan_output_noise(options_.tau / mu, size_of(done.weights.size()), options_.epsilon, options_.delta);
-    report.terms.insert({{"mu", mu},
-                         {"distance", noise.distance},
-                         {"sensitivity", noise.sensitivity},
-                         {"sigma", noise.sigma},
-                         {"grid", noise.grid}});
+    publish_output_noise(report.terms, mu, noise);
     RandomSource random = noise_source(options_, model.releases);
-    model.published = publish(done.weights, noise, random);
-    model.trained_rows = rows.size();
-    ++model.releases;
+    release_with_noise(model, done.weights, noise, random, rows);
+    if (!options_.standardized) certify(report, "T1", least_delta(noise, options_.epsilon));
     return report;
   }
 
   std::string name_;
   bool warm_;
   SolverOptions options_;
+  std::size_t memory_;
 };
+
+const ParametersOf<SgdPlan>& retrain_parameters() {
+  static const auto kTable = [] {
+    ParametersOf<SgdPlan> table;
+    table.for_networks();
+    return add_sgd(table);
+  }();
+  return kTable;
+}
+
+std::unique_ptr<Solver> make_newton(const SolverOptions& options, const SolverResources& resources) {
+  return std::make_unique<OutputPerturbation>(kNewton.name, true, options, resources);
+}
+
+std::unique_ptr<Solver> make_retrain(const SolverOptions& options, const SolverResources& resources) {
+  if (options.hidden.empty()) return std::make_unique<OutputPerturbation>(kRetrain.name, false, options, resources);
+  return std::make_unique<NoiselessSolver>(kRetrain.name, options, retrain_parameters().read(options.parameters),
+                                           resources);
+}
+
+constexpr SolverKind kFinished{.trained = true,
+                               .claims = true,
+                               .check_certificate = check_finished_certificate,
+                               .check_release = check_finished_release};
 
 }  // namespace
 
-std::unique_ptr<Solver> make_newton_solver(const SolverOptions& options) {
-  return std::make_unique<OutputPerturbation>("newton", true, options);
-}
+constinit const SolverEntry kNewton{
+    .name = "newton",
+    .meaning =
+        "Trains by Newton's method until the gradient is as small as --tau says, adds noise, and after a removal goes "
+        "on "
+        "from where it was. Certified (theorem T1) for every kind of request, also for requests chosen after looking "
+        "at "
+        "earlier models. The one to begin with.",
+    .theorem = "T1",
+    .linear = kFinished,
+    .make = make_newton,
+    .reserve = reserve_minimisation,
+    .check_line = check_finished_line,
+};
 
-std::unique_ptr<Solver> make_retrain_solver(const SolverOptions& options) {
-  if (!options.hidden.empty()) return make_network_retrain_solver(options);
-  if (!options.parameters.empty())
-    throw UsageError("retrain minimises a linear model to tau; --set is for its --head mlp");
-  return std::make_unique<OutputPerturbation>("retrain", false, options);
-}
+constinit const SolverEntry kRetrain{
+    .name = "retrain",
+    .meaning =
+        "Trains again from nothing after every batch, with the noise of newton. Certified (T1). What the others are "
+        "compared with.",
+    .theorem = "T1",
+    .linear = kFinished,
+    .networks = {.trained = true},
+    .retrains = true,
+    .parameters = []() -> const ParameterTable& { return retrain_parameters(); },
+    .make = make_retrain,
+    .reserve = reserve_minimisation,
+    .check_line = check_finished_line,
+};
 
 }  // namespace unweave

@@ -3,9 +3,8 @@
 
 #include "algorithms/learning/damped_step.h"
 #include "algorithms/sgd/sgd_run.h"
-#include "algorithms/solvers/hessian_free/hessian_free_state.h"
 #include "algorithms/solvers/newton_step/newton_step_solver.h"
-#include "algorithms/solvers/sgd.h"
+#include "algorithms/unlearning/release.h"
 #include "storage/io/error.h"
 
 namespace unweave {
@@ -13,13 +12,15 @@ namespace {
 
 class NetworkStep final : public Solver {
  public:
-  NetworkStep(std::string_view name, bool hessian_before, const SolverOptions& options)
+  NetworkStep(std::string_view name, bool hessian_before, const SolverOptions& options,
+              const NewtonStepParameters& parameters)
       : name_(name),
         hessian_before_(hessian_before),
         options_(options),
-        damping_(parameter(options, kNewtonStepParameters[0]).value_or(kNetworkDamping)) {
+        run_(parameters),
+        damping_(parameters.damping.value_or(kNetworkDamping)) {
     if (!(damping_ > 0)) throw UsageError("--set damping must be above 0 with --head mlp");
-    static_cast<void>(choose_run({options.head, 1, 1, options.hidden, options.activation}, 1, options));
+    static_cast<void>(choose_run({options.head, 1, 1, options.hidden, options.activation}, 1, run_, options));
   }
 
   std::string_view name() const noexcept override { return name_; }
@@ -63,15 +64,15 @@ class NetworkStep final : public Solver {
     const DampedStep step = solve_damped(hessian, right, damping_);
     const Vector moved = weights + step.step;
     if (!moved.allFinite()) throw UsageError("the step has left the finite numbers; raise --set damping");
-    StepReport report = release(model, moved, std::move(slots), after);
+    StepReport report = publish(model, moved, std::move(slots), after);
     report.passes = step.products + 1;
     report.steps = 1;
-    report.terms["damping"] = step.damping;
-    report.terms["step_norm"] = step.step.norm();
-    report.terms["gradient_change"] = right.norm();
-    report.terms["solver_error"] = step.missing;
-    report.terms["removed_rows"] = static_cast<double>(change.removed.size());
-    report.terms["moved_rows"] = static_cast<double>(change.moved_from.size());
+    report.terms.add({{"damping", step.damping},
+                      {"step_norm", step.step.norm()},
+                      {"gradient_change", right.norm()},
+                      {"solver_error", step.missing},
+                      {"removed_rows", static_cast<double>(change.removed.size())},
+                      {"moved_rows", static_cast<double>(change.moved_from.size())}});
     return report;
   }
 
@@ -83,9 +84,7 @@ class NetworkStep final : public Solver {
 
   bool reads_moved_rows() const noexcept override { return true; }
 
-  Reservation reserve(const Model&, const TrainingSet& rows, MemoryBudget& budget) const override {
-    return reserve_products(Network(shape_of(options_, rows)).size(), rows.size(), budget);
-  }
+  void require_state(const Model& model) const override { static_cast<void>(model.state.slots("nodes")); }
 
  private:
   [[nodiscard]] StepReport refuse() const {
@@ -96,7 +95,7 @@ class NetworkStep final : public Solver {
 
   /// Throws UsageError for a row without slot.
   static std::vector<NodeId> slots_left(const Model& model, const TrainingSet& rows) {
-    std::vector<NodeId> slots = kept_slots(model);
+    std::vector<NodeId> slots = model.state.slots("nodes");
     empty_departed(slots, rows.nodes());
     static_cast<void>(slots_of(slots, rows.nodes()));
     return slots;
@@ -104,40 +103,44 @@ class NetworkStep final : public Solver {
 
   StepReport learn(Model& model, std::vector<NodeId> slots, const TrainingSet& rows) const {
     const Network network(shape_of(options_, rows));
-    const SgdSchedule schedule(choose_run(network.shape(), slots.size(), options_));
+    const SgdSchedule schedule(choose_run(network.shape(), slots.size(), run_, options_));
     const Vector weights = end_of_run(SgdRun(network, rows, schedule, slots, options_.lambda)).weights;
-    StepReport report = release(model, weights, std::move(slots), rows);
+    StepReport report = publish(model, weights, std::move(slots), rows);
     report.retrained = true;
     report.passes = static_cast<int>(schedule.constants().epochs);
     return report;
   }
 
-  StepReport release(Model& model, const Vector& weights, std::vector<NodeId> slots, const TrainingSet& rows) const {
-    const SgdConstants run = choose_run(shape_of(options_, rows), slots.size(), options_);
-    model.published = as_published(shape_of(options_, rows), weights);
-    model.trained_rows = rows.size();
-    ++model.releases;
+  StepReport publish(Model& model, const Vector& weights, std::vector<NodeId> slots, const TrainingSet& rows) const {
+    const NetworkShape shape = shape_of(options_, rows);
+    const SgdConstants run = choose_run(shape, slots.size(), run_, options_);
+    release(model, as_published(shape, weights), rows);
     model.state.arrays["nodes"].assign(slots.begin(), slots.end());
     StepReport report = uncertified(options_);
-    report.terms = {{"damping", damping_},
-                    {"epochs", static_cast<double>(run.epochs)},
-                    {"batch_rows", static_cast<double>(run.batch_rows)},
-                    {"step_size", run.step_size},
-                    {"decay", run.decay}};
+    report.terms.add({{"damping", damping_},
+                      {"epochs", static_cast<double>(run.epochs)},
+                      {"batch_rows", static_cast<double>(run.batch_rows)},
+                      {"step_size", run.step_size},
+                      {"decay", run.decay}});
     return report;
   }
 
   std::string name_;
   bool hessian_before_;
   SolverOptions options_;
+  RunParameters run_;
   double damping_;
 };
 
 }  // namespace
 
-std::unique_ptr<Solver> make_network_step_solver(std::string_view name, bool hessian_before,
-                                                 const SolverOptions& options) {
-  return std::make_unique<NetworkStep>(name, hessian_before, options);
+std::unique_ptr<Solver> make_network_step(std::string_view name, bool hessian_before, const SolverOptions& options,
+                                          const NewtonStepParameters& parameters) {
+  return std::make_unique<NetworkStep>(name, hessian_before, options, parameters);
+}
+
+Reservation reserve_network_step(const SolverOptions& options, const TrainingSet& rows, MemoryBudget& budget) {
+  return reserve_products(Network(shape_of(options, rows)).size(), rows.size(), budget);
 }
 
 }  // namespace unweave

@@ -8,7 +8,7 @@
 // A linear model starts from its minimiser. The weights without noise are kept, and each release adds fresh noise to them.
 // A release whose gradient norm is at most tau is that of `newton` (THEOREMS.md, T1); no other is certified.
 //
-// A network starts from where the run of SGD of `hessian-free` ends (sgd_run.h), so that both may be held against the same
+// A network starts from where the run of SGD of `hessian-free` ends (sgd/sgd_run.h), so that both may be held against the same
 // run over the slots that are left. Its gradient there is not 0, nor is it in that run: as published, the step answers
 // what the batch changed alone,
 //   (mean H + lambda I + damping I) s = (1 / n) (sum over removed rows of (grad l + lambda w)
@@ -17,24 +17,23 @@
 // weights are published without noise, and nothing is claimed of them.
 #pragma once
 
-#include "algorithms/solvers/solver.h"
+#include "algorithms/unlearning/run_over_slots.h"
+#include "algorithms/unlearning/solver_entry.h"
 
 namespace unweave {
 
-inline constexpr Parameter kNewtonStepParameters[] = {
-    {"damping", std::nullopt,
-     "added to the mean of the rows' Hessians; 0, of --head mlp 0.01, four times as much where that does not curve "
-     "upward"},
-    {"epochs", 15, "times that SGD takes all rows (--head mlp)"},
-    {"batch-rows", std::nullopt, "rows of a step (--head mlp)"},
-    {"step-size", std::nullopt, "of the first step of SGD (--head mlp)"},
-    {"decay", std::nullopt, "factor of the step size from step to step (--head mlp)"},
+extern const SolverEntry kNewtonStep;
+extern const SolverEntry kJackknife;
+
+struct NewtonStepParameters : RunParameters {
+  std::optional<double> damping;
 };
 
-[[nodiscard]] std::unique_ptr<Solver> make_newton_step_solver(const SolverOptions& options);
-[[nodiscard]] std::unique_ptr<Solver> make_jackknife_solver(const SolverOptions& options);
-/// Either of networks.
-[[nodiscard]] std::unique_ptr<Solver> make_network_step_solver(std::string_view name, bool hessian_before,
-                                                               const SolverOptions& options);
+/// Either of networks. Throws UsageError.
+[[nodiscard]] std::unique_ptr<Solver> make_network_step(std::string_view name, bool hessian_before,
+                                                        const SolverOptions& options,
+                                                        const NewtonStepParameters& parameters);
+[[nodiscard]] Reservation reserve_network_step(const SolverOptions& options, const TrainingSet& rows,
+                                               MemoryBudget& budget);
 
 }  // namespace unweave

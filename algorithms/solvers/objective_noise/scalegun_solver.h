@@ -11,15 +11,33 @@
 //   ceu       exact embedding, edge requests alone (others retrain), H on the data before the batch; the corrected
 //             bound charges the difference of the two Hessians with the solver error
 //
-// These are linear models; networks, of which nothing is claimed, scalegun alone has (sgd_solvers.h).
+// These are linear models; networks, of which nothing is claimed, scalegun alone has (network_scalegun.h).
 #pragma once
 
-#include "algorithms/solvers/solver.h"
+#include "algorithms/unlearning/solver_entry.h"
 
 namespace unweave {
 
-[[nodiscard]] std::unique_ptr<Solver> make_scalegun_solver(const SolverOptions& options);
-[[nodiscard]] std::unique_ptr<Solver> make_cgu_solver(const SolverOptions& options);
-[[nodiscard]] std::unique_ptr<Solver> make_ceu_solver(const SolverOptions& options);
+extern const SolverEntry kScalegun;
+extern const SolverEntry kCgu;
+extern const SolverEntry kCeu;
+
+/// What a model keeps beside its weights: the noise, and two accounts of what steps have left of the gradient.
+struct ObjectiveNoiseState {
+  Matrix noise;                ///< B, F x C
+  Vector accumulated;          ///< per class, corrected residual bound since the last training
+  Vector accumulated_printed;  ///< the same by the printed terms
+  double spectral_bound = 0;   ///< >= |Z|_2 of the rows absorbed last
+  double spectral_fresh = 0;   ///< its value when it was computed from the rows
+};
+
+/// Throws UsageError when the model holds no such state in the shape of its weights.
+[[nodiscard]] ObjectiveNoiseState objective_noise_state(const Model& model);
+void keep_state(const ObjectiveNoiseState& state, Model& model);
+
+/// Checks of all three (objective_noise_checks.cpp), as a SolverKind has them.
+void check_objective_noise(const CheckedModel& model, Statements& say);
+[[nodiscard]] bool check_gradient(const CheckedModel& model, const TrainingSet& rows, MemoryBudget& budget,
+                                  Statements& say);
 
 }  // namespace unweave

@@ -57,8 +57,26 @@ double default_sigma(const RewindConstants& constants, std::size_t features, std
 
 }  // namespace
 
-OutputNoise noise_of_sigma(double sigma, std::size_t coordinates, double epsilon, double delta) {
-  return plan_output_noise(sigma / sigma_of(1, epsilon, delta), coordinates, epsilon, delta);
+const ParametersOf<RewindParameters>& rewind_parameters() {
+  using P = RewindParameters;
+  static const auto kTable =
+      ParametersOf<P>()
+          .add<&P::epochs>("epochs", Values::whole(1, static_cast<double>(kMostRewindEpochs)), "epochs of learning")
+          .add<&P::batch_rows>("batch-rows", Values::whole(1), "rows of a batch; all of them: full gradients")
+          .add<&P::sampling>(
+              "sampling", Values::one_of({0, 1, 2}),
+              "0: public batches in turn; rows drawn at random: 1 with a tail bound, 2 with the mean distance")
+          .add<&P::sigma>("sigma", Values::positive(),
+                          "noise on every published weight: 0.01, or more where float64 at a weak lambda asks for it")
+          .add<&P::step_size>("step-size", Values::positive(), "at most 1 / smoothness")
+          .add<&P::radius>("radius", Values::positive(), "of the ball that weights are projected onto")
+          .add<&P::order_key>("order-key", Values::whole(1, 0x1p53), "draws the batches")
+          .add<&P::capacity>("capacity", Values::within(0, 1),
+                             "share of the rows whose removal shall need at most half the epochs of learning; requests "
+                             "beyond it need more")
+          .add<&P::retention>("retention", Values::at_least(1),
+                              "rewind keeps an iterate 1, then each time so many times as many epochs before the end");
+  return kTable;
 }
 
 RewindAccount::RewindAccount(bool descend, const RewindConstants& constants, std::size_t features, std::size_t classes,
@@ -152,9 +170,7 @@ double RewindAccount::residual(const RunChange& change, std::uint64_t epochs) co
   if (rule_ == BoundRule::kPaper) return noise_.distance * (printed_sigma(change, epochs) / noise_.sigma);
   if (constants_.sampling == Sampling::kInTurn) return distance(change, epochs);
   const DistanceRule rule = constants_.sampling == Sampling::kDrawnTail ? DistanceRule::kTail : DistanceRule::kMean;
-  // 9 grid steps squared of the variance smooth the discrete law (THEOREMS.md, Lemma 2).
-  const double smoothed = std::sqrt(noise_.sigma * noise_.sigma - 9 * noise_.grid * noise_.grid);
-  return noise_.distance * (drawn_sigma(change, epochs, rule) / smoothed);
+  return noise_.distance * (drawn_sigma(change, epochs, rule) / smoothed_sigma(noise_.sigma, noise_.grid));
 }
 
 std::optional<std::uint64_t> RewindAccount::fewest_epochs(const RunChange& change) const {
@@ -177,31 +193,22 @@ std::vector<std::uint64_t> RewindAccount::kept_epochs() const {
 RewindConstants choose_rewind_constants(bool descend, std::size_t rows, std::size_t features, std::size_t classes,
                                         const SolverOptions& options) {
   const LossConstants loss = loss_constants(options, 0, classes);
-  const auto value = [&](std::string_view name) {
-    for (const Parameter& own : kRewindParameters)
-      if (own.name == name) return *parameter(options, own);
-    throw std::logic_error("no such parameter");
-  };
-  const double sampling = value("sampling");
-  if (sampling != 0 && sampling != 1 && sampling != 2) throw UsageError("--set sampling must be 0, 1 or 2");
+  const RewindParameters given = rewind_parameters().read(options.parameters);
+  require_at_most("batch-rows", given.batch_rows, std::max<std::size_t>(1, rows));
   const bool paper = options.bound == BoundRule::kPaper;
   RewindConstants constants;
   constants.slots = rows;
-  constants.batch_rows =
-      count_setting(options, "batch-rows", std::max<std::size_t>(1, rows)).value_or(default_batch_rows(rows));
+  constants.batch_rows = given.batch_rows.value_or(default_batch_rows(rows));
   const double step = paper ? options.lambda / (loss.smoothness * loss.smoothness) : 1 / loss.smoothness;
-  constants.step_size = positive_setting(options, "step-size").value_or(step);
-  constants.radius = positive_setting(options, "radius").value_or(std::sqrt(2 * loss.loss_at_zero / options.lambda));
-  constants.order_key = count_setting(options, "order-key").value_or(1);
-  constants.sampling = paper ? Sampling::kDrawnMean : static_cast<Sampling>(static_cast<int>(sampling));
-  constants.capacity = value("capacity");
-  constants.retention = value("retention");
-  if (!(constants.capacity >= 0 && constants.capacity <= 1)) throw UsageError("--set capacity must lie from 0 to 1");
-  if (!(constants.retention >= 1)) throw UsageError("--set retention must be at least 1");
-  const auto told = count_setting(options, "epochs", kMostRewindEpochs);
-  constants.epochs = told.value_or(1);
-  constants.sigma = positive_setting(options, "sigma").value_or(default_sigma(constants, features, classes, options));
-  if (told) {
+  constants.step_size = given.step_size.value_or(step);
+  constants.radius = given.radius.value_or(minimiser_radius(options, classes));
+  constants.order_key = given.order_key;
+  constants.sampling = paper ? Sampling::kDrawnMean : given.sampling;
+  constants.capacity = given.capacity;
+  constants.retention = given.retention;
+  constants.epochs = given.epochs.value_or(1);
+  constants.sigma = given.sigma ? *given.sigma : default_sigma(constants, features, classes, options);
+  if (given.epochs) {
     static_cast<void>(RewindAccount(descend, constants, features, classes, options));
     return constants;
   }

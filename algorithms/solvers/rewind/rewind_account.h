@@ -13,25 +13,25 @@
 #include "algorithms/privacy/accounting/rewind.h"
 #include "algorithms/privacy/output_noise.h"
 #include "algorithms/sgd/slot_weights.h"
-#include "algorithms/solvers/langevin/langevin_constants.h"
-#include "algorithms/solvers/solver.h"
+#include "algorithms/unlearning/options.h"
+#include "algorithms/unlearning/slot_constants.h"
 
 namespace unweave {
 
-inline constexpr Parameter kRewindParameters[] = {
-    {"epochs", {}, "epochs of learning"},
-    {"batch-rows", {}, "rows of a batch; all of them: full gradients"},
-    {"sampling", 0, "0: public batches in turn; rows drawn at random: 1 with a tail bound, 2 with the mean distance"},
-    {"sigma", {}, "noise on every published weight: 0.01, or more where float64 at a weak lambda asks for it"},
-    {"step-size", {}, "at most 1 / smoothness"},
-    {"radius", {}, "of the ball that weights are projected onto"},
-    {"order-key", 1, "draws the batches"},
-    {"capacity", 0.1,
-     "share of the rows whose removal shall need at most half the epochs of learning; requests beyond it need more"},
-    {"retention", 1.5, "rewind keeps an iterate 1, then each time so many times as many epochs before the end"},
-};
-
 enum class Sampling { kInTurn, kDrawnTail, kDrawnMean };
+
+struct RewindParameters {
+  std::optional<std::uint64_t> epochs;
+  std::optional<std::uint64_t> batch_rows;
+  Sampling sampling = Sampling::kInTurn;
+  std::optional<double> sigma;
+  std::optional<double> step_size;
+  std::optional<double> radius;
+  std::uint64_t order_key = 1;
+  double capacity = 0.1;
+  double retention = 1.5;
+};
+[[nodiscard]] const ParametersOf<RewindParameters>& rewind_parameters();
 
 struct RewindConstants : SlotRun {
   Sampling sampling = Sampling::kInTurn;
@@ -99,8 +99,5 @@ class RewindAccount {
 /// bring what `capacity` allows to the budget within T/2.
 [[nodiscard]] RewindConstants choose_rewind_constants(bool descend, std::size_t rows, std::size_t features,
                                                       std::size_t classes, const SolverOptions& options);
-
-/// Noise whose level is `sigma`, or a millionth above it, and the distance that it covers.
-[[nodiscard]] OutputNoise noise_of_sigma(double sigma, std::size_t coordinates, double epsilon, double delta);
 
 }  // namespace unweave

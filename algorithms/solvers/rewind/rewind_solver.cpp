@@ -5,13 +5,19 @@
 
 #include "algorithms/sgd/noisy_sgd_run.h"
 #include "algorithms/solvers/rewind/rewind_state.h"
+#include "algorithms/unlearning/account.h"
+#include "algorithms/unlearning/release.h"
 #include "engine/resources/watcher.h"
 #include "storage/io/error.h"
 
 namespace unweave {
 namespace {
 
-/// Without noise: batches in turn, or drawn ones from `random`.
+constexpr Mechanism kRunNoise{"discrete Gaussian noise on the last iterate of projected SGD over slots",
+                              Adjacency::empty_slots,
+                              "iterates of the original run: they show removed rows without noise, and stay private"};
+
+/// Epochs without noise: batches in turn, or drawn ones from `random`.
 class Epochs {
  public:
   Epochs(const RewindAccount& account, const RewindState& state, const TrainingSet& rows, Head head)
@@ -38,15 +44,14 @@ class Epochs {
 
 class RewindSolver final : public Solver {
  public:
-  RewindSolver(std::string_view name, bool descend, const SolverOptions& options)
-      : name_(name), descend_(descend), options_(options) {}
+  RewindSolver(std::string_view name, bool descend, const SolverOptions& options, const SolverResources& resources)
+      : name_(name), descend_(descend), options_(options), folder_(resources.folder) {}
 
   std::string_view name() const noexcept override { return name_; }
 
   Fit fit(const TrainingSet& rows, const ApproximationError& lazy) const override {
     Fit fit;
-    fit.model.solver = name_;
-    fit.model.head = options_.head;
+    fit.model = blank_model(name_, options_, rows);
     RewindState state;
     state.constants = choose_rewind_constants(descend_, rows.size(), rows.features(), rows.classes(), options_);
     state.slots.assign(rows.nodes().begin(), rows.nodes().end());
@@ -57,7 +62,7 @@ class RewindSolver final : public Solver {
   StepReport absorb(Model& model, const TrainingSet& after, const BatchChange& change,
                     const ApproximationError& lazy) const override {
     check_model(model, name_, after, change);
-    RewindState state = state_of(model);
+    RewindState state = rewind_state(model);
     const RewindAccount account = account_of(state, after);
     StepReport report;
     double moved = 0, removed = 0;
@@ -73,39 +78,34 @@ class RewindSolver final : public Solver {
       state.last_epochs = *epochs;
       state.adaptive_requests |= change.adaptive;
       state.lazy_rows |= lazy.may_be_lazy();
-      Matrix weights = read_iterate(folder(), state, descend_ ? 0 : *epochs, model.published);
+      Matrix weights = read_iterate(folder_, state, descend_ ? 0 : *epochs, model.published);
       RandomSource random = noise_source(options_, model.releases);
       const WatchedStep watched("training", *epochs * account.sgd().batches(), "steps");
       Epochs(account, state, after, options_.head).run(*epochs, random, weights);
-      report = release(model, state, account, weights, account.residual(all, *epochs), random, after);
-      report.terms["distance_bound"] = account.distance(all, *epochs);
+      report = publish(model, state, account, weights, account.residual(all, *epochs), random, after);
+      report.terms.add("distance_bound", account.distance(all, *epochs));
     } else {
       report = learn(model, state, after, lazy);
     }
-    report.terms["removed_weight"] = removed;
-    report.terms["moved_weight"] = moved;
+    report.terms.add({{"removed_weight", removed}, {"moved_weight", moved}});
     return report;
   }
 
   StepReport catch_up(Model& model, const TrainingSet& rows, const ApproximationError& lazy) const override {
     check_shape(model, name_, rows);
-    RewindState state = state_of(model);
+    RewindState state = rewind_state(model);
     return learn(model, state, rows, lazy);
   }
 
   bool reads_moved_rows() const noexcept override { return true; }
 
-  Reservation reserve(const Model& model, const TrainingSet& rows, MemoryBudget& budget) const override {
-    const auto slots = model.state.arrays.find("slots");
-    const std::size_t most = std::max(rows.size(), slots == model.state.arrays.end() ? 0 : slots->second.size());
-    return budget.reserve(slot_bytes(most) + most * 4 * sizeof(double), "slots, weights and batches of a model");
-  }
+  void require_state(const Model& model) const override { static_cast<void>(rewind_state(model)); }
 
   void tidy(const Model& model) const override {
     std::error_code error;
-    if (!std::filesystem::is_directory(folder(), error)) return;
-    const RewindState state = state_of(model);
-    for (const auto& entry : std::filesystem::directory_iterator(folder())) {
+    if (!std::filesystem::is_directory(folder_, error)) return;
+    const RewindState state = rewind_state(model);
+    for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
       const std::string name = entry.path().filename();
       if (std::none_of(state.kept.begin(), state.kept.end(),
                        [&](std::uint64_t epochs) { return name == iterate_name(state.run, epochs); }))
@@ -139,7 +139,7 @@ class RewindSolver final : public Solver {
     state.lazy_rows = lazy.may_be_lazy();
     state.run = RandomSource::from_system().bits() >> 12;
     state.kept.clear();
-    if (!folder().empty()) state.kept = descend_ ? std::vector<std::uint64_t>{0} : account.kept_epochs();
+    if (!folder_.empty()) state.kept = descend_ ? std::vector<std::uint64_t>{0} : account.kept_epochs();
 
     RandomSource random = noise_source(options_, model.releases);
     const Epochs epochs(account, state, rows, options_.head);
@@ -148,80 +148,136 @@ class RewindSolver final : public Solver {
     const WatchedStep watched("training", left * account.sgd().batches(), "steps");
     for (auto kept = state.kept.rbegin(); kept != state.kept.rend(); left = *kept++) {
       epochs.run(left - *kept, random, weights);
-      write_iterate(folder(), state, *kept, weights);
+      write_iterate(folder_, state, *kept, weights);
     }
     epochs.run(left, random, weights);
-    StepReport report = release(model, state, account, weights, 0, random, rows);
+    StepReport report = publish(model, state, account, weights, 0, random, rows);
     report.retrained = true;
     return report;
   }
 
   /// Publishes `weights`, at most `residual` from those trained again, and says what is so of every release.
-  StepReport release(Model& model, const RewindState& state, const RewindAccount& account, Matrix& weights,
+  StepReport publish(Model& model, const RewindState& state, const RewindAccount& account, Matrix& weights,
                      double residual, RandomSource& random, const TrainingSet& rows) const {
     const OutputNoise& noise = account.noise();
-    model.published = publish(weights, noise, random);
-    model.trained_rows = rows.size();
-    ++model.releases;
+    release_with_noise(model, weights, noise, random, rows);
     keep_state(state, model);
 
     const RewindConstants& constants = state.constants;
     const NoisySgdConstants& run = account.sgd().constants();
-    const bool learnt = state.last_epochs == 0;
+    const bool learnt = state.last_epochs == 0, in_turn = constants.sampling == Sampling::kInTurn;
     const auto real = [](std::uint64_t count) { return static_cast<double>(count); };
-    StepReport report;
-    report.epsilon = options_.epsilon;
-    report.delta = options_.delta;
-    report.budget = noise.distance;
+    StepReport report = begin_report(options_, kRunNoise, noise.distance);
+    report.reference =
+        present_rows(options_) +
+        " in their slots, none in the others; from W = 0, learning_epochs times so many steps as there are batches: "
+        "W <- P_R(W - step_size (G / batch_rows + strong_convexity W)), G the sum of gradients of the rows' losses "
+        "over a "
+        "batch: sampling 0, the public batches in their order; else batch_rows slots drawn uniformly; published: the "
+        "last "
+        "W rounded to the grid, plus fresh discrete Gaussian noise of variance sigma^2 on every coordinate";
+    // Drawn batches are secret noise that an adaptive request may depend on; batches in turn are public.
+    report.requests = in_turn ? Requests::any : Requests::independent;
     report.residual_bound = residual;
-    report.for_tests = options_.seed.has_value();
     report.passes = static_cast<int>(learnt ? constants.epochs : state.last_epochs);
-    report.terms = {{"epochs", real(learnt ? constants.epochs : state.last_epochs)},
-                    {"learning_epochs", real(constants.epochs)},
-                    {"distance", noise.distance},
-                    {"sensitivity", noise.sensitivity},
-                    {"sigma", noise.sigma},
-                    {"grid", noise.grid},
-                    {"rounding", account.rounding()},
-                    {"step_size", run.step_size},
-                    {"radius", run.radius},
-                    {"gradient_bound", run.gradient_bound},
-                    {"smoothness", run.smoothness},
-                    {"strong_convexity", run.strong_convexity},
-                    {"slots", real(constants.slots)},
-                    {"batch_rows", real(run.batch_rows)},
-                    {"batches", real(account.sgd().batches())},
-                    {"order_key", real(constants.order_key)},
-                    {"sampling", static_cast<double>(constants.sampling)},
-                    {"capacity", constants.capacity},
-                    {"retention", constants.retention},
-                    {"iterates", real(state.kept.size())}};
+    report.terms.add(
+        {{"epochs", real(learnt ? constants.epochs : state.last_epochs)}, {"iterates", real(state.kept.size())}});
+    report.terms.publish({{"learning_epochs", real(constants.epochs)},
+                          {"distance", noise.distance},
+                          {"sensitivity", noise.sensitivity},
+                          {"sigma", noise.sigma},
+                          {"grid", noise.grid},
+                          {"rounding", account.rounding()},
+                          {"step_size", run.step_size},
+                          {"radius", run.radius},
+                          {"gradient_bound", run.gradient_bound},
+                          {"smoothness", run.smoothness},
+                          {"strong_convexity", run.strong_convexity},
+                          {"slots", real(constants.slots)},
+                          {"batch_rows", real(run.batch_rows)},
+                          {"batches", real(account.sgd().batches())},
+                          {"order_key", real(constants.order_key)},
+                          {"sampling", static_cast<double>(constants.sampling)},
+                          {"capacity", constants.capacity},
+                          {"retention", constants.retention}});
     if (options_.bound == BoundRule::kPaper) {
       report.claim = descend_ ? "as published: Mu and Klabjan, Theorem 4; rows that moved are not in its bound"
                               : "as published: Mu and Klabjan, Theorem 2; rows that moved are not in its bound";
       return report;
     }
-    // Drawn batches are secret noise that an adaptive request may depend on; batches in turn are public.
-    const bool independent = constants.sampling == Sampling::kInTurn || !state.adaptive_requests;
-    report.certified =
-        !options_.standardized && !options_.data_order && !state.lazy_rows && independent && residual <= noise.distance;
-    if (report.certified) report.claim = "T4";
+    const bool independent = in_turn || !state.adaptive_requests;
+    if (!options_.standardized && !options_.data_order && !state.lazy_rows && independent && residual <= noise.distance)
+      certify(report, "T4", in_turn ? least_delta(noise, options_.epsilon) : options_.delta);
     return report;
   }
 
   std::string name_;
   bool descend_;
   SolverOptions options_;
+  std::filesystem::path folder_;
 };
+
+template <bool kDescending>
+std::unique_ptr<Solver> make(const SolverOptions& options, const SolverResources& resources) {
+  return std::make_unique<RewindSolver>(kDescending ? kDescend.name : kRewind.name, kDescending, options, resources);
+}
+
+template <bool kDescending>
+void check_line(const PublicLine& line) {
+  check_run_line(kDescending, line);
+}
+
+template <bool kDescending>
+UnlearningPlan plan(const PlannedTask& task) {
+  return plan_rewind(kDescending, task);
+}
+
+const ParameterTable& parameters() {
+  return rewind_parameters();
+}
+
+Reservation reserve_slots(const SolverOptions&, const Model& model, const TrainingSet& rows, MemoryBudget& budget) {
+  const auto kept = model.state.arrays.find("slots");
+  const std::size_t slots = std::max(rows.size(), kept == model.state.arrays.end() ? 0 : kept->second.size());
+  return budget.reserve(slot_bytes(slots) + slots * 4 * sizeof(double), "slots, weights and batches of a model");
+}
+
+constexpr SolverKind kLinear{.trained = true,
+                             .claims = true,
+                             .over_slots = true,
+                             .check_certificate = check_run_noise,
+                             .check_release = check_run};
 
 }  // namespace
 
-std::unique_ptr<Solver> make_rewind_solver(const SolverOptions& options) {
-  return std::make_unique<RewindSolver>("rewind", false, options);
-}
+constinit const SolverEntry kRewind{
+    .name = "rewind",
+    .meaning =
+        "Stochastic gradient descent that keeps iterates on the disk; a removal goes back to one of them and descends "
+        "again. Certified (T4), also for requests chosen after looking at earlier models.",
+    .theorem = "T4",
+    .linear = kLinear,
+    .printed = true,
+    .first_order = true,
+    .parameters = parameters,
+    .make = make<false>,
+    .reserve = reserve_slots,
+    .check_line = check_line<false>,
+    .plan = plan<false>,
+};
 
-std::unique_ptr<Solver> make_descend_solver(const SolverOptions& options) {
-  return std::make_unique<RewindSolver>("descend", true, options);
-}
+constinit const SolverEntry kDescend{
+    .name = "descend",
+    .meaning = "As rewind, but a removal goes on from the last iterate instead of going back.",
+    .theorem = "T4",
+    .linear = kLinear,
+    .printed = true,
+    .first_order = true,
+    .parameters = parameters,
+    .make = make<true>,
+    .reserve = reserve_slots,
+    .check_line = check_line<true>,
+    .plan = plan<true>,
+};
 
 }  // namespace unweave

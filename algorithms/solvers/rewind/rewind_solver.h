@@ -7,13 +7,24 @@
 // training), and `passes` counts epochs.
 #pragma once
 
-#include "algorithms/solvers/solver.h"
+#include "algorithms/unlearning/solver_entry.h"
 
 namespace unweave {
 
 /// Goes on from an iterate of the original run some epochs before its end.
-[[nodiscard]] std::unique_ptr<Solver> make_rewind_solver(const SolverOptions& options);
+extern const SolverEntry kRewind;
 /// Goes on from its last iterate.
-[[nodiscard]] std::unique_ptr<Solver> make_descend_solver(const SolverOptions& options);
+extern const SolverEntry kDescend;
+
+/// Certificates of T4 and of what Mu and Klabjan print: constants, distances and noise are computed again, and iterates that
+/// the model needs are read (rewind_checks.cpp).
+void check_run_noise(const CheckedModel& model, Statements& say);
+/// Published weights against a training without noise on the present rows.
+[[nodiscard]] bool check_run(const CheckedModel& model, const TrainingSet& rows, MemoryBudget& budget, Statements& say);
+/// Public numbers of a line that T4 certifies. Throws CheckError.
+void check_run_line(bool descend, const PublicLine& line);
+
+/// What epochs and noise requests need (rewind_plan.cpp).
+[[nodiscard]] UnlearningPlan plan_rewind(bool descend, const PlannedTask& task);
 
 }  // namespace unweave

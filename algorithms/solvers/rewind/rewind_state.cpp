@@ -12,28 +12,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kMostWhole = 0x1p53;
-
-double number(const Model& model, const char* name) {
-  const auto found = model.state.numbers.find(name);
-  if (found == model.state.numbers.end() || !std::isfinite(found->second))
-    throw UsageError("the model holds no " + std::string(name) + "; train it again");
-  return found->second;
-}
-
-std::uint64_t whole(double value) {
-  if (!(value >= 0 && value < kMostWhole) || value != std::floor(value))
-    throw UsageError("the model holds an odd count; train it again");
-  return static_cast<std::uint64_t>(value);
-}
-
-const std::vector<double>& array(const Model& model, const char* name) {
-  const auto found = model.state.arrays.find(name);
-  if (found == model.state.arrays.end())
-    throw UsageError("the model holds no " + std::string(name) + "; train it again");
-  return found->second;
-}
-
 }  // namespace
 
 std::vector<SlotWeight> RewindState::changes() const {
@@ -65,34 +43,34 @@ void keep_state(const RewindState& state, Model& model) {
                         {"kept", {state.kept.begin(), state.kept.end()}}};
 }
 
-RewindState state_of(const Model& model) {
+RewindState rewind_state(const Model& model) {
+  const SolverState& kept = model.state;
   RewindState state;
   RewindConstants& constants = state.constants;
-  constants.slots = whole(number(model, "slots"));
-  constants.batch_rows = whole(number(model, "batch_rows"));
-  constants.epochs = whole(number(model, "epochs"));
-  constants.step_size = number(model, "step_size");
-  constants.radius = number(model, "radius");
-  constants.order_key = whole(number(model, "order_key"));
-  const std::uint64_t sampling = whole(number(model, "sampling"));
+  constants.slots = kept.count("slots");
+  constants.batch_rows = kept.count("batch_rows");
+  constants.epochs = kept.count("epochs");
+  constants.step_size = kept.number("step_size");
+  constants.radius = kept.number("radius");
+  constants.order_key = kept.count("order_key");
+  const std::uint64_t sampling = kept.count("sampling");
   constants.sampling = static_cast<Sampling>(sampling);
-  constants.sigma = number(model, "sigma");
-  constants.capacity = number(model, "capacity");
-  constants.retention = number(model, "retention");
-  state.run = whole(number(model, "run"));
-  state.last_epochs = whole(number(model, "last_epochs"));
-  state.adaptive_requests = number(model, "adaptive_requests") != 0;
-  state.lazy_rows = number(model, "lazy_rows") != 0;
-  for (const double node : array(model, "slots")) {
-    if (!(node <= static_cast<double>(kNoNode))) throw UsageError("a slot holds no node; train the model again");
-    state.slots.push_back(static_cast<NodeId>(whole(node)));
-  }
-  state.weights = array(model, "weights");
-  for (const double epochs : array(model, "kept")) state.kept.push_back(whole(epochs));
+  constants.sigma = kept.number("sigma");
+  constants.capacity = kept.number("capacity");
+  constants.retention = kept.number("retention");
+  state.run = kept.count("run");
+  state.last_epochs = kept.count("last_epochs");
+  state.adaptive_requests = kept.flag("adaptive_requests");
+  state.lazy_rows = kept.flag("lazy_rows");
+  state.slots = kept.slots("slots");
+  state.weights = kept.array("weights");
   bool right = sampling <= 2 && constants.batch_rows > 0 && constants.epochs > 0 &&
                state.slots.size() == constants.slots && state.weights.size() == constants.slots;
-  for (const double weight : state.weights) right &= weight >= 0 && std::isfinite(weight);
-  for (const std::uint64_t epochs : state.kept) right &= epochs < constants.epochs;
+  for (const double epochs : kept.array("kept")) {
+    right = right && epochs >= 0 && epochs < static_cast<double>(constants.epochs) && epochs == std::floor(epochs);
+    if (right) state.kept.push_back(static_cast<std::uint64_t>(epochs));
+  }
+  for (const double weight : state.weights) right = right && weight >= 0 && std::isfinite(weight);
   if (!right) throw UsageError("slots, weights and iterates of the model do not fit; train it again");
   return state;
 }

@@ -11,7 +11,7 @@
 
 #include "algorithms/numerics/matrix.h"
 #include "algorithms/solvers/rewind/rewind_account.h"
-#include "algorithms/solvers/solver.h"
+#include "algorithms/unlearning/model.h"
 
 namespace unweave {
 
@@ -31,7 +31,7 @@ struct RewindState {
 
 void keep_state(const RewindState& state, Model& model);
 /// Throws UsageError when the model holds no such state, or one that contradicts itself.
-[[nodiscard]] RewindState state_of(const Model& model);
+[[nodiscard]] RewindState rewind_state(const Model& model);
 
 [[nodiscard]] std::string iterate_name(std::uint64_t run, std::uint64_t epochs);
 /// Durable on return.

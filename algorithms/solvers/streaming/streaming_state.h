@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "algorithms/learning/class_moments.h"
-#include "algorithms/solvers/solver.h"
+#include "algorithms/unlearning/model.h"
 
 namespace unweave {
 

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "algorithms/privacy/accounting/epsilon_lower_bound.h"
+#include "algorithms/registry/registry.h"
 #include "storage/io/error.h"
 #include "support/learner_data.h"
 #include "support/sabotage.h"
@@ -42,11 +43,15 @@ AuditResult attack(const SolverFactory& make, const Canary& canary, const Solver
 
 template <class Saboteur>
 SolverFactory sabotaged(std::string_view name) {
-  return [name](const SolverOptions& options) { return std::make_unique<Saboteur>(name, options); };
+  return [name](const SolverOptions& options, const SolverResources& resources) {
+    return std::make_unique<Saboteur>(name, options, resources);
+  };
 }
 
 SolverFactory plain(std::string_view name) {
-  return [name](const SolverOptions& options) { return make_solver(name, options); };
+  return [name](const SolverOptions& options, const SolverResources& resources) {
+    return make_solver(name, options, resources);
+  };
 }
 
 /// Binomial tail by summation.
@@ -178,9 +183,11 @@ TEST_SUITE("unit") {
     // The margin is not large: one of eight audits must catch it, and none may find what is not there.
     const auto caught = [&](bool draws_again, std::uint64_t audits) {
       for (options.seed = 1; *options.seed <= audits; ++*options.seed) {
-        const AuditResult result =
-            attack([&](const SolverOptions& own) { return std::make_unique<ExactObjectiveNoise>(own, draws_again); },
-                   canary, options, 10000);
+        const AuditResult result = attack(
+            [&](const SolverOptions& own, const SolverResources& resources) {
+              return std::make_unique<ExactObjectiveNoise>(own, resources, draws_again);
+            },
+            canary, options, 10000);
         CHECK(result.certified);
         if (result.refuted()) return true;
       }

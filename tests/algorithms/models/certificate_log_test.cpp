@@ -102,7 +102,7 @@ TEST_SUITE("unit") {
     check_one(altered("/delta/reached", 1e-5), false, "line 2: the delta reached is 1e-05, computed again");
     check_one(altered("/delta/reached", 1e-3), false, "line 2: the delta reached is above its target");
     check_one(altered("/epsilon", 0.5), false, "line 2: ");
-    check_one(altered("/theorem", "T9"), false, "line 2: T9 is no theorem");
+    check_one(altered("/theorem", "T9"), false, "line 2: its claim is not its theorem");
     check_one(altered("/claim", "T2"), false, "line 2: its claim is not its theorem");
     check_one(altered("/sequence", 7), false, "line 2: its requests do not end with its sequence");
     check_one(altered("/batch/first", 2), false, "line 2: its requests do not end with its sequence");

@@ -9,7 +9,8 @@
 #include "algorithms/evaluation/evaluation.h"
 #include "algorithms/evaluation/regularisation.h"
 #include "algorithms/models/recorded_release.h"
-#include "algorithms/solvers/langevin/langevin_constants.h"
+#include "algorithms/registry/registry.h"
+#include "algorithms/unlearning/slot_constants.h"
 #include "storage/io/error.h"
 #include "support/learner_data.h"
 #include "support/trained_store.h"
@@ -47,7 +48,7 @@ TEST_SUITE("unit") {
     const TrainedStore world;
     for (const std::string_view name : solver_names()) {
       CAPTURE(std::string(name));
-      if (!takes_intercept(name)) {
+      if (!solver_entry(name).intercept) {
         CHECK_THROWS_AS(static_cast<void>(make_solver(name, with_intercept())), UsageError);
         continue;
       }

@@ -10,6 +10,7 @@
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/privacy/gaussian_mechanism.h"
 #include "algorithms/privacy/output_noise.h"
+#include "algorithms/registry/registry.h"
 #include "storage/io/error.h"
 #include "support/learner_data.h"
 #include "support/special_values.h"
@@ -30,7 +31,7 @@ void check_release(const Model& model, const StepReport& report, const TrainingS
   CHECK(shape_of(model).features == rows.features());
   CHECK(shape_of(model).classes == rows.classes());
   CHECK(model.published.allFinite());
-  for (const auto& term : report.terms) CHECK_MESSAGE(std::isfinite(term.second), term.first);
+  for (const auto& term : report.terms.values()) CHECK_MESSAGE(std::isfinite(term.second), term.first);
   CHECK_FALSE(std::isnan(report.residual_bound));  // infinite where nothing bounds it, as of networks
   CHECK(std::isfinite(report.budget));
   if (!report.certified) return;
@@ -54,9 +55,7 @@ void release_or_refuse(const std::function<void()>& body) {
 struct Maker {
   testing::TempDir dir;
   [[nodiscard]] std::unique_ptr<Solver> make(std::string_view name, const SolverOptions& options) const {
-    auto solver = make_solver(name, options);
-    solver->set_folder(dir / name);
-    return solver;
+    return make_solver(name, options, {0, dir / name});
   }
 };
 

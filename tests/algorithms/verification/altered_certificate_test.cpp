@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "algorithms/models/certificate_log.h"
+#include "algorithms/registry/registry.h"
 #include "algorithms/verification/verify_log.h"
 #include "storage/io/error.h"
 #include "support/trained_store.h"

@@ -9,6 +9,7 @@
 
 #include "algorithms/models/learner.h"
 #include "algorithms/models/recorded_release.h"
+#include "algorithms/registry/registry.h"
 #include "algorithms/verification/verify.h"
 #include "algorithms/verification/verify_checks.h"
 #include "support/trained_store.h"

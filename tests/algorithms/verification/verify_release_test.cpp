@@ -182,11 +182,12 @@ TEST_SUITE("unit") {
       check_one(world.verify(), false, "releases: " + std::string(solver) + ": the gradient at the published weights");
       world.forge(solver, [&](ModelRecord& record) {
         record.model = good.model;
-        record.model.objective_noise.setZero();
+        std::fill_n(record.model.state.arrays.at("objective_noise").begin(),
+                    record.model.state.arrays.at("objective_noise").size(), 0.0);
       });
       check_one(world.verify(), false, "the gradient at the published weights");
-      world.forge(solver, [&](ModelRecord& record) { record.model.objective_noise.resize(0, 0); });
-      check_one(world.verify(), false, "no noise of the objective");
+      world.forge(solver, [&](ModelRecord& record) { record.model.state.arrays.erase("objective_noise"); });
+      check_one(world.verify(), false, "no objective_noise");
       const auto restore = [&](ModelRecord& record) { record.model = good.model; };
       world.forge(solver, restore, [](Json& json) { json["residual_bound"] = json["terms"]["corrected_bound"] = 0.0; });
       check_one(world.verify(), false, "the corrected bound is 0.0");

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/solvers/solver.h"
+#include "algorithms/registry/registry.h"
 #include "support/input_files.h"
 #include "support/program.h"
 #include "support/temp_dir.h"
@@ -65,7 +65,7 @@ TEST_SUITE("unit") {
       CHECK(check_lines(help.out) > 3);
       CHECK(help.out.starts_with("Solver " + solver + "\n\n"));
       CHECK(help.out.find("inear models") > solver.size() + 40);  // behind what it does
-      for (const Parameter& own : solver_parameters(name))
+      for (const Parameter& own : solver_entry(name).parameters().listed())
         CHECK_MESSAGE(help.out.find("\n  " + std::string(own.name) + " ") != std::string::npos, own.name);
       CHECK((help.out.find("--head mlp") != std::string::npos) ==
             (run({"train", "nowhere.store", "--solver", solver, "--head", "mlp"}).code == 2));

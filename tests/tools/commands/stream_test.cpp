@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/solvers/solver.h"
+#include "algorithms/registry/registry.h"
 #include "storage/formats/manifest.h"
 #include "support/program.h"
 #include "support/temp_dir.h"

@@ -6,6 +6,9 @@
 #include <cmath>
 
 #include "algorithms/privacy/accounting/descent_to_delete.h"
+#include "algorithms/privacy/output_noise.h"
+#include "algorithms/registry/registry.h"
+#include "algorithms/unlearning/slot_constants.h"
 #include "storage/io/error.h"
 #include "support/langevin_runs.h"
 #include "support/learner_data.h"

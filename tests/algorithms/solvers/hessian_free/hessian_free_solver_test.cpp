@@ -6,7 +6,11 @@
 #include <cmath>
 #include <numeric>
 
-#include "algorithms/solvers/sgd.h"
+#include "algorithms/registry/registry.h"
+#include "algorithms/sgd/sgd_run.h"
+#include "algorithms/solvers/hessian_free/hessian_free_state.h"
+#include "algorithms/unlearning/noiseless_learning.h"
+#include "algorithms/unlearning/release.h"
 #include "storage/io/error.h"
 #include "support/learner_data.h"
 #include "support/temp_dir.h"
@@ -37,9 +41,7 @@ struct World {
 
   explicit World(const SolverOptions& options, std::size_t count = 90)
       : rows(random_rows(count, 8, 3, 11, 0, options.intercept)) {
-    solver = make_solver("hessian-free", options);
-    solver->set_folder(folder / "f");
-    solver->set_working_memory(std::size_t{1} << 28);
+    solver = make_solver("hessian-free", options, {std::size_t{1} << 28, folder / "f"});
     Fit fit = solver->fit(rows, {});
     model = std::move(fit.model);
     report = fit.report;

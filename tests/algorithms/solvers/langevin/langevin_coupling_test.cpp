@@ -3,6 +3,9 @@
 
 #include <cmath>
 
+#include "algorithms/registry/registry.h"
+#include "algorithms/sgd/noisy_sgd_run.h"
+#include "algorithms/solvers/langevin/langevin_constants.h"
 #include "algorithms/solvers/langevin/langevin_solver.h"
 #include "support/langevin_runs.h"
 #include "support/learner_data.h"
@@ -102,7 +105,7 @@ TEST_SUITE("unit") {
     TrainingSet rows = random_rows(150, 5, 3, 62);
     Fit fit = solver->fit(rows, kExact);
     const LangevinState state = slots_on(rows, options);
-    REQUIRE(state.constants == fit.model.langevin->constants);
+    REQUIRE(state.constants == langevin_state(fit.model).constants);
     const std::uint64_t learnt = state.constants.epochs;
 
     std::uint64_t begins = learnt;  // epochs of the run so far
@@ -133,7 +136,7 @@ TEST_SUITE("unit") {
             run.sgd().power(run.sgd().iterations(epochs)) * (start + distance));
       begins += epochs;
     }
-    CHECK(fit.model.langevin->distance > 0);
+    CHECK(langevin_state(fit.model).distance > 0);
   }
 
   TEST_CASE("T2: the account grows with what earlier requests left over") {
@@ -141,12 +144,12 @@ TEST_SUITE("unit") {
     const auto solver = make_solver("langevin", options);
     TrainingSet rows = random_rows(150, 5, 3, 63);
     Fit fit = solver->fit(rows, kExact);
-    const NoisySgd sgd = noisy_sgd_of(fit.model.langevin->constants, options, 3);
+    const NoisySgd sgd = noisy_sgd_of(langevin_state(fit.model).constants, options, 3);
     double before = 0;
     for (unsigned request = 0; request < 3; ++request) {
       const BatchChange change = coherent_change(rows, 1, 20, 0.1F);
       rows.apply(change);
-      const std::uint64_t last = fit.model.langevin->last_epochs;
+      const std::uint64_t last = langevin_state(fit.model).last_epochs;
       const StepReport report = solver->absorb(fit.model, rows, change, kExact);
       const double own = report.terms.at("own_distance");
       const double expected = request == 0 ? own : following_distance(sgd, before, last, own);
@@ -176,7 +179,7 @@ TEST_SUITE("unit") {
     CHECK(near(moments(kRuns, [&](std::uint64_t seed) { return fitted(seed).published; })));
     CHECK_FALSE(near(moments(kRuns, [&](std::uint64_t seed) {
       Model model = fitted(seed);
-      model.langevin->constants.sigma /= 10;
+      model.state.numbers.at("sigma") /= 10;
       static_cast<void>(make_solver("langevin-full", options)->catch_up(model, rows, kExact));
       return model.published;
     })));

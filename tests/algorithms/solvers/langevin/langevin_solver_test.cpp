@@ -7,6 +7,9 @@
 #include <numbers>
 #include <set>
 
+#include "algorithms/registry/registry.h"
+#include "algorithms/sgd/noisy_sgd_run.h"
+#include "algorithms/solvers/langevin/langevin_constants.h"
 #include "engine/resources/parallel.h"
 #include "storage/io/error.h"
 #include "support/langevin_runs.h"
@@ -141,7 +144,7 @@ TEST_SUITE("unit") {
         const auto solver = make_solver(name, options);
         TrainingSet rows = random_rows(120, 4, 3, 74);
         Fit fit = solver->fit(rows, kExact);
-        const LangevinConstants constants = fit.model.langevin->constants;
+        const LangevinConstants constants = langevin_state(fit.model).constants;
         CHECK(dense_minimiser(rows, options.lambda, head).norm() < constants.radius);
         CHECK(fit.report.retrained);
         CHECK(fit.report.residual_bound == 0);
@@ -180,8 +183,8 @@ TEST_SUITE("unit") {
     const BatchChange first = coherent_change(rows, 1, 10, 0.1F), none(4, 2);
     rows.apply(first);
     CHECK_FALSE(solver->absorb(fit.model, rows, first, kExact).retrained);
-    CHECK(fit.model.langevin->distance > 0);
-    fit.model.langevin->constants.epochs = 2;
+    CHECK(langevin_state(fit.model).distance > 0);
+    fit.model.state.numbers.at("epochs") = 2;
     const BatchChange second = coherent_change(rows, 3, 10, 0.1F);
     rows.apply(second);
     const Matrix before = fit.model.published;
@@ -190,8 +193,8 @@ TEST_SUITE("unit") {
     CHECK(report.certified);
     CHECK(report.residual_bound == 0);
     CHECK(report.passes == 2);
-    CHECK(fit.model.langevin->distance == 0);
-    CHECK(fit.model.langevin->last_epochs == 0);
+    CHECK(langevin_state(fit.model).distance == 0);
+    CHECK(langevin_state(fit.model).last_epochs == 0);
     CHECK(fit.model.releases == 3);
     CHECK(fit.model.published != before);
 
@@ -210,7 +213,7 @@ TEST_SUITE("unit") {
     const BatchChange change = random_change(rows, 0, 10, 3, 9, 0.05, 1);
     rows.apply(change);
     static_cast<void>(solver->absorb(fit.model, rows, change, kExact));
-    const auto& slots = fit.model.langevin->slots;
+    std::vector<NodeId> slots = langevin_state(fit.model).slots;
     CHECK(slots.size() == 60);
     CHECK(std::count(slots.begin(), slots.end(), kNoNode) == 3);
     for (const NodeId node : change.removed.nodes()) CHECK(std::count(slots.begin(), slots.end(), node) == 0);
@@ -219,6 +222,7 @@ TEST_SUITE("unit") {
     const StepReport late = solver->catch_up(fit.model, rows, kExact);
     CHECK(late.retrained);
     CHECK(late.certified);
+    slots = langevin_state(fit.model).slots;
     CHECK(std::count(slots.begin(), slots.end(), kNoNode) == 8);
     CHECK(fit.model.trained_rows == 52);
   }
@@ -307,7 +311,7 @@ TEST_SUITE("unit") {
     for (NodeId node = 0; node < 40; ++node) others.append(node, rows.row(node), 0);
     CHECK_THROWS_WITH_AS(solver->absorb(fit.model, others, BatchChange(3, 2), kExact), doctest::Contains("no slot"),
                          UsageError);
-    fit.model.langevin.reset();
+    fit.model.state = {};
     CHECK_THROWS_AS(solver->absorb(fit.model, rows, BatchChange(3, 2), kExact), UsageError);
   }
 }

@@ -51,7 +51,7 @@ TEST_SUITE("unit") {
           CHECK_FALSE(report.retrained);
           CHECK(report.terms.at("moved_weight") > 0);
         }
-        CHECK(learner.model().langevin->slots.size() == learner.rows().size() + 3);
+        CHECK(langevin_state(learner.model()).slots.size() == learner.rows().size() + 3);
       }
       reopened.train(solver, seeded());
       for (const auto& batch : requests) reopened.stream(batch, {solver}, 0, 9);
@@ -74,7 +74,7 @@ TEST_SUITE("unit") {
     REQUIRE(report.has_value());
     CHECK(report->retrained);
     CHECK(report->certified);
-    CHECK(learner.model().langevin->constants.slots == learner.rows().size() + 2);
+    CHECK(langevin_state(learner.model()).constants.slots == learner.rows().size() + 2);
     CHECK_FALSE(learner.catch_up().has_value());
     CHECK_FALSE(learner.absorb(live.apply(requests[2], live.resolve(requests[2]), {})).retrained);
   }
@@ -220,7 +220,11 @@ TEST_SUITE("unit") {
     found("/delta/reached", 1e-5, "the delta reached is 1e-05");
 
     const auto forged = [&](const std::function<void(LangevinState&)>& change, const std::string& words) {
-      world.forge("langevin", [&](ModelRecord& record) { change(*record.model.langevin); });
+      world.forge("langevin", [&](ModelRecord& record) {
+        LangevinState state = langevin_state(record.model);
+        change(state);
+        keep_state(state, record.model);
+      });
       CAPTURE(words);
       CHECK(text_of(world.verify()).find("4 models: langevin: " + words) != std::string::npos);
       restore();
@@ -229,13 +233,14 @@ TEST_SUITE("unit") {
     forged([](LangevinState& state) { state.last_epochs += 1; }, "epochs is");
     forged([](LangevinState& state) { state.constants.sigma *= 0.1; }, "the constants of the run are not those");
     forged([](LangevinState& state) { state.constants.epochs += 1; }, "the constants of the run are not those");
-    world.forge("langevin", [](ModelRecord& record) { record.model.langevin.reset(); });
+    world.forge("langevin", [](ModelRecord& record) { record.model.state = {}; });
     check_among(world.verify(), "holds no slots");
     restore();
     // A forger who also writes the larger epsilon and Z is told by the target.
     world.forge("langevin", [&](ModelRecord& record) {
-      LangevinState& state = *record.model.langevin;
+      LangevinState state = langevin_state(record.model);
       state.last_epochs = 1;
+      keep_state(state, record.model);
       const SolverOptions& options = record.options;
       const NoisySgd sgd = noisy_sgd_of(state.constants, options, 4);
       Json json = whole_certificate(record);
@@ -255,7 +260,7 @@ TEST_SUITE("unit") {
       world.train(solver);
       const std::string words = std::string("releases: ") + solver + ": ";
       const ModelRecord good = load_model(world.store, solver);
-      const double noise = good.model.langevin->constants.sigma / std::sqrt(good.options.lambda);
+      const double noise = langevin_state(good.model).constants.sigma / std::sqrt(good.options.lambda);
       const auto publish = [&](double distance) {
         world.forge(solver, [&](ModelRecord& record) {
           record.model.published = good.model.published;
@@ -265,17 +270,19 @@ TEST_SUITE("unit") {
       };
       CHECK(text_of(publish(0)) == "");
       check_one(publish(25 * noise), false, words + "the published weights stand ");
-      check_one(publish(10 * good.model.langevin->constants.radius), false, "above the radius");
+      check_one(publish(10 * langevin_state(good.model).constants.radius), false, "above the radius");
       static_cast<void>(publish(0));
-      world.forge(solver, [](ModelRecord& record) { record.model.langevin->slots[4] += 1; });
+      world.forge(solver, [](ModelRecord& record) { record.model.state.arrays.at("slots")[4] += 1; });
       check_one(world.verify(), false, words + "the training row at position ");
-      world.forge(solver, [](ModelRecord& record) { record.model.langevin->slots[4] = kNoNode; });
+      world.forge(solver, [](ModelRecord& record) { record.model.state.arrays.at("slots")[4] = kNoNode; });
       check_one(world.verify(), false, " slots are filled, there are ");
       ModelRecord odd = good;
-      odd.model.langevin->slots.pop_back();
+      odd.model.state.arrays.at("slots").pop_back();
       save_model(world.store, odd);
-      CHECK_THROWS_WITH_AS(static_cast<void>(load_model(world.store, solver)),
-                           doctest::Contains("slots and batches do not fit"), FormatError);
+      LiveStore live(world.store, Access::write, testing::ample_budget(), release_ledger());
+      CHECK_THROWS_WITH_AS(
+          static_cast<void>(Learner::open(live, testing::ample_budget(), solver, testing::kContext, {})),
+          doctest::Contains("slots and batches of the model do not fit"), DataError);
     }
   }
 }

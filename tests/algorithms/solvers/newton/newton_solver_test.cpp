@@ -7,6 +7,7 @@
 
 #include "algorithms/learning/newton.h"
 #include "algorithms/privacy/residual_bounds.h"
+#include "algorithms/registry/registry.h"
 #include "storage/io/error.h"
 #include "support/learner_data.h"
 #include "support/released_iterate.h"
@@ -217,7 +218,7 @@ TEST_SUITE("unit") {
     for (const char* name : {"newton", "retrain"}) CHECK(make_solver(name, softmax)->name() == name);
     for (const char* name : {"scalegun", "cgu", "ceu"})
       CHECK_THROWS_WITH_AS(static_cast<void>(make_solver(name, softmax)),
-                           doctest::Contains("one-vs-rest heads alone; use --head logistic"), UsageError);
+                           doctest::Contains("one-vs-rest heads alone; --head softmax is for newton"), UsageError);
     CHECK(parse_head("least-squares") == Head::kLeastSquares);
     CHECK(parse_head("softmax") == Head::kSoftmax);
     CHECK_THROWS_AS(static_cast<void>(parse_head("hinge")), UsageError);

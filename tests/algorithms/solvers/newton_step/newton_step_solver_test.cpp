@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "algorithms/registry/registry.h"
 #include "storage/io/error.h"
 #include "support/learner_data.h"
 

@@ -4,7 +4,7 @@
 
 #include <Eigen/Eigenvalues>
 
-#include "algorithms/solvers/references/sgd_solvers.h"
+#include "algorithms/registry/registry.h"
 #include "storage/io/error.h"
 #include "support/learner_data.h"
 #include "support/slow_network.h"
@@ -64,7 +64,7 @@ TEST_SUITE("unit") {
         CHECK_FALSE(report.retrained);
         CHECK_FALSE(report.certified);
         CHECK_FALSE(report.claim.has_value());
-        CHECK(claims_nothing(model));
+        CHECK_FALSE(kind_of(model).claims);
         CHECK(report.terms.at("unfinished_tensors") == 0);
         CHECK(report.terms.at("removed_rows") == static_cast<double>(removals));
         CHECK(report.terms.at("moved_rows") == static_cast<double>(moves));

@@ -5,8 +5,9 @@
 
 #include "algorithms/evaluation/evaluation.h"
 #include "algorithms/models/recorded_release.h"
-#include "algorithms/solvers/sgd.h"
+#include "algorithms/registry/registry.h"
 #include "algorithms/solvers/streaming/streaming_solver.h"
+#include "algorithms/unlearning/noiseless_learning.h"
 #include "storage/io/error.h"
 #include "support/trained_store.h"
 
@@ -40,6 +41,11 @@ SolverOptions reference_options(const Case& one) {
     options.parameters["epochs"] = 4;
   }
   return options;
+}
+
+SgdPlan plan_of(const SolverOptions& options) {
+  ParametersOf<SgdPlan> table;
+  return add_sgd(table).read(options.parameters);
 }
 
 std::vector<Request> first_batch() {
@@ -80,9 +86,9 @@ TEST_SUITE("unit") {
       }
       LiveStore live(world.store, Access::write, ample_budget(), release_ledger());
       TrainingRows rows(live, before.weights, before.clip, ample_budget());
-      const auto solver = make_solver(one.solver, reference_options(one));
-      const Reservation memory = solver->reserve({}, rows.set(), ample_budget());
-      solver->set_working_memory(static_cast<std::size_t>(memory.bytes()));
+      const SolverOptions options = reference_options(one);
+      const Reservation memory = solver_entry(one.solver).reserve(options, {}, rows.set(), ample_budget());
+      const auto solver = make_solver(one.solver, options, {static_cast<std::size_t>(memory.bytes())});
       Model kept = solver->fit(rows.set(), {}).model;
       CHECK(kept.published == before.model.published);
       Learner learner = Learner::open(live, ample_budget(), one.solver, kContext, 1);
@@ -179,7 +185,8 @@ TEST_SUITE("unit") {
     REQUIRE(references.size() == 3);
     CHECK(references[0].weights == start);
     CHECK(references[2].weights ==
-          as_published(shape_of(record.model), learn_weights(record.options, world.rows(), 0).weights));
+          as_published(shape_of(record.model),
+                       learn_weights(record.options, plan_of(record.options), world.rows(), 0).weights));
     CHECK((references[1].weights - references[2].weights).norm() < 0.2 * (start - references[2].weights).norm());
   }
 }

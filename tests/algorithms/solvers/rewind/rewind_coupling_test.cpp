@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "algorithms/privacy/accounting/rewind.h"
+#include "algorithms/registry/registry.h"
 #include "algorithms/solvers/rewind/rewind_solver.h"
 #include "algorithms/solvers/rewind/rewind_state.h"
 #include "storage/io/error.h"
@@ -133,8 +134,7 @@ TEST_SUITE("unit") {
       SolverOptions options = rewind_run_options(Head::kLogistic, 0.05);
       options.parameters.erase("epochs");
       options.parameters["capacity"] = 1;
-      const auto solver = make_solver(descend ? "descend" : "rewind", options);
-      solver->set_folder(folder / "models" / "x");
+      const auto solver = make_solver(descend ? "descend" : "rewind", options, {0, folder / "models" / "x"});
       TrainingSet rows = random_rows(150, 5, 3, 62);
       const TrainingSet original = rows;
       const RewindRuns runs(descend, rows, options);

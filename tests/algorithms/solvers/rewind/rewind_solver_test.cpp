@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "algorithms/privacy/gaussian_mechanism.h"
+#include "algorithms/registry/registry.h"
 #include "algorithms/solvers/rewind/rewind_state.h"
 #include "engine/resources/parallel.h"
 #include "storage/io/error.h"
@@ -34,9 +35,7 @@ SolverOptions rewind_options(double lambda = 0.05) {
 /// A solver with a folder of its own.
 struct Kept {
   explicit Kept(const char* name, const SolverOptions& options = rewind_options())
-      : solver(make_solver(name, options)) {
-    solver->set_folder(path());
-  }
+      : solver(make_solver(name, options, {0, path()})) {}
   [[nodiscard]] std::filesystem::path path() const { return folder / "models" / "rewind"; }
   [[nodiscard]] std::vector<std::string> files() const {
     std::vector<std::string> names;
@@ -110,7 +109,7 @@ TEST_SUITE("unit") {
       CHECK(fit.report.retrained);
       CHECK(fit.report.residual_bound == 0);
       CHECK(fit.report.passes == static_cast<int>(runs.constants.epochs));
-      const RewindState state = state_of(fit.model);
+      const RewindState state = rewind_state(fit.model);
       CHECK(world.files().size() == state.kept.size());
       for (const std::uint64_t kept : state.kept) {
         Matrix expected = runs.zero(rows);
@@ -133,7 +132,7 @@ TEST_SUITE("unit") {
     const Kept world("rewind");
     TrainingSet rows = random_rows(100, 4, 2, 76);
     Fit fit = world.solver->fit(rows, kExact);
-    const RewindState first = state_of(fit.model);
+    const RewindState first = rewind_state(fit.model);
     double bound = 0;
     int batches = 0;
     for (StepReport report; !report.retrained; ++batches) {
@@ -143,16 +142,16 @@ TEST_SUITE("unit") {
       report = world.solver->absorb(fit.model, rows, change, kExact);
       CHECK(report.certified);
       if (report.retrained) break;
-      CHECK(state_of(fit.model).run == first.run);
+      CHECK(rewind_state(fit.model).run == first.run);
       const double total = 2.0 * (batches + 1) * std::sqrt(2.0);
       double sum = 0;
-      for (const double weight : state_of(fit.model).weights) sum += weight;
+      for (const double weight : rewind_state(fit.model).weights) sum += weight;
       CHECK(sum == doctest::Approx(total));
       bound = report.residual_bound;
     }
     CHECK(batches >= 4);  // capacity is a tenth of the rows
     CHECK(bound > 0);
-    const RewindState again = state_of(fit.model);
+    const RewindState again = rewind_state(fit.model);
     CHECK(again.run != first.run);
     CHECK(again.constants == first.constants);
     CHECK(*std::max_element(again.weights.begin(), again.weights.end()) == 0);
@@ -173,13 +172,13 @@ TEST_SUITE("unit") {
       rows.apply(change);
       static_cast<void>(world.solver->absorb(fit.model, rows, change, kExact));
     }
-    CHECK(state_of(fit.model).weights[0] == doctest::Approx(2 * gradient));
+    CHECK(rewind_state(fit.model).weights[0] == doctest::Approx(2 * gradient));
     BatchChange change(3, 2);
     change.removed.append(rows.nodes()[0], rows.row(0), rows.labels()[0]);
     rows.apply(change);
     static_cast<void>(world.solver->absorb(fit.model, rows, change, kExact));
-    CHECK(state_of(fit.model).weights[0] == doctest::Approx(gradient));
-    CHECK(state_of(fit.model).slots[0] == kNoNode);
+    CHECK(rewind_state(fit.model).weights[0] == doctest::Approx(gradient));
+    CHECK(rewind_state(fit.model).slots[0] == kNoNode);
   }
 
   TEST_CASE("adaptive requests are certified for batches in turn alone; standardised and approximate rows never") {
@@ -197,10 +196,10 @@ TEST_SUITE("unit") {
           rows.apply(change);
           const StepReport report = world.solver->absorb(fit.model, rows, change, kExact);
           CHECK_FALSE(report.retrained);
-          CHECK(report.certified == (sampling == 0 || !state_of(fit.model).adaptive_requests));
+          CHECK(report.certified == (sampling == 0 || !rewind_state(fit.model).adaptive_requests));
           CHECK(report.claim.has_value() == report.certified);
         }
-        CHECK(state_of(fit.model).adaptive_requests);
+        CHECK(rewind_state(fit.model).adaptive_requests);
         CHECK(world.solver->catch_up(fit.model, rows, kExact).certified);
         ApproximationError lazy;
         lazy.euclidean = Vector::Constant(3, 1e-4);
@@ -285,7 +284,7 @@ TEST_SUITE("unit") {
     const Kept world("descend");
     TrainingSet rows = random_rows(60, 3, 2, 83);
     Fit fit = world.solver->fit(rows, kExact);
-    const RewindState state = state_of(fit.model);
+    const RewindState state = rewind_state(fit.model);
     const auto file = world.path() / iterate_name(state.run, 0);
     const std::string good = testing::read_all(file);
     const BatchChange change = coherent_change(rows, 1, 0, 0);

@@ -73,7 +73,7 @@ TEST_SUITE("unit") {
   TEST_CASE("a model that missed a batch is trained again in its slots; iterates of the old run are removed") {
     const TrainedStore world;
     world.train("rewind", roomy());
-    const RewindState before = state_of(load_model(world.store, "rewind").model);
+    const RewindState before = rewind_state(load_model(world.store, "rewind").model);
     const auto requests = batches(world);
     world.stream(requests[0]);
     LiveStore live(world.store, Access::write, ample_budget(), release_ledger());
@@ -82,7 +82,7 @@ TEST_SUITE("unit") {
     REQUIRE(report.has_value());
     CHECK(report->retrained);
     CHECK(report->certified);
-    const RewindState after = state_of(learner.model());
+    const RewindState after = rewind_state(learner.model());
     CHECK(after.run != before.run);
     std::size_t files = 0;
     for (const auto& entry : std::filesystem::directory_iterator(world.store / "models" / "rewind")) {
@@ -206,7 +206,7 @@ TEST_SUITE("unit") {
 
     const auto forged = [&](const std::function<void(RewindState&)>& change, const std::string& words) {
       world.forge("descend", [&](ModelRecord& record) {
-        RewindState state = state_of(record.model);
+        RewindState state = rewind_state(record.model);
         change(state);
         keep_state(state, record.model);
       });
@@ -242,7 +242,7 @@ TEST_SUITE("unit") {
       far(0, 0) += grid / 2;
       check_one(publish(far), false, "off the grid");
       // The iterate itself, published with a tenth of the noise.
-      const RewindState state = state_of(good.model);
+      const RewindState state = rewind_state(good.model);
       Matrix near = read_iterate(world.store / "models" / solver, state, state.kept.front(), good.model.published);
       near = near + 0.1 * (good.model.published - near);
       for (Eigen::Index i = 0; i < near.size(); ++i) near.data()[i] = std::round(near.data()[i] / grid) * grid;

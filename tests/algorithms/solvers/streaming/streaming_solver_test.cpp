@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include "algorithms/registry/registry.h"
 #include "storage/io/error.h"
 #include "support/learner_data.h"
 

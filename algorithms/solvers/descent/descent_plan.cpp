@@ -1,6 +1,4 @@
-// algorithms/solvers/registry/unlearning_plan.cpp - the accountants of the solvers behind one face.
-#include "algorithms/solvers/registry/unlearning_plan.h"
-
+// algorithms/solvers/descent/descent_plan.cpp - steps of published and of finished descents as answers to `plan`.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -9,8 +7,8 @@
 #include "algorithms/privacy/gaussian_mechanism.h"
 #include "algorithms/privacy/output_noise.h"
 #include "algorithms/solvers/descent/descent_solver.h"
-#include "algorithms/solvers/rewind/rewind_account.h"
-#include "storage/io/error.h"
+#include "algorithms/unlearning/account.h"
+#include "algorithms/unlearning/slot_constants.h"
 
 namespace unweave {
 namespace {
@@ -19,111 +17,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 double real(std::uint64_t count) {
   return static_cast<double>(count);
-}
-
-std::vector<std::pair<std::string, double>> constants_of(const SlotRun& run, const NoisySgd& sgd) {
-  return {{"slots", real(run.slots)},
-          {"batch_rows", real(run.batch_rows)},
-          {"batches", real(sgd.batches())},
-          {"step_size", run.step_size},
-          {"radius", run.radius},
-          {"gradient_bound", sgd.constants().gradient_bound},
-          {"smoothness", sgd.constants().smoothness}};
-}
-
-UnlearningPlan plan_langevin(bool full, std::size_t rows, std::size_t classes, const SolverOptions& options) {
-  const LangevinConstants constants = choose_constants(full, rows, classes, options);
-  const NoisySgd sgd = noisy_sgd_of(constants, options, classes);
-  const LangevinAccountant accountant = accountant_of(constants, sgd, options);
-  const double weight = removed_row_weight(sgd, options);
-  const auto distance = [sgd, rows, weight](std::uint64_t removed) {
-    const std::uint64_t most = std::min<std::uint64_t>(removed, rows);
-    return stationary_distance(sgd, packed_shift(sgd, most, weight));
-  };
-  UnlearningPlan plan;
-  plan.unit = "epochs";
-  plan.learning = constants.epochs;
-  plan.constants = constants_of(constants, sgd);
-  plan.constants.emplace_back("sigma", constants.sigma);
-  plan.rules = {"sigma"};
-  plan.fewest = [=](std::uint64_t removed, double epsilon) {
-    return request_epochs(constants, accountant, distance(removed), epsilon);
-  };
-  plan.noise = [=](std::uint64_t removed, std::uint64_t epochs) {
-    return std::vector<double>{accountant.smallest_sigma(distance(removed), epochs, options.epsilon)};
-  };
-  plan.sequence = [=](std::span<const std::uint64_t> batches) {
-    std::vector<std::uint64_t> counts;
-    double before = 0;
-    std::uint64_t last = 0;
-    for (const std::uint64_t removed : batches) {
-      const double own = distance(removed);
-      const double apart = last == 0 ? own : following_distance(sgd, before, last, own);
-      const std::optional<std::uint64_t> epochs = request_epochs(constants, accountant, apart, options.epsilon);
-      before = epochs ? apart : 0;
-      last = epochs.value_or(0);
-      counts.push_back(epochs.value_or(constants.epochs));
-    }
-    return counts;
-  };
-  return plan;
-}
-
-UnlearningPlan plan_rewind(bool descend, std::size_t rows, std::size_t features, std::size_t classes,
-                           const SolverOptions& options) {
-  const RewindConstants constants = choose_rewind_constants(descend, rows, features, classes, options);
-  const RewindAccount account(descend, constants, features, classes, options);
-  const auto change = [=](std::uint64_t removed) {
-    return account.worst_change(std::min<std::uint64_t>(removed, constants.slots));
-  };
-  const std::vector<std::uint64_t> kept = account.kept_epochs();
-  const auto fewest_of = [descend, kept](const RewindAccount& of, const RunChange& all) {
-    const std::optional<std::uint64_t> least = of.fewest_epochs(all);
-    if (descend || !least) return least;
-    const auto from = std::lower_bound(kept.begin(), kept.end(), *least);
-    return from == kept.end() ? std::nullopt : std::optional(*from);
-  };
-  UnlearningPlan plan;
-  plan.unit = "epochs";
-  plan.learning = constants.epochs;
-  plan.constants = constants_of(constants, account.sgd());
-  plan.constants.emplace_back("sigma", account.noise().sigma);
-  plan.constants.emplace_back("distance", account.noise().distance);
-  plan.constants.emplace_back("rounding", account.rounding());
-  plan.constants.emplace_back("sampling", static_cast<double>(constants.sampling));
-  if (!descend) plan.constants.emplace_back("iterates", real(kept.size()));
-  plan.rules = {"batches in turn", "drawn, tail", "drawn, mean", "as printed"};
-  plan.fewest = [=](std::uint64_t removed, double epsilon) {
-    SolverOptions other = options;
-    other.epsilon = epsilon;
-    const OutputNoise noise = noise_of_sigma(constants.sigma, features * classes, epsilon, other.delta);
-    if (!(account.rounding() < noise.distance)) return std::optional<std::uint64_t>();
-    return fewest_of(RewindAccount(descend, constants, features, classes, other), change(removed));
-  };
-  plan.noise = [=](std::uint64_t removed, std::uint64_t epochs) {
-    RewindConstants in_turn = constants;
-    in_turn.sampling = Sampling::kInTurn;
-    const RewindAccount sure(descend, in_turn, features, classes, options);
-    const OutputNoise& noise = sure.noise();
-    const RunChange all = change(removed);
-    if (epochs == constants.epochs && !descend) return std::vector<double>(4, 0.0);
-    return std::vector<double>{noise.sigma * sure.distance(all, epochs) / noise.distance,
-                               account.drawn_sigma(all, epochs, DistanceRule::kTail),
-                               account.drawn_sigma(all, epochs, DistanceRule::kMean),
-                               account.printed_sigma(all, epochs)};
-  };
-  plan.sequence = [=](std::span<const std::uint64_t> batches) {
-    std::vector<std::uint64_t> counts;
-    std::uint64_t gone = 0;
-    for (const std::uint64_t removed : batches) {
-      gone += removed;
-      const std::optional<std::uint64_t> epochs = fewest_of(account, change(gone));
-      if (!epochs) gone = 0;
-      counts.push_back(epochs.value_or(constants.epochs));
-    }
-    return counts;
-  };
-  return plan;
 }
 
 /// By T1: steps until the gradient is at most tau, from a distance of at most `start` to the minimiser. Throws UsageError
@@ -147,14 +40,14 @@ struct DescentTask {
 };
 
 DescentTask descent_task(std::size_t rows, std::size_t features, std::size_t classes, const SolverOptions& options) {
-  const double radius = std::sqrt(2 * loss_constants(options, 0, classes).loss_at_zero / options.lambda);
+  const double radius = minimiser_radius(options, classes);
   return {std::max<std::size_t>(1, rows),
           features,
           classes,
           options,
           radius,
           loss_constants(options, radius, classes),
-          *parameter(options, kDescentParameters[0]) == 1,
+          descent_parameters().read(options.parameters).public_state,
           std::max<std::size_t>(1, features * classes)};
 }
 
@@ -238,8 +131,11 @@ UnlearningPlan plan_finished_descent(UnlearningPlan plan, const DescentTask& tas
   return plan;
 }
 
-UnlearningPlan plan_descent(std::size_t rows, std::size_t features, std::size_t classes, const SolverOptions& options) {
-  const DescentTask task = descent_task(rows, features, classes, options);
+}  // namespace
+
+UnlearningPlan plan_descent(const PlannedTask& planned) {
+  const SolverOptions& options = planned.options;
+  const DescentTask task = descent_task(planned.rows, planned.shape.features, planned.shape.classes, options);
   UnlearningPlan plan;
   plan.unit = "steps";
   plan.constants = {{"slots", real(task.rows)},
@@ -248,21 +144,6 @@ UnlearningPlan plan_descent(std::size_t rows, std::size_t features, std::size_t 
                     {"smoothness", task.loss.smoothness}};
   return options.bound == BoundRule::kPaper ? plan_printed_descent(std::move(plan), task)
                                             : plan_finished_descent(std::move(plan), task);
-}
-
-}  // namespace
-
-UnlearningPlan plan_unlearning(std::string_view solver, std::size_t rows, std::size_t features, std::size_t classes,
-                               const SolverOptions& options) {
-  static_cast<void>(make_solver(solver, options));
-  if (solver == "langevin" || solver == "langevin-full")
-    return plan_langevin(solver == "langevin-full", rows, classes, options);
-  if (solver == "rewind" || solver == "descend")
-    return plan_rewind(solver == "descend", rows, features, classes, options);
-  if (solver == "descent-to-delete") return plan_descent(rows, features, classes, options);
-  throw UsageError("what " + std::string(solver) +
-                   " costs depends on the data; plan knows langevin, langevin-full, descent-to-delete, rewind, descend "
-                   "and hessian-free");
 }
 
 }  // namespace unweave

@@ -1,11 +1,12 @@
-// algorithms/solvers/sgd.cpp - plans, epochs, learning to the end.
-#include "algorithms/solvers/sgd.h"
+// algorithms/unlearning/noiseless_learning.cpp - epochs of SGD, and learning to the end.
+#include "algorithms/unlearning/noiseless_learning.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "algorithms/learning/newton.h"
 #include "algorithms/random/permutation.h"
+#include "algorithms/unlearning/model.h"
 #include "engine/resources/watcher.h"
 #include "storage/io/error.h"
 
@@ -19,26 +20,6 @@ constexpr std::uint64_t kStartKey = 1, kOrderKey = 2;  // public
 void require_finite(const Vector& weights) {
   if (!weights.allFinite())
     throw UsageError("the weights have left the finite numbers; lower the step size that --set gives");
-}
-
-std::uint64_t count_of(const SolverOptions& options, const Parameter& of) {
-  const double value = parameter(options, of).value_or(0);
-  if (!(value >= 1 && value <= 0x1p40) || value != std::floor(value))
-    throw UsageError("--set " + std::string(of.name) + " must be a whole number from 1 on");
-  return static_cast<std::uint64_t>(value);
-}
-
-double positive_of(const SolverOptions& options, const Parameter& of) {
-  const double value = parameter(options, of).value_or(0);
-  if (!(value > 0)) throw UsageError("--set " + std::string(of.name) + " must be above 0");
-  return value;
-}
-
-SgdPlan sgd_plan(const SolverOptions& options) {
-  const SgdPlan plan{count_of(options, kEpochs), count_of(options, kBatchRows), positive_of(options, kStepSize),
-                     positive_of(options, kDecay)};
-  if (plan.decay > 1) throw UsageError("--set decay must be at most 1");
-  return plan;
 }
 
 void run_sgd(const Network& network, const TrainingSet& rows, const SgdPlan& plan, double lambda, std::uint64_t key,
@@ -62,11 +43,11 @@ void run_sgd(const Network& network, const TrainingSet& rows, const SgdPlan& pla
   require_finite(weights);
 }
 
-Learnt learn_weights(const SolverOptions& options, const TrainingSet& rows, std::size_t memory, const Vector* linear) {
+Learnt learn_weights(const SolverOptions& options, const SgdPlan& plan, const TrainingSet& rows, std::size_t memory,
+                     const Vector* linear) {
   Learnt learnt;
   if (!options.hidden.empty()) {
     const Network network(shape_of(options, rows));
-    const SgdPlan plan = sgd_plan(options);
     learnt.weights = network.initial(kStartKey);
     run_sgd(network, rows, plan, options.lambda, kOrderKey, learnt.weights, linear);
     learnt.passes = static_cast<int>(std::min<std::uint64_t>(plan.epochs, 1 << 30));
@@ -79,31 +60,6 @@ Learnt learn_weights(const SolverOptions& options, const TrainingSet& rows, std:
   const Matrix zero = Matrix::Zero(index_of(rows.features()), index_of(rows.classes()));
   const NewtonResult done = minimise({rows.rows(), rows.classes(), options.head, mu, nullptr}, zero, newton);
   return {as_vector(done.weights), done.passes, done.steps};
-}
-
-Model blank_model(std::string_view solver, const SolverOptions& options, const TrainingSet& rows) {
-  Model model;
-  model.solver = solver;
-  model.head = options.head;
-  if (!options.hidden.empty()) model.network = shape_of(options, rows);
-  return model;
-}
-
-Matrix as_published(const NetworkShape& shape, const Vector& weights) {
-  if (!shape.hidden.empty()) return weights;
-  return Eigen::Map<const Matrix>(weights.data(), index_of(shape.features), index_of(shape.classes));
-}
-
-Vector as_vector(const Matrix& published) {
-  return Eigen::Map<const Vector>(published.data(), published.size());
-}
-
-StepReport uncertified(const SolverOptions& options) {
-  StepReport report;
-  report.epsilon = options.epsilon;
-  report.delta = options.delta;
-  report.for_tests = options.seed.has_value();
-  return report;
 }
 
 }  // namespace unweave

@@ -1,14 +1,15 @@
-// algorithms/verification/verify_hessian_free.cpp - a model of hessian-free against its certificate, its files and a run of its own.
+// algorithms/solvers/hessian_free/hessian_free_checks.cpp - a model of hessian-free against its certificate, its files and a run of its own.
 //
 // The published weights are the clean ones plus noise, which tells too much and too little of it; the clean ones stand
 // within the distance reached of a run on the present rows, made again here. Where no distance is known nothing is
 // compared with that run.
 #include <cmath>
 
-#include "algorithms/privacy/gaussian_mechanism.h"
+#include "algorithms/sgd/sgd_run.h"
+#include "algorithms/solvers/hessian_free/hessian_free_solver.h"
 #include "algorithms/solvers/hessian_free/hessian_free_state.h"
-#include "algorithms/solvers/sgd.h"
-#include "algorithms/verification/verify_statements.h"
+#include "algorithms/unlearning/checks/checked_model.h"
+#include "algorithms/unlearning/checks/noise_checks.h"
 #include "storage/io/error.h"
 
 namespace unweave {
@@ -16,8 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-void check_files(const HessianFreeState& state, const std::filesystem::path& store, const std::string& name,
-                 Statements& say) {
+void check_files(const HessianFreeState& state, const std::filesystem::path& folder, Statements& say) {
   if (!state.statistics) return;
   const SgdSchedule schedule(state.constants.sgd);
   const RecordLayout layout = layout_of(state.constants);
@@ -31,7 +31,7 @@ void check_files(const HessianFreeState& state, const std::filesystem::path& sto
   const std::uint64_t rows = state.constants.sgd.partition_rows, size = size_of(state.clean.size());
   for (std::uint64_t first = 0; first < held.size(); first += rows) {
     const std::uint64_t file = first / rows;
-    const StatisticsFile statistics(statistics_path(folder_of(store, name), state.run, file),
+    const StatisticsFile statistics(statistics_path(folder, state.run, file),
                                     statistics_shape(state.constants, state.run, size, file), false);
     for (std::uint64_t record = first; record < std::min<std::uint64_t>(held.size(), first + rows); ++record) {
       const bool there = statistics.read(record - first).has_value();
@@ -45,16 +45,14 @@ void check_files(const HessianFreeState& state, const std::filesystem::path& sto
 
 }  // namespace
 
-void check_hessian_free(const ModelRecord& record, const std::filesystem::path& store, const Json& certificate,
-                        Statements& say) {
-  const SolverOptions& options = record.options;
-  const HessianFreeState state = hessian_free_state(record.model);
-  const NetworkShape shape = shape_of(record.model);
+void check_hessian_free(const CheckedModel& model, Statements& say) {
+  const SolverOptions& options = model.options;
+  const HessianFreeState state = hessian_free_state(model.model);
+  const NetworkShape shape = shape_of(model.model);
   const HessianFreeConstants& constants = state.constants;
   if (constants != choose_constants(shape, constants.sgd.slots, options))
     return say.wrong("the constants of the run are not those that its options and slots give");  // and may be absurd
   const OutputNoise noise = release_noise(state, shape, options);
-  const Json& terms = certificate.at("terms");
   const std::pair<const char*, double> numbers[] = {
       {"s_max", constants.largest_shift},
       {"sensitivity", noise.sensitivity},
@@ -70,44 +68,42 @@ void check_hessian_free(const ModelRecord& record, const std::filesystem::path& 
       {"group_rows", static_cast<double>(constants.group_rows)},
       {"removed_records", static_cast<double>(state.removed.size())},
       {"encoding_error", state.error}};
-  for (const auto& [name, value] : numbers) say.near(name, terms.at(name).get<double>(), value);
-  say.near("budget", certificate.at("budget").get<double>(), constants.largest_shift);
-  const double reached = distance_of(state, shape, options.lambda, form_of(record).norm_bound());
-  const Json& bound = certificate.at("residual_bound");
+  model.check_terms(numbers, say);
+  say.near("budget", model.number("budget"), constants.largest_shift);
+  const double reached = distance_of(state, shape, options.lambda, model.form.norm_bound());
+  const Json& bound = model.certificate.at("residual_bound");
   if (bound.is_null() != !std::isfinite(reached))
     say.wrong("residual_bound is " + bound.dump() + " in the certificate, computed again it is " +
               Json(reached).dump());
   else if (std::isfinite(reached))
     say.near("residual_bound", bound.get<double>(), reached);
-  if (certificate.at("certified").get<bool>()) {
+  if (model.certified()) {
     if (!shape.hidden.empty() || options.bound == BoundRule::kPaper)
       say.wrong("it is certified, and no theorem covers hidden layers or printed bounds");
     say.at_most("the distance reached", reached, "the budget", constants.largest_shift);
-    say.same("claim", certificate.at("claim"), "T3");
-    const double smoothed = std::sqrt(noise.sigma * noise.sigma - 9 * noise.grid * noise.grid);
-    const double delta = certificate.at("delta").at("reached").get<double>();
-    say.near("the delta reached", delta, delta_of(noise.sensitivity, smoothed, options.epsilon), 1e-8);
-    say.at_most("the delta reached", delta, "the target", options.delta);
+    say.same("claim", model.certificate.at("claim"), "T3");
+    model.check_delta(least_delta(noise, options.epsilon), say);
   }
-  check_grid(record.model.published, noise, say);
-  check_files(state, store, name_of(record), say);
+  check_grid(model.model.published, noise, say);
+  check_files(state, model.folder, say);
 }
 
-void check_end_of_run(const ModelRecord& record, const TrainingSet& rows, Statements& say) {
-  const HessianFreeState state = hessian_free_state(record.model);
-  const NetworkShape shape = shape_of(record.model);
-  const OutputNoise noise = release_noise(state, shape, record.options);
-  const Matrix& published = record.model.published;
+bool check_end_of_run(const CheckedModel& model, const TrainingSet& rows, MemoryBudget&, Statements& say) {
+  const HessianFreeState state = hessian_free_state(model.model);
+  const NetworkShape shape = shape_of(model.model);
+  const OutputNoise noise = release_noise(state, shape, model.options);
+  const Matrix& published = model.model.published;
   const Matrix clean = Eigen::Map<const Matrix>(state.clean.data(), published.rows(), published.cols());
   check_spread(published, clean, "the weights without noise", noise, 0, say);
-  const double reached = distance_of(state, shape, record.options.lambda, form_of(record).norm_bound());
-  if (!std::isfinite(reached)) return;
+  const double reached = distance_of(state, shape, model.options.lambda, model.form.norm_bound());
+  if (!std::isfinite(reached)) return true;
   const Network network(shape);
   const SgdSchedule schedule(state.constants.sgd);
-  const SgdEnd end = end_of_run(SgdRun(network, rows, schedule, state.slots, record.options.lambda));
+  const SgdEnd end = end_of_run(SgdRun(network, rows, schedule, state.slots, model.options.lambda));
   const double distance = (state.clean - end.weights).norm();
   say.at_most("the distance of the weights without noise from a run on the present rows", distance,
               "the distance reached", reached + kStatisticsGrid * std::sqrt(static_cast<double>(published.size())));
+  return true;
 }
 
 }  // namespace unweave

@@ -1,10 +1,12 @@
 // tests/algorithms/solvers/references/sgd_solvers_test.cpp - networks and cheap references: what they train, what a batch does to them, and
 // that nothing is claimed.
-#include "algorithms/solvers/references/sgd_solvers.h"
+#include "algorithms/solvers/references/reference_solvers.h"
 
 #include <doctest/doctest.h>
 
 #include "algorithms/random/permutation.h"
+#include "algorithms/registry/registry.h"
+#include "algorithms/unlearning/noiseless_learning.h"
 #include "storage/io/error.h"
 #include "support/learner_data.h"
 

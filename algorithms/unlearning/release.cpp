@@ -1,0 +1,78 @@
+// algorithms/unlearning/release.cpp - publishing, claiming, and the words of references.
+#include "algorithms/unlearning/release.h"
+
+#include <utility>
+
+#include "algorithms/learning/head.h"
+
+namespace unweave {
+
+StepReport begin_report(const SolverOptions& options, const Mechanism& mechanism, double budget) {
+  StepReport report;
+  report.mechanism = mechanism;
+  report.epsilon = options.epsilon;
+  report.delta = options.delta;
+  report.budget = budget;
+  report.for_tests = options.seed.has_value();
+  return report;
+}
+
+StepReport uncertified(const SolverOptions& options) {
+  StepReport report = begin_report(options, kNoMechanism);
+  report.reference = "none: how near this is to a model trained again is not bounded";
+  return report;
+}
+
+void release(Model& model, Matrix weights, const TrainingSet& rows) {
+  model.published = std::move(weights);
+  model.trained_rows = rows.size();
+  ++model.releases;
+}
+
+void release_with_noise(Model& model, Matrix& weights, const OutputNoise& noise, RandomSource& random,
+                        const TrainingSet& rows) {
+  release(model, publish(weights, noise, random), rows);
+}
+
+void certify(StepReport& report, std::string_view theorem, double delta_reached) {
+  report.certified = true;
+  report.claim = theorem;
+  report.delta_reached = delta_reached;
+}
+
+void withdraw_claims_of_seed(StepReport& report) {
+  if (!report.for_tests) return;
+  report.certified = false;
+  report.claim.reset();
+}
+
+void publish_output_noise(Terms& terms, double mu, const OutputNoise& noise) {
+  terms.publish({{"mu", mu},
+                 {"distance", noise.distance},
+                 {"sensitivity", noise.sensitivity},
+                 {"sigma", noise.sigma},
+                 {"grid", noise.grid}});
+}
+
+std::string present_rows(const SolverOptions& options) {
+  return std::string("on the present data alone: rows z_i = ") +
+         (options.intercept ? "(float32(clip(row i of the fixed-point embedding)), 1)"
+                            : "float32(clip(row i of the fixed-point embedding))") +
+         " of the training nodes";
+}
+
+std::string present_objective(const SolverOptions& options) {
+  return present_rows(options) + "; F(W) = " +
+         (couples_classes(options.head) ? "sum_i [ln sum_c exp(z_i.w_c) - z_i.w_(y_i)]"
+                                        : "sum_i sum_c l(z_i.w_c, y_ic)") +
+         " + (lambda max(1, n) / 2) |W|_F^2; ";
+}
+
+std::string minimiser_with_noise(const SolverOptions& options) {
+  return present_objective(options) +
+         "W* its minimiser; published: W* rounded to the grid, plus fresh discrete Gaussian noise of variance sigma^2 "
+         "on "
+         "every coordinate";
+}
+
+}  // namespace unweave
