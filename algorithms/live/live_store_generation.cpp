@@ -5,6 +5,7 @@
 
 #include "algorithms/live/live_store.h"
 #include "engine/ingest/shard_builder.h"
+#include "storage/formats/level_files.h"
 #include "storage/io/checksum.h"
 
 namespace unweave {

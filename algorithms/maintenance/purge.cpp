@@ -17,6 +17,7 @@
 #include "engine/generations/store_purge.h"
 #include "engine/ingest/compaction.h"
 #include "engine/state/level_indexes.h"
+#include "storage/formats/level_files.h"
 #include "storage/io/error.h"
 
 namespace unweave {

@@ -8,6 +8,7 @@
 #include "algorithms/propagation/expected_row.h"
 #include "engine/resources/look_ahead.h"
 #include "engine/resources/parallel.h"
+#include "storage/formats/level_files.h"
 #include "storage/io/error.h"
 
 namespace unweave {

@@ -6,6 +6,7 @@
 #include "engine/resources/watcher.h"
 #include "storage/formats/feature_file.h"
 #include "storage/formats/journal.h"
+#include "storage/formats/level_files.h"
 #include "storage/formats/node_file.h"
 #include "storage/formats/order_file.h"
 #include "storage/formats/run_file.h"
