@@ -45,8 +45,8 @@ class Embedding {
   [[nodiscard]] const LevelIndexes& indexes() const noexcept { return indexes_; }
 
   /// Writes files of the present state, not yet durable, and names them in `files`, the levels 0 .. L that the embedding
-  /// was opened from; with `fold` they need no overlay. Indexes stay as they are. Calls advance() after each of the L
-  /// levels of sums; it may be empty. Nothing may be deferred. Throws DataError, ResourceError.
+  /// was opened from; with `fold`, and no stale rows, there are no overlays. Indexes stay as they are. Calls advance()
+  /// after each of the L levels of sums; it may be empty. Nothing may be deferred. Throws DataError, ResourceError.
   void checkpoint(const std::filesystem::path& store, bool fold, std::vector<LevelFiles>& files,
                   const std::function<void()>& advance = {}) const;
 

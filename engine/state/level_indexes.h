@@ -1,4 +1,4 @@
-// engine/state/level_indexes.h - the indexes of an embedding (FileRole::index): how each is written, opened and charged.
+// engine/state/level_indexes.h - the indexes of an embedding (FileRole::index): how each is written, opened, charged.
 //
 // An index is a view of the shards and labels that finds faster what they say too. It is written when the levels are
 // computed and by a purge; streams leave it as it is, so whoever looks into one adds what has changed since.
@@ -31,8 +31,8 @@ class LevelIndexes {
     return last.targets ? last.targets->bytes : 0;
   }
 
-  /// Writes the indexes of a store's levels, not yet durable, and names them in `levels`; 0 .. L, without indexes. Throws
-  /// DataError, and ResourceError for a full disk.
+  /// Writes the indexes of the levels 0 .. L, which have none yet, not yet durable, and names them in `levels`.
+  /// Throws DataError, and ResourceError for a full disk.
   static void write(const std::filesystem::path& store, const Contents& contents, const PropagationSpec& spec,
                     std::vector<LevelFiles>& levels) {
     if (spec.levels > 0 && !spec.all_rows) write_target_lists(store, contents, levels.back());

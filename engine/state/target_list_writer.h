@@ -1,4 +1,4 @@
-// engine/state/target_list_writer.h - writes the lists of the target rows from the graph (storage/formats/target_lists.h).
+// engine/state/target_list_writer.h - writes lists of the targets (storage/formats/target_lists.h) from the graph.
 #pragma once
 
 #include <cstdint>

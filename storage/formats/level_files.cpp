@@ -3,7 +3,8 @@
 namespace unweave {
 namespace {
 
-/// A member of LevelFiles without a row would be in no manifest, and removed as a stray; it changes the size of the struct.
+/// A member of LevelFiles without a row would be in no manifest, and its file would be removed as a stray. A member
+/// changes the size of the struct, and so it is noticed.
 constexpr std::size_t bytes_of_kinds() {
   std::size_t bytes = 0;
   for (const LevelFileKind& kind : kLevelFileKinds) {

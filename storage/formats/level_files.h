@@ -1,9 +1,10 @@
 // storage/formats/level_files.h - the files of one level of the embedding, and the table of their kinds.
 //
-// A kind of file is a member of LevelFiles and a row of kLevelFileKinds. Whatever treats all kinds alike goes through the
-// table and names none of them: the manifest writes and reads them, `verify` reads their bytes, checkpoints, folds and
-// purges keep or drop them, a purge's plan counts them. Who makes a kind or looks into it names its member. `repair` has no
-// column: it computes all levels anew, so every kind must follow from graph, features, labels and the propagation.
+// A kind of file is a member of LevelFiles and a row of kLevelFileKinds. Whatever treats all kinds alike goes through
+// the table and names none of them: the manifest writes and reads them, `verify` reads their bytes, checkpoints, folds
+// and purges keep or drop them, the plan of a purge counts them. Who makes a kind or looks into it names its member.
+// `repair` has no column, since it computes all levels anew: every kind must follow from graph, features, labels and
+// the propagation.
 #pragma once
 
 #include <cstddef>
@@ -41,8 +42,8 @@ struct LevelPlace {
   std::uint32_t columns;  ///< of the features
 };
 
-/// What becomes of a file when the level changes. A checkpoint writes what a stream changed, a fold of the rows leaves no
-/// overlay, a fold of the graph writes shards that contain all changes, a purge leaves what a fresh `propagate` writes.
+/// What becomes of a file when the level changes. A checkpoint writes what a stream changed, a fold of the rows leaves
+/// no overlay, a fold of the graph writes shards that contain all changes, a purge leaves what `propagate` would write.
 enum class FileRole {
   base,     ///< the level as it was computed: stays, or is written anew with what changed since
   overlay,  ///< what differs from the base: each checkpoint replaces it, and a fold of the rows or a purge leaves none
@@ -52,8 +53,8 @@ enum class FileRole {
 /// Whether a level has files of a kind.
 enum class Presence { never, possible, always };
 
-// Each of these reads every byte of a file at rest, and is defined beside the reader of its kind. They throw DataError and
-// FormatError.
+// Each of these reads every byte of a file at rest, and is defined beside the reader of its kind. They throw DataError
+// and FormatError.
 
 void verify_partition(const std::filesystem::path& store, const LevelPlace& place, std::size_t index);
 void verify_run(const std::filesystem::path& store, const LevelPlace& place, std::size_t index);

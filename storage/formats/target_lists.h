@@ -1,5 +1,6 @@
-// storage/formats/target_lists.h - the lists of the target rows side by side (FORMAT.md, "Targets and lists"): an update of the
-// last level looks through them where it would otherwise look up, all over the graph, the lists of whatever changed below.
+// storage/formats/target_lists.h - lists of the target rows side by side (FORMAT.md, "Targets and lists"): an update of
+// the last level looks through them where it would otherwise look up, all over the graph, the lists of whatever
+// changed below.
 #pragma once
 
 #include <algorithm>
@@ -23,8 +24,8 @@ class TargetLists {
   /// The targets when the lists were written, sorted. Since then some may have lost their labels.
   [[nodiscard]] std::span<const NodeId> nodes() const noexcept { return nodes_; }
   [[nodiscard]] std::uint64_t arcs() const noexcept { return arcs_; }  ///< of all lists
-  /// Calls use(node, neighbours) for the targets of [range.first, range.last) in ascending order, with their lists as the
-  /// graph's shards have them. Throws FormatError.
+  /// Calls use(node, neighbours) for the targets of [range.first, range.last) in ascending order, with their lists as
+  /// the graph's shards have them. Throws FormatError.
   template <class Use>
   void for_each(NodeRange range, const Use& use) const;
   /// Checks checksums and decodes everything; throws FormatError.

@@ -1,5 +1,5 @@
-// tests/algorithms/maintenance/level_files_test.cpp - every kind of file of a level in the life of a store: damage to each is
-// found and mended, and checkpoints, plans and purges treat it as its role says.
+// tests/algorithms/maintenance/level_files_test.cpp - each kind of file of a level in a store: damage to it is found and
+// mended, and checkpoints, plans and purges treat it as its role says.
 #include "storage/formats/level_files.h"
 
 #include <doctest/doctest.h>
