@@ -5,6 +5,7 @@
 
 #include "algorithms/live/live_store.h"
 #include "engine/ingest/shard_builder.h"
+#include "storage/formats/level_files.h"
 #include "storage/io/checksum.h"
 
 namespace unweave {
@@ -44,10 +45,7 @@ Manifest LiveStore::present_manifest(Fold fold) const {
     next.shards = fold_shards(path_, contents_->graph(), next.shards, budget_, nobody);
     changes.removed.clear();
     changes.inserted.clear();
-    if (!next.levels.empty()) {  // lists as the shards had them; none before `propagate`
-      next.levels.back().targets.reset();
-      next.levels.back().lists.clear();
-    }
+    for (LevelFiles& files : next.levels) drop_files(files, FileRole::index);  // views of the shards as they were
   }
   next.changes.reset();
   if (changes != Changes()) next.changes = write_changes(path_, changes);
@@ -100,19 +98,7 @@ void LiveStore::save(Fold fold) {
   static_cast<void>(deliver());
   const bool fold_rows = fold != Fold::nothing;
   Manifest next = present_manifest(fold);
-  if (embedding_) {
-    std::vector<Run> runs(next.levels.size());
-    embedding_->cone().checkpoint(path_, fold_rows, next.levels, runs);
-    for (std::uint32_t l = 0; l < next.levels.size(); ++l) {
-      LevelFiles& files = next.levels[l];
-      if (l > 0) files.partitions = embedding_->level(l).checkpoint(path_, fold_rows, runs[l]);
-      files.run.reset();
-      if (!runs[l].empty())
-        files.run = write_run(path_, l, manifest_.features, runs[l],
-                              [&](NodeId node) { return embedding_->level(l).row(node); });
-      if (l + 1 < next.levels.size()) files.stale = embedding_->stale(l).checkpoint(path_, l);
-    }
-  }
+  if (embedding_) embedding_->checkpoint(path_, fold_rows, next.levels);
   swap_manifest(std::move(next));
   if (!fold_rows) return;
   forget_embedding();

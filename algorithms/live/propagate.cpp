@@ -6,7 +6,7 @@
 #include "algorithms/propagation/propagation_plan.h"
 #include "algorithms/propagation/state_builder.h"
 #include "engine/resources/clock.h"
-#include "engine/state/target_lists.h"
+#include "engine/state/level_indexes.h"
 #include "storage/formats/run_file.h"
 #include "storage/io/error.h"
 
@@ -23,18 +23,6 @@ void check(const LiveStore& store, const PropagationSpec& spec) {
 }
 
 }  // namespace
-
-void write_targets(const std::filesystem::path& store, const Contents& contents, LevelFiles& files) {
-  const Graph& graph = contents.graph();
-  std::vector<NodeId> targets;
-  std::uint64_t arcs = 0;
-  for (NodeId node = 0; node < contents.num_nodes(); ++node) {
-    if (contents.label(node) == kNoLabel) continue;
-    targets.push_back(node);
-    arcs += graph.degree(node) - 1;  // the self loop is in no list
-  }
-  if (target_lists_pay(arcs, graph.num_arcs())) write_target_lists(store, graph, targets, files);
-}
 
 std::vector<LevelFiles> build_levels(const std::filesystem::path& store, const Contents& contents,
                                      const PropagationSpec& spec, MemoryBudget& budget, const PropagateMeter& progress,
@@ -54,8 +42,8 @@ std::vector<LevelFiles> build_levels(const std::filesystem::path& store, const C
     job.wanted = backward_cone(contents, spec.levels, [&](std::uint32_t level, std::span<const std::uint32_t> counts) {
       files[level].counts = write_counts(store, level, counts);
     });
-    write_targets(store, contents, files.back());
   }
+  LevelIndexes::write(store, contents, spec, files);
   std::uint64_t total = 0, arcs = 0, done = 0;
   for (std::uint32_t l = 0; l < spec.levels; ++l) {
     total += spec.all_rows ? contents.num_nodes() : job.wanted[l].size();

@@ -37,9 +37,6 @@ using PropagateMeter = std::function<void(const PropagateProgress&)>;
                                                    const PropagationSpec& spec, MemoryBudget& budget,
                                                    const PropagateMeter& progress, PropagateReport& report);
 
-/// Keeps the lists of the labelled nodes apart, in the files of the last level, where they are few against the graph.
-void write_targets(const std::filesystem::path& store, const Contents& contents, LevelFiles& files);
-
 /// Computes all levels for `spec`, whose weights, levels, rho, scale and rows are set, and commits the new generation.
 /// Throws UsageError (no features, a parameter out of range), ResourceError (memory, disk), DataError.
 PropagateReport propagate(LiveStore& store, PropagationSpec spec, MemoryBudget& budget, const PropagateMeter& progress);

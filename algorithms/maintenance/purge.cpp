@@ -16,27 +16,20 @@
 #include "algorithms/propagation/level0.h"
 #include "engine/generations/store_purge.h"
 #include "engine/ingest/compaction.h"
+#include "engine/state/level_indexes.h"
+#include "storage/formats/level_files.h"
 #include "storage/io/error.h"
 
 namespace unweave {
 namespace {
 
-/// The levels of an exact embedding without runs; targets and their lists are left out.
+/// The levels of an exact embedding without overlays and indexes.
 std::vector<LevelFiles> fold_levels(const LiveStore& store, WorkMeter& meter) {
   const Embedding& embedding = store.embedding();
   std::vector<LevelFiles> files = store.manifest().levels;
-  std::vector<Run> runs(files.size());
-  embedding.cone().checkpoint(store.path(), true, files, runs);
   meter.start("sums", embedding.levels(), "levels");
-  for (std::uint32_t l = 0; l < files.size(); ++l) {
-    files[l].run.reset();
-    files[l].stale.reset();
-    files[l].targets.reset();
-    files[l].lists.clear();
-    if (l == 0) continue;
-    files[l].partitions = embedding.level(l).checkpoint(store.path(), true, runs[l]);
-    meter.advance(1);
-  }
+  embedding.checkpoint(store.path(), true, files, [&] { meter.advance(1); });
+  for (LevelFiles& one : files) drop_files(one, FileRole::index);
   return files;
 }
 
@@ -155,8 +148,8 @@ class Purge {
             meter_.advance(progress.done - std::exchange(shown, progress.done));
           },
           ignored);
-    } else if (spec.levels > 0 && !spec.all_rows) {
-      write_targets(store_, contents, folded.back());
+    } else {
+      LevelIndexes::write(store_, contents, spec, folded);
     }
     after_.propagation = std::move(spec);
     after_.levels = std::move(folded);

@@ -1,8 +1,10 @@
 #include "algorithms/maintenance/purge_plan.h"
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
+#include "storage/formats/level_files.h"
 #include "storage/formats/store_layout.h"
 
 namespace unweave {
@@ -16,7 +18,7 @@ std::uint64_t bytes_of(const std::optional<FileEntry>& file) {
 
 /// Of files of one span each, those of the spans that `changed` says.
 template <class Changed>
-std::uint64_t bytes_where(const std::vector<FileEntry>& files, NodeId nodes, const Changed& changed) {
+std::uint64_t bytes_where(std::span<const FileEntry> files, NodeId nodes, const Changed& changed) {
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < files.size(); ++i)
     if (changed(span_range(nodes, i))) bytes += files[i].bytes;
@@ -34,11 +36,13 @@ std::uint64_t state_bytes(const LiveStore& store, bool all) {
   all |= embedding.stale_rows() > 0;  // publishing them changes rows everywhere
   std::uint64_t bytes = 0;
   for (std::uint32_t l = 1; l <= embedding.levels(); ++l) {
-    const LevelFiles& files = store.manifest().levels[l];
     const StateLevel& level = embedding.level(l);
-    bytes += bytes_where(files.partitions, store.manifest().nodes,
-                         [&](NodeRange span) { return all || level.has_changes(span); });
-    bytes += level.overlay_bytes() + bytes_of(files.counts) + bytes_of(files.targets) + bytes_of(files.lists);
+    bytes += level.overlay_bytes();
+    for (const LevelFileKind& kind : kLevelFileKinds) {
+      if (kind.role == FileRole::overlay) continue;  // goes into the base
+      bytes += bytes_where(files_of(store.manifest().levels[l], kind), store.manifest().nodes,
+                           [&](NodeRange span) { return !kind.one_a_span || all || level.has_changes(span); });
+    }
   }
   return bytes;
 }

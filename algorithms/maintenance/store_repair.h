@@ -1,7 +1,8 @@
 // algorithms/maintenance/store_repair.h - what can be had again of a store with damaged files, and what is lost.
 //
-//   state        sums, counts, runs, stale rows, lists of targets: computed anew from graph, features and the manifest's
-//                propagation, all at once, where these are whole. Rows that a lazy stream left stale are exact then
+//   state        every file of the levels (storage/formats/level_files.h): computed anew from graph, features and the
+//                manifest's propagation, all at once, where these are whole. Rows that a lazy stream left stale are
+//                exact then
 //   certificates the newest of each model, from the model file
 //   journal      on request alone: cut off where it is damaged; the requests after that are lost
 //   the rest     shards, order, features, labels, splits, changes, models, older certificates: never

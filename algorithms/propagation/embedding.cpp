@@ -8,6 +8,7 @@
 #include "algorithms/propagation/expected_row.h"
 #include "engine/resources/look_ahead.h"
 #include "engine/resources/parallel.h"
+#include "storage/formats/level_files.h"
 #include "storage/io/error.h"
 
 namespace unweave {
@@ -35,8 +36,8 @@ Embedding::Embedding(const std::filesystem::path& store, const Manifest& manifes
       contents_(contents),
       power_(spec_.rho),
       cone_(store, manifest, contents, runs),
+      indexes_(store, manifest),
       deferred_{StaleRows(manifest.nodes, manifest.features), false} {
-  if (manifest.levels.back().targets) target_lists_.emplace(store, manifest.levels.back(), manifest.nodes);
   for (std::uint32_t l = 1; l <= spec_.levels; ++l) sums_.emplace_back(store, manifest, l, runs[l]);
   for (std::uint32_t l = 0; l < spec_.levels; ++l) {
     stale_.emplace_back(manifest.nodes, manifest.features);
@@ -47,10 +48,9 @@ Embedding::Embedding(const std::filesystem::path& store, const Manifest& manifes
 
 std::uint64_t Embedding::map_bytes(const Manifest& manifest) noexcept {
   const std::uint64_t levels = manifest.propagation->levels;
-  const std::uint64_t targets = manifest.levels.back().targets ? manifest.levels.back().targets->bytes : 0;
   const std::uint64_t counted = manifest.propagation->all_rows || levels == 0 ? 0 : levels - 1;
   return levels * StateLevel::map_bytes(manifest.nodes) + (levels + 1) * StaleRows::map_bytes(manifest.nodes) +
-         counted * Cone::map_bytes(manifest.nodes) + targets;
+         counted * Cone::map_bytes(manifest.nodes) + LevelIndexes::map_bytes(manifest);
 }
 
 std::uint64_t Embedding::run_bytes(const std::filesystem::path& store, const Manifest& manifest) {
@@ -72,6 +72,20 @@ std::uint64_t Embedding::stale_rows() const {
   std::uint64_t rows = 0;
   for (const StaleRows& one : stale_) rows += one.size();
   return rows;
+}
+
+void Embedding::checkpoint(const std::filesystem::path& store, bool fold, std::vector<LevelFiles>& files,
+                           const std::function<void()>& advance) const {
+  std::vector<Run> runs(files.size());
+  cone_.checkpoint(store, fold, files, runs);
+  for (std::uint32_t l = 0; l <= levels(); ++l) {
+    drop_files(files[l], FileRole::overlay);
+    if (l > 0) files[l].partitions = level(l).checkpoint(store, fold, runs[l]);
+    if (!runs[l].empty())
+      files[l].run = write_run(store, l, columns(), runs[l], [&](NodeId node) { return level(l).row(node); });
+    if (l < levels()) files[l].stale = stale_[l].checkpoint(store, l);
+    if (l > 0 && advance) advance();
+  }
 }
 
 void Embedding::read_ahead(std::uint32_t level, NodeRange nodes) const noexcept {

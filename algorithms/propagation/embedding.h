@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <filesystem>
-#include <optional>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -15,9 +15,9 @@
 #include "algorithms/propagation/propagation_sweep.h"
 #include "engine/graph/contents.h"
 #include "engine/state/cone.h"
+#include "engine/state/level_indexes.h"
 #include "engine/state/stale_rows.h"
 #include "engine/state/state_level.h"
-#include "engine/state/target_lists.h"
 #include "storage/formats/manifest.h"
 
 namespace unweave {
@@ -42,8 +42,13 @@ class Embedding {
   Cone& cone() noexcept { return cone_; }
   [[nodiscard]] const Cone& cone() const noexcept { return cone_; }
   [[nodiscard]] std::uint64_t stale_rows() const;
-  /// The lists of the last level's rows, where `propagate` kept them apart; else null.
-  [[nodiscard]] const TargetLists* target_lists() const noexcept { return target_lists_ ? &*target_lists_ : nullptr; }
+  [[nodiscard]] const LevelIndexes& indexes() const noexcept { return indexes_; }
+
+  /// Writes files of the present state, not yet durable, and names them in `files`, the levels 0 .. L that the embedding
+  /// was opened from; with `fold`, and no stale rows, there are no overlays. Indexes stay as they are. Calls advance()
+  /// after each of the L levels of sums; it may be empty. Nothing may be deferred. Throws DataError, ResourceError.
+  void checkpoint(const std::filesystem::path& store, bool fold, std::vector<LevelFiles>& files,
+                  const std::function<void()>& advance = {}) const;
 
   /// What the sums of the last level lack while a stream puts its work on it off: differences that rows of level L-1 have
   /// published but level L has not been told, or, when is_void, everything.
@@ -79,7 +84,7 @@ class Embedding {
   const Contents& contents_;
   DegreePower power_;
   Cone cone_;
-  std::optional<TargetLists> target_lists_;
+  LevelIndexes indexes_;
   std::deque<StateLevel> sums_;
   std::deque<StaleRows> stale_;
   Deferred deferred_;

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "engine/state/cone.h"
-#include "engine/state/target_lists.h"
+#include "engine/state/level_indexes.h"
 
 namespace unweave {
 
@@ -54,8 +54,7 @@ PropagationPlan plan_propagation(const Contents& contents, const PropagationSpec
   if (!spec.all_rows) {
     plan.cone_bytes = (spec.levels - 1) * sealed_file_bytes(sizeof(std::uint32_t) * std::uint64_t{nodes});
     const std::uint64_t targets = plan.rows.back(), arcs = plan.arcs.back() - targets;
-    if (target_lists_pay(arcs, contents.graph().num_arcs()))
-      plan.cone_bytes += most_target_list_bytes(static_cast<NodeId>(targets), arcs);
+    plan.cone_bytes += LevelIndexes::most_bytes(contents, spec, static_cast<NodeId>(targets), arcs);
   }
   plan.state = plan_state(contents, job, budget);
   plan.wanted = std::move(job.wanted);

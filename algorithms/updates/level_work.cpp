@@ -63,7 +63,7 @@ std::uint64_t arcs_of(const Contents& contents, std::span<const NodeId> nodes) {
 
 const TargetLists* lists_to_scan(const Embedding& embedding, std::uint32_t level, std::size_t sources,
                                  std::uint64_t arcs) {
-  const TargetLists* lists = level == embedding.levels() ? embedding.target_lists() : nullptr;
+  const TargetLists* lists = level == embedding.levels() ? embedding.indexes().target_lists() : nullptr;
   return lists != nullptr && list_scan_pays(lists->arcs(), sources, arcs) ? lists : nullptr;
 }
 

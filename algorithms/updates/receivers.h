@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/graph/graph.h"
-#include "engine/state/target_lists.h"
+#include "storage/formats/target_lists.h"
 #include "storage/io/types.h"
 
 namespace unweave {

@@ -1,16 +1,16 @@
 // algorithms/verification/verify_files.cpp - every byte of every file that a manifest names.
 #include <cstddef>
-#include <set>
+#include <span>
 
 #include "algorithms/verification/verify_checks.h"
 #include "engine/resources/watcher.h"
 #include "storage/formats/feature_file.h"
 #include "storage/formats/journal.h"
+#include "storage/formats/level_files.h"
 #include "storage/formats/node_file.h"
 #include "storage/formats/order_file.h"
 #include "storage/formats/run_file.h"
 #include "storage/formats/shard.h"
-#include "storage/formats/state_file.h"
 #include "storage/formats/store_layout.h"
 #include "storage/io/error.h"
 #include "storage/io/store_folders.h"
@@ -36,7 +36,7 @@ class Files {
     watched_.advance(entry.bytes);
   }
   template <class Body>
-  void each(const std::vector<FileEntry>& entries, const Body& body) {
+  void each(std::span<const FileEntry> entries, const Body& body) {
     for (std::size_t i = 0; i < entries.size(); ++i) attempt(entries[i], [&] { body(entries[i], i); });
   }
   template <class Body>
@@ -49,15 +49,6 @@ class Files {
   VerifyReport& report_;
   WatchedStep watched_;
 };
-
-/// Runs are read as a whole, but nobody needs them to be free of contradictions before this moment.
-void check_run(const std::filesystem::path& store, const FileEntry& entry, const StoredRun& run) {
-  std::set<NodeId> seen;
-  for (const auto nodes : {run.narrow_nodes, run.wide_nodes, run.dropped})
-    for (const NodeId node : nodes)
-      if (!seen.insert(node).second)
-        throw FormatError(store / entry.path, "position " + std::to_string(node), "two states of one row");
-}
 
 void check_journal(const std::filesystem::path& store, const Manifest& manifest, VerifyReport& report) {
   const JournalEnd end = read_journal(store, *manifest.journal, manifest.sequence, [](const JournalBatch&) {});
@@ -95,25 +86,11 @@ void check_files(const std::filesystem::path& store, const Manifest& m, VerifyRe
   files.one(m.changes, [&](const FileEntry& entry) { static_cast<void>(read_changes(store, entry, m.nodes)); });
 
   for (std::uint32_t level = 0; level < m.levels.size(); ++level) {
-    const LevelFiles& one = m.levels[level];
-    files.each(one.partitions, [&](const FileEntry& entry, std::size_t span) {
-      StatePartition(store, entry, level, span_range(m.nodes, span), m.features).verify();
-    });
-    files.one(one.run, [&](const FileEntry& entry) {
-      check_run(store, entry, read_run(store, entry, level, m.features, m.nodes));
-    });
-    files.one(one.counts, [&](const FileEntry& entry) {
-      const SealedFile file(store, entry, "counts");
-      file.check_all();
-      if (file.size() != std::uint64_t{m.nodes} * 4 || file.parameters()[0] != level)
-        file.fail(0, "not one count a node of this level");
-    });
-    files.one(one.targets, [&](const FileEntry&) { TargetLists(store, one, m.nodes).verify(); });
-    files.each(one.lists, [](const FileEntry&, std::size_t) {});  // read with the targets
-    files.one(one.stale, [&](const FileEntry& entry) {
-      std::vector<SealedFile> holder;
-      static_cast<void>(read_stale(store, entry, level, m.features, m.nodes, holder));
-    });
+    const LevelPlace place = m.place(level);
+    for (const LevelFileKind& kind : kLevelFileKinds)
+      files.each(files_of(place.files, kind), [&](const FileEntry&, std::size_t index) {
+        if (kind.verify != nullptr) kind.verify(store, place, index);
+      });
   }
   if (m.journal) files.attempt({m.journal->path, 0, {}}, [&] { check_journal(store, m, report); });
 }

@@ -118,7 +118,7 @@ void check_graph(const VerifyContext& context) {
 }
 
 void check_target_lists(const VerifyContext& context) {
-  const TargetLists* targets = context.embedding == nullptr ? nullptr : context.embedding->target_lists();
+  const TargetLists* targets = context.embedding == nullptr ? nullptr : context.embedding->indexes().target_lists();
   if (targets == nullptr) return;
   const Contents& contents = context.contents;
   FalseStatements wrong;

@@ -15,7 +15,6 @@ namespace unweave {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr int kManifestVersion = 5;
 constexpr std::uint64_t kManifestLimit = std::uint64_t{64} << 20;
 constexpr std::uint64_t kMostSequence = std::uint64_t{1} << 62;
 
@@ -94,15 +93,50 @@ void read_order(const Json& json, Manifest& m) {
   if ((m.order == "none") == m.order_file.has_value()) throw std::runtime_error("order: name and file disagree");
 }
 
+Json level_json(const LevelFiles& files) {
+  Json json = Json::object();
+  for (const LevelFileKind& kind : kLevelFileKinds)
+    json[kind.key] = kind.list != nullptr ? to_json(files.*kind.list) : to_json(files.*kind.one);
+  return json;
+}
+
+LevelFiles level_files(const Json& json) {
+  LevelFiles files;
+  for (const LevelFileKind& kind : kLevelFileKinds) {
+    const Json& field = json.at(kind.key);
+    if (kind.list != nullptr)
+      files.*kind.list = entry_list(field);
+    else
+      files.*kind.one = optional_entry(field);
+  }
+  return files;
+}
+
+/// Lists of a wrong length are told first, then files where there may be none, then missing ones.
+void require_files_in_place(const Manifest& m) {
+  const auto refuse = [&](const auto& is_wrong) {
+    for (const LevelFileKind& kind : kLevelFileKinds)
+      for (std::uint32_t level = 0; level < m.levels.size(); ++level) {
+        const LevelPlace place = m.place(level);
+        if (is_wrong(kind, kind.presence(place), files_of(place.files, kind).size()))
+          throw std::runtime_error(kind.fault);
+      }
+  };
+  const std::size_t spans = num_spans(m.nodes);
+  refuse([&](const LevelFileKind& kind, Presence presence, std::size_t files) {
+    return kind.one_a_span && files != (presence == Presence::always ? spans : 0);
+  });
+  refuse([](const LevelFileKind&, Presence presence, std::size_t files) {
+    return presence == Presence::never && files > 0;
+  });
+  refuse([](const LevelFileKind& kind, Presence presence, std::size_t files) {
+    return presence == Presence::always && !kind.one_a_span && files == 0;
+  });
+}
+
 Json manifest_json(const Manifest& m) {
   Json levels = Json::array();
-  for (const LevelFiles& level : m.levels)
-    levels.push_back({{"partitions", to_json(level.partitions)},
-                      {"run", to_json(level.run)},
-                      {"counts", to_json(level.counts)},
-                      {"stale", to_json(level.stale)},
-                      {"targets", to_json(level.targets)},
-                      {"lists", to_json(level.lists)}});
+  for (const LevelFiles& files : m.levels) levels.push_back(level_json(files));
   return {{"nodes", m.nodes},
           {"features", m.features},
           {"classes", m.classes},
@@ -145,10 +179,7 @@ Manifest manifest_from(const Json& json) {
   m.test = optional_entry(json.at("test"));
   m.changes = optional_entry(json.at("changes"));
   if (!json.at("propagation").is_null()) m.propagation = propagation_spec(json.at("propagation"));
-  for (const Json& item : json.at("levels"))
-    m.levels.push_back({entry_list(item.at("partitions")), optional_entry(item.at("run")),
-                        optional_entry(item.at("counts")), optional_entry(item.at("stale")),
-                        optional_entry(item.at("targets")), entry_list(item.at("lists"))});
+  for (const Json& item : json.at("levels")) m.levels.push_back(level_files(item));
   m.sequence = whole_number<std::uint64_t>(json.at("sequence"));
   m.journal = optional_entry(json.at("journal"));
   m.releases = entry_list(json.at("releases"), kReleaseFolders);
@@ -180,16 +211,7 @@ Manifest manifest_from(const Json& json) {
     need(std::all_of(norms.begin(), norms.end(), is_norm) && is_norm(m.propagation->code_norm), "norms: below 0");
     need(m.propagation->rho >= 0 && m.propagation->rho <= 1, "rho: outside 0 to 1");
     need(m.propagation->scale_bits >= 8 && m.propagation->scale_bits <= 29, "scale_bits: outside 8 to 29");
-    for (std::size_t level = 0; level < m.levels.size(); ++level)
-      need(m.levels[level].partitions.size() == (level > 0 ? spans : 0), "levels: not one partition a span");
-    for (std::size_t level = 0; level < m.levels.size(); ++level) {
-      const LevelFiles& one = m.levels[level];
-      need(one.targets.has_value() ? level > 0 && level + 1 == m.levels.size() && !m.propagation->all_rows
-                                   : one.lists.empty(),
-           "lists: not of the last level's targets");
-    }
-    for (std::size_t level = 1; level + 1 < m.levels.size(); ++level)
-      need(m.propagation->all_rows || m.levels[level].counts.has_value(), "levels: reference counts are missing");
+    require_files_in_place(m);
   }
   need(!m.lazy || (m.propagation && json.at("lazy") == true), "lazy: neither true nor left out");
   need(m.sequence < kMostSequence, "sequence: beyond all requests");
@@ -200,6 +222,10 @@ Manifest manifest_from(const Json& json) {
 }
 
 }  // namespace
+
+LevelPlace Manifest::place(std::uint32_t level) const {
+  return {levels[level], level, propagation->levels, propagation->all_rows, nodes, features};
+}
 
 void Manifest::forget_history() {
   propagation.reset();
@@ -217,11 +243,11 @@ std::vector<FileEntry> Manifest::files() const {
   };
   all.insert(all.end(), feature_files.begin(), feature_files.end());
   for (const auto* entry : {&order_file, &labels, &train, &valid, &test, &changes}) add(*entry);
-  for (const LevelFiles& level : levels) {
-    all.insert(all.end(), level.partitions.begin(), level.partitions.end());
-    for (const auto* entry : {&level.run, &level.counts, &level.stale, &level.targets}) add(*entry);
-    all.insert(all.end(), level.lists.begin(), level.lists.end());
-  }
+  for (const LevelFiles& level : levels)
+    for (const LevelFileKind& kind : kLevelFileKinds) {
+      const std::span<const FileEntry> entries = files_of(level, kind);
+      all.insert(all.end(), entries.begin(), entries.end());
+    }
   return all;
 }
 

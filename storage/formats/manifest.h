@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "storage/formats/feature_layout.h"
+#include "storage/formats/level_files.h"
 #include "storage/formats/sealed_file.h"
 #include "storage/io/types.h"
 
@@ -30,16 +31,6 @@ struct PropagationSpec {
   bool all_rows = true;              ///< --rows all, else the rows with a label
   std::vector<double> column_norms;  ///< per column, sum over u of sqrt(d(u)) |x_j(u)|: the paper's scale of r_max
   double code_norm = 0;  ///< mean over columns of sum over u of |x_j(u)|: the released code's scale of r_max
-};
-
-/// Files of one level of the embedding, in this generation.
-struct LevelFiles {
-  std::vector<FileEntry> partitions;  ///< sums S of the level, one file a span; empty at level 0
-  std::optional<FileEntry> run;       ///< absolute rows that differ from the partitions
-  std::optional<FileEntry> counts;    ///< references to each row from the level above, only with labelled rows
-  std::optional<FileEntry> stale;     ///< rows whose published density lags behind
-  std::optional<FileEntry> targets;   ///< the rows of level L when it was computed, where their lists are kept apart
-  std::vector<FileEntry> lists;       ///< their neighbours in the shards, one file a span of targets
 };
 
 struct Manifest {
@@ -71,6 +62,8 @@ struct Manifest {
   /// What is recorded of a model or a log; none where nothing is.
   [[nodiscard]] const FileEntry* release(std::string_view path) const;
 
+  /// A level with its files, 0 .. L; there must be an embedding.
+  [[nodiscard]] LevelPlace place(std::uint32_t level) const;
   /// Every file that this generation names; what is recorded of others, which change after it, is not among them.
   [[nodiscard]] std::vector<FileEntry> files() const;
   /// Forgets embedding, requests and models: what is left is a store of these contents that nothing has happened to.

@@ -1,7 +1,9 @@
 #include "storage/formats/run_file.h"
 
+#include <set>
 #include <string>
 
+#include "storage/formats/level_files.h"
 #include "storage/io/error.h"
 #include "storage/io/private_file.h"
 
@@ -148,6 +150,29 @@ std::vector<StaleRow> read_stale(const std::filesystem::path& store, const FileE
   }
   if (at != file.size()) file.fail(at, "the file is longer than its rows");
   return rows;
+}
+
+/// Runs are read as a whole, but nobody needs them to be free of contradictions before this moment.
+void verify_run(const std::filesystem::path& store, const LevelPlace& place, std::size_t) {
+  const FileEntry& entry = place.files.run.value();
+  const StoredRun run = read_run(store, entry, place.level, place.columns, place.nodes);
+  std::set<NodeId> seen;
+  for (const auto nodes : {run.narrow_nodes, run.wide_nodes, run.dropped})
+    for (const NodeId node : nodes)
+      if (!seen.insert(node).second)
+        throw FormatError(store / entry.path, "position " + std::to_string(node), "two states of one row");
+}
+
+void verify_counts(const std::filesystem::path& store, const LevelPlace& place, std::size_t) {
+  const SealedFile file(store, place.files.counts.value(), "counts");
+  file.check_all();
+  if (file.size() != std::uint64_t{place.nodes} * 4 || file.parameters()[0] != place.level)
+    file.fail(0, "not one count a node of this level");
+}
+
+void verify_stale(const std::filesystem::path& store, const LevelPlace& place, std::size_t) {
+  std::vector<SealedFile> holder;
+  static_cast<void>(read_stale(store, place.files.stale.value(), place.level, place.columns, place.nodes, holder));
 }
 
 }  // namespace unweave

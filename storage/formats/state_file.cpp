@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "storage/formats/level_files.h"
 #include "storage/formats/store_layout.h"
 #include "storage/io/error.h"
 
@@ -125,6 +126,11 @@ void StatePartition::verify() const {
     });
     if (!wide) file_.fail(wide_at_, "the row at position " + std::to_string(node) + " is kept wide but fits 32 bits");
   }
+}
+
+void verify_partition(const std::filesystem::path& store, const LevelPlace& place, std::size_t index) {
+  StatePartition(store, place.files.partitions[index], place.level, span_range(place.nodes, index), place.columns)
+      .verify();
 }
 
 }  // namespace unweave

@@ -1,5 +1,5 @@
 // tests/algorithms/propagation/target_lists_test.cpp - the lists of few targets, kept apart, against the graph that they come from.
-#include "engine/state/target_lists.h"
+#include "storage/formats/target_lists.h"
 
 #include <doctest/doctest.h>
 
@@ -10,6 +10,7 @@
 #include "algorithms/updates/planner.h"
 #include "algorithms/updates/receivers.h"
 #include "algorithms/verification/verify.h"
+#include "engine/state/target_list_writer.h"
 #include "storage/formats/store_layout.h"
 #include "support/folder_bytes.h"
 #include "support/store_fixture.h"
@@ -67,7 +68,7 @@ TEST_SUITE("unit") {
     const TempDir folder;
     const auto store =
         streamed(folder / "s", sample, {{RequestKind::remove_edge, 16, 32}, {RequestKind::remove_node, 48, 0}});
-    const TargetLists* targets = store->embedding().target_lists();
+    const TargetLists* targets = store->embedding().indexes().target_lists();
     REQUIRE(targets != nullptr);
     CHECK(store->manifest().levels[2].lists.size() == 2);
     CHECK(targets->nodes().size() == kNodes);
@@ -97,7 +98,7 @@ TEST_SUITE("unit") {
       const Sample sample = few_targets(400, 0.05, seed);
       const TempDir folder;
       const auto store = streamed(folder / "s", sample, random_requests(sample, 60, seed));
-      const TargetLists* targets = store->embedding().target_lists();
+      const TargetLists* targets = store->embedding().indexes().target_lists();
       REQUIRE(targets != nullptr);
       const Graph& graph = store->contents().graph();
       std::vector<NodeId> sources;
@@ -148,7 +149,7 @@ TEST_SUITE("unit") {
         testing::build_store(folder / "s", original);
         testing::propagate_store(folder / "s", testing::tiny_spec(levels, false));
         LiveStore store(folder / "s", Access::write, testing::ample_budget(), release_ledger());
-        REQUIRE(store.embedding().target_lists() != nullptr);
+        REQUIRE(store.embedding().indexes().target_lists() != nullptr);
         for (std::size_t at = 0; at < requests.size(); at += 30) {
           const auto part = std::span(requests).subspan(at, std::min<std::size_t>(30, requests.size() - at));
           store.apply(part, store.resolve(part), {}, at == 30 ? LastLevel::at_once : LastLevel::deferred);

@@ -124,7 +124,7 @@ TEST_SUITE("unit") {
             CHECK(plan.seconds == doctest::Approx(report.seconds_predicted).epsilon(1e-12));
             CHECK(plan.levels.size() == levels);
             for (const std::string& way : report.plan) ++(way == "push" ? pushed : swept);
-            if (const TargetLists* lists = store.embedding().target_lists())
+            if (const TargetLists* lists = store.embedding().indexes().target_lists())
               scanned += !plan.levels.empty() && plan.levels.back().arcs == lists->arcs() ? 1 : 0;
             // Where all rows are kept the levels do not depend on their number: totals agree for every number of them only
             // where each level does.

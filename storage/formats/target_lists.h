@@ -1,5 +1,6 @@
-// engine/state/target_lists.h - the lists of the target rows side by side: an update of the last level looks through them where
-// it would otherwise look up, all over the graph, the lists of whatever changed below.
+// storage/formats/target_lists.h - lists of the target rows side by side (FORMAT.md, "Targets and lists"): an update of
+// the last level looks through them where it would otherwise look up, all over the graph, the lists of whatever
+// changed below.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/graph/graph.h"
-#include "storage/formats/manifest.h"
+#include "storage/formats/level_files.h"
 #include "storage/formats/shard.h"
 #include "storage/io/types.h"
 
@@ -24,8 +24,8 @@ class TargetLists {
   /// The targets when the lists were written, sorted. Since then some may have lost their labels.
   [[nodiscard]] std::span<const NodeId> nodes() const noexcept { return nodes_; }
   [[nodiscard]] std::uint64_t arcs() const noexcept { return arcs_; }  ///< of all lists
-  /// Calls use(node, neighbours) for the targets of [range.first, range.last) in ascending order, with their lists as the
-  /// graph's shards have them. Throws FormatError.
+  /// Calls use(node, neighbours) for the targets of [range.first, range.last) in ascending order, with their lists as
+  /// the graph's shards have them. Throws FormatError.
   template <class Use>
   void for_each(NodeRange range, const Use& use) const;
   /// Checks checksums and decodes everything; throws FormatError.
@@ -43,16 +43,6 @@ class TargetLists {
   std::vector<Shard> shards_;
   std::uint64_t arcs_ = 0;
 };
-
-/// Whether lists of `arcs` arcs are worth keeping apart in a graph of `graph_arcs`: a copy of most of it is not.
-[[nodiscard]] bool target_lists_pay(std::uint64_t arcs, std::uint64_t graph_arcs) noexcept;
-
-/// The most that write_target_lists() writes for so many targets, whose lists have `arcs` arcs in sum.
-[[nodiscard]] std::uint64_t most_target_list_bytes(NodeId targets, std::uint64_t arcs) noexcept;
-
-/// Writes the lists of `targets` (sorted) and names them in `files`. Throws DataError, and ResourceError for a full disk.
-void write_target_lists(const std::filesystem::path& store, const Graph& graph, std::span<const NodeId> targets,
-                        LevelFiles& files);
 
 template <class Use>
 void TargetLists::for_each(NodeRange range, const Use& use) const {

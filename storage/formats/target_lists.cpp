@@ -1,0 +1,44 @@
+#include "storage/formats/target_lists.h"
+
+#include "storage/formats/manifest.h"
+#include "storage/formats/node_file.h"
+#include "storage/formats/store_layout.h"
+#include "storage/io/error.h"
+
+namespace unweave {
+
+TargetLists::TargetLists(const std::filesystem::path& store, const LevelFiles& files, NodeId graph_nodes)
+    : nodes_(read_ids(store, files.targets.value(), graph_nodes)) {
+  const auto targets = static_cast<NodeId>(nodes_.size());
+  span_blocks_ = span_nodes(targets) / kBlockNodes;
+  if (files.lists.size() != num_spans(targets))
+    throw FormatError(store / kManifestName, "lists", "not one file a span of the targets");
+  for (std::size_t i = 0; i < files.lists.size(); ++i) {
+    shards_.emplace_back(store, files.lists[i], span_range(targets, i), graph_nodes, ShardOf::targets);
+    arcs_ += shards_.back().arcs();
+  }
+}
+
+std::span<const std::uint32_t> TargetLists::decode(std::size_t block, std::vector<NodeId>& lists) const {
+  const Shard& shard = shards_[block / span_blocks_];
+  const std::size_t local = block % span_blocks_;
+  lists.resize(shard.block_arcs(local) + kDecodeSlack);
+  // Half a MiB and more before its turn: who reads all lists reads the file from end to end.
+  constexpr std::size_t kAhead = 256;
+  if (local % kAhead == 0) {
+    const std::size_t first = std::min(local + (local == 0 ? 0 : kAhead), shard.num_blocks());
+    shard.read_ahead(first, std::min(local + 2 * kAhead, shard.num_blocks()));
+  }
+  shard.decode(local, lists.data());
+  return shard.counts().subspan(local * kBlockNodes);
+}
+
+void TargetLists::verify() const {
+  for (const Shard& shard : shards_) shard.verify();
+}
+
+void verify_targets(const std::filesystem::path& store, const LevelPlace& place, std::size_t) {
+  TargetLists(store, place.files, place.nodes).verify();
+}
+
+}  // namespace unweave
