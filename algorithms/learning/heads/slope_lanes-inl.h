@@ -1,4 +1,4 @@
-// algorithms/learning/slope_lanes-inl.h - vectors of slopes and what is done with the last, incomplete one. Included once for every
+// algorithms/learning/heads/slope_lanes-inl.h - vectors of slopes and what is done with the last, incomplete one. Included once for every
 // vector extension, hence the guard that toggles.
 #if defined(UNWEAVE_ALGORITHMS_SLOPE_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef UNWEAVE_ALGORITHMS_SLOPE_LANES_INL_H_
@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "algorithms/learning/slopes.h"
+#include "algorithms/learning/heads/margin_block.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace unweave::HWY_NAMESPACE {
