@@ -1,4 +1,4 @@
-// algorithms/learning/softmax_slopes.cpp - l = ln sum_c exp(m_c) - m_label, which couples the classes. Highway includes this file
+// algorithms/learning/heads/softmax.cpp - l = ln sum_c exp(m_c) - m_label, which couples the classes. Highway includes this file
 // once for every vector extension.
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@
 #include "algorithms/numerics/matrix.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "algorithms/learning/softmax_slopes.cpp"
+#define HWY_TARGET_INCLUDE "algorithms/learning/heads/softmax.cpp"
 #include <hwy/foreach_target.h>  // must come before highway.h
 // Not sorted: math-inl.h needs what highway.h defines.
 #include <hwy/contrib/math/math-inl.h>
