@@ -1,7 +1,8 @@
-// algorithms/learning/head.h - losses of a row by its margins m_c = z.w_c, and their constants: what everybody asks of a head.
+// algorithms/learning/head.h - losses of a row by its margins m_c = z.w_c, and their constants: what everybody asks of
+// a head.
 //
-// The heads themselves lie in heads/, a file each; heads/head_entry.h says which kinds there are and what an entry holds, and
-// heads/registry.h which heads. Nobody else names one, but where a certain loss is meant.
+// The heads themselves lie in heads/, a file each; heads/head_entry.h says which kinds there are and what an entry
+// holds, and heads/registry.h which heads. Nobody else names one, but where a certain loss is meant.
 #pragma once
 
 #include <cmath>
@@ -66,25 +67,26 @@ inline void slopes_in_place(Head head, double* margins, std::size_t classes, std
   entry_of(head).slopes(margins, classes, label);
 }
 
-/// Margins, rows x classes, become what the Hessians of the rows' losses by them are made of: of a one-vs-rest head their
-/// diagonals, of a coupled one the probabilities p of diag(p) - p p^T.
+/// Margins, rows x classes, become what the Hessians of the rows' losses by them are made of: of a one-vs-rest head
+/// their diagonals, of a coupled one the probabilities p of diag(p) - p p^T.
 inline void curvatures_in_place(Head head, double* margins, std::size_t rows, std::size_t classes) noexcept {
   entry_of(head).curvatures(margins, rows, classes);
 }
 
-/// Multiplies values, rows x directions x classes, by the Hessians of the rows' losses by their margins: `curvatures` are
-/// what curvatures_in_place() made of these, rows x classes.
+/// Multiplies values, rows x directions x classes, by the Hessians of the rows' losses by their margins: `curvatures`
+/// are what curvatures_in_place() made of these, rows x classes.
 void multiply_by_curvatures(Head head, const double* curvatures, double* values, std::size_t rows, std::size_t classes,
                             std::size_t directions = 1) noexcept;
 
-/// Margins of one row become probabilities of its classes, of sum 1: softmax of a coupled head; of a one-vs-rest one each
-/// class's own, or where the loss has none the margin's share, divided by their sum; all alike where that is 0. classes > 0.
+/// Margins of one row become probabilities of its classes, of sum 1: softmax of a coupled head; of a one-vs-rest one
+/// each class's own, or where the loss has none the margin's share, divided by their sum; all alike where that is 0.
+/// classes > 0.
 inline void probabilities_in_place(Head head, double* margins, std::size_t classes) noexcept {
   entry_of(head).probabilities(margins, classes);
 }
 
-/// Margins of one row become the logarithms of these, which of heads with probabilities stay finite where those vanish in
-/// float64. classes > 0.
+/// Margins of one row become the logarithms of these, which of heads with probabilities stay finite where those vanish
+/// in float64. classes > 0.
 inline void log_probabilities_in_place(Head head, double* margins, std::size_t classes) noexcept {
   entry_of(head).log_probabilities(margins, classes);
 }

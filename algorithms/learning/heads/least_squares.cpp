@@ -1,5 +1,5 @@
-// algorithms/learning/heads/least_squares.cpp - l = (m - y)^2 / 2, one-vs-rest. Highway includes this file once for every vector
-// extension.
+// algorithms/learning/heads/least_squares.cpp - l = (m - y)^2 / 2, one-vs-rest. Highway includes this file once for
+// every vector extension.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -1,4 +1,5 @@
-// algorithms/learning/heads/margin_block.h - blocks of margins that a head's kernels turn into slopes, and what they report.
+// algorithms/learning/heads/margin_block.h - blocks of margins that a head's kernels turn into slopes, and what they
+// report.
 #pragma once
 
 #include <bit>

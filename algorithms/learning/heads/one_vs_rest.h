@@ -1,5 +1,5 @@
-// algorithms/learning/heads/one_vs_rest.h - rows of margins under a loss of one margin and one target: the scalar half of a
-// one-vs-rest head.
+// algorithms/learning/heads/one_vs_rest.h - rows of margins under a loss of one margin and one target: the scalar half
+// of a one-vs-rest head.
 #pragma once
 
 #include <cmath>

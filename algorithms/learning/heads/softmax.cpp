@@ -1,5 +1,5 @@
-// algorithms/learning/heads/softmax.cpp - l = ln sum_c exp(m_c) - m_label, which couples the classes. Highway includes this file
-// once for every vector extension.
+// algorithms/learning/heads/softmax.cpp - l = ln sum_c exp(m_c) - m_label, which couples the classes. Highway includes
+// this file once for every vector extension.
 #include <algorithm>
 #include <cmath>
 #include <limits>
