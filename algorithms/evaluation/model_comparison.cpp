@@ -34,21 +34,6 @@ void for_margins(const LiveStore& store, std::span<const ModelRecord* const> mod
   });
 }
 
-/// Logarithms of probabilities_in_place(), which stay finite where those vanish in float64.
-void log_probabilities_in_place(Head head, std::span<double> margins) {
-  if (head == Head::kLeastSquares) {
-    probabilities_in_place(head, margins.data(), margins.size());
-    for (double& margin : margins) margin = std::log(margin);
-    return;
-  }
-  if (head == Head::kLogistic)
-    for (double& margin : margins) margin = -logistic_loss(margin, 1);
-  const double largest = *std::max_element(margins.begin(), margins.end());
-  double sum = 0;
-  for (const double margin : margins) sum += std::exp(margin - largest);
-  for (double& margin : margins) margin -= largest + std::log(sum);
-}
-
 std::size_t largest(std::span<const double> margins) {
   return static_cast<std::size_t>(std::max_element(margins.begin(), margins.end()) - margins.begin());
 }
@@ -94,7 +79,8 @@ std::optional<Likeness> likeness(const LiveStore& store, const ModelRecord& mode
   std::vector<double> divergences(nodes.size()), agreements(nodes.size());
   for_margins(store, models, nodes, [&](std::size_t i, std::span<const std::span<double>> margins) {
     agreements[i] = largest(margins[0]) == largest(margins[1]) ? 1 : 0;
-    for (std::size_t m = 0; m < 2; ++m) log_probabilities_in_place(models[m]->model.head, margins[m]);
+    for (std::size_t m = 0; m < 2; ++m)
+      log_probabilities_in_place(models[m]->model.head, margins[m].data(), margins[m].size());
     divergences[i] = divergence_of(margins[0], margins[1]);
   });
   return Likeness{mean(divergences), mean(agreements)};

@@ -31,11 +31,11 @@ void HessianOperator::scale_by_curvatures(const float* block, std::size_t first,
                                           std::span<const std::size_t> classes, const FloatMatrix& weights,
                                           float* values) const {
   const std::size_t width = classes.size();
-  if (objective_.head == Head::kLeastSquares) return;
+  if (constant_curvature(objective_.head)) return;
   if (curvatures_ == nullptr) {
     float* const curvatures = block_buffer<float, BlockUse::curvatures>(count * width + kSlopeSlack);
     multiply(block, weights.data(), curvatures, count, objective_.rows.features, width, false);
-    curvatures_in_place(objective_.head, curvatures, count * width);
+    curvatures_in_place(objective_.head, curvatures, count, width);
     for (std::size_t k = 0; k < count * width; ++k) values[k] *= curvatures[k];
     return;
   }
@@ -49,7 +49,7 @@ void HessianOperator::scale_by_curvatures(const float* block, std::size_t first,
 const float* HessianOperator::probabilities(const float* block, std::size_t count) const {
   float* const out = block_buffer<float, BlockUse::margins>(count * objective_.classes + kSlopeSlack);
   multiply(block, weights_.data(), out, count, objective_.rows.features, objective_.classes, false);
-  probabilities_in_place(out, count, objective_.classes);
+  curvatures_in_place(objective_.head, out, count, objective_.classes);
   return out;
 }
 
@@ -130,7 +130,7 @@ void HessianOperator::curvatures(const float* rows, std::size_t count, std::span
     return;
   }
   multiply(rows, columns(classes).data(), out, count, objective_.rows.features, classes.size(), false);
-  curvatures_in_place(objective_.head, out, count * classes.size());
+  curvatures_in_place(objective_.head, out, count, classes.size());
 }
 
 }  // namespace unweave

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "algorithms/numerics/blas.h"
 #include "algorithms/numerics/row_sweep.h"
@@ -129,18 +128,10 @@ double* NetworkPass::run() {
 void NetworkPass::backward(const ClassId* labels) {
   const Head head = point_.network.shape().head;
   const std::size_t classes = layers_.back().outputs;
-  for (std::size_t i = 0; i < count_; ++i) {
-    double* const margins = back_.back() + i * classes;
-    double* const curvature = curvature_ + i * classes;
-    std::copy_n(margins, classes, curvature);
-    if (couples_classes(head)) {
-      softmax_in_place(curvature, classes);
-    } else {
-      for (std::size_t c = 0; c < classes; ++c)
-        curvature[c] = derivatives(head, curvature[c], c == labels[i] ? 1 : -1).curvature;
-    }
-    slopes_in_place(head, margins, classes, labels[i]);
-  }
+  double* const margins = back_.back();
+  std::copy_n(margins, count_ * classes, curvature_);
+  curvatures_in_place(head, curvature_, count_, classes);
+  for (std::size_t i = 0; i < count_; ++i) slopes_in_place(head, margins + i * classes, classes, labels[i]);
   back();
 }
 
@@ -183,15 +174,7 @@ void NetworkPass::row_gradients(double* out) const {
 
 /// values (count x directions x classes) = Hessian of each row's loss by its margins, times values.
 void NetworkPass::bend_output(std::size_t directions, double* values) const {
-  const std::size_t classes = layers_.back().outputs;
-  const bool coupled = couples_classes(point_.network.shape().head);
-  for (std::size_t i = 0; i < count_; ++i) {
-    const double* const curvature = curvature_ + i * classes;
-    for (std::size_t k = 0; k < directions; ++k, values += classes) {
-      const double mean = coupled ? std::inner_product(curvature, curvature + classes, values, 0.0) : 0;
-      for (std::size_t c = 0; c < classes; ++c) values[c] = curvature[c] * (values[c] - mean);
-    }
-  }
+  multiply_by_curvatures(point_.network.shape().head, curvature_, values, count_, layers_.back().outputs, directions);
 }
 
 void NetworkPass::add_products(const NetworkDirections& directions, HessianSums& sums) {

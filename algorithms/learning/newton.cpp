@@ -140,8 +140,7 @@ class Descent {
     // Where a rejected trial overwrote the curvatures, products form them again.
     const HessianOperator hessian(objective_, best_.weights, curvatures_here_ ? &curvatures_ : nullptr);
     if (!preconditioner_) preconditioner_ = make_preconditioner(hessian, memory_.preconditioner);
-    // Those of least squares are the same everywhere.
-    if (moved_ > kFarForCurvatures && objective_.head != Head::kLeastSquares) {
+    if (moved_ > kFarForCurvatures && !constant_curvature(objective_.head)) {
       preconditioner_->refresh(hessian);
       moved_ = 0;
     }

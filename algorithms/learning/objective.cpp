@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "algorithms/numerics/blas.h"
 #include "algorithms/numerics/row_sweep.h"
@@ -12,10 +11,6 @@ namespace unweave {
 namespace {
 
 constexpr double kInflate = 1 + 1e-6;  // covers the rounding of the error terms themselves: sums of nonnegative numbers
-
-double target(const Rows& rows, std::size_t row, std::size_t c) {
-  return rows.labels[row] == c ? 1.0 : -1.0;
-}
 
 struct GradientPart {
   Matrix sum;
@@ -90,7 +85,7 @@ GradientPart zero_part(const Matrix& weights) {
   return zero;
 }
 
-/// What times |z_i| bounds the error of each margin, for softmax of its difference to the largest one.
+/// What times |z_i| bounds the error of each margin, of a coupled head of its difference to the largest one.
 Vector margin_errors(Head head, const Matrix& weights) {
   const Vector norms = weights.colwise().norm();
   const double terms = static_cast<double>(weights.rows());
@@ -139,11 +134,7 @@ void add_curvature(const MarginBlock& block, const float* slopes, Vector& sum) {
   constexpr std::size_t kEvery = 8;
   for (std::size_t i = 0; i < block.count; i += kEvery) {
     const double weight = block.norms[i] * block.norms[i] * static_cast<double>(std::min(kEvery, block.count - i));
-    const Eigen::Map<const Eigen::ArrayXf> row(slopes + i * block.classes, index_of(block.classes));
-    if (block.head == Head::kLeastSquares)
-      sum.array() += weight;
-    else
-      sum.array() += weight * (row.abs() - row.square()).cast<double>();  // p (1 - p)
+    add_curvatures(block.head, slopes + i * block.classes, block.classes, weight, sum.data());
   }
 }
 
@@ -203,30 +194,18 @@ struct ActionPart {
   }
 };
 
-/// values = (Hessian of the row's loss by its margins) values; the margins of a coupled head are overwritten.
-void apply_curvature(const Objective& objective, std::size_t row, double* margins, double* values) {
-  const std::size_t classes = objective.classes;
-  if (!couples_classes(objective.head)) {
-    for (std::size_t c = 0; c < classes; ++c)
-      values[c] *= derivatives(objective.head, margins[c], target(objective.rows, row, c)).curvature;
-    return;
-  }
-  softmax_in_place(margins, classes);
-  const double mean = std::inner_product(margins, margins + classes, values, 0.0);
-  for (std::size_t c = 0; c < classes; ++c) values[c] = margins[c] * (values[c] - mean);
-}
-
 }  // namespace
 
 CurvatureAction curvature_action(const Objective& objective, const Matrix& weights, const Matrix& step) {
   const Rows& rows = objective.rows;
   const std::size_t classes = objective.classes, features = rows.features;
+  const bool curved = !constant_curvature(objective.head);
   const ActionPart zero{Matrix::Zero(step.rows(), step.cols()), Vector::Zero(step.cols()), Vector::Zero(step.cols())};
   const ActionPart total =
-      sweep_rows<double>(rows, zero, [&](const double* block, std::size_t first, std::size_t count, ActionPart& part) {
+      sweep_rows<double>(rows, zero, [&](const double* block, std::size_t, std::size_t count, ActionPart& part) {
         double* const margins = block_buffer<double, BlockUse::margins>(count * classes);
         double* const image = block_buffer<double, BlockUse::product>(count * classes);
-        multiply(block, weights.data(), margins, count, features, classes, false);
+        if (curved) multiply(block, weights.data(), margins, count, features, classes, false);
         multiply(block, step.data(), image, count, features, classes, false);
         for (std::size_t i = 0; i < count; ++i)
           for (std::size_t c = 0; c < classes; ++c) {
@@ -234,8 +213,10 @@ CurvatureAction curvature_action(const Objective& objective, const Matrix& weigh
             part.squares[index_of(c)] += square;
             part.fourths[index_of(c)] += square * square;
           }
-        for (std::size_t i = 0; i < count; ++i)
-          apply_curvature(objective, first + i, margins + i * classes, image + i * classes);
+        if (curved) {
+          curvatures_in_place(objective.head, margins, count, classes);
+          multiply_by_curvatures(objective.head, margins, image, count, classes);
+        }
         multiply_transposed(block, image, part.sum.data(), features, count, classes, true);
       });
   return {total.sum + objective.mu * step, total.squares.cwiseSqrt(), total.fourths.cwiseSqrt()};

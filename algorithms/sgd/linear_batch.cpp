@@ -23,29 +23,18 @@ LinearBatch::LinearBatch(const SgdRun& run, const SgdBatch& batch, const Vector&
   margins_.resize(index_of(count), index_of(classes));
   if (count == 0) return;
   multiply(rows_.data(), weights.data(), margins_.data(), count, features, classes, false);
-  slopes_ = probabilities_ = margins_;
+  slopes_ = curvatures_ = margins_;
   gram_.noalias() = rows_ * rows_.transpose();
-  for (std::size_t i = 0; i < count; ++i) {
-    double* const own = probabilities_.row(index_of(i)).data();
-    slopes_in_place(head_, slopes_.row(index_of(i)).data(), classes, labels_[i]);
-    if (couples_classes(head_)) {
-      softmax_in_place(own, classes);
-    } else {
-      for (std::size_t c = 0; c < classes; ++c) own[c] = derivatives(head_, own[c], c == labels_[i] ? 1 : -1).curvature;
-    }
-  }
+  curvatures_in_place(head_, curvatures_.data(), count, classes);
+  for (std::size_t i = 0; i < count; ++i) slopes_in_place(head_, slopes_.row(index_of(i)).data(), classes, labels_[i]);
 }
 
 double LinearBatch::curvature(std::size_t i, std::size_t c) const noexcept {
-  return probabilities_(index_of(i), index_of(c));
+  return curvatures_(index_of(i), index_of(c));
 }
 
 void LinearBatch::bend(std::size_t i, double* image) const {
-  const double* const own = probabilities_.row(index_of(i)).data();
-  double mean = 0;
-  if (couples_classes(head_))
-    for (std::size_t c = 0; c < classes(); ++c) mean += own[c] * image[c];
-  for (std::size_t c = 0; c < classes(); ++c) image[c] = own[c] * (image[c] - mean);
+  multiply_by_curvatures(head_, curvatures_.row(index_of(i)).data(), image, 1, classes());
 }
 
 void LinearBatch::remainder(std::size_t i, const double* image, const double* bent, double* out) const {

@@ -43,7 +43,7 @@ class LinearBatch {
   Matrix rows_;
   Matrix margins_;
   Matrix slopes_;
-  Matrix probabilities_;  // of softmax, else curvatures
+  Matrix curvatures_;  // of a coupled head probabilities
   Matrix gram_;
   std::vector<double> norms_;
   std::vector<ClassId> labels_;

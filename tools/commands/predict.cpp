@@ -23,6 +23,7 @@
 #include "tools/cli/progress.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/model_choice.h"
+#include "tools/commands/solver_options.h"
 
 namespace unweave {
 namespace {
@@ -187,7 +188,8 @@ void run_predict(CommandLine& line) {
       "tabs;\n"
       "with --json also the scores and the probabilities of all classes. With files it prints no lines; the file name "
       "-\n"
-      "is standard output. Probabilities: of softmax its own; of one-vs-rest heads each class's own over their sum.",
+      "is standard output. Probabilities: of " +
+          names_of_heads(true) + " its own; of one-vs-rest heads each class's own over their sum.",
       {"STORE"},
       "unweave predict demo/debian.store > classes.tsv\n"
       "  unweave predict demo/debian.store --out classes.npy --probabilities p.npy");

@@ -2,7 +2,6 @@
 #include "tools/commands/solver_options.h"
 
 #include <algorithm>
-#include <array>
 #include <string>
 #include <vector>
 
@@ -15,9 +14,22 @@ namespace unweave {
 namespace {
 
 constexpr std::size_t kHiddenUnits = 64;
-constexpr std::array<std::string_view, 4> kHeads = {"logistic", "least-squares", "softmax", "mlp"};
+
+/// What --head takes: the linear heads, and a network.
+std::vector<std::string_view> names_for_head() {
+  std::vector<std::string_view> names = names_of_heads();
+  names.emplace_back("mlp");
+  return names;
+}
 
 }  // namespace
+
+std::string names_of_heads(bool coupled) {
+  std::string text;
+  for (const Head head : kHeads)
+    if (couples_classes(head) == coupled) text += (text.empty() ? "" : ", ") + std::string(name_of(head));
+  return text;
+}
 
 std::string names_of_solvers() {
   return solvers_with([](const SolverEntry&) { return true; });
@@ -27,8 +39,10 @@ void add_solver_options(CommandLine& line, bool listed) {
   line.add_topic("help-solver", "NAME", "what this solver does, and its own parameters", solver_help);
   auto add = (listed ? line.options() : line.unlisted_options()).add_options();
   const SolverOptions defaults;
-  add("head", po::value<std::string>()->value_name("H")->default_value("logistic"),
-      "logistic, least-squares: a class against the rest; softmax: all at once; mlp: softmax over hidden layers");
+  const std::string head_help = names_of_heads(false) + ": a class against the rest; " + names_of_heads(true) +
+                                ": all at once; mlp: softmax over hidden layers";
+  add("head", po::value<std::string>()->value_name("H")->default_value(std::string(name_of(defaults.head))),
+      head_help.c_str());
   add("hidden", po::value<Widths>()->value_name("H1,H2"), "widths of the hidden layers of mlp; default 64");
   add("activation", po::value<std::string>()->value_name("A")->default_value("tanh"), "of mlp: tanh or smelu");
   add("epsilon", po::value<Real>()->value_name("E")->default_value({defaults.epsilon}),
@@ -56,8 +70,8 @@ SolverOptions read_solver_options(const CommandLine& line, std::string_view solv
     if (line.has("hidden")) options.hidden = line.get<Widths>("hidden").values;
     options.activation = parse_activation(line.get<std::string>("activation"));
   } else {
-    if (std::find(kHeads.begin(), kHeads.end(), head) == kHeads.end())
-      throw UsageError(unknown_name("head", head, kHeads));
+    const std::vector<std::string_view> known = names_for_head();
+    if (std::find(known.begin(), known.end(), head) == known.end()) throw UsageError(unknown_name("head", head, known));
     options.head = parse_head(head);
     if (line.has("hidden")) throw UsageError("--hidden is for --head mlp");
   }

@@ -19,6 +19,9 @@ void add_solver_options(CommandLine& line, bool listed = true);
 /// Where no lambda was given, the default for a store of `nodes` nodes and rows of `width` numbers in the embedding.
 void choose_lambda(const CommandLine& line, const DeclaredSizes& sizes, SolverOptions& options);
 
+/// "logistic, ..." of the heads that couple the classes, or of those that take a class against the rest.
+[[nodiscard]] std::string names_of_heads(bool coupled);
+
 /// "newton, retrain, ..."
 [[nodiscard]] std::string names_of_solvers();
 

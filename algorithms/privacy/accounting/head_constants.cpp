@@ -27,32 +27,24 @@ LossConstants with_regulariser(const PublicConstants& given, LossConstants data)
 
 }  // namespace
 
+LossConstants loss_constants(Head head, const PublicConstants& given) {
+  const HeadEntry& entry = entry_of(head);
+  check(given, entry.least_classes);
+  return with_regulariser(given, entry.constants(given));
+}
+
 LossConstants logistic_constants(const PublicConstants& given) {
-  check(given, 1);
-  const double x = given.row_norm, classes = static_cast<double>(given.classes), root = std::sqrt(classes);
-  return with_regulariser(given, {.smoothness = x * x / 4,
-                                  .data_gradient = root * x,
-                                  .row_lipschitz = root + x * given.radius / 4,
-                                  .loss_at_zero = classes * std::numbers::ln2});
+  return loss_constants(Head::kLogistic, given);
 }
 
 LossConstants softmax_constants(const PublicConstants& given) {
-  check(given, 2);
-  const double x = given.row_norm;
-  return with_regulariser(given, {.smoothness = x * x / 2,
-                                  .data_gradient = std::numbers::sqrt2 * x,
-                                  .row_lipschitz = std::numbers::sqrt2 + x * given.radius / 2,
-                                  .loss_at_zero = std::log(static_cast<double>(given.classes))});
+  return loss_constants(Head::kSoftmax, given);
 }
 
 LossConstants least_squares_constants(const PublicConstants& given, double target_norm) {
-  check(given, 1);
-  require_not_negative(target_norm, "the bound of targets");
-  const double x = given.row_norm, residual = x * given.radius + target_norm;
-  return with_regulariser(given, {.smoothness = x * x,
-                                  .data_gradient = x * residual,
-                                  .row_lipschitz = residual + x * given.radius,
-                                  .loss_at_zero = target_norm * target_norm / 2});
+  if (target_norm != std::sqrt(static_cast<double>(given.classes)))
+    throw UsageError("the targets of least squares are +1 and -1");
+  return loss_constants(Head::kLeastSquares, given);
 }
 
 ActivationBounds tanh_bounds() {

@@ -26,9 +26,10 @@ RunConstants run_constants(Head head, double lambda, double row_norm, std::uint6
   RunConstants constants;
   constants.lambda = lambda;
   constants.row_norm = row_norm;
-  constants.curvature = smoothness(head).curvature;
-  constants.third = couples_classes(head) ? std::sqrt(2.0) / (3 * std::sqrt(3.0)) * kUp : smoothness(head).third * kUp;
-  constants.slope = couples_classes(head) ? std::sqrt(2.0) : std::sqrt(static_cast<double>(classes));
+  const HeadEntry& entry = entry_of(head);
+  constants.curvature = entry.smoothness.curvature;
+  constants.third = entry.joint_third * kUp;
+  constants.slope = entry.slope_at_zero * (entry.couples_classes ? 1 : std::sqrt(static_cast<double>(classes)));
   constants.gamma = rounding_gamma(static_cast<double>(features + batch + classes + 64));
   return constants;
 }

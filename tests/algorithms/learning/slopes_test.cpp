@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "support/fenced_array.h"
+#include "support/heads.h"
 #include "support/learner_data.h"
 #include "support/vector_targets.h"
 
@@ -18,7 +19,6 @@ namespace {
 using testing::FencedArray;
 using testing::for_each_target;
 
-constexpr Head kSeparateHeads[] = {Head::kLogistic, Head::kLeastSquares};
 constexpr double kUntouched = -77;
 
 /// Relative to the expected value alone.
@@ -61,7 +61,7 @@ struct SlopeSample {
 
 TEST_SUITE("unit") {
   TEST_CASE("float64 slopes, sums and curvatures of every width are those of the scalar loss") {
-    for (const Head head : kSeparateHeads)
+    for (const Head head : heads_that_couple(false))
       for (const double scale : {0.5, 20.0})
         for (std::size_t classes = 1; classes <= 35; ++classes) {
           const std::size_t rows = 1 + classes % 5;
@@ -103,14 +103,14 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("float32 slopes and curvatures of every width are near those of the scalar loss") {
-    for (const Head head : kSeparateHeads)
+    for (const Head head : heads_that_couple(false))
       for (std::size_t classes = 1; classes <= 35; ++classes) {
         const std::size_t rows = 1 + classes % 4;
         const SlopeSample sample(head, rows, classes, static_cast<unsigned>(classes), 3);
         std::vector<float> slopes = sample.padded<float>(), curvatures = slopes;
         std::vector<ShortFloat> kept(rows * classes + 1, 7);
         slopes_in_place(sample.block, slopes.data(), kept.data());
-        curvatures_in_place(head, curvatures.data(), rows * classes);
+        curvatures_in_place(head, curvatures.data(), rows, classes);
         std::vector<float> scaled(rows * classes, 2.0F);
         scale_by(kept.data(), scaled.data(), scaled.size());
         for (std::size_t i = 0; i < rows; ++i)
@@ -133,7 +133,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("no vector extension writes past the last margin, sum or curvature") {
     for_each_target([] {
-      for (const Head head : kSeparateHeads)
+      for (const Head head : heads_that_couple(false))
         for (std::size_t classes = 1; classes <= 35; ++classes) {
           const SlopeSample sample(head, 2, classes, static_cast<unsigned>(classes), 3);
           const std::size_t size = 2 * classes;
@@ -144,7 +144,7 @@ TEST_SUITE("unit") {
           static_cast<void>(
               slopes_in_place(sample.block, margin_error.data(), slopes.data(), squares.data(), kept.data()));
           slopes_in_place(sample.block, rough.data(), rough_kept.data());
-          curvatures_in_place(head, alone.data(), size);
+          curvatures_in_place(head, alone.data(), 2, classes);
           scale_by(kept.data(), scaled.data(), size);
           const double curvature = derivatives(head, 0.5, 1).curvature;
           for (std::size_t k = 0; k < size; ++k) {

@@ -9,6 +9,7 @@
 #include "algorithms/privacy/accounting/head_constants.h"
 #include "storage/io/error.h"
 #include "support/fenced_array.h"
+#include "support/heads.h"
 #include "support/learner_data.h"
 #include "support/slow_slopes.h"
 #include "support/vector_targets.h"
@@ -130,7 +131,7 @@ TEST_SUITE("unit") {
         if (head == Head::kLeastSquares) continue;
         CHECK(steepest >= 0.999 * bounds.slope);
         const PublicConstants given{.classes = classes};
-        const LossConstants loss = head == Head::kSoftmax ? softmax_constants(given) : logistic_constants(given);
+        const LossConstants loss = loss_constants(head, given);
         CHECK(joint <= loss.data_gradient * (1 + 1e-12));
         if (head == Head::kSoftmax) CHECK(joint >= 0.999 * loss.data_gradient);
       }
@@ -209,7 +210,7 @@ TEST_SUITE("unit") {
         for (std::size_t c = 0; c < classes; ++c) row[c] = static_cast<long double>(c) / 8;
         const SlopeSums sums = slopes_in_place(block, margin_error.data(), slopes.data(), squares.data(), kept.data());
         slopes_in_place(block, rough.data(), rough_kept.data());
-        probabilities_in_place(alone.data(), 2, classes);
+        curvatures_in_place(Head::kSoftmax, alone.data(), 2, classes);
         center_by(kept.data(), values.data(), 2, classes);
         center_by(alone.data(), again.data(), 2, classes);
         double absolute = 0;

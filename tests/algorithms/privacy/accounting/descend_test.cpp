@@ -21,7 +21,7 @@ using testing::kNaN;
 
 /// Logistic regression with lambda = 0.1 on rows of norm 1: L = 0.35, B = 3.5, C = 0.7 ln 2; 10 of 400 rows, eta = 0.5.
 UnprojectedPlan logistic_plan(std::uint64_t steps, double initial_loss) {
-  const LossConstants loss = logistic_constants({.lambda = 0.1});
+  const LossConstants loss = loss_constants(Head::kLogistic, {.lambda = 0.1});
   const SecondMoment moment = strongly_convex_second_moment(loss.smoothness, 0.1, loss.loss_at_zero);
   return {GradientStep::strongly_convex_lemma15(0.5, loss.smoothness, 0.1),
           steps,

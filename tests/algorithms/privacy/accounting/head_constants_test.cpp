@@ -10,6 +10,7 @@
 #include <random>
 #include <vector>
 
+#include "algorithms/learning/head.h"
 #include "storage/io/error.h"
 #include "support/special_values.h"
 
@@ -87,7 +88,8 @@ void check_covers(const LossConstants& bound, const Seen& seen, double slack) {
 TEST_SUITE("unit") {
   TEST_CASE("constants of the heads: formulas at the sizes in use") {
     const PublicConstants given{.row_norm = std::sqrt(2.0), .radius = 5, .lambda = 0.1, .classes = 4};
-    const LossConstants softmax = softmax_constants(given), squares = least_squares_constants(given, 2);
+    const LossConstants softmax = loss_constants(Head::kSoftmax, given),
+                        squares = loss_constants(Head::kLeastSquares, given);  // Y = sqrt(C) = 2
     CHECK(softmax.smoothness == doctest::Approx(1.1));
     CHECK(softmax.data_gradient == doctest::Approx(2));
     CHECK(softmax.gradient == doctest::Approx(2.5));
@@ -101,12 +103,12 @@ TEST_SUITE("unit") {
           doctest::Approx(2.1 * 4));  // L Y^2
     PublicConstants one = given;
     one.classes = 1;
-    const LossConstants logistic = logistic_constants(one);
+    const LossConstants logistic = loss_constants(Head::kLogistic, one);
     CHECK(logistic.smoothness == doctest::Approx(0.6));
     CHECK(logistic.data_gradient == doctest::Approx(std::sqrt(2.0)));
     CHECK(logistic.row_lipschitz == doctest::Approx(1 + std::sqrt(2.0) * 5 / 4));
     CHECK(logistic.loss_at_zero == doctest::Approx(std::log(2.0)));
-    CHECK(logistic_constants(given).data_gradient == doctest::Approx(2 * std::sqrt(2.0)));
+    CHECK(loss_constants(Head::kLogistic, given).data_gradient == doctest::Approx(2 * std::sqrt(2.0)));
     const LossConstants network = network_constants({.row_norm = std::sqrt(2.0), .radius = 1.5, .classes = 2},
                                                     std::vector<std::size_t>{4}, smelu_bounds(0.5), false);
     CHECK(network.gradient == doctest::Approx(4.7166005071).epsilon(1e-10));
@@ -135,13 +137,31 @@ TEST_SUITE("unit") {
       for (int c = 0; c < 3; ++c) m[c] -= c == label ? 1 : -1;
       return m.squaredNorm() / 2 + ridge(theta);
     };
-    check_covers(softmax_constants(given), sample(softmax, given, features, weights), 2.5);
-    check_covers(logistic_constants(given), sample(logistic, given, features, weights), 2.5);
-    check_covers(least_squares_constants(given, std::sqrt(3.0)), sample(squares, given, features, weights), 2.5);
+    check_covers(loss_constants(Head::kSoftmax, given), sample(softmax, given, features, weights), 2.5);
+    check_covers(loss_constants(Head::kLogistic, given), sample(logistic, given, features, weights), 2.5);
+    check_covers(loss_constants(Head::kLeastSquares, given), sample(squares, given, features, weights), 2.5);
     const VectorXd zero = VectorXd::Zero(weights), x = VectorXd::Constant(features, 0.9);
-    CHECK(softmax(zero, x, 1) == doctest::Approx(softmax_constants(given).loss_at_zero));
-    CHECK(logistic(zero, x, 1) == doctest::Approx(logistic_constants(given).loss_at_zero));
-    CHECK(squares(zero, x, 1) == doctest::Approx(least_squares_constants(given, std::sqrt(3.0)).loss_at_zero));
+    CHECK(softmax(zero, x, 1) == doctest::Approx(loss_constants(Head::kSoftmax, given).loss_at_zero));
+    CHECK(logistic(zero, x, 1) == doctest::Approx(loss_constants(Head::kLogistic, given).loss_at_zero));
+    CHECK(squares(zero, x, 1) == doctest::Approx(loss_constants(Head::kLeastSquares, given).loss_at_zero));
+  }
+
+  TEST_CASE("constants of every head of the registry cover its gradients") {
+    const Eigen::Index features = 2;
+    const PublicConstants given{.row_norm = 1.3, .radius = 2, .lambda = 0.2, .classes = 3};
+    for (const Head head : kHeads) {
+      CAPTURE(name_of(head));
+      const Loss loss = [&](const VectorXd& theta, const VectorXd& x, int label) {
+        const VectorXd margins = shaped(theta, 0, 3, x.size()) * x;
+        return row_loss(head, margins.data(), 3, static_cast<std::size_t>(label)) + 0.1 * theta.squaredNorm();
+      };
+      check_covers(loss_constants(head, given), sample(loss, given, features, 3 * features), 2.5);
+      const VectorXd zero = VectorXd::Zero(3 * features), x = VectorXd::Constant(features, 0.9);
+      CHECK(loss(zero, x, 1) == doctest::Approx(loss_constants(head, given).loss_at_zero));
+      PublicConstants few = given;
+      few.classes = entry_of(head).least_classes - 1;
+      CHECK_THROWS_AS(static_cast<void>(loss_constants(head, few)), UsageError);
+    }
   }
 
   TEST_CASE("constants of small networks cover sampled gradients") {
@@ -206,16 +226,15 @@ TEST_SUITE("unit") {
 
   TEST_CASE("constants out of range are refused") {
     for (const double bad : {-1.0, kNaN, std::numeric_limits<double>::infinity()}) {
-      CHECK_THROWS_AS(static_cast<void>(logistic_constants({.row_norm = bad})), UsageError);
-      CHECK_THROWS_AS(static_cast<void>(logistic_constants({.radius = bad})), UsageError);
-      CHECK_THROWS_AS(static_cast<void>(logistic_constants({.lambda = bad})), UsageError);
-      CHECK_THROWS_AS(static_cast<void>(least_squares_constants({}, bad)), UsageError);
+      CHECK_THROWS_AS(static_cast<void>(loss_constants(Head::kLogistic, {.row_norm = bad})), UsageError);
+      CHECK_THROWS_AS(static_cast<void>(loss_constants(Head::kLogistic, {.radius = bad})), UsageError);
+      CHECK_THROWS_AS(static_cast<void>(loss_constants(Head::kLogistic, {.lambda = bad})), UsageError);
       CHECK_THROWS_AS(static_cast<void>(smelu_bounds(bad)), UsageError);
       CHECK_THROWS_AS(static_cast<void>(strongly_convex_second_moment(1, 0.5, bad)), UsageError);
     }
-    CHECK_THROWS_AS(static_cast<void>(logistic_constants({.row_norm = 0})), UsageError);
-    CHECK_THROWS_AS(static_cast<void>(logistic_constants({.classes = 0})), UsageError);
-    CHECK_THROWS_AS(static_cast<void>(softmax_constants({.classes = 1})), UsageError);
+    CHECK_THROWS_AS(static_cast<void>(loss_constants(Head::kLogistic, {.row_norm = 0})), UsageError);
+    CHECK_THROWS_AS(static_cast<void>(loss_constants(Head::kLogistic, {.classes = 0})), UsageError);
+    CHECK_THROWS_AS(static_cast<void>(loss_constants(Head::kSoftmax, {.classes = 1})), UsageError);
     for (const std::vector<std::size_t>& hidden : {std::vector<std::size_t>{}, std::vector<std::size_t>{4, 0}})
       CHECK_THROWS_AS(static_cast<void>(network_constants({.classes = 2}, hidden, tanh_bounds(), false)), UsageError);
     CHECK_THROWS_AS(static_cast<void>(strongly_convex_second_moment(1, 0, 1)), UsageError);

@@ -31,7 +31,7 @@ GradientStep small_step() {
 
 /// Softmax, 100 of 10^6 rows of norm at most 1, lambda = 1e-3, eta = 1, T = 20000.
 DescentPlan softmax_plan(std::uint64_t batch) {
-  const LossConstants loss = softmax_constants({.row_norm = 1, .lambda = 1e-3, .classes = 10});
+  const LossConstants loss = loss_constants(Head::kSoftmax, {.row_norm = 1, .lambda = 1e-3, .classes = 10});
   return {GradientStep::strongly_convex(1, loss.smoothness, 1e-3), 20000, batch,
           DataChange::removal(1000000, 100, loss.data_gradient)};
 }

@@ -1,19 +1,22 @@
-// algorithms/learning/softmax_slopes.cpp - softmax over blocks of margins; see slopes.h. Highway includes this file once for every
-// vector extension.
+// algorithms/learning/heads/softmax.cpp - l = ln sum_c exp(m_c) - m_label, which couples the classes. Highway includes
+// this file once for every vector extension.
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numbers>
 
-#include "algorithms/learning/slopes.h"
+#include "algorithms/learning/heads/probabilities.h"
+#include "algorithms/learning/heads/registry.h"
 #include "algorithms/numerics/matrix.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "algorithms/learning/softmax_slopes.cpp"
+#define HWY_TARGET_INCLUDE "algorithms/learning/heads/softmax.cpp"
 #include <hwy/foreach_target.h>  // must come before highway.h
 // Not sorted: math-inl.h needs what highway.h defines.
 #include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 
-#include "algorithms/learning/slope_lanes-inl.h"
+#include "algorithms/learning/heads/slope_lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace unweave::HWY_NAMESPACE {
@@ -73,8 +76,8 @@ class ProbabilityError {
   double norm_ = 0;
 };
 
-SlopeSums Softmax64(const MarginBlock& block, const double* margin_error, double* margins,
-                    double* HWY_RESTRICT class_squares, ShortFloat* probabilities) {
+SlopeSums SoftmaxSlopes64(const MarginBlock& block, const double* margin_error, double* margins,
+                          double* HWY_RESTRICT class_squares, ShortFloat* probabilities) {
   const D64 d;
   const std::size_t lanes = hn::Lanes(d), classes = block.classes;
   const V64 one = hn::Set(d, 1.0);
@@ -115,7 +118,7 @@ SlopeSums Softmax64(const MarginBlock& block, const double* margin_error, double
 }
 
 /// Probabilities of each row in place, or slopes where labels are given.
-void Softmax32(float* margins, std::size_t rows, std::size_t classes, const ClassId* labels, ShortFloat* kept) {
+void SoftmaxRows32(float* margins, std::size_t rows, std::size_t classes, const ClassId* labels, ShortFloat* kept) {
   const D32 d;
   const std::size_t lanes = hn::Lanes(d);
   for (std::size_t i = 0; i < rows; ++i) {
@@ -132,64 +135,82 @@ void Softmax32(float* margins, std::size_t rows, std::size_t classes, const Clas
   }
 }
 
-template <class Scalar>
-void center_rows(const Scalar* probabilities, float* values, std::size_t rows, std::size_t classes) {
-  const D32 d;
-  const std::size_t lanes = hn::Lanes(d);
-  for (std::size_t i = 0; i < rows; ++i, probabilities += classes, values += classes) {
-    V32 weight = hn::Zero(d), sum = weight;
-    for (std::size_t c = 0; c < classes; c += lanes) {
-      const V32 p = first_of(d, widened(d, probabilities + c), classes - c);
-      weight = hn::Add(weight, p);
-      sum = hn::Add(sum, hn::Mul(p, first_of(d, hn::LoadU(d, values + c), classes - c)));
-    }
-    const V32 mean = hn::Div(hn::SumOfLanes(d, sum), hn::SumOfLanes(d, weight));
-    for (std::size_t c = 0; c < classes; c += lanes) {
-      const V32 p = widened(d, probabilities + c);
-      store_first(d, hn::Mul(p, hn::Sub(hn::LoadU(d, values + c), mean)), classes - c, values + c);
-    }
-  }
-}
-
-void CenterShort32(const ShortFloat* probabilities, float* values, std::size_t rows, std::size_t classes) {
-  center_rows(probabilities, values, rows, classes);
-}
-
-void CenterFloat32(const float* probabilities, float* values, std::size_t rows, std::size_t classes) {
-  center_rows(probabilities, values, rows, classes);
-}
-
 }  // namespace unweave::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace unweave {
 
-HWY_EXPORT(Softmax64);
-HWY_EXPORT(Softmax32);
-HWY_EXPORT(CenterShort32);
-HWY_EXPORT(CenterFloat32);
+HWY_EXPORT(SoftmaxSlopes64);
+HWY_EXPORT(SoftmaxRows32);
 
-SlopeSums softmax_slopes_in_place(const MarginBlock& block, const double* margin_error, double* margins,
-                                  double* class_squares, ShortFloat* probabilities) {
-  return HWY_DYNAMIC_DISPATCH(Softmax64)(block, margin_error, margins, class_squares, probabilities);
+namespace {
+
+/// Probabilities less the target have norm at most sqrt(2); softmax has Lipschitz constant 1/2.
+LossConstants softmax_loss_constants(const PublicConstants& given) {
+  const double x = given.row_norm;
+  return {.smoothness = x * x / 2,
+          .data_gradient = std::numbers::sqrt2 * x,
+          .row_lipschitz = std::numbers::sqrt2 + x * given.radius / 2,
+          .loss_at_zero = std::log(static_cast<double>(given.classes))};
 }
 
-void softmax_slopes_in_place(const MarginBlock& block, float* margins, ShortFloat* probabilities) {
-  HWY_DYNAMIC_DISPATCH(Softmax32)(margins, block.count, block.classes, block.labels, probabilities);
+double softmax_row_loss(const double* margins, std::size_t classes, std::size_t label) {
+  const double largest = *std::max_element(margins, margins + classes);
+  double sum = 0;
+  for (std::size_t c = 0; c < classes; ++c) sum += std::exp(margins[c] - largest);
+  return std::log(sum) + (largest - margins[label]);
 }
 
-void probabilities_in_place(float* margins, std::size_t rows, std::size_t classes) {
-  HWY_DYNAMIC_DISPATCH(Softmax32)(margins, rows, classes, nullptr, nullptr);
+void softmax_slopes(double* margins, std::size_t classes, std::size_t label) {
+  softmax_in_place(margins, classes);
+  margins[label] -= 1;
 }
 
-void center_by(const ShortFloat* probabilities, float* values, std::size_t rows, std::size_t classes) {
-  HWY_DYNAMIC_DISPATCH(CenterShort32)(probabilities, values, rows, classes);
+void softmax_curvatures(double* margins, std::size_t rows, std::size_t classes) {
+  for (std::size_t i = 0; i < rows; ++i) softmax_in_place(margins + i * classes, classes);
 }
 
-void center_by(const float* probabilities, float* values, std::size_t rows, std::size_t classes) {
-  HWY_DYNAMIC_DISPATCH(CenterFloat32)(probabilities, values, rows, classes);
+SlopeSums softmax_block_slopes(const MarginBlock& block, const double* margin_error, double* margins,
+                               double* class_squares, ShortFloat* probabilities) {
+  return HWY_DYNAMIC_DISPATCH(SoftmaxSlopes64)(block, margin_error, margins, class_squares, probabilities);
 }
+
+void softmax_rough_slopes(const MarginBlock& block, float* margins, ShortFloat* probabilities) {
+  HWY_DYNAMIC_DISPATCH(SoftmaxRows32)(margins, block.count, block.classes, block.labels, probabilities);
+}
+
+void softmax_rough_curvatures(float* margins, std::size_t rows, std::size_t classes) {
+  HWY_DYNAMIC_DISPATCH(SoftmaxRows32)(margins, rows, classes, nullptr, nullptr);
+}
+
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();  // no paper bounds its third derivative
+
+}  // namespace
+
+constinit const HeadEntry kSoftmaxHead{
+    .key = Head::kSoftmax,
+    .name = "softmax",
+    .loss_text = "sum_i [ln sum_c exp(z_i.w_c) - z_i.w_(y_i)]",
+    .couples_classes = true,
+    .constant_curvature = false,
+    .has_probabilities = true,
+    // The Hessian is diag(p) - p p^T: by Gershgorin at most 2 max p (1 - p).
+    .smoothness = {.slope = 1, .curvature = 0.5, .third_printed = kUnbounded, .third = kUnbounded},
+    .joint_third = std::numbers::sqrt2 / (3 * std::numbers::sqrt3),  // THEOREMS.md, Lemma 12
+    .slope_at_zero = std::numbers::sqrt2,
+    .least_classes = 2,
+    .constants = softmax_loss_constants,
+    .row_loss = softmax_row_loss,
+    .slopes = softmax_slopes,
+    .curvatures = softmax_curvatures,
+    .probabilities = softmax_in_place,
+    .log_probabilities = log_softmax_in_place,
+    .block_slopes = softmax_block_slopes,
+    .rough_block_slopes = softmax_rough_slopes,
+    .rough_block_curvatures = softmax_rough_curvatures,
+    .add_rough_curvatures = add_probability_curvatures,
+};
 
 }  // namespace unweave
 #endif

@@ -1,5 +1,5 @@
-// algorithms/learning/slope_lanes-inl.h - vectors of slopes and what is done with the last, incomplete one. Included once for every
-// vector extension, hence the guard that toggles.
+// algorithms/learning/heads/slope_lanes-inl.h - vectors of slopes and what is done with the last, incomplete one.
+// Included once for every vector extension, hence the guard that toggles.
 #if defined(UNWEAVE_ALGORITHMS_SLOPE_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef UNWEAVE_ALGORITHMS_SLOPE_LANES_INL_H_
 #undef UNWEAVE_ALGORITHMS_SLOPE_LANES_INL_H_
@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "algorithms/learning/slopes.h"
+#include "algorithms/learning/heads/margin_block.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace unweave::HWY_NAMESPACE {
@@ -37,8 +37,8 @@ HWY_INLINE hn::Vec<hn::Rebind<ShortFloat, D>> shortened(D d, hn::Vec<D> value) {
   return hn::DemoteTo(hn::Rebind<ShortFloat, D>(), hn::BitCast(hn::RebindToSigned<D>(), hn::ShiftRight<16>(rounded)));
 }
 
-/// Writes `count` elements and no more: a blended store would, on some processors, also write back what lies after them,
-/// which another thread may be writing.
+/// Writes `count` elements and no more: a blended store would, on some processors, also write back what lies after
+/// them, which another thread may be writing.
 template <class D>
 HWY_INLINE void store_first(D d, hn::Vec<D> value, std::size_t count, hn::TFromD<D>* to) {
   if (count >= hn::Lanes(d)) return hn::StoreU(value, d, to);
