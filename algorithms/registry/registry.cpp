@@ -105,7 +105,7 @@ std::unique_ptr<Solver> make_solver(std::string_view name, const SolverOptions& 
     throw UsageError(std::string(entry.name) + " is as published, without an intercept");
   if (options.intercept && !options.hidden.empty())
     throw UsageError("hidden layers have biases of their own, and no intercept beside");
-  require_known(entry.name, entry.parameters(), options.parameters, !options.hidden.empty());
+  require_parameters(entry.name, entry.parameters(), options.parameters, !options.hidden.empty());
   check_head(entry, options);
   return entry.make(options, resources);
 }

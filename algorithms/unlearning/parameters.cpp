@@ -86,7 +86,8 @@ void Values::require(std::string_view name, double value) const {
   throw UsageError(must + "lie from " + plain(least_) + " to " + plain(most_));
 }
 
-void require_known(std::string_view solver, const ParameterTable& table, const GivenParameters& given, bool network) {
+void require_parameters(std::string_view solver, const ParameterTable& table, const GivenParameters& given,
+                        bool network) {
   std::string known;
   std::vector<std::string_view> names;
   for (const Parameter& own : table.listed()) {
@@ -106,6 +107,7 @@ void require_known(std::string_view solver, const ParameterTable& table, const G
     if (own->networks_only && !network)
       throw UsageError(std::string(solver) + " minimises a linear model to tau; --set " + name +
                        " is for its --head mlp");
+    table.require(static_cast<std::size_t>(own - table.listed().begin()), value);
   }
 }
 

@@ -63,6 +63,8 @@ class ParameterTable {
  public:
   virtual ~ParameterTable() = default;
   [[nodiscard]] std::span<const Parameter> listed() const noexcept { return listed_; }
+  /// Throws UsageError where the parameter listed at `place` may not have this value.
+  void require(std::size_t place, double value) const { values_[place].require(listed_[place].name, value); }
 
  protected:
   ParameterTable() = default;
@@ -70,6 +72,7 @@ class ParameterTable {
   ParameterTable& operator=(const ParameterTable&) = default;
 
   std::vector<Parameter> listed_;
+  std::vector<Values> values_;  // of each, what it may be
 };
 
 /// A solver without parameters of its own.
@@ -82,7 +85,8 @@ class ParametersOf final : public ParameterTable {
   template <auto kMember>
   ParametersOf& add(std::string_view name, Values values, std::string_view text) {
     listed_.push_back({name, number_of(P{}.*kMember), text, networks_only_});
-    fields_.push_back({std::move(values), [](P& into, double value) { set(into.*kMember, value); }});
+    values_.push_back(std::move(values));
+    setters_.push_back([](P& into, double value) { set(into.*kMember, value); });
     return *this;
   }
   /// The parameters that are added from here on are for networks alone.
@@ -94,21 +98,16 @@ class ParametersOf final : public ParameterTable {
   /// The given parameters of this table, and the defaults of the others. Throws UsageError for a value out of range.
   [[nodiscard]] P read(const GivenParameters& given) const {
     P out;
-    for (std::size_t i = 0; i < fields_.size(); ++i) {
+    for (std::size_t i = 0; i < setters_.size(); ++i) {
       const auto at = given.find(listed_[i].name);
       if (at == given.end()) continue;
-      fields_[i].values.require(listed_[i].name, at->second);
-      fields_[i].set(out, at->second);
+      require(i, at->second);
+      setters_[i](out, at->second);
     }
     return out;
   }
 
  private:
-  struct Field {
-    Values values;
-    void (*set)(P& into, double value);
-  };
-
   template <class T>
   static void set(T& member, double value) {
     if constexpr (std::is_same_v<T, bool>)
@@ -131,13 +130,14 @@ class ParametersOf final : public ParameterTable {
     return member ? number_of(*member) : std::nullopt;
   }
 
-  std::vector<Field> fields_;
+  std::vector<void (*)(P& into, double value)> setters_;
   bool networks_only_ = false;
 };
 
-/// Throws UsageError where a given parameter is none of a solver's, is not finite, or is for networks and the model is
+/// Throws UsageError where a given parameter is none of a solver's, is out of range, or is for networks and the model is
 /// linear.
-void require_known(std::string_view solver, const ParameterTable& table, const GivenParameters& given, bool network);
+void require_parameters(std::string_view solver, const ParameterTable& table, const GivenParameters& given,
+                        bool network);
 
 /// Throws UsageError where a parameter that counts something is above what public numbers allow.
 void require_at_most(std::string_view name, std::optional<std::uint64_t> count, std::uint64_t most);

@@ -62,9 +62,7 @@ std::string present_rows(const SolverOptions& options) {
 }
 
 std::string present_objective(const SolverOptions& options) {
-  return present_rows(options) + "; F(W) = " +
-         (couples_classes(options.head) ? "sum_i [ln sum_c exp(z_i.w_c) - z_i.w_(y_i)]"
-                                        : "sum_i sum_c l(z_i.w_c, y_ic)") +
+  return present_rows(options) + "; F(W) = " + std::string(loss_text(options.head)) +
          " + (lambda max(1, n) / 2) |W|_F^2; ";
 }
 

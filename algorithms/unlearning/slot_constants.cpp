@@ -27,9 +27,7 @@ double row_norm_bound(const SolverOptions& options) noexcept {
 LossConstants loss_constants(const SolverOptions& options, double radius, std::size_t classes) {
   const PublicConstants given{
       .row_norm = row_norm_bound(options), .radius = radius, .lambda = options.lambda, .classes = classes};
-  if (options.head == Head::kLogistic) return logistic_constants(given);
-  if (options.head == Head::kSoftmax) return softmax_constants(given);
-  return least_squares_constants(given, std::sqrt(static_cast<double>(classes)));  // targets are +1 or -1
+  return loss_constants(options.head, given);
 }
 
 double minimiser_radius(const SolverOptions& options, std::size_t classes) {

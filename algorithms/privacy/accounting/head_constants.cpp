@@ -33,20 +33,6 @@ LossConstants loss_constants(Head head, const PublicConstants& given) {
   return with_regulariser(given, entry.constants(given));
 }
 
-LossConstants logistic_constants(const PublicConstants& given) {
-  return loss_constants(Head::kLogistic, given);
-}
-
-LossConstants softmax_constants(const PublicConstants& given) {
-  return loss_constants(Head::kSoftmax, given);
-}
-
-LossConstants least_squares_constants(const PublicConstants& given, double target_norm) {
-  if (target_norm != std::sqrt(static_cast<double>(given.classes)))
-    throw UsageError("the targets of least squares are +1 and -1");
-  return loss_constants(Head::kLeastSquares, given);
-}
-
 ActivationBounds tanh_bounds() {
   return {.at_zero = 0, .curvature = 4 / (3 * std::numbers::sqrt3), .largest = 1};
 }

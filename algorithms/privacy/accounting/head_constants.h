@@ -16,12 +16,6 @@ namespace unweave {
 /// Returns the constants of a linear head, regulariser included. UsageError also for too few classes for the head.
 [[nodiscard]] LossConstants loss_constants(Head head, const PublicConstants& given);
 
-/// These name their loss, for callers that pass no Head yet. Targets of least squares are +1 and -1, of norm sqrt(C);
-/// UsageError for another norm.
-[[nodiscard]] LossConstants logistic_constants(const PublicConstants& given);
-[[nodiscard]] LossConstants softmax_constants(const PublicConstants& given);
-[[nodiscard]] LossConstants least_squares_constants(const PublicConstants& given, double target_norm);
-
 /// What an activation phi with |phi'| <= 1 obeys; units are the outputs of a hidden layer.
 struct ActivationBounds {
   double at_zero = 0;    ///< |phi(0)|

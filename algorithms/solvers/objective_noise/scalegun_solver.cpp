@@ -129,11 +129,10 @@ class ObjectivePerturbation final : public Solver {
     ClassBounds bounds{Vector::Zero(classes), Vector::Zero(classes)};
     if (lazy.exact()) return bounds;
     Vector slope_norm = Vector::Zero(classes);
-    if (options_.head == Head::kLeastSquares)
+    if (!has_bounded_slope(options_.head))
       slope_norm = gradient_with_error(objective_on(rows, nullptr), weights).class_slope_norm;
-    bounds.printed.setConstant(options_.head == Head::kLeastSquares
-                                   ? 2 * slope_norm.maxCoeff() * lazy.residue_sum.norm()
-                                   : printed_approximation_term(options_.head, lazy));
+    bounds.printed.setConstant(!has_bounded_slope(options_.head) ? 2 * slope_norm.maxCoeff() * lazy.residue_sum.norm()
+                                                                 : printed_approximation_term(options_.head, lazy));
     for (Eigen::Index c = 0; c < classes; ++c)
       bounds.corrected[c] = corrected_approximation_term(options_.head, lazy, rows.size(), spectral_bound,
                                                          weights.col(c).norm(), slope_norm[c]);

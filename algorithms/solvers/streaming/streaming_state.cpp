@@ -228,7 +228,7 @@ void turn_to_logistic_shift(const Vector& own, const Vector& rest, double* margi
 
 Vector StreamingState::shift_gradient(const Network& network, const TrainingSet& set) const {
   const Head head = network.shape().head;
-  if (head == Head::kLeastSquares || set.size() == 0 || rows <= 0) return Vector::Zero(start.size());
+  if (!has_probabilities(head) || set.size() == 0 || rows <= 0) return Vector::Zero(start.size());
   const double prior = std::log(start_rows / rows);
   std::vector<LogShift> own, rest;
   std::vector<Moments> now;

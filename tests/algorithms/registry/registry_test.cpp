@@ -53,14 +53,14 @@ TEST_SUITE("unit") {
       CHECK(names.insert(entry->name).second);
       CHECK(find_solver(entry->name) == entry);
       CHECK(entry->meaning.size() > 40);
-      REQUIRE(entry->make != nullptr);
-      REQUIRE(entry->reserve != nullptr);
+      REQUIRE((entry->make != nullptr));
+      REQUIRE((entry->reserve != nullptr));
       CHECK(entry->theorem.empty() == (entry->check_line == nullptr));
       CHECK((entry->plan == nullptr || entry->needs == nullptr));
       CHECK((entry->linear.trained || entry->networks.trained));
       for (const SolverKind* const kind : {&entry->linear, &entry->networks}) {
         if (!kind->trained) CHECK_FALSE(kind->claims);
-        if (kind->claims) CHECK(kind->check_certificate != nullptr);
+        if (kind->claims) CHECK((kind->check_certificate != nullptr));
         CHECK(kind->claims == (kind->check_release != nullptr));
       }
       retraining += entry->retrains ? 1 : 0;

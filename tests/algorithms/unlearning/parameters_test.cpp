@@ -74,14 +74,14 @@ TEST_SUITE("unit") {
 
   TEST_CASE("unknown names, values that are not finite, and parameters of networks for a linear model are refused") {
     const auto refused = [](const GivenParameters& given, bool network, const char* words) {
-      CHECK_THROWS_WITH_AS(require_known("magic", own_parameters(), given, network), words, UsageError);
+      CHECK_THROWS_WITH_AS(require_parameters("magic", own_parameters(), given, network), words, UsageError);
     };
     refused({{"lenght", 1}}, true,
-            "magic has no parameter \"lenght\"; did you mean length? it has count, share, loud, colour, length");
+            "magic has no parameter \"lenght\" (did you mean 'length'?); it has count, share, loud, colour, length");
     refused({{"length", HUGE_VAL}}, true, "--set length must be finite");
     refused({{"length", 1}}, false, "magic minimises a linear model to tau; --set length is for its --head mlp");
-    CHECK_NOTHROW(require_known("magic", own_parameters(), {{"length", 1}}, true));
-    CHECK_THROWS_WITH_AS(require_known("magic", no_parameters(), {{"x", 1}}, true),
+    CHECK_NOTHROW(require_parameters("magic", own_parameters(), {{"length", 1}}, true));
+    CHECK_THROWS_WITH_AS(require_parameters("magic", no_parameters(), {{"x", 1}}, true),
                          "magic has no parameters of its own; leave out --set x", UsageError);
     CHECK_THROWS_AS(require_at_most("rows", 5, 4), UsageError);
     CHECK_NOTHROW(require_at_most("rows", {}, 4));
