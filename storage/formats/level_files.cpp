@@ -8,8 +8,8 @@ namespace {
 constexpr std::size_t bytes_of_kinds() {
   std::size_t bytes = 0;
   for (const LevelFileKind& kind : kLevelFileKinds) {
-    if (kind.one != nullptr) bytes += sizeof(LevelFiles{}.*kind.one);
-    if (kind.list != nullptr) bytes += sizeof(LevelFiles{}.*kind.list);
+    if (kind.one != nullptr) bytes += sizeof(std::optional<FileEntry>);
+    if (kind.list != nullptr) bytes += sizeof(std::vector<FileEntry>);
   }
   return bytes;
 }

@@ -17,10 +17,10 @@ class NetworkStep final : public Solver {
       : name_(name),
         hessian_before_(hessian_before),
         options_(options),
-        run_(parameters),
+        own_(parameters),
         damping_(parameters.damping.value_or(kNetworkDamping)) {
     if (!(damping_ > 0)) throw UsageError("--set damping must be above 0 with --head mlp");
-    static_cast<void>(choose_run({options.head, 1, 1, options.hidden, options.activation}, 1, run_, options));
+    static_cast<void>(choose_run({options.head, 1, 1, options.hidden, options.activation}, 1, own_, options));
   }
 
   std::string_view name() const noexcept override { return name_; }
@@ -103,7 +103,7 @@ class NetworkStep final : public Solver {
 
   StepReport learn(Model& model, std::vector<NodeId> slots, const TrainingSet& rows) const {
     const Network network(shape_of(options_, rows));
-    const SgdSchedule schedule(choose_run(network.shape(), slots.size(), run_, options_));
+    const SgdSchedule schedule(choose_run(network.shape(), slots.size(), own_, options_));
     const Vector weights = end_of_run(SgdRun(network, rows, schedule, slots, options_.lambda)).weights;
     StepReport report = publish(model, weights, std::move(slots), rows);
     report.retrained = true;
@@ -113,7 +113,7 @@ class NetworkStep final : public Solver {
 
   StepReport publish(Model& model, const Vector& weights, std::vector<NodeId> slots, const TrainingSet& rows) const {
     const NetworkShape shape = shape_of(options_, rows);
-    const SgdConstants run = choose_run(shape, slots.size(), run_, options_);
+    const SgdConstants run = choose_run(shape, slots.size(), own_, options_);
     release(model, as_published(shape, weights), rows);
     model.state.arrays["nodes"].assign(slots.begin(), slots.end());
     StepReport report = uncertified(options_);
@@ -128,7 +128,7 @@ class NetworkStep final : public Solver {
   std::string name_;
   bool hessian_before_;
   SolverOptions options_;
-  RunParameters run_;
+  NewtonStepParameters own_;
   double damping_;
 };
 
