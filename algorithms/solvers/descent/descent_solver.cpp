@@ -45,8 +45,12 @@ class DescentSolver final : public Solver {
                                  {"requests", 0}};
     }
     const Matrix zero = Matrix::Zero(index_of(rows.features()), index_of(rows.classes()));
-    fit.report = paper_ ? publish_as_printed(fit.model, zero, learning_steps(fit.model), rows)
-                        : finish(fit.model, zero, rows, lazy);
+    if (paper_) {
+      RandomSource random = noise_source(options_, fit.model.releases);
+      fit.report = publish_as_printed(fit.model, zero, learning_steps(fit.model), rows, random);
+    } else {
+      fit.report = finish(fit.model, zero, rows, lazy);
+    }
     fit.report.retrained = !fit.report.flush_needed;
     if (fit.report.flush_needed) fit.model = Model{};
     return fit;
@@ -57,9 +61,13 @@ class DescentSolver final : public Solver {
     check_model(model, name(), after, change);
     if (!paper_) return finish(model, start_of(model), after, lazy);
     const std::size_t updates = std::max<std::size_t>(1, change.removed.size());
+    // Each is one update in the paper, with noise of its own; the last one alone is seen, and it is one release.
+    const std::uint64_t releases = model.releases;
+    RandomSource random = noise_source(options_, releases);
     StepReport report;
-    for (std::size_t i = 0; i < updates; ++i)  // one after the other, as each is one update in the paper
-      report = publish_as_printed(model, start_of(model), request_steps(model), after);
+    for (std::size_t i = 0; i < updates; ++i)
+      report = publish_as_printed(model, start_of(model), request_steps(model), after, random);
+    model.releases = releases + 1;
     return report;
   }
 
@@ -67,7 +75,8 @@ class DescentSolver final : public Solver {
     check_shape(model, name(), rows);
     if (!paper_) return finish(model, start_of(model), rows, lazy);
     const Matrix zero = Matrix::Zero(model.published.rows(), model.published.cols());
-    StepReport report = publish_as_printed(model, zero, learning_steps(model), rows);
+    RandomSource random = noise_source(options_, model.releases);
+    StepReport report = publish_as_printed(model, zero, learning_steps(model), rows, random);
     report.retrained = true;
     return report;
   }
@@ -183,7 +192,8 @@ class DescentSolver final : public Solver {
     return report;
   }
 
-  StepReport publish_as_printed(Model& model, Matrix weights, std::uint64_t steps, const TrainingSet& rows) const {
+  StepReport publish_as_printed(Model& model, Matrix weights, std::uint64_t steps, const TrainingSet& rows,
+                                RandomSource& random) const {
     const Descent descent = descent_on(rows);
     const WatchedStep watched("descent", steps, "steps");
     for (std::uint64_t i = 0; i < steps; ++i) {
@@ -193,7 +203,6 @@ class DescentSolver final : public Solver {
     keep(model, weights);
     const OutputNoise noise =
         noise_of_sigma(model.state.number("sigma"), size_of(weights.size()), options_.epsilon, options_.delta);
-    RandomSource random = noise_source(options_, model.releases);
     release_with_noise(model, weights, noise, random, rows);
 
     StepReport report = begin_report(options_, kOutputNoise, noise.distance);

@@ -251,6 +251,20 @@ TEST_SUITE("unit") {
     }
   }
 
+  TEST_CASE("published updates of a batch are one release, however many rows it removes, and verify") {
+    const TrainedStore world(5);
+    SolverOptions options = testing::unseeded();
+    options.bound = BoundRule::kPaper;
+    world.train("descent-to-delete", options);
+    const TrainingSet rows = world.rows();
+    world.stream({{RequestKind::remove_node, rows.nodes()[0], 0}, {RequestKind::remove_node, rows.nodes()[1], 0}},
+                 {"descent-to-delete"});
+    CHECK(load_model(world.store, "descent-to-delete").model.releases == 2);
+    CHECK(world.verify().ok());
+    world.stream({{RequestKind::remove_node, rows.nodes()[2], 0}}, {"descent-to-delete"});
+    CHECK(world.verify().ok());
+  }
+
   TEST_CASE("slots of a model are charged to the memory budget") {
     const TrainedStore world;
     const std::size_t rows = world.rows().size();
