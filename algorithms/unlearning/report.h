@@ -35,8 +35,8 @@ inline constexpr Mechanism kOutputNoise{"discrete Gaussian noise on finished wei
 /// Which releases a claim speaks of.
 enum class Scope {
   this_release,
-  /// Also the later ones, where rows are exact and their positions do not follow removed data: the next release reads
-  /// published weights and present data, and nothing else that depends on what was removed.
+  /// Later releases are covered too, where rows are exact and their positions do not follow removed data: the next release
+  /// reads published weights and present data, and nothing else that depends on what was removed.
   all_later,
 };
 

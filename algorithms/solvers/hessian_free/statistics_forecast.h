@@ -24,7 +24,7 @@ struct StatisticsForecast {
 /// Throws ResourceError where the disk of `folder` has no room for the files.
 void require_disk(const StatisticsForecast& forecast, const std::filesystem::path& folder);
 
-/// The same as answers to `plan`.
+/// Puts the forecast into answers to `plan`.
 [[nodiscard]] TrainingNeeds hessian_free_needs(const PlannedTask& task);
 
 }  // namespace unweave
