@@ -17,7 +17,8 @@ void check_objective_noise(const CheckedModel& model, Statements& say) {
   const SolverOptions& options = model.options;
   if (model.certified()) say.wrong("it is certified, and no theorem covers this solver");
   say.near("budget", model.number("budget"), objective_noise_budget(options.alpha, options.epsilon, options.delta));
-  static_cast<void>(objective_noise_state(model.model));
+  if (!(objective_noise_state(model.model).noise.cwiseAbs().maxCoeff<Eigen::PropagateNaN>() < 1e100))
+    say.wrong("the noise of the objective is not finite numbers of a sensible size");
   if (options.bound == BoundRule::kPaper)
     say.remark("bounds as printed (--bound paper) are not checked, the corrected one is");
   else
@@ -35,7 +36,7 @@ bool check_gradient(const CheckedModel& model, const TrainingSet& rows, MemoryBu
                            strong_convexity(model.options.lambda, model.model.trained_rows), &state.noise},
                           model.model.published);
   const double norm = gradient.value.norm();
-  if (norm > bound * (1 + 1e-9) + 2 * gradient.error)
+  if (!(norm <= bound * (1 + 1e-9) + 2 * gradient.error))  // also where it is no number
     say.wrong("the gradient at the published weights has norm " + Json(norm).dump() +
               " with a float error of at most " + Json(gradient.error).dump() + ", the corrected bound is " +
               Json(bound).dump());

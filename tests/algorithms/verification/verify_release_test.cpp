@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -186,6 +187,13 @@ TEST_SUITE("unit") {
                     record.model.state.arrays.at("objective_noise").size(), 0.0);
       });
       check_one(world.verify(), false, "the gradient at the published weights");
+      for (const double odd : {std::numeric_limits<double>::quiet_NaN(), 1e101}) {
+        world.forge(solver, [&](ModelRecord& record) {
+          record.model = good.model;
+          record.model.state.arrays.at("objective_noise")[0] = odd;
+        });
+        check_one(world.verify(), false, "the noise of the objective is not finite numbers");
+      }
       world.forge(solver, [&](ModelRecord& record) { record.model.state.arrays.erase("objective_noise"); });
       check_one(world.verify(), false, "no objective_noise");
       const auto restore = [&](ModelRecord& record) { record.model = good.model; };
