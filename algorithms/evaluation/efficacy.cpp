@@ -148,7 +148,7 @@ void EfficacyTests::add_attacks(Efficacy& result, const ModelRecord& model,
     const std::vector<double> members = confidences(present_, model, members_);
     const std::vector<double> others = confidences(present_, model, others_);
     const Reservation memory = present_.budget().reserve(ConfidenceAttack::bytes(members_.size() + others_.size()),
-                                                         "a membership attack (--attack-rows)");
+                                                         "a membership attack (" + option("attack-rows") + ")");
     const ConfidenceAttack attack(members, others);
     const double threshold = best_threshold(members, others);
     const auto share = [&](const auto& of) { return mean(each(forgotten.size(), of)); };

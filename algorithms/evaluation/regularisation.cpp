@@ -24,9 +24,11 @@ std::vector<NodeId> validation_nodes(const LiveStore& store) {
   for (const NodeId node : store.contents().valid())
     if (store.contents().label(node) != kNoLabel) nodes.push_back(node);
   if (nodes.empty())
-    throw DataError(store.path().string() +
-                    ": --lambda auto needs labelled nodes in the validation split; import it with --split valid=F, or "
-                    "give --lambda a number");
+    throw DataError(store.path().string() + ": " + option("lambda", "auto") +
+                    " needs labelled nodes in the validation split; import it with " + option("split", "valid=F") +
+                    ", or "
+                    "give " +
+                    option("lambda") + " a number");
   return nodes;
 }
 
@@ -80,7 +82,8 @@ TunedLambda tune_lambda(const LiveStore& store, MemoryBudget& budget, SolverOpti
   for (int power = kStrongest; power >= kWeakest; --power) at(usual * std::pow(10.0, power));
   const double middle = best().lambda;
   for (const double factor : {std::sqrt(10.0), 1 / std::sqrt(10.0)}) at(middle * factor);
-  if (!best().accuracy) throw UsageError("--lambda auto: no trial came to its end; give --lambda a number");
+  if (!best().accuracy)
+    throw UsageError(option("lambda", "auto") + ": no trial came to its end; give " + option("lambda") + " a number");
   tuned.lambda = best().lambda;
   return tuned;
 }

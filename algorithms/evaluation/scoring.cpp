@@ -91,9 +91,9 @@ void score_some(const LiveStore& store, const ModelRecord& record, std::span<con
   for (const NodeId node : nodes)
     if (!store.embedding().is_target(order.position(node)))
       throw UsageError("node " + std::to_string(node) +
-                       " has no embedding, so that nothing can be said of it; take it out of the list, or run "
-                       "`unweave propagate " +
-                       store.path().string() + " --rows all` and `unweave train` again");
+                       " has no embedding, so that nothing can be said of it; take it out of the list, or run " +
+                       operation("propagate " + store.path().string() + ' ' + option("rows", "all")) + " and " +
+                       operation("train") + " again");
   Chunks chunks(store, record);
   for (const NodeId node : nodes) chunks.add(order.position(node), sink);
   chunks.flush(sink);

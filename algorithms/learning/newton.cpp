@@ -233,11 +233,12 @@ NewtonResult minimise(const Objective& objective, Matrix start, const NewtonOpti
   const NewtonResult& best = descent.best();
   if (!at_noise(best.gradient))
     throw UsageError("the gradient norm fell only to " + scientific(best.gradient.norm) + " in " +
-                     std::to_string(best.steps) + " Newton steps; use a larger --lambda or --tau, or train again");
+                     std::to_string(best.steps) + " Newton steps; use a larger " + option("lambda") + " or " +
+                     option("tau") + ", or train again");
   throw UsageError("a gradient norm of " + scientific(options.tolerance) +
                    " cannot be reached in float64 on these rows (reached " + scientific(best.gradient.norm) +
-                   ", rounding error up to " + scientific(best.gradient.error) + "); use --tau " +
-                   scientific(2.5 * descent.residual()) + " or larger");
+                   ", rounding error up to " + scientific(best.gradient.error) + "); use " +
+                   option("tau", scientific(2.5 * descent.residual())) + " or larger");
 }
 
 }  // namespace unweave

@@ -233,10 +233,10 @@ ExportedRows export_embeddings(const LiveStore& store, const std::optional<std::
     if (embedding.is_target(order.position(node))) continue;
     ++exported.missing;
     if (!all)
-      throw UsageError("node " + std::to_string(node) +
-                       " has no embedding; take it out of the list, give `--missing nan` for a row of NaN, or run "
-                       "`unweave propagate " +
-                       store.path().string() + " --rows all` for rows of all nodes");
+      throw UsageError("node " + std::to_string(node) + " has no embedding; take it out of the list, give `" +
+                       option("missing", "nan") + "` for a row of NaN, or run " +
+                       operation("propagate " + store.path().string() + ' ' + option("rows", "all")) +
+                       " for rows of all nodes");
   }
   exported.rows = nodes->size();
   RowSink sink(exported.rows, reader.width(), target, ids);

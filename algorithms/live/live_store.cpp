@@ -104,7 +104,8 @@ void LiveStore::open_generation() {
 
 const Embedding& LiveStore::embedding() const {
   if (!embedding_)
-    throw UsageError(path_.string() + ": not propagated yet; run `unweave propagate " + path_.string() + "` first");
+    throw UsageError(path_.string() + ": not propagated yet; run " + operation("propagate " + path_.string()) +
+                     " first");
   return *embedding_;
 }
 
@@ -177,8 +178,8 @@ void LiveStore::require_absorbed(const AbsorbedRequest& absorbed, std::uint64_t 
     return;
   const std::string text = "it ends with request " + std::to_string(sequence_) + ", and the model of " +
                            absorbed.model + " has absorbed " + std::to_string(absorbed.sequence) +
-                           ": acknowledged requests are missing; restore the file from a copy, or give them up with "
-                           "`unweave repair --cut-journal`";
+                           ": acknowledged requests are missing; restore the file from a copy, or give them up with " +
+                           operation("repair " + option("cut-journal"));
   if (manifest_.journal) throw FormatError(path_ / manifest_.journal->path, "byte " + std::to_string(end), text);
   throw DataError((path_ / kManifestName).string() + ": " + text);
 }
@@ -192,7 +193,8 @@ StreamPlan LiveStore::foresee(const BatchChanges& changes, std::uint64_t batches
 }
 
 Threshold LiveStore::threshold(const StreamMode& mode) const {
-  if (!(mode.r_max >= 0) || !std::isfinite(mode.r_max)) throw UsageError("--r-max must be a number of at least 0");
+  if (!(mode.r_max >= 0) || !std::isfinite(mode.r_max))
+    throw UsageError(option("r-max") + " must be a number of at least 0");
   const PropagationSpec& spec = embedding().spec();
   const double unit = std::ldexp(mode.r_max, static_cast<int>(spec.scale_bits));
   Threshold limits(embedding().columns());
@@ -292,7 +294,7 @@ BatchReport LiveStore::apply(std::span<const Request> requests, BatchChanges cha
 Reservation LiveStore::reserve_batch(std::size_t requests) {
   const std::uint64_t bytes = requests * kRequestBytes;
   if (embedding_) changed_rows_.make_room(*embedding_, bytes);
-  return budget_.reserve(bytes, "requests of a batch (a smaller --batch has fewer)");
+  return budget_.reserve(bytes, "requests of a batch (a smaller " + option("batch") + " has fewer)");
 }
 
 UpdateReport LiveStore::rehearse(std::span<const Request> requests) {

@@ -15,11 +15,12 @@ namespace {
 
 void check(const LiveStore& store, const PropagationSpec& spec) {
   if (store.manifest().features == 0)
-    throw DataError(store.path().string() + ": has no features to propagate; import it with --features");
-  if (!(spec.rho >= 0 && spec.rho <= 1)) throw UsageError("--rho must lie between 0 and 1");
-  if (spec.scale_bits < 8 || spec.scale_bits > 29) throw UsageError("--scale-bits must lie between 8 and 29");
+    throw DataError(store.path().string() + ": has no features to propagate; import it with " + option("features"));
+  if (!(spec.rho >= 0 && spec.rho <= 1)) throw UsageError(option("rho") + " must lie between 0 and 1");
+  if (spec.scale_bits < 8 || spec.scale_bits > 29)
+    throw UsageError(option("scale-bits") + " must lie between 8 and 29");
   if (!spec.all_rows && !store.contents().has_labels())
-    throw UsageError("--rows labelled: this store has no labels; use --rows all");
+    throw UsageError(option("rows", "labelled") + ": this store has no labels; use " + option("rows", "all"));
 }
 
 }  // namespace

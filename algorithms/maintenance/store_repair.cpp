@@ -124,7 +124,8 @@ class StoreRepair {
     const std::string lost = damage.later > 0 ? "requests " + first + " to at least " + std::to_string(damage.later)
                                               : "requests from " + first + " on, as many as were acknowledged";
     if (!cut) {
-      remedies_[file] = "lost: " + lost + "; restore the file from a copy, or give them up with --cut-journal";
+      remedies_[file] =
+          "lost: " + lost + "; restore the file from a copy, or give them up with " + option("cut-journal");
       return;
     }
     Manifest after = manifest_;

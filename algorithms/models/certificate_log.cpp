@@ -138,7 +138,7 @@ void refuse_log(const fs::path& store, std::string_view name) {
   throw DataError(
       file.string() + ": it does not end with the model's certificate nor with the one before it; restore " +
       "model and both logs from one copy, or move " + file.string() + " and " + private_log(store, name).string() +
-      " away and run `unweave train " + store.string() + " " + selecting(name) + "`, which begins another log");
+      " away and run " + operation("train " + store.string() + ' ' + selecting(name)) + ", which begins another log");
 }
 
 void require_log_of(const fs::path& store, std::string_view name, std::string_view solver) {
@@ -146,7 +146,8 @@ void require_log_of(const fs::path& store, std::string_view name, std::string_vi
   const Json line = last ? parse_json_or_discard<Json>(*last) : Json();
   if (!line.is_object() || line.value("solver", Json(solver)) == Json(solver)) return;
   throw UsageError(public_log(store, name).string() + ": these are certificates of " + line.at("solver").dump() +
-                   ", and one log is one solver's; choose another --name, or move model and certificates away");
+                   ", and one log is one solver's; choose another " + option("name") +
+                   ", or move model and certificates away");
 }
 
 }  // namespace unweave

@@ -68,8 +68,8 @@ SigningKey key_of(const std::filesystem::path& store, std::string_view solver, c
   const std::filesystem::path log = public_log(store, solver);
   if (const std::optional<std::string> line = last_line(log)) {
     static_cast<void>(place_after(*line, log));  // where they are no certificates at all, a key would not help
-    throw UsageError(log.string() +
-                     ": the key that signs these certificates is not in the store; give it with --key FILE");
+    throw UsageError(log.string() + ": the key that signs these certificates is not in the store; give it with " +
+                     option("key", "FILE"));
   }
   return SigningKey::of_store(store);
 }
@@ -99,7 +99,7 @@ Learner Learner::open(LiveStore& store, MemoryBudget& budget, std::string_view n
   check_propagation(record, store.manifest(), store.path());
   if (record.model.sequence > store.sequence())
     throw DataError(store.path().string() + ": the model of " + std::string(name) +
-                    " has absorbed requests that the store does not hold; run `unweave train` again");
+                    " has absorbed requests that the store does not hold; run " + operation("train") + " again");
   // A killed writer may have left its model in memory alone. Nothing follows from it before it has come to stay.
   sync_model(store.path(), name);
   require_recorded_logs(store.path(), store.manifest(), name, false);
@@ -115,7 +115,7 @@ Learner Learner::open(LiveStore& store, MemoryBudget& budget, std::string_view n
       learner.solver_->tidy(learner.model());
       return learner;
     } catch (const UsageError& error) {  // of what a file holds, not of what the user asked for
-      throw DataError(model_file(store.path(), name).string() + ": " + error.what());
+      throw DataError(model_file(store.path(), name).string() + ": " + error.message());
     }
   };
   Learner learner = opened();
@@ -155,7 +155,8 @@ Learner Learner::train(LiveStore& store, MemoryBudget& budget, std::string_view 
   if (learner.rows().size() == 0)
     throw DataError(store.path().string() +
                     ": there is no training row, so a model would say nothing: no node of the training split has a "
-                    "label and is still there; import the data with --split train=F and --labels F that fit together");
+                    "label and is still there; import the data with " +
+                    option("split", "train=F") + " and " + option("labels", "F") + " that fit together");
   Fit fit = learner.solver_->fit(learner.rows(), learner.approximation());
   if (fit.report.flush_needed) {
     static_cast<void>(learner.flush_rows());
@@ -242,7 +243,7 @@ void Learner::follow_log() {
     const std::string whose =
         file.string() + ": these certificates are signed by the key whose public half is " + place_.public_key;
     const std::string anew = ", or move model and certificates of " + name_of(record_) + " away to begin anew";
-    if (!context_.key.empty()) throw UsageError(whose + "; give that one with --key" + anew);
+    if (!context_.key.empty()) throw UsageError(whose + "; give that one with " + option("key") + anew);
     throw DataError(whose + ", and " + signing_key_file(store_.path()).string() +
                     " is another; restore it from a copy" + anew);
   }

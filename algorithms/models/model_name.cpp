@@ -45,7 +45,7 @@ void require_model_name(std::string_view name, std::string_view solver) {
                      std::to_string(kMostCharacters) + " letters, digits, - and _, the first of them no -");
   if (is_solver(name))
     throw UsageError("a model of " + std::string(solver) + " cannot be named " + std::string(name) +
-                     ", which is another solver; choose another --name");
+                     ", which is another solver; choose another " + option("name"));
 }
 
 std::vector<std::string> model_names(const fs::path& store, const Manifest& manifest) {
@@ -66,11 +66,11 @@ std::vector<std::string> model_names(const fs::path& store, const Manifest& mani
 }
 
 std::string selecting(std::string_view name) {
-  return (is_solver(name) ? "--solver " : "--name ") + std::string(name);
+  return option(is_solver(name) ? "solver" : "name", name);
 }
 
 std::string selecting(std::string_view solver, std::string_view name) {
-  return "--solver " + std::string(solver) + (name == solver ? std::string() : " --name " + std::string(name));
+  return option("solver", solver) + (name == solver ? std::string() : ' ' + option("name", name));
 }
 
 }  // namespace unweave

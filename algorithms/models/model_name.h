@@ -19,9 +19,9 @@ void require_model_name(std::string_view name, std::string_view solver);
 /// then all others that its folders or its manifest show, sorted.
 [[nodiscard]] std::vector<std::string> model_names(const std::filesystem::path& store, const Manifest& manifest);
 
-/// How a command line selects a model: "--solver newton", or "--name NAME".
+/// The option that selects a model, solver or name.
 [[nodiscard]] std::string selecting(std::string_view name);
-/// How `train` makes it again: "--solver newton", or "--solver newton --name NAME".
+/// The options with which `train` makes it again: the solver, and the name where it is another.
 [[nodiscard]] std::string selecting(std::string_view solver, std::string_view name);
 
 }  // namespace unweave

@@ -206,9 +206,9 @@ void check_propagation(const ModelRecord& record, const Manifest& manifest, cons
         shape.classes == manifest.classes)
       return;
   }
-  throw DataError(store.string() + ": the model of " + name_of(record) +
-                  " stands on another propagation than the store's; run `unweave train " + store.string() + " " +
-                  selecting(record.model.solver, name_of(record)) + "` again");
+  throw DataError(
+      store.string() + ": the model of " + name_of(record) + " stands on another propagation than the store's; run " +
+      operation("train " + store.string() + ' ' + selecting(record.model.solver, name_of(record))) + " again");
 }
 
 void save_model(const std::filesystem::path& store, const ModelRecord& record) {
@@ -228,7 +228,7 @@ void sync_model(const std::filesystem::path& store, std::string_view name) {
 
 ModelRecord load_model(const std::filesystem::path& store, const Manifest& manifest, std::string_view name) {
   const std::filesystem::path path = model_file(store, name);
-  const std::string train = "`unweave train " + store.string() + " " + selecting(name) + "`";
+  const std::string train = operation("train " + store.string() + ' ' + selecting(name));
   if (!std::filesystem::exists(path) || purge_state(store) == PurgeState::decided) {
     require_no_recorded_model(store, manifest, name);
     throw UsageError(store.string() + ": " + std::string(name) + " is not trained yet; run " + train + " first");
@@ -275,9 +275,9 @@ std::vector<ModelSummary> list_models(const std::filesystem::path& store) {
       models.push_back({name, model.solver, release_id(record), model.sequence, model.releases, {}});
     } catch (const UsageError&) {  // there is none
     } catch (const FormatError& error) {
-      models.push_back({name, {}, {}, 0, 0, error.what()});
+      models.push_back({name, {}, {}, 0, 0, error.message()});
     } catch (const RecordError& error) {
-      models.push_back({name, {}, {}, 0, 0, error.what()});
+      models.push_back({name, {}, {}, 0, 0, error.message()});
     }
   }
   return models;

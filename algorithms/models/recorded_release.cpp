@@ -44,7 +44,7 @@ void record_one(const fs::path& store, const fs::path& file, std::optional<std::
 }
 
 std::string training(const fs::path& store, std::string_view name) {
-  return "run `unweave train " + store.string() + " " + selecting(name) + "`";
+  return "run " + operation("train " + store.string() + ' ' + selecting(name));
 }
 
 class FolderLedger final : public ReleaseLedger {

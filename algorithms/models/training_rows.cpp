@@ -23,9 +23,12 @@ TrainingSet empty_set(const LiveStore& store, std::span<const double> weights, c
   const Manifest& manifest = store.manifest();
   const std::string name = store.path().string();
   const Embedding& embedding = store.embedding();
-  if (!manifest.labels) throw DataError(name + ": has no labels; run `unweave import` with --labels to build it again");
+  if (!manifest.labels)
+    throw DataError(name + ": has no labels; run " + operation("import") + " with " + option("labels") +
+                    " to build it again");
   if (!manifest.train)
-    throw DataError(name + ": has no training split; run `unweave import` with --split train=F to build it again");
+    throw DataError(name + ": has no training split; run " + operation("import") + " with " +
+                    option("split", "train=F") + " to build it again");
   return {form.features(embedding.row_width(weights)), manifest.classes, form};
 }
 
@@ -79,7 +82,7 @@ void TrainingRows::read(std::span<const NodeId> nodes, float* out) const {
     for (std::size_t i = first; i < last; ++i)
       if (!std::all_of(out + i * width, out + (i + 1) * width, [](float x) { return std::isfinite(x); }))
         throw DataError(store_.path().string() + ": the embedding of " + store_.contents().order().text(nodes[i]) +
-                        " holds a value that is not finite; run `unweave verify " + store_.path().string() + "`");
+                        " holds a value that is not finite; run " + operation("verify " + store_.path().string()));
   });
   spread_rows(out, nodes.size(), set_.features(), set_.form());
 }

@@ -58,7 +58,8 @@ double mills_difference(double middle, double half) {
 void check(double shift, double sigma, double epsilon) {
   if (!(shift >= 0) || !std::isfinite(shift)) throw UsageError("a shift must be finite and at least 0");
   if (!(sigma > 0) || !std::isfinite(sigma))
-    throw UsageError("float64 holds no noise level for these; raise --lambda, --epsilon or --tau");
+    throw UsageError("float64 holds no noise level for these; raise " + option("lambda") + ", " + option("epsilon") +
+                     " or " + option("tau"));
   if (!(epsilon >= 0) || !std::isfinite(epsilon)) throw UsageError("epsilon must be finite and at least 0");
 }
 

@@ -21,12 +21,13 @@ constexpr double kSmoothing = 9;         // t^2 of Lemma 2, in grid steps square
 
 OutputNoise plan_output_noise(double distance, std::size_t coordinates, double epsilon, double delta) {
   if (!(distance > 0) || !std::isfinite(distance)) throw UsageError("the distance of a release must be positive");
-  if (!(epsilon >= kLeastEpsilon)) throw UsageError("--epsilon must be at least 1e-50");
+  if (!(epsilon >= kLeastEpsilon)) throw UsageError(option("epsilon") + " must be at least 1e-50");
   OutputNoise noise;
   noise.distance = distance;
   const double first = sigma_of(distance, epsilon * kEpsilonSlack, delta * kDeltaSlack);
   noise.grid = std::exp2(std::floor(std::log2(first)) - 23);
-  if (!(noise.grid > 1e-280)) throw UsageError("the noise level of this release underflows; use a larger --tau");
+  if (!(noise.grid > 1e-280))
+    throw UsageError("the noise level of this release underflows; use a larger " + option("tau"));
   noise.sensitivity = distance + noise.grid * std::sqrt(static_cast<double>(coordinates)) * (1 + 1e-12);
   const double sigma = sigma_of(noise.sensitivity, epsilon * kEpsilonSlack, delta * kDeltaSlack);
   const double steps = sigma / noise.grid;
@@ -53,7 +54,8 @@ double least_delta(const OutputNoise& noise, double epsilon) {
 Matrix publish(Matrix& weights, const OutputNoise& noise, RandomSource& random) {
   const double steps = 1 / noise.grid;  // exact, a power of two
   if (!(weights.size() == 0 || weights.cwiseAbs().maxCoeff() * steps < 0x1p62))
-    throw UsageError("weights are too large for the noise grid; use a larger --tau or --lambda");
+    throw UsageError("weights are too large for the noise grid; use a larger " + option("tau") + " or " +
+                     option("lambda"));
   Matrix published(weights.rows(), weights.cols());
   for (Eigen::Index i = 0; i < weights.size(); ++i) {
     const auto rounded = static_cast<std::int64_t>(std::nearbyint(weights.data()[i] * steps));

@@ -16,7 +16,8 @@ namespace {
 
 std::vector<StoredRun> read_runs(const std::filesystem::path& store, const Manifest& manifest) {
   if (!manifest.propagation)
-    throw UsageError(store.string() + ": not propagated yet; run `unweave propagate " + store.string() + "` first");
+    throw UsageError(store.string() + ": not propagated yet; run " + operation("propagate " + store.string()) +
+                     " first");
   std::vector<StoredRun> runs;
   for (std::uint32_t level = 0; level < manifest.levels.size(); ++level) {
     const auto& entry = manifest.levels[level].run;
@@ -142,8 +143,8 @@ void Embedding::rows(std::span<const NodeId> nodes, std::span<const double> weig
   if (!deferred_.empty()) throw std::logic_error("rows of an embedding whose last level is behind");
   for (const NodeId node : nodes)
     if (!is_target(node))
-      throw UsageError(contents_.order().text(node) +
-                       " has no embedding in this store (not a target); run `unweave propagate` with --rows all");
+      throw UsageError(contents_.order().text(node) + " has no embedding in this store (not a target); run " +
+                       operation("propagate") + " with " + option("rows", "all"));
   const double unit = std::ldexp(1.0, -static_cast<int>(spec_.scale_bits));
   std::vector<bool> used(levels);
   for (std::size_t i = 0; i < weights.size(); ++i)

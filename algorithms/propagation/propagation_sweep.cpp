@@ -87,7 +87,7 @@ TilePlan plan_tiles(const BlockSource& source, const PropagationOptions& options
   if (widest == 0) {
     throw ResourceError("propagation: one feature column of " + std::to_string(source.num_nodes) + " nodes needs " +
                         std::to_string(needed_bytes(source, options, 1, 1)) + " bytes of memory, " +
-                        std::to_string(budget.available()) + " available; raise --memory");
+                        std::to_string(budget.available()) + " available; raise " + option("memory"));
   }
   // Tiles of equal width: the same passes over the graph with less memory than a narrow last tile would leave unused.
   const std::size_t tiles = (options.features + widest - 1) / widest;

@@ -18,7 +18,7 @@ double parameter_of(const std::string& scheme, std::size_t prefix) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
-    throw UsageError("--scheme " + scheme + ": '" + text + "' is not a number");
+    throw UsageError(option("scheme", scheme) + ": '" + text + "' is not a number");
   return value;
 }
 
@@ -42,12 +42,13 @@ std::vector<double> scheme_weights(const std::string& scheme, std::uint32_t leve
   const std::size_t count = std::size_t{levels} + 1;
   if (!weights.empty()) {
     if (!scheme.empty() && scheme != "gpr")
-      throw UsageError("--weights and --scheme " + scheme + " contradict each other");
+      throw UsageError(option("weights") + " and " + option("scheme", scheme) + " contradict each other");
     if (weights.size() != count)
-      throw UsageError("--weights: " + std::to_string(weights.size()) + " given, --hops " + std::to_string(levels) +
-                       " needs " + std::to_string(count));
+      throw UsageError(option("weights") + ": " + std::to_string(weights.size()) + " given, " +
+                       option("hops", std::to_string(levels)) + " needs " + std::to_string(count));
     for (const double weight : weights)
-      if (!(std::abs(weight) <= kMostWeight)) throw UsageError("--weights: every weight must lie within +-1e30");
+      if (!(std::abs(weight) <= kMostWeight))
+        throw UsageError(option("weights") + ": every weight must lie within +-1e30");
     return weights;
   }
   std::vector<double> result(count, 0.0);
@@ -55,12 +56,12 @@ std::vector<double> scheme_weights(const std::string& scheme, std::uint32_t leve
     result.back() = 1;
   } else if (scheme.starts_with("ppr:")) {
     const double alpha = parameter_of(scheme, 4);
-    if (alpha <= 0 || alpha > 1) throw UsageError("--scheme ppr:A needs 0 < A <= 1");
+    if (alpha <= 0 || alpha > 1) throw UsageError(option("scheme", "ppr:A") + " needs 0 < A <= 1");
     for (std::size_t l = 0; l < count; ++l)
       result[l] = (l < levels ? alpha : 1) * std::pow(1 - alpha, static_cast<double>(l));
   } else if (scheme.starts_with("heat:")) {
     const double time = parameter_of(scheme, 5);
-    if (time <= 0) throw UsageError("--scheme heat:T needs T > 0");
+    if (time <= 0) throw UsageError(option("scheme", "heat:T") + " needs T > 0");
     double term = std::exp(-time);
     for (std::size_t l = 0; l < count; ++l) {
       result[l] = term;
@@ -68,17 +69,18 @@ std::vector<double> scheme_weights(const std::string& scheme, std::uint32_t leve
     }
   } else if (scheme == "chebyshev") {
     if (levels > kMostChebyshev)
-      throw UsageError("--scheme chebyshev needs --hops of at most " + std::to_string(kMostChebyshev));
+      throw UsageError(option("scheme", "chebyshev") + " needs " + option("hops") + " of at most " +
+                       std::to_string(kMostChebyshev));
     return chebyshev_weights(count);
   } else if (scheme == "gpr") {
-    throw UsageError("--scheme gpr needs --weights");
+    throw UsageError(option("scheme", "gpr") + " needs " + option("weights"));
   } else {
     if (scheme == "ppr" || scheme == "heat")
       throw UsageError(
-          "--scheme " + scheme + " needs its number: " +
+          option("scheme", scheme) + " needs its number: " +
           (scheme == "ppr" ? "ppr:A with 0 < A <= 1, such as ppr:0.1" : "heat:T with T > 0, such as heat:2"));
     constexpr std::array<std::string_view, 5> kKnown = {"sgc", "ppr:A", "heat:T", "gpr", "chebyshev"};
-    throw UsageError("--scheme " + scheme + did_you_mean(scheme, kKnown) + ": use " + one_of(kKnown));
+    throw UsageError(option("scheme", scheme) + did_you_mean(scheme, kKnown) + ": use " + one_of(kKnown));
   }
   return result;
 }

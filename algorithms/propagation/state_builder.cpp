@@ -185,7 +185,7 @@ SweepResult build_state(const std::filesystem::path& store, const Contents& cont
   for (std::size_t index = 0; index < levels; ++index) share.all_rows += rows_of(contents, job, index);
   const std::uint64_t bytes = share.all_rows * job.columns * sizeof(std::int32_t);
   require_disk_room(store, plan_state(contents, job, budget).disk_bytes, "the sums",
-                    "keep fewer rows (--rows labelled)");
+                    "keep fewer rows (" + option("rows", "labelled") + ")");
   const MemoryShare shared = share_memory(block_source(contents.graph()), options, bytes, budget);
   const TilePlan& plan = shared.tiles;
   WriteBuffers buffers(shared.buffered, budget);

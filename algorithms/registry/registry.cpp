@@ -28,17 +28,19 @@ constexpr const SolverEntry* kSolvers[] = {
 
 void check_options(const SolverOptions& options) {
   const auto positive = [](double x) { return x > 0 && std::isfinite(x); };
-  if (!positive(options.epsilon)) throw UsageError("--epsilon must be above 0 and finite");
-  if (!(options.delta > 0 && options.delta < 1)) throw UsageError("--delta must lie strictly between 0 and 1");
-  if (!positive(options.lambda)) throw UsageError("--lambda must be above 0 and finite");
-  if (!positive(options.tau)) throw UsageError("--tau must be above 0 and finite");
-  if (!(options.alpha >= 0) || !std::isfinite(options.alpha)) throw UsageError("--alpha must be at least 0 and finite");
+  if (!positive(options.epsilon)) throw UsageError(option("epsilon") + " must be above 0 and finite");
+  if (!(options.delta > 0 && options.delta < 1))
+    throw UsageError(option("delta") + " must lie strictly between 0 and 1");
+  if (!positive(options.lambda)) throw UsageError(option("lambda") + " must be above 0 and finite");
+  if (!positive(options.tau)) throw UsageError(option("tau") + " must be above 0 and finite");
+  if (!(options.alpha >= 0) || !std::isfinite(options.alpha))
+    throw UsageError(option("alpha") + " must be at least 0 and finite");
 }
 
 void check_network(const SolverEntry& entry, const SolverOptions& options) {
   if (options.hidden.empty()) return;
   if (!entry.networks.trained)
-    throw UsageError(std::string(entry.name) + " trains linear models alone; --head mlp is for " +
+    throw UsageError(std::string(entry.name) + " trains linear models alone; " + option("head", "mlp") + " is for " +
                      solvers_with([](const SolverEntry& other) { return other.networks.trained; }));
   if (options.head != Head::kSoftmax) throw UsageError("hidden layers go with the softmax loss");
   static_cast<void>(Network({options.head, 1, 1, options.hidden, options.activation}));
@@ -46,8 +48,8 @@ void check_network(const SolverEntry& entry, const SolverOptions& options) {
 
 void check_head(const SolverEntry& entry, const SolverOptions& options) {
   if (entry.coupled_heads || !options.hidden.empty() || !couples_classes(options.head)) return;
-  throw UsageError(std::string(entry.name) + " bounds its steps for one-vs-rest heads alone; --head " +
-                   std::string(name_of(options.head)) + " is for " +
+  throw UsageError(std::string(entry.name) + " bounds its steps for one-vs-rest heads alone; " +
+                   option("head", name_of(options.head)) + " is for " +
                    solvers_with([](const SolverEntry& other) { return other.coupled_heads; }));
 }
 
@@ -99,7 +101,7 @@ std::unique_ptr<Solver> make_solver(std::string_view name, const SolverOptions& 
   const SolverEntry& entry = solver_entry(name);
   check_options(options);
   if (options.bound == BoundRule::kPaper && !entry.printed)
-    throw UsageError(std::string(entry.name) + " has no printed bound; leave --bound paper away");
+    throw UsageError(std::string(entry.name) + " has no printed bound; leave " + option("bound", "paper") + " away");
   check_network(entry, options);
   if (options.intercept && !entry.intercept)
     throw UsageError(std::string(entry.name) + " is as published, without an intercept");

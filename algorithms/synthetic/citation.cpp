@@ -70,7 +70,7 @@ constexpr std::array<Quantile, 12> kReferences = {{{0, 0},
 
 std::uint32_t checked_subjects(std::uint32_t subjects) {
   if (subjects > kMostSubjects)
-    throw UsageError("--classes " + std::to_string(subjects) + ": a citation graph has at most " +
+    throw UsageError(option("classes", std::to_string(subjects)) + ": a citation graph has at most " +
                      std::to_string(kMostSubjects));
   return subjects;
 }
@@ -118,7 +118,7 @@ CitationModel::CitationModel(NodeId papers, std::uint64_t citations, std::uint32
   strides_.push_back(fame_stride(papers));
   const std::uint64_t citing = layout_.papers() - layout_.topics();
   if (citations / papers > kMostReferences)
-    throw UsageError("--edges " + std::to_string(citations) + ": a citation graph has at most " +
+    throw UsageError(option("edges", std::to_string(citations)) + ": a citation graph has at most " +
                      std::to_string(kMostReferences) + " edges a node");
   if (citations == 0) return;
   if (citing == 0)

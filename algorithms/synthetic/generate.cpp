@@ -28,21 +28,22 @@ constexpr std::size_t kNodesATask = std::size_t{1} << 13;
 NodeId node_count(const GenerateOptions& options) {
   if (options.nodes) {
     if (options.model == GraphModel::kRmat)
-      throw UsageError("--nodes: an R-MAT graph has 2^scale nodes; give --scale, or take --model sbm");
+      throw UsageError(option("nodes") + ": an R-MAT graph has 2^scale nodes; give " + option("scale") + ", or take " +
+                       option("model", "sbm"));
     if (*options.nodes < 1 || *options.nodes > std::uint64_t{kMaxNodeId} + 1)
-      throw UsageError("--nodes " + std::to_string(*options.nodes) + ": a graph has 1 to 4294967295 nodes");
+      throw UsageError(option("nodes", std::to_string(*options.nodes)) + ": a graph has 1 to 4294967295 nodes");
     return static_cast<NodeId>(*options.nodes);
   }
   if (options.scale < 0 || options.scale > kMaxScale)
-    throw UsageError("--scale " + std::to_string(options.scale) + " is outside 0.." + std::to_string(kMaxScale));
+    throw UsageError(option("scale", std::to_string(options.scale)) + " is outside 0.." + std::to_string(kMaxScale));
   return NodeId{1} << options.scale;
 }
 
 std::uint64_t edge_count(const GenerateOptions& options, NodeId nodes) {
   if (!options.edges && options.edge_factor > kMostEdges / nodes)
-    throw UsageError("--edge-factor " + std::to_string(options.edge_factor) + " gives more than 2^44 edges");
+    throw UsageError(option("edge-factor", std::to_string(options.edge_factor)) + " gives more than 2^44 edges");
   const std::uint64_t edges = options.edges.value_or(options.edge_factor * nodes);
-  if (edges > kMostEdges) throw UsageError("--edges " + std::to_string(edges) + ": at most 2^44");
+  if (edges > kMostEdges) throw UsageError(option("edges", std::to_string(edges)) + ": at most 2^44");
   return edges;
 }
 

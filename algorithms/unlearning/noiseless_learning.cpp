@@ -19,7 +19,7 @@ constexpr std::uint64_t kStartKey = 1, kOrderKey = 2;  // public
 
 void require_finite(const Vector& weights) {
   if (!weights.allFinite())
-    throw UsageError("the weights have left the finite numbers; lower the step size that --set gives");
+    throw UsageError("the weights have left the finite numbers; lower the step size that " + option("set") + " gives");
 }
 
 void run_sgd(const Network& network, const TrainingSet& rows, const SgdPlan& plan, double lambda, std::uint64_t key,

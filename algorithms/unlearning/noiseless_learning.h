@@ -11,6 +11,7 @@
 #include "algorithms/learning/training_set.h"
 #include "algorithms/unlearning/options.h"
 #include "algorithms/unlearning/parameters.h"
+#include "storage/io/message.h"
 
 namespace unweave {
 
@@ -25,10 +26,14 @@ struct SgdPlan {
 /// Adds the four parameters of a plan to the table of a solver whose struct is one.
 template <class P>
 ParametersOf<P>& add_sgd(ParametersOf<P>& table) {
-  return table.template add<&P::epochs>("epochs", Values::whole(1), "times that SGD takes all rows (--head mlp)")
+  return table
+      .template add<&P::epochs>("epochs", Values::whole(1),
+                                "times that SGD takes all rows (" + option("head", "mlp") + ")")
       .template add<&P::batch_rows>("batch-rows", Values::whole(1), "rows of a step of SGD")
-      .template add<&P::step_size>("step-size", Values::positive(), "step of SGD in its first epoch (--head mlp)")
-      .template add<&P::decay>("decay", Values::fraction(), "factor of the step from epoch to epoch (--head mlp)");
+      .template add<&P::step_size>("step-size", Values::positive(),
+                                   "step of SGD in its first epoch (" + option("head", "mlp") + ")")
+      .template add<&P::decay>("decay", Values::fraction(),
+                               "factor of the step from epoch to epoch (" + option("head", "mlp") + ")");
 }
 
 /// Runs whole epochs on `weights`, network.size() numbers as `linear`, b, is. Throws UsageError where they leave the

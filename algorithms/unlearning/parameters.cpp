@@ -69,7 +69,7 @@ Values Values::one_of(std::vector<double> these) {
 }
 
 void Values::require(std::string_view name, double value) const {
-  const std::string must = "--set " + std::string(name) + " must ";
+  const std::string must = option("set", name) + " must ";
   if (!these_.empty()) {
     if (std::find(these_.begin(), these_.end(), value) != these_.end()) return;
     std::string all;
@@ -99,21 +99,21 @@ void require_parameters(std::string_view solver, const ParameterTable& table, co
                                   [&, &name = name](const Parameter& listed) { return listed.name == name; });
     if (own == table.listed().end()) {
       if (known.empty())
-        throw UsageError(std::string(solver) + " has no parameters of its own; leave out --set " + name);
+        throw UsageError(std::string(solver) + " has no parameters of its own; leave out " + option("set", name));
       throw UsageError(std::string(solver).append(" has no parameter \"").append(name) + "\"" +
                        did_you_mean(name, names) + "; it has " + known);
     }
-    if (!std::isfinite(value)) throw UsageError("--set " + name + " must be finite");
+    if (!std::isfinite(value)) throw UsageError(option("set", name) + " must be finite");
     if (own->networks_only && !network)
-      throw UsageError(std::string(solver) + " minimises a linear model to tau; --set " + name +
-                       " is for its --head mlp");
+      throw UsageError(std::string(solver) + " minimises a linear model to tau; " + option("set", name) +
+                       " is for its " + option("head", "mlp"));
     table.require(static_cast<std::size_t>(own - table.listed().begin()), value);
   }
 }
 
 void require_at_most(std::string_view name, std::optional<std::uint64_t> count, std::uint64_t most) {
   if (count && *count > most)
-    throw UsageError("--set " + std::string(name) + " must be a whole number from 1 to " + std::to_string(most));
+    throw UsageError(option("set", name) + " must be a whole number from 1 to " + std::to_string(most));
 }
 
 }  // namespace unweave

@@ -21,6 +21,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace unweave {
@@ -32,7 +33,7 @@ using GivenParameters = std::map<std::string, double, std::less<>>;
 struct Parameter {
   std::string_view name;           ///< words joined by hyphens
   std::optional<double> standard;  ///< none: the solver chooses it
-  std::string_view text;           ///< one line for the help
+  std::string text;                ///< one line for the help, a message with marks (storage/io/message.h)
   bool networks_only = false;      ///< a linear model has no use for it
 };
 
@@ -83,8 +84,8 @@ class ParametersOf final : public ParameterTable {
  public:
   /// kMember: a bool, a number, an enumeration, or an optional of one, of P or of a base of P.
   template <auto kMember>
-  ParametersOf& add(std::string_view name, Values values, std::string_view text) {
-    listed_.push_back({name, number_of(P{}.*kMember), text, networks_only_});
+  ParametersOf& add(std::string_view name, Values values, std::string text) {
+    listed_.push_back({name, number_of(P{}.*kMember), std::move(text), networks_only_});
     values_.push_back(std::move(values));
     setters_.push_back([](P& into, double value) { set(into.*kMember, value); });
     return *this;

@@ -50,7 +50,7 @@ struct NamedWeights {
 
 struct SolverEntry {
   std::string_view name;
-  std::string_view meaning;       ///< how it learns and unlearns and what it claims, for its help
+  std::string (*meaning)();       ///< how it learns and unlearns and what it claims, for its help: a message with marks
   std::string_view theorem = {};  ///< that certifies its releases in their public lines; empty: none does in public
   SolverKind linear{};
   SolverKind networks{};

@@ -13,7 +13,10 @@ namespace {
 constexpr std::size_t kLeastRows = 4;                      // of a chunk
 constexpr std::size_t kMostValues = std::size_t{1} << 18;  // of a chunk of several rows: 1 MiB
 constexpr std::size_t kAlignment = 64;                     // of the deltas in a file
-constexpr const char* kWhat = "rows to push (a smaller --batch has fewer)";
+
+std::string reserved_rows() {
+  return "rows to push (a smaller " + option("batch") + " has fewer)";
+}
 
 std::uint64_t bytes_of(std::size_t rows, std::uint32_t columns) {
   return std::uint64_t{rows} * (sizeof(NodeId) + columns * sizeof(std::int32_t));
@@ -84,7 +87,7 @@ bool PushedRows::has_room() {
   if (budget_->available() < bytes) return false;
   Chunk chunk;
   try {
-    chunk.memory = budget_->reserve(bytes, kWhat);
+    chunk.memory = budget_->reserve(bytes, reserved_rows());
   } catch (const ResourceError&) {
     return false;  // another task was faster
   }
@@ -126,7 +129,7 @@ PushSources PushedRows::joined(std::vector<PushedRows> parts, std::uint32_t colu
   }
   deltas.resize(rows * columns + kTilePadding);
   parts.clear();
-  return {std::move(nodes), std::move(deltas), budget.reserve(bytes_of(rows, columns), kWhat)};
+  return {std::move(nodes), std::move(deltas), budget.reserve(bytes_of(rows, columns), reserved_rows())};
 }
 
 }  // namespace unweave

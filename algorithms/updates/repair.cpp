@@ -2,6 +2,7 @@
 
 #include "engine/resources/look_ahead.h"
 #include "engine/resources/parallel.h"
+#include "storage/io/message.h"
 
 namespace unweave {
 namespace {
@@ -19,7 +20,7 @@ Repair::Repair(const BatchChanges& changes, std::uint32_t levels) : changes_(&ch
 void Repair::capture(const Embedding& embedding, MemoryBudget& budget) {
   columns_ = embedding.columns();
   memory_ = budget.reserve((levels_ + std::uint64_t{1}) * nodes_.size() * columns_ * sizeof(std::int32_t),
-                           "rows that change (a smaller --batch has fewer)");
+                           "rows that change (a smaller " + option("batch") + " has fewer)");
   for (std::uint32_t level = 0; level < levels_; ++level) {
     auto& rows = captured_.emplace_back(nodes_.size() * columns_);
     parallel_ranges(0, nodes_.size(), kRowGrain, [&](std::size_t first, std::size_t last) {

@@ -27,12 +27,12 @@ void run_checks(const VerifyContext& context) {
 
 void require_rebuildable(const std::filesystem::path& store, const Embedding* embedding) {
   if (embedding == nullptr)
-    throw UsageError(store.string() + ": --rebuild needs an embedding; run `unweave propagate " + store.string() +
-                     "` first");
+    throw UsageError(store.string() + ": " + option("rebuild") + " needs an embedding; run " +
+                     operation("propagate " + store.string()) + " first");
   if (embedding->stale_rows() > 0)
-    throw UsageError(store.string() + ": --rebuild compares exact states, and this one has " +
-                     std::to_string(embedding->stale_rows()) +
-                     " stale rows of a lazy stream; stream a batch without --r-max first");
+    throw UsageError(store.string() + ": " + option("rebuild") + " compares exact states, and this one has " +
+                     std::to_string(embedding->stale_rows()) + " stale rows of a lazy stream; stream a batch without " +
+                     option("r-max") + " first");
 }
 
 /// The generation of the manifest alone, then, if it is sound, the present moment with the journal replayed: replaying
@@ -115,7 +115,7 @@ VerifyReport verify_store(const std::filesystem::path& store, const VerifyOption
       seen = read_manifest(store);
       verify_generation(store, *seen, options, budget, report);
     } catch (const DataError& error) {
-      report.findings.push_back({true, error.what()});
+      report.findings.push_back({true, error.message()});
     }
     if (report.ok() || !seen || attempt == kAttempts || !was_replaced(store, *seen)) return report;
   }

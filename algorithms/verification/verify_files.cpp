@@ -31,7 +31,7 @@ class Files {
     try {
       body();
     } catch (const DataError& error) {
-      report_.findings.push_back({true, error.what(), (store_ / entry.path).string()});
+      report_.findings.push_back({true, error.message(), (store_ / entry.path).string()});
     }
     watched_.advance(entry.bytes);
   }

@@ -134,7 +134,7 @@ void attempt(const fs::path& path, std::uint64_t number, VerifyReport& report, c
   try {
     body();
   } catch (const CheckError& error) {
-    report.findings.push_back({false, place + error.what(), file});
+    report.findings.push_back({false, place + error.message(), file});
   } catch (const nlohmann::json::exception&) {
     malformed();
   } catch (const std::runtime_error&) {  // of whole_number()
@@ -165,7 +165,7 @@ void LogChecker::take(std::string_view line, std::uint64_t number) {
   if (!json.is_object() || json.value("format", Json()) != Json(kCertificateFormat))
     damaged(json.is_object() && json.value("format", Json()).is_string() &&
                     json.at("format").get<std::string>().starts_with("unweave receipt")
-                ? "this is a receipt; give receipts with --receipts and name a log of certificates"
+                ? "this is a receipt; give receipts with " + option("receipts") + " and name a log of certificates"
                 : "this is no certificate of a public log");
   if (!is_sealed(line)) damaged("the certificate was altered: its digest or its signature does not fit");
   try {
@@ -201,9 +201,9 @@ void LogChecker::take(std::string_view line, std::uint64_t number) {
   } catch (const nlohmann::json::exception&) {
     damaged("something is missing in the certificate or malformed");
   } catch (const CheckError& error) {
-    throw CheckError(place + error.what());
+    throw CheckError(place + error.message());
   } catch (const UsageError& error) {  // public numbers that no release can have
-    throw CheckError(place + error.what());
+    throw CheckError(place + error.message());
   } catch (const std::runtime_error&) {  // of whole_number()
     damaged("something is missing in the certificate or malformed");
   }
@@ -262,9 +262,9 @@ VerifyReport verify_log(const fs::path& file, const std::optional<std::string>& 
                                              ": a receipt is missing here, a line with its end"});
     }
   } catch (const DataError& error) {
-    report.findings.push_back({true, error.what()});
+    report.findings.push_back({true, error.message()});
   } catch (const CheckError& error) {
-    report.findings.push_back({false, error.what()});
+    report.findings.push_back({false, error.message()});
   }
   report.certificates += log.lines().size();
   return report;

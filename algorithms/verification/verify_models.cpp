@@ -22,7 +22,7 @@ using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
 std::string train_command(const fs::path& store, std::string_view name) {
-  return "`unweave train " + store.string() + " " + selecting(name) + "`";
+  return operation("train " + store.string() + ' ' + selecting(name));
 }
 
 /// Calls body() as the reading of one file that exists; its failure is a finding with `remedy` after it.
@@ -36,9 +36,9 @@ bool read_file(const fs::path& path, const std::string& remedy, VerifyReport& re
     body();
     return true;
   } catch (const DataError& error) {
-    report.findings.push_back({true, error.what() + remedy, path.string()});
+    report.findings.push_back({true, error.message() + remedy, path.string()});
   } catch (const CheckError& error) {
-    report.findings.push_back({false, error.what(), path.string()});
+    report.findings.push_back({false, error.message(), path.string()});
   }
   return false;
 }
@@ -123,15 +123,17 @@ bool is_present(const ModelRecord& record, const LiveStore& store, VerifyReport&
   try {
     check_propagation(record, store.manifest(), store.path());
   } catch (const DataError& error) {  // no stream brings it up either
-    report.remarks.push_back(error.what());
+    report.remarks.push_back(error.message());
     ++report.outdated;
     return false;
   }
   if (model.sequence < store.sequence()) {
     ++report.outdated;
     report.remarks.push_back(name_of(record) + ": outdated: has absorbed " + std::to_string(model.sequence) + " of " +
-                             std::to_string(store.sequence()) + " requests; `unweave stream " + store.path().string() +
-                             " --requests /dev/null " + selecting(name_of(record)) + "` brings it up to date");
+                             std::to_string(store.sequence()) + " requests; " +
+                             operation("stream " + store.path().string() + ' ' + option("requests", "/dev/null") + ' ' +
+                                       selecting(name_of(record))) +
+                             " brings it up to date");
     return false;
   }
   if (store.embedding().stale_rows() == 0) return true;
@@ -156,11 +158,11 @@ class RowsOfModels {
       }
       return &rows_->set();
     } catch (const ResourceError& error) {
-      report.remarks.push_back(name + ": not computed again: " + error.what());
+      report.remarks.push_back(name + ": not computed again: " + error.message());
     } catch (const UsageError& error) {
-      report.findings.push_back({false, "models: " + name + ": " + error.what()});
+      report.findings.push_back({false, "models: " + name + ": " + error.message()});
     } catch (const DataError& error) {
-      report.findings.push_back({true, error.what()});
+      report.findings.push_back({true, error.message()});
     }
     return nullptr;
   }
@@ -217,11 +219,11 @@ std::vector<ModelRecord> read_models(const fs::path& store, const Manifest& mani
     case PurgeState::decided:
       report.remarks.push_back(store.string() +
                                ": a purge was interrupted, and models and files that it removes may lie " +
-                               "there yet; run `unweave purge " + store.string() + "` again");
+                               "there yet; run " + operation("purge " + store.string()) + " again");
       return models;
     case PurgeState::begun:
-      report.remarks.push_back(store.string() + ": a purge was interrupted and nothing is purged; run `unweave purge " +
-                               store.string() + "` again");
+      report.remarks.push_back(store.string() + ": a purge was interrupted and nothing is purged; run " +
+                               operation("purge " + store.string()) + " again");
       break;
     case PurgeState::none:
       break;

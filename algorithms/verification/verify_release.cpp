@@ -103,11 +103,10 @@ void check_certificate(const ModelRecord& record, const LiveStore& store, Verify
       if (kind.check_certificate != nullptr) kind.check_certificate(model, say);
     }
   } catch (const Json::exception&) {
-    say.unreadable(model_file(store.path(), name_of(record)).string() +
-                   ": the certificate in it is malformed; run `unweave train " + store.path().string() + " " +
-                   selecting(record.model.solver, name_of(record)) + "`");
+    say.unreadable(model_file(store.path(), name_of(record)).string() + ": the certificate in it is malformed; run " +
+                   operation("train " + store.path().string() + ' ' + selecting(record.model.solver, name_of(record))));
   } catch (const UsageError& error) {
-    say.wrong(error.what());
+    say.wrong(error.message());
   }
   tell(say, "models", record, report);
 }
@@ -122,7 +121,7 @@ void check_release(const ModelRecord& record, const LiveStore& store, const Trai
     compared = kind.check_release != nullptr &&
                kind.check_release(checked(record, store.path(), certificate), rows, budget, say);
   } catch (const UsageError& error) {  // of what the model holds: nobody chose anything here
-    say.wrong(error.what());
+    say.wrong(error.message());
   }
   tell(say, "releases", record, report);
   if (compared) ++report.models;

@@ -29,10 +29,10 @@ std::string place_of_id(const InputFile& file, EdgeOptions options, std::uint64_
 NodeCount::NodeCount(std::optional<std::uint64_t> declared) {
   if (!declared) return;
   if (*declared < 1 || *declared > kMostNodes)
-    throw UsageError("--nodes " + std::to_string(*declared) + ": a graph has 1 to " + std::to_string(kMostNodes) +
+    throw UsageError(option("nodes", std::to_string(*declared)) + ": a graph has 1 to " + std::to_string(kMostNodes) +
                      " nodes");
   count_ = declared;
-  source_ = "--nodes";
+  source_ = option("nodes");
 }
 
 void NodeCount::agree(std::uint64_t count, const InputFile& file, const std::string& what) {
@@ -53,8 +53,8 @@ void require_plain_id(NodeId largest, std::uint64_t edges, const InputFile& file
   throw InputError(display_name(file), place_of_id(file, options, largest),
                    "node id " + std::to_string(largest) + " in a file of " + std::to_string(edges) +
                        (edges == 1 ? " edge" : " edges"),
-                   "correct it or number the nodes from 0; if it is meant, give --nodes " +
-                       std::to_string(std::uint64_t{largest} + 1));
+                   "correct it or number the nodes from 0; if it is meant, give " +
+                       option("nodes", std::to_string(std::uint64_t{largest} + 1)));
 }
 
 }  // namespace unweave

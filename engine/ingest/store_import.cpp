@@ -137,7 +137,7 @@ class Import {
     Manifest& manifest = builder_.manifest();
     if (options_.classes) {
       if (*options_.classes < 1 || *options_.classes > std::uint64_t{std::numeric_limits<std::int32_t>::max()})
-        throw UsageError("--classes " + std::to_string(*options_.classes) + ": there are 1 to 2147483647 classes");
+        throw UsageError(option("classes", std::to_string(*options_.classes)) + ": there are 1 to 2147483647 classes");
       manifest.classes = static_cast<std::uint32_t>(*options_.classes);
     }
     if (!options_.labels) return;
@@ -161,7 +161,7 @@ class Import {
       remark(name + ": no node has class 0; labels that count from 1 should have 1 subtracted");
     if (classes > kManyClasses)
       remark(name + ": the largest label, " + std::to_string(classes - 1) + ", makes " + std::to_string(classes) +
-             " classes; --classes C declares them, if they are meant");
+             " classes; " + option("classes", "C") + " declares them, if they are meant");
   }
 
   /// Once: a file may be opened twice. Readers are never two at a time.
@@ -265,14 +265,15 @@ class Import {
       const auto largest = arcs->counts().largest_node;
       if (!largest)
         throw InputError(options_.edges->path, "whole file", "no edge, so the number of nodes is unknown",
-                         "declare it with --nodes");
+                         "declare it with " + option("nodes"));
       require_plain_id(*largest, arcs->counts().edges_read, *options_.edges, edge_options());
       nodes_.agree(std::uint64_t{*largest} + 1, *options_.edges, "largest id + 1");
       if (arcs->counts().smallest_node == NodeId{1})
         remark(
             display_name(*options_.edges).string() +
             ": no edge has node 0, the smallest id is 1; ids that count from 1 should have 1 subtracted, else node 0 "
-            "is a node without edges (--nodes N says that it is meant)");
+            "is a node without edges (" +
+            option("nodes", "N") + " says that it is meant)");
     }
     manifest.nodes = nodes_.value();
     meter_.start("graph", nodes_.value(), "nodes");
@@ -362,10 +363,10 @@ class Import {
     if (norms.above == 0) return;
     throw InputError(display_name(first_file(*options_.features)), "row " + std::to_string(norms.first_above),
                      "norm " + shortest(norms.norm_of_first_above) + " is above 1, as of " +
-                         std::to_string(norms.above) + (norms.above == 1 ? " row" : " rows") +
-                         "; --scale none takes none",
-                     "divide all rows by the largest norm, --scale " + shortest(norms.largest) +
-                         ", or each of these by its own, --scale rows");
+                         std::to_string(norms.above) + (norms.above == 1 ? " row" : " rows") + "; " +
+                         option("scale", "none") + " takes none",
+                     "divide all rows by the largest norm, " + option("scale", shortest(norms.largest)) +
+                         ", or each of these by its own, " + option("scale", "rows"));
   }
 
   const ImportOptions options_;
@@ -390,16 +391,20 @@ class Import {
 ImportReport import_store(const std::filesystem::path& store, const ImportOptions& options, MemoryBudget& budget,
                           WorkMeter& meter) {
   if (!options.edges && !options.features && !options.labels && !options.nodes)
-    throw UsageError("nothing to import: give --edges, --features, --labels or --nodes");
+    throw UsageError("nothing to import: give " + option("edges") + ", " + option("features") + ", " +
+                     option("labels") + " or " + option("nodes"));
   if ((options.train || options.valid || options.test) && !options.labels)
-    throw UsageError("--split needs --labels: a split holds nodes whose class is known");
+    throw UsageError(option("split") + " needs " + option("labels") + ": a split holds nodes whose class is known");
   if (options.replay && !(options.features && options.labels))
-    throw UsageError("--replay needs --features and --labels, to which it adds");
-  if (!is_order(options.order)) throw UsageError("--order " + options.order + ": there are none, " + order_names());
-  if (options.standardize && !options.features) throw UsageError("--standardize needs --features");
-  if (options.scale != FeatureScale() && !options.features) throw UsageError("--scale needs --features");
+    throw UsageError(option("replay") + " needs " + option("features") + " and " + option("labels") +
+                     ", to which it adds");
+  if (!is_order(options.order)) throw UsageError(option("order", options.order) + ": there are none, " + order_names());
+  if (options.standardize && !options.features)
+    throw UsageError(option("standardize") + " needs " + option("features"));
+  if (options.scale != FeatureScale() && !options.features)
+    throw UsageError(option("scale") + " needs " + option("features"));
   if (options.feature_type != FeatureType::f32 && !options.features)
-    throw UsageError("--feature-type needs --features");
+    throw UsageError(option("feature-type") + " needs " + option("features"));
   return Import(store, options, budget, meter).run();
 }
 

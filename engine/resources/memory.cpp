@@ -63,8 +63,8 @@ Reservation MemoryBudget::reserve(std::uint64_t bytes, std::string_view what) {
   do {
     if (bytes > limit_ - used) {
       throw ResourceError(std::string(what) + ": " + readable_bytes(bytes) + " of memory needed, " +
-                          readable_bytes(limit_ - used) + " of " + readable_bytes(limit_) +
-                          " available; raise --memory");
+                          readable_bytes(limit_ - used) + " of " + readable_bytes(limit_) + " available; raise " +
+                          option("memory"));
     }
   } while (!used_.compare_exchange_weak(used, used + bytes));
   std::uint64_t peak = peak_.load();
@@ -112,7 +112,7 @@ HugeBuffer::HugeBuffer(std::uint64_t bytes, MemoryBudget& budget, std::string_vi
   void* raw = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (raw == MAP_FAILED) {
     throw ResourceError(std::string(what) + ": the system refused " + std::to_string(bytes) +
-                        " bytes of memory; lower --memory or free some memory");
+                        " bytes of memory; lower " + option("memory") + " or free some memory");
   }
   // Cut the unaligned ends off, so that the rest can lie on pages of the larger size.
   auto* const start = static_cast<std::byte*>(raw);

@@ -175,7 +175,8 @@ class LevelSweep {
   NodeId row_of(NodeId node) const {
     if (!input_rows_->contains(node)) {
       throw DataError("the node at position " + std::to_string(node) +
-                      ": its row is read by a level above and was not to be kept; run `unweave propagate` again");
+                      ": its row is read by a level above and was not to be kept; run " + operation("propagate") +
+                      " again");
     }
     return input_rows_->before(node);
   }

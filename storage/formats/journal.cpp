@@ -201,7 +201,8 @@ FileEntry Journal::entry() const {
 
 void Journal::append(const JournalBatch& batch) {
   const std::vector<std::byte> payload = encode(batch);
-  if (payload.size() > kMaxRecord) throw UsageError("a batch of more than 4 GiB of requests; choose a smaller --batch");
+  if (payload.size() > kMaxRecord)
+    throw UsageError("a batch of more than 4 GiB of requests; choose a smaller " + option("batch"));
   RecordHeader header{payload.size(), sequence_ + batch.requests.size(), 0};
   header.checksum = record_checksum(header, payload);
   std::vector<std::byte> record(sizeof header + payload.size());
@@ -234,7 +235,7 @@ std::uint64_t journal_bytes(std::uint64_t requests, std::uint64_t batches) noexc
 namespace {
 
 std::string remedy_of(const std::filesystem::path& store) {
-  return "give up what is missing with `unweave repair " + store.string() + " --cut-journal`";
+  return "give up what is missing with " + operation("repair " + store.string() + ' ' + option("cut-journal"));
 }
 
 /// Of the file as it is.

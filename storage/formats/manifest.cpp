@@ -268,14 +268,15 @@ Manifest read_manifest(const std::filesystem::path& store) {
   const std::filesystem::file_status status = std::filesystem::status(store, unseen);
   if (unseen == std::errc::permission_denied) throw_system_error("open", store, EACCES);
   if (std::filesystem::exists(status) && !std::filesystem::is_directory(status))
-    throw DataError(store.string() + ": is a file, not a store; a store is a folder that `unweave import` makes");
+    throw DataError(store.string() + ": is a file, not a store; a store is a folder that " + operation("import") +
+                    " makes");
   if (!std::filesystem::exists(path, unseen) && unseen == std::errc::permission_denied)
     throw_system_error("open", path, EACCES);
   if (!std::filesystem::exists(path, unseen) && store.extension() == ".jsonl")
     throw DataError(store.string() + ": no such file");
   if (!std::filesystem::exists(path, unseen))
-    throw DataError(store.string() + ": no store here (manifest.json is missing); make one with `unweave import " +
-                    store.string() + " --edges FILE`");
+    throw DataError(store.string() + ": no store here (manifest.json is missing); make one with " +
+                    operation("import " + store.string() + ' ' + option("edges", "FILE")));
   const std::string text = read_text_file(path, kManifestLimit);
   try {
     const Json json = parse_json(text);

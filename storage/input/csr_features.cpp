@@ -247,7 +247,7 @@ std::unique_ptr<FeatureReader> open_features(const InputFile& file, std::optiona
       refuse_foreign_format(source, file, InputKind::kFeatures);
       if (!rows)
         throw InputError(source.name(), "byte 0", "not a .npy array; text does not tell the number of nodes",
-                         "give --nodes N if it is text");
+                         "give " + option("nodes", "N") + " if it is text");
       return open_text_features(std::move(source), *rows);
     }
     return open_npy_features(NpyReader(std::move(source)));

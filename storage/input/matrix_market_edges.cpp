@@ -43,7 +43,7 @@ class MatrixMarketEdges final : public EdgeReader {
           throw InputError(
               lines_.name(), lines_.place(),
               "a value other than 1, as of a weight, in " + quote_for_message(line) + "; edges have no weights here",
-              "write a pattern matrix, or take the edges without their weights by --ignore-weights");
+              "write a pattern matrix, or take the edges without their weights by " + option("ignore-weights"));
         }
         if (value != 1) ++ignored_weights_;
       }

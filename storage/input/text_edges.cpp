@@ -121,7 +121,7 @@ class TextEdges final : public EdgeReader {
     if (columns == 3 && expected == 2 && has_weight(line)) {
       throw InputError(lines_.name(), lines_.place(),
                        "a third number, as of a weight, in " + quote_for_message(line) + "; edges have no weights here",
-                       "leave that column out, or take the edges without their weights by --ignore-weights");
+                       "leave that column out, or take the edges without their weights by " + option("ignore-weights"));
     }
     if (columns != expected) {
       throw InputError(lines_.name(), lines_.place(),

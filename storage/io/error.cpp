@@ -5,6 +5,11 @@
 
 namespace unweave {
 
+std::string message_of(const std::exception& error) {
+  const auto* const own = dynamic_cast<const Error*>(&error);
+  return own != nullptr ? own->message() : error.what();
+}
+
 void throw_system_error(std::string_view action, const std::filesystem::path& file, int errno_value) {
   const std::string message = file.string() + ": cannot " + std::string(action) + ": " +
                               std::error_code(errno_value, std::generic_category()).message();
@@ -18,7 +23,7 @@ void throw_system_error(std::string_view action, const std::filesystem::path& fi
     case ENFILE:
       throw ResourceError(message + "; raise the limit of open files (ulimit -n)");
     case ENOMEM:
-      throw ResourceError(message + "; lower --memory or free some memory");
+      throw ResourceError(message + "; lower " + option("memory") + " or free some memory");
     case ENOENT:
       if (std::error_code unknown;
           file.has_parent_path() && !std::filesystem::exists(file.parent_path(), unknown) && !unknown)

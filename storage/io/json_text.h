@@ -11,6 +11,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "storage/io/error.h"
+
 namespace unweave {
 
 /// Parses a text. Values nest 32 deep at most, since what goes through them recurses. Throws std::runtime_error or one of
@@ -41,7 +43,7 @@ template <class Json = nlohmann::ordered_json>
     return "byte " + std::to_string(parse->byte) + ": this is no JSON";
   if (dynamic_cast<const nlohmann::json::exception*>(&error) != nullptr)
     return "a member is missing or of another kind";
-  return error.what();
+  return message_of(error);
 }
 
 /// A whole number from 0 to the type's largest. The library would cut off signs, fractions and digits. Throws

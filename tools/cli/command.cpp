@@ -16,6 +16,7 @@
 #include "storage/io/error.h"
 #include "storage/io/map_guard.h"
 #include "storage/io/nearest_name.h"
+#include "tools/cli/message_style.h"
 #include "tools/cli/text_wrap.h"
 #include "tools/cli/version.h"
 
@@ -76,6 +77,10 @@ int code_of(const std::error_code& error) {
 int fail(const Console& console, int code, const std::string& message) {
   console.error << "unweave: " << one_line(message) << '\n' << std::flush;
   return code;
+}
+
+int fail(const Console& console, int code, const Error& error) {
+  return fail(console, code, command_text(error.message()));
 }
 
 void print_overview(std::span<const Command> commands, std::ostream& out) {
@@ -171,7 +176,7 @@ bool CommandLine::parse() {
   } catch (const po::error& error) {
     throw UsageError(std::string(error.what()) + "; see 'unweave " + command_ + " --help'");
   } catch (const UsageError& error) {
-    throw UsageError(std::string(error.what()) + "; see 'unweave " + command_ + " --help'");
+    throw UsageError(error.message() + "; see 'unweave " + command_ + " --help'");
   }
   take_common_options();
   interrupt_.emplace();
@@ -274,15 +279,15 @@ int run_program(std::span<const Command> commands, const std::vector<std::string
     if (!console.out.flush()) throw ResourceError("cannot write to standard output; is the disk full?");
     return 0;
   } catch (const UsageError& error) {
-    return fail(console, 1, error.what());
+    return fail(console, 1, error);
   } catch (const po::error& error) {
     return fail(console, 1, error.what());
   } catch (const DataError& error) {
-    return fail(console, 2, error.what());
+    return fail(console, 2, error);
   } catch (const ResourceError& error) {
-    return fail(console, 3, error.what());
+    return fail(console, 3, error);
   } catch (const CheckError& error) {
-    return fail(console, 4, error.what());
+    return fail(console, 4, error);
   } catch (const std::filesystem::filesystem_error& error) {
     return fail(console, code_of(error.code()), error.path1().string() + ": " + error.code().message());
   } catch (const std::bad_alloc&) {

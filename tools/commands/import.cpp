@@ -11,6 +11,7 @@
 #include "engine/ingest/store_import.h"
 #include "storage/io/error.h"
 #include "tools/bench/build_report.h"
+#include "tools/cli/message_style.h"
 #include "tools/cli/step_progress.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/import_figures.h"
@@ -153,7 +154,8 @@ std::optional<ImportBench> measure_limit(const CommandLine& line, const ImportOp
   try {
     return measure_import_limit(line.positional(0), options, budget);
   } catch (const ResourceError& error) {
-    if (!line.common().quiet) line.error() << "note: the limit is not measured: " << error.what() << '\n';
+    if (!line.common().quiet)
+      line.error() << "note: the limit is not measured: " << command_text(error.message()) << '\n';
     return std::nullopt;
   }
 }
@@ -215,7 +217,7 @@ void run_import(CommandLine& line) {
   const double bounded_seconds = meter.bounded_seconds();
   progress.finish();
   if (!line.common().quiet) {
-    for (const std::string& remark : report.remarks) line.error() << "note: " << remark << '\n';
+    for (const std::string& remark : report.remarks) line.error() << "note: " << command_text(remark) << '\n';
     if (const std::string remark = remark_on_sums(report); !remark.empty()) line.error() << "note: " << remark << '\n';
   }
   Figures figures = figures_of(report);

@@ -11,6 +11,7 @@
 #include "algorithms/models/recorded_release.h"
 #include "engine/generations/store_purge.h"
 #include "engine/resources/memory.h"
+#include "tools/cli/message_style.h"
 #include "tools/cli/option_values.h"
 #include "tools/cli/output.h"
 #include "tools/commands/commands.h"
@@ -68,7 +69,7 @@ Json models_of(const std::vector<ModelSummary>& summaries, const LiveStore& stor
                   {"outdated", model.sequence != store.sequence()},
                   {"other_propagation", !stands_on_present(model.name, store)}});
     else
-      one["damage"] = model.damage;
+      one["damage"] = command_text(model.damage);
     models.push_back(std::move(one));
   }
   return models;

@@ -3,6 +3,7 @@
 
 #include "algorithms/registry/registry.h"
 #include "storage/io/error.h"
+#include "tools/cli/message_style.h"
 #include "tools/cli/output.h"
 #include "tools/commands/model_output.h"
 
@@ -45,7 +46,7 @@ void note_state(const CommandLine& line, const ModelRecord& record, const LiveSt
   try {
     check_propagation(record, store.manifest(), store.path());
   } catch (const DataError& error) {
-    line.note(error.what());
+    line.note(command_text(error.message()));
   }
 }
 

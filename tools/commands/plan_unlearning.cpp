@@ -17,6 +17,7 @@
 #include "storage/input/request_reader.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
+#include "tools/cli/message_style.h"
 #include "tools/cli/output.h"
 #include "tools/commands/solver_options.h"
 
@@ -197,7 +198,7 @@ void foresee_files(const CommandLine& line, const std::string& solver, const std
     table.add_row({"disk for them", bytes_text(needs.disk_bytes), bytes_text(free_disk)});
     add_lines(table, needs.after);
     table.print(line.out());
-    line.out() << needs.closing << "\n";
+    line.out() << command_text(needs.closing) << "\n";
   }
   if (needs.makes_files) require_disk_room(store, needs.disk_bytes, needs.disk_label, needs.remedy);
 }

@@ -3,6 +3,7 @@
 
 #include "algorithms/maintenance/store_repair.h"
 #include "storage/io/error.h"
+#include "tools/cli/message_style.h"
 #include "tools/cli/output.h"
 #include "tools/cli/step_progress.h"
 #include "tools/commands/commands.h"
@@ -42,11 +43,14 @@ void run_repair(CommandLine& line) {
   if (line.common().json) {
     nlohmann::ordered_json json = {{"ok", lost == files.end()}, {"files", nlohmann::ordered_json::array()}};
     for (const RepairedFile& one : files)
-      json["files"].push_back({{"file", one.file}, {"damage", one.damage}, {"remedy", one.remedy}, {"lost", one.lost}});
+      json["files"].push_back({{"file", one.file},
+                               {"damage", command_text(one.damage)},
+                               {"remedy", command_text(one.remedy)},
+                               {"lost", one.lost}});
     write_json_line(line.out(), json);
   } else {
     for (const RepairedFile& one : files)
-      line.out() << one.file << ": " << one.remedy << " (" << fault_of(one) << ")\n";
+      line.out() << one.file << ": " << command_text(one.remedy) << " (" << command_text(fault_of(one)) << ")\n";
     if (files.empty()) line.out() << "nothing is damaged\n";
   }
   if (lost != files.end()) throw DataError(lost->file + ": " + lost->remedy);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "algorithms/registry/registry.h"
+#include "tools/cli/message_style.h"
 #include "tools/cli/output.h"
 #include "tools/cli/text_wrap.h"
 
@@ -13,14 +14,14 @@ std::string solver_help(std::string_view solver) {
   const SolverEntry& entry = solver_entry(solver);
   const std::span<const Parameter> parameters = entry.parameters().listed();
   const std::string name(solver);
-  std::string text = "Solver " + name + "\n\n" + wrapped(entry.meaning) + "\n";
+  std::string text = "Solver " + name + "\n\n" + wrapped(command_text(entry.meaning())) + "\n";
   text += entry.networks.trained ? "Linear models, and networks (--head mlp).\n" : "Linear models alone.\n";
   if (parameters.empty())
     return text + "\nIt has no parameters of its own: 'unweave train --help' lists all that it takes.\n";
   std::vector<std::pair<std::string, std::string>> entries;
   for (const Parameter& own : parameters)
     entries.emplace_back(std::string(own.name) + (own.standard ? " (=" + number_text(*own.standard) + ")" : ""),
-                         std::string(own.text));
+                         command_text(own.text));
   text += "\n" +
           wrapped(
               "Parameters, each given as --set NAME=VALUE; those without a default are chosen from numbers "

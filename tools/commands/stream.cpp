@@ -11,6 +11,7 @@
 #include "storage/input/request_reader.h"
 #include "storage/io/error.h"
 #include "tools/bench/bench_stream.h"
+#include "tools/cli/message_style.h"
 #include "tools/cli/output.h"
 #include "tools/cli/progress.h"
 #include "tools/cli/version.h"
@@ -85,7 +86,7 @@ std::optional<StreamLimit> measure_limit(const CommandLine& line, MemoryBudget& 
   try {
     if (read_manifest(store).propagation) return measure_stream_limit(store, 2, budget);
   } catch (const ResourceError& error) {
-    reason = error.what();
+    reason = command_text(error.message());
   }
   if (!line.common().quiet) line.error() << "note: the limit is not measured: " << reason << '\n';
   return std::nullopt;
@@ -417,7 +418,7 @@ void run_stream(CommandLine& line) {
     if (!line.get<bool>("strict")) send();
     finish(line, store, meter);
     print_summary(line, counts, acknowledged);
-    throw DataError(error.what() + ("; " + acknowledged.text(true)));
+    throw DataError(error.message() + "; " + acknowledged.text(true));
   }
   acknowledged.finish();
   finish(line, store, meter);

@@ -8,6 +8,7 @@
 #include "engine/resources/memory.h"
 #include "engine/resources/watcher.h"
 #include "storage/io/error.h"
+#include "tools/cli/message_style.h"
 #include "tools/cli/output.h"
 #include "tools/cli/step_progress.h"
 #include "tools/commands/commands.h"
@@ -39,8 +40,9 @@ void print(const VerifyReport& report, std::ostream& out, bool as_json) {
   figures.json = {{"ok", report.ok()},
                   {"checked", report.checked()},
                   {"errors", nlohmann::ordered_json::array()},
-                  {"remarks", report.remarks}};
-  for (const Finding& finding : report.findings) figures.json["errors"].push_back(finding.text);
+                  {"remarks", nlohmann::ordered_json::array()}};
+  for (const Finding& finding : report.findings) figures.json["errors"].push_back(command_text(finding.text));
+  for (const std::string& remark : report.remarks) figures.json["remarks"].push_back(command_text(remark));
   figures.count("files", "files", report.files);
   figures.bytes("bytes", "bytes", report.bytes);
   figures.count("arcs", "arcs", report.arcs);
@@ -56,9 +58,9 @@ void print(const VerifyReport& report, std::ostream& out, bool as_json) {
     figures.count("receipts_rejected", "receipts of rejected requests", report.rejected);
   }
   if (!as_json) {
-    for (const std::string& remark : report.remarks) out << "note: " << remark << '\n';
+    for (const std::string& remark : report.remarks) out << "note: " << command_text(remark) << '\n';
     for (const Finding& finding : report.findings)
-      out << (finding.unreadable ? "damaged: " : "false: ") << finding.text << '\n';
+      out << (finding.unreadable ? "damaged: " : "false: ") << command_text(finding.text) << '\n';
   }
   figures.print(out, as_json);
   if (as_json) return;

@@ -2,6 +2,7 @@
 #include "algorithms/solvers/descent/descent_solver.h"
 #include "algorithms/unlearning/checks/finished_checks.h"
 #include "algorithms/unlearning/checks/noise_checks.h"
+#include "storage/io/message.h"
 
 namespace unweave {
 
@@ -14,7 +15,7 @@ void check_descent(const CheckedModel& model, Statements& say) {
   say.near("sigma", model.term("sigma"), noise.sigma);
   say.near("budget", model.number("budget"), noise.distance);
   check_grid(model.model.published, noise, say);
-  say.remark("bounds as printed (--bound paper) are not checked");
+  say.remark("bounds as printed (" + option("bound", "paper") + ") are not checked");
 }
 
 bool check_descent_release(const CheckedModel& model, const TrainingSet& rows, MemoryBudget& budget, Statements& say) {

@@ -157,8 +157,8 @@ class DescentSolver final : public Solver {
     const WatchedStep watched("descent", 0, "steps");
     for (std::uint64_t stalled = 0; residual > tolerance; ++report.passes) {
       if (++stalled > patience)
-        throw UsageError("full gradients do not reach --tau " + shown(tolerance) + " in float64, only " + shown(least) +
-                         "; use a larger --tau or --lambda");
+        throw UsageError("full gradients do not reach " + option("tau", shown(tolerance)) + " in float64, only " +
+                         shown(least) + "; use a larger " + option("tau") + " or " + option("lambda"));
       take_step(descent, gradient.value, weights);
       gradient = gradient_with_error(descent.objective, weights);
       residual = residual_of();
@@ -241,9 +241,10 @@ const ParametersOf<DescentParameters>& descent_parameters() {
           .add<&P::public_state>("public-state", Values::flag(),
                                  "0: the iterate is kept as a secret; 1: requests go on from the published weights")
           .add<&P::request_steps>("request-steps", Values::whole(1, static_cast<double>(kMostSteps)),
-                                  "with --bound paper: steps of a request")
-          .add<&P::sigma>("sigma", Values::positive(),
-                          "with --bound paper, unless request-steps is given: noise on every published weight");
+                                  "with " + option("bound", "paper") + ": steps of a request")
+          .add<&P::sigma>(
+              "sigma", Values::positive(),
+              "with " + option("bound", "paper") + ", unless request-steps is given: noise on every published weight");
   return kTable;
 }
 
@@ -252,7 +253,8 @@ void require_reachable(double rate, double residual, double tolerance) {
   // The norm of the gradient is at most L/mu (1 - rate)^k times the one at the start.
   const double steps = std::log(2 / rate * (residual / tolerance)) / rate;
   if (!(steps <= static_cast<double>(kMostPasses)))
-    throw UsageError("so weak a lambda may ask for " + shown(steps) + " full gradients; raise --lambda or --tau");
+    throw UsageError("so weak a lambda may ask for " + shown(steps) + " full gradients; raise " + option("lambda") +
+                     " or " + option("tau"));
 }
 
 PublishedDescent published_descent(std::size_t rows, std::size_t features, std::size_t classes,
@@ -271,14 +273,14 @@ PublishedDescent published_descent(std::size_t rows, std::size_t features, std::
       public_state ? accountant.private_steps(dimension, options.epsilon, options.delta) : std::uint64_t{1};
   if (given.request_steps) {
     if (*given.request_steps < least)
-      throw UsageError("Theorem 28 needs --set request-steps of at least " + std::to_string(least));
+      throw UsageError("Theorem 28 needs " + option("set", "request-steps") + " of at least " + std::to_string(least));
     published.request_steps = *given.request_steps;
   } else {
     const double sigma = given.sigma;
     published.request_steps = least;
     const auto found =
         fewest(kMostSteps, [&](std::uint64_t count) { return count >= least && sigma_of_steps(count) <= sigma; });
-    if (!found) throw UsageError("--set sigma is too small: no number of steps comes down to it");
+    if (!found) throw UsageError(option("set", "sigma") + " is too small: no number of steps comes down to it");
     published.request_steps = *found;
   }
   published.sigma = sigma_of_steps(published.request_steps);
@@ -289,8 +291,12 @@ PublishedDescent published_descent(std::size_t rows, std::size_t features, std::
 constinit const SolverEntry kDescentToDelete{
     .name = "descent-to-delete",
     .meaning =
-        "Gradient descent with the gradient of all rows, and noise on what is published. Certified (T1), after many "
-        "cheap steps.",
+        [] {
+          return std::string(
+              "Gradient descent with the gradient of all rows, and noise on what is published. Certified (T1), after "
+              "many "
+              "cheap steps.");
+        },
     .theorem = "T1",
     .linear = {.trained = true,
                .claims = true,

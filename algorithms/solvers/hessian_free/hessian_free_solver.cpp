@@ -39,7 +39,7 @@ class HessianFreeSolver final : public Solver {
       : options_(options), resources_(resources) {
     static_cast<void>(choose_constants({options.head, 1, 1, options.hidden, options.activation}, 1, options));
     if (options.bound == BoundRule::kPaper && !options.hidden.empty())
-      throw UsageError("Theorem 4 has no constants for hidden layers; leave --bound paper away");
+      throw UsageError("Theorem 4 has no constants for hidden layers; leave " + option("bound", "paper") + " away");
     const HessianFreeParameters given = hessian_free_parameters().read(options.parameters);
     if (given.backward.value_or(false) && (!options.hidden.empty() || given.group_rows != 1))
       throw UsageError("statistics are made backward for linear heads and single rows alone");
@@ -350,8 +350,13 @@ constexpr SolverKind kEither{
 constinit const SolverEntry kHessianFree{
     .name = "hessian-free",
     .meaning =
-        "Makes, while it learns, a vector for every training row; removing the row adds its vector. Certified (T3) for "
-        "one row, or one declared group of rows, since learning. The vectors take rows x weights x 2 bytes of disk.",
+        [] {
+          return std::string(
+              "Makes, while it learns, a vector for every training row; removing the row adds its vector. Certified "
+              "(T3) for "
+              "one row, or one declared group of rows, since learning. The vectors take rows x weights x 2 bytes of "
+              "disk.");
+        },
     .linear = kEither,
     .networks = kEither,
     .printed = true,

@@ -58,7 +58,8 @@ HessianFreeConstants choose_constants(const NetworkShape& shape, std::uint64_t s
   constants.bits = given.bits;
   constants.largest_shift = given.largest_shift.value_or(kMarginNoise / sigma_of(1, options.epsilon, options.delta));
   if (!(constants.largest_shift < kMostNumber))
-    throw UsageError("the margin s-max of this release is beyond 2^53; use a smaller --epsilon or --set s-max");
+    throw UsageError("the margin s-max of this release is beyond 2^53; use a smaller " + option("epsilon") + " or " +
+                     option("set", "s-max"));
   return constants;
 }
 

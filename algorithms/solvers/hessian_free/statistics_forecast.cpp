@@ -4,14 +4,18 @@
 #include <limits>
 
 #include "storage/io/file.h"
+#include "storage/io/message.h"
 
 namespace unweave {
 namespace {
 
 constexpr const char* kStatisticsFiles = "the vectors of hessian-free";
-constexpr const char* kWithoutStatistics = "train with --set statistics=0, after which every removal trains again";
 constexpr double kMostMultiplyAdds = 1e13;  // vectors that ask for more are made on request alone
 constexpr double kMostNumbers = 0x1p58;     // of at most 8 bytes; more would not be counted right
+
+std::string without_statistics() {
+  return "train with " + option("set", "statistics=0") + ", after which every removal trains again";
+}
 
 }  // namespace
 
@@ -40,7 +44,7 @@ StatisticsForecast foresee_statistics(const NetworkShape& shape, const HessianFr
 }
 
 void require_disk(const StatisticsForecast& forecast, const std::filesystem::path& folder) {
-  require_disk_room(folder, forecast.disk_bytes, kStatisticsFiles, kWithoutStatistics);
+  require_disk_room(folder, forecast.disk_bytes, kStatisticsFiles, without_statistics());
 }
 
 TrainingNeeds hessian_free_needs(const PlannedTask& task) {
@@ -66,8 +70,9 @@ TrainingNeeds hessian_free_needs(const PlannedTask& task) {
   needs.disk_bytes = forecast.disk_bytes;
   needs.makes_files = forecast.made;
   needs.closing = forecast.made ? "a batch that only removes rows adds their vectors; one that moves rows trains again"
-                                : "every removal trains again; --set statistics=1 makes the vectors nevertheless";
-  needs.remedy = kWithoutStatistics;
+                                : "every removal trains again; " + option("set", "statistics=1") +
+                                      " makes the vectors nevertheless";
+  needs.remedy = without_statistics();
   return needs;
 }
 

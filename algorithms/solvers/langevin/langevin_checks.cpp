@@ -87,7 +87,7 @@ bool check_noise_of_steps(const CheckedModel& model, const TrainingSet& rows, Me
     run_epochs({sgd, rows, Batches(constants, state.slots, rows), model.options.head, 0}, constants.epochs, unused,
                still);
   } catch (const UsageError& error) {  // a row without a slot
-    say.wrong(error.what());
+    say.wrong(error.message());
     return true;
   }
 

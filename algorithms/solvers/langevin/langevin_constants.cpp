@@ -24,7 +24,8 @@ std::uint64_t learning_epochs(const NoisySgd& sgd, double sigma, const SolverOpt
   const std::uint64_t start =
       forgotten < static_cast<double>(kMostEpochs) ? static_cast<std::uint64_t>(forgotten) : kMostEpochs;
   const std::uint64_t epochs = std::max<std::uint64_t>({2 * enough, start, 1});
-  require_patience(epochs, "epochs of learning", "raise --lambda, or choose --set epochs=...");
+  require_patience(epochs, "epochs of learning",
+                   "raise " + option("lambda") + ", or choose " + option("set", "epochs=..."));
   return epochs;
 }
 
@@ -58,9 +59,10 @@ LangevinConstants choose_constants(bool full_batches, std::size_t rows, std::siz
   constants.sigma = given.sigma.value_or(kMarginNoise * std::sqrt(options.lambda));
   constants.order_key = given.order_key;
   if (constants.sigma < resolvable_sigma(constants.step_size, constants.radius))
-    throw UsageError(
-        "the noise of langevin is so small that float64 could not tell it from rounding: raise --lambda, or sigma "
-        "where it was set");
+    throw UsageError("the noise of langevin is so small that float64 could not tell it from rounding: raise " +
+                     option("lambda") +
+                     ", or sigma "
+                     "where it was set");
   const NoisySgd sgd = noisy_sgd_of(constants, options, classes);
   constants.epochs = given.epochs ? *given.epochs : learning_epochs(sgd, constants.sigma, options);
   return constants;

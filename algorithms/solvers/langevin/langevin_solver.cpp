@@ -183,8 +183,12 @@ constexpr SolverKind kLinear{.trained = true,
 constinit const SolverEntry kLangevin{
     .name = "langevin",
     .meaning =
-        "Stochastic gradient descent with noise in every step; after a removal as many epochs more as its account asks "
-        "for. Certified (T2), as long as requests do not depend on earlier models. For few features.",
+        [] {
+          return std::string(
+              "Stochastic gradient descent with noise in every step; after a removal as many epochs more as its "
+              "account asks "
+              "for. Certified (T2), as long as requests do not depend on earlier models. For few features.");
+        },
     .theorem = "T2",
     .linear = kLinear,
     .printed = true,
@@ -198,7 +202,7 @@ constinit const SolverEntry kLangevin{
 
 constinit const SolverEntry kLangevinFull{
     .name = "langevin-full",
-    .meaning = "As langevin, with the gradient of all rows in every step.",
+    .meaning = [] { return std::string("As langevin, with the gradient of all rows in every step."); },
     .theorem = "T2",
     .linear = kLinear,
     .printed = true,

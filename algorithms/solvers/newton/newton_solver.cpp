@@ -9,6 +9,7 @@
 #include "algorithms/unlearning/checks/finished_checks.h"
 #include "algorithms/unlearning/noiseless_solver.h"
 #include "algorithms/unlearning/release.h"
+#include "storage/io/message.h"
 
 namespace unweave {
 namespace {
@@ -127,11 +128,15 @@ constexpr SolverKind kFinished{.trained = true,
 constinit const SolverEntry kNewton{
     .name = "newton",
     .meaning =
-        "Trains by Newton's method until the gradient is as small as --tau says, adds noise, and after a removal goes "
-        "on "
-        "from where it was. Certified (theorem T1) for every kind of request, also for requests chosen after looking "
-        "at "
-        "earlier models. The one to begin with.",
+        [] {
+          return "Trains by Newton's method until the gradient is as small as " + option("tau") +
+                 " says, adds noise, and after a removal goes "
+                 "on "
+                 "from where it was. Certified (theorem T1) for every kind of request, also for requests chosen after "
+                 "looking "
+                 "at "
+                 "earlier models. The one to begin with.";
+        },
     .theorem = "T1",
     .linear = kFinished,
     .make = make_newton,
@@ -142,8 +147,12 @@ constinit const SolverEntry kNewton{
 constinit const SolverEntry kRetrain{
     .name = "retrain",
     .meaning =
-        "Trains again from nothing after every batch, with the noise of newton. Certified (T1). What the others are "
-        "compared with.",
+        [] {
+          return std::string(
+              "Trains again from nothing after every batch, with the noise of newton. Certified (T1). What the others "
+              "are "
+              "compared with.");
+        },
     .theorem = "T1",
     .linear = kFinished,
     .networks = {.trained = true},

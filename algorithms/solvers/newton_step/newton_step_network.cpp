@@ -19,7 +19,7 @@ class NetworkStep final : public Solver {
         options_(options),
         own_(parameters),
         damping_(parameters.damping.value_or(kNetworkDamping)) {
-    if (!(damping_ > 0)) throw UsageError("--set damping must be above 0 with --head mlp");
+    if (!(damping_ > 0)) throw UsageError(option("set", "damping") + " must be above 0 with " + option("head", "mlp"));
     static_cast<void>(choose_run({options.head, 1, 1, options.hidden, options.activation}, 1, own_, options));
   }
 
@@ -63,7 +63,7 @@ class NetworkStep final : public Solver {
     };
     const DampedStep step = solve_damped(hessian, right, damping_);
     const Vector moved = weights + step.step;
-    if (!moved.allFinite()) throw UsageError("the step has left the finite numbers; raise --set damping");
+    if (!moved.allFinite()) throw UsageError("the step has left the finite numbers; raise " + option("set", "damping"));
     StepReport report = publish(model, moved, std::move(slots), after);
     report.passes = step.products + 1;
     report.steps = 1;

@@ -133,15 +133,17 @@ const ParametersOf<NewtonStepParameters>& newton_step_parameters() {
   using P = NewtonStepParameters;
   static const auto kTable =
       ParametersOf<P>()
-          .add<&P::damping>(
-              "damping", Values::at_least(0),
-              "added to the mean of the rows' Hessians; 0, of --head mlp 0.01, four times as much where that "
-              "does not curve upward")
+          .add<&P::damping>("damping", Values::at_least(0),
+                            "added to the mean of the rows' Hessians; 0, of " + option("head", "mlp") +
+                                " 0.01, four times as much where that "
+                                "does not curve upward")
           .for_networks()
-          .add<&P::epochs>("epochs", Values::whole(1), "times that SGD takes all rows (--head mlp)")
-          .add<&P::batch_rows>("batch-rows", Values::whole(1), "rows of a step (--head mlp)")
-          .add<&P::step_size>("step-size", Values::positive(), "of the first step of SGD (--head mlp)")
-          .add<&P::decay>("decay", Values::fraction(), "factor of the step size from step to step (--head mlp)");
+          .add<&P::epochs>("epochs", Values::whole(1), "times that SGD takes all rows (" + option("head", "mlp") + ")")
+          .add<&P::batch_rows>("batch-rows", Values::whole(1), "rows of a step (" + option("head", "mlp") + ")")
+          .add<&P::step_size>("step-size", Values::positive(),
+                              "of the first step of SGD (" + option("head", "mlp") + ")")
+          .add<&P::decay>("decay", Values::fraction(),
+                          "factor of the step size from step to step (" + option("head", "mlp") + ")");
   return kTable;
 }
 
@@ -176,8 +178,12 @@ constexpr SolverKind kLinear{.trained = true,
 constinit const SolverEntry kNewtonStep{
     .name = "newton-step",
     .meaning =
-        "One Newton step towards the rows that are left. Certified (T1) only where it happens to end as near to the "
-        "minimum as --tau says.",
+        [] {
+          return "One Newton step towards the rows that are left. Certified (T1) only where it happens to end as near "
+                 "to the "
+                 "minimum as " +
+                 option("tau") + " says.";
+        },
     .linear = kLinear,
     .networks = {.trained = true, .follows_run = true},
     .printed = true,
@@ -189,8 +195,12 @@ constinit const SolverEntry kNewtonStep{
 constinit const SolverEntry kJackknife{
     .name = "jackknife",
     .meaning =
-        "The infinitesimal jackknife: one Newton step with the Hessian of the rows as they were. Certified (T1) only "
-        "where it happens to end as near to the minimum as --tau says.",
+        [] {
+          return "The infinitesimal jackknife: one Newton step with the Hessian of the rows as they were. Certified "
+                 "(T1) only "
+                 "where it happens to end as near to the minimum as " +
+                 option("tau") + " says.";
+        },
     .linear = kLinear,
     .networks = {.trained = true, .follows_run = true},
     .printed = true,

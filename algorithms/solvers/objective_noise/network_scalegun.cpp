@@ -3,6 +3,7 @@
 
 #include "algorithms/learning/damped_step.h"
 #include "algorithms/unlearning/noiseless_solver.h"
+#include "storage/io/message.h"
 
 namespace unweave {
 namespace {
@@ -31,8 +32,8 @@ const ParametersOf<TensorNewtonParameters>& tensor_newton_parameters() {
   static const auto kTable = [] {
     ParametersOf<TensorNewtonParameters> table;
     table.for_networks();
-    return add_sgd(table).add<&TensorNewtonParameters::damping>("damping", Values::positive(),
-                                                                "added to the blocks of the Hessian (--head mlp)");
+    return add_sgd(table).add<&TensorNewtonParameters::damping>(
+        "damping", Values::positive(), "added to the blocks of the Hessian (" + option("head", "mlp") + ")");
   }();
   return kTable;
 }

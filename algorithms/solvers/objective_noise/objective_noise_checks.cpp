@@ -5,6 +5,7 @@
 #include "algorithms/privacy/residual_bounds.h"
 #include "algorithms/solvers/objective_noise/scalegun_solver.h"
 #include "algorithms/unlearning/checks/checked_model.h"
+#include "storage/io/message.h"
 
 namespace unweave {
 namespace {
@@ -20,7 +21,7 @@ void check_objective_noise(const CheckedModel& model, Statements& say) {
   if (!(objective_noise_state(model.model).noise.cwiseAbs().maxCoeff<Eigen::PropagateNaN>() < 1e100))
     say.wrong("the noise of the objective is not finite numbers of a sensible size");
   if (options.bound == BoundRule::kPaper)
-    say.remark("bounds as printed (--bound paper) are not checked, the corrected one is");
+    say.remark("bounds as printed (" + option("bound", "paper") + ") are not checked, the corrected one is");
   else
     say.same("residual_bound", model.certificate.at("residual_bound"),
              model.certificate.at("terms").at("corrected_bound"));

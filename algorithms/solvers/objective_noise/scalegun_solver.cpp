@@ -290,8 +290,12 @@ void keep_state(const ObjectiveNoiseState& state, Model& model) {
 constinit const SolverEntry kScalegun{
     .name = "scalegun",
     .meaning =
-        "ScaleGUN as published: noise in the objective, one Newton step a batch, and training again when the bound on "
-        "its error has used up the budget. Never certified: it is there to be compared with.",
+        [] {
+          return std::string(
+              "ScaleGUN as published: noise in the objective, one Newton step a batch, and training again when the "
+              "bound on "
+              "its error has used up the budget. Never certified: it is there to be compared with.");
+        },
     .linear = kLinear,
     .networks = {.trained = true},
     .coupled_heads = false,
@@ -305,7 +309,11 @@ constinit const SolverEntry kScalegun{
 
 constinit const SolverEntry kCgu{
     .name = "cgu",
-    .meaning = "Certified graph unlearning as published: as scalegun, with that paper's bounds. Never certified here.",
+    .meaning =
+        [] {
+          return std::string(
+              "Certified graph unlearning as published: as scalegun, with that paper's bounds. Never certified here.");
+        },
     .linear = kLinear,
     .coupled_heads = false,
     .printed = true,
@@ -317,7 +325,11 @@ constinit const SolverEntry kCgu{
 
 constinit const SolverEntry kCeu{
     .name = "ceu",
-    .meaning = "Certified edge unlearning as published: as scalegun, with that paper's step. Never certified here.",
+    .meaning =
+        [] {
+          return std::string(
+              "Certified edge unlearning as published: as scalegun, with that paper's step. Never certified here.");
+        },
     .linear = kLinear,
     .coupled_heads = false,
     .printed = true,

@@ -134,7 +134,11 @@ std::unique_ptr<Solver> make_neggrad(const SolverOptions& options, const SolverR
 
 constinit const SolverEntry kFinetune{
     .name = "finetune",
-    .meaning = "A few epochs over the rows that are left. Nothing is claimed: it is there to be compared with.",
+    .meaning =
+        [] {
+          return std::string(
+              "A few epochs over the rows that are left. Nothing is claimed: it is there to be compared with.");
+        },
     .linear = {.trained = true},
     .networks = {.trained = true},
     .parameters = []() -> const ParameterTable& { return finetune_parameters(); },
@@ -144,7 +148,11 @@ constinit const SolverEntry kFinetune{
 
 constinit const SolverEntry kNeggrad{
     .name = "neggrad",
-    .meaning = "Gradient ascent on the rows that were removed. Nothing is claimed: it is there to be compared with.",
+    .meaning =
+        [] {
+          return std::string(
+              "Gradient ascent on the rows that were removed. Nothing is claimed: it is there to be compared with.");
+        },
     .linear = {.trained = true},
     .networks = {.trained = true},
     .parameters = []() -> const ParameterTable& { return neggrad_parameters(); },

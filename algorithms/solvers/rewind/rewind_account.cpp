@@ -51,7 +51,8 @@ double default_sigma(const RewindConstants& constants, std::size_t features, std
   const NoisySgd sgd = noisy_sgd_of(constants, options, classes);
   const double rounding = rounding_of(sgd, features, classes, options);
   const double sigma = 2 * rounding * sigma_of(1, options.epsilon, options.delta);
-  if (!std::isfinite(sigma)) throw UsageError("no noise covers float64's rounding at so weak a lambda; raise --lambda");
+  if (!std::isfinite(sigma))
+    throw UsageError("no noise covers float64's rounding at so weak a lambda; raise " + option("lambda"));
   return std::max(kLeastSigma, sigma);
 }
 
@@ -91,7 +92,8 @@ RewindAccount::RewindAccount(bool descend, const RewindConstants& constants, std
       noise_(noise_of_sigma(constants.sigma, features * classes, options.epsilon, options.delta)) {
   if (!(rounding_ < noise_.distance))
     throw UsageError("float64 could round two equal runs " + shown(rounding_) +
-                     " apart, more than the noise covers; raise sigma (--set sigma=...) or --lambda");
+                     " apart, more than the noise covers; raise sigma (" + option("set", "sigma=...") + ") or " +
+                     option("lambda"));
   static_cast<void>(step_of(sgd_.constants(), rule_));
 }
 
@@ -227,7 +229,8 @@ RewindConstants choose_rewind_constants(bool descend, std::size_t rows, std::siz
   std::uint64_t most = least;
   while (most < kMostRewindEpochs && !suffices(most)) most *= 2;
   constants.epochs = most < kMostRewindEpochs ? least_count(std::max(least, most / 2), most, suffices) : least;
-  require_patience(constants.epochs, "epochs of learning", "raise --lambda, or choose --set epochs=...");
+  require_patience(constants.epochs, "epochs of learning",
+                   "raise " + option("lambda") + ", or choose " + option("set", "epochs=..."));
   return constants;
 }
 

@@ -58,7 +58,7 @@ void check_iterates(const CheckedModel& model, const RewindState& state, Stateme
     try {
       static_cast<void>(read_iterate(model.folder, state, epochs, model.model.published));
     } catch (const DataError& error) {
-      say.unreadable(error.what());
+      say.unreadable(error.message());
     }
   }
 }
@@ -110,7 +110,7 @@ bool check_run(const CheckedModel& model, const TrainingSet& rows, MemoryBudget&
     run_epochs({account.sgd(), rows, Batches(state.constants, state.slots, rows), model.options.head, 0},
                state.constants.epochs, unused, retrained);
   } catch (const UsageError& error) {  // a row without a slot
-    say.wrong(error.what());
+    say.wrong(error.message());
     return true;
   }
   check_spread(model.model.published, retrained, "a training without noise", account.noise(),

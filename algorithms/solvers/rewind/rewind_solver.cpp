@@ -253,8 +253,12 @@ constexpr SolverKind kLinear{.trained = true,
 constinit const SolverEntry kRewind{
     .name = "rewind",
     .meaning =
-        "Stochastic gradient descent that keeps iterates on the disk; a removal goes back to one of them and descends "
-        "again. Certified (T4), also for requests chosen after looking at earlier models.",
+        [] {
+          return std::string(
+              "Stochastic gradient descent that keeps iterates on the disk; a removal goes back to one of them and "
+              "descends "
+              "again. Certified (T4), also for requests chosen after looking at earlier models.");
+        },
     .theorem = "T4",
     .linear = kLinear,
     .printed = true,
@@ -268,7 +272,8 @@ constinit const SolverEntry kRewind{
 
 constinit const SolverEntry kDescend{
     .name = "descend",
-    .meaning = "As rewind, but a removal goes on from the last iterate instead of going back.",
+    .meaning =
+        [] { return std::string("As rewind, but a removal goes on from the last iterate instead of going back."); },
     .theorem = "T4",
     .linear = kLinear,
     .printed = true,

@@ -96,7 +96,7 @@ Matrix read_iterate(const std::filesystem::path& folder, const RewindState& stat
   try {
     file = read_model_file(path);
   } catch (const DataError& error) {
-    throw DataError(std::string(error.what()) + "; train the model again");
+    throw DataError(error.message() + "; train the model again");
   }
   const Json text = parse_json_or_discard(file.text);
   if (text.is_object() && text.value("run", Json()) == state.run && text.value("epochs_left", Json()) == epochs &&

@@ -273,8 +273,11 @@ std::vector<NamedWeights> streaming_references(const Model& model, const SolverO
 constinit const SolverEntry kStreaming{
     .name = "streaming",
     .meaning =
-        "Forgets from statistics of the classes, without the removed rows. Nothing is claimed: it is there to be "
-        "compared with.",
+        [] {
+          return std::string(
+              "Forgets from statistics of the classes, without the removed rows. Nothing is claimed: it is there to be "
+              "compared with.");
+        },
     .linear = {.trained = true, .check_certificate = check_step},
     .networks = {.trained = true, .check_certificate = check_step},
     .parameters = []() -> const ParameterTable& { return streaming_parameters(); },
