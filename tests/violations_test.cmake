@@ -64,6 +64,17 @@ expect(passes layering algorithms/a.cpp "#include <sodium.h>")
 expect(fails layering storage/a.cpp "#include <doctest/doctest.h>")
 expect(passes layering tests/a.cpp "#include <doctest/doctest.h>\n#include \"tools/cli/command.h\"")
 
+foreach(layer storage engine algorithms)
+  expect(fails no_flags ${layer}/a.cpp "throw UsageError(\"--nodes: there are none\")\;")
+  expect(fails no_flags ${layer}/sub/a.h "  const char* text = \"raise (--memory)\"\;  // a remedy")
+  expect(fails no_flags ${layer}/a.cpp "remark(\"run `unweave train \" + store + \"`\")\;")
+endforeach()
+expect(fails no_flags engine/a.cpp "int a[\n2]\;\nf(\"of https://x.org, \\\"so\\\", --rows all\")\;")
+expect(passes no_flags engine/a.cpp "// \"--rows all\"\nf(\"raise \" + option(\"memory\"))\;  // not \"--memory\"")
+expect(passes no_flags engine/a.cpp "--left\;\nf('\"', --left, \"a--b, run `propagate`\")\;")
+expect(passes no_flags storage/a.cpp "f(\"with level 19 or below and without --long\")\;")
+expect(passes no_flags tools/a.cpp "f(\"--rows all, `unweave train`\")\;")
+
 # A tree with one solver, and a file that may know its name.
 function(expect_named outcome path text)
   file(REMOVE_RECURSE ${SCRATCH})

@@ -41,7 +41,7 @@ struct VerifyOptions {
 /// One thing that is wrong.
 struct Finding {
   bool unreadable = false;  ///< a file is missing, damaged or malformed; else a statement is false
-  std::string text;         ///< one line: file and place, or node and level
+  std::string text;         ///< a message of one line: file and place, or node and level
   std::string file{};       ///< the file that is damaged, where it is one
 };
 
@@ -59,7 +59,7 @@ struct VerifyReport {
   std::uint64_t applied = 0;       ///< of these, as they say
   std::uint64_t rejected = 0;      ///< likewise; those of before say neither
   std::vector<Finding> findings;
-  std::vector<std::string> remarks;  ///< unusual, but not wrong
+  std::vector<std::string> remarks;  ///< messages: unusual, but not wrong
 
   [[nodiscard]] std::uint64_t checked() const {
     return files + arcs + rows + counts + models + certificates + receipts;

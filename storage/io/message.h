@@ -6,7 +6,7 @@
 //   throw ResourceError("out of memory; raise " + option("memory"));
 //   throw UsageError("not propagated yet; run " + operation("propagate " + store + ' ' + option("rows", "all")));
 //
-// Marks are control characters. Only whole marks are replaced, so that a name of a file may hold such a character.
+// Findings, remarks, remedies and lines of a help are messages too. Marks are control characters, shown as they are unless whole.
 #pragma once
 
 #include <string>

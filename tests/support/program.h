@@ -32,10 +32,21 @@ struct Result {
   }
 };
 
-/// Runs the words after the program's name; standard error is no terminal.
+/// Whether a text that is printed has a mark of a message (storage/io/message.h) in it, as such or as JSON has it.
+inline bool has_marks(const std::string& text) {
+  if (text.starts_with("\x93NUMPY")) return false;
+  const auto has = [&](const std::string& mark) { return text.find(mark) != std::string::npos; };
+  for (char mark = 1; mark <= 5; ++mark)
+    if (has(std::string(1, mark)) || has(std::string("\\u000") + static_cast<char>('0' + mark))) return true;
+  return false;
+}
+
+/// Runs the words after the program's name; standard error is no terminal. Fails the test where the command prints a mark.
 inline Result run(const std::vector<std::string>& words, std::span<const Command> commands = all_commands()) {
   std::ostringstream out, error;
   const int code = run_program(commands, words, {out, error, false});
+  CHECK_FALSE_MESSAGE(has_marks(out.str()), out.str());
+  CHECK_FALSE_MESSAGE(has_marks(error.str()), error.str());
   return {code, out.str(), error.str()};
 }
 

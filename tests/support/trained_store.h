@@ -133,8 +133,9 @@ struct TrainedStore {
 
 inline std::string text_of(const VerifyReport& report) {
   std::string text;
-  for (const Finding& finding : report.findings) text += (finding.unreadable ? "2 " : "4 ") + finding.text + "\n";
-  for (const std::string& remark : report.remarks) text += "0 " + remark + "\n";
+  for (const Finding& finding : report.findings)
+    text += (finding.unreadable ? "2 " : "4 ") + plain(finding.text) + "\n";
+  for (const std::string& remark : report.remarks) text += "0 " + plain(remark) + "\n";
   return text;
 }
 
@@ -164,7 +165,7 @@ inline void check_remark(const VerifyReport& report, const std::string& words) {
   CAPTURE(text_of(report));
   CHECK(report.ok());
   REQUIRE(report.remarks.size() == 1);
-  CHECK(report.remarks[0].find(words) != std::string::npos);
+  CHECK(plain(report.remarks[0]).find(words) != std::string::npos);
 }
 
 inline double term(const ModelRecord& record, const char* name) {

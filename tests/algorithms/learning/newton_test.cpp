@@ -299,9 +299,9 @@ TEST_SUITE("unit") {
     } catch (const UsageError& error) {
       message = error.what();
     }
-    const auto at = message.find("use --tau ");
+    const auto at = message.find("use tau=");
     REQUIRE(at != std::string::npos);
-    const double reachable = std::stod(message.substr(at + 10));
+    const double reachable = std::stod(message.substr(at + std::string("use tau=").size()));
     CHECK(minimise(objective, Matrix::Zero(8, 3), {reachable, 100, false, kMemory}).residual <= reachable);
     CHECK(minimise(objective, Matrix::Zero(8, 3), {1e-14, 100, true, kMemory}).residual < 1e-9);
   }

@@ -56,8 +56,8 @@ TEST_SUITE("unit") {
     const ThreadLimit two(2);  // more threads need more memory
     {
       LiveStore store(folder / "s", Access::write, little, release_ledger());
-      CHECK_THROWS_WITH_AS(static_cast<void>(store.reserve_batch(100'000)), doctest::Contains("--batch"),
-                           ResourceError);
+      CHECK_THROWS_WITH_AS(static_cast<void>(store.reserve_batch(100'000)),
+                           doctest::Contains("a smaller batch has fewer"), ResourceError);
       CHECK_THROWS_WITH_AS(store.apply(hub, store.resolve(hub), {}), doctest::Contains("changed lists"), ResourceError);
     }
     LiveStore store(folder / "s", Access::write, ample, release_ledger());

@@ -200,7 +200,7 @@ TEST_SUITE("unit") {
     CHECK(bytes > kSmall);
     CHECK(rows_of(folder / "s", Access::read, kSmall / 2) == streamed);
     CHECK(rows_of(folder / "s", Access::write, kSmall / 2) == streamed);
-    CHECK_THROWS_WITH_AS(rows_of(folder / "s", Access::read, kSmall / 8), doctest::Contains("raise --memory"),
+    CHECK_THROWS_WITH_AS(rows_of(folder / "s", Access::read, kSmall / 8), doctest::Contains("raise memory"),
                          ResourceError);
 
     // What a change replaces lies in the run's file: the rows beside it stay.

@@ -220,7 +220,7 @@ TEST_SUITE("unit") {
       CHECK(testing::folder_bytes(world.store) == before);
       REQUIRE(told.size() == 1);
       CHECK(told[0].lost);
-      CHECK(told[0].remedy.find("--cut-journal") != std::string::npos);
+      CHECK(told[0].remedy.find(option("cut-journal")) != std::string::npos);
       const auto cut = repair(world.store, true);
       REQUIRE(cut.size() == 2);
       CHECK_FALSE(cut[0].lost);

@@ -213,7 +213,7 @@ TEST_SUITE("unit") {
       message = error.what();
     }
     CHECK(message.starts_with(world.path().string() + ": the embedding of node "));
-    CHECK(message.find("run `unweave verify " + world.path().string() + "`") != std::string::npos);
+    CHECK(message.find("run `verify " + world.path().string() + "`") != std::string::npos);
   }
 
   TEST_CASE("the rows of a change are charged as long as it lives") {

@@ -52,7 +52,7 @@ TEST_SUITE("unit") {
       CAPTURE(std::string(entry->name));
       CHECK(names.insert(entry->name).second);
       CHECK(find_solver(entry->name) == entry);
-      CHECK(entry->meaning.size() > 40);
+      CHECK(entry->meaning().size() > 40);
       REQUIRE((entry->make != nullptr));
       REQUIRE((entry->reserve != nullptr));
       CHECK(entry->theorem.empty() == (entry->check_line == nullptr));

@@ -63,13 +63,13 @@ TEST_SUITE("unit") {
       CHECK_THROWS_WITH_AS(static_cast<void>(own_parameters().read({{name, value}})), words, UsageError);
     };
     for (const double value : {0.0, 10.0, 2.5, -1.0})
-      refused("count", value, "--set count must be a whole number from 1 to 9");
-    for (const double value : {0.0, 1.1, -1.0}) refused("share", value, "--set share must be above 0 and at most 1");
-    refused("loud", 2, "--set loud must be 0 or 1");
-    refused("colour", 3, "--set colour must be 0, 1 or 2");
-    refused("length", 0, "--set length must be above 0");
-    CHECK_THROWS_WITH_AS(Values::within(0, 1).require("x", 2), "--set x must lie from 0 to 1", UsageError);
-    CHECK_THROWS_WITH_AS(Values::at_least(0.5).require("x", 0), "--set x must be at least 0.5", UsageError);
+      refused("count", value, "set=count must be a whole number from 1 to 9");
+    for (const double value : {0.0, 1.1, -1.0}) refused("share", value, "set=share must be above 0 and at most 1");
+    refused("loud", 2, "set=loud must be 0 or 1");
+    refused("colour", 3, "set=colour must be 0, 1 or 2");
+    refused("length", 0, "set=length must be above 0");
+    CHECK_THROWS_WITH_AS(Values::within(0, 1).require("x", 2), "set=x must lie from 0 to 1", UsageError);
+    CHECK_THROWS_WITH_AS(Values::at_least(0.5).require("x", 0), "set=x must be at least 0.5", UsageError);
   }
 
   TEST_CASE("unknown names, values that are not finite, and parameters of networks for a linear model are refused") {
@@ -78,11 +78,11 @@ TEST_SUITE("unit") {
     };
     refused({{"lenght", 1}}, true,
             "magic has no parameter \"lenght\" (did you mean 'length'?); it has count, share, loud, colour, length");
-    refused({{"length", HUGE_VAL}}, true, "--set length must be finite");
-    refused({{"length", 1}}, false, "magic minimises a linear model to tau; --set length is for its --head mlp");
+    refused({{"length", HUGE_VAL}}, true, "set=length must be finite");
+    refused({{"length", 1}}, false, "magic minimises a linear model to tau; set=length is for its head=mlp");
     CHECK_NOTHROW(require_parameters("magic", own_parameters(), {{"length", 1}}, true));
     CHECK_THROWS_WITH_AS(require_parameters("magic", no_parameters(), {{"x", 1}}, true),
-                         "magic has no parameters of its own; leave out --set x", UsageError);
+                         "magic has no parameters of its own; leave out set=x", UsageError);
     CHECK_THROWS_AS(require_at_most("rows", 5, 4), UsageError);
     CHECK_NOTHROW(require_at_most("rows", {}, 4));
   }

@@ -149,8 +149,8 @@ TEST_SUITE("unit") {
       message = error.what();
     }
     CAPTURE(message);
-    CHECK(message.find("--memory") != std::string::npos);
-    CHECK(message.find("--batch") != std::string::npos);
+    CHECK(message.find("raise memory") != std::string::npos);
+    CHECK(message.find("a smaller batch has fewer") != std::string::npos);
     CHECK(message.find("rows that change") != std::string::npos);
   }
 }

@@ -130,11 +130,11 @@ TEST_SUITE("unit") {
     for (const char* solver : {"newton", "scalegun"}) world.train(solver);
     world.stream({world.edge_of_training_node()});
     const VerifyReport outdated = world.verify();
-    CHECK(text_of(outdated) ==
-          "0 newton: outdated: has absorbed 0 of 1 requests; `unweave stream " + world.store.string() +
-              " --requests /dev/null --solver newton` brings it up to date\n" +
-              "0 scalegun: outdated: has absorbed 0 of 1 requests; `unweave stream " + world.store.string() +
-              " --requests /dev/null --solver scalegun` brings it up to date\n");
+    CHECK(text_of(outdated) == "0 newton: outdated: has absorbed 0 of 1 requests; `stream " + world.store.string() +
+                                   " requests=/dev/null solver=newton` brings it up to date\n" +
+                                   "0 scalegun: outdated: has absorbed 0 of 1 requests; `stream " +
+                                   world.store.string() +
+                                   " requests=/dev/null solver=scalegun` brings it up to date\n");
     CHECK(outdated.models == 0);
     CHECK(outdated.outdated == 2);
 
@@ -213,7 +213,7 @@ TEST_SUITE("unit") {
     SolverOptions options = unseeded();
     options.bound = BoundRule::kPaper;
     world.train("scalegun", options);
-    check_remark(world.verify(), "--bound paper");
+    check_remark(world.verify(), "bound=paper");
     CHECK(world.verify().models == 1);
   }
 

@@ -242,7 +242,7 @@ TEST_SUITE("unit") {
     MemoryBudget budget(std::uint64_t{64} << 20);
     WorkMeter nobody;
     testing::check_message(testing::message_of<UsageError>([&] { import_store(dir / "s", options, budget, nobody); }),
-                           {"--order sideways", "none", "degree"});
+                           {"order=sideways", "none", "degree"});
     CHECK(!std::filesystem::exists(dir / "s"));
   }
 }

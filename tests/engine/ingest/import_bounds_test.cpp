@@ -52,7 +52,7 @@ TEST_SUITE("unit") {
       testing::check_message(testing::message_of<InputError>([&] { import_edges(dir / "store", file); }), parts);
       CHECK(!std::filesystem::exists(dir / "store"));
     };
-    const std::string what = "node id 4294967294 in a file of 2 edges", remedy = "--nodes 4294967295";
+    const std::string what = "node id 4294967294 in a file of 2 edges", remedy = "nodes=4294967295";
     fails("e.txt", "# u v\n0 1\n4294967294 7\n", {"e.txt: line 3: ", what, remedy});
     fails("pairs.npy", testing::npy<std::int64_t>("<i8", "(2, 2)", {0, 1, 4294967294, 7}),
           {"pairs.npy: element [1, 0]: ", what, remedy});
@@ -62,7 +62,7 @@ TEST_SUITE("unit") {
     const std::uint64_t most = (std::uint64_t{1} << 24) + 64;
     const std::string last = std::to_string(most), beyond = std::to_string(most + 1), count = std::to_string(most + 2);
     CHECK(import_edges(dir / "last", write_file(dir / "last.txt", "0 " + last)).nodes == most + 1);
-    fails("beyond.txt", "0 " + beyond, {"beyond.txt: line 1: ", beyond, "--nodes " + count});
+    fails("beyond.txt", "0 " + beyond, {"beyond.txt: line 1: ", beyond, "nodes=" + count});
     CHECK(import_edges(dir / "meant", dir / "beyond.txt", most + 2).nodes == most + 2);
     const auto market = write_file(dir / "m.mtx", "%%MatrixMarket matrix coordinate pattern general\n" + count + " " +
                                                       count + " 1\n1 " + count + "\n");
@@ -78,7 +78,7 @@ TEST_SUITE("unit") {
     constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
     CHECK(import_edges(dir / "usual", usual, {}, 24 * kMiB).edges == 2);
     testing::check_message(testing::message_of<ResourceError>([&] { import_edges(dir / "s", large); }),
-                           {"large.zst", "128.0 MiB", "with level 19 or below and without --long", "raise --memory"});
+                           {"large.zst", "128.0 MiB", "with level 19 or below and without --long", "raise memory"});
     CHECK(import_edges(dir / "large", large, {}, 512 * kMiB).edges == 2);
     testing::check_message(testing::message_of<DataError>([&] { import_edges(dir / "s", later, {}, 512 * kMiB); }),
                            {"later.zst", "with level 19 or below and without --long"});

@@ -327,7 +327,7 @@ TEST_SUITE("unit") {
     }
   }
 
-  TEST_CASE("--standardize agrees with a plain computation, for dense and CSR input alike") {
+  TEST_CASE("standardising agrees with a plain computation, for dense and CSR input alike") {
     const TempDir dir;
     const Matrix matrix = random_matrix(500, 12, 4);
     ImportOptions dense = matrix.dense(dir);
@@ -379,9 +379,9 @@ TEST_SUITE("unit") {
     check_failure<InputError>(edges("0 1\n1 -2\n"), {"edges.txt", "line 2", "-2"});
     check_failure<InputError>(edges("0 1\n1 5\n", 5), {"edges.txt", "line 2", "5"});
     check_failure<InputError>(edges("0 4294967295\n"), {"edges.txt", "line 1", "4294967295"});
-    check_failure<InputError>(edges(""), {"edges.txt", "--nodes"});
-    check_failure<UsageError>(edges("0 1\n", 0), {"--nodes 0"});
-    check_failure<UsageError>({}, {"--edges"});
+    check_failure<InputError>(edges(""), {"edges.txt", "declare it with nodes"});
+    check_failure<UsageError>(edges("0 1\n", 0), {"nodes=0"});
+    check_failure<UsageError>({}, {"give edges, features, labels or nodes"});
     ImportOptions options;
     options.edges = text("m.mtx", matrix_market_of(6, {{0, 1}}));
     options.nodes = 7;
@@ -420,7 +420,7 @@ TEST_SUITE("unit") {
     options.test = text("test.txt", "2\n1\n");
     check_failure<InputError>(options, {"train.txt", "test.txt", "node 1"});
     options.labels.reset();
-    check_failure<UsageError>(options, {"--labels"});
+    check_failure<UsageError>(options, {"split needs labels"});
   }
 
   TEST_CASE("a folder that holds something is refused and left as it is") {

@@ -140,7 +140,7 @@ TEST_SUITE("unit") {
     testing::check_message(
         testing::message_of<RecordError>([&] { sample.read(batches); }),
         {sample.file().string() + ": byte " + std::to_string(sample.second) + ": a record is damaged",
-         "unweave repair " + sample.folder.path().string() + " --cut-journal"});
+         "`repair " + sample.folder.path().string() + " cut-journal`"});
     const auto damage = find_journal_damage(sample.folder.path(), sample.entry, 5);
     REQUIRE(damage);
     CHECK(damage->text == "byte " + std::to_string(sample.second) + ": a record is damaged");
@@ -181,7 +181,7 @@ TEST_SUITE("unit") {
       CHECK(batches == 2);
       testing::check_message(
           testing::message_of<RecordError>([&] { require_whole_end(sample.folder.path(), sample.entry, end); }),
-          {"the last record is damaged", "--cut-journal"});
+          {"the last record is damaged", " cut-journal`"});
     }
   }
 }

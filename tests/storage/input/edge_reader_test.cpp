@@ -120,7 +120,7 @@ TEST_SUITE("unit") {
       check_message(message, parts);
     };
     wrong("5", {"wrong column count", "1 instead of 2"});
-    wrong("5 6 7", {"third number", "weight", "'5 6 7'", "--ignore-weights"});
+    wrong("5 6 7", {"third number", "weight", "'5 6 7'", "by ignore-weights"});
     wrong("5,6,0.5", {"weight"});
     wrong("5 6 x", {"wrong column count", "3 instead of 2"});
     wrong("5 6 7 8", {"wrong column count", "4 instead of 2"});
@@ -254,7 +254,7 @@ TEST_SUITE("unit") {
       CHECK(read_edges(file, options) == expected);
       CHECK(open_edges(file)->declared_nodes() == 5);
       CHECK(read_edges({write_file(dir / "m.mtx.gz", gzipped(text)), ""}, options, 1) == expected);
-      if (!value.empty()) check_message(error_in(dir / "m.mtx", text), {"line 6", "weight", "--ignore-weights"});
+      if (!value.empty()) check_message(error_in(dir / "m.mtx", text), {"line 6", "weight", "by ignore-weights"});
     }
     CHECK(open_edges({write_file(dir / "e.txt", "1 2\n"), ""})->declared_nodes() == std::nullopt);
   }

@@ -273,7 +273,7 @@ TEST_SUITE("unit") {
     check_message(message_of<InputError>([&] {
                     (void)open_features({path, ""});
                   }),
-                  {"x.csv.gz", "not a .npy array", "--nodes N"});
+                  {"x.csv.gz", "not a .npy array", "give nodes=N"});
     std::vector<std::string> remarks;
     const InputFile headed{path, "", {}, [&](const std::string& sentence) { remarks.push_back(sentence); }};
     write_file(path, gzipped("\xef\xbb\xbfheight,\"width\"\n1,2\n3,4\n"));

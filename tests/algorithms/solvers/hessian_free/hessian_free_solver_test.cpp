@@ -319,7 +319,7 @@ TEST_SUITE("unit") {
     SolverOptions confident;
     confident.epsilon = 1e40;  // s-max follows it
     CHECK_THROWS_WITH_AS(static_cast<void>(make_solver("hessian-free", confident)),
-                         doctest::Contains("smaller --epsilon or --set s-max"), UsageError);
+                         doctest::Contains("smaller epsilon or set=s-max"), UsageError);
     SolverOptions groups;
     groups.parameters = {{"backward", 1}, {"group-rows", 2}};
     CHECK_THROWS_AS(static_cast<void>(make_solver("hessian-free", groups)), UsageError);

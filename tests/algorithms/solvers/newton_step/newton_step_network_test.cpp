@@ -194,9 +194,9 @@ TEST_SUITE("unit") {
 
   TEST_CASE("what cannot be is refused") {
     for (const char* name : {"newton-step", "jackknife"}) {
-      CHECK_THROWS_WITH_AS(make_solver(name, network_options({3}, 5, 0.0)),
-                           "--set damping must be above 0 with --head mlp", UsageError);
-      CHECK_THROWS_WITH_AS(make_solver(name, network_options({3}, 5, -1.0)), "--set damping must be at least 0",
+      CHECK_THROWS_WITH_AS(make_solver(name, network_options({3}, 5, 0.0)), "set=damping must be above 0 with head=mlp",
+                           UsageError);
+      CHECK_THROWS_WITH_AS(make_solver(name, network_options({3}, 5, -1.0)), "set=damping must be at least 0",
                            UsageError);
       CHECK_THROWS_AS(make_solver(name, network_options({3}, 0, 1)), UsageError);
       CHECK_THROWS_AS(make_solver(name, network_options({}, 5, 1)), UsageError);  // epochs of a minimiser

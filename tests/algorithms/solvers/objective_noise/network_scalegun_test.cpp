@@ -138,6 +138,6 @@ TEST_SUITE("unit") {
     CHECK((one - other).norm() > 1e-2);
 
     options.parameters["damping"] = 0;
-    CHECK_THROWS_WITH_AS(make_solver("scalegun", options), "--set damping must be above 0", UsageError);
+    CHECK_THROWS_WITH_AS(make_solver("scalegun", options), "set=damping must be above 0", UsageError);
   }
 }

@@ -228,7 +228,7 @@ TEST_SUITE("unit") {
       plain.parameters.clear();
       CHECK_THROWS_WITH_AS(
           make_solver(linear, plain),
-          doctest::Contains((std::string(linear) + " trains linear models alone; --head mlp is for retrain").c_str()),
+          doctest::Contains((std::string(linear) + " trains linear models alone; head=mlp is for retrain").c_str()),
           UsageError);
     }
     options.hidden = {3, 0};
@@ -249,7 +249,7 @@ TEST_SUITE("unit") {
     wild.head = Head::kSoftmax;
     wild.lambda = 1e6;  // a step of 0.5 then multiplies the weights by -500,000
     CHECK_THROWS_WITH_AS(make_solver("retrain", wild)->fit(random_rows(400, 4, 3, 6), kExact),
-                         "the weights have left the finite numbers; lower the step size that --set gives", UsageError);
+                         "the weights have left the finite numbers; lower the step size that set gives", UsageError);
     SolverOptions linear;
     linear.parameters["epochs"] = 3;
     for (const char* name : {"retrain", "scalegun"}) CHECK_THROWS_AS(make_solver(name, linear), UsageError);
