@@ -26,9 +26,7 @@ std::vector<NodeId> validation_nodes(const LiveStore& store) {
   if (nodes.empty())
     throw DataError(store.path().string() + ": " + option("lambda", "auto") +
                     " needs labelled nodes in the validation split; import it with " + option("split", "valid=F") +
-                    ", or "
-                    "give " +
-                    option("lambda") + " a number");
+                    ", or give " + option("lambda") + " a number");
   return nodes;
 }
 

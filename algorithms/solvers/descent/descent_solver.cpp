@@ -294,8 +294,7 @@ constinit const SolverEntry kDescentToDelete{
         [] {
           return std::string(
               "Gradient descent with the gradient of all rows, and noise on what is published. Certified (T1), after "
-              "many "
-              "cheap steps.");
+              "many cheap steps.");
         },
     .theorem = "T1",
     .linear = {.trained = true,

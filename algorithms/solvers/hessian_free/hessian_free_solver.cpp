@@ -353,9 +353,8 @@ constinit const SolverEntry kHessianFree{
         [] {
           return std::string(
               "Makes, while it learns, a vector for every training row; removing the row adds its vector. Certified "
-              "(T3) for "
-              "one row, or one declared group of rows, since learning. The vectors take rows x weights x 2 bytes of "
-              "disk.");
+              "(T3) for one row, or one declared group of rows, since learning. The vectors take rows x weights x 2 "
+              "bytes of disk.");
         },
     .linear = kEither,
     .networks = kEither,

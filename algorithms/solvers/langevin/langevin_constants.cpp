@@ -60,9 +60,7 @@ LangevinConstants choose_constants(bool full_batches, std::size_t rows, std::siz
   constants.order_key = given.order_key;
   if (constants.sigma < resolvable_sigma(constants.step_size, constants.radius))
     throw UsageError("the noise of langevin is so small that float64 could not tell it from rounding: raise " +
-                     option("lambda") +
-                     ", or sigma "
-                     "where it was set");
+                     option("lambda") + ", or sigma where it was set");
   const NoisySgd sgd = noisy_sgd_of(constants, options, classes);
   constants.epochs = given.epochs ? *given.epochs : learning_epochs(sgd, constants.sigma, options);
   return constants;

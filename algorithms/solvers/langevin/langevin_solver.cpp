@@ -186,8 +186,8 @@ constinit const SolverEntry kLangevin{
         [] {
           return std::string(
               "Stochastic gradient descent with noise in every step; after a removal as many epochs more as its "
-              "account asks "
-              "for. Certified (T2), as long as requests do not depend on earlier models. For few features.");
+              "account asks for. Certified (T2), as long as requests do not depend on earlier models. For few "
+              "features.");
         },
     .theorem = "T2",
     .linear = kLinear,

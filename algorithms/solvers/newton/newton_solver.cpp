@@ -130,12 +130,8 @@ constinit const SolverEntry kNewton{
     .meaning =
         [] {
           return "Trains by Newton's method until the gradient is as small as " + option("tau") +
-                 " says, adds noise, and after a removal goes "
-                 "on "
-                 "from where it was. Certified (theorem T1) for every kind of request, also for requests chosen after "
-                 "looking "
-                 "at "
-                 "earlier models. The one to begin with.";
+                 " says, adds noise, and after a removal goes on from where it was. Certified (theorem T1) for every "
+                 "kind of request, also for requests chosen after looking at earlier models. The one to begin with.";
         },
     .theorem = "T1",
     .linear = kFinished,
@@ -150,8 +146,7 @@ constinit const SolverEntry kRetrain{
         [] {
           return std::string(
               "Trains again from nothing after every batch, with the noise of newton. Certified (T1). What the others "
-              "are "
-              "compared with.");
+              "are compared with.");
         },
     .theorem = "T1",
     .linear = kFinished,

@@ -135,8 +135,7 @@ const ParametersOf<NewtonStepParameters>& newton_step_parameters() {
       ParametersOf<P>()
           .add<&P::damping>("damping", Values::at_least(0),
                             "added to the mean of the rows' Hessians; 0, of " + option("head", "mlp") +
-                                " 0.01, four times as much where that "
-                                "does not curve upward")
+                                " 0.01, four times as much where that does not curve upward")
           .for_networks()
           .add<&P::epochs>("epochs", Values::whole(1), "times that SGD takes all rows (" + option("head", "mlp") + ")")
           .add<&P::batch_rows>("batch-rows", Values::whole(1), "rows of a step (" + option("head", "mlp") + ")")
@@ -180,8 +179,7 @@ constinit const SolverEntry kNewtonStep{
     .meaning =
         [] {
           return "One Newton step towards the rows that are left. Certified (T1) only where it happens to end as near "
-                 "to the "
-                 "minimum as " +
+                 "to the minimum as " +
                  option("tau") + " says.";
         },
     .linear = kLinear,
@@ -197,8 +195,7 @@ constinit const SolverEntry kJackknife{
     .meaning =
         [] {
           return "The infinitesimal jackknife: one Newton step with the Hessian of the rows as they were. Certified "
-                 "(T1) only "
-                 "where it happens to end as near to the minimum as " +
+                 "(T1) only where it happens to end as near to the minimum as " +
                  option("tau") + " says.";
         },
     .linear = kLinear,

@@ -293,8 +293,7 @@ constinit const SolverEntry kScalegun{
         [] {
           return std::string(
               "ScaleGUN as published: noise in the objective, one Newton step a batch, and training again when the "
-              "bound on "
-              "its error has used up the budget. Never certified: it is there to be compared with.");
+              "bound on its error has used up the budget. Never certified: it is there to be compared with.");
         },
     .linear = kLinear,
     .networks = {.trained = true},

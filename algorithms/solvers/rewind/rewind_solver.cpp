@@ -256,8 +256,7 @@ constinit const SolverEntry kRewind{
         [] {
           return std::string(
               "Stochastic gradient descent that keeps iterates on the disk; a removal goes back to one of them and "
-              "descends "
-              "again. Certified (T4), also for requests chosen after looking at earlier models.");
+              "descends again. Certified (T4), also for requests chosen after looking at earlier models.");
         },
     .theorem = "T4",
     .linear = kLinear,
