@@ -48,7 +48,7 @@ SolverFactory sabotaged(std::string_view name) {
   };
 }
 
-SolverFactory plain(std::string_view name) {
+SolverFactory honest(std::string_view name) {
   return [name](const SolverOptions& options, const SolverResources& resources) {
     return make_solver(name, options, resources);
   };
@@ -129,7 +129,7 @@ TEST_SUITE("unit") {
       for (const std::string_view solver : solver_names()) {
         SolverOptions options;
         options.lambda = 0.05;
-        const AuditResult result = attack(plain(solver), canary, options, 160);
+        const AuditResult result = attack(honest(solver), canary, options, 160);
         CAPTURE(std::string(solver));
         CHECK(result.most > options.epsilon);
         CHECK_FALSE(result.refuted());
@@ -141,9 +141,10 @@ TEST_SUITE("unit") {
 
   TEST_CASE("newton, retrain and langevin are audited as certified; too few trials are refused") {
     const Canary canary = plain_canary();
-    for (const char* solver : {"newton", "retrain", "langevin"}) CHECK(attack(plain(solver), canary, {}, 16).certified);
-    CHECK_FALSE(attack(plain("scalegun"), canary, {}, 16).certified);
-    CHECK_THROWS_AS(static_cast<void>(attack(plain("newton"), canary, {}, 15)), UsageError);
+    for (const char* solver : {"newton", "retrain", "langevin"})
+      CHECK(attack(honest(solver), canary, {}, 16).certified);
+    CHECK_FALSE(attack(honest("scalegun"), canary, {}, 16).certified);
+    CHECK_THROWS_AS(static_cast<void>(attack(honest("newton"), canary, {}, 15)), UsageError);
   }
 
   TEST_CASE("sabotage is caught: a tenth of the noise, no step, reused noise, skipped moves") {
