@@ -222,7 +222,7 @@ TEST_SUITE("unit") {
     const std::string message = testing::message_of<DataError>([&] {
       const TrainingRows rows(store, {std::numeric_limits<double>::quiet_NaN(), 1}, 1, ample_budget());
     });
-    testing::check_message(message, {(dir / "degree").string() + ": ", "node 7 ", "unweave verify"});
+    testing::check_message(message, {(dir / "degree").string() + ": ", "node 7 ", "run `verify "});
   }
 
   TEST_CASE("an order that was computed from the graph is no public constant: runs over slots are not certified") {

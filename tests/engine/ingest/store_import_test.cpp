@@ -420,7 +420,7 @@ TEST_SUITE("unit") {
     options.test = text("test.txt", "2\n1\n");
     check_failure<InputError>(options, {"train.txt", "test.txt", "node 1"});
     options.labels.reset();
-    check_failure<UsageError>(options, {"split needs labels"});
+    check_failure<UsageError>(options, {"features, labels or nodes"});
   }
 
   TEST_CASE("a folder that holds something is refused and left as it is") {
