@@ -23,7 +23,7 @@
 #include <string>
 #include <string_view>
 
-#include "algorithms/evaluation/distinguisher.h"
+#include "algorithms/evaluation/audit_result.h"
 #include "algorithms/unlearning/solver.h"
 
 namespace unweave {
@@ -42,18 +42,6 @@ struct AuditOptions {
   std::filesystem::path folder;           ///< where solvers may keep files during a trial
   std::size_t working_memory = 0;         ///< bytes that the caller has set aside for solvers and minimisations
   std::function<void()> advance = [] {};  ///< called after every trial
-};
-
-struct AuditResult {
-  bool certified = false;            ///< by every unlearned release
-  std::optional<std::string> claim;  ///< of the last one
-  double epsilon = 0;
-  double delta = 0;
-  std::string_view attack;  ///< the statistic that separated best
-  Evidence evidence;
-  double most = 0;  ///< the lower bound that as many trials give where the two never agree
-
-  [[nodiscard]] bool refuted() const noexcept { return certified && evidence.epsilon > epsilon; }
 };
 
 /// Makes one solver; every trial has its own, so that no trial knows of another.

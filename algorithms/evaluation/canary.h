@@ -6,17 +6,12 @@
 #include <vector>
 
 #include "algorithms/evaluation/audit.h"
+#include "algorithms/evaluation/canary_requests.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/model_record.h"
 #include "engine/resources/memory.h"
 
 namespace unweave {
-
-/// A canary before it is tried.
-struct CanaryRequests {
-  std::string name;
-  std::vector<Request> requests;
-};
 
 /// The worst that a store holds, of each kind at most one:
 ///   hub       the node with the most edges, removed

@@ -13,27 +13,13 @@
 #include <optional>
 #include <vector>
 
+#include "algorithms/evaluation/efficacy_figures.h"
 #include "algorithms/evaluation/evaluation.h"
 #include "algorithms/evaluation/membership.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/model_record.h"
 
 namespace unweave {
-
-/// Fractions of rows; none where no row is of the kind.
-struct Efficacy {
-  std::optional<double> accuracy_forgotten;
-  // Deleted data replay: predictions of a vanished class, one that lost all its training rows.
-  std::optional<double> replay_forgotten;  ///< of the forgotten rows of vanished classes
-  std::optional<double> replay_all;        ///< of all rows of the copy
-  std::optional<double> replay_present;    ///< of all rows of the store
-  // Membership of forgotten rows. None without attacks, and without test rows.
-  std::optional<double> svm_member_rate;        ///< that ConfidenceAttack calls members
-  std::optional<double> threshold_member_rate;  ///< that lie above best_threshold()
-  std::optional<double> attack_auc;             ///< area_under_curve() of forgotten rows against test rows
-  std::optional<double> presence;               ///< mean PresenceAttack::presence() by an attack on the original model
-  std::optional<double> presence_ratio;  ///< mean of the rows' presence in the original model over that in this one
-};
 
 class EfficacyTests {
  public:

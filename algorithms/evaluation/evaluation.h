@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "algorithms/evaluation/accuracies.h"
 #include "algorithms/learning/training_set.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/model_record.h"
@@ -13,11 +14,6 @@ namespace unweave {
 
 /// Rows of the embedding of `nodes`, in ids of the store's order, in the form that the model asks for: count x features.
 void read_rows(const LiveStore& store, const ModelRecord& record, std::span<const NodeId> nodes, float* out);
-
-/// Fractions of right predictions; none for a split without labelled nodes.
-struct Accuracies {
-  std::optional<double> train, valid, test;
-};
 
 /// Rows that each thread takes at once: at most 128, and no more than fit into half of what is left of the budget, but one.
 struct EvaluationBlocks {

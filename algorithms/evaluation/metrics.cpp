@@ -7,6 +7,8 @@
 
 #include "algorithms/evaluation/evaluation.h"
 #include "algorithms/learning/head.h"
+#include "algorithms/live/live_store.h"
+#include "algorithms/models/model_record.h"
 #include "engine/resources/parallel.h"
 
 namespace unweave {

@@ -6,10 +6,12 @@
 #include <span>
 #include <vector>
 
-#include "algorithms/live/live_store.h"
-#include "algorithms/models/model_record.h"
+#include "storage/io/types.h"
 
 namespace unweave {
+
+class LiveStore;
+struct ModelRecord;
 
 /// One class against the rest. What has nothing to divide by is none.
 struct ClassMetrics {

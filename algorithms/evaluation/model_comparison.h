@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "algorithms/evaluation/likeness.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/model_record.h"
 #include "algorithms/numerics/matrix.h"
@@ -13,13 +14,6 @@ namespace unweave {
 
 /// Whether two models have one head and weights of one shape: all below needs that.
 [[nodiscard]] bool comparable(const Model& a, const Model& b);
-
-struct Likeness {
-  /// Mean over the rows of sum_c f_c ln(f_c / g_c), in nats, f and g the probabilities (head.h) of `model` and `other`:
-  /// their Kullback-Leibler divergence. Infinite where g excludes a class of a row and f does not.
-  double divergence = 0;
-  double agreement = 0;  ///< share of the rows of which both predict the same class
-};
 
 /// On `nodes`, which have rows in `store`; none where there are no nodes. Memory: 16 bytes a node, of the store's budget.
 [[nodiscard]] std::optional<Likeness> likeness(const LiveStore& store, const ModelRecord& model,

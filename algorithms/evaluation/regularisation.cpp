@@ -7,6 +7,7 @@
 #include "algorithms/evaluation/evaluation.h"
 #include "algorithms/learning/network_pass.h"
 #include "algorithms/learning/working_memory.h"
+#include "algorithms/live/live_store.h"
 #include "algorithms/models/training_rows.h"
 #include "algorithms/registry/registry.h"
 #include "algorithms/unlearning/noiseless_learning.h"

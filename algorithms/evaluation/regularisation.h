@@ -7,11 +7,12 @@
 #include <string_view>
 #include <vector>
 
-#include "algorithms/live/live_store.h"
 #include "algorithms/unlearning/options.h"
 #include "engine/resources/memory.h"
 
 namespace unweave {
+
+class LiveStore;
 
 /// What a default may depend on: declared names and numbers of the store and of the model, never training rows, so that a
 /// training after removals takes the same one.

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "algorithms/evaluation/evaluation.h"
+#include "algorithms/live/live_store.h"
+#include "algorithms/models/model_record.h"
 #include "engine/ingest/row_sorter.h"
 #include "storage/io/error.h"
 

@@ -5,10 +5,12 @@
 #include <functional>
 #include <span>
 
-#include "algorithms/live/live_store.h"
-#include "algorithms/models/model_record.h"
+#include "storage/io/types.h"
 
 namespace unweave {
+
+class LiveStore;
+struct ModelRecord;
 
 /// Takes ids of the user and margins, ids x classes, which it may change.
 using ScoreSink = std::function<void(std::span<const std::int64_t> ids, std::span<double> margins)>;

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "algorithms/learning/activation.h"
 #include "algorithms/learning/head.h"
 #include "algorithms/learning/training_set.h"
 #include "algorithms/numerics/matrix.h"
@@ -25,17 +26,7 @@ namespace unweave {
 class HessianSums;
 class NetworkDirections;
 
-enum class Activation {
-  kTanh,
-  kSmelu,  ///< 0 below -b, the identity above b, (u + b)^2 / 4b between, b = kSmeluHalfWidth
-};
-inline constexpr double kSmeluHalfWidth = 0.5;
-
 inline constexpr std::size_t kMostHiddenLayers = 16, kWidestLayer = std::size_t{1} << 28;
-
-/// "tanh" or "smelu". Throws UsageError for other names.
-[[nodiscard]] Activation parse_activation(std::string_view name);
-[[nodiscard]] std::string_view name_of(Activation activation) noexcept;
 
 struct NetworkShape {
   Head head = Head::kSoftmax;

@@ -19,6 +19,7 @@
 #include <span>
 #include <vector>
 
+#include "algorithms/live/live_store.h"
 #include "engine/resources/parallel.h"
 #include "storage/io/checksum.h"
 #include "storage/io/error.h"

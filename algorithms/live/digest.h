@@ -17,10 +17,15 @@
 #include <cstddef>
 #include <string>
 
-#include "algorithms/live/live_store.h"
 #include "storage/io/types.h"
 
 namespace unweave {
+
+class Contents;
+class Embedding;
+class LiveStore;
+class MemoryBudget;
+struct Manifest;
 
 inline constexpr NodeId kLeafNodes = 64;
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "algorithms/live/live_store.h"
 #include "engine/ingest/arc_sort.h"
 #include "engine/ingest/row_sorter.h"
 #include "engine/resources/look_ahead.h"

@@ -10,11 +10,12 @@
 #include <span>
 #include <vector>
 
-#include "algorithms/live/live_store.h"
 #include "storage/io/types.h"
 #include "storage/npy/npy_writer.h"
 
 namespace unweave {
+
+class LiveStore;
 
 /// What becomes of nodes without an embedding.
 enum class MissingRows {

@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 
+#include "algorithms/live/batch_report.h"
 #include "algorithms/live/release_ledger.h"
 #include "algorithms/propagation/embedding.h"
 #include "algorithms/updates/changed_rows.h"
@@ -33,24 +34,8 @@ namespace unweave {
 
 enum class Access { read, write };
 
-/// How a batch is propagated.
-struct StreamMode {
-  double r_max = 0;  ///< 0: exact
-  ThresholdScale scale = ThresholdScale::absolute;
-
-  friend bool operator==(const StreamMode&, const StreamMode&) = default;
-};
-
 /// When a batch brings the last level up to date: with the others, or when somebody reads it.
 enum class LastLevel { at_once, deferred };
-
-struct BatchReport {
-  BatchChanges changes;
-  UpdateReport update;
-  std::uint64_t last_request = 0;
-  double seconds_journal = 0;
-  double seconds_propagate = 0;
-};
 
 class LiveStore {
  public:

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "algorithms/live/live_store.h"
 #include "algorithms/propagation/level0.h"
 #include "algorithms/propagation/propagation_plan.h"
 #include "algorithms/propagation/state_builder.h"

@@ -6,11 +6,13 @@
 #include <functional>
 #include <vector>
 
-#include "algorithms/live/live_store.h"
 #include "engine/resources/memory.h"
 #include "storage/formats/manifest.h"
 
 namespace unweave {
+
+class Contents;
+class LiveStore;
 
 /// How far the sums have come.
 struct PropagateProgress {

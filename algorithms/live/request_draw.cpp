@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "algorithms/live/live_store.h"
 #include "algorithms/random/counter_random.h"
 #include "algorithms/random/permutation.h"
 #include "engine/graph/row_mask.h"

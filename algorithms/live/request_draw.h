@@ -8,10 +8,12 @@
 #include <string_view>
 #include <vector>
 
-#include "algorithms/live/live_store.h"
 #include "storage/formats/journal.h"
+#include "storage/io/types.h"
 
 namespace unweave {
+
+class LiveStore;
 
 enum class DrawKind {
   kNode,            ///< `node` of nodes of the pool; by default labelled training nodes

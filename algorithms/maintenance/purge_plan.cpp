@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "algorithms/live/live_store.h"
 #include "storage/formats/level_files.h"
 #include "storage/formats/store_layout.h"
 

@@ -3,10 +3,11 @@
 
 #include <cstdint>
 
-#include "algorithms/live/live_store.h"
 #include "algorithms/maintenance/purge.h"
 
 namespace unweave {
+
+class LiveStore;
 
 /// Upper bounds, but for what codecs make of other lists.
 struct PurgePlan {

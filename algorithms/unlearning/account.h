@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,20 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "algorithms/learning/network.h"
-#include "algorithms/privacy/accounting/noisy_sgd.h"
-#include "algorithms/sgd/slot_run.h"
-#include "algorithms/unlearning/options.h"
-
 namespace unweave {
-
-/// The training that is asked about: public numbers alone.
-struct PlannedTask {
-  std::size_t rows = 0;
-  NetworkShape shape;
-  const SolverOptions& options;
-  std::uint64_t memory = 0;  ///< bytes that the solver may use
-};
 
 /// Answers of a solver with an account of its requests.
 struct UnlearningPlan {
@@ -42,9 +28,6 @@ struct UnlearningPlan {
   std::function<std::vector<std::uint64_t>(std::span<const std::uint64_t> batches)> sequence;
 };
 
-/// The constants of a run over slots, by name.
-[[nodiscard]] std::vector<std::pair<std::string, double>> listed_constants(const SlotRun& run, const NoisySgd& sgd);
-
 /// Answers of a solver whose requests cost little, after a training that makes files.
 struct TrainingNeeds {
   /// A line of a table: a count, a number, or words.
@@ -53,8 +36,9 @@ struct TrainingNeeds {
     std::variant<std::uint64_t, double, std::string> value;
   };
   std::vector<Line> before, after;  ///< those above and below the line about the disk
-  nlohmann::ordered_json json;      ///< what the lines say, for machines
-  std::string disk_label;           ///< what the files are
+  /// What the lines say, for programs: a name, and a count, a number, words or nothing.
+  std::vector<std::pair<std::string, std::variant<std::monostate, std::uint64_t, double, std::string>>> fields;
+  std::string disk_label;  ///< what the files are
   std::uint64_t disk_bytes = 0;
   bool makes_files = false;
   std::string closing;  ///< what a request will cost

@@ -3,6 +3,10 @@
 
 #include <array>
 
+#include "algorithms/learning/head.h"
+#include "algorithms/learning/network.h"
+#include "algorithms/learning/training_set.h"
+#include "algorithms/random/random_source.h"
 #include "storage/io/error.h"
 #include "storage/io/nearest_name.h"
 

@@ -8,14 +8,16 @@
 #include <string_view>
 #include <vector>
 
-#include "algorithms/learning/head.h"
-#include "algorithms/learning/network.h"
-#include "algorithms/learning/training_set.h"
+#include "algorithms/learning/activation.h"
+#include "algorithms/learning/heads/registry.h"
 #include "algorithms/privacy/bound_rule.h"
-#include "algorithms/random/random_source.h"
 #include "algorithms/unlearning/parameters.h"
 
 namespace unweave {
+
+class RandomSource;
+class TrainingSet;
+struct NetworkShape;
 
 /// "corrected" or "paper". Throws UsageError for other names.
 [[nodiscard]] BoundRule parse_bound(std::string_view name);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string>
 
+#include "algorithms/learning/training_set.h"
 #include "storage/io/error.h"
 
 namespace unweave {

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "engine/graph/contents.h"
 #include "engine/resources/look_ahead.h"
 
 namespace unweave {

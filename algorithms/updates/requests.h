@@ -7,11 +7,12 @@
 #include <vector>
 
 #include "algorithms/updates/request_status.h"
-#include "engine/graph/contents.h"
 #include "storage/formats/journal.h"
 #include "storage/io/types.h"
 
 namespace unweave {
+
+class Contents;
 
 /// Net change of one node's row inputs. Nodes are positions, here and below.
 struct NodeChange {

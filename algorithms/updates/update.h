@@ -17,13 +17,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "algorithms/propagation/embedding.h"
 #include "algorithms/updates/changed_rows.h"
 #include "algorithms/updates/pushed_rows.h"
 #include "algorithms/updates/requests.h"
+#include "algorithms/updates/update_report.h"
 #include "engine/graph/contents.h"
 
 namespace unweave {
@@ -33,21 +33,6 @@ struct TouchedRows;
 
 /// Largest |residue| that may stay unpublished, per column, in units of 2^-scale_bits.
 using Threshold = std::vector<std::int64_t>;
-
-struct UpdateReport {
-  std::uint64_t rows_touched = 0;  ///< rows of sums written, over all levels
-  std::uint64_t arcs_visited = 0;  ///< self loops included; by a sweep, all of them
-  std::uint64_t arcs_summed = 0;   ///< those of rows that are kept: what had to be added
-  std::uint64_t pushes = 0;        ///< rows pushed, over all levels
-  std::vector<std::string> plan;   ///< push, recompute or (the last one) defer, one a level 1..L
-  double seconds_predicted = 0;    ///< of the plan that was chosen
-  bool all_rows = false;           ///< every embedding row may have changed
-  /// Else the nodes whose embedding may have changed, sorted; not told where the last level is put off.
-  std::vector<NodeId> changed;
-};
-
-/// How levels are brought up to date: by the planner, or always in one way.
-enum class Plan { automatic, push, recompute };
 
 struct UpdateOptions {
   std::filesystem::path store;  ///< where a recomputation that does not fit in memory writes partitions

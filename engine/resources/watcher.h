@@ -42,8 +42,8 @@ class WatchedStep {
     if (meter_ != nullptr) meter_->start(step, total, unit);
   }
 
-  /// `count` more units are done. Any thread.
-  void advance(std::uint64_t count) const noexcept {
+  /// `count` more units are done. Any thread. Throws Cancelled.
+  void advance(std::uint64_t count) const {
     if (meter_ != nullptr) meter_->advance(count);
   }
   /// Whether anybody reads what note() would say.
@@ -57,8 +57,8 @@ class WatchedStep {
   WorkMeter* meter_;
 };
 
-/// `count` more units of the step that this thread has begun.
-inline void advance_watched(std::uint64_t count) noexcept {
+/// `count` more units of the step that this thread has begun. Throws Cancelled.
+inline void advance_watched(std::uint64_t count) {
   if (WorkMeter* const meter = WatchedBy::now(); meter != nullptr) meter->advance(count);
 }
 

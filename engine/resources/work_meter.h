@@ -1,9 +1,11 @@
-// engine/resources/work_meter.h - how long work tells whoever watches how far it has come.
+// engine/resources/work_meter.h - how long work tells whoever watches how far it has come, and asks whether to go on.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
+
+#include "storage/io/error.h"
 
 namespace unweave {
 
@@ -17,10 +19,19 @@ class WorkMeter {
 
   /// The next step begins; it will take `total` units ("arcs", "rows"), 0 if that is not known.
   virtual void start(std::string_view /*step*/, std::uint64_t /*total*/, std::string_view /*unit*/) {}
-  /// `count` more units of the step are done. Any thread.
-  virtual void advance(std::uint64_t /*count*/) noexcept {}
   /// What else there is to say of the step, in the place of what was said before. Any thread.
   virtual void note(const std::string& /*text*/) {}
+  /// `count` more units of the step are done. Any thread. Throws Cancelled.
+  void advance(std::uint64_t count) {
+    add(count);
+    if (cancelled()) throw Cancelled();
+  }
+
+ protected:
+  /// Takes what advance() was told. Any thread, several at once.
+  virtual void add(std::uint64_t /*count*/) noexcept {}
+  /// Whether the work is to end as soon as it can. Any thread, several at once.
+  [[nodiscard]] virtual bool cancelled() noexcept { return false; }
 };
 
 }  // namespace unweave

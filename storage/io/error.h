@@ -51,6 +51,12 @@ struct CheckError : Error {
   using Error::Error;
 };
 
+/// Work was cancelled by whoever watches it. A store is then as a crash at that moment would have left it, whole: what was
+/// acknowledged stays, and what was under way is taken back, or finished when the store is opened next.
+struct Cancelled final : Error {
+  Cancelled() : Error("cancelled") {}
+};
+
 /// Bytes of the store's own files are wrong. `place` is "byte 8, version", say.
 struct FormatError final : DataError {
   FormatError(const std::filesystem::path& file, std::string_view place, std::string_view what)

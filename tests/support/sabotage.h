@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "algorithms/learning/newton.h"
+#include "algorithms/random/random_source.h"
 #include "algorithms/registry/registry.h"
 #include "algorithms/solvers/objective_noise/scalegun_solver.h"
 

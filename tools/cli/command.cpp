@@ -18,7 +18,7 @@
 #include "storage/io/nearest_name.h"
 #include "tools/cli/message_style.h"
 #include "tools/cli/text_wrap.h"
-#include "tools/cli/version.h"
+#include "unweave/version.h"
 
 namespace unweave {
 namespace {
@@ -234,11 +234,6 @@ void CommandLine::take_common_options() {
   common_.quiet = get<bool>("quiet");
   if (has("seed")) common_.seed = get<Count>("seed").value;
   thread_limit_.emplace(common_.threads);
-}
-
-std::uint64_t CommandLine::budget_bytes() const noexcept {
-  const std::uint64_t memory = common_.memory_bytes;
-  return memory - std::min(memory / 2, std::clamp(memory / 16, 12 * kMiB, 32 * kMiB));
 }
 
 void CommandLine::print_help() const {

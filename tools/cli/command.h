@@ -94,9 +94,6 @@ class CommandLine {
   /// True if the user wrote the option, whatever its default.
   [[nodiscard]] bool given(const std::string& option) const { return has(option) && !values_[option].defaulted(); }
   [[nodiscard]] const CommonOptions& common() const noexcept { return common_; }
-  /// What --memory leaves for a MemoryBudget: the rest is for what is not charged piece by piece (stacks, small buffers,
-  /// what libraries keep).
-  [[nodiscard]] std::uint64_t budget_bytes() const noexcept;
 
   [[nodiscard]] std::ostream& out() const noexcept { return console_.out; }
   [[nodiscard]] std::ostream& error() const noexcept { return console_.error; }

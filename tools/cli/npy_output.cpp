@@ -38,12 +38,12 @@ NpyTarget npy_target(const CommandLine& line, const std::string& option) {
   return name == "-" ? NpyTarget(line.out()) : NpyTarget(std::filesystem::path(name));
 }
 
-void note_missing_rows(const CommandLine& line, const LiveStore& store, std::uint64_t missing, std::uint64_t asked,
-                       const std::string& fate) {
+void note_missing_rows(const CommandLine& line, const std::filesystem::path& store, std::uint64_t missing,
+                       std::uint64_t asked, const std::string& fate) {
   if (missing == 0) return;
   line.note(count_text(missing) + " of " + count_text(asked) +
             " nodes have no embedding: they were removed, or never had a label; " + fate + "; `unweave propagate " +
-            store.path().string() + " --rows all` computes rows for all nodes (train again then)");
+            store.string() + " --rows all` computes rows for all nodes (train again then)");
 }
 
 }  // namespace unweave

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/live/live_store.h"
 #include "storage/npy/npy_writer.h"
 #include "tools/cli/command.h"
 
@@ -21,7 +20,7 @@ void check_npy_outputs(const CommandLine& line, const std::vector<std::string>& 
 [[nodiscard]] NpyTarget npy_target(const CommandLine& line, const std::string& option);
 
 /// Notes that `missing` of `asked` nodes have no embedding, why, and what becomes of them.
-void note_missing_rows(const CommandLine& line, const LiveStore& store, std::uint64_t missing, std::uint64_t asked,
-                       const std::string& fate);
+void note_missing_rows(const CommandLine& line, const std::filesystem::path& store, std::uint64_t missing,
+                       std::uint64_t asked, const std::string& fate);
 
 }  // namespace unweave

@@ -21,14 +21,16 @@ class StepProgress final : public WorkMeter {
   void start(std::string_view step, std::uint64_t total, std::string_view unit, double limit) {
     progress_.emplace(out_, shown_, std::string(step), total, std::string(unit), limit);
   }
-  void advance(std::uint64_t count) noexcept override {
-    if (progress_) progress_->advance(count);
-  }
   void note(const std::string& text) override {
     if (progress_) progress_->set_note(text);
   }
   /// Clears the line.
   void finish() { progress_.reset(); }
+
+ protected:
+  void add(std::uint64_t count) noexcept override {
+    if (progress_) progress_->advance(count);
+  }
 
  private:
   std::ostream& out_;

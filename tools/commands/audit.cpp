@@ -1,21 +1,16 @@
 // tools/commands/audit.cpp - `unweave audit`: a lower bound of epsilon by attack, beside what certificates claim.
-#include "algorithms/evaluation/audit.h"
+#include "unweave/audit.h"
 
 #include <array>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "algorithms/evaluation/canary.h"
-#include "algorithms/models/model_record.h"
-#include "algorithms/models/recorded_release.h"
-#include "algorithms/registry/registry.h"
-#include "engine/resources/temporary_folder.h"
 #include "storage/input/request_reader.h"
 #include "storage/io/error.h"
 #include "storage/io/nearest_name.h"
 #include "tools/cli/output.h"
-#include "tools/cli/progress.h"
+#include "tools/cli/step_progress.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/model_choice.h"
 #include "tools/commands/model_output.h"
@@ -23,57 +18,18 @@
 namespace unweave {
 namespace {
 
-/// One model and one canary.
-struct Attack {
-  ModelRecord record;
-  CanaryRequests canary;
-};
-
-std::vector<CanaryRequests> chosen_canaries(const CommandLine& line, const LiveStore& store, const ModelRecord& record,
-                                            MemoryBudget& budget) {
-  const auto& wanted = line.get<std::string>("canary");
+AttackOptions attack_options(const CommandLine& line) {
+  AttackOptions options;
+  options.canary = line.get<std::string>("canary");
   if (line.has("requests")) {
-    CanaryRequests own{"requests", {}};
+    options.requests.emplace();
     RequestReader reader(line.get<std::string>("requests"));
-    for (Request request; reader.next(request);) own.requests.push_back(request);
-    return {own};
+    for (Request request; reader.next(request);) options.requests->push_back(request);
   }
-  std::vector<CanaryRequests> found = find_canaries(store, record, budget);
-  if (wanted != "all") std::erase_if(found, [&](const CanaryRequests& canary) { return canary.name != wanted; });
-  if (found.empty())
-    throw DataError(store.path().string() + ": holds no canary" + (wanted == "all" ? "" : " of kind " + wanted) +
-                    "; give removals with --requests F");
-  return found;
-}
-
-std::vector<Attack> plan_attacks(const CommandLine& line, MemoryBudget& budget) {
-  const LiveStore store(line.positional(0), Access::read, budget, release_ledger());
-  std::vector<Attack> attacks;
-  for (ModelRecord& record : chosen_models(line, line.positional(0))) {
-    record.options.seed = line.common().seed;
-    check_propagation(record, store.manifest(), store.path());
-    for (CanaryRequests& canary : chosen_canaries(line, store, record, budget))
-      attacks.push_back({record, std::move(canary)});
-  }
-  return attacks;
-}
-
-AuditResult run_attack(const CommandLine& line, const Attack& attack, double confidence, MemoryBudget& budget) {
-  const ModelRecord& record = attack.record;
-  LiveStore store(line.positional(0), Access::read, budget, release_ledger());
-  const Canary canary = release_canary(attack.canary, store, record, line.get<Count>("rows").value, budget);
-  const Reservation memory = solver_entry(record.model.solver).reserve(record.options, Model{}, canary.before, budget);
-  const TemporaryFolder folder(std::filesystem::temp_directory_path(), "unweave-audit-");
-  AuditOptions how;
-  how.trials = line.get<Count>("trials").value;
-  how.confidence = confidence;
-  how.folder = folder.path();
-  how.working_memory = static_cast<std::size_t>(memory.bytes());
-  Progress progress(line.error(), line.shows_progress(), name_of(record) + ", " + canary.name, how.trials, "trials");
-  how.advance = [&] { progress.advance(1); };
-  return audit([&](const SolverOptions& options,
-                   const SolverResources& resources) { return make_solver(record.model.solver, options, resources); },
-               record.options, canary, how);
+  options.trials = line.get<Count>("trials").value;
+  options.rows = line.get<Count>("rows").value;
+  options.seed = line.common().seed;
+  return options;
 }
 
 std::string verdict_of(const AuditResult& result) {
@@ -123,23 +79,27 @@ void run_audit(CommandLine& line) {
   if (!line.parse()) return;
   check_options(line);
 
-  MemoryBudget budget(line.budget_bytes());
-  const std::vector<Attack> attacks = plan_attacks(line, budget);
+  StepProgress progress(line.error(), line.shows_progress());
+  Resources resources({line.common().memory_bytes}, &progress);
+  AttackOptions options = attack_options(line);
+  const std::vector<Attack> attacks = plan_attacks(line.positional(0), model_selection(line), options, resources);
   const double miss = (1 - line.get<Real>("confidence").value) / static_cast<double>(attacks.size());
+  options.confidence = 1 - miss;
   Table table({"solver", "canary", "attack", "trials", "epsilon, delta", "certified", "epsilon at least", "verdict"});
   std::string refuted;
   std::set<std::string> reaches;
   for (const Attack& attack : attacks) {
-    const std::string& solver = attack.record.model.solver;
-    const std::string name = model_text(name_of(attack.record), solver);
-    const AuditResult result = run_attack(line, attack, 1 - miss, budget);
+    const std::string& solver = attack.model.solver();
+    const std::string name = model_text(attack.model.name(), solver);
+    const AuditResult result = run_attack(line.positional(0), attack, options, resources);
+    progress.finish();
     const Evidence& evidence = result.evidence;
     if (result.refuted())
       refuted += (refuted.empty() ? "" : "; ") + name + ", canary " + attack.canary.name + ": epsilon is at least " +
                  number_text(evidence.epsilon) + ", the certificates say " + number_text(result.epsilon);
     if (line.common().json) {
       write_json_line(line.out(), {{"solver", solver},
-                                   {"name", name_of(attack.record)},
+                                   {"name", attack.model.name()},
                                    {"canary", attack.canary.name},
                                    {"attack", result.attack},
                                    {"trials", line.get<Count>("trials").value},

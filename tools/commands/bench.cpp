@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/synthetic/generate.h"
 #include "engine/resources/temporary_folder.h"
 #include "storage/io/error.h"
 #include "storage/io/nearest_name.h"
@@ -17,6 +16,7 @@
 #include "tools/cli/output.h"
 #include "tools/cli/step_progress.h"
 #include "tools/commands/commands.h"
+#include "unweave/ingest.h"
 
 namespace unweave {
 namespace {
@@ -51,8 +51,8 @@ void refuse_graph_options(const CommandLine& line, const std::string& name) {
 
 void bench_gather(const CommandLine& line) {
   const GatherBenchOptions options = bench_options(line);
-  MemoryBudget budget(line.budget_bytes());
-  const GatherBench result = run_bench_gather(options, budget);
+  Resources resources({line.common().memory_bytes});
+  const GatherBench result = run_bench_gather(options, resources.memory());
   Figures figures{{{"bench", "gather"}}, Table({"gather", ""})};
   figures.count("nodes", "nodes", result.nodes);
   figures.count("arcs", "arcs", result.arcs);
@@ -134,8 +134,8 @@ void bench_decode(const CommandLine& line) {
   if (line.has_positional(1) && line.has("directed"))
     throw UsageError("bench decode: a STORE and --directed: give one of them");
   if (line.has("directed")) refuse_graph_options(line, "decode");
-  MemoryBudget budget(line.budget_bytes());
-  print(line, decode_bench(line, bench_options(line), budget));
+  Resources resources({line.common().memory_bytes});
+  print(line, decode_bench(line, bench_options(line), resources.memory()));
 }
 
 std::uint32_t columns_option(const CommandLine& line) {
@@ -144,11 +144,11 @@ std::uint32_t columns_option(const CommandLine& line) {
 
 void bench_import(const CommandLine& line) {
   const GatherBenchOptions graph = bench_options(line);
-  MemoryBudget budget(line.budget_bytes());
+  Resources resources({line.common().memory_bytes});
   const TemporaryFolder folder;
   StepProgress progress(line.error(), line.shows_progress());
-  const ImportBench result =
-      run_bench_import(folder.path(), {graph.scale, graph.edge_factor, graph.repeats, graph.seed}, budget, progress);
+  const ImportBench result = run_bench_import(
+      folder.path(), {graph.scale, graph.edge_factor, graph.repeats, graph.seed}, resources.memory(), progress);
   progress.finish();
   print(line, result);
 }
@@ -156,15 +156,16 @@ void bench_import(const CommandLine& line) {
 void bench_propagate(const CommandLine& line) {
   const GatherBenchOptions graph = bench_options(line);
   const std::uint32_t columns = columns_option(line);
-  MemoryBudget budget(line.budget_bytes());
+  Resources resources({line.common().memory_bytes});
   const TemporaryFolder folder;
   if (!line.has_positional(1))
-    make_rmat_store(line, folder.path(), graph, columns, budget);
+    make_rmat_store(line, folder.path(), graph, columns, resources.memory());
   else if (line.given("seed"))
     throw UsageError("bench propagate: --seed is for the graph made where no other is named");
   else
-    link_store(line.positional(1), folder.path(), budget);
-  print(line, run_bench_propagate(folder.path(), static_cast<std::uint32_t>(graph.hops), graph.repeats, budget));
+    link_store(line.positional(1), folder.path(), resources.memory());
+  print(line,
+        run_bench_propagate(folder.path(), static_cast<std::uint32_t>(graph.hops), graph.repeats, resources.memory()));
 }
 
 void bench_stream(const CommandLine& line) {
@@ -176,11 +177,11 @@ void bench_stream(const CommandLine& line) {
   options.batches = count_within(line, "batches", 1, 1 << 20);
   options.repeats = graph.repeats;
   const std::uint32_t columns = columns_option(line);
-  MemoryBudget budget(line.budget_bytes());
+  Resources resources({line.common().memory_bytes});
   const TemporaryFolder folder;
   const std::filesystem::path store = folder.path() / "made";
-  make_rmat_store(line, store, graph, columns, budget);
-  print(line, run_bench_stream(store, folder.path() / "run", options, budget));
+  make_rmat_store(line, store, graph, columns, resources.memory());
+  print(line, run_bench_stream(store, folder.path() / "run", options, resources.memory()));
 }
 
 struct Benchmark {

@@ -1,16 +1,10 @@
 // tools/commands/export.cpp - `unweave export`: embeddings and edges as NumPy files, requests drawn from a store.
-#include "algorithms/live/export.h"
-
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "algorithms/live/request_draw.h"
-#include "algorithms/models/recorded_release.h"
-#include "engine/resources/memory.h"
-#include "engine/resources/watcher.h"
 #include "storage/input/label_reader.h"
 #include "storage/input/request_reader.h"
 #include "storage/io/error.h"
@@ -20,7 +14,8 @@
 #include "tools/cli/step_progress.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/model_choice.h"
-#include "tools/commands/propagation_options.h"
+#include "tools/commands/model_output.h"
+#include "unweave/rows.h"
 
 namespace unweave {
 
@@ -36,9 +31,9 @@ DrawOptions draw_options(const CommandLine& line, DrawKind kind, std::optional<s
   return options;
 }
 
-void export_requests(const CommandLine& line, const LiveStore& store, const DrawOptions& options) {
+void export_requests(const CommandLine& line, const Reader& reader, const DrawOptions& options) {
   std::string text;
-  for (const Request& request : draw_requests(store, options)) text += text_of(request) + "\n";
+  for (const Request& request : draw_requests(reader, options)) text += text_of(request) + "\n";
   const auto& file = line.get<std::string>("requests");
   if (file == "-")
     line.out() << text;
@@ -46,36 +41,18 @@ void export_requests(const CommandLine& line, const LiveStore& store, const Draw
     replace_file(std::filesystem::absolute(file), text);
 }
 
-void export_rows(const CommandLine& line, const LiveStore& store, const std::optional<std::vector<NodeId>>& nodes) {
+void export_rows(const CommandLine& line, const Reader& reader, const std::optional<std::vector<NodeId>>& nodes,
+                 StepProgress& progress) {
   const MissingRows missing = line.has("missing") ? MissingRows::nan : MissingRows::leave_out;
   const auto ids = line.has("ids") ? std::optional(npy_target(line, "ids")) : std::nullopt;
-  StepProgress progress(line.error(), line.shows_progress());
-  const WatchedBy watched(progress);
-  const ExportedRows rows = export_embeddings(store, nodes, read_row_weights(line, store.embedding().spec()),
-                                              npy_target(line, "embeddings"), missing, ids);
+  const std::vector<double> weights =
+      line.has("weights") ? line.get<RealList>("weights").values : std::vector<double>();
+  const ExportedRows rows = export_embeddings(reader, nodes, weights, npy_target(line, "embeddings"), missing, ids);
   progress.finish();
-  note_missing_rows(line, store, rows.missing, nodes ? nodes->size() : store.contents().num_nodes(),
+  note_missing_rows(line, reader.path(), rows.missing, nodes ? nodes->size() : reader.nodes(),
                     line.has("missing") ? "theirs are rows of NaN"
                                         : "they are left out: --ids F.npy tells whose rows there are, --missing nan "
                                           "writes rows of NaN for them");
-}
-
-void export_all_edges(const CommandLine& line, const LiveStore& store) {
-  StepProgress progress(line.error(), line.shows_progress());
-  const WatchedBy watched(progress);
-  export_edges(store, npy_target(line, "edges"));
-}
-
-/// The published weights, and beside them the line that says what is claimed of them: both may be given away.
-void export_model(const CommandLine& line, const ModelRecord& record) {
-  const Matrix& weights = record.model.published;
-  const NpyTarget target = npy_target(line, "model");
-  std::vector<std::uint64_t> shape{size_of(weights.rows())};
-  if (!record.model.network) shape.push_back(size_of(weights.cols()));
-  NpyWriter writer(target, "<f8", sizeof(double), shape);
-  writer.append(std::span<const double>(weights.data(), size_of(weights.size())));
-  writer.finish();
-  replace_file(std::filesystem::absolute(target.file).replace_extension(".jsonl"), record.certificate + "\n");
 }
 
 void check_export_options(const CommandLine& line) {
@@ -147,21 +124,24 @@ void run_export(CommandLine& line) {
   const std::optional<DrawKind> draw =
       line.has("draw") ? std::optional(parse_draw(line.get<std::string>("draw"))) : std::nullopt;
 
-  MemoryBudget budget(line.budget_bytes());
-  const std::optional<ModelRecord> model =
-      line.has("model") ? std::optional(chosen_model(line, line.positional(0))) : std::nullopt;
-  const LiveStore store(line.positional(0), Access::read, budget, release_ledger());
+  StepProgress progress(line.error(), line.shows_progress());
+  Resources resources({line.common().memory_bytes}, &progress);
+  const std::optional<StoredModel> model =
+      line.has("model") ? std::optional(read_model(line.positional(0), model_selection(line))) : std::nullopt;
+  const Reader reader(line.positional(0), resources);
   std::optional<std::vector<NodeId>> nodes;
-  if (line.has("nodes")) nodes = read_node_ids({line.get<std::string>("nodes"), {}}, store.contents().num_nodes());
+  if (line.has("nodes")) nodes = read_node_ids({line.get<std::string>("nodes"), {}}, reader.nodes());
   if (model) {
-    export_model(line, *model);
-    note_state(line, *model, store);
+    // The weights, and beside them the line that says what is claimed of them: both may be given away.
+    export_model(*model, npy_target(line, "model"));
+    note_state(line, *model, reader);
   }
-  if (line.has("embeddings")) export_rows(line, store, nodes);
-  if (line.has("edges")) export_all_edges(line, store);
-  if (line.has("labels")) export_labels(store, npy_target(line, "labels"));
-  if (line.has("train")) export_train(store, npy_target(line, "train"));
-  if (draw) export_requests(line, store, draw_options(line, *draw, std::move(nodes)));
+  if (line.has("embeddings")) export_rows(line, reader, nodes, progress);
+  if (line.has("edges")) export_edges(reader, npy_target(line, "edges"));
+  progress.finish();
+  if (line.has("labels")) export_labels(reader, npy_target(line, "labels"));
+  if (line.has("train")) export_train(reader, npy_target(line, "train"));
+  if (draw) export_requests(line, reader, draw_options(line, *draw, std::move(nodes)));
 }
 
 }  // namespace unweave

@@ -1,6 +1,4 @@
 // tools/commands/generate.cpp - `unweave generate`: synthetic stores.
-#include "algorithms/synthetic/generate.h"
-
 #include <limits>
 #include <optional>
 #include <string>
@@ -9,6 +7,7 @@
 #include "tools/bench/build_report.h"
 #include "tools/cli/step_progress.h"
 #include "tools/commands/commands.h"
+#include "unweave/ingest.h"
 
 namespace unweave {
 namespace {
@@ -86,9 +85,9 @@ void run_generate(CommandLine& line) {
   line.on_interrupt(interrupted_build(line.positional(0)));
   Measure measure;
   const GenerateOptions options = generate_options(line);
-  MemoryBudget budget(line.budget_bytes());
   StepProgress progress(line.error(), line.shows_progress());
-  const BuildReport report = generate_store(line.positional(0), options, budget, progress);
+  Resources resources({line.common().memory_bytes}, &progress);
+  const BuildReport report = generate_store(line.positional(0), options, resources);
   progress.finish();
   Figures figures = figures_of(report);
   add_measure(figures, measure);

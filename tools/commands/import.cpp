@@ -8,14 +8,14 @@
 #include <utility>
 #include <vector>
 
-#include "engine/ingest/store_import.h"
 #include "storage/io/error.h"
 #include "tools/bench/build_report.h"
+#include "tools/bench/import_limit.h"
 #include "tools/cli/message_style.h"
 #include "tools/cli/step_progress.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/import_figures.h"
-#include "tools/commands/import_limit.h"
+#include "unweave/ingest.h"
 
 namespace unweave {
 namespace {
@@ -207,13 +207,14 @@ void run_import(CommandLine& line) {
   if (!line.parse()) return;
   line.on_interrupt(interrupted_build(line.positional(0)));
   const ImportOptions options = import_options(line);
-  MemoryBudget budget(line.budget_bytes());
+  Resources resources({line.common().memory_bytes});
   StepProgress progress(line.error(), line.shows_progress());
   std::optional<ImportBench> limit;
-  if (line.get<bool>("measure-limit") && options.edges) limit = measure_limit(line, options, budget);
+  if (line.get<bool>("measure-limit") && options.edges) limit = measure_limit(line, options, resources.memory());
   Measure measure;  // of the import alone
   ImportMeter meter(progress, limit);
-  const ImportReport report = import_store(line.positional(0), options, budget, meter);
+  resources.set_meter(&meter);
+  const ImportReport report = import_store(line.positional(0), options, resources);
   const double bounded_seconds = meter.bounded_seconds();
   progress.finish();
   if (!line.common().quiet) {

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "engine/ingest/import_report.h"
 #include "tools/cli/output.h"
+#include "unweave/ingest.h"
 
 namespace unweave {
 

@@ -1,73 +1,36 @@
 // tools/commands/info.cpp - `unweave info`: what a store holds at this moment.
 #include <algorithm>
-#include <filesystem>
 #include <string>
 #include <vector>
 
-#include "algorithms/live/digest.h"
-#include "algorithms/live/live_store.h"
-#include "algorithms/models/lazy_error.h"
-#include "algorithms/models/model_record.h"
-#include "algorithms/models/recorded_release.h"
-#include "engine/generations/store_purge.h"
-#include "engine/resources/memory.h"
 #include "tools/cli/message_style.h"
 #include "tools/cli/option_values.h"
 #include "tools/cli/output.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/model_output.h"
+#include "unweave/store.h"
 
 namespace unweave {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Bytes of the files in each folder of the store that this generation names.
-Json folder_bytes(const Manifest& manifest) {
-  Json folders = Json::object();
-  for (const FileEntry& file : manifest.files()) {
-    const std::string folder = std::filesystem::path(file.path).begin()->string();
-    folders[folder] = folders.value(folder, std::uint64_t{0}) + file.bytes;
-  }
-  return folders;
-}
-
-std::uint64_t num_targets(const LiveStore& store) {
-  if (store.propagated()) return store.embedding().cone().rows(store.embedding().levels());
-  // What `propagate` takes by default.
-  return store.contents().has_labels() ? store.contents().num_labelled() : store.contents().num_nodes();
-}
-
-Json level_rows(const Embedding& embedding) {
+Json levels_of(const StoreInfo& store) {
   Json levels = Json::array();
-  for (std::uint32_t level = 0; level <= embedding.levels(); ++level)
-    levels.push_back({{"level", level},
-                      {"rows", level == 0 ? 0 : embedding.cone().rows(level)},
-                      {"stale_rows", level < embedding.levels() ? embedding.stale(level).size() : 0}});
+  for (const LevelInfo& one : store.levels)
+    levels.push_back({{"level", one.level}, {"rows", one.rows}, {"stale_rows", one.stale_rows}});
   return levels;
 }
 
-/// Whether the model of this name was trained on the store's present propagation.
-bool stands_on_present(const std::string& name, const LiveStore& store) {
-  try {
-    check_propagation(load_model(store.path(), name), store.manifest(), store.path());
-    return true;
-  } catch (const UsageError&) {
-    return true;  // purged meanwhile
-  } catch (const DataError&) {
-    return false;
-  }
-}
-
-Json models_of(const std::vector<ModelSummary>& summaries, const LiveStore& store) {
+Json models_of(const StoreInfo& store) {
   Json models = Json::array();
-  for (const ModelSummary& model : summaries) {
+  for (const ModelInfo& model : store.models) {
     Json one = {{"name", model.name}, {"solver", model.solver}};
     if (model.damage.empty())
       one.update({{"id", model.id},
                   {"sequence", model.sequence},
-                  {"outdated", model.sequence != store.sequence()},
-                  {"other_propagation", !stands_on_present(model.name, store)}});
+                  {"outdated", model.outdated},
+                  {"other_propagation", model.other_propagation}});
     else
       one["damage"] = command_text(model.damage);
     models.push_back(std::move(one));
@@ -75,47 +38,45 @@ Json models_of(const std::vector<ModelSummary>& summaries, const LiveStore& stor
   return models;
 }
 
-Json describe_store(const LiveStore& store, const std::vector<ModelSummary>& models) {
-  const Manifest& manifest = store.manifest();
-  const Contents& contents = store.contents();
-  const std::uint64_t arcs = contents.graph().num_arcs();
-  const Embedding* embedding = store.propagated() ? &store.embedding() : nullptr;
-  const std::uint64_t shard_bytes = bytes_of(manifest.shards);
-  Json info = {{"nodes", manifest.nodes},
-               {"edges", arcs / 2},
-               {"arcs", arcs},
-               {"features", manifest.features},
-               {"classes", manifest.classes},
-               {"targets", num_targets(store)},
+Json fields_of(const StoreInfo& store) {
+  Json folders = Json::object();
+  for (const auto& [folder, bytes] : store.bytes) folders[folder] = bytes;
+  Json info = {{"nodes", store.nodes},
+               {"edges", store.edges},
+               {"arcs", store.arcs},
+               {"features", store.features},
+               {"classes", store.classes},
+               {"targets", store.targets},
                {"bits_per_arc", nullptr},
-               {"order", manifest.order},
+               {"order", store.order},
                {"hops", nullptr},
-               {"stale_rows", embedding != nullptr ? embedding->stale_rows() : 0},
-               {"lazy_error_bound", embedding != nullptr ? lazy_error_bound(*embedding, store.contents()) : 0},
-               {"pending_requests", store.pending_requests()},
-               {"acknowledged", store.sequence()},
-               {"pending_purge", purge_state(store.path()) != PurgeState::none},
-               {"labelled", contents.num_labelled()},
-               {"train", contents.train().size()},
-               {"valid", contents.valid().size()},
-               {"test", contents.test().size()},
-               {"standardized", manifest.standardized},
-               {"scale", manifest.features > 0 ? Json(scale_text(manifest.scale)) : Json()},
-               {"sparse_features", manifest.feature_layout.sparse},
-               {"feature_type", feature_type_name(manifest.feature_layout.type)},
-               {"bytes", folder_bytes(manifest)}};
-  if (arcs > 0) info["bits_per_arc"] = 8.0 * static_cast<double>(shard_bytes) / static_cast<double>(arcs);
-  if (embedding != nullptr) {
-    const PropagationSpec& spec = embedding->spec();
+               {"stale_rows", store.stale_rows},
+               {"lazy_error_bound", store.lazy_error_bound},
+               {"pending_requests", store.pending_requests},
+               {"acknowledged", store.acknowledged},
+               {"pending_purge", store.pending_purge},
+               {"labelled", store.labelled},
+               {"train", store.train},
+               {"valid", store.valid},
+               {"test", store.test},
+               {"standardized", store.standardized},
+               {"scale", store.features > 0 ? Json(scale_text(store.scale)) : Json()},
+               {"sparse_features", store.feature_layout.sparse},
+               {"feature_type", feature_type_name(store.feature_layout.type)},
+               {"bytes", folders}};
+  if (store.bits_per_arc) info["bits_per_arc"] = *store.bits_per_arc;
+  if (store.propagation) {
+    const PropagationSpec& spec = *store.propagation;
     info["hops"] = spec.levels;
     info["scheme"] = spec.scheme;
     info["weights"] = spec.weights;
     info["rho"] = spec.rho;
     info["scale_bits"] = spec.scale_bits;
     info["rows"] = spec.all_rows ? "all" : "labelled";
-    info["levels"] = level_rows(*embedding);
+    info["levels"] = levels_of(store);
   }
-  info["models"] = models_of(models, store);
+  info["models"] = models_of(store);
+  if (store.digest) info["digest"] = digest_text(*store.digest);
   return info;
 }
 
@@ -174,14 +135,9 @@ void run_info(CommandLine& line) {
                 "unweave info demo/debian.store");
   line.options().add_options()("digest", po::bool_switch(), "compute the content digest, which --json always holds");
   if (!line.parse()) return;
-  MemoryBudget budget(line.budget_bytes());
-  std::vector<ModelSummary> models =
-      list_models(line.positional(0));  // first: a writer at work acknowledges requests first
-  const LiveStore store(line.positional(0), Access::read, budget, release_ledger());
-  const auto is_later = [&](const ModelSummary& model) { return model.sequence > store.sequence(); };
-  if (std::any_of(models.begin(), models.end(), is_later)) models = list_models(store.path());  // purged meanwhile
-  Json info = describe_store(store, models);
-  if (line.common().json || line.get<bool>("digest")) info["digest"] = digest_text(content_digest(store));
+  Resources resources({line.common().memory_bytes});
+  const bool with_digest = line.common().json || line.get<bool>("digest");
+  const Json info = fields_of(describe_store(line.positional(0), resources, with_digest));
   if (line.common().json)
     write_json_line(line.out(), info);
   else

@@ -42,30 +42,21 @@ nlohmann::ordered_json to_json(const Metrics& metrics, bool by_class) {
 
 }  // namespace
 
-SplitMetrics split_metrics(const LiveStore& store, const ModelRecord& record, bool by_class) {
-  const auto of = [&](std::vector<NodeId> nodes) {
-    std::erase_if(nodes, [&](NodeId node) { return store.contents().label(node) == kNoLabel; });
-    return metrics_of(store, record, nodes, by_class);
-  };
-  const Contents& contents = store.contents();
-  return {record.model.solver, of(contents.train()), of(contents.valid()), of(contents.test())};
+nlohmann::ordered_json to_json(const SplitMetrics& metrics) {
+  return {{"train", to_json(metrics.train, metrics.by_class)},
+          {"valid", to_json(metrics.valid, metrics.by_class)},
+          {"test", to_json(metrics.test, metrics.by_class)}};
 }
 
-nlohmann::ordered_json to_json(const SplitMetrics& metrics, bool by_class) {
-  return {{"train", to_json(metrics.train, by_class)},
-          {"valid", to_json(metrics.valid, by_class)},
-          {"test", to_json(metrics.test, by_class)}};
-}
-
-void print_metrics(std::ostream& out, const std::vector<SplitMetrics>& models) {
+void print_metrics(std::ostream& out, const std::vector<NamedMetrics>& models) {
   Table table({"model", "split", "rows", "majority", "micro F1", "macro F1", "AUC"});
   std::size_t without = 0;
-  for (const SplitMetrics& model : models)
-    for (const auto& [name, metrics] :
-         {std::pair("training", &model.train), std::pair("validation", &model.valid), std::pair("test", &model.test)}) {
+  for (const auto& [model, splits] : models)
+    for (const auto& [name, metrics] : {std::pair("training", &splits.train), std::pair("validation", &splits.valid),
+                                        std::pair("test", &splits.test)}) {
       if (metrics->rows == 0) continue;
       without = std::max(without, metrics->classes_without_auc());
-      table.add_row({model.model, name, count_text(metrics->rows), accuracy_text(metrics->majority()),
+      table.add_row({model, name, count_text(metrics->rows), accuracy_text(metrics->majority()),
                      accuracy_text(metrics->micro_f1()), accuracy_text(metrics->macro_f1()),
                      accuracy_text(metrics->macro_auc())});
     }
@@ -75,16 +66,18 @@ void print_metrics(std::ostream& out, const std::vector<SplitMetrics>& models) {
          "micro F1  of one label a row the accuracy; macro F1: mean of the classes' F1\n"
          "AUC       mean over the classes of one against the rest\n";
   if (without > 0)
-    out << "          (up to " << count_text(without) << " of " << count_text(models.front().train.classes.size())
+    out << "          (up to " << count_text(without) << " of "
+        << count_text(models.front().splits.train.classes.size())
         << " classes have no rows in a split, or all of them, and are left out)\n";
 }
 
-void print_by_class(std::ostream& out, const SplitMetrics& model) {
-  const bool has_test = model.test.rows > 0, has_valid = model.valid.rows > 0;
-  const Metrics& metrics = has_test ? model.test : has_valid ? model.valid : model.train;
+void print_by_class(std::ostream& out, const NamedMetrics& named) {
+  const auto& [model, splits] = named;
+  const bool has_test = splits.test.rows > 0, has_valid = splits.valid.rows > 0;
+  const Metrics& metrics = has_test ? splits.test : has_valid ? splits.valid : splits.train;
   const std::string rows = has_test ? "test rows" : has_valid ? "validation rows" : "training rows";
   const std::size_t classes = metrics.classes.size();
-  out << '\n' << model.model << ", " << rows << " by class\n";
+  out << '\n' << model << ", " << rows << " by class\n";
   Table table({"class", "rows", "precision", "recall", "F1", "AUC"});
   for (std::size_t c = 0; c < classes; ++c) {
     const ClassMetrics& one = metrics.classes[c];
@@ -92,7 +85,7 @@ void print_by_class(std::ostream& out, const SplitMetrics& model) {
                    accuracy_text(one.recall()), accuracy_text(one.f1()), accuracy_text(one.auc)});
   }
   table.print(out);
-  out << '\n' << model.model << ", " << rows << ": class (down) and what is said (across)\n";
+  out << '\n' << model << ", " << rows << ": class (down) and what is said (across)\n";
   std::vector<std::string> header{"class"};
   for (std::size_t c = 0; c < classes; ++c) header.push_back(std::to_string(c));
   Table confusion(header);

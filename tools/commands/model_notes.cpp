@@ -3,7 +3,6 @@
 #include <ostream>
 #include <utility>
 
-#include "storage/io/error.h"
 #include "tools/cli/output.h"
 #include "tools/commands/model_output.h"
 
@@ -50,7 +49,7 @@ Differences differences(const PropagationSpec& before, const PropagationSpec& af
   return found;
 }
 
-Differences differences(const ModelRecord& before, const ModelRecord& after) {
+Differences differences(const ModelFacts& before, const ModelFacts& after) {
   Differences found;
   const SolverOptions &old = before.options, &now = after.options;
   found.add("head", std::string(head_name(old)), std::string(head_name(now)));
@@ -75,50 +74,25 @@ Differences differences(const ModelRecord& before, const ModelRecord& after) {
   return found;
 }
 
-bool stands_on(const ModelRecord& record, const Manifest& manifest, const std::filesystem::path& store) {
-  try {
-    check_propagation(record, manifest, store);
-    return true;
-  } catch (const DataError&) {
-    return false;
-  }
-}
-
-/// Those that nobody can read are lost already.
-std::vector<ModelRecord> readable_models(const std::filesystem::path& store) {
-  std::vector<ModelRecord> records;
-  for (const ModelSummary& model : list_models(store))
-    if (model.damage.empty()) records.push_back(load_model(store, model.name));
-  return records;
-}
-
 }  // namespace
 
-void note_replaced_propagation(const CommandLine& line, const std::filesystem::path& store, const Manifest& manifest,
-                               const PropagationSpec& next) {
-  if (line.common().quiet || !manifest.propagation) return;
-  const Differences found = differences(*manifest.propagation, next);
+void note_replaced_propagation(const CommandLine& line, const Writer& writer, const PropagationSpec& next) {
+  const std::optional<PropagationSpec>& present = writer.manifest().propagation;
+  if (line.common().quiet || !present) return;
+  const Differences found = differences(*present, next);
   if (found.empty()) return;
-  line.error() << "note: replaces the propagation of " << store.string() << ": " << found.text() << '\n';
-  Manifest after = manifest;
-  after.propagation = next;
-  std::vector<std::string> lost;
-  for (const ModelRecord& record : readable_models(store))
-    if (stands_on(record, manifest, store) && !stands_on(record, after, store)) lost.push_back(name_of(record));
-  if (!lost.empty())
+  line.error() << "note: replaces the propagation of " << writer.path().string() << ": " << found.text() << '\n';
+  if (const std::vector<std::string> lost = writer.models_lost_by(next); !lost.empty())
     line.error() << "note: these models stand on the propagation that is replaced and must be trained again: "
                  << joined(lost) << '\n';
 }
 
-void note_replaced_model(const CommandLine& line, const std::filesystem::path& store, const ModelRecord& next) {
+void note_replaced_model(const CommandLine& line, const ModelFacts& present, const ModelFacts& next) {
   if (line.common().quiet) return;
-  for (const ModelSummary& model : list_models(store)) {
-    if (!model.damage.empty() || model.name != name_of(next)) continue;
-    const Differences found = differences(load_model(store, model.name), next);
-    if (!found.empty())
-      line.error() << "note: replaces the model " << model.name << ": " << found.text()
-                   << "; another --name keeps both\n";
-  }
+  const Differences found = differences(present, next);
+  if (!found.empty())
+    line.error() << "note: replaces the model " << present.name << ": " << found.text()
+                 << "; another --name keeps both\n";
 }
 
 void note_removed_models(const CommandLine& line, std::span<const std::string> names) {

@@ -1,9 +1,8 @@
 // tools/commands/model_output.cpp - fields of a model's step and of its accuracy.
 #include "tools/commands/model_output.h"
 
-#include "algorithms/registry/registry.h"
-#include "storage/io/error.h"
 #include "tools/cli/output.h"
+#include "unweave/solvers.h"
 
 namespace unweave {
 
@@ -17,17 +16,11 @@ void add_name_option(CommandLine& line, const char* text) {
   line.options().add_options()("name", po::value<std::string>()->value_name("NAME"), text);
 }
 
-std::optional<std::string> selected_model(const CommandLine& line) {
-  if (line.has("solver"))
-    static_cast<void>(solver_entry(line.get<std::string>("solver")));  // an unknown one is told before all else
-  if (line.has("name")) return line.get<std::string>("name");
-  return line.has("solver") ? std::optional(line.get<std::string>("solver")) : std::nullopt;
-}
-
-void require_selected_solver(const CommandLine& line, const ModelRecord& record) {
-  if (line.has("solver") && line.get<std::string>("solver") != record.model.solver)
-    throw UsageError("the model " + name_of(record) + " is one of " + record.model.solver + ", not of " +
-                     line.get<std::string>("solver") + "; leave out --solver");
+ModelSelection model_selection(const CommandLine& line) {
+  ModelSelection selection;
+  if (line.has("name")) selection.name = line.get<std::string>("name");
+  if (line.has("solver")) selection.solver = solver_info(line.get<std::string>("solver")).name;
+  return selection;
 }
 
 std::string model_text(const std::string& name, const std::string& solver) {

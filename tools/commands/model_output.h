@@ -6,10 +6,9 @@
 #include <optional>
 #include <string>
 
-#include "algorithms/evaluation/evaluation.h"
-#include "algorithms/models/model_record.h"
-#include "algorithms/unlearning/report.h"
 #include "tools/cli/command.h"
+#include "unweave/models.h"
+#include "unweave/store.h"
 
 namespace unweave {
 
@@ -17,10 +16,8 @@ namespace unweave {
 void add_key_option(CommandLine& line);
 /// --name, beside --solver; `text` is its help.
 void add_name_option(CommandLine& line, const char* text = "the model of this name: see train");
-/// The name of the model that --name or --solver selects; none without either. Throws UsageError for an unknown solver.
-[[nodiscard]] std::optional<std::string> selected_model(const CommandLine& line);
-/// Throws UsageError where --solver is another one than that of the model.
-void require_selected_solver(const CommandLine& line, const ModelRecord& record);
+/// What --name and --solver select. Throws UsageError for an unknown solver.
+[[nodiscard]] ModelSelection model_selection(const CommandLine& line);
 /// "newton", or "tuned (newton)" for a model with a name of its own; `solver` is empty where nobody can read it.
 [[nodiscard]] std::string model_text(const std::string& name, const std::string& solver);
 

@@ -1,21 +1,13 @@
 // tools/commands/plan.cpp - `unweave plan`: what a propagation or a stream is going to take, beside what there is.
+#include "unweave/plan.h"
+
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "algorithms/live/live_store.h"
-#include "algorithms/maintenance/purge_plan.h"
-#include "algorithms/models/recorded_release.h"
-#include "algorithms/propagation/propagation_plan.h"
-#include "algorithms/propagation/propagation_trial.h"
-#include "engine/resources/clock.h"
-#include "engine/resources/parallel.h"
-#include "engine/state/level_image.h"
-#include "engine/sweep/tile_spool.h"
 #include "storage/input/request_reader.h"
 #include "storage/io/error.h"
 #include "tools/cli/output.h"
@@ -26,103 +18,59 @@
 namespace unweave {
 namespace {
 
-// Checksum and copy of one byte of sums on its way to a file, on one thread.
-constexpr double kPutSeconds = 1.2e-9;
-constexpr std::uint64_t kMostTrialBytes = std::uint64_t{128} << 20;
-constexpr std::uint64_t kTrialWrite = std::uint64_t{1} << 20;
-
-/// Bytes a second at which the disk of the store takes a file without a name, which fills half of the free room at most.
-double measure_disk(const std::filesystem::path& store, std::uint64_t free_disk, MemoryBudget& budget) {
-  const std::uint64_t bytes = std::clamp(free_disk / 2 / kTrialWrite * kTrialWrite, kTrialWrite, kMostTrialBytes);
-  WriteBuffers buffers(bytes, budget);
-  const std::vector<std::byte> piece(kTrialWrite, std::byte{0x5a});
-  const Clock::time_point start = Clock::now();
-  ScatteredWriter file = make_spool(store, bytes, buffers.queue());
-  for (std::uint64_t at = 0; at < bytes; at += piece.size()) file.put(at, piece);
-  file.finish();
-  buffers.queue().drain();
-  file.file().sync();
-  return static_cast<double>(bytes) / seconds_since(start);
-}
-
-void foresee_propagation(const CommandLine& line, const LiveStore& store, MemoryBudget& budget) {
-  const Contents& contents = store.contents();
-  if (contents.features().columns() == 0)
-    throw DataError(store.path().string() + ": has no features to propagate; import it with --features");
-  const PropagationSpec spec = read_propagation_spec(line, contents);
-  const Clock::time_point start = Clock::now();
-  const PropagationPlan plan = plan_propagation(contents, spec, budget);
-  double seconds = seconds_since(start);  // a propagation begins with it too
-  const auto total = [](const std::vector<std::uint64_t>& counts) {
-    return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
-  };
-  const std::uint64_t free_disk = std::filesystem::space(store.path()).available;
-  const double columns = contents.features().columns();
-  const StatePlan& state = plan.state;
-  const std::uint64_t disk_bytes = state.disk_bytes + plan.cone_bytes;
-  const std::uint64_t written = state.state_bytes + state.spooled_bytes + plan.cone_bytes;
-  const std::uint64_t read =
-      bytes_of(store.manifest().shards) + bytes_of(store.manifest().feature_files) + state.spooled_bytes;
-
-  nlohmann::ordered_json json = nlohmann::ordered_json::object();
-  json["rows"] = plan.rows;
-  json["arcs"] = total(plan.arcs);
-  json["tiles"] = state.tiles;
-  json["memory_bytes"] = state.memory_bytes;
-  json["memory_available_bytes"] = budget.available();
-  json["state_bytes"] = state.state_bytes;
-  json["feature_bytes"] = bytes_of(store.manifest().feature_files);
-  json["cone_bytes"] = plan.cone_bytes;
-  json["disk_bytes"] = disk_bytes;
-  json["disk_free_bytes"] = free_disk;
-  json["bytes_read"] = read;
-  json["bytes_written"] = written;
-  json["fits"] = disk_bytes <= free_disk;
-  json["sweep_arc_features_per_second"] = nullptr;
-  json["disk_bytes_per_second"] = nullptr;
-  json["seconds_predicted"] = nullptr;
-  json["limit"] = nullptr;
-  if (json["fits"].get<bool>() && !plan.rows.empty()) {
-    const double disk = measure_disk(store.path(), free_disk, budget);
-    const PropagationTrial trial = try_propagation(contents, spec, plan, budget);
-    // A spool is written while the sweep runs, then read and written again in order.
-    const auto threads = static_cast<double>(active_threads());
-    const double write = static_cast<double>(state.state_bytes) / disk;
-    const double sum = trial.sweep_seconds + static_cast<double>(state.state_bytes) * kPutSeconds / threads;
-    seconds += trial.read_seconds + std::max(sum, write) + (state.tiles > 1 ? 2 * write : 0);
-    if (trial.sweep_seconds > 0)
-      json["sweep_arc_features_per_second"] = static_cast<double>(total(plan.arcs)) * columns / trial.sweep_seconds;
-    json["disk_bytes_per_second"] = disk;
-    json["seconds_predicted"] = seconds;
-    json["limit"] = sum >= write ? "gather" : "disk";
-  }
+void print_propagation(const CommandLine& line, const Reader& reader) {
+  const PropagationForecast plan = foresee_propagation(reader, read_propagation_spec(line, reader.has_labels()));
   if (line.common().json) {
+    nlohmann::ordered_json json = nlohmann::ordered_json::object();
+    json["rows"] = plan.rows;
+    json["arcs"] = plan.arcs;
+    json["tiles"] = plan.tiles;
+    json["memory_bytes"] = plan.memory_bytes;
+    json["memory_available_bytes"] = plan.memory_available_bytes;
+    json["state_bytes"] = plan.state_bytes;
+    json["feature_bytes"] = plan.feature_bytes;
+    json["cone_bytes"] = plan.cone_bytes;
+    json["disk_bytes"] = plan.disk_bytes;
+    json["disk_free_bytes"] = plan.disk_free_bytes;
+    json["bytes_read"] = plan.bytes_read;
+    json["bytes_written"] = plan.bytes_written;
+    json["fits"] = plan.fits();
+    for (const char* const field :
+         {"sweep_arc_features_per_second", "disk_bytes_per_second", "seconds_predicted", "limit"})
+      json[field] = nullptr;
+    if (plan.pace) {
+      if (const auto& rate = plan.pace->sweep_arc_features_per_second) json["sweep_arc_features_per_second"] = *rate;
+      json["disk_bytes_per_second"] = plan.pace->disk_bytes_per_second;
+      json["seconds_predicted"] = plan.pace->seconds;
+      json["limit"] = plan.pace->waits_for_disk ? "disk" : "gather";
+    }
     write_json_line(line.out(), json);
   } else {
     Table table({"to propagate", "needed", "there is"});
-    table.add_row({"rows kept", count_text(total(plan.rows)), ""});
-    table.add_row({"arcs to sum", count_text(total(plan.arcs)), ""});
-    table.add_row({"column tiles", count_text(state.tiles), ""});
-    table.add_row({"memory", bytes_text(state.memory_bytes), bytes_text(budget.available())});
-    table.add_row({"disk for the sums", bytes_text(state.state_bytes), ""});
-    const std::uint64_t given = bytes_of(store.manifest().feature_files);
-    if (state.state_bytes > kLargeSums * given && given > 0)
+    table.add_row({"rows kept", count_text(std::accumulate(plan.rows.begin(), plan.rows.end(), std::uint64_t{0})), ""});
+    table.add_row({"arcs to sum", count_text(plan.arcs), ""});
+    table.add_row({"column tiles", count_text(plan.tiles), ""});
+    table.add_row({"memory", bytes_text(plan.memory_bytes), bytes_text(plan.memory_available_bytes)});
+    table.add_row({"disk for the sums", bytes_text(plan.state_bytes), ""});
+    const std::uint64_t given = plan.feature_bytes;
+    if (plan.state_bytes > kLargeSums * given && given > 0)
       table.add_row(
-          {"  of features of " + bytes_text(given) + ", as many times", count_text(state.state_bytes / given), ""});
+          {"  of features of " + bytes_text(given) + ", as many times", count_text(plan.state_bytes / given), ""});
     if (plan.cone_bytes > 0)
       table.add_row({"disk for counts and target lists, at most", bytes_text(plan.cone_bytes), ""});
-    table.add_row({"disk at a time", bytes_text(disk_bytes), bytes_text(free_disk)});
-    table.add_row({"bytes to read", bytes_text(read), ""});
-    table.add_row({"bytes to write", bytes_text(written), ""});
-    if (!json["seconds_predicted"].is_null()) {
-      table.add_row({"time, about", seconds_text(seconds), ""});
-      table.add_row({"the sweep waits for", json["limit"] == "disk" ? "the disk" : "memory", ""});
+    table.add_row({"disk at a time", bytes_text(plan.disk_bytes), bytes_text(plan.disk_free_bytes)});
+    table.add_row({"bytes to read", bytes_text(plan.bytes_read), ""});
+    table.add_row({"bytes to write", bytes_text(plan.bytes_written), ""});
+    if (plan.pace) {
+      table.add_row({"time, about", seconds_text(plan.pace->seconds), ""});
+      table.add_row({"the sweep waits for", plan.pace->waits_for_disk ? "the disk" : "memory", ""});
     }
     table.print(line.out());
   }
-  if (!json["fits"].get<bool>())
-    throw ResourceError(store.path().string() + ": a propagation needs " + bytes_text(disk_bytes) + " of disk, " +
-                        bytes_text(free_disk) + " are free; free some, or keep fewer rows (--rows labelled)");
+  if (!plan.fits())
+    throw ResourceError(reader.path().string() + ": a propagation needs " + bytes_text(plan.disk_bytes) + " of disk, " +
+                        bytes_text(plan.disk_free_bytes) +
+                        " are free; free some, or keep fewer rows (--rows labelled)");
 }
 
 /// The requests of the first batch, and how many there are in all.
@@ -166,18 +114,15 @@ void print_levels(const StreamPlan& plan, std::ostream& out) {
   table.print(out);
 }
 
-void foresee_stream(const CommandLine& line, LiveStore&& store, MemoryBudget& budget) {
+void print_stream(const CommandLine& line, Reader&& reader) {
   const std::uint64_t batch = line.get<Count>("batch").value;
   if (batch == 0) throw UsageError("--batch must be at least 1");
   const RequestSample requests = read_requests(line.get<std::string>("requests"), batch);
   const std::uint64_t batches = (requests.total + batch - 1) / batch;
-  const BatchChanges changes = store.resolve(requests.first);
-  const std::string name = store.path().string();
-  const std::uint64_t free_disk = std::filesystem::space(store.path()).available;
-  const std::uint64_t free_memory = budget.available();
-  const std::uint64_t stale_rows = store.propagated() ? store.embedding().stale_rows() : 0;
-  const StreamPlan plan = std::move(store).foresee(changes, std::max<std::uint64_t>(1, batches));
-  const bool fits_memory = plan.memory_bytes <= free_memory, fits_disk = plan.disk_bytes <= free_disk;
+  const std::string name = reader.path().string();
+  const StreamForecast forecast = foresee_stream(std::move(reader), requests.first, batches);
+  const StreamPlan& plan = forecast.plan;
+  const BatchChanges& changes = forecast.first;
 
   if (line.common().json) {
     write_json_line(
@@ -191,59 +136,60 @@ void foresee_stream(const CommandLine& line, LiveStore&& store, MemoryBudget& bu
          {"seconds_push", each(plan, [](const LevelForecast& level) { return level.push_seconds; })},
          {"seconds_recompute", each(plan, [](const LevelForecast& level) { return level.recompute_seconds; })},
          {"seconds_predicted", plan.seconds},
-         {"stale_rows", stale_rows},
+         {"stale_rows", forecast.stale_rows},
          {"memory_bytes", plan.memory_bytes},
-         {"memory_available_bytes", free_memory},
+         {"memory_available_bytes", forecast.memory_available_bytes},
          {"disk_bytes", plan.disk_bytes},
-         {"disk_free_bytes", free_disk},
+         {"disk_free_bytes", forecast.disk_free_bytes},
          {"bytes_written", plan.written_bytes},
-         {"spills", !fits_memory},
-         {"fits", fits_disk}});
+         {"spills", !forecast.fits_memory()},
+         {"fits", forecast.fits()}});
   } else {
     print_levels(plan, line.out());
     Table table({"to stream", "needed", "there is"});
     table.add_row({"batches", count_text(batches), ""});
     table.add_row({"requests of the first", count_text(changes.requests), ""});
     table.add_row({"of them rejected", count_text(changes.rejected), ""});
-    if (stale_rows > 0)
-      table.add_row({"stale rows, published before them and not in these figures", count_text(stale_rows), ""});
+    if (forecast.stale_rows > 0)
+      table.add_row(
+          {"stale rows, published before them and not in these figures", count_text(forecast.stale_rows), ""});
     if (!plan.levels.empty()) table.add_row({"time a batch, about", seconds_text(plan.seconds), ""});
-    table.add_row({"memory, about", bytes_text(plan.memory_bytes), bytes_text(free_memory)});
-    table.add_row({"disk, about", bytes_text(plan.disk_bytes), bytes_text(free_disk)});
+    table.add_row({"memory, about", bytes_text(plan.memory_bytes), bytes_text(forecast.memory_available_bytes)});
+    table.add_row({"disk, about", bytes_text(plan.disk_bytes), bytes_text(forecast.disk_free_bytes)});
     table.add_row({"bytes to write, about", bytes_text(plan.written_bytes), ""});
     table.print(line.out());
-    if (!fits_memory)
+    if (!forecast.fits_memory())
       line.out()
           << "note: what has no room in memory goes to files, and the stream takes longer than said here; a smaller "
              "--batch or more --memory keeps it there\n";
   }
-  if (!fits_disk)
+  if (!forecast.fits())
     throw ResourceError(name + ": this stream needs " + bytes_text(plan.disk_bytes) + " of disk, " +
-                        bytes_text(free_disk) + " are free; free some, or stream fewer requests at a time");
+                        bytes_text(forecast.disk_free_bytes) +
+                        " are free; free some, or stream fewer requests at a time");
 }
 
-void foresee_purge(const CommandLine& line, const LiveStore& store) {
-  const PurgePlan plan = plan_purge(store, {line.get<bool>("keep-order")});
-  const std::uint64_t free_disk = std::filesystem::space(store.path()).available;
-  const bool fits = plan.disk_bytes() <= free_disk;
+void print_purge(const CommandLine& line, const Reader& reader) {
+  const PurgeForecast forecast = foresee_purge(reader, {line.get<bool>("keep-order")});
+  const PurgePlan& plan = forecast.plan;
   if (line.common().json) {
     write_json_line(line.out(), {{"computes_order", plan.computes_order},
                                  {"bytes_rewritten", plan.written_bytes},
                                  {"temporary_bytes", plan.temporary_bytes},
                                  {"disk_bytes", plan.disk_bytes()},
-                                 {"disk_free_bytes", free_disk},
-                                 {"fits", fits}});
+                                 {"disk_free_bytes", forecast.disk_free_bytes},
+                                 {"fits", forecast.fits()}});
   } else {
     Table table({"to purge, at most", "needed", "there is"});
     table.add_row({"order of nodes", plan.computes_order ? "computed anew" : "as it is", ""});
     table.add_row({"bytes to rewrite", bytes_text(plan.written_bytes), ""});
     if (plan.temporary_bytes > 0) table.add_row({"temporary files", bytes_text(plan.temporary_bytes), ""});
-    table.add_row({"disk at a time", bytes_text(plan.disk_bytes()), bytes_text(free_disk)});
+    table.add_row({"disk at a time", bytes_text(plan.disk_bytes()), bytes_text(forecast.disk_free_bytes)});
     table.print(line.out());
   }
-  if (!fits)
-    throw ResourceError(store.path().string() + ": a purge needs up to " + bytes_text(plan.disk_bytes()) +
-                        " of disk, " + bytes_text(free_disk) + " are free; free some" +
+  if (!forecast.fits())
+    throw ResourceError(reader.path().string() + ": a purge needs up to " + bytes_text(plan.disk_bytes()) +
+                        " of disk, " + bytes_text(forecast.disk_free_bytes) + " are free; free some" +
                         (plan.computes_order ? ", or keep the order of the nodes as public (--keep-order)" : ""));
 }
 
@@ -296,16 +242,16 @@ void run_plan(CommandLine& line) {
   if (!line.parse()) return;
   refuse_mixed_options(line);
 
-  MemoryBudget budget(line.budget_bytes());
-  LiveStore store(line.positional(0), Access::read, budget, release_ledger());
+  Resources resources({line.common().memory_bytes});
+  Reader reader(line.positional(0), resources);
   if (line.has("solver"))
-    foresee_unlearning(line, store, budget);
+    print_unlearning(line, reader);
   else if (line.get<bool>("purge"))
-    foresee_purge(line, store);
+    print_purge(line, reader);
   else if (line.has("requests"))
-    foresee_stream(line, std::move(store), budget);
+    print_stream(line, std::move(reader));
   else
-    foresee_propagation(line, store, budget);
+    print_propagation(line, reader);
 }
 
 }  // namespace unweave

@@ -3,20 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <numeric>
-#include <set>
 #include <string>
 #include <variant>
 #include <vector>
 
-#include "algorithms/models/training_rows.h"
-#include "algorithms/propagation/schemes.h"
-#include "algorithms/registry/registry.h"
-#include "algorithms/unlearning/account.h"
 #include "storage/input/request_reader.h"
 #include "storage/io/error.h"
-#include "storage/io/file.h"
 #include "tools/cli/message_style.h"
 #include "tools/cli/output.h"
 #include "tools/commands/solver_options.h"
@@ -51,24 +44,13 @@ std::uint64_t sum(const std::vector<std::uint64_t>& counts) {
 }
 
 /// How many training rows each batch of the file removes.
-std::vector<std::uint64_t> removed_rows(const CommandLine& line, const LiveStore& store) {
+std::vector<std::uint64_t> removed_rows(const CommandLine& line, const Reader& reader) {
   const std::uint64_t batch = line.get<Count>("batch").value;
   if (batch == 0) throw UsageError("--batch must be at least 1");
-  const Contents& contents = store.contents();
-  std::set<NodeId> removed;
-  std::vector<std::uint64_t> rows;
-  RequestReader reader(line.get<std::string>("requests"));
-  std::uint64_t number = 0;
-  for (Request request; reader.next(request); ++number) {
-    if (number % batch == 0) rows.push_back(0);
-    if (request.kind != RequestKind::remove_node || request.u >= contents.num_nodes()) continue;
-    const NodeId node = contents.order().position(static_cast<NodeId>(request.u));
-    const std::vector<NodeId>& train = contents.train();
-    if (contents.label(node) != kNoLabel && std::binary_search(train.begin(), train.end(), node) &&
-        removed.insert(node).second)
-      ++rows.back();
-  }
-  return rows;
+  RemovedRows removed(reader, batch);
+  RequestReader requests(line.get<std::string>("requests"));
+  for (Request request; requests.next(request);) removed.take(request);
+  return removed.of_batches();
 }
 
 class Printer {
@@ -172,22 +154,32 @@ class Printer {
   Json json_ = Json::object();
 };
 
+/// A count, a number or words, as a table has it.
+struct ValueText {
+  std::string operator()(std::uint64_t count) const { return count_text(count); }
+  std::string operator()(double number) const { return number_text(number); }
+  std::string operator()(const std::string& words) const { return words; }
+};
+
+/// The same for programs, and what is not there.
+struct ValueJson {
+  Json operator()(std::monostate) const { return {}; }
+  template <class Value>
+  Json operator()(const Value& value) const {
+    return value;
+  }
+};
+
 void add_lines(Table& table, const std::vector<TrainingNeeds::Line>& lines) {
-  struct Text {
-    std::string operator()(std::uint64_t count) const { return count_text(count); }
-    std::string operator()(double number) const { return number_text(number); }
-    std::string operator()(const std::string& words) const { return words; }
-  };
-  for (const TrainingNeeds::Line& line : lines) table.add_row({line.label, std::visit(Text(), line.value), ""});
+  for (const TrainingNeeds::Line& line : lines) table.add_row({line.label, std::visit(ValueText(), line.value), ""});
 }
 
 /// What a training takes that makes files. Throws ResourceError where it would refuse for want of disk.
-void foresee_files(const CommandLine& line, const std::string& solver, const std::filesystem::path& store,
-                   const TrainingNeeds& needs) {
-  const std::uint64_t free_disk = std::filesystem::space(store).available;
+void print_files(const CommandLine& line, const std::string& solver, const Reader& reader, const TrainingNeeds& needs,
+                 std::uint64_t free_disk) {
   if (line.common().json) {
     Json json = {{"solver", solver}};
-    json.update(needs.json);
+    for (const auto& [name, value] : needs.fields) json[name] = std::visit(ValueJson(), value);
     json["disk_bytes"] = needs.disk_bytes;
     json["disk_free_bytes"] = free_disk;
     json["fits"] = !needs.makes_files || needs.disk_bytes <= free_disk;
@@ -200,11 +192,7 @@ void foresee_files(const CommandLine& line, const std::string& solver, const std
     table.print(line.out());
     line.out() << command_text(needs.closing) << "\n";
   }
-  if (needs.makes_files) require_disk_room(store, needs.disk_bytes, needs.disk_label, needs.remedy);
-}
-
-bool foretells(const SolverEntry& entry) {
-  return entry.plan != nullptr || entry.needs != nullptr;
+  if (needs.makes_files) require_disk(reader, needs);
 }
 
 }  // namespace
@@ -212,55 +200,37 @@ bool foretells(const SolverEntry& entry) {
 void add_unlearning_options(CommandLine& line) {
   auto add = line.options().add_options();
   add("solver", po::value<std::string>()->value_name("NAME"),
-      ("foresee what requests of " + solvers_with(foretells) +
+      ("foresee what requests of " + solvers_with_forecast() +
        " cost; with the options of `train --help`: --head .. --set")
           .c_str());
   add("removed", po::value<Count>()->value_name("M")->default_value({1}), "training rows that a request removes");
   add_solver_options(line, false);
 }
 
-void foresee_unlearning(const CommandLine& line, const LiveStore& store, const MemoryBudget& budget) {
+void print_unlearning(const CommandLine& line, const Reader& reader) {
   const std::string& solver = line.get<std::string>("solver");
-  SolverOptions options = read_solver_options(line, solver);
-  if (tunes_lambda(line)) throw UsageError("--lambda auto is for train: plan trains nothing; give a number");
-  const Contents& contents = store.contents();
-  const std::size_t rows = training_nodes(contents).size();
-  if (contents.features().columns() == 0 || store.manifest().classes == 0)
-    throw DataError(store.path().string() + ": has no features or no labels to learn from; import it with both");
+  const UnlearningForecast forecast =
+      foresee_unlearning(reader, solver, read_solver_options(line, solver), lambda_choice(line));
+  const std::size_t rows = forecast.rows;
   if (const std::uint64_t removed = line.get<Count>("removed").value; removed == 0 || removed > rows)
     throw UsageError("--removed must lie from 1 to the " + std::to_string(rows) + " training rows");
-  const std::size_t width = store.propagated() ? store.embedding().row_width(store.embedding().spec().weights)
-                                               : contents.features().columns();
-  const std::size_t features = RowForm(1, options.intercept).features(width);
-  choose_lambda(line, {solver, contents.num_nodes(), width, store.manifest().classes, options.head}, options);
-  const SolverEntry& entry = solver_entry(solver);
-  require_options(solver, options);
-  const std::size_t blocks =
-      store.propagated() ? blocks_of(store.embedding().spec().weights, store.embedding().levels()) : 1;
-  const PlannedTask task{rows,
-                         {options.head, features, store.manifest().classes, options.hidden, options.activation,
-                          options.hidden.empty() ? 1 : blocks},
-                         options,
-                         budget.available() / 2};
-  if (entry.needs != nullptr) {
+  if (const auto* const needs = std::get_if<TrainingNeeds>(&forecast.answer)) {
     for (const char* const option : {"removed", "requests"})
       if (line.given(option))
         throw UsageError("--" + std::string(option) + " says nothing of " + solver +
                          ": its vectors are made at training");
-    return foresee_files(line, solver, store.path(), entry.needs(task));
+    return print_files(line, solver, reader, *needs, forecast.disk_free_bytes);
   }
-  if (entry.plan == nullptr)
-    throw UsageError("what " + solver + " costs depends on the data; plan knows " + solvers_with(foretells));
-  const UnlearningPlan plan = entry.plan(task);
-  Printer printer(line, plan);
+  const double epsilon = forecast.options->epsilon;
+  Printer printer(line, std::get<UnlearningPlan>(forecast.answer));
   printer.constants(solver);
-  printer.requests(rows, options.epsilon);
+  printer.requests(rows, epsilon);
   printer.noise();
   printer.epsilons();
-  printer.totals(rows, options.epsilon);
-  if (line.has("requests")) printer.stream(removed_rows(line, store));
+  printer.totals(rows, epsilon);
+  if (line.has("requests")) printer.stream(removed_rows(line, reader));
   printer.finish();
-  if (!line.common().json && !line.common().quiet && contents.graph().num_arcs() > 0)
+  if (!line.common().json && !line.common().quiet && forecast.has_edges)
     line.error() << "note: rows that move with a removal are not in these figures\n";
 }
 

@@ -1,21 +1,12 @@
 // tools/commands/predict.cpp - `unweave predict`: what a model says of nodes, or of rows that are not in the store.
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdio>
 #include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
 
-#include "algorithms/evaluation/evaluation.h"
-#include "algorithms/evaluation/scoring.h"
-#include "algorithms/learning/head.h"
-#include "algorithms/live/live_store.h"
-#include "algorithms/models/model_record.h"
-#include "algorithms/models/recorded_release.h"
-#include "engine/resources/memory.h"
-#include "storage/input/feature_reader.h"
 #include "storage/input/label_reader.h"
 #include "storage/io/error.h"
 #include "tools/cli/npy_output.h"
@@ -23,7 +14,9 @@
 #include "tools/cli/progress.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/model_choice.h"
+#include "tools/commands/model_output.h"
 #include "tools/commands/solver_options.h"
+#include "unweave/rows.h"
 
 namespace unweave {
 namespace {
@@ -37,10 +30,10 @@ bool writes_files(const CommandLine& line) {
 /// Takes predictions in order and puts them where the options say: into arrays, else on standard output, one line each.
 class Predictions {
  public:
-  Predictions(const CommandLine& line, const Model& model, std::uint64_t rows)
+  Predictions(const CommandLine& line, const ModelFacts& model, std::uint64_t rows)
       : line_(line),
         head_(model.head),
-        classes_(shape_of(model).classes),
+        classes_(model.classes),
         progress_(line.error(), line.shows_progress() && writes_files(line), "predict", rows, "rows") {
     const std::array<std::uint64_t, 2> shape{rows, classes_};
     const auto open = [&](std::optional<NpyWriter>& writer, const char* option, const char* type,
@@ -62,7 +55,7 @@ class Predictions {
     if (!writes_files(line_) && line_.common().json) margins_.assign(margins.begin(), margins.end());
     for (std::size_t i = 0; i < ids.size(); ++i) {
       const std::span<double> row = margins.subspan(i * classes_, classes_);
-      said_.push_back(static_cast<std::int64_t>(largest_of(row)));
+      said_.push_back(std::max_element(row.begin(), row.end()) - row.begin());
       best_.push_back(row[static_cast<std::size_t>(said_.back())]);
       probabilities_in_place(head_, row.data(), row.size());
     }
@@ -112,63 +105,26 @@ class Predictions {
 };
 
 /// Rows of Z from a file: how many.
-std::uint64_t predict_rows(const CommandLine& line, const ModelRecord& record, MemoryBudget& budget) {
-  const auto& file = line.get<std::string>("embeddings");
-  const std::unique_ptr<FeatureReader> reader = open_features({file, {}});
-  const std::size_t width = row_width(record), classes = shape_of(record.model).classes;
-  if (reader->columns() != width)
-    throw DataError(file + ": rows of " + std::to_string(reader->columns()) + " numbers; the model takes rows of " +
-                    std::to_string(width) + ", as `unweave export --embeddings` writes them");
-  Predictions predictions(line, record.model, reader->rows());
-  const ScoredChunk chunk(record.model, budget);
-  const std::size_t share = std::max<std::size_t>(1, (std::size_t{1} << 20) / width);  // a MiB of numbers at a time
-  const std::size_t most = std::min(chunk.rows, share);
-  const Reservation memory = budget.reserve(most * width * (sizeof(double) + sizeof(float)), "rows to predict");
-  std::vector<float> rows;
-  std::vector<double> margins;
-  std::vector<std::int64_t> ids;
-  for (FeatureBatch batch; reader->next(batch, most * width);) {
-    rows.assign(batch.rows * width, 0);
-    for (std::size_t i = 0; i < batch.rows; ++i)
-      for (std::size_t k = batch.sparse ? batch.indptr[i] : i * width,
-                       end = batch.sparse ? batch.indptr[i + 1] : k + width;
-           k < end; ++k) {
-        const auto value = static_cast<float>(batch.values[k]);
-        const std::size_t column = batch.sparse ? batch.indices[k] : k - i * width;
-        if (!std::isfinite(value))
-          throw InputError(file, "row " + std::to_string(batch.first_row + i) + ", column " + std::to_string(column),
-                           "a number that float32 cannot hold", "scale the rows");
-        rows[i * width + column] = value;
-      }
-    ids.resize(batch.rows);
-    for (std::size_t i = 0; i < batch.rows; ++i) ids[i] = static_cast<std::int64_t>(batch.first_row + i);
-    margins.resize(batch.rows * classes);
-    score_rows(record, rows, budget, margins.data());
-    predictions.add(ids, margins);
-  }
+std::uint64_t predict_rows(const CommandLine& line, const StoredModel& model, Resources& resources) {
+  RowFile file(line.get<std::string>("embeddings"), model, resources);
+  Predictions predictions(line, model.facts(), file.rows());
+  file.score([&](std::span<const std::int64_t> ids, std::span<double> margins) { predictions.add(ids, margins); });
   predictions.finish();
-  return reader->rows();
+  return file.rows();
 }
 
 /// Nodes of the store: how many.
-std::uint64_t predict_nodes(const CommandLine& line, const ModelRecord& record, const LiveStore& store) {
+std::uint64_t predict_nodes(const CommandLine& line, const StoredModel& model, const Reader& reader) {
   std::optional<std::vector<NodeId>> nodes;
-  if (line.has("nodes")) nodes = read_node_ids({line.get<std::string>("nodes"), {}}, store.contents().num_nodes());
-  const Embedding& embedding = store.embedding();
-  const std::uint64_t rows = nodes ? nodes->size() : embedding.cone().rows(embedding.levels());
+  if (line.has("nodes")) nodes = read_node_ids({line.get<std::string>("nodes"), {}}, reader.nodes());
+  const std::uint64_t rows = nodes ? nodes->size() : embedded_nodes(reader);
   std::optional<Predictions> predictions;
-  const auto sink = [&](std::span<const std::int64_t> ids, std::span<double> margins) {
-    if (!predictions) predictions.emplace(line, record.model, rows);  // not before the nodes are known to be there
+  score_nodes(reader, model, nodes, [&](std::span<const std::int64_t> ids, std::span<double> margins) {
+    if (!predictions) predictions.emplace(line, model.facts(), rows);  // not before the nodes are known to be there
     predictions->add(ids, margins);
-  };
-  if (nodes)
-    score_some(store, record, *nodes, sink);
-  else
-    score_all(store, record, sink);
+  });
   predictions->finish();
-  if (!nodes)
-    note_missing_rows(line, store, store.contents().num_nodes() - rows, store.contents().num_nodes(),
-                      "nothing is said of them");
+  if (!nodes) note_missing_rows(line, reader.path(), reader.nodes() - rows, reader.nodes(), "nothing is said of them");
   return rows;
 }
 
@@ -209,24 +165,24 @@ void run_predict(CommandLine& line) {
   line.on_interrupt("the store is as it was, and a file named is whole or as it was; run the command again");
   check_options(line);
 
-  MemoryBudget budget(line.budget_bytes());
-  const ModelRecord record = chosen_model(line, line.positional(0));
-  const LiveStore store(line.positional(0), Access::read, budget, release_ledger());
-  if (!line.has("embeddings")) check_propagation(record, store.manifest(), store.path());
-  note_state(line, record, store);
+  Resources resources({line.common().memory_bytes});
+  const StoredModel model = read_model(line.positional(0), model_selection(line));
+  const Reader reader(line.positional(0), resources);
+  if (!line.has("embeddings")) require_propagation(reader, model);
+  note_state(line, model, reader);
   const std::uint64_t rows =
-      line.has("embeddings") ? predict_rows(line, record, budget) : predict_nodes(line, record, store);
+      line.has("embeddings") ? predict_rows(line, model, resources) : predict_nodes(line, model, reader);
   const auto takes_stdout = [&](const std::string& option) {
     return line.has(option) && line.get<std::string>(option) == "-";
   };
   if (!writes_files(line) || std::any_of(kFiles.begin(), kFiles.end(), takes_stdout)) return;
   Figures figures;
-  figures.add("solver", "solver", record.model.solver, record.model.solver);
-  figures.add("name", "model", name_of(record), name_of(record));
+  figures.add("solver", "solver", model.solver(), model.solver());
+  figures.add("name", "model", model.name(), model.name());
   figures.count("rows", "rows", rows);
-  figures.count("classes", "classes", shape_of(record.model).classes);
-  figures.add("outdated", "outdated", record.model.sequence != store.sequence(),
-              record.model.sequence != store.sequence() ? "yes" : "no");
+  figures.count("classes", "classes", model.facts().classes);
+  const bool outdated = model.facts().sequence != reader.acknowledged();
+  figures.add("outdated", "outdated", outdated, outdated ? "yes" : "no");
   figures.print(line.out(), line.common().json);
 }
 

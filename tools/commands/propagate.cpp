@@ -1,15 +1,13 @@
 // tools/commands/propagate.cpp - `unweave propagate`: the initial embedding of a store.
-#include "algorithms/live/propagate.h"
-
 #include <optional>
 
-#include "algorithms/models/recorded_release.h"
 #include "tools/bench/measure.h"
 #include "tools/cli/output.h"
 #include "tools/cli/progress.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/model_notes.h"
 #include "tools/commands/propagation_options.h"
+#include "unweave/store.h"
 
 namespace unweave {
 
@@ -26,25 +24,26 @@ void run_propagate(CommandLine& line) {
   if (!line.parse()) return;
   line.on_interrupt("the store is whole, with its embedding of before or the new one; run the command again");
 
-  MemoryBudget budget(line.budget_bytes());
+  Resources resources({line.common().memory_bytes});
   std::optional<GatherBench> limit;
   if (line.get<bool>("measure-limit")) {
-    {
-      const LiveStore store(line.positional(0), Access::read, budget, release_ledger());
-      static_cast<void>(read_propagation_spec(line, store.contents()));  // what is wrong is told first
-    }
-    const Manifest manifest = read_manifest(line.positional(0));
-    if (manifest.features > 0) limit = measure_gather_limit(line, manifest.nodes, manifest.features, budget);
+    const Manifest manifest = [&] {
+      const Reader reader(line.positional(0), resources);
+      static_cast<void>(read_propagation_spec(line, reader.has_labels()));  // what is wrong is told first
+      return reader.manifest();
+    }();
+    if (manifest.features > 0)
+      limit = measure_gather_limit(line, manifest.nodes, manifest.features, resources.memory());
   }
   Measure measure;  // of the propagation alone
-  LiveStore store(line.positional(0), Access::write, budget, release_ledger());
-  const PropagationSpec spec = read_propagation_spec(line, store.contents());
-  note_replaced_propagation(line, store.path(), store.manifest(), spec);
+  Writer writer(line.positional(0), resources);
+  const PropagationSpec spec = read_propagation_spec(line, writer.has_labels());
+  note_replaced_propagation(line, writer, spec);
   PropagateReport report;
   {
     std::optional<Progress> meter;
     std::uint64_t shown = 0;
-    report = propagate(store, spec, budget, [&](const PropagateProgress& progress) {
+    report = writer.propagate(spec, [&](const PropagateProgress& progress) {
       if (!meter) {
         const double work_of_row = progress.total_arc_features / static_cast<double>(progress.total);
         meter.emplace(line.error(), line.shows_progress(), "propagate", progress.total, "rows",

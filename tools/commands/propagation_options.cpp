@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/propagation/schemes.h"
 #include "storage/io/error.h"
 #include "storage/io/nearest_name.h"
 
@@ -32,11 +31,7 @@ void add_propagation_options(CommandLine& line) {
   add("rows", po::value<std::string>()->value_name("WHICH"), "all or labelled (default when there are labels)");
 }
 
-std::vector<double> read_row_weights(const CommandLine& line, const PropagationSpec& spec) {
-  return line.has("weights") ? scheme_weights("gpr", spec.levels, line.get<RealList>("weights").values) : spec.weights;
-}
-
-PropagationSpec read_propagation_spec(const CommandLine& line, const Contents& contents) {
+PropagationSpec read_propagation_spec(const CommandLine& line, bool has_labels) {
   PropagationSpec spec;
   const std::uint64_t hops = line.get<Count>("hops").value;
   if (hops > 1000) throw UsageError("--hops: at most 1000");
@@ -55,7 +50,7 @@ PropagationSpec read_propagation_spec(const CommandLine& line, const Contents& c
       throw UsageError("--scheme chebyshev needs --scale-bits of at least " + std::to_string(kLeastChebyshevBits));
     spec.scale_bits = kLeastChebyshevBits;
   }
-  spec.all_rows = !contents.has_labels();
+  spec.all_rows = !has_labels;
   if (line.has("rows")) {
     const auto& rows = line.get<std::string>("rows");
     if (rows != "all" && rows != "labelled")

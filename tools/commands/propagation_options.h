@@ -4,13 +4,10 @@
 
 #include <cstdint>
 #include <optional>
-#include <vector>
 
-#include "engine/graph/contents.h"
-#include "engine/resources/memory.h"
-#include "storage/formats/manifest.h"
 #include "tools/bench/bench_gather.h"
 #include "tools/cli/command.h"
+#include "unweave/store.h"
 
 namespace unweave {
 
@@ -19,11 +16,8 @@ inline constexpr std::uint64_t kDefaultHops = 2;
 inline constexpr std::uint64_t kLargeSums = 10;
 
 void add_propagation_options(CommandLine& line);
-/// Throws UsageError.
-[[nodiscard]] PropagationSpec read_propagation_spec(const CommandLine& line, const Contents& contents);
-
-/// The weights of the rows that a reader wants: --weights, L + 1 numbers, else those of the store. Throws UsageError.
-[[nodiscard]] std::vector<double> read_row_weights(const CommandLine& line, const PropagationSpec& spec);
+/// `has_labels`: of the store. Throws UsageError.
+[[nodiscard]] PropagationSpec read_propagation_spec(const CommandLine& line, bool has_labels);
 
 /// The gather limit on an R-MAT graph of about this size (2^16 to 2^22 nodes), or of the largest that fits, measured here
 /// and now; none where not even the smallest fits. A remark on standard error says so.

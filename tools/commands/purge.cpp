@@ -1,13 +1,10 @@
 // tools/commands/purge.cpp - `unweave purge`: what was removed leaves the disk.
-#include "algorithms/maintenance/purge.h"
-
-#include <optional>
-
 #include "tools/bench/measure.h"
 #include "tools/cli/output.h"
 #include "tools/cli/step_progress.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/model_notes.h"
+#include "unweave/maintenance.h"
 
 namespace unweave {
 namespace {
@@ -80,15 +77,15 @@ void run_purge(CommandLine& line) {
   if (!line.parse()) return;
   line.on_interrupt("what was removed may still be on the disk; run `unweave purge " + line.positional(0) +
                     "` with the same options again to finish");
-  MemoryBudget budget(line.budget_bytes());
   Measure measure;
   const bool keep_order = line.get<bool>("keep-order");
   StepProgress progress(line.error(), line.shows_progress());
+  Resources resources({line.common().memory_bytes}, &progress);
   const PurgeReport report =
       purge_store(line.positional(0),
                   {keep_order, line.get<bool>("always"),
                    [&](const std::vector<std::string>& names) { note_removed_models(line, names); }},
-                  budget, progress);
+                  resources);
   progress.finish();
   print(line, report, keep_order, measure);
 }

@@ -19,9 +19,9 @@ constexpr std::size_t kMostLineBytes = 128;  // of a rejected request
 
 /// Calls use(i) for every rejected request of a batch.
 template <class Use>
-void for_each_rejected(const DecidedBatch& batch, const Use& use) {
-  for (std::size_t i = 0; i < batch.statuses.size(); ++i)
-    if (batch.statuses[i] != RequestStatus::applied) use(i);
+void for_each_rejected(const PlacedBatch& batch, const Use& use) {
+  for (std::size_t i = 0; i < batch.decided.statuses.size(); ++i)
+    if (batch.decided.statuses[i] != RequestStatus::applied) use(i);
 }
 
 bool is_rejected_line(std::string_view line) {
@@ -41,7 +41,7 @@ bool is_begun_line(std::string_view text) {
 
 }  // namespace
 
-std::string rejected_text(const DecidedBatch& batch, std::size_t most, bool with_lines) {
+std::string rejected_text(const PlacedBatch& batch, std::size_t most, bool with_lines) {
   std::string text;
   std::size_t told = 0, all = 0;
   for_each_rejected(batch, [&](std::size_t i) {
@@ -49,20 +49,20 @@ std::string rejected_text(const DecidedBatch& batch, std::size_t most, bool with
     ++told;
     text += text.empty() ? "" : "; ";
     if (with_lines) text += "line " + std::to_string(batch.places[i]) + ": ";
-    text += text_of(batch.requests[i]) + ": " + std::string(name_of(batch.statuses[i]));
+    text += text_of(batch.decided.requests[i]) + ": " + std::string(name_of(batch.decided.statuses[i]));
   });
   return all > told ? text + "; and " + count_text(all - told) + " more" : text;
 }
 
-void write_with_rejections(std::ostream& out, const nlohmann::ordered_json& object, const DecidedBatch& batch) {
+void write_with_rejections(std::ostream& out, const nlohmann::ordered_json& object, const PlacedBatch& batch) {
   std::string text = object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   text.pop_back();
   text += ",\"rejections\":[";
   bool first = true;
   for_each_rejected(batch, [&](std::size_t i) {
-    const nlohmann::ordered_json rejection = {{"request", text_of(batch.requests[i])},
-                                              {"reason", name_of(batch.statuses[i])},
-                                              {"sequence", batch.after + i + 1},
+    const nlohmann::ordered_json rejection = {{"request", text_of(batch.decided.requests[i])},
+                                              {"reason", name_of(batch.decided.statuses[i])},
+                                              {"sequence", batch.decided.after + i + 1},
                                               {"line", batch.places[i]}};
     text += (first ? "" : ",") + rejection.dump();
     first = false;
@@ -93,7 +93,7 @@ RejectedFile::RejectedFile(const std::filesystem::path& path) {
   if (!is_begun_line(begun) && begun.find_first_not_of('\0') != std::string::npos) refuse("byte 0");
 }
 
-void RejectedFile::add(const DecidedBatch& batch, bool refused) {
+void RejectedFile::add(const PlacedBatch& batch) {
   std::string text;
   const auto write = [&] {
     file_.write_at(end_, std::as_bytes(std::span(text)));
@@ -103,8 +103,8 @@ void RejectedFile::add(const DecidedBatch& batch, bool refused) {
   file_.truncate(end_);  // a line that a crash left incomplete
   const std::uint64_t before = end_;
   for_each_rejected(batch, [&](std::size_t i) {
-    text += text_of(batch.requests[i]) + '\t' + std::string(name_of(batch.statuses[i])) + '\t' +
-            (refused ? "-" : std::to_string(batch.after + i + 1)) + '\n';
+    text += text_of(batch.decided.requests[i]) + '\t' + std::string(name_of(batch.decided.statuses[i])) + '\t' +
+            (batch.decided.refused ? "-" : std::to_string(batch.decided.after + i + 1)) + '\n';
     if (text.size() >= kWriteBytes) write();
   });
   write();

@@ -8,26 +8,23 @@
 #include <span>
 #include <string>
 
-#include "algorithms/updates/requests.h"
 #include "storage/io/file.h"
-#include "tools/cli/command.h"
+#include "unweave/stream.h"
 
 namespace unweave {
 
-/// Requests as they were decided, in the order of the input.
-struct DecidedBatch {
-  std::span<const Request> requests;
-  std::span<const std::uint64_t> places;  ///< lines of the input that they stand in
-  std::span<const RequestStatus> statuses;
-  std::uint64_t after = 0;  ///< requests that the store has acknowledged before them
+/// Requests as they were decided, and the lines of the input that they stand in.
+struct PlacedBatch {
+  DecidedBatch decided;
+  std::span<const std::uint64_t> places;
 };
 
 /// "node 999999: id-outside; edge 0 0: self-loop; and 7 more", of rejected ones the first `most`, with their lines where
 /// `with_lines`.
-[[nodiscard]] std::string rejected_text(const DecidedBatch& batch, std::size_t most, bool with_lines);
+[[nodiscard]] std::string rejected_text(const PlacedBatch& batch, std::size_t most, bool with_lines);
 
 /// One line: the object, with the member `rejections`, a list of what may be too long to be held twice.
-void write_with_rejections(std::ostream& out, const nlohmann::ordered_json& object, const DecidedBatch& batch);
+void write_with_rejections(std::ostream& out, const nlohmann::ordered_json& object, const PlacedBatch& batch);
 
 /// The file of --rejected: a line a request, its text, reason and number in the store with tabs between; "-" for the number
 /// of one whose batch was refused.
@@ -36,7 +33,7 @@ class RejectedFile {
   /// Opens a file, or makes it, readable for its owner alone. Throws DataError for a file of something else, which stays.
   explicit RejectedFile(const std::filesystem::path& path);
   /// Durable on return. A batch that a crash kept from being acknowledged stands there all the same.
-  void add(const DecidedBatch& batch, bool refused);
+  void add(const PlacedBatch& batch);
 
  private:
   File file_;

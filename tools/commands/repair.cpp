@@ -1,12 +1,12 @@
 // tools/commands/repair.cpp - `unweave repair`: what damaged files had, rebuilt where it can be, named where it cannot.
 #include <algorithm>
 
-#include "algorithms/maintenance/store_repair.h"
 #include "storage/io/error.h"
 #include "tools/cli/message_style.h"
 #include "tools/cli/output.h"
 #include "tools/cli/step_progress.h"
 #include "tools/commands/commands.h"
+#include "unweave/maintenance.h"
 
 namespace unweave {
 namespace {
@@ -34,10 +34,9 @@ void run_repair(CommandLine& line) {
   if (!line.parse()) return;
   line.on_interrupt("nothing that was whole was overwritten; run `unweave repair " + line.positional(0) +
                     "` again to finish");
-  MemoryBudget budget(line.budget_bytes());
   StepProgress progress(line.error(), line.shows_progress());
-  const std::vector<RepairedFile> files =
-      repair_store(line.positional(0), {line.get<bool>("cut-journal")}, budget, progress);
+  Resources resources({line.common().memory_bytes}, &progress);
+  const std::vector<RepairedFile> files = repair_store(line.positional(0), {line.get<bool>("cut-journal")}, resources);
   progress.finish();
   const auto lost = std::find_if(files.begin(), files.end(), [](const RepairedFile& one) { return one.lost; });
   if (line.common().json) {

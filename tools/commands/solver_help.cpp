@@ -4,18 +4,18 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/registry/registry.h"
 #include "tools/cli/message_style.h"
 #include "tools/cli/output.h"
 #include "tools/cli/text_wrap.h"
+#include "unweave/solvers.h"
 
 namespace unweave {
 std::string solver_help(std::string_view solver) {
-  const SolverEntry& entry = solver_entry(solver);
-  const std::span<const Parameter> parameters = entry.parameters().listed();
+  const SolverInfo info = solver_info(solver);
+  const std::vector<Parameter>& parameters = info.parameters;
   const std::string name(solver);
-  std::string text = "Solver " + name + "\n\n" + wrapped(command_text(entry.meaning())) + "\n";
-  text += entry.networks.trained ? "Linear models, and networks (--head mlp).\n" : "Linear models alone.\n";
+  std::string text = "Solver " + name + "\n\n" + wrapped(command_text(info.meaning)) + "\n";
+  text += info.networks ? "Linear models, and networks (--head mlp).\n" : "Linear models alone.\n";
   if (parameters.empty())
     return text + "\nIt has no parameters of its own: 'unweave train --help' lists all that it takes.\n";
   std::vector<std::pair<std::string, std::string>> entries;

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/registry/registry.h"
 #include "storage/io/error.h"
 #include "storage/io/nearest_name.h"
 #include "tools/commands/solver_help.h"
@@ -32,7 +31,9 @@ std::string names_of_heads(bool coupled) {
 }
 
 std::string names_of_solvers() {
-  return solvers_with([](const SolverEntry&) { return true; });
+  std::string names;
+  for (const SolverInfo& solver : all_solver_infos()) names += (names.empty() ? "" : ", ") + std::string(solver.name);
+  return names;
 }
 
 void add_solver_options(CommandLine& line, bool listed) {
@@ -77,8 +78,8 @@ SolverOptions read_solver_options(const CommandLine& line, std::string_view solv
   }
   options.epsilon = line.get<Real>("epsilon").value;
   options.delta = line.get<Real>("delta").value;
-  options.intercept = options.hidden.empty() && !line.get<bool>("no-intercept") && solver_entry(solver).intercept;
-  if (line.has("lambda") && !tunes_lambda(line)) options.lambda = line.get<AutoReal>("lambda").value;
+  options.intercept = options.hidden.empty() && !line.get<bool>("no-intercept") && solver_info(solver).intercept;
+  if (lambda_choice(line) == LambdaChoice::given) options.lambda = line.get<AutoReal>("lambda").value;
   options.tau = line.get<Real>("tau").value;
   options.alpha = line.get<Real>("alpha").value;
   options.bound = parse_bound(line.get<std::string>("bound"));
@@ -88,12 +89,9 @@ SolverOptions read_solver_options(const CommandLine& line, std::string_view solv
   return options;
 }
 
-bool tunes_lambda(const CommandLine& line) {
-  return line.has("lambda") && line.get<AutoReal>("lambda").automatic;
-}
-
-void choose_lambda(const CommandLine& line, const DeclaredSizes& sizes, SolverOptions& options) {
-  if (!line.has("lambda") || tunes_lambda(line)) options.lambda = default_lambda(sizes);
+LambdaChoice lambda_choice(const CommandLine& line) {
+  if (!line.has("lambda")) return LambdaChoice::by_size;
+  return line.get<AutoReal>("lambda").automatic ? LambdaChoice::by_validation : LambdaChoice::given;
 }
 
 }  // namespace unweave

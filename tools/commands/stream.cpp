@@ -1,20 +1,20 @@
 // tools/commands/stream.cpp - `unweave stream`: requests in order, in batches, one line a batch when it is durable.
+#include "unweave/stream.h"
+
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
-#include "algorithms/models/lazy_error.h"
-#include "algorithms/models/learner.h"
-#include "algorithms/models/recorded_release.h"
-#include "engine/resources/clock.h"
 #include "storage/input/request_reader.h"
 #include "storage/io/error.h"
 #include "tools/bench/bench_stream.h"
 #include "tools/cli/message_style.h"
 #include "tools/cli/output.h"
 #include "tools/cli/progress.h"
-#include "tools/cli/version.h"
 #include "tools/commands/acknowledged.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/model_output.h"
@@ -56,11 +56,11 @@ struct RefusedBatch final : DataError {
 constexpr std::size_t kToldRefused = 20, kToldRejected = 3;  // requests by name
 
 /// `name`: of the input.
-[[noreturn]] void refuse(const CommandLine& line, const std::string& name, const DecidedBatch& batch,
+[[noreturn]] void refuse(const CommandLine& line, const std::string& name, const PlacedBatch& batch,
                          const Acknowledged& acknowledged) {
   throw RefusedBatch(
       name + ": " + rejected_text(batch, kToldRefused, true) + "; --strict refuses the batch of " +
-      std::to_string(batch.requests.size()) + " requests" +
+      std::to_string(batch.decided.requests.size()) + " requests" +
       (line.has("rejected") ? ", all rejected ones of which are in " + line.get<std::string>("rejected") : "") +
       "; without it they are left out; " + acknowledged.text(true));
 }
@@ -136,8 +136,8 @@ nlohmann::ordered_json optional_json(std::optional<double> value) {
   return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
 }
 
-nlohmann::ordered_json line_of(std::uint64_t batch, const BatchReport& report, const StreamMeter::Batch& work,
-                               std::optional<double> lazy_error, bool is_public) {
+nlohmann::ordered_json fields_of(std::uint64_t batch, const BatchReport& report, const StreamMeter::Batch& work,
+                                 std::optional<double> lazy_error, bool is_public) {
   const BatchChanges& changes = report.changes;
   nlohmann::ordered_json json = {
       {"batch", batch}, {"requests", changes.requests}, {"last_request", report.last_request}};
@@ -163,114 +163,196 @@ nlohmann::ordered_json line_of(std::uint64_t batch, const BatchReport& report, c
 
 constexpr std::size_t kRoomRequests = 4096;  // of a batch, for which room is made at a time
 
-/// A model that follows the stream, and what it has to say of the batch at hand.
-class Follower {
- public:
-  Follower(const CommandLine& line, LiveStore& store, MemoryBudget& budget)
-      : store_(store),
-        is_public_(line.get<bool>("public")),
-        every_(line.get<Count>("evaluate-every").value),
-        learner_(Learner::open(
-            store, budget, *selected_model(line),
-            {line.get<std::string>("requests") == "-" ? !line.get<bool>("non-adaptive") : line.get<bool>("adaptive"),
-             std::string(version()),
-             {},
-             key_file(line),
-             line.has("receipts") ? line.get<std::string>("receipts") : std::string()},
-            line.common().seed)) {
-    require_selected_solver(line, learner_.record());
-    const Clock::time_point start = Clock::now();
-    caught_up_ = learner_.catch_up();
-    seconds_catch_up_ = seconds_since(start);
+/// What is said of the model that follows the stream.
+void add_model(nlohmann::ordered_json& json, const BatchOutcome& outcome, const Accuracies& accuracies,
+               bool is_public) {
+  if (!is_public) {
+    json["seconds_unlearn"] = outcome.seconds_unlearn;
+    if (outcome.seconds_catch_up) json["seconds_catch_up"] = *outcome.seconds_catch_up;
   }
+  add_step(json, *outcome.step, is_public);
+  add_accuracies(json, accuracies);
+}
 
-  /// Whether the model missed requests of earlier streams, which it has absorbed now.
-  [[nodiscard]] bool caught_up() const noexcept { return caught_up_.has_value(); }
-
-  void absorb(const BatchReport& report, const std::vector<Request>& requests) {
-    const Clock::time_point start = Clock::now();
-    step_ = learner_.absorb(report, requests);
-    seconds_ = seconds_since(start);
-    if (caught_up_) {
-      step_.retrained |= caught_up_->retrained;
-      step_.passes += caught_up_->passes;
-    }
-    ++batches_;
-    accuracies_ = {};
-    if (every_ > 0 && batches_ % every_ == 0) accuracies_ = evaluate_model(store_, learner_.record(), &learner_.rows());
-  }
-
-  /// What need not be done before a batch is acknowledged.
-  void settle() { learner_.settle(); }
-
-  void add_to(nlohmann::ordered_json& json) {
-    if (!is_public_) {
-      json["seconds_unlearn"] = seconds_;
-      if (caught_up_) json["seconds_catch_up"] = seconds_catch_up_;
-    }
-    add_step(json, step_, is_public_);
-    add_accuracies(json, accuracies_);
-    caught_up_.reset();
-  }
-
-  void print(std::ostream& out) {
-    const auto bound = [&](double x) { return step_.budget > 0 ? number_text(x) : std::string("-"); };
-    if (!is_public_)
-      out << ", unlearning " << seconds_text(seconds_) << (step_.retrained ? " (retrained)" : "") << ", residual bound "
-          << bound(step_.residual_bound);
-    out << ", budget " << bound(step_.budget);
-    if (!is_public_ || !step_.private_claim) out << ", certified " << certified_text(step_);
-    if (accuracies_.test) out << ", test accuracy " << accuracy_text(accuracies_.test);
-    caught_up_.reset();
-  }
-
- private:
-  LiveStore& store_;
-  bool is_public_;
-  std::uint64_t every_;
-  Learner learner_;
-  std::optional<StepReport> caught_up_;  // told with the first batch
-  double seconds_catch_up_ = 0;
-  std::uint64_t batches_ = 0;
-  StepReport step_;
-  double seconds_ = 0;
-  Accuracies accuracies_;
-};
+void print_model(std::ostream& out, const BatchOutcome& outcome, const Accuracies& accuracies, bool is_public) {
+  const StepReport& step = *outcome.step;
+  const auto bound = [&](double x) { return step.budget > 0 ? number_text(x) : std::string("-"); };
+  if (!is_public)
+    out << ", unlearning " << seconds_text(outcome.seconds_unlearn) << (step.retrained ? " (retrained)" : "")
+        << ", residual bound " << bound(step.residual_bound);
+  out << ", budget " << bound(step.budget);
+  if (!is_public || !step.private_claim) out << ", certified " << certified_text(step);
+  if (accuracies.test) out << ", test accuracy " << accuracy_text(accuracies.test);
+}
 
 std::string share_text(double ratio) {
   return number_text(std::round(100 * ratio)) + " %";
 }
 
+/// The requests of the input in batches, and what is printed of each.
+class Stream {
+ public:
+  /// The session is to be closed, whatever becomes of the batches.
+  explicit Stream(CommandLine& line);
+  void run();
+
+ private:
+  [[nodiscard]] StreamOptions options();
+  void send();
+  void print(const BatchOutcome& outcome, const StreamMeter::Batch& work);
+  void finish();
+  void print_summary() const;
+  [[nodiscard]] bool prints_private() const { return !line_.get<bool>("public"); }
+
+  CommandLine& line_;
+  Acknowledged acknowledged_;
+  Resources resources_;
+  Writer writer_;
+  StreamSession session_;
+  RequestReader reader_;
+  StreamMeter meter_;
+  std::optional<RejectedFile> rejected_file_;
+  RequestCounts counts_;
+  std::uint64_t batch_ = 0;
+  std::vector<Request> requests_;
+  std::vector<std::uint64_t> places_;  ///< of them, in the file
+};
+
+Stream::Stream(CommandLine& line)
+    : line_(line),
+      acknowledged_(line.get<std::string>("requests")),
+      resources_({line.common().memory_bytes}),
+      writer_(line.positional(0), resources_),
+      session_(writer_, options()),
+      reader_(line.get<std::string>("requests")),
+      meter_(line, line.get<bool>("measure-limit") ? measure_limit(line, resources_.memory()) : std::nullopt) {
+  if (line.has("rejected")) rejected_file_.emplace(line.get<std::string>("rejected"));
+}
+
+StreamOptions Stream::options() {
+  StreamOptions options;
+  options.mode = read_mode(line_);
+  options.plan = read_plan(line_);
+  options.strict = line_.get<bool>("strict");
+  options.model = model_selection(line_);
+  options.adaptive =
+      line_.get<std::string>("requests") == "-" ? !line_.get<bool>("non-adaptive") : line_.get<bool>("adaptive");
+  options.key = key_file(line_);
+  if (line_.has("receipts")) options.receipts = line_.get<std::string>("receipts");
+  options.seed = line_.common().seed;
+  options.decided = [this](const DecidedBatch& batch) {
+    if (rejected_file_) rejected_file_->add({batch, places_});  // before the batch is acknowledged
+    if (batch.refused) refuse(line_, reader_.name().string(), {batch, places_}, acknowledged_);
+  };
+  options.before_acknowledged = [this] { acknowledged_.begin(); };
+  options.acknowledged = [this] { acknowledged_.end(requests_.size(), places_.back()); };
+  return options;
+}
+
+void Stream::send() {
+  if (requests_.empty()) return;
+  const BatchOutcome outcome = session_.send(requests_);
+  const StreamMeter::Batch work = meter_.add(outcome.batch.update, outcome.seconds);
+  ++batch_;
+  counts_.add(outcome.batch.changes.statuses);
+  print(outcome, work);
+  // Nothing is applied that could not be acknowledged.
+  if (!line_.out())
+    throw ResourceError("cannot write to standard output after batch " + std::to_string(batch_) +
+                        ", which is durable; is the disk full?");
+  acknowledged_.told();
+  requests_.clear();
+  places_.clear();
+  session_.settle();
+  meter_.advance(outcome.batch.changes.requests);
+}
+
+void Stream::print(const BatchOutcome& outcome, const StreamMeter::Batch& work) {
+  const BatchReport& report = outcome.batch;
+  const PlacedBatch decided{{requests_, report.changes.statuses, outcome.after}, places_};
+  const std::uint64_t every = line_.get<Count>("evaluate-every").value;
+  Accuracies accuracies;
+  if (outcome.step && every > 0 && batch_ % every == 0) accuracies = session_.accuracies();
+  meter_.clear();
+  acknowledged_.begin();
+  std::ostream& out = line_.out();
+  if (line_.common().json) {
+    nlohmann::ordered_json json = fields_of(batch_, report, work, session_.lazy_error_bound(), !prints_private());
+    if (outcome.step) add_model(json, outcome, accuracies, !prints_private());
+    if (prints_private())
+      write_with_rejections(out, json, decided);
+    else
+      write_json_line(out, json);
+    return;
+  }
+  out << "batch " << batch_ << ": last request " << report.last_request;
+  if (prints_private())
+    out << ", applied " << report.changes.applied << ", rejected " << report.changes.rejected
+        << (report.changes.rejected > 0 ? " (" + rejected_text(decided, kToldRejected, false) + ")" : "")
+        << ", propagation " << seconds_text(report.seconds_propagate) << ", rows "
+        << count_text(report.update.rows_touched) << ", arcs " << count_text(report.update.arcs_visited);
+  if (work.limit_seconds && prints_private()) out << ", " << share_text(*work.ratio()) << " of the limit";
+  if (outcome.step) print_model(out, outcome, accuracies, !prints_private());
+  out << std::endl;
+}
+
 /// Does what the batches have put off, and makes a generation of it.
-void finish(const CommandLine& line, LiveStore& store, StreamMeter& meter) {
-  const Clock::time_point start = Clock::now();
-  const UpdateReport report = store.deliver();
-  const double seconds = seconds_since(start);
-  meter.add(report, seconds);
-  meter.clear();
-  store.checkpoint();
-  store.record();
-  if (line.common().quiet || line.get<bool>("public")) return;  // how much was done tells of removed data
-  if (report.rows_touched > 0)
-    line.error() << "unweave: the last level brought up to date by " << report.plan.back() << ": "
-                 << count_text(report.rows_touched) << " rows in " << number_text(seconds) << " s, "
-                 << number_text(report.seconds_predicted) << " s predicted\n";
-  if (const auto ratio = meter.all().ratio())
-    line.error() << "unweave: all batches and their last level in " << seconds_text(meter.all().seconds) << ", "
-                 << share_text(*ratio) << " of the limit, " << seconds_text(*meter.all().limit_seconds) << '\n';
+void Stream::finish() {
+  const CloseReport report = session_.close();
+  meter_.add(report.update, report.seconds);
+  meter_.clear();
+  if (line_.common().quiet || !prints_private()) return;  // how much was done tells of removed data
+  if (report.update.rows_touched > 0)
+    line_.error() << "unweave: the last level brought up to date by " << report.update.plan.back() << ": "
+                  << count_text(report.update.rows_touched) << " rows in " << number_text(report.seconds) << " s, "
+                  << number_text(report.update.seconds_predicted) << " s predicted\n";
+  if (const auto ratio = meter_.all().ratio())
+    line_.error() << "unweave: all batches and their last level in " << seconds_text(meter_.all().seconds) << ", "
+                  << share_text(*ratio) << " of the limit, " << seconds_text(*meter_.all().limit_seconds) << '\n';
 }
 
 /// What became of all requests together.
-void print_summary(const CommandLine& line, const RequestCounts& counts, const Acknowledged& acknowledged) {
-  if (acknowledged.requests() == 0 || line.common().quiet || line.get<bool>("public")) return;
-  std::string text = "all requests: " + counts.text();
-  if (counts.rejected() > 0)
-    text += line.has("rejected") ? "; they are in " + line.get<std::string>("rejected")
-                                 : "; --rejected F writes them to a file";
-  if (line.common().json)
-    line.error() << "unweave: " << text << '\n';
+void Stream::print_summary() const {
+  if (acknowledged_.requests() == 0 || line_.common().quiet || !prints_private()) return;
+  std::string text = "all requests: " + counts_.text();
+  if (counts_.rejected() > 0)
+    text += line_.has("rejected") ? "; they are in " + line_.get<std::string>("rejected")
+                                  : "; --rejected F writes them to a file";
+  if (line_.common().json)
+    line_.error() << "unweave: " << text << '\n';
   else
-    line.out() << text << std::endl;
+    line_.out() << text << std::endl;
+}
+
+void Stream::run() {
+  const std::uint64_t batch_size = line_.get<Count>("batch").value;
+  Request request;
+  try {
+    while (reader_.next(request)) {
+      if (requests_.size() % kRoomRequests == 0)
+        session_.make_room(std::min<std::uint64_t>(batch_size, requests_.size() + kRoomRequests));
+      requests_.push_back(request);
+      places_.push_back(reader_.number());
+      if (requests_.size() == batch_size) send();
+    }
+    send();
+  } catch (const RefusedBatch&) {
+    finish();
+    print_summary();
+    throw;
+  } catch (const InputError& error) {
+    // What came before the bad line was asked for in good order; --strict rejects it with its batch.
+    if (!line_.get<bool>("strict")) send();
+    finish();
+    print_summary();
+    throw DataError(error.message() + "; " + acknowledged_.text(true));
+  }
+  acknowledged_.finish();
+  finish();
+  print_summary();
+  if (acknowledged_.requests() == 0 && !line_.common().quiet)
+    line_.error() << "unweave: " << reader_.name().string() << " holds no requests"
+                  << (session_.caught_up() ? "; the model is brought up to date with those before" : "") << '\n';
 }
 
 }  // namespace
@@ -310,9 +392,9 @@ void run_stream(CommandLine& line) {
   add_key_option(line);
   if (!line.parse()) return;
   line.on_interrupt("`unweave info " + line.positional(0) + "` says how many requests are acknowledged");
-  const std::optional<std::string> model = selected_model(line);
+  const ModelSelection model = model_selection(line);
   for (const char* option : {"receipts", "key"})
-    if (line.has(option) && !model)
+    if (line.has(option) && !model.name && !model.solver)
       throw UsageError("--" + std::string(option) +
                        " needs --solver or --name: without a model there is no certificate");
   for (const char* option : {"receipts", "rejected"}) line.require_outside(option, line.positional(0));
@@ -324,109 +406,10 @@ void run_stream(CommandLine& line) {
       line.get<std::string>("rejected") == line.get<std::string>("receipts"))
     throw UsageError("--rejected and --receipts: name two files");
 
-  const std::uint64_t batch_size = line.get<Count>("batch").value;
-  if (batch_size == 0) throw UsageError("--batch must be at least 1");
-  const StreamMode mode = read_mode(line);
-  const Plan plan = read_plan(line);
-  Acknowledged acknowledged(line.get<std::string>("requests"));
-  MemoryBudget budget(line.budget_bytes());
-  LiveStore store(line.positional(0), Access::write, budget, release_ledger());
-  store.set_plan(plan);
-  if (mode.r_max > 0) static_cast<void>(store.threshold(mode));
-  std::optional<Follower> follower;
-  if (model) follower.emplace(line, store, budget);
-  RequestReader reader(line.get<std::string>("requests"));
-  std::optional<StreamLimit> limit;
-  if (line.get<bool>("measure-limit")) limit = measure_limit(line, budget);
-  StreamMeter meter(line, limit);
-
-  std::optional<RejectedFile> rejected_file;
-  if (line.has("rejected")) rejected_file.emplace(line.get<std::string>("rejected"));
-  RequestCounts counts;
-  std::uint64_t batch = 0;
-  std::vector<Request> requests;
-  Reservation room;                   // of requests and all that is made of them
-  std::vector<std::uint64_t> places;  // of them, in the file
-  store.watch_appends([&] { acknowledged.begin(); }, [&] { acknowledged.end(requests.size(), places.back()); });
-  const auto send = [&] {
-    if (requests.empty()) return;
-    const Clock::time_point start = Clock::now();
-    BatchChanges changes = store.resolve(requests);
-    DecidedBatch decided{requests, places, changes.statuses, store.sequence()};
-    const bool refused = line.get<bool>("strict") && changes.rejected > 0;
-    if (rejected_file) rejected_file->add(decided, refused);  // before the batch is acknowledged
-    if (refused) refuse(line, reader.name().string(), decided, acknowledged);
-    const BatchReport report =
-        store.apply(requests, std::move(changes), mode, follower ? LastLevel::at_once : LastLevel::deferred);
-    const StreamMeter::Batch work = meter.add(report.update, seconds_since(start));
-    ++batch;
-    decided.statuses = report.changes.statuses;
-    counts.add(decided.statuses);
-    if (follower) follower->absorb(report, requests);
-    meter.clear();
-    acknowledged.begin();
-    if (line.common().json) {
-      std::optional<double> lazy_error;
-      if (store.propagated()) lazy_error = lazy_error_bound(store.embedding(), store.contents());
-      nlohmann::ordered_json json = line_of(batch, report, work, lazy_error, line.get<bool>("public"));
-      if (follower) follower->add_to(json);
-      if (line.get<bool>("public"))
-        write_json_line(line.out(), json);
-      else
-        write_with_rejections(line.out(), json, decided);
-    } else {
-      line.out() << "batch " << batch << ": last request " << report.last_request;
-      if (!line.get<bool>("public"))
-        line.out() << ", applied " << report.changes.applied << ", rejected " << report.changes.rejected
-                   << (report.changes.rejected > 0 ? " (" + rejected_text(decided, kToldRejected, false) + ")" : "")
-                   << ", propagation " << seconds_text(report.seconds_propagate) << ", rows "
-                   << count_text(report.update.rows_touched) << ", arcs " << count_text(report.update.arcs_visited);
-      if (work.limit_seconds && !line.get<bool>("public"))
-        line.out() << ", " << share_text(*work.ratio()) << " of the limit";
-      if (follower) follower->print(line.out());
-      line.out() << std::endl;
-    }
-    // Nothing is applied that could not be acknowledged.
-    if (!line.out())
-      throw ResourceError("cannot write to standard output after batch " + std::to_string(batch) +
-                          ", which is durable; is the disk full?");
-    acknowledged.told();
-    requests.clear();
-    places.clear();
-    room.release();
-    if (follower) follower->settle();
-    meter.advance(report.changes.requests);
-  };
-  Request request;
-  try {
-    while (reader.next(request)) {
-      if (requests.size() % kRoomRequests == 0) {
-        room.release();
-        room = store.reserve_batch(std::min<std::uint64_t>(batch_size, requests.size() + kRoomRequests));
-      }
-      requests.push_back(request);
-      places.push_back(reader.number());
-      if (requests.size() == batch_size) send();
-    }
-    send();
-  } catch (const RefusedBatch&) {
-    finish(line, store, meter);
-    print_summary(line, counts, acknowledged);
-    throw;
-  } catch (const InputError& error) {
-    // What came before the bad line was asked for in good order; --strict rejects it with its batch.
-    if (!line.get<bool>("strict")) send();
-    finish(line, store, meter);
-    print_summary(line, counts, acknowledged);
-    throw DataError(error.message() + "; " + acknowledged.text(true));
-  }
-  acknowledged.finish();
-  finish(line, store, meter);
-  print_summary(line, counts, acknowledged);
-  if (acknowledged.requests() == 0 && !line.common().quiet)
-    line.error() << "unweave: " << reader.name().string() << " holds no requests"
-                 << (follower && follower->caught_up() ? "; the model is brought up to date with those before" : "")
-                 << '\n';
+  if (line.get<Count>("batch").value == 0) throw UsageError("--batch must be at least 1");
+  static_cast<void>(read_mode(line));  // what is wrong is told before the store is opened
+  static_cast<void>(read_plan(line));
+  Stream(line).run();
 }
 
 }  // namespace unweave

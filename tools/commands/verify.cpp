@@ -1,17 +1,14 @@
 // tools/commands/verify.cpp - `unweave verify`: is a store what it says it is?
-#include "algorithms/verification/verify.h"
-
+#include <filesystem>
 #include <optional>
 #include <string>
 
-#include "algorithms/verification/verify_log.h"
-#include "engine/resources/memory.h"
-#include "engine/resources/watcher.h"
 #include "storage/io/error.h"
 #include "tools/cli/message_style.h"
 #include "tools/cli/output.h"
 #include "tools/cli/step_progress.h"
 #include "tools/commands/commands.h"
+#include "unweave/maintenance.h"
 
 namespace unweave {
 
@@ -73,7 +70,7 @@ void print(const VerifyReport& report, std::ostream& out, bool as_json) {
 std::optional<std::string> public_key(const CommandLine& line) {
   if (!line.has("public-key")) return std::nullopt;
   const auto& key = line.get<std::string>("public-key");
-  if (!hash_from_hex(key)) throw UsageError("--public-key must be 64 lower-case hexadecimal digits, as `train` prints");
+  if (!is_public_key(key)) throw UsageError("--public-key must be 64 lower-case hexadecimal digits, as `train` prints");
   return key;
 }
 
@@ -82,8 +79,8 @@ VerifyReport verify_trail(const CommandLine& line) {
     if (line.given(option)) throw UsageError("--" + std::string(option) + " needs a store, not a log of certificates");
   if (line.has("receipts") && !std::filesystem::exists(line.get<std::string>("receipts")))
     throw UsageError("--receipts: there is no file " + line.get<std::string>("receipts"));
-  return verify_log(line.positional(0), public_key(line),
-                    line.has("receipts") ? line.get<std::string>("receipts") : "");
+  return verify_certificates(line.positional(0), public_key(line),
+                             line.has("receipts") ? line.get<std::string>("receipts") : "");
 }
 
 VerifyReport verify_all(const CommandLine& line) {
@@ -94,10 +91,9 @@ VerifyReport verify_all(const CommandLine& line) {
   options.rebuild = line.get<bool>("rebuild");
   options.seed = line.common().seed.value_or(options.seed);
   options.public_key = public_key(line);
-  MemoryBudget budget(line.budget_bytes());
   StepProgress progress(line.error(), line.shows_progress());
-  const WatchedBy watched(progress);
-  return verify_store(line.positional(0), options, budget);
+  Resources resources({line.common().memory_bytes}, &progress);
+  return verify_store(line.positional(0), options, resources);
 }
 
 }  // namespace

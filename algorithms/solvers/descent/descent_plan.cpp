@@ -7,7 +7,7 @@
 #include "algorithms/privacy/gaussian_mechanism.h"
 #include "algorithms/privacy/output_noise.h"
 #include "algorithms/solvers/descent/descent_solver.h"
-#include "algorithms/unlearning/account.h"
+#include "algorithms/unlearning/planned_task.h"
 #include "algorithms/unlearning/slot_constants.h"
 
 namespace unweave {

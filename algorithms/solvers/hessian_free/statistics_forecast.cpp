@@ -58,14 +58,14 @@ TrainingNeeds hessian_free_needs(const PlannedTask& task) {
                   {"multiply-adds, forward", forecast.cost.forward}};
   if (forecast.able) needs.before.push_back({"multiply-adds, backward", forecast.cost.backward});
   needs.after = {{"made", forecast.made ? way : "no"}};
-  needs.json = {{"unit", "epochs"},
-                {"learning", constants.sgd.epochs},
-                {"vectors", way},
-                {"records", forecast.records},
-                {"parameters", forecast.parameters},
-                {"forward_multiply_adds", forecast.cost.forward},
-                {"backward_multiply_adds", nullptr}};
-  if (forecast.able) needs.json["backward_multiply_adds"] = forecast.cost.backward;
+  needs.fields = {{"unit", "epochs"},
+                  {"learning", constants.sgd.epochs},
+                  {"vectors", way},
+                  {"records", forecast.records},
+                  {"parameters", forecast.parameters},
+                  {"forward_multiply_adds", forecast.cost.forward},
+                  {"backward_multiply_adds", {}}};
+  if (forecast.able) needs.fields.back().second = forecast.cost.backward;
   needs.disk_label = kStatisticsFiles;
   needs.disk_bytes = forecast.disk_bytes;
   needs.makes_files = forecast.made;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "algorithms/solvers/hessian_free/hessian_free_state.h"
-#include "algorithms/unlearning/account.h"
+#include "algorithms/unlearning/planned_task.h"
 
 namespace unweave {
 

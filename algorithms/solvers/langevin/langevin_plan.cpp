@@ -3,7 +3,7 @@
 
 #include "algorithms/solvers/langevin/langevin_constants.h"
 #include "algorithms/solvers/langevin/langevin_solver.h"
-#include "algorithms/unlearning/account.h"
+#include "algorithms/unlearning/planned_task.h"
 
 namespace unweave {
 

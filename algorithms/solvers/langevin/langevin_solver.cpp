@@ -5,7 +5,7 @@
 #include "algorithms/sgd/slot_weights.h"
 #include "algorithms/sgd/slots.h"
 #include "algorithms/solvers/langevin/langevin_constants.h"
-#include "algorithms/unlearning/account.h"
+#include "algorithms/unlearning/planned_task.h"
 #include "algorithms/unlearning/release.h"
 #include "engine/resources/watcher.h"
 #include "storage/io/error.h"

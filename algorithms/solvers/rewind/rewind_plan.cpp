@@ -3,7 +3,7 @@
 
 #include "algorithms/solvers/rewind/rewind_account.h"
 #include "algorithms/solvers/rewind/rewind_solver.h"
-#include "algorithms/unlearning/account.h"
+#include "algorithms/unlearning/planned_task.h"
 
 namespace unweave {
 

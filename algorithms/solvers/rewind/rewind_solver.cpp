@@ -5,7 +5,7 @@
 
 #include "algorithms/sgd/noisy_sgd_run.h"
 #include "algorithms/solvers/rewind/rewind_state.h"
-#include "algorithms/unlearning/account.h"
+#include "algorithms/unlearning/planned_task.h"
 #include "algorithms/unlearning/release.h"
 #include "engine/resources/watcher.h"
 #include "storage/io/error.h"

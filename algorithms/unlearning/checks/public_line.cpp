@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "algorithms/learning/head.h"
 #include "algorithms/privacy/gaussian_mechanism.h"
 #include "algorithms/unlearning/slot_constants.h"
 

@@ -21,7 +21,7 @@ using unweave::testing::for_each_target;
 
 namespace {
 
-constexpr std::size_t kMemory = std::size_t{64} << 20;
+constexpr std::size_t kWorkingMemory = std::size_t{64} << 20;
 
 std::vector<std::size_t> first_classes(std::size_t count) {
   std::vector<std::size_t> classes(count);
@@ -269,7 +269,7 @@ TEST_SUITE("unit") {
       CHECK((difference - action).norm() <= 1e-7 * size);
       const std::vector<std::size_t> all = first_classes(shape.classes);
       for (const bool kept : {false, true}) {
-        Curvatures probabilities = curvatures_within(objective, kMemory);
+        Curvatures probabilities = curvatures_within(objective, kWorkingMemory);
         static_cast<void>(gradient_with_error(objective, weights, &probabilities));
         const HessianOperator hessian(objective, weights, kept ? &probabilities : nullptr);
         const double close = kept ? 0.01 : 1e-5;  // kept probabilities have 8 bits
@@ -294,7 +294,7 @@ TEST_SUITE("unit") {
     for (std::size_t i = 0; i < set.size(); ++i) positive.append(set.nodes()[i], set.row(i), 0);
     const double lambda = 1e-2;
     const Objective both = objective_of(set, lambda, Head::kSoftmax);
-    const Matrix weights = minimise(both, random_matrix(6, 2, 52), {1e-9, 100, false, kMemory}).weights;
+    const Matrix weights = minimise(both, random_matrix(6, 2, 52), {1e-9, 100, false, kWorkingMemory}).weights;
     const Matrix logistic = dense_minimiser(set, lambda / 2, Head::kLogistic);
     CHECK((weights.col(0) - weights.col(1) - logistic.col(0)).norm() <= 1e-8);
     CHECK((weights.col(0) + weights.col(1)).norm() <= 1e-8);
@@ -302,14 +302,14 @@ TEST_SUITE("unit") {
     const Matrix start = random_matrix(6, 1, 53);
     CHECK(gradient_with_error(alone, start).value == alone.mu * start);
     CHECK(objective_value(alone, start) == alone.mu / 2 * start.squaredNorm());
-    CHECK(minimise(alone, start, {1e-9, 100, false, kMemory}).weights.norm() <= 1e-9 / alone.mu);
+    CHECK(minimise(alone, start, {1e-9, 100, false, kWorkingMemory}).weights.norm() <= 1e-9 / alone.mu);
   }
 
   TEST_CASE("the minimiser is where plain gradient descent ends") {
     const TrainingSet set = random_rows(60, 4, 3, 54);
     const Objective objective = objective_of(set, 0.02, Head::kSoftmax);
     const Matrix slow = descended(set, objective.mu, 4000);
-    const NewtonResult done = minimise(objective, Matrix::Zero(4, 3), {1e-9, 100, false, kMemory});
+    const NewtonResult done = minimise(objective, Matrix::Zero(4, 3), {1e-9, 100, false, kWorkingMemory});
     CHECK((done.weights - slow).norm() <= 1e-8);
     CHECK(gradient_with_error(objective, slow).norm <= 1e-8);
     CHECK(objective_value(objective, done.weights) <= objective_value(objective, slow) * (1 + 1e-12));

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "algorithms/live/live_store.h"
 #include "algorithms/models/recorded_release.h"
 #include "engine/resources/parallel.h"
 #include "support/temp_dir.h"

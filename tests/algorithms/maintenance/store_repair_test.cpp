@@ -47,12 +47,12 @@ void damage(const fs::path& file, int kind) {
 }
 
 /// A store after a checkpoint with runs, counts and changes, and a journal of one batch more, with a model.
-struct World {
+struct RepairWorld {
   TrainedStore trained;
   fs::path store = trained.store;
   std::string digest;
 
-  World() {
+  RepairWorld() {
     trained.train("newton");
     trained.stream({{RequestKind::remove_node, 7, 0}, {RequestKind::remove_feature, 30, 0}}, {"newton"});
     LiveStore(store, Access::write, ample_budget(), release_ledger()).checkpoint();
@@ -66,14 +66,14 @@ struct World {
 
 TEST_SUITE("unit") {
   TEST_CASE("a whole store stays as it is, byte for byte") {
-    const World world;
+    const RepairWorld world;
     const auto before = testing::folder_bytes(world.store);
     CHECK(repair(world.store).empty());
     CHECK(testing::folder_bytes(world.store) == before);
   }
 
   TEST_CASE("state is rebuilt from graph and features, whichever file of it is damaged; the rest is lost and named") {
-    const World fresh;
+    const RepairWorld fresh;
     const Manifest manifest = read_manifest(fresh.store);
     Manifest contents = manifest;
     contents.levels.clear();
@@ -106,7 +106,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("state without the graph waits for the graph; what is whole is not touched") {
-    const World world;
+    const RepairWorld world;
     const Manifest manifest = read_manifest(world.store);
     const fs::path shard = world.store / manifest.shards[0].path,
                    sums = world.store / manifest.levels[1].partitions[0].path;
@@ -125,7 +125,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("a folder in the place of a file of state has to be moved away first") {
-    const World world;
+    const RepairWorld world;
     const fs::path sums = world.store / read_manifest(world.store).levels[1].partitions[0].path;
     fs::remove(sums);
     fs::create_directory(sums);
@@ -154,7 +154,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("a damaged journal stays unless asked otherwise, and its requests are named") {
-    const World world;
+    const RepairWorld world;
     const fs::path journal = world.journal();
     const std::string good = read_all(journal);
     REQUIRE(good.size() == 40 + 2 * 64);
@@ -200,7 +200,7 @@ TEST_SUITE("unit") {
   TEST_CASE("a journal that ends before what a model has absorbed was cut, whatever a crash may leave") {
     for (const bool whole : {false, true}) {  // the whole last record is gone, or a part of it
       CAPTURE(whole);
-      const World world;
+      const RepairWorld world;
       const std::uint64_t sequence = LiveStore(world.store, Access::read, ample_budget(), release_ledger()).sequence();
       Manifest killed =
           read_manifest(world.store);  // as a killed writer leaves it: nothing is said of the last records
@@ -252,7 +252,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("the newest certificate comes from the model; models and older certificates are lost") {
-    const World world;
+    const RepairWorld world;
     const fs::path log = world.trained.log("newton"), model = world.trained.model("newton");
     const std::string good = read_all(log), parts = read_all(private_log(world.store, "newton"));
     const std::size_t last = good.rfind('\n', good.size() - 2) + 1;

@@ -31,17 +31,17 @@ namespace {
 using testing::Sample;
 using testing::TempDir;
 
-constexpr std::uint64_t kMemory = std::uint64_t{1} << 30;
+constexpr std::uint64_t kLearnerMemory = std::uint64_t{1} << 30;
 const std::vector<double> kWeights{0, 0.25, 0.75};
 const ReleaseContext kLearnerContext{false, "test", {}};
 
 /// A store, propagated, and the same contents outside.
-struct World {
+struct LearnerWorld {
   TempDir dir;
   Sample sample;
-  MemoryBudget budget{kMemory};
+  MemoryBudget budget{kLearnerMemory};
 
-  explicit World(double rho = 0.5, NodeId nodes = 160) : sample(testing::random_sample(nodes, 0.03, 6, 5)) {
+  explicit LearnerWorld(double rho = 0.5, NodeId nodes = 160) : sample(testing::random_sample(nodes, 0.03, 6, 5)) {
     testing::build_store(path(), sample);
     LiveStore store(path(), Access::write, budget, release_ledger());
     propagate(store, spec(rho), budget, {});
@@ -73,7 +73,7 @@ struct World {
   /// Training rows of a store built anew from the contents outside.
   TrainingSet fresh_rows(double rho = 0.5) const {
     const TempDir other;
-    MemoryBudget own(kMemory);
+    MemoryBudget own(kLearnerMemory);
     testing::build_store(other / "store", sample);
     LiveStore store(other / "store", Access::write, own, release_ledger());
     propagate(store, spec(rho), own, {});
@@ -120,7 +120,7 @@ BatchChange naive_change(const TrainingSet& before, const TrainingSet& after, bo
   return change;
 }
 
-std::vector<nlohmann::json> certificates(const World& world, const std::string& solver) {
+std::vector<nlohmann::json> certificates(const LearnerWorld& world, const std::string& solver) {
   std::ifstream in(world.path() / "certificates" / (solver + ".jsonl"));
   std::vector<nlohmann::json> out;
   for (std::string line; std::getline(in, line);) out.push_back(nlohmann::json::parse(line));
@@ -135,7 +135,7 @@ TEST_SUITE("unit") {
          {std::pair{"newton", Head::kLogistic}, {"retrain", Head::kLogistic}, {"newton", Head::kSoftmax}}) {
       const char* const solver = name;
       CAPTURE(solver);
-      World world;
+      LearnerWorld world;
       LiveStore store(world.path(), Access::write, world.budget, release_ledger());
       SolverOptions options;
       options.head = head;
@@ -162,7 +162,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("a follower that skips moved rows would be caught: the noise does not cover it") {
-    World world;
+    LearnerWorld world;
     LiveStore store(world.path(), Access::write, world.budget, release_ledger());
     Learner learner = Learner::train(store, world.budget, "newton", {}, kWeights, kLearnerContext);
     world.apply(store, world.requests(0, true));
@@ -172,7 +172,7 @@ TEST_SUITE("unit") {
   TEST_CASE("lazy rows stay within the bound of the stale rows, per column, also for other rho") {
     for (const double rho : {0.5, 0.0, 0.7}) {
       CAPTURE(rho);
-      World world(rho);
+      LearnerWorld world(rho);
       LiveStore store(world.path(), Access::write, world.budget, release_ledger());
       TrainingRows rows(store, kWeights, 1, world.budget);
       CHECK(lazy_error(store.embedding(), store.contents(), kWeights, rows.set().nodes()).exact());
@@ -204,7 +204,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("rows that are not finite name the store and the user's node") {
-    World world;
+    LearnerWorld world;
     LiveStore store(world.path(), Access::write, world.budget, release_ledger());
     std::string message;
     try {
@@ -217,7 +217,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("the rows of a change are charged as long as it lives") {
-    World world;
+    LearnerWorld world;
     LiveStore store(world.path(), Access::write, world.budget, release_ledger());
     TrainingRows rows(store, kWeights, 1, world.budget);
     const std::uint64_t row_bytes = world.sample.columns * sizeof(float) + 16;
@@ -243,19 +243,19 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("a learner sets aside what its steps keep") {
-    World world(0.5, 1600);
+    LearnerWorld world(0.5, 1600);
     LiveStore store(world.path(), Access::write, world.budget, release_ledger());
     const std::uint64_t before = world.budget.used();
     const Learner learner = Learner::train(store, world.budget, "scalegun", {}, kWeights, kLearnerContext);
     const TrainingSet& rows = learner.rows();
-    const WorkingMemory memory = working_memory_within(rows.rows(), rows.classes(), kMemory);
+    const WorkingMemory memory = working_memory_within(rows.rows(), rows.classes(), kLearnerMemory);
     CHECK(memory.preconditioner > 0);
     CHECK(memory.curvatures == rows.size() * rows.classes() * 2);
     CHECK(world.budget.used() == before + memory.total() + rows.size() * (rows.features() * sizeof(float) + 16));
   }
 
   TEST_CASE("cgu asks for a flush after every lazy batch and absorbs exactly the rows that moved") {
-    World world;
+    LearnerWorld world;
     LiveStore store(world.path(), Access::write, world.budget, release_ledger());
     SolverOptions options;
     options.seed = 3;
@@ -269,7 +269,7 @@ TEST_SUITE("unit") {
       const TrainingSet after = world.fresh_rows();
       CHECK(equal_rows(learner.rows(), after));
       CHECK_FALSE(report.retrained);
-      const auto solver = make_solver("cgu", options, {kMemory});
+      const auto solver = make_solver("cgu", options, {kLearnerMemory});
       const StepReport expected = solver->absorb(twin, after, naive_change(before, after, false), {});
       CHECK(learner.model().published == twin.published);
       CHECK(report.residual_bound == expected.residual_bound);
@@ -278,7 +278,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("scalegun charges the stale rows of a lazy stream and publishes them when they spend the budget") {
-    World world;
+    LearnerWorld world;
     LiveStore store(world.path(), Access::write, world.budget, release_ledger());
     SolverOptions options;
     options.alpha = 100;
@@ -298,7 +298,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("softmax on a lazy stream is as near to the minimiser on the exact rows as it says") {
-    World world;
+    LearnerWorld world;
     LiveStore store(world.path(), Access::write, world.budget, release_ledger());
     SolverOptions options;
     options.head = Head::kSoftmax;
@@ -328,7 +328,7 @@ TEST_SUITE("unit") {
     for (const char* solver : {"newton", "scalegun"}) {
       CAPTURE(solver);
       const bool step = std::string(solver) == "newton";
-      World world;
+      LearnerWorld world;
       {
         LiveStore store(world.path(), Access::write, world.budget, release_ledger());
         Learner learner = Learner::train(store, world.budget, solver, {}, kWeights, kLearnerContext);
@@ -355,7 +355,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("certificates: one a release, in order, completed after a crash between model and log") {
-    World world;
+    LearnerWorld world;
     LiveStore store(world.path(), Access::write, world.budget, release_ledger());
     {
       Learner other = Learner::train(store, world.budget, "retrain", {}, kWeights, kLearnerContext);
@@ -395,7 +395,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("models that do not belong to the store's propagation, or are ahead of the store, are refused") {
-    World world;
+    LearnerWorld world;
     LiveStore store(world.path(), Access::write, world.budget, release_ledger());
     CHECK_THROWS_AS(Learner::open(store, world.budget, "newton", kLearnerContext, std::nullopt), UsageError);
     CHECK_THROWS_AS(Learner::open(store, world.budget, "nonsense", kLearnerContext, std::nullopt), UsageError);
@@ -421,7 +421,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("accuracy counts the largest score over every split, and follows removals") {
-    World world;
+    LearnerWorld world;
     LiveStore store(world.path(), Access::write, world.budget, release_ledger());
     const Learner learner = Learner::train(store, world.budget, "newton", {}, kWeights, kLearnerContext);
     const Matrix& published = learner.model().published;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "algorithms/live/digest.h"
+#include "algorithms/live/live_store.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/verification/verify.h"
 #include "storage/formats/feature_file.h"

@@ -16,7 +16,7 @@ namespace {
 using testing::kExact;
 using testing::random_rows;
 
-SolverOptions plain() {
+SolverOptions default_options() {
   SolverOptions options;
   options.lambda = 0.05;
   options.seed = 3;
@@ -25,7 +25,7 @@ SolverOptions plain() {
 
 /// A network, or a linear model of a head whose classes do not share a loss.
 SolverOptions options_of(bool network) {
-  SolverOptions options = plain();
+  SolverOptions options = default_options();
   if (network) {
     options.head = Head::kSoftmax;
     options.hidden = {2};
@@ -76,7 +76,7 @@ TEST_SUITE("unit") {
       CAPTURE(std::string(entry->name));
       CHECK(takes(entry->name, options_of(false)) == entry->linear.trained);
       CHECK(takes(entry->name, options_of(true)) == entry->networks.trained);
-      SolverOptions coupled = plain(), printed = plain(), shifted = plain();
+      SolverOptions coupled = default_options(), printed = default_options(), shifted = default_options();
       coupled.head = Head::kSoftmax;
       printed.bound = BoundRule::kPaper;
       shifted.intercept = true;

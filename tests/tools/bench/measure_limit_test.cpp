@@ -12,8 +12,8 @@
 #include "support/program.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
+#include "tools/bench/import_limit.h"
 #include "tools/cli/progress.h"
-#include "tools/commands/import_limit.h"
 
 namespace unweave {
 namespace {

@@ -45,7 +45,9 @@ struct Said : WorkMeter {
   std::uint64_t units = 0;
 
   void start(std::string_view step, std::uint64_t, std::string_view) override { steps.emplace_back(step); }
-  void advance(std::uint64_t count) noexcept override { units += count; }
+
+ protected:
+  void add(std::uint64_t count) noexcept override { units += count; }
 };
 
 }  // namespace

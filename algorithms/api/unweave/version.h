@@ -1,11 +1,11 @@
-// tools/cli/version.h - the version of this build.
+// unweave/version.h - the version of this build.
 #pragma once
 
 #include <string_view>
 
-namespace unweave {
+namespace unweave::inline v0 {
 
 /// "0.1.0", as in CMakeLists.txt.
 [[nodiscard]] std::string_view version() noexcept;
 
-}  // namespace unweave
+}  // namespace unweave::inline v0

@@ -1,5 +1,5 @@
 // algorithms/unlearning/account.cpp - constants that accounts over slots list.
-#include "algorithms/unlearning/account.h"
+#include "algorithms/unlearning/planned_task.h"
 
 namespace unweave {
 

@@ -1,4 +1,4 @@
-// tools/commands/import_limit.h - how close an import comes to the machine's limit, while it goes on and in the end.
+// tools/bench/import_limit.h - how close an import comes to the machine's limit, while it goes on and in the end.
 #pragma once
 
 #include <atomic>
@@ -28,9 +28,11 @@ class ImportMeter final : public WorkMeter {
   ImportMeter(StepProgress& shown, const std::optional<ImportBench>& limit) : shown_(shown), limit_(limit) {}
 
   void start(std::string_view step, std::uint64_t total, std::string_view unit) override;
-  void advance(std::uint64_t count) noexcept override;
   /// Seconds of the steps that the limit bounds; the last step so far goes on until now.
   [[nodiscard]] double bounded_seconds() const;
+
+ protected:
+  void add(std::uint64_t count) noexcept override;
 
  private:
   [[nodiscard]] double limit_of(std::string_view step, std::uint64_t total) const;

@@ -1,4 +1,4 @@
-#include "tools/commands/import_limit.h"
+#include "tools/bench/import_limit.h"
 
 #include <algorithm>
 #include <bit>
@@ -51,7 +51,7 @@ void ImportMeter::start(std::string_view step, std::uint64_t total, std::string_
   shown_.start(step, total, unit, limit_of(step, total));
 }
 
-void ImportMeter::advance(std::uint64_t count) noexcept {
+void ImportMeter::add(std::uint64_t count) noexcept {
   if (counts_edges_) edges_ += count;
   shown_.advance(count);
 }

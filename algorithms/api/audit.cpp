@@ -1,0 +1,67 @@
+// algorithms/api/audit.cpp - attacks on the models of a store.
+#include "unweave/audit.h"
+
+#include <utility>
+
+#include "algorithms/evaluation/audit.h"
+#include "algorithms/evaluation/canary.h"
+#include "algorithms/models/model_record.h"
+#include "algorithms/models/recorded_release.h"
+#include "algorithms/registry/registry.h"
+#include "engine/resources/temporary_folder.h"
+#include "storage/io/error.h"
+#include "storage/io/message.h"
+
+namespace unweave::inline v0 {
+namespace {
+
+std::vector<CanaryRequests> chosen_canaries(const LiveStore& store, const ModelRecord& record,
+                                            const AttackOptions& options, MemoryBudget& budget) {
+  if (options.requests) return {{"requests", *options.requests}};
+  std::vector<CanaryRequests> found = find_canaries(store, record, budget);
+  const bool all = options.canary == "all";
+  if (!all) std::erase_if(found, [&](const CanaryRequests& canary) { return canary.name != options.canary; });
+  if (found.empty())
+    throw DataError(store.path().string() + ": holds no canary" + (all ? "" : " of kind " + options.canary) +
+                    "; give removals with " + option("requests", "F"));
+  return found;
+}
+
+}  // namespace
+
+std::vector<Attack> plan_attacks(const std::filesystem::path& path, const ModelSelection& selection,
+                                 const AttackOptions& options, Resources& resources) {
+  const LiveStore store(path, Access::read, resources.memory(), release_ledger());
+  std::vector<Attack> attacks;
+  for (const StoredModel& model : read_models(path, selection)) {
+    ModelRecord record = model.record();
+    record.options.seed = options.seed;
+    check_propagation(record, store.manifest(), store.path());
+    const StoredModel seeded(std::move(record));
+    for (CanaryRequests& canary : chosen_canaries(store, seeded.record(), options, resources.memory()))
+      attacks.push_back({seeded, std::move(canary)});
+  }
+  return attacks;
+}
+
+AuditResult run_attack(const std::filesystem::path& path, const Attack& attack, const AttackOptions& options,
+                       Resources& resources) {
+  const ModelRecord& record = attack.model.record();
+  MemoryBudget& budget = resources.memory();
+  LiveStore store(path, Access::read, budget, release_ledger());
+  const Canary canary = release_canary(attack.canary, store, record, options.rows, budget);
+  const Reservation memory = solver_entry(record.model.solver).reserve(record.options, Model{}, canary.before, budget);
+  const TemporaryFolder folder(std::filesystem::temp_directory_path(), "unweave-audit-");
+  AuditOptions how;
+  how.trials = options.trials;
+  how.confidence = options.confidence;
+  how.folder = folder.path();
+  how.working_memory = static_cast<std::size_t>(memory.bytes());
+  resources.meter().start(attack.model.name() + ", " + canary.name, how.trials, "trials");
+  how.advance = [&] { resources.meter().advance(1); };
+  return audit([&](const SolverOptions& own,
+                   const SolverResources& kept) { return make_solver(record.model.solver, own, kept); },
+               record.options, canary, how);
+}
+
+}  // namespace unweave::inline v0

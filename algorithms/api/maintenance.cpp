@@ -1,0 +1,45 @@
+// algorithms/api/maintenance.cpp - new stores and the care of those that are: the work itself lies in the wings below.
+#include "unweave/maintenance.h"
+
+#include "algorithms/verification/verify_log.h"
+#include "engine/resources/watcher.h"
+#include "storage/io/error.h"
+#include "storage/io/message.h"
+#include "unweave/ingest.h"
+
+namespace unweave::inline v0 {
+
+ImportReport import_store(const std::filesystem::path& store, const ImportOptions& options, Resources& resources) {
+  return import_store(store, options, resources.memory(), resources.meter());
+}
+
+BuildReport generate_store(const std::filesystem::path& store, const GenerateOptions& options, Resources& resources) {
+  return generate_store(store, options, resources.memory(), resources.meter());
+}
+
+VerifyReport verify_store(const std::filesystem::path& store, const VerifyOptions& options, Resources& resources) {
+  const WatchedBy watched(resources.meter());
+  return verify_store(store, options, resources.memory());
+}
+
+bool is_public_key(const std::string& text) {
+  return hash_from_hex(text).has_value();
+}
+
+VerifyReport verify_certificates(const std::filesystem::path& log, const std::optional<std::string>& public_key,
+                                 const std::filesystem::path& receipts) {
+  if (public_key && !is_public_key(*public_key))
+    throw UsageError(option("public-key") + " must be 64 lower-case hexadecimal digits");
+  return verify_log(log, public_key, receipts);
+}
+
+PurgeReport purge_store(const std::filesystem::path& store, const PurgeOptions& options, Resources& resources) {
+  return purge_store(store, options, resources.memory(), resources.meter());
+}
+
+std::vector<RepairedFile> repair_store(const std::filesystem::path& store, const RepairOptions& options,
+                                       Resources& resources) {
+  return repair_store(store, options, resources.memory(), resources.meter());
+}
+
+}  // namespace unweave::inline v0

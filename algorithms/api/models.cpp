@@ -1,0 +1,78 @@
+// algorithms/api/models.cpp - models of a store, read and told apart.
+#include "unweave/models.h"
+
+#include <utility>
+
+#include "algorithms/api/model_selection.h"
+#include "algorithms/evaluation/evaluation.h"
+#include "algorithms/models/model_name.h"
+#include "algorithms/models/model_record.h"
+#include "algorithms/registry/registry.h"
+#include "storage/io/error.h"
+#include "storage/io/message.h"
+
+namespace unweave::inline v0 {
+
+void require_solver(const ModelSelection& selection, const ModelRecord& record) {
+  if (selection.solver && *selection.solver != record.model.solver)
+    throw UsageError("the model " + name_of(record) + " is one of " + record.model.solver + ", not of " +
+                     *selection.solver + "; leave out " + option("solver"));
+}
+
+ModelFacts facts_of(const ModelRecord& record) {
+  return {name_of(record),
+          record.model.solver,
+          record.options,
+          record.weights,
+          record.model.sequence,
+          row_width(record),
+          shape_of(record.model).classes,
+          record.model.head};
+}
+
+void check_model_name(std::string_view name, std::string_view solver) {
+  require_model_name(name, solver);
+}
+
+StoredModel::StoredModel(ModelRecord record) : record_(std::make_shared<const ModelRecord>(std::move(record))) {}
+
+const std::string& StoredModel::name() const noexcept {
+  return name_of(*record_);
+}
+const std::string& StoredModel::solver() const noexcept {
+  return record_->model.solver;
+}
+ModelFacts StoredModel::facts() const {
+  return facts_of(*record_);
+}
+const std::string& StoredModel::certificate() const noexcept {
+  return record_->certificate;
+}
+
+std::vector<StoredModel> read_models(const std::filesystem::path& store, const ModelSelection& selection) {
+  if (selection.solver) static_cast<void>(solver_entry(*selection.solver));  // an unknown one is told before all else
+  std::vector<StoredModel> models;
+  if (selection.name || selection.solver) {
+    models.emplace_back(load_model(store, selection.name ? *selection.name : *selection.solver));
+    require_solver(selection, models.front().record());
+    return models;
+  }
+  for (const ModelSummary& model : list_models(store)) models.emplace_back(load_model(store, model.name));
+  if (models.empty())
+    throw UsageError(store.string() + ": holds no model; run " + operation("train " + store.string()) + " first");
+  return models;
+}
+
+StoredModel read_model(const std::filesystem::path& store, const ModelSelection& selection) {
+  std::vector<StoredModel> models = read_models(store, selection);
+  if (models.size() == 1) return std::move(models.front());
+  std::string names;
+  for (const StoredModel& model : models) {
+    names += (names.empty() ? "" : ", ") + model.name();
+    if (model.name() != model.solver()) names += " (" + model.solver() + ")";
+  }
+  throw UsageError(store.string() + ": holds several models; choose one with " + option("solver") + " or " +
+                   option("name") + ": " + names);
+}
+
+}  // namespace unweave::inline v0

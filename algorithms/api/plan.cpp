@@ -1,0 +1,170 @@
+// algorithms/api/plan.cpp - forecasts: plans of the wings below, beside the room that there is and a sample of the work.
+#include "unweave/plan.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <numeric>
+#include <utility>
+
+#include "algorithms/live/live_store.h"
+#include "algorithms/models/training_rows.h"
+#include "algorithms/propagation/propagation_plan.h"
+#include "algorithms/propagation/propagation_trial.h"
+#include "algorithms/propagation/schemes.h"
+#include "algorithms/registry/registry.h"
+#include "algorithms/unlearning/planned_task.h"
+#include "engine/resources/clock.h"
+#include "engine/resources/parallel.h"
+#include "engine/state/level_image.h"
+#include "engine/sweep/tile_spool.h"
+#include "storage/io/error.h"
+#include "storage/io/file.h"
+#include "storage/io/message.h"
+
+namespace unweave::inline v0 {
+namespace {
+
+// Checksum and copy of one byte of sums on its way to a file, on one thread.
+constexpr double kPutSeconds = 1.2e-9;
+constexpr std::uint64_t kMostTrialBytes = std::uint64_t{128} << 20;
+constexpr std::uint64_t kTrialWrite = std::uint64_t{1} << 20;
+
+std::uint64_t free_disk(const std::filesystem::path& store) {
+  return std::filesystem::space(store).available;
+}
+
+/// Bytes a second at which the disk of the store takes a file without a name, which fills half of the free room at most.
+double measure_disk(const std::filesystem::path& store, std::uint64_t free_bytes, MemoryBudget& budget) {
+  const std::uint64_t bytes = std::clamp(free_bytes / 2 / kTrialWrite * kTrialWrite, kTrialWrite, kMostTrialBytes);
+  WriteBuffers buffers(bytes, budget);
+  const std::vector<std::byte> piece(kTrialWrite, std::byte{0x5a});
+  const Clock::time_point start = Clock::now();
+  ScatteredWriter file = make_spool(store, bytes, buffers.queue());
+  for (std::uint64_t at = 0; at < bytes; at += piece.size()) file.put(at, piece);
+  file.finish();
+  buffers.queue().drain();
+  file.file().sync();
+  return static_cast<double>(bytes) / seconds_since(start);
+}
+
+std::uint64_t total(const std::vector<std::uint64_t>& counts) {
+  return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+}
+
+}  // namespace
+
+PropagationForecast foresee_propagation(const Reader& reader, const PropagationSpec& spec) {
+  const LiveStore& store = reader.live();
+  MemoryBudget& budget = reader.resources().memory();
+  const Contents& contents = store.contents();
+  if (contents.features().columns() == 0)
+    throw DataError(store.path().string() + ": has no features to propagate; import it with " + option("features"));
+  const Clock::time_point start = Clock::now();
+  const PropagationPlan plan = plan_propagation(contents, spec, budget);
+  const double planned = seconds_since(start);  // a propagation begins with it too
+  const StatePlan& state = plan.state;
+  PropagationForecast forecast;
+  forecast.rows = plan.rows;
+  forecast.arcs = total(plan.arcs);
+  forecast.tiles = state.tiles;
+  forecast.memory_bytes = state.memory_bytes;
+  forecast.memory_available_bytes = budget.available();
+  forecast.state_bytes = state.state_bytes;
+  forecast.feature_bytes = bytes_of(store.manifest().feature_files);
+  forecast.cone_bytes = plan.cone_bytes;
+  forecast.disk_bytes = state.disk_bytes + plan.cone_bytes;
+  forecast.disk_free_bytes = free_disk(store.path());
+  forecast.bytes_read = bytes_of(store.manifest().shards) + forecast.feature_bytes + state.spooled_bytes;
+  forecast.bytes_written = state.state_bytes + state.spooled_bytes + plan.cone_bytes;
+  if (!forecast.fits() || plan.rows.empty()) return forecast;
+
+  PropagationForecast::Pace pace;
+  pace.disk_bytes_per_second = measure_disk(store.path(), forecast.disk_free_bytes, budget);
+  const PropagationTrial trial = try_propagation(contents, spec, plan, budget);
+  // A spool is written while the sweep runs, then read and written again in order.
+  const auto threads = static_cast<double>(active_threads());
+  const double write = static_cast<double>(state.state_bytes) / pace.disk_bytes_per_second;
+  const double sum = trial.sweep_seconds + static_cast<double>(state.state_bytes) * kPutSeconds / threads;
+  pace.seconds = planned + trial.read_seconds + std::max(sum, write) + (state.tiles > 1 ? 2 * write : 0);
+  if (trial.sweep_seconds > 0)
+    pace.sweep_arc_features_per_second =
+        static_cast<double>(forecast.arcs) * contents.features().columns() / trial.sweep_seconds;
+  pace.waits_for_disk = sum < write;
+  forecast.pace = pace;
+  return forecast;
+}
+
+StreamForecast foresee_stream(Reader&& reader, std::span<const Request> first, std::uint64_t batches) {
+  const Reader consumed = std::move(reader);
+  LiveStore& store = consumed.live();
+  StreamForecast forecast;
+  forecast.first = store.resolve(first);
+  forecast.disk_free_bytes = free_disk(store.path());
+  forecast.memory_available_bytes = store.budget().available();
+  forecast.stale_rows = store.propagated() ? store.embedding().stale_rows() : 0;
+  forecast.plan = std::move(store).foresee(forecast.first, std::max<std::uint64_t>(1, batches));
+  return forecast;
+}
+
+PurgeForecast foresee_purge(const Reader& reader, const PurgeOptions& options) {
+  return {plan_purge(reader.live(), options), free_disk(reader.path())};
+}
+
+std::string solvers_with_forecast() {
+  return solvers_with([](const SolverEntry& entry) { return entry.plan != nullptr || entry.needs != nullptr; });
+}
+
+UnlearningForecast foresee_unlearning(const Reader& reader, std::string_view solver, SolverOptions options,
+                                      LambdaChoice lambda) {
+  const LiveStore& store = reader.live();
+  const Contents& contents = store.contents();
+  const std::uint32_t classes = store.manifest().classes;
+  if (lambda == LambdaChoice::by_validation)
+    throw UsageError(option("lambda", "auto") + " is for train: plan trains nothing; give a number");
+  if (contents.features().columns() == 0 || classes == 0)
+    throw DataError(store.path().string() + ": has no features or no labels to learn from; import it with both");
+  UnlearningForecast forecast;
+  forecast.rows = training_nodes(contents).size();
+  forecast.has_edges = contents.graph().num_arcs() > 0;
+  const std::size_t width = store.propagated() ? store.embedding().row_width(store.embedding().spec().weights)
+                                               : contents.features().columns();
+  if (lambda == LambdaChoice::by_size)
+    options.lambda = default_lambda({solver, contents.num_nodes(), width, classes, options.head});
+  const SolverEntry& entry = solver_entry(solver);
+  require_options(solver, options);
+  const std::size_t blocks =
+      store.propagated() ? blocks_of(store.embedding().spec().weights, store.embedding().levels()) : 1;
+  forecast.options = std::make_shared<const SolverOptions>(std::move(options));
+  const SolverOptions& chosen = *forecast.options;
+  const PlannedTask task{forecast.rows,
+                         {chosen.head, RowForm(1, chosen.intercept).features(width), classes, chosen.hidden,
+                          chosen.activation, chosen.hidden.empty() ? 1 : blocks},
+                         chosen,
+                         reader.resources().memory().available() / 2};
+  forecast.disk_free_bytes = free_disk(store.path());
+  if (entry.needs != nullptr)
+    forecast.answer = entry.needs(task);
+  else if (entry.plan != nullptr)
+    forecast.answer = entry.plan(task);
+  else
+    throw UsageError("what " + std::string(solver) + " costs depends on the data; plan knows " +
+                     solvers_with_forecast());
+  return forecast;
+}
+
+void require_disk(const Reader& reader, const TrainingNeeds& needs) {
+  require_disk_room(reader.path(), needs.disk_bytes, needs.disk_label, needs.remedy);
+}
+
+void RemovedRows::take(const Request& request) {
+  const Contents& contents = reader_->live().contents();
+  if (number_++ % batch_ == 0) rows_.push_back(0);
+  if (request.kind != RequestKind::remove_node || request.u >= contents.num_nodes()) return;
+  const NodeId node = contents.order().position(static_cast<NodeId>(request.u));
+  const std::vector<NodeId>& train = contents.train();
+  if (contents.label(node) != kNoLabel && std::binary_search(train.begin(), train.end(), node) &&
+      removed_.insert(node).second)
+    ++rows_.back();
+}
+
+}  // namespace unweave::inline v0

@@ -1,0 +1,140 @@
+// algorithms/api/rows.cpp - rows, edges, labels and scores on their way out of a store.
+#include "unweave/rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <utility>
+
+#include "algorithms/evaluation/evaluation.h"
+#include "algorithms/live/live_store.h"
+#include "algorithms/models/model_record.h"
+#include "algorithms/propagation/schemes.h"
+#include "engine/resources/watcher.h"
+#include "storage/input/feature_reader.h"
+#include "storage/io/error.h"
+#include "storage/io/file.h"
+#include "storage/io/message.h"
+
+namespace unweave::inline v0 {
+
+ExportedRows export_embeddings(const Reader& reader, const std::optional<std::vector<NodeId>>& nodes,
+                               const std::vector<double>& weights, const NpyTarget& target, MissingRows missing,
+                               const std::optional<NpyTarget>& ids) {
+  const WatchedBy watched(reader.resources().meter());
+  const PropagationSpec& spec = reader.live().embedding().spec();
+  return export_embeddings(reader.live(), nodes,
+                           weights.empty() ? spec.weights : scheme_weights("gpr", spec.levels, weights), target,
+                           missing, ids);
+}
+
+void export_edges(const Reader& reader, const NpyTarget& target) {
+  const WatchedBy watched(reader.resources().meter());
+  export_edges(reader.live(), target);
+}
+
+void export_labels(const Reader& reader, const NpyTarget& target) {
+  export_labels(reader.live(), target);
+}
+
+void export_train(const Reader& reader, const NpyTarget& target) {
+  export_train(reader.live(), target);
+}
+
+void export_model(const StoredModel& model, const NpyTarget& target) {
+  const ModelRecord& record = model.record();
+  const Matrix& weights = record.model.published;
+  std::vector<std::uint64_t> shape{size_of(weights.rows())};
+  if (!record.model.network) shape.push_back(size_of(weights.cols()));
+  NpyWriter writer(target, "<f8", sizeof(double), shape);
+  writer.append(std::span<const double>(weights.data(), size_of(weights.size())));
+  writer.finish();
+  replace_file(std::filesystem::absolute(target.file).replace_extension(".jsonl"), record.certificate + "\n");
+}
+
+std::vector<Request> draw_requests(const Reader& reader, const DrawOptions& options) {
+  return draw_requests(reader.live(), options);
+}
+
+std::uint64_t embedded_nodes(const Reader& reader) {
+  const Embedding& embedding = reader.live().embedding();
+  return embedding.cone().rows(embedding.levels());
+}
+
+std::optional<std::string> propagation_mismatch(const Reader& reader, const StoredModel& model) {
+  try {
+    require_propagation(reader, model);
+    return std::nullopt;
+  } catch (const DataError& error) {
+    return error.message();
+  }
+}
+
+void require_propagation(const Reader& reader, const StoredModel& model) {
+  check_propagation(model.record(), reader.manifest(), reader.path());
+}
+
+void score_nodes(const Reader& reader, const StoredModel& model, const std::optional<std::vector<NodeId>>& nodes,
+                 const ScoreSink& sink) {
+  require_propagation(reader, model);
+  if (nodes)
+    score_some(reader.live(), model.record(), *nodes, sink);
+  else
+    score_all(reader.live(), model.record(), sink);
+}
+
+struct RowFile::Impl {
+  std::string file;
+  StoredModel model;
+  MemoryBudget& budget;
+  std::unique_ptr<FeatureReader> reader;
+};
+
+RowFile::RowFile(const std::string& file, const StoredModel& model, Resources& resources)
+    : impl_(new Impl{file, model, resources.memory(), open_features({file, {}})}) {
+  const std::size_t width = row_width(model.record());
+  if (impl_->reader->columns() != width)
+    throw DataError(file + ": rows of " + std::to_string(impl_->reader->columns()) +
+                    " numbers; the model takes rows of " + std::to_string(width) + ", as " +
+                    operation("export " + option("embeddings")) + " writes them");
+}
+RowFile::RowFile(RowFile&&) noexcept = default;
+RowFile::~RowFile() = default;
+
+std::uint64_t RowFile::rows() const noexcept {
+  return impl_->reader->rows();
+}
+
+void RowFile::score(const ScoreSink& sink) {
+  const ModelRecord& record = impl_->model.record();
+  const std::size_t width = row_width(record), classes = shape_of(record.model).classes;
+  const ScoredChunk chunk(record.model, impl_->budget);
+  const std::size_t share = std::max<std::size_t>(1, (std::size_t{1} << 20) / width);  // a MiB of numbers at a time
+  const std::size_t most = std::min(chunk.rows, share);
+  const Reservation memory = impl_->budget.reserve(most * width * (sizeof(double) + sizeof(float)), "rows to predict");
+  std::vector<float> rows;
+  std::vector<double> margins;
+  std::vector<std::int64_t> ids;
+  for (FeatureBatch batch; impl_->reader->next(batch, most * width);) {
+    rows.assign(batch.rows * width, 0);
+    for (std::size_t i = 0; i < batch.rows; ++i)
+      for (std::size_t k = batch.sparse ? batch.indptr[i] : i * width,
+                       end = batch.sparse ? batch.indptr[i + 1] : k + width;
+           k < end; ++k) {
+        const auto value = static_cast<float>(batch.values[k]);
+        const std::size_t column = batch.sparse ? batch.indices[k] : k - i * width;
+        if (!std::isfinite(value))
+          throw InputError(impl_->file,
+                           "row " + std::to_string(batch.first_row + i) + ", column " + std::to_string(column),
+                           "a number that float32 cannot hold", "scale the rows");
+        rows[i * width + column] = value;
+      }
+    ids.resize(batch.rows);
+    for (std::size_t i = 0; i < batch.rows; ++i) ids[i] = static_cast<std::int64_t>(batch.first_row + i);
+    margins.resize(batch.rows * classes);
+    score_rows(record, rows, impl_->budget, margins.data());
+    sink(ids, margins);
+  }
+}
+
+}  // namespace unweave::inline v0

@@ -1,0 +1,30 @@
+// algorithms/api/solvers.cpp - the registry of solvers, as far as users see it.
+#include "unweave/solvers.h"
+
+#include "algorithms/registry/registry.h"
+
+namespace unweave::inline v0 {
+namespace {
+
+SolverInfo info_of(const SolverEntry& entry) {
+  const std::span<const Parameter> own = entry.parameters().listed();
+  return {entry.name, entry.meaning(), entry.networks.trained, entry.intercept, {own.begin(), own.end()}};
+}
+
+}  // namespace
+
+std::vector<SolverInfo> all_solver_infos() {
+  std::vector<SolverInfo> infos;
+  for (const SolverEntry* const entry : all_solvers()) infos.push_back(info_of(*entry));
+  return infos;
+}
+
+SolverInfo solver_info(std::string_view name) {
+  return info_of(solver_entry(name));
+}
+
+void check_solver_options(std::string_view solver, const SolverOptions& options) {
+  require_options(solver, options);
+}
+
+}  // namespace unweave::inline v0

@@ -1,0 +1,240 @@
+// algorithms/api/store.cpp - readers and writers of a store: facts, propagation, training.
+#include "unweave/store.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "algorithms/api/model_selection.h"
+#include "algorithms/evaluation/evaluation.h"
+#include "algorithms/live/live_store.h"
+#include "algorithms/models/lazy_error.h"
+#include "algorithms/models/learner.h"
+#include "algorithms/models/model_name.h"
+#include "algorithms/models/recorded_release.h"
+#include "algorithms/propagation/schemes.h"
+#include "algorithms/registry/registry.h"
+#include "engine/generations/store_purge.h"
+#include "engine/resources/watcher.h"
+#include "storage/io/error.h"
+#include "unweave/version.h"
+
+namespace unweave::inline v0 {
+namespace {
+
+std::uint64_t num_targets(const LiveStore& store) {
+  if (store.propagated()) return store.embedding().cone().rows(store.embedding().levels());
+  // What a propagation takes by default.
+  return store.contents().has_labels() ? store.contents().num_labelled() : store.contents().num_nodes();
+}
+
+bool stands_on(const ModelRecord& record, const Manifest& manifest, const std::filesystem::path& store) {
+  try {
+    check_propagation(record, manifest, store);
+    return true;
+  } catch (const DataError&) {
+    return false;
+  }
+}
+
+/// Whether the model of this name was trained on the store's present propagation.
+bool stands_on_present(const std::string& name, const LiveStore& store) {
+  try {
+    return stands_on(load_model(store.path(), name), store.manifest(), store.path());
+  } catch (const UsageError&) {
+    return true;  // purged meanwhile
+  } catch (const DataError&) {
+    return false;
+  }
+}
+
+std::vector<ModelInfo> models_of(const std::vector<ModelSummary>& summaries, const LiveStore& store) {
+  std::vector<ModelInfo> models;
+  for (const ModelSummary& model : summaries) {
+    ModelInfo info;
+    info.name = model.name;
+    info.solver = model.solver;
+    info.damage = model.damage;
+    if (model.damage.empty()) {
+      info.id = model.id;
+      info.sequence = model.sequence;
+      info.outdated = model.sequence != store.sequence();
+      info.other_propagation = !stands_on_present(model.name, store);
+    }
+    models.push_back(std::move(info));
+  }
+  return models;
+}
+
+void add_levels(StoreInfo& info, const LiveStore& store) {
+  if (!store.propagated()) return;
+  const Embedding& embedding = store.embedding();
+  info.propagation = embedding.spec();
+  info.stale_rows = embedding.stale_rows();
+  info.lazy_error_bound = lazy_error_bound(embedding, store.contents());
+  for (std::uint32_t level = 0; level <= embedding.levels(); ++level)
+    info.levels.push_back({level, level == 0 ? 0 : embedding.cone().rows(level),
+                           level < embedding.levels() ? embedding.stale(level).size() : 0});
+}
+
+/// The model of this name, where there is one that can be read.
+std::optional<ModelRecord> present_model(const std::filesystem::path& store, const std::string& name) {
+  for (const ModelSummary& model : list_models(store))
+    if (model.damage.empty() && model.name == name) return load_model(store, name);
+  return std::nullopt;
+}
+
+}  // namespace
+
+StoreInfo describe_store(const std::filesystem::path& path, Resources& resources, bool with_digest) {
+  std::vector<ModelSummary> models = list_models(path);  // first: a writer at work acknowledges requests first
+  const LiveStore store(path, Access::read, resources.memory(), release_ledger());
+  const auto is_later = [&](const ModelSummary& model) { return model.sequence > store.sequence(); };
+  if (std::any_of(models.begin(), models.end(), is_later)) models = list_models(path);  // purged meanwhile
+  const Manifest& manifest = store.manifest();
+  const Contents& contents = store.contents();
+  const std::uint64_t arcs = contents.graph().num_arcs();
+  StoreInfo info;
+  info.nodes = manifest.nodes;
+  info.edges = arcs / 2;
+  info.arcs = arcs;
+  info.features = manifest.features;
+  info.classes = manifest.classes;
+  info.targets = num_targets(store);
+  if (arcs > 0) info.bits_per_arc = 8.0 * static_cast<double>(bytes_of(manifest.shards)) / static_cast<double>(arcs);
+  info.order = manifest.order;
+  info.pending_requests = store.pending_requests();
+  info.acknowledged = store.sequence();
+  info.pending_purge = purge_state(path) != PurgeState::none;
+  info.labelled = contents.num_labelled();
+  info.train = contents.train().size();
+  info.valid = contents.valid().size();
+  info.test = contents.test().size();
+  info.standardized = manifest.standardized;
+  info.scale = manifest.scale;
+  info.feature_layout = manifest.feature_layout;
+  for (const FileEntry& file : manifest.files()) {
+    const std::string folder = std::filesystem::path(file.path).begin()->string();
+    const auto at =
+        std::find_if(info.bytes.begin(), info.bytes.end(), [&](const auto& one) { return one.first == folder; });
+    if (at != info.bytes.end())
+      at->second += file.bytes;
+    else
+      info.bytes.emplace_back(folder, file.bytes);
+  }
+  add_levels(info, store);
+  info.models = models_of(models, store);
+  if (with_digest) info.digest = content_digest(store);
+  return info;
+}
+
+Reader::Reader(const std::filesystem::path& store, Resources& resources)
+    : resources_(&resources),
+      store_(std::make_unique<LiveStore>(store, Access::read, resources.memory(), release_ledger())) {}
+Reader::Reader(Reader&&) noexcept = default;
+Reader::~Reader() = default;
+
+const std::filesystem::path& Reader::path() const noexcept {
+  return store_->path();
+}
+const Manifest& Reader::manifest() const noexcept {
+  return store_->manifest();
+}
+std::uint64_t Reader::nodes() const noexcept {
+  return store_->contents().num_nodes();
+}
+bool Reader::has_labels() const noexcept {
+  return store_->contents().has_labels();
+}
+std::uint64_t Reader::acknowledged() const noexcept {
+  return store_->sequence();
+}
+
+Writer::Writer(const std::filesystem::path& store, Resources& resources)
+    : resources_(&resources),
+      store_(std::make_unique<LiveStore>(store, Access::write, resources.memory(), release_ledger())) {}
+Writer::Writer(Writer&&) noexcept = default;
+Writer::~Writer() = default;
+
+const std::filesystem::path& Writer::path() const noexcept {
+  return store_->path();
+}
+const Manifest& Writer::manifest() const noexcept {
+  return store_->manifest();
+}
+std::uint64_t Writer::nodes() const noexcept {
+  return store_->contents().num_nodes();
+}
+bool Writer::has_labels() const noexcept {
+  return store_->contents().has_labels();
+}
+std::uint64_t Writer::acknowledged() const noexcept {
+  return store_->sequence();
+}
+
+PropagateReport Writer::propagate(const PropagationSpec& spec, const PropagateMeter& meter) {
+  if (meter) return unweave::propagate(*store_, spec, resources_->memory(), meter);
+  std::uint64_t told = 0;
+  return unweave::propagate(*store_, spec, resources_->memory(), [&](const PropagateProgress& progress) {
+    if (told == 0) resources_->meter().start("propagate", progress.total, "rows");
+    resources_->meter().advance(progress.done - std::exchange(told, progress.done));
+  });
+}
+
+std::vector<std::string> Writer::models_lost_by(const PropagationSpec& next) const {
+  std::vector<std::string> lost;
+  Manifest after = manifest();
+  after.propagation = next;
+  for (const ModelSummary& model : list_models(path())) {
+    if (!model.damage.empty()) continue;
+    const ModelRecord record = load_model(path(), model.name);
+    if (stands_on(record, manifest(), path()) && !stands_on(record, after, path())) lost.push_back(model.name);
+  }
+  return lost;
+}
+
+TrainedModel Writer::train(const TrainOptions& how) {
+  const std::string solver = how.solver.empty() ? std::string(default_solver().name) : how.solver;
+  const std::string name = how.name.empty() ? solver : how.name;
+  require_options(solver, how.options);
+  require_model_name(name, solver);
+  LiveStore& store = *store_;
+  WorkMeter& meter = resources_->meter();
+  const PropagationSpec& spec = store.embedding().spec();
+  const std::vector<double> weights =
+      how.weights.empty() ? spec.weights : scheme_weights("gpr", spec.levels, how.weights);
+
+  TrainedModel trained;
+  SolverOptions options = how.options;
+  const DeclaredSizes sizes{solver, store.contents().num_nodes(), store.embedding().row_width(weights),
+                            store.manifest().classes, options.head};
+  if (sizes.classes > 0)
+    trained.default_lambda = default_lambda(sizes);  // without labels training says what is missing
+  if (how.lambda != LambdaChoice::given && sizes.classes > 0) options.lambda = trained.default_lambda;
+  if (how.lambda == LambdaChoice::by_validation) {
+    meter.start("lambda", kLambdaTrials, "trials");
+    TunedLambda tuned =
+        tune_lambda(store, resources_->memory(), options, weights, [&](const LambdaTrial&) { meter.advance(1); });
+    options.lambda = tuned.lambda;
+    options.lambda_chosen = "validation at version " + std::to_string(store.sequence());
+    trained.lambda_trials = std::move(tuned.trials);
+  }
+  if (how.before_replacement) {
+    if (const std::optional<ModelRecord> present = present_model(path(), name))
+      how.before_replacement(facts_of(*present), {name, solver, options, weights});
+  }
+  const Learner learner = [&] {
+    const WatchedBy watched(meter);
+    return Learner::train(store, resources_->memory(), solver, options, weights,
+                          {true, std::string(version()), {}, how.key, {}}, name);
+  }();
+  store.record();
+  trained.facts = facts_of(learner.record());
+  trained.report = learner.last_step();
+  trained.rows = learner.rows().size();
+  trained.accuracies = evaluate_model(store, learner.record(), &learner.rows());
+  trained.majority = majority_accuracies(store);
+  trained.public_key = learner.public_key();
+  return trained;
+}
+
+}  // namespace unweave::inline v0

@@ -1,0 +1,41 @@
+// unweave/audit.h - a lower bound of epsilon by attack, beside what certificates claim.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "algorithms/evaluation/audit_result.h"
+#include "algorithms/evaluation/canary_requests.h"
+#include "unweave/models.h"
+#include "unweave/resources.h"
+
+namespace unweave::inline v0 {
+
+struct AttackOptions {
+  std::string canary = "all";  ///< hub, bridge or gradient (algorithms/evaluation/canary.h), or all three
+  std::optional<std::vector<Request>> requests{};  ///< removals that are the canary instead
+  std::uint64_t trials = 400;                      ///< releases of each kind
+  double confidence = 0.95;                        ///< with which a bound holds
+  std::uint64_t rows = 1000;                       ///< training rows that take part, at most
+  std::optional<std::uint64_t> seed{};             ///< of noise, for tests
+};
+
+/// One model and one canary.
+struct Attack {
+  StoredModel model;
+  CanaryRequests canary;
+};
+
+/// The attacks that are to be made. Throws UsageError, DataError where the store holds no such canary.
+[[nodiscard]] std::vector<Attack> plan_attacks(const std::filesystem::path& store, const ModelSelection& selection,
+                                               const AttackOptions& options, Resources& resources);
+
+/// Makes one, which changes nothing in the store: many releases of models that unlearned the canary, and of models that never
+/// saw it. Throws UsageError, ResourceError.
+[[nodiscard]] AuditResult run_attack(const std::filesystem::path& store, const Attack& attack,
+                                     const AttackOptions& options, Resources& resources);
+
+}  // namespace unweave::inline v0

@@ -1,0 +1,94 @@
+// unweave/evaluate.h - how good models are, how far they are from retrained ones, and what they still show of forgotten rows.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "algorithms/evaluation/accuracies.h"
+#include "algorithms/evaluation/efficacy_figures.h"
+#include "algorithms/evaluation/likeness.h"
+#include "algorithms/evaluation/metrics.h"
+#include "unweave/models.h"
+#include "unweave/store.h"
+
+namespace unweave::inline v0 {
+
+/// Classes up to which confusion matrices are made unasked.
+inline constexpr std::size_t kFewClasses = 20;
+
+struct EvaluateOptions {
+  bool retrain = false;   ///< compare with a model that has never seen anything but the present data
+  bool by_class = false;  ///< confusion matrices of models of more than kFewClasses classes, too
+  std::optional<std::vector<NodeId>>
+      nodes{};                      ///< accuracy on these, too: of the store, or of the copy where there is one
+  std::size_t attack_rows = 10000;  ///< most training and most test rows that an attack learns from; 0: no attack
+  std::uint64_t seed = 1;           ///< by which they are drawn
+};
+
+/// Of one model on the labelled nodes of the splits.
+struct SplitMetrics {
+  Metrics train, valid, test;
+  bool by_class = false;  ///< with confusion matrices
+  [[nodiscard]] Accuracies accuracies() const { return {train.accuracy(), valid.accuracy(), test.accuracy()}; }
+};
+
+/// What a model shows of training rows that a copy of the store has and the store has not.
+struct Forgetting {
+  std::size_t forgotten_rows = 0, vanished_classes = 0;
+  std::size_t attack_rows = 0;  ///< of either kind, that an attack learnt from
+  std::uint64_t seed = 1;
+  Efficacy figures;
+};
+
+/// A model beside the retrained one, and the one from before the removals. What cannot be compared is none.
+struct Comparison {
+  std::optional<double> retrained_distance, retrained_cosine;  ///< of published weights
+  std::optional<Likeness> train, test, forgotten;              ///< of predictions, with the retrained one's
+  /// With a model from before: how far the weights have come, and how that compares with how far retraining moves them.
+  struct FromBefore {
+    double distance = 0;
+    std::optional<double> distance_ratio, step_cosine;
+  };
+  std::optional<FromBefore> from_before;
+  /// Of the forgotten rows: whether their losses moved as retraining moves them. With a model from before alone.
+  struct LossChanges {
+    std::optional<double> pearson, spearman;
+  };
+  std::optional<LossChanges> loss_changes;
+};
+
+struct ModelEvaluation {
+  std::string name, solver;    ///< behind a comma, what weights beside the model's own are
+  std::uint64_t sequence = 0;  ///< the last request that it has absorbed
+  bool outdated = false;       ///< the store has acknowledged later ones
+  bool present = true;         ///< else it is the copy's, from before the removals
+  std::size_t classes = 0;
+  std::optional<double> seconds;  ///< that making it took, of weights made for the comparison
+  SplitMetrics metrics;
+  std::optional<double> accuracy_nodes;  ///< none where none of them has a label
+  std::optional<Forgetting> forgetting;  ///< with a copy
+  std::optional<Comparison> comparison;  ///< with EvaluateOptions::retrain
+};
+
+/// Evaluates models of one store, with or without a copy from before the removals, which both outlive it.
+class Evaluator {
+ public:
+  /// `before`: null without a copy. Throws UsageError for ids outside the store, DataError where the copy cannot be one.
+  Evaluator(const Reader& store, const Reader* before, EvaluateOptions options);
+  Evaluator(Evaluator&&) noexcept;
+  ~Evaluator();
+
+  /// The copy's model of this name, where there is one, the model itself, and weights that its solver wants to be seen beside
+  /// it. Throws DataError for a model of another propagation, ResourceError.
+  [[nodiscard]] std::vector<ModelEvaluation> evaluate(const StoredModel& model);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace unweave::inline v0

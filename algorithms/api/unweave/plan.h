@@ -1,0 +1,109 @@
+// unweave/plan.h - what work is going to take, beside what there is. Nothing is changed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "algorithms/maintenance/purge_plan.h"
+#include "algorithms/unlearning/account.h"
+#include "algorithms/updates/stream_plan.h"
+#include "storage/formats/journal.h"
+#include "storage/formats/manifest.h"
+#include "unweave/store.h"
+
+namespace unweave::inline v0 {
+
+/// What a propagation takes. Bytes of disk and memory are those at a time.
+struct PropagationForecast {
+  std::vector<std::uint64_t> rows;  ///< kept at levels 1 .. L
+  std::uint64_t arcs = 0;           ///< to sum, self loops included
+  std::uint64_t tiles = 1;          ///< column tiles
+  std::uint64_t memory_bytes = 0, memory_available_bytes = 0;
+  std::uint64_t state_bytes = 0;    ///< of sums
+  std::uint64_t feature_bytes = 0;  ///< of the features that they come from
+  std::uint64_t cone_bytes = 0;     ///< at most, of counts and lists of targets
+  std::uint64_t disk_bytes = 0, disk_free_bytes = 0;
+  std::uint64_t bytes_read = 0, bytes_written = 0;
+
+  /// From a sample of the work on this machine; none where the disk has no room, or there are no levels.
+  struct Pace {
+    std::optional<double> sweep_arc_features_per_second;
+    double disk_bytes_per_second = 0;
+    double seconds = 0;
+    bool waits_for_disk = false;  ///< else for sums of rows in memory
+  };
+  std::optional<Pace> pace;
+
+  [[nodiscard]] bool fits() const noexcept { return disk_bytes <= disk_free_bytes; }
+};
+
+/// Sums a sample of the rows, and writes half of the free disk, 128 MiB at most, to a nameless file. Throws UsageError,
+/// DataError where there are no features, ResourceError.
+[[nodiscard]] PropagationForecast foresee_propagation(const Reader& reader, const PropagationSpec& spec);
+
+struct StreamForecast {
+  BatchChanges first;  ///< what the first batch changes, which stands for all
+  StreamPlan plan;
+  std::uint64_t stale_rows = 0;  ///< published before it, and not in the plan
+  std::uint64_t memory_available_bytes = 0, disk_free_bytes = 0;
+
+  [[nodiscard]] bool fits_memory() const noexcept { return plan.memory_bytes <= memory_available_bytes; }
+  [[nodiscard]] bool fits() const noexcept { return plan.disk_bytes <= disk_free_bytes; }
+};
+
+/// Of `batches` >= 1 batches like `first`. The reader's sums stay behind: it is of no further use. Throws ResourceError,
+/// DataError.
+[[nodiscard]] StreamForecast foresee_stream(Reader&& reader, std::span<const Request> first, std::uint64_t batches);
+
+struct PurgeForecast {
+  PurgePlan plan;
+  std::uint64_t disk_free_bytes = 0;
+
+  [[nodiscard]] bool fits() const noexcept { return plan.disk_bytes() <= disk_free_bytes; }
+};
+
+[[nodiscard]] PurgeForecast foresee_purge(const Reader& reader, const PurgeOptions& options);
+
+/// What requests to a solver cost, from public numbers alone.
+struct UnlearningForecast {
+  std::size_t rows = 0;  ///< training rows of the store
+  /// Of a solver with an account of its requests, or of one whose training makes files.
+  std::variant<UnlearningPlan, TrainingNeeds> answer;
+  std::uint64_t disk_free_bytes = 0;
+  bool has_edges = false;                        ///< rows move with a removal, which is not in these figures
+  std::shared_ptr<const SolverOptions> options;  ///< with lambda as it was chosen
+};
+
+/// Names of the solvers whose requests can be foreseen, joined by commas.
+[[nodiscard]] std::string solvers_with_forecast();
+/// Trains nothing. Throws UsageError for another solver, for options out of range, and for LambdaChoice::by_validation;
+/// DataError where there are no features or no labels.
+[[nodiscard]] UnlearningForecast foresee_unlearning(const Reader& reader, std::string_view solver,
+                                                    SolverOptions options, LambdaChoice lambda);
+/// Throws ResourceError where a training would refuse for want of disk.
+void require_disk(const Reader& reader, const TrainingNeeds& needs);
+
+/// Takes requests in the order of a stream, and counts how many training rows each batch removes.
+class RemovedRows {
+ public:
+  /// `batch`: requests of a batch, at least 1. The reader outlives this object.
+  RemovedRows(const Reader& reader, std::uint64_t batch) : reader_(&reader), batch_(batch) {}
+  void take(const Request& request);
+  /// Of each batch so far.
+  [[nodiscard]] const std::vector<std::uint64_t>& of_batches() const noexcept { return rows_; }
+
+ private:
+  const Reader* reader_;
+  std::uint64_t batch_, number_ = 0;
+  std::set<NodeId> removed_;
+  std::vector<std::uint64_t> rows_;
+};
+
+}  // namespace unweave::inline v0

@@ -1,0 +1,67 @@
+// unweave/rows.h - what is read out of a store: embeddings, edges, labels, what a model says of nodes, requests to draw.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "algorithms/evaluation/scoring.h"
+#include "algorithms/live/export.h"
+#include "algorithms/live/request_draw.h"
+#include "storage/input/byte_source.h"
+#include "unweave/models.h"
+#include "unweave/store.h"
+
+namespace unweave::inline v0 {
+
+/// Rows of Z as float32 [rows, columns]: those of `nodes`, in their order, or all that there are, in the order of ids.
+/// `weights`: of the levels, L + 1; empty: as propagated. Throws UsageError, DataError before a propagation.
+ExportedRows export_embeddings(const Reader& reader, const std::optional<std::vector<NodeId>>& nodes,
+                               const std::vector<double>& weights, const NpyTarget& target,
+                               MissingRows missing = MissingRows::leave_out,
+                               const std::optional<NpyTarget>& ids = std::nullopt);
+/// Edges as int64 [m, 2], each once, u < v, sorted.
+void export_edges(const Reader& reader, const NpyTarget& target);
+/// Classes of all nodes as int64 [nodes], -1 for none.
+void export_labels(const Reader& reader, const NpyTarget& target);
+/// Ids of the training nodes that have a label, ascending, as int64.
+void export_train(const Reader& reader, const NpyTarget& target);
+/// Published weights as float64 [features, classes], of a network all parameters in one row; beside a file F.npy, as F.jsonl,
+/// the public line of the newest certificate.
+void export_model(const StoredModel& model, const NpyTarget& target);
+
+/// Requests drawn at random from what the store holds. Throws UsageError where there are not so many.
+[[nodiscard]] std::vector<Request> draw_requests(const Reader& reader, const DrawOptions& options);
+
+/// How many nodes have an embedding. Throws UsageError before a propagation.
+[[nodiscard]] std::uint64_t embedded_nodes(const Reader& reader);
+
+/// Why the model does not stand on the store's present propagation; none where it does.
+[[nodiscard]] std::optional<std::string> propagation_mismatch(const Reader& reader, const StoredModel& model);
+
+/// Throws DataError where there is a mismatch.
+void require_propagation(const Reader& reader, const StoredModel& model);
+
+/// Hands over margins of `nodes`, in their order, or of all that have an embedding, by id. Throws UsageError for a node
+/// without one before the first is handed over; DataError for a model of another propagation.
+void score_nodes(const Reader& reader, const StoredModel& model, const std::optional<std::vector<NodeId>>& nodes,
+                 const ScoreSink& sink);
+/// Rows of Z that are not in a store, from a file as export_embeddings() writes it.
+class RowFile {
+ public:
+  /// Throws DataError where the rows have another width than the model takes.
+  RowFile(const std::string& file, const StoredModel& model, Resources& resources);
+  RowFile(RowFile&&) noexcept;
+  ~RowFile();
+
+  [[nodiscard]] std::uint64_t rows() const noexcept;
+  /// Hands over margins of all rows, whose ids are their numbers. Once. Throws InputError.
+  void score(const ScoreSink& sink);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace unweave::inline v0

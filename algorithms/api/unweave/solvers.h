@@ -1,0 +1,29 @@
+// unweave/solvers.h - which solvers there are, and what may be chosen of each.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "algorithms/learning/head.h"
+#include "algorithms/unlearning/options.h"
+#include "algorithms/unlearning/parameters.h"
+
+namespace unweave::inline v0 {
+
+struct SolverInfo {
+  std::string_view name;
+  std::string meaning;                ///< how it learns and unlearns and what it claims
+  bool networks = false;              ///< it trains networks, too
+  bool intercept = true;              ///< its linear models have one unless the options say otherwise
+  std::vector<Parameter> parameters;  ///< its own
+};
+
+/// All of them; the first is the default.
+[[nodiscard]] std::vector<SolverInfo> all_solver_infos();
+/// Throws UsageError for a name that no solver has.
+[[nodiscard]] SolverInfo solver_info(std::string_view name);
+/// Throws UsageError for options that are out of range or that the solver does not take.
+void check_solver_options(std::string_view solver, const SolverOptions& options);
+
+}  // namespace unweave::inline v0

@@ -1,0 +1,167 @@
+// unweave/store.h - an open store: a reader, which sees one moment of it, or the one writer that changes it.
+//
+//   unweave::Resources resources({.memory_bytes = 8ull << 30});
+//   unweave::Writer writer("papers.store", resources);
+//   writer.propagate({.levels = 2, .weights = {0, 0, 1}, .scheme = "gpr"});
+//   const unweave::TrainedModel model = writer.train({.solver = "newton"});
+//
+// Errors are those of storage/io/error.h. Paths name folders of stores; ids of nodes are the user's. Neither object may be
+// used by two threads at once; work inside runs on all threads.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "algorithms/evaluation/accuracies.h"
+#include "algorithms/live/digest.h"
+#include "algorithms/live/propagate.h"
+#include "algorithms/propagation/schemes.h"
+#include "storage/formats/manifest.h"
+#include "unweave/models.h"
+#include "unweave/resources.h"
+
+namespace unweave {
+
+class LiveStore;
+
+inline namespace v0 {
+
+struct LevelInfo {
+  std::uint32_t level = 0;
+  std::uint64_t rows = 0;  ///< of sums kept; 0 at level 0
+  std::uint64_t stale_rows = 0;
+};
+
+/// A model as the file of its store shows it.
+struct ModelInfo {
+  std::string name;
+  std::string solver;
+  std::string id;                  ///< of its newest release
+  std::uint64_t sequence = 0;      ///< the last request that it has absorbed
+  bool outdated = false;           ///< the store has acknowledged later ones
+  bool other_propagation = false;  ///< it was trained on another propagation than the store's
+  std::string damage;              ///< why nobody can read it; then only the name is known
+};
+
+/// What a store holds at one moment.
+struct StoreInfo {
+  std::uint64_t nodes = 0, edges = 0, arcs = 0;
+  std::uint32_t features = 0, classes = 0;
+  std::uint64_t targets = 0;  ///< nodes that have an embedding, or would have one by default
+  std::optional<double> bits_per_arc;
+  std::string order;
+  std::optional<PropagationSpec> propagation;
+  std::uint64_t stale_rows = 0;
+  double lazy_error_bound = 0;  ///< largest 2-norm, over the columns, of the error that stale rows leave in Z
+  std::uint64_t pending_requests = 0;
+  std::uint64_t acknowledged = 0;  ///< requests
+  bool pending_purge = false;
+  std::uint64_t labelled = 0, train = 0, valid = 0, test = 0;  ///< nodes
+  bool standardized = false;
+  FeatureScale scale;
+  FeatureLayout feature_layout;
+  /// Of files of the present generation, by folder, in the order of the manifest.
+  std::vector<std::pair<std::string, std::uint64_t>> bytes;
+  std::vector<LevelInfo> levels;  ///< none before a propagation
+  std::vector<ModelInfo> models;
+  std::optional<Digest> digest;
+};
+
+/// Opens a store for reading, and says what it holds. `with_digest`: reads all of it. Throws DataError, ResourceError.
+[[nodiscard]] StoreInfo describe_store(const std::filesystem::path& store, Resources& resources,
+                                       bool with_digest = false);
+
+/// One moment of a store: its last generation and every request acknowledged since. Writes nothing.
+class Reader {
+ public:
+  /// Throws DataError, ResourceError.
+  Reader(const std::filesystem::path& store, Resources& resources);
+  Reader(Reader&&) noexcept;
+  ~Reader();
+
+  [[nodiscard]] const std::filesystem::path& path() const noexcept;
+  [[nodiscard]] const Manifest& manifest() const noexcept;
+  [[nodiscard]] std::uint64_t nodes() const noexcept;
+  [[nodiscard]] bool has_labels() const noexcept;
+  [[nodiscard]] std::uint64_t acknowledged() const noexcept;  ///< requests
+
+  /// For the other headers of this folder.
+  [[nodiscard]] LiveStore& live() const noexcept { return *store_; }
+  [[nodiscard]] Resources& resources() const noexcept { return *resources_; }
+
+ private:
+  Resources* resources_;
+  std::unique_ptr<LiveStore> store_;
+};
+
+/// Where lambda comes from.
+enum class LambdaChoice {
+  given,          ///< SolverOptions::lambda
+  by_size,        ///< default_lambda() of the store's declared sizes
+  by_validation,  ///< the best of nine values on the validation split
+};
+
+struct TrainOptions {
+  std::string solver{};  ///< empty: the default one
+  std::string name{};    ///< of the model; empty: the solver's
+  SolverOptions options{};
+  LambdaChoice lambda = LambdaChoice::by_size;
+  std::vector<double> weights{};  ///< of the levels, L + 1; empty: as propagated
+  std::filesystem::path key{};    ///< file of the key that signs certificates; empty: the store's own
+  /// Is told, before the training, which model of the same name will be replaced, and by which; may be empty.
+  std::function<void(const ModelFacts& present, const ModelFacts& next)> before_replacement{};
+};
+
+struct TrainedModel {
+  ModelFacts facts;
+  StepReport report;
+  std::vector<LambdaTrial> lambda_trials;  ///< in the order in which they were made; none unless they were asked for
+  double default_lambda = 0;               ///< what LambdaChoice::by_size gives
+  std::uint64_t rows = 0;                  ///< training rows
+  Accuracies accuracies;
+  Accuracies majority;     ///< of always naming the most frequent class of the split
+  std::string public_key;  ///< under which its certificates are signed
+};
+
+/// The one process that changes a store. Every change is durable when its function returns.
+class Writer {
+ public:
+  /// Throws DataError, ResourceError where another process writes the store.
+  Writer(const std::filesystem::path& store, Resources& resources);
+  Writer(Writer&&) noexcept;
+  ~Writer();
+
+  [[nodiscard]] const std::filesystem::path& path() const noexcept;
+  [[nodiscard]] const Manifest& manifest() const noexcept;
+  [[nodiscard]] std::uint64_t nodes() const noexcept;
+  [[nodiscard]] bool has_labels() const noexcept;
+  [[nodiscard]] std::uint64_t acknowledged() const noexcept;  ///< requests
+
+  /// Computes the embedding anew: Z = sum of w_l P^l X (algorithms/propagation/PROPAGATION.md). `meter` is told of rows in
+  /// the place of the meter of the resources. Throws UsageError (no features, a parameter out of range), ResourceError.
+  PropagateReport propagate(const PropagationSpec& spec, const PropagateMeter& meter = {});
+
+  /// The readable models that stand on the present propagation, and would not on this one.
+  [[nodiscard]] std::vector<std::string> models_lost_by(const PropagationSpec& next) const;
+
+  /// Learns a model on the training rows and saves it, in the place of one of the same name. Throws UsageError for options
+  /// that do not fit, DataError, ResourceError.
+  TrainedModel train(const TrainOptions& options);
+
+  /// For the other headers of this folder.
+  [[nodiscard]] LiveStore& live() const noexcept { return *store_; }
+  [[nodiscard]] Resources& resources() const noexcept { return *resources_; }
+
+ private:
+  Resources* resources_;
+  std::unique_ptr<LiveStore> store_;
+};
+
+}  // namespace v0
+}  // namespace unweave

@@ -1,0 +1,114 @@
+// unweave/stream.h - a stream of requests to an open store: batch after batch, each durable before its outcome is known.
+//
+//   unweave::Writer writer("papers.store", resources);
+//   unweave::StreamSession session(writer, {.model = {.solver = "newton"}});
+//   const unweave::BatchOutcome outcome = session.send(requests);
+//   ...                    // tell the senders
+//   session.close();
+//
+// What happens to a batch, in this order; a crash between two steps loses nothing that was acknowledged, because whoever
+// opens the store next goes on from there:
+//
+//   resolve   each request is applied or rejected, as if those before it had been applied; nothing changes yet
+//   decided   the caller hears of it, and makes durable what must not be lost once the batch is acknowledged
+//   journal   the batch becomes durable: from here on it is acknowledged
+//   apply     graph, features and sums follow
+//   absorb    the model forgets; its file and its receipts are durable
+//   outcome   send() returns
+//   settle    the log of certificates becomes durable, at the latest before the next model replaces this one
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "algorithms/evaluation/accuracies.h"
+#include "algorithms/live/batch_report.h"
+#include "algorithms/unlearning/report.h"
+#include "unweave/models.h"
+#include "unweave/store.h"
+
+namespace unweave::inline v0 {
+
+/// A batch whose requests are decided and not yet acknowledged.
+struct DecidedBatch {
+  std::span<const Request> requests;
+  std::span<const RequestStatus> statuses;  ///< one a request
+  std::uint64_t after = 0;                  ///< requests that the store has acknowledged before them
+  bool refused = false;                     ///< StreamOptions::strict refuses it
+};
+
+struct StreamOptions {
+  StreamMode mode{};            ///< exact unless r_max is above 0
+  Plan plan = Plan::automatic;  ///< how levels follow a batch; the bits are the same
+  bool strict = false;          ///< a batch with a rejected request is refused whole
+  ModelSelection model{};       ///< that follows the stream; none selected: no model does, and the last level waits
+  bool adaptive = true;         ///< requests may be chosen after looking at releases
+  std::filesystem::path key{};  ///< as TrainOptions has it
+  std::filesystem::path receipts{};     ///< file that gets a receipt for every request; empty: there are none
+  std::optional<std::uint64_t> seed{};  ///< of noise, for tests: what is released is not certified
+
+  /// Called before anything of a batch is durable. What it throws refuses the batch. All three may be empty.
+  std::function<void(const DecidedBatch&)> decided{};
+  /// Called right before the batch becomes durable, and right after.
+  std::function<void()> before_acknowledged{}, acknowledged{};
+};
+
+/// What became of a batch.
+struct BatchOutcome {
+  bool refused = false;     ///< nothing was changed; of `batch` only the changes are known, which would have been made
+  std::uint64_t after = 0;  ///< requests that the store had acknowledged before it
+  BatchReport batch;        ///< statuses and counts of its requests, work on graph and sums
+  double seconds = 0;       ///< from requests to sums, the model not counted
+  std::optional<StepReport> step{};  ///< of the model that follows; the first one counts what it had missed before
+  double seconds_unlearn = 0;
+  std::optional<double> seconds_catch_up{};  ///< of the first outcome of a model that had missed requests
+};
+
+/// What close() did.
+struct CloseReport {
+  UpdateReport update;  ///< of a last level that was put off
+  double seconds = 0;   ///< that it took
+};
+
+/// The stream of one writer, which outlives it. Not for two threads at once. Destroyed without close(), it leaves the store
+/// as a killed process would: all that is acknowledged is there.
+class StreamSession {
+ public:
+  /// Opens the model that follows, and lets it absorb what it has missed. Throws UsageError for a model that was never
+  /// trained, a threshold out of range or before a propagation; DataError, ResourceError.
+  StreamSession(Writer& writer, StreamOptions options = {});
+  StreamSession(StreamSession&&) noexcept;
+  ~StreamSession();
+
+  /// Sets memory aside for a batch of so many requests that is being collected; the next send() gives it back. Throws
+  /// ResourceError.
+  void make_room(std::size_t requests);
+
+  /// One batch. Nothing is acknowledged when it throws before the journal; afterwards the session is of no further use, and
+  /// a new one goes on from what is durable.
+  BatchOutcome send(std::span<const Request> requests);
+  /// Does what need not be done before senders are told. The next send() and close() do it too.
+  void settle();
+  /// Does what batches have put off, and makes a generation of the store of it; the session is of no further use.
+  CloseReport close();
+
+  /// Whether the model had missed requests of earlier streams, and no batch has told of it yet.
+  [[nodiscard]] bool caught_up() const noexcept;
+  /// The largest 2-norm, over the columns, of the error that stale rows leave in Z; none before a propagation.
+  [[nodiscard]] std::optional<double> lazy_error_bound() const;
+  /// Of the model that follows.
+  [[nodiscard]] Accuracies accuracies() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace unweave::inline v0

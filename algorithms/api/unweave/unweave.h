@@ -1,0 +1,31 @@
+// unweave/unweave.h - all of the library: everything that the program does is done by what these headers declare.
+//
+//   resources.h    memory, threads, and who watches work and may cancel it
+//   ingest.h       new stores
+//   store.h        a reader or the writer of a store: facts, propagation, training
+//   stream.h       requests, batch after batch
+//   rows.h         embeddings, edges, labels and scores, out of a store
+//   models.h       models of a store;  solvers.h: which solvers there are
+//   evaluate.h     how good models are;  audit.h: attacks on their certificates
+//   plan.h         what work is going to take
+//   maintenance.h  verify, purge, repair
+//
+// Names are in an inline namespace of the version of the binary interface: a program that was compiled for another one does
+// not link. Errors are the types of storage/io/error.h: UsageError, DataError, ResourceError, CheckError; and Cancelled of
+// engine/resources/work_meter.h. A message names options by their keys (storage/io/message.h).
+#pragma once
+
+#include "storage/io/error.h"
+#include "storage/io/message.h"
+#include "unweave/audit.h"
+#include "unweave/evaluate.h"
+#include "unweave/ingest.h"
+#include "unweave/maintenance.h"
+#include "unweave/models.h"
+#include "unweave/plan.h"
+#include "unweave/resources.h"
+#include "unweave/rows.h"
+#include "unweave/solvers.h"
+#include "unweave/store.h"
+#include "unweave/stream.h"
+#include "unweave/version.h"

@@ -1,0 +1,24 @@
+// algorithms/evaluation/audit_result.h - what an audit found, beside what the certificates claim.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "algorithms/evaluation/distinguisher.h"
+
+namespace unweave {
+
+struct AuditResult {
+  bool certified = false;            ///< by every unlearned release
+  std::optional<std::string> claim;  ///< of the last one
+  double epsilon = 0;
+  double delta = 0;
+  std::string_view attack;  ///< the statistic that separated best
+  Evidence evidence;
+  double most = 0;  ///< the lower bound that as many trials give where the two never agree
+
+  [[nodiscard]] bool refuted() const noexcept { return certified && evidence.epsilon > epsilon; }
+};
+
+}  // namespace unweave

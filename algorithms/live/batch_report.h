@@ -1,0 +1,28 @@
+// algorithms/live/batch_report.h - how a batch of requests is applied to an open store, and what became of it.
+#pragma once
+
+#include <cstdint>
+
+#include "algorithms/updates/requests.h"
+#include "algorithms/updates/update_report.h"
+#include "storage/formats/journal.h"
+
+namespace unweave {
+
+/// How a batch is propagated.
+struct StreamMode {
+  double r_max = 0;  ///< 0: exact
+  ThresholdScale scale = ThresholdScale::absolute;
+
+  friend bool operator==(const StreamMode&, const StreamMode&) = default;
+};
+
+struct BatchReport {
+  BatchChanges changes;
+  UpdateReport update;
+  std::uint64_t last_request = 0;
+  double seconds_journal = 0;
+  double seconds_propagate = 0;
+};
+
+}  // namespace unweave

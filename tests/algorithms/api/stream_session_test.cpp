@@ -1,0 +1,234 @@
+// tests/algorithms/api/stream_session_test.cpp - the steps of a batch and what each leaves behind, without a command line: at every
+// step the folder is copied, as a crash at that instant would leave it, and the copy is opened.
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "algorithms/models/certificate_log.h"
+#include "storage/io/error.h"
+#include "support/temp_dir.h"
+#include "support/tiny_store.h"
+#include "unweave/maintenance.h"
+#include "unweave/rows.h"
+#include "unweave/stream.h"
+
+namespace unweave {
+namespace {
+
+using Strings = std::vector<std::string>;
+
+ResourceLimits gigabyte() {
+  return {std::uint64_t{1} << 30};
+}
+
+/// A propagated store with a model, and copies of it.
+struct Fixture {
+  testing::TempDir folder;
+  std::filesystem::path store = folder / "s";
+  Resources resources{gigabyte()};
+  int copies = 0;
+
+  Fixture() {
+    testing::write_store(store, testing::random_store(200, 600, 8, 3));
+    testing::propagate_store(store, testing::tiny_spec(2, false));
+    SolverOptions options;
+    options.lambda = 0.01;
+    static_cast<void>(Writer(store, resources).train({.solver = "newton", .options = options}));
+  }
+  /// Without the lock, which ends with its process.
+  std::filesystem::path copy() {
+    const std::filesystem::path to = folder / ("copy" + std::to_string(++copies));
+    std::filesystem::copy(store, to, std::filesystem::copy_options::recursive);
+    return to;
+  }
+  [[nodiscard]] std::uint64_t acknowledged(const std::filesystem::path& of) {
+    return Reader(of, resources).acknowledged();
+  }
+  [[nodiscard]] std::uint64_t absorbed(const std::filesystem::path& of) { return read_model(of, {}).facts().sequence; }
+  /// Ends of edges that are there, one a request.
+  [[nodiscard]] std::vector<Request> edges(std::uint64_t count) {
+    const Reader reader(store, resources);
+    DrawOptions draw;
+    draw.kind = DrawKind::kEdge;
+    draw.count = count;
+    return draw_requests(reader, draw);
+  }
+};
+
+std::size_t lines_of(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  std::size_t lines = 0;
+  for (std::string line; std::getline(in, line);) ++lines;
+  return lines;
+}
+
+}  // namespace
+
+TEST_SUITE("slow") {
+  TEST_CASE(
+      "a batch is decided, journalled, applied and absorbed in this order, and a crash between two steps loses "
+      "nothing") {
+    Fixture at;
+    const std::vector<Request> requests = at.edges(3);
+    Strings steps;
+    std::filesystem::path decided, before, after;
+    {
+      Writer writer(at.store, at.resources);
+      StreamOptions options{.model = {.solver = "newton"}, .receipts = at.folder / "receipts"};
+      options.decided = [&](const DecidedBatch& batch) {
+        steps.emplace_back("decided");
+        CHECK(batch.requests.size() == 3);
+        CHECK(batch.statuses.size() == 3);
+        CHECK(batch.after == 0);
+        CHECK_FALSE(batch.refused);
+        decided = at.copy();
+      };
+      options.before_acknowledged = [&] {
+        steps.emplace_back("before");
+        before = at.copy();
+      };
+      options.acknowledged = [&] {
+        steps.emplace_back("acknowledged");
+        after = at.copy();
+      };
+      StreamSession session(writer, options);
+      const BatchOutcome outcome = session.send(requests);
+      CHECK(steps == Strings{"decided", "before", "acknowledged"});
+      CHECK_FALSE(outcome.refused);
+      CHECK(outcome.after == 0);
+      CHECK(outcome.batch.last_request == 3);
+      REQUIRE(outcome.step);
+      CHECK(outcome.step->certified);
+      CHECK_FALSE(outcome.seconds_catch_up);
+      CHECK(lines_of(at.folder / "receipts") == 3);
+
+      for (const std::filesystem::path& early : {decided, before}) {
+        CHECK(at.acknowledged(early) == 0);
+        CHECK(at.absorbed(early) == 0);
+      }
+      // Acknowledged, and the model has not absorbed it: the next session makes up for it.
+      CHECK(at.acknowledged(after) == 3);
+      CHECK(at.absorbed(after) == 0);
+      {
+        Writer survivor(after, at.resources);
+        StreamSession next(survivor, {.model = {.solver = "newton"}});
+        CHECK(next.caught_up());
+        const std::vector<Request> none{{RequestKind::remove_edge, 0, 0}};
+        const BatchOutcome first = next.send(none);
+        CHECK(first.seconds_catch_up);
+        CHECK_FALSE(next.caught_up());
+        CHECK(first.batch.changes.rejected == 1);
+        next.close();
+      }
+      CHECK(at.absorbed(after) == 4);
+      CHECK(verify_store(after, {}, at.resources).ok());
+
+      // When send() returns, model and certificate are there, though the log may not be durable yet.
+      const std::filesystem::path sent = at.copy();
+      CHECK(at.acknowledged(sent) == 3);
+      CHECK(at.absorbed(sent) == 3);
+      CHECK(verify_store(sent, {}, at.resources).ok());
+      session.settle();
+      CHECK(verify_certificates(public_log(at.store, "newton")).ok());
+      CHECK(describe_store(at.copy(), at.resources).pending_requests == 3);
+      session.close();
+    }
+    const StoreInfo closed = describe_store(at.store, at.resources);
+    CHECK(closed.pending_requests == 0);
+    CHECK(closed.acknowledged == 3);
+    CHECK(verify_store(at.store, {std::nullopt, true}, at.resources).ok());
+  }
+
+  TEST_CASE(
+      "a session that is never closed leaves what it acknowledged, and the sums of a last level that was put off") {
+    Fixture at;
+    const std::vector<Request> requests = at.edges(20);
+    {
+      Writer writer(at.store, at.resources);
+      StreamSession session(writer);
+      for (std::size_t i = 0; i < requests.size(); i += 5)
+        CHECK(session.send(std::span(requests).subspan(i, 5)).batch.changes.applied == 5);
+    }
+    const Digest lost = *describe_store(at.store, at.resources, true).digest;
+    CHECK(at.acknowledged(at.store) == 20);
+    {
+      Writer writer(at.store, at.resources);
+      StreamSession(writer).close();
+    }
+    CHECK(*describe_store(at.store, at.resources, true).digest == lost);
+    CHECK(verify_store(at.store, {std::nullopt, true}, at.resources).ok());
+  }
+}
+
+TEST_SUITE("unit") {
+  TEST_CASE("whoever decides may refuse a batch, and the session goes on") {
+    Fixture at;
+    const std::vector<Request> requests = at.edges(2);
+    Writer writer(at.store, at.resources);
+    bool refuses = true;
+    StreamOptions options;
+    options.decided = [&](const DecidedBatch&) {
+      if (refuses) throw std::runtime_error("no");
+    };
+    StreamSession session(writer, options);
+    CHECK_THROWS_WITH(session.send(requests), "no");
+    CHECK(at.acknowledged(at.store) == 0);
+    refuses = false;
+    CHECK(session.send(requests).batch.last_request == 2);
+    CHECK(at.acknowledged(at.store) == 2);
+  }
+
+  TEST_CASE("a strict session refuses a batch with one rejected request whole, and says which") {
+    Fixture at;
+    std::vector<Request> requests = at.edges(2);
+    requests.push_back({RequestKind::remove_edge, 7, 7});
+    Writer writer(at.store, at.resources);
+    StreamSession session(writer, {.strict = true});
+    const BatchOutcome refused = session.send(requests);
+    CHECK(refused.refused);
+    CHECK(refused.batch.changes.statuses ==
+          std::vector<RequestStatus>{RequestStatus::applied, RequestStatus::applied, RequestStatus::self_loop});
+    CHECK(at.acknowledged(at.store) == 0);
+    requests.pop_back();
+    CHECK_FALSE(session.send(requests).refused);
+    CHECK(at.acknowledged(at.store) == 2);
+  }
+
+  TEST_CASE(
+      "a session without a model has no step and no accuracies; one of another solver's model is refused by the "
+      "option's key") {
+    Fixture at;
+    Writer writer(at.store, at.resources);
+    {
+      StreamSession session(writer);
+      const BatchOutcome outcome = session.send(at.edges(1));
+      CHECK_FALSE(outcome.step);
+      CHECK_FALSE(session.accuracies().train);
+      CHECK(session.lazy_error_bound() == 0);
+    }
+    try {
+      StreamSession session(writer, {.model = {"newton", "retrain"}});
+      FAIL("the model is not one of retrain");
+    } catch (const UsageError& error) {
+      CHECK(error.options() == Strings{"solver"});
+      CHECK(std::string(error.what()).find("--") == std::string::npos);
+    }
+  }
+
+  TEST_CASE("a threshold leaves stale rows, whose error is bounded") {
+    Fixture at;
+    Writer writer(at.store, at.resources);
+    StreamSession session(writer, {.mode = {1e-2, ThresholdScale::absolute}});
+    static_cast<void>(session.send(at.edges(30)));
+    REQUIRE(session.lazy_error_bound());
+    CHECK(*session.lazy_error_bound() > 0);
+    session.close();
+    CHECK(describe_store(at.store, at.resources).stale_rows > 0);
+    CHECK_THROWS_AS(StreamSession(writer, {.mode = {-1, ThresholdScale::absolute}}).send(at.edges(1)), UsageError);
+  }
+}
+
+}  // namespace unweave

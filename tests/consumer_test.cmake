@@ -1,0 +1,48 @@
+# tests/consumer_test.cmake - the library as others have it: installed, found by find_package() and by pkg-config, linked, run.
+#
+#   cmake -D BUILD=<build folder> -D SOURCES=<tests/consumer> -D SCRATCH=<folder> -D CONFIG=<build type> -D COMPILER=<c++> -P tests/consumer_test.cmake
+cmake_minimum_required(VERSION 3.25)
+
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE text ERROR_VARIABLE text)
+  if(NOT result EQUAL 0)
+    list(JOIN ARGN " " command)
+    message(FATAL_ERROR "${command}: ${result}\n${text}")
+  endif()
+  set(text "${text}" PARENT_SCOPE)
+endfunction()
+
+# A run must say that it came to its end.
+function(run_consumer program folder)
+  file(MAKE_DIRECTORY ${folder})
+  run(${program} ${folder})
+  if(NOT text MATCHES "all checks hold")
+    message(FATAL_ERROR "${program} says:\n${text}")
+  endif()
+  message(STATUS "${text}")
+endfunction()
+
+file(REMOVE_RECURSE ${SCRATCH})
+set(prefix ${SCRATCH}/installed)
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix})
+
+# Neither the program's own sources nor its build folder may be needed: they are not named below.
+run(${CMAKE_COMMAND} -S ${SOURCES} -B ${SCRATCH}/build -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_BUILD_TYPE=${CONFIG}
+    -D CMAKE_CXX_COMPILER=${COMPILER})
+run(${CMAKE_COMMAND} --build ${SCRATCH}/build)
+run_consumer(${SCRATCH}/build/consumer ${SCRATCH}/cmake)
+
+file(GLOB_RECURSE description ${prefix}/*/unweave.pc)
+cmake_path(GET description PARENT_PATH folder)
+set(ENV{PKG_CONFIG_PATH} ${folder})
+run(pkg-config --define-variable=prefix=${prefix} --cflags --libs unweave)
+string(STRIP "${text}" flags)
+separate_arguments(flags UNIX_COMMAND "${flags}")
+run(${COMPILER} ${SOURCES}/main.cpp -o ${SCRATCH}/packaged ${flags})
+run_consumer(${SCRATCH}/packaged ${SCRATCH}/pkg-config)
+
+# The program is there too, and nothing else is to be run.
+file(GLOB programs ${prefix}/bin/*)
+if(NOT programs STREQUAL "${prefix}/bin/unweave")
+  message(FATAL_ERROR "programs that were installed: ${programs}")
+endif()
