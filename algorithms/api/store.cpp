@@ -198,6 +198,7 @@ TrainedModel Writer::train(const TrainOptions& how) {
   require_options(solver, how.options);
   require_model_name(name, solver);
   LiveStore& store = *store_;
+  static_cast<void>(store.deliver());  // what a session may have put off
   WorkMeter& meter = resources_->meter();
   const PropagationSpec& spec = store.embedding().spec();
   const std::vector<double> weights =

@@ -36,6 +36,7 @@ struct StreamSession::Impl {
     if (options.mode.r_max > 0) static_cast<void>(store.threshold(options.mode));
     if (options.model.name || options.model.solver) {
       const WatchedBy watched(writer.resources().meter());
+      static_cast<void>(store.deliver());  // what an earlier session may have put off
       learner.emplace(open_model(store, writer.resources(), options));
       const Clock::time_point start = Clock::now();
       missed = learner->catch_up();

@@ -28,17 +28,17 @@ constexpr std::size_t kMostColumns = 32;
 class ProgressMeter {
  public:
   ProgressMeter(const SweepJob& job, std::uint64_t tiles) : job_(job), tiles_(tiles) {}
-  ~ProgressMeter() { report(); }
   void add(std::uint64_t rows) {
     pending_ += rows;
     report();
   }
-
- private:
+  /// What is still to be reported. Like add(), it may end the work by what the report throws.
   void report() {
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (lock.owns_lock() && job_.progress) job_.progress(pending_.exchange(0), tiles_);
   }
+
+ private:
   const SweepJob& job_;
   std::uint64_t tiles_;
   std::atomic<std::uint64_t> pending_ = 0;
@@ -117,16 +117,14 @@ SweepResult run_sweep(const Contents& contents, const SweepJob& job, const Propa
   result.tiles = plan.tiles;
   result.tile_width = plan.width;
   std::atomic<std::uint64_t> rows_done = 0;
-  double filling = 0;  // seconds
-  {
-    ProgressMeter meter(job, result.tiles);
-    filling =
-        propagation_sweep(source, options, budget, job.fill, [&](int level, TileColumns columns, const SumRows& rows) {
-          sink(level, columns, rows);
-          rows_done += rows.nodes.size();
-          meter.add(rows.nodes.size());
-        });
-  }
+  ProgressMeter meter(job, result.tiles);
+  const double filling =
+      propagation_sweep(source, options, budget, job.fill, [&](int level, TileColumns columns, const SumRows& rows) {
+        sink(level, columns, rows);
+        rows_done += rows.nodes.size();
+        meter.add(rows.nodes.size());
+      });
+  meter.report();
   finish();
   result.rows = rows_done / std::max<std::uint64_t>(1, result.tiles);
   result.seconds = seconds_since(start) - filling;
