@@ -12,7 +12,8 @@
 #include "storage/io/error.h"
 #include "storage/io/message.h"
 
-namespace unweave::inline v0 {
+namespace unweave {
+inline namespace v0 {
 namespace {
 
 std::vector<CanaryRequests> chosen_canaries(const LiveStore& store, const ModelRecord& record,
@@ -64,4 +65,5 @@ AuditResult run_attack(const std::filesystem::path& path, const Attack& attack, 
                record.options, canary, how);
 }
 
-}  // namespace unweave::inline v0
+}  // namespace v0
+}  // namespace unweave

@@ -15,7 +15,8 @@
 #include "algorithms/registry/registry.h"
 #include "engine/resources/watcher.h"
 
-namespace unweave::inline v0 {
+namespace unweave {
+inline namespace v0 {
 namespace {
 
 /// What the model is compared with: one that has never seen anything but the present data. A run over slots is made again
@@ -214,4 +215,5 @@ std::vector<ModelEvaluation> Evaluator::evaluate(const StoredModel& model) {
   return impl_->evaluate(model.record());
 }
 
-}  // namespace unweave::inline v0
+}  // namespace v0
+}  // namespace unweave

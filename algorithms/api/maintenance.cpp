@@ -7,7 +7,8 @@
 #include "storage/io/message.h"
 #include "unweave/ingest.h"
 
-namespace unweave::inline v0 {
+namespace unweave {
+inline namespace v0 {
 
 ImportReport import_store(const std::filesystem::path& store, const ImportOptions& options, Resources& resources) {
   return import_store(store, options, resources.memory(), resources.meter());
@@ -42,4 +43,5 @@ std::vector<RepairedFile> repair_store(const std::filesystem::path& store, const
   return repair_store(store, options, resources.memory(), resources.meter());
 }
 
-}  // namespace unweave::inline v0
+}  // namespace v0
+}  // namespace unweave

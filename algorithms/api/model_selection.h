@@ -4,11 +4,13 @@
 #include "algorithms/models/model_record.h"
 #include "unweave/models.h"
 
-namespace unweave::inline v0 {
+namespace unweave {
+inline namespace v0 {
 
 /// Throws UsageError where a selection names another solver than that of the model.
 void require_solver(const ModelSelection& selection, const ModelRecord& record);
 
 [[nodiscard]] ModelFacts facts_of(const ModelRecord& record);
 
-}  // namespace unweave::inline v0
+}  // namespace v0
+}  // namespace unweave

@@ -11,7 +11,8 @@
 #include "storage/io/error.h"
 #include "storage/io/message.h"
 
-namespace unweave::inline v0 {
+namespace unweave {
+inline namespace v0 {
 
 void require_solver(const ModelSelection& selection, const ModelRecord& record) {
   if (selection.solver && *selection.solver != record.model.solver)
@@ -75,4 +76,5 @@ StoredModel read_model(const std::filesystem::path& store, const ModelSelection&
                    option("name") + ": " + names);
 }
 
-}  // namespace unweave::inline v0
+}  // namespace v0
+}  // namespace unweave

@@ -21,7 +21,8 @@
 #include "storage/io/file.h"
 #include "storage/io/message.h"
 
-namespace unweave::inline v0 {
+namespace unweave {
+inline namespace v0 {
 namespace {
 
 // Checksum and copy of one byte of sums on its way to a file, on one thread.
@@ -167,4 +168,5 @@ void RemovedRows::take(const Request& request) {
     ++rows_.back();
 }
 
-}  // namespace unweave::inline v0
+}  // namespace v0
+}  // namespace unweave

@@ -5,7 +5,8 @@
 
 #include "engine/resources/parallel.h"
 
-namespace unweave::inline v0 {
+namespace unweave {
+inline namespace v0 {
 namespace {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
@@ -24,4 +25,5 @@ Resources::Resources(const ResourceLimits& limits, WorkMeter* meter)
 
 Resources::~Resources() = default;
 
-}  // namespace unweave::inline v0
+}  // namespace v0
+}  // namespace unweave

@@ -16,7 +16,8 @@
 #include "storage/io/file.h"
 #include "storage/io/message.h"
 
-namespace unweave::inline v0 {
+namespace unweave {
+inline namespace v0 {
 
 ExportedRows export_embeddings(const Reader& reader, const std::optional<std::vector<NodeId>>& nodes,
                                const std::vector<double>& weights, const NpyTarget& target, MissingRows missing,
@@ -137,4 +138,5 @@ void RowFile::score(const ScoreSink& sink) {
   }
 }
 
-}  // namespace unweave::inline v0
+}  // namespace v0
+}  // namespace unweave

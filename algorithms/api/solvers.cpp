@@ -3,7 +3,8 @@
 
 #include "algorithms/registry/registry.h"
 
-namespace unweave::inline v0 {
+namespace unweave {
+inline namespace v0 {
 namespace {
 
 SolverInfo info_of(const SolverEntry& entry) {
@@ -27,4 +28,5 @@ void check_solver_options(std::string_view solver, const SolverOptions& options)
   require_options(solver, options);
 }
 
-}  // namespace unweave::inline v0
+}  // namespace v0
+}  // namespace unweave

@@ -18,7 +18,8 @@
 #include "storage/io/error.h"
 #include "unweave/version.h"
 
-namespace unweave::inline v0 {
+namespace unweave {
+inline namespace v0 {
 namespace {
 
 std::uint64_t num_targets(const LiveStore& store) {
@@ -238,4 +239,5 @@ TrainedModel Writer::train(const TrainOptions& how) {
   return trained;
 }
 
-}  // namespace unweave::inline v0
+}  // namespace v0
+}  // namespace unweave

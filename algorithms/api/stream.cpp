@@ -15,7 +15,8 @@
 #include "storage/io/error.h"
 #include "unweave/version.h"
 
-namespace unweave::inline v0 {
+namespace unweave {
+inline namespace v0 {
 namespace {
 
 Learner open_model(LiveStore& store, Resources& resources, const StreamOptions& options) {
@@ -137,4 +138,5 @@ Accuracies StreamSession::accuracies() const {
   return evaluate_model(impl_->store, impl_->learner->record(), &impl_->learner->rows());
 }
 
-}  // namespace unweave::inline v0
+}  // namespace v0
+}  // namespace unweave

@@ -12,7 +12,8 @@
 #include "unweave/models.h"
 #include "unweave/resources.h"
 
-namespace unweave::inline v0 {
+namespace unweave {
+inline namespace v0 {
 
 struct AttackOptions {
   std::string canary = "all";  ///< hub, bridge or gradient (algorithms/evaluation/canary.h), or all three
@@ -38,4 +39,5 @@ struct Attack {
 [[nodiscard]] AuditResult run_attack(const std::filesystem::path& store, const Attack& attack,
                                      const AttackOptions& options, Resources& resources);
 
-}  // namespace unweave::inline v0
+}  // namespace v0
+}  // namespace unweave

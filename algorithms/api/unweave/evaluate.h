@@ -15,7 +15,8 @@
 #include "unweave/models.h"
 #include "unweave/store.h"
 
-namespace unweave::inline v0 {
+namespace unweave {
+inline namespace v0 {
 
 /// Classes up to which confusion matrices are made unasked.
 inline constexpr std::size_t kFewClasses = 20;
@@ -91,4 +92,5 @@ class Evaluator {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace unweave::inline v0
+}  // namespace v0
+}  // namespace unweave

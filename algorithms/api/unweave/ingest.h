@@ -7,7 +7,8 @@
 #include "engine/ingest/store_import.h"
 #include "unweave/resources.h"
 
-namespace unweave::inline v0 {
+namespace unweave {
+inline namespace v0 {
 
 /// Builds a store in the folder `store`, which is missing, empty or what a killed import left; on any error nothing is left.
 /// Throws UsageError for options that do not fit together, InputError and DataError for files, ResourceError.
@@ -16,4 +17,5 @@ ImportReport import_store(const std::filesystem::path& store, const ImportOption
 /// The same of a synthetic graph. Equal options give equal files. Throws UsageError, ResourceError.
 BuildReport generate_store(const std::filesystem::path& store, const GenerateOptions& options, Resources& resources);
 
-}  // namespace unweave::inline v0
+}  // namespace v0
+}  // namespace unweave

@@ -11,7 +11,8 @@
 #include "algorithms/verification/verify.h"
 #include "unweave/resources.h"
 
-namespace unweave::inline v0 {
+namespace unweave {
+inline namespace v0 {
 
 /// Checks every file and statement of a store, and writes nothing (algorithms/verification/verify.h). What is wrong is found,
 /// not thrown. Throws ResourceError, UsageError.
@@ -37,4 +38,5 @@ PurgeReport purge_store(const std::filesystem::path& store, const PurgeOptions& 
 [[nodiscard]] std::vector<RepairedFile> repair_store(const std::filesystem::path& store, const RepairOptions& options,
                                                      Resources& resources);
 
-}  // namespace unweave::inline v0
+}  // namespace v0
+}  // namespace unweave

@@ -18,7 +18,8 @@
 #include "storage/formats/manifest.h"
 #include "unweave/store.h"
 
-namespace unweave::inline v0 {
+namespace unweave {
+inline namespace v0 {
 
 /// What a propagation takes. Bytes of disk and memory are those at a time.
 struct PropagationForecast {
@@ -106,4 +107,5 @@ class RemovedRows {
   std::vector<std::uint64_t> rows_;
 };
 
-}  // namespace unweave::inline v0
+}  // namespace v0
+}  // namespace unweave

@@ -13,7 +13,8 @@
 #include "unweave/models.h"
 #include "unweave/store.h"
 
-namespace unweave::inline v0 {
+namespace unweave {
+inline namespace v0 {
 
 /// Rows of Z as float32 [rows, columns]: those of `nodes`, in their order, or all that there are, in the order of ids.
 /// `weights`: of the levels, L + 1; empty: as propagated. Throws UsageError, DataError before a propagation.
@@ -64,4 +65,5 @@ class RowFile {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace unweave::inline v0
+}  // namespace v0
+}  // namespace unweave

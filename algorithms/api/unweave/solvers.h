@@ -9,7 +9,8 @@
 #include "algorithms/unlearning/options.h"
 #include "algorithms/unlearning/parameters.h"
 
-namespace unweave::inline v0 {
+namespace unweave {
+inline namespace v0 {
 
 struct SolverInfo {
   std::string_view name;
@@ -26,4 +27,5 @@ struct SolverInfo {
 /// Throws UsageError for options that are out of range or that the solver does not take.
 void check_solver_options(std::string_view solver, const SolverOptions& options);
 
-}  // namespace unweave::inline v0
+}  // namespace v0
+}  // namespace unweave

@@ -34,7 +34,8 @@
 #include "unweave/models.h"
 #include "unweave/store.h"
 
-namespace unweave::inline v0 {
+namespace unweave {
+inline namespace v0 {
 
 /// A batch whose requests are decided and not yet acknowledged.
 struct DecidedBatch {
@@ -111,4 +112,5 @@ class StreamSession {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace unweave::inline v0
+}  // namespace v0
+}  // namespace unweave

@@ -3,9 +3,11 @@
 
 #include <string_view>
 
-namespace unweave::inline v0 {
+namespace unweave {
+inline namespace v0 {
 
 /// "0.1.0", as in CMakeLists.txt.
 [[nodiscard]] std::string_view version() noexcept;
 
-}  // namespace unweave::inline v0
+}  // namespace v0
+}  // namespace unweave
