@@ -79,7 +79,7 @@ void add_weight_distances(Comparison& comparison, const Model& model, const Mode
   }
   if (original == nullptr) return;
   const Matrix step = mine - original->published;
-  Comparison::FromBefore& from = comparison.from_before.emplace();
+  WayFromBefore& from = comparison.from_before.emplace();
   from.distance = step.norm();
   if (retrained == nullptr) return;
   const Matrix whole = retrained->published - original->published;
@@ -88,8 +88,8 @@ void add_weight_distances(Comparison& comparison, const Model& model, const Mode
 }
 
 /// Of the forgotten rows: whether their losses moved from the original model's as retraining moves them.
-Comparison::LossChanges loss_changes(const LiveStore& before, const EfficacyTests& tests, const ModelRecord& model,
-                                     const ModelRecord& retrained, const ModelRecord& original) {
+LossChanges loss_changes(const LiveStore& before, const EfficacyTests& tests, const ModelRecord& model,
+                         const ModelRecord& retrained, const ModelRecord& original) {
   std::vector<double> mine = losses_of(before, model, tests.forgotten());
   std::vector<double> theirs = losses_of(before, retrained, tests.forgotten());
   const std::vector<double> old = losses_of(before, original, tests.forgotten());

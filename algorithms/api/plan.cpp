@@ -79,7 +79,7 @@ PropagationForecast foresee_propagation(const Reader& reader, const PropagationS
   forecast.bytes_written = state.state_bytes + state.spooled_bytes + plan.cone_bytes;
   if (!forecast.fits() || plan.rows.empty()) return forecast;
 
-  PropagationForecast::Pace pace;
+  PropagationPace pace;
   pace.disk_bytes_per_second = measure_disk(store.path(), forecast.disk_free_bytes, budget);
   const PropagationTrial trial = try_propagation(contents, spec, plan, budget);
   // A spool is written while the sweep runs, then read and written again in order.

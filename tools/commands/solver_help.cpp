@@ -19,6 +19,7 @@ std::string solver_help(std::string_view solver) {
   if (parameters.empty())
     return text + "\nIt has no parameters of its own: 'unweave train --help' lists all that it takes.\n";
   std::vector<std::pair<std::string, std::string>> entries;
+  entries.reserve(parameters.size());
   for (const Parameter& own : parameters)
     entries.emplace_back(std::string(own.name) + (own.standard ? " (=" + number_text(*own.standard) + ")" : ""),
                          command_text(own.text));

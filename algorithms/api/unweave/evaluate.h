@@ -45,20 +45,24 @@ struct Forgetting {
   Efficacy figures;
 };
 
+/// How far published weights have come from those of the model from before the removals.
+struct WayFromBefore {
+  double distance = 0;
+  std::optional<double> distance_ratio;  ///< what is left to the retrained model, over how far that one has come
+  std::optional<double> step_cosine;     ///< between both ways
+};
+
+/// Whether the losses of the forgotten rows moved as retraining moves them: correlations over these rows.
+struct LossChanges {
+  std::optional<double> pearson, spearman;
+};
+
 /// A model beside the retrained one, and the one from before the removals. What cannot be compared is none.
 struct Comparison {
   std::optional<double> retrained_distance, retrained_cosine;  ///< of published weights
   std::optional<Likeness> train, test, forgotten;              ///< of predictions, with the retrained one's
-  /// With a model from before: how far the weights have come, and how that compares with how far retraining moves them.
-  struct FromBefore {
-    double distance = 0;
-    std::optional<double> distance_ratio, step_cosine;
-  };
-  std::optional<FromBefore> from_before;
-  /// Of the forgotten rows: whether their losses moved as retraining moves them. With a model from before alone.
-  struct LossChanges {
-    std::optional<double> pearson, spearman;
-  };
+  // With a model from before the removals alone.
+  std::optional<WayFromBefore> from_before;
   std::optional<LossChanges> loss_changes;
 };
 

@@ -21,6 +21,14 @@
 namespace unweave {
 inline namespace v0 {
 
+/// How fast a propagation will be, from a sample of the work on this machine.
+struct PropagationPace {
+  std::optional<double> sweep_arc_features_per_second;
+  double disk_bytes_per_second = 0;
+  double seconds = 0;
+  bool waits_for_disk = false;  ///< else for sums of rows in memory
+};
+
 /// What a propagation takes. Bytes of disk and memory are those at a time.
 struct PropagationForecast {
   std::vector<std::uint64_t> rows;  ///< kept at levels 1 .. L
@@ -33,14 +41,8 @@ struct PropagationForecast {
   std::uint64_t disk_bytes = 0, disk_free_bytes = 0;
   std::uint64_t bytes_read = 0, bytes_written = 0;
 
-  /// From a sample of the work on this machine; none where the disk has no room, or there are no levels.
-  struct Pace {
-    std::optional<double> sweep_arc_features_per_second;
-    double disk_bytes_per_second = 0;
-    double seconds = 0;
-    bool waits_for_disk = false;  ///< else for sums of rows in memory
-  };
-  std::optional<Pace> pace;
+  /// None where the disk has no room, or there are no levels.
+  std::optional<PropagationPace> pace;
 
   [[nodiscard]] bool fits() const noexcept { return disk_bytes <= disk_free_bytes; }
 };

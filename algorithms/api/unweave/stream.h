@@ -84,7 +84,7 @@ class StreamSession {
  public:
   /// Opens the model that follows, and lets it absorb what it has missed. Throws UsageError for a model that was never
   /// trained, a threshold out of range or before a propagation; DataError, ResourceError.
-  StreamSession(Writer& writer, StreamOptions options = {});
+  explicit StreamSession(Writer& writer, StreamOptions options = {});
   StreamSession(StreamSession&&) noexcept;
   ~StreamSession();
 

@@ -40,7 +40,7 @@ struct Fixture {
   }
   /// Without the lock, which ends with its process.
   std::filesystem::path copy() {
-    const std::filesystem::path to = folder / ("copy" + std::to_string(++copies));
+    std::filesystem::path to = folder / ("copy" + std::to_string(++copies));
     std::filesystem::copy(store, to, std::filesystem::copy_options::recursive);
     return to;
   }
