@@ -1,8 +1,12 @@
 // algorithms/api/audit.cpp - attacks on the models of a store.
 #include "unweave/audit.h"
 
+#include <algorithm>
+#include <array>
+#include <string_view>
 #include <utility>
 
+#include "algorithms/api/internals.h"
 #include "algorithms/evaluation/audit.h"
 #include "algorithms/evaluation/canary.h"
 #include "algorithms/models/model_record.h"
@@ -11,10 +15,18 @@
 #include "engine/resources/temporary_folder.h"
 #include "storage/io/error.h"
 #include "storage/io/message.h"
+#include "storage/io/nearest_name.h"
 
 namespace unweave {
 inline namespace v0 {
 namespace {
+
+void require_attack(const AttackOptions& options) {
+  if (options.rows < 2) throw UsageError(option("rows") + " must be at least 2");
+  constexpr std::array<std::string_view, 4> kKinds{"all", "hub", "bridge", "gradient"};
+  if (std::find(kKinds.begin(), kKinds.end(), options.canary) == kKinds.end())
+    throw UsageError(unknown_name("canary", options.canary, kKinds));
+}
 
 std::vector<CanaryRequests> chosen_canaries(const LiveStore& store, const ModelRecord& record,
                                             const AttackOptions& options, MemoryBudget& budget) {
@@ -32,14 +44,15 @@ std::vector<CanaryRequests> chosen_canaries(const LiveStore& store, const ModelR
 
 std::vector<Attack> plan_attacks(const std::filesystem::path& path, const ModelSelection& selection,
                                  const AttackOptions& options, Resources& resources) {
+  require_attack(options);
   const LiveStore store(path, Access::read, resources.memory(), release_ledger());
   std::vector<Attack> attacks;
   for (const StoredModel& model : read_models(path, selection)) {
-    ModelRecord record = model.record();
+    ModelRecord record = Internals::record(model);
     record.options.seed = options.seed;
     check_propagation(record, store.manifest(), store.path());
-    const StoredModel seeded(std::move(record));
-    for (CanaryRequests& canary : chosen_canaries(store, seeded.record(), options, resources.memory()))
+    const StoredModel seeded = Internals::model(std::move(record));
+    for (CanaryRequests& canary : chosen_canaries(store, Internals::record(seeded), options, resources.memory()))
       attacks.push_back({seeded, std::move(canary)});
   }
   return attacks;
@@ -47,7 +60,8 @@ std::vector<Attack> plan_attacks(const std::filesystem::path& path, const ModelS
 
 AuditResult run_attack(const std::filesystem::path& path, const Attack& attack, const AttackOptions& options,
                        Resources& resources) {
-  const ModelRecord& record = attack.model.record();
+  require_attack(options);
+  const ModelRecord& record = Internals::record(attack.model);
   MemoryBudget& budget = resources.memory();
   LiveStore store(path, Access::read, budget, release_ledger());
   const Canary canary = release_canary(attack.canary, store, record, options.rows, budget);

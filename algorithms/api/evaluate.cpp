@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "algorithms/api/internals.h"
 #include "algorithms/evaluation/efficacy.h"
 #include "algorithms/evaluation/evaluation.h"
 #include "algorithms/evaluation/model_comparison.h"
@@ -109,12 +110,13 @@ bool has_model(const std::filesystem::path& store, const std::string& name) {
 
 struct Evaluator::Impl {
   Impl(const Reader& of, const Reader* copy, EvaluateOptions how)
-      : reader(of),
-        store(of.live()),
-        before(copy != nullptr ? &copy->live() : nullptr),
-        budget(of.resources().memory()),
+      : resources(Internals::resources(of)),
+        store(Internals::store(of)),
+        before(copy != nullptr ? &Internals::store(*copy) : nullptr),
+        budget(Internals::resources(of).memory()),
         options(std::move(how)) {
     if (options.nodes) {
+      require_ids(copy != nullptr ? *copy : of, *options.nodes);
       const Contents& contents = store_of_nodes().contents();
       nodes.emplace();
       for (const NodeId node : *options.nodes) {
@@ -187,7 +189,7 @@ struct Evaluator::Impl {
     if (original) check_propagation(*original, store.manifest(), store.path());
     if (tests) tests->set_original(original ? &*original : nullptr);
     if (options.retrain) {
-      const WatchedBy watched(reader.resources().meter());
+      const WatchedBy watched(resources.meter());
       retrained = retrained_of(record, store, budget);
     }
     std::vector<ModelEvaluation> evaluations;
@@ -196,7 +198,7 @@ struct Evaluator::Impl {
     return evaluations;
   }
 
-  const Reader& reader;
+  Resources& resources;
   const LiveStore& store;
   const LiveStore* before;
   MemoryBudget& budget;
@@ -212,7 +214,7 @@ Evaluator::Evaluator(Evaluator&&) noexcept = default;
 Evaluator::~Evaluator() = default;
 
 std::vector<ModelEvaluation> Evaluator::evaluate(const StoredModel& model) {
-  return impl_->evaluate(model.record());
+  return impl_->evaluate(Internals::record(model));
 }
 
 }  // namespace v0

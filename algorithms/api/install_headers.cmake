@@ -1,24 +1,23 @@
 # algorithms/api/install_headers.cmake - installs the headers of algorithms/api/unweave, and of lower layers what they include.
 #
-# A part of `cmake --install`, which sets SOURCES, INCLUDES and CMAKE_INSTALL_PREFIX. The public headers come to
-# INCLUDES/unweave, the others to INCLUDES/unweave/layers under their own paths. None includes a third party's header: a program
-# that uses the library compiles with the standard library alone.
-
+# A part of `cmake --install`, which sets SOURCES, BUILD and INCLUDES, the folder of headers, absolute or below the prefix. The public
+# headers come to INCLUDES/unweave, the others to INCLUDES/unweave/layers, and are included from there. None includes a third party's
+# header: a program that uses the library compiles with the standard library alone.
 cmake_minimum_required(VERSION 3.25)
 
 cmake_path(ABSOLUTE_PATH INCLUDES BASE_DIRECTORY "${CMAKE_INSTALL_PREFIX}" OUTPUT_VARIABLE target)
-set(target "$ENV{DESTDIR}${target}")
+set(written ${BUILD}/installed_headers)
+file(REMOVE_RECURSE ${written})
 file(GLOB pending RELATIVE ${SOURCES}/algorithms/api ${SOURCES}/algorithms/api/unweave/*.h)
 set(seen ${pending})
 while(pending)
   list(POP_FRONT pending header)
   if(header MATCHES "^unweave/")
     set(source ${SOURCES}/algorithms/api/${header})
-    cmake_path(GET header PARENT_PATH folder)
+    set(path ${header})
   else()
     set(source ${SOURCES}/${header})
-    cmake_path(GET header PARENT_PATH folder)
-    set(folder unweave/layers/${folder})
+    set(path unweave/layers/${header})
   endif()
   file(STRINGS ${source} lines REGEX "^#include")
   foreach(line IN LISTS lines)
@@ -31,5 +30,8 @@ while(pending)
       message(FATAL_ERROR "${header} is installed, and includes <${CMAKE_MATCH_1}>, which users may not have")
     endif()
   endforeach()
-  file(INSTALL ${source} DESTINATION ${target}/${folder})
+  file(READ ${source} text)
+  string(REGEX REPLACE "#include \"(storage|engine|algorithms)/" "#include \"unweave/layers/\\1/" text "${text}")
+  file(WRITE ${written}/${path} "${text}")
 endwhile()
+file(INSTALL ${written}/unweave DESTINATION ${target})

@@ -9,6 +9,13 @@
 
 namespace unweave {
 inline namespace v0 {
+namespace {
+
+void require_key(const std::optional<std::string>& key) {
+  if (key && !is_public_key(*key)) throw UsageError(option("public-key") + " must be 64 lower-case hexadecimal digits");
+}
+
+}  // namespace
 
 ImportReport import_store(const std::filesystem::path& store, const ImportOptions& options, Resources& resources) {
   return import_store(store, options, resources.memory(), resources.meter());
@@ -19,6 +26,7 @@ BuildReport generate_store(const std::filesystem::path& store, const GenerateOpt
 }
 
 VerifyReport verify_store(const std::filesystem::path& store, const VerifyOptions& options, Resources& resources) {
+  require_key(options.public_key);
   const WatchedBy watched(resources.meter());
   return verify_store(store, options, resources.memory());
 }
@@ -29,8 +37,7 @@ bool is_public_key(const std::string& text) {
 
 VerifyReport verify_certificates(const std::filesystem::path& log, const std::optional<std::string>& public_key,
                                  const std::filesystem::path& receipts) {
-  if (public_key && !is_public_key(*public_key))
-    throw UsageError(option("public-key") + " must be 64 lower-case hexadecimal digits");
+  require_key(public_key);
   return verify_log(log, public_key, receipts);
 }
 

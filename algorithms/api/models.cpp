@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "algorithms/api/model_selection.h"
+#include "algorithms/api/internals.h"
 #include "algorithms/evaluation/evaluation.h"
 #include "algorithms/models/model_name.h"
 #include "algorithms/models/model_record.h"
@@ -35,8 +35,6 @@ void check_model_name(std::string_view name, std::string_view solver) {
   require_model_name(name, solver);
 }
 
-StoredModel::StoredModel(ModelRecord record) : record_(std::make_shared<const ModelRecord>(std::move(record))) {}
-
 const std::string& StoredModel::name() const noexcept {
   return name_of(*record_);
 }
@@ -54,11 +52,12 @@ std::vector<StoredModel> read_models(const std::filesystem::path& store, const M
   if (selection.solver) static_cast<void>(solver_entry(*selection.solver));  // an unknown one is told before all else
   std::vector<StoredModel> models;
   if (selection.name || selection.solver) {
-    models.emplace_back(load_model(store, selection.name ? *selection.name : *selection.solver));
-    require_solver(selection, models.front().record());
+    models.push_back(Internals::model(load_model(store, selection.name ? *selection.name : *selection.solver)));
+    require_solver(selection, Internals::record(models.front()));
     return models;
   }
-  for (const ModelSummary& model : list_models(store)) models.emplace_back(load_model(store, model.name));
+  for (const ModelSummary& model : list_models(store))
+    models.push_back(Internals::model(load_model(store, model.name)));
   if (models.empty())
     throw UsageError(store.string() + ": holds no model; run " + operation("train " + store.string()) + " first");
   return models;

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "algorithms/api/internals.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/training_rows.h"
 #include "algorithms/propagation/propagation_plan.h"
@@ -55,8 +56,8 @@ std::uint64_t total(const std::vector<std::uint64_t>& counts) {
 }  // namespace
 
 PropagationForecast foresee_propagation(const Reader& reader, const PropagationSpec& spec) {
-  const LiveStore& store = reader.live();
-  MemoryBudget& budget = reader.resources().memory();
+  const LiveStore& store = Internals::store(reader);
+  MemoryBudget& budget = Internals::resources(reader).memory();
   const Contents& contents = store.contents();
   if (contents.features().columns() == 0)
     throw DataError(store.path().string() + ": has no features to propagate; import it with " + option("features"));
@@ -97,7 +98,7 @@ PropagationForecast foresee_propagation(const Reader& reader, const PropagationS
 
 StreamForecast foresee_stream(Reader&& reader, std::span<const Request> first, std::uint64_t batches) {
   const Reader consumed = std::move(reader);
-  LiveStore& store = consumed.live();
+  LiveStore& store = Internals::store(consumed);
   StreamForecast forecast;
   forecast.first = store.resolve(first);
   forecast.disk_free_bytes = free_disk(store.path());
@@ -108,7 +109,7 @@ StreamForecast foresee_stream(Reader&& reader, std::span<const Request> first, s
 }
 
 PurgeForecast foresee_purge(const Reader& reader, const PurgeOptions& options) {
-  return {plan_purge(reader.live(), options), free_disk(reader.path())};
+  return {plan_purge(Internals::store(reader), options), free_disk(reader.path())};
 }
 
 std::string solvers_with_forecast() {
@@ -117,7 +118,7 @@ std::string solvers_with_forecast() {
 
 UnlearningForecast foresee_unlearning(const Reader& reader, std::string_view solver, SolverOptions options,
                                       LambdaChoice lambda) {
-  const LiveStore& store = reader.live();
+  const LiveStore& store = Internals::store(reader);
   const Contents& contents = store.contents();
   const std::uint32_t classes = store.manifest().classes;
   if (lambda == LambdaChoice::by_validation)
@@ -141,7 +142,7 @@ UnlearningForecast foresee_unlearning(const Reader& reader, std::string_view sol
                          {chosen.head, RowForm(1, chosen.intercept).features(width), classes, chosen.hidden,
                           chosen.activation, chosen.hidden.empty() ? 1 : blocks},
                          chosen,
-                         reader.resources().memory().available() / 2};
+                         Internals::resources(reader).memory().available() / 2};
   forecast.disk_free_bytes = free_disk(store.path());
   if (entry.needs != nullptr)
     forecast.answer = entry.needs(task);
@@ -157,8 +158,12 @@ void require_disk(const Reader& reader, const TrainingNeeds& needs) {
   require_disk_room(reader.path(), needs.disk_bytes, needs.disk_label, needs.remedy);
 }
 
+RemovedRows::RemovedRows(const Reader& reader, std::uint64_t batch) : reader_(&reader), batch_(batch) {
+  if (batch == 0) throw UsageError(option("batch") + " must be at least 1");
+}
+
 void RemovedRows::take(const Request& request) {
-  const Contents& contents = reader_->live().contents();
+  const Contents& contents = Internals::store(*reader_).contents();
   if (number_++ % batch_ == 0) rows_.push_back(0);
   if (request.kind != RequestKind::remove_node || request.u >= contents.num_nodes()) return;
   const NodeId node = contents.order().position(static_cast<NodeId>(request.u));

@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "algorithms/api/internals.h"
 #include "algorithms/evaluation/evaluation.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/model_record.h"
@@ -19,31 +20,40 @@
 namespace unweave {
 inline namespace v0 {
 
+void require_ids(const Reader& reader, std::span<const NodeId> nodes) {
+  for (const NodeId node : nodes)
+    if (node >= reader.nodes())
+      throw UsageError("node " + std::to_string(node) + ": " + reader.path().string() + " has the nodes 0 to " +
+                       std::to_string(reader.nodes() - 1));
+}
+
 ExportedRows export_embeddings(const Reader& reader, const std::optional<std::vector<NodeId>>& nodes,
                                const std::vector<double>& weights, const NpyTarget& target, MissingRows missing,
                                const std::optional<NpyTarget>& ids) {
-  const WatchedBy watched(reader.resources().meter());
-  const PropagationSpec& spec = reader.live().embedding().spec();
-  return export_embeddings(reader.live(), nodes,
+  const WatchedBy watched(Internals::resources(reader).meter());
+  if (nodes) require_ids(reader, *nodes);
+  const PropagationSpec& spec = Internals::store(reader).embedding().spec();
+  return export_embeddings(Internals::store(reader), nodes,
                            weights.empty() ? spec.weights : scheme_weights("gpr", spec.levels, weights), target,
                            missing, ids);
 }
 
 void export_edges(const Reader& reader, const NpyTarget& target) {
-  const WatchedBy watched(reader.resources().meter());
-  export_edges(reader.live(), target);
+  const WatchedBy watched(Internals::resources(reader).meter());
+  export_edges(Internals::store(reader), target);
 }
 
 void export_labels(const Reader& reader, const NpyTarget& target) {
-  export_labels(reader.live(), target);
+  export_labels(Internals::store(reader), target);
 }
 
 void export_train(const Reader& reader, const NpyTarget& target) {
-  export_train(reader.live(), target);
+  export_train(Internals::store(reader), target);
 }
 
 void export_model(const StoredModel& model, const NpyTarget& target) {
-  const ModelRecord& record = model.record();
+  if (target.stream != nullptr) throw UsageError("a model is two files, weights and certificate; name a file");
+  const ModelRecord& record = Internals::record(model);
   const Matrix& weights = record.model.published;
   std::vector<std::uint64_t> shape{size_of(weights.rows())};
   if (!record.model.network) shape.push_back(size_of(weights.cols()));
@@ -54,11 +64,12 @@ void export_model(const StoredModel& model, const NpyTarget& target) {
 }
 
 std::vector<Request> draw_requests(const Reader& reader, const DrawOptions& options) {
-  return draw_requests(reader.live(), options);
+  if (options.pool) require_ids(reader, *options.pool);
+  return draw_requests(Internals::store(reader), options);
 }
 
 std::uint64_t embedded_nodes(const Reader& reader) {
-  const Embedding& embedding = reader.live().embedding();
+  const Embedding& embedding = Internals::store(reader).embedding();
   return embedding.cone().rows(embedding.levels());
 }
 
@@ -72,16 +83,17 @@ std::optional<std::string> propagation_mismatch(const Reader& reader, const Stor
 }
 
 void require_propagation(const Reader& reader, const StoredModel& model) {
-  check_propagation(model.record(), reader.manifest(), reader.path());
+  check_propagation(Internals::record(model), reader.manifest(), reader.path());
 }
 
 void score_nodes(const Reader& reader, const StoredModel& model, const std::optional<std::vector<NodeId>>& nodes,
                  const ScoreSink& sink) {
   require_propagation(reader, model);
+  if (nodes) require_ids(reader, *nodes);
   if (nodes)
-    score_some(reader.live(), model.record(), *nodes, sink);
+    score_some(Internals::store(reader), Internals::record(model), *nodes, sink);
   else
-    score_all(reader.live(), model.record(), sink);
+    score_all(Internals::store(reader), Internals::record(model), sink);
 }
 
 struct RowFile::Impl {
@@ -93,7 +105,7 @@ struct RowFile::Impl {
 
 RowFile::RowFile(const std::string& file, const StoredModel& model, Resources& resources)
     : impl_(new Impl{file, model, resources.memory(), open_features({file, {}})}) {
-  const std::size_t width = row_width(model.record());
+  const std::size_t width = row_width(Internals::record(model));
   if (impl_->reader->columns() != width)
     throw DataError(file + ": rows of " + std::to_string(impl_->reader->columns()) +
                     " numbers; the model takes rows of " + std::to_string(width) + ", as " +
@@ -107,7 +119,7 @@ std::uint64_t RowFile::rows() const noexcept {
 }
 
 void RowFile::score(const ScoreSink& sink) {
-  const ModelRecord& record = impl_->model.record();
+  const ModelRecord& record = Internals::record(impl_->model);
   const std::size_t width = row_width(record), classes = shape_of(record.model).classes;
   const ScoredChunk chunk(record.model, impl_->budget);
   const std::size_t share = std::max<std::size_t>(1, (std::size_t{1} << 20) / width);  // a MiB of numbers at a time

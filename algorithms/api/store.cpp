@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "algorithms/api/model_selection.h"
+#include "algorithms/api/internals.h"
 #include "algorithms/evaluation/evaluation.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/lazy_error.h"
@@ -16,11 +16,14 @@
 #include "engine/generations/store_purge.h"
 #include "engine/resources/watcher.h"
 #include "storage/io/error.h"
+#include "storage/io/message.h"
 #include "unweave/version.h"
 
 namespace unweave {
 inline namespace v0 {
 namespace {
+
+constexpr std::uint32_t kMostLevels = 1000;
 
 std::uint64_t num_targets(const LiveStore& store) {
   if (store.propagated()) return store.embedding().cone().rows(store.embedding().levels());
@@ -82,6 +85,25 @@ std::optional<ModelRecord> present_model(const std::filesystem::path& store, con
   for (const ModelSummary& model : list_models(store))
     if (model.damage.empty() && model.name == name) return load_model(store, name);
   return std::nullopt;
+}
+
+void require_no_session(const LiveStore& store, bool in_session) {
+  if (in_session) throw UsageError(store.path().string() + ": a stream session is open; close it first");
+}
+
+/// The specification with the weights that its scheme gives. Throws UsageError for others, and what the levels cannot be.
+PropagationSpec with_weights(PropagationSpec spec) {
+  if (spec.levels > kMostLevels) throw UsageError(option("hops") + " must be at most " + std::to_string(kMostLevels));
+  if (spec.scheme.empty()) spec.scheme = spec.weights.empty() ? "sgc" : "gpr";
+  if (spec.scheme == "chebyshev" && spec.scale_bits < kLeastChebyshevBits)
+    throw UsageError(option("scheme", "chebyshev") + " needs " + option("scale-bits") + " of at least " +
+                     std::to_string(kLeastChebyshevBits));
+  const bool given = spec.scheme == "gpr";
+  std::vector<double> weights = scheme_weights(spec.scheme, spec.levels, given ? spec.weights : std::vector<double>());
+  if (!given && !spec.weights.empty() && spec.weights != weights)
+    throw UsageError(option("weights") + " and " + option("scheme", spec.scheme) + " contradict each other");
+  spec.weights = std::move(weights);
+  return spec;
 }
 
 }  // namespace
@@ -150,34 +172,42 @@ std::uint64_t Reader::acknowledged() const noexcept {
   return store_->sequence();
 }
 
+Writer::State::State(const std::filesystem::path& path, Resources& of)
+    : resources(of), store(path, Access::write, of.memory(), release_ledger()) {}
+
 Writer::Writer(const std::filesystem::path& store, Resources& resources)
-    : resources_(&resources),
-      store_(std::make_unique<LiveStore>(store, Access::write, resources.memory(), release_ledger())) {}
+    : state_(std::make_unique<State>(store, resources)) {}
 Writer::Writer(Writer&&) noexcept = default;
+Writer& Writer::operator=(Writer&&) noexcept = default;
 Writer::~Writer() = default;
 
 const std::filesystem::path& Writer::path() const noexcept {
-  return store_->path();
+  return state_->store.path();
 }
 const Manifest& Writer::manifest() const noexcept {
-  return store_->manifest();
+  return state_->store.manifest();
 }
 std::uint64_t Writer::nodes() const noexcept {
-  return store_->contents().num_nodes();
+  return state_->store.contents().num_nodes();
 }
 bool Writer::has_labels() const noexcept {
-  return store_->contents().has_labels();
+  return state_->store.contents().has_labels();
 }
 std::uint64_t Writer::acknowledged() const noexcept {
-  return store_->sequence();
+  return state_->store.sequence();
 }
 
-PropagateReport Writer::propagate(const PropagationSpec& spec, const PropagateMeter& meter) {
-  if (meter) return unweave::propagate(*store_, spec, resources_->memory(), meter);
+PropagateReport Writer::propagate(const PropagationSpec& wanted, const PropagateMeter& meter) {
+  require_no_session(state_->store, state_->in_session);
+  const PropagationSpec spec = with_weights(wanted);
+  LiveStore& store = state_->store;
+  Resources& resources = state_->resources;
+  if (meter) return unweave::propagate(store, spec, resources.memory(), meter);
+  bool started = false;
   std::uint64_t told = 0;
-  return unweave::propagate(*store_, spec, resources_->memory(), [&](const PropagateProgress& progress) {
-    if (told == 0) resources_->meter().start("propagate", progress.total, "rows");
-    resources_->meter().advance(progress.done - std::exchange(told, progress.done));
+  return unweave::propagate(store, spec, resources.memory(), [&](const PropagateProgress& progress) {
+    if (!std::exchange(started, true)) resources.meter().start("propagate", progress.total, "rows");
+    resources.meter().advance(progress.done - std::exchange(told, progress.done));
   });
 }
 
@@ -198,9 +228,11 @@ TrainedModel Writer::train(const TrainOptions& how) {
   const std::string name = how.name.empty() ? solver : how.name;
   require_options(solver, how.options);
   require_model_name(name, solver);
-  LiveStore& store = *store_;
+  LiveStore& store = state_->store;
+  require_no_session(store, state_->in_session);
   static_cast<void>(store.deliver());  // what a session may have put off
-  WorkMeter& meter = resources_->meter();
+  MemoryBudget& memory = state_->resources.memory();
+  WorkMeter& meter = state_->resources.meter();
   const PropagationSpec& spec = store.embedding().spec();
   const std::vector<double> weights =
       how.weights.empty() ? spec.weights : scheme_weights("gpr", spec.levels, how.weights);
@@ -214,8 +246,7 @@ TrainedModel Writer::train(const TrainOptions& how) {
   if (how.lambda != LambdaChoice::given && sizes.classes > 0) options.lambda = trained.default_lambda;
   if (how.lambda == LambdaChoice::by_validation) {
     meter.start("lambda", kLambdaTrials, "trials");
-    TunedLambda tuned =
-        tune_lambda(store, resources_->memory(), options, weights, [&](const LambdaTrial&) { meter.advance(1); });
+    TunedLambda tuned = tune_lambda(store, memory, options, weights, [&](const LambdaTrial&) { meter.advance(1); });
     options.lambda = tuned.lambda;
     options.lambda_chosen = "validation at version " + std::to_string(store.sequence());
     trained.lambda_trials = std::move(tuned.trials);
@@ -226,8 +257,8 @@ TrainedModel Writer::train(const TrainOptions& how) {
   }
   const Learner learner = [&] {
     const WatchedBy watched(meter);
-    return Learner::train(store, resources_->memory(), solver, options, weights,
-                          {true, std::string(version()), {}, how.key, {}}, name);
+    return Learner::train(store, memory, solver, options, weights, {true, std::string(version()), {}, how.key, {}},
+                          name);
   }();
   store.record();
   trained.facts = facts_of(learner.record());

@@ -2,9 +2,10 @@
 #include "unweave/stream.h"
 
 #include <string>
+#include <string_view>
 #include <utility>
 
-#include "algorithms/api/model_selection.h"
+#include "algorithms/api/internals.h"
 #include "algorithms/evaluation/evaluation.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/lazy_error.h"
@@ -19,6 +20,22 @@ namespace unweave {
 inline namespace v0 {
 namespace {
 
+/// Tells whoever watches of a batch that is acknowledged, which nobody can cancel any more.
+class Uncancelled final : public WorkMeter {
+ public:
+  explicit Uncancelled(WorkMeter& told) : told_(told) {}
+  void start(std::string_view step, std::uint64_t total, std::string_view unit) override {
+    told_.start(step, total, unit);
+  }
+  void note(const std::string& text) override { told_.note(text); }
+
+ protected:
+  void add(std::uint64_t count) noexcept override { told_.tell(count); }
+
+ private:
+  WorkMeter& told_;
+};
+
 Learner open_model(LiveStore& store, Resources& resources, const StreamOptions& options) {
   const ModelSelection& selected = options.model;
   if (selected.solver) static_cast<void>(solver_entry(*selected.solver));  // an unknown one is told before all else
@@ -32,29 +49,56 @@ Learner open_model(LiveStore& store, Resources& resources, const StreamOptions& 
 }  // namespace
 
 struct StreamSession::Impl {
-  Impl(Writer& of, StreamOptions how) : writer(of), store(of.live()), options(std::move(how)) {
+  /// That the session is the only one, while it lives.
+  class Turn {
+   public:
+    explicit Turn(Internals::WriterState& state) : state_(state) {
+      if (state.in_session) throw UsageError(state.store.path().string() + ": a stream session is open already");
+      state.in_session = true;
+    }
+    ~Turn() {
+      state_.in_session = false;
+      state_.store.watch_appends({}, {});
+    }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    [[nodiscard]] Internals::WriterState& state() const noexcept { return state_; }
+
+   private:
+    Internals::WriterState& state_;
+  };
+
+  Impl(Writer& writer, StreamOptions how) : turn(Internals::state(writer)), options(std::move(how)) {
+    require_mode(options.mode);
     store.set_plan(options.plan);
     if (options.mode.r_max > 0) static_cast<void>(store.threshold(options.mode));
     if (options.model.name || options.model.solver) {
-      const WatchedBy watched(writer.resources().meter());
+      const WatchedBy watched(resources.meter());
       static_cast<void>(store.deliver());  // what an earlier session may have put off
-      learner.emplace(open_model(store, writer.resources(), options));
+      learner.emplace(open_model(store, resources, options));
       const Clock::time_point start = Clock::now();
       missed = learner->catch_up();
       seconds_catch_up = seconds_since(start);
     }
     store.watch_appends([this] { call(options.before_acknowledged); }, [this] { call(options.acknowledged); });
   }
-  ~Impl() { store.watch_appends({}, {}); }
-  Impl(const Impl&) = delete;
-  Impl& operator=(const Impl&) = delete;
 
   static void call(const std::function<void()>& hook) {
     if (hook) hook();
   }
 
+  /// A batch that is durable and not absorbed is made up for by the next session, never by a later batch of this one: its
+  /// model would be certified without having forgotten it.
+  void require_usable() const {
+    if (failed)
+      throw DataError(store.path().string() +
+                      ": an earlier batch failed half-way; begin another session, which goes on from it");
+    if (closed) throw UsageError(store.path().string() + ": the stream session is closed");
+  }
+
   void absorb(std::span<const Request> requests, BatchOutcome& outcome) {
-    const WatchedBy watched(writer.resources().meter());
+    Uncancelled meter(resources.meter());
+    const WatchedBy watched(meter);
     const Clock::time_point start = Clock::now();
     outcome.step = learner->absorb(outcome.batch, requests);
     outcome.seconds_unlearn = seconds_since(start);
@@ -65,14 +109,23 @@ struct StreamSession::Impl {
     missed.reset();
   }
 
-  Writer& writer;
-  LiveStore& store;
+  void make_room(std::size_t requests) {
+    room.release();
+    room = store.reserve_batch(requests);
+    room_for = requests;
+  }
+
+  Turn turn;
+  Resources& resources = turn.state().resources;
+  LiveStore& store = turn.state().store;
   StreamOptions options;
   std::optional<Learner> learner;
   std::optional<StepReport> missed;  // what catching up did, until an outcome tells of it
   double seconds_catch_up = 0;
-  Reservation room;       // of requests and all that is made of them
-  bool room_used = true;  // by a batch that was sent
+  Reservation room;          // of requests and all that is made of them
+  std::size_t room_for = 0;  // requests; 0 when a batch has used it
+  bool failed = false;       // a batch did not come to its end after it was acknowledged, or on the way there
+  bool closed = false;
 };
 
 StreamSession::StreamSession(Writer& writer, StreamOptions options)
@@ -81,18 +134,20 @@ StreamSession::StreamSession(StreamSession&&) noexcept = default;
 StreamSession::~StreamSession() = default;
 
 void StreamSession::make_room(std::size_t requests) {
-  impl_->room.release();
-  impl_->room = impl_->store.reserve_batch(requests);
-  impl_->room_used = false;
+  impl_->require_usable();
+  impl_->make_room(requests);
 }
 
 BatchOutcome StreamSession::send(std::span<const Request> requests) {
   Impl& session = *impl_;
   LiveStore& store = session.store;
-  if (session.room_used) make_room(requests.size());
-  session.room_used = true;  // until its sender has been told, or the next batch comes
+  session.require_usable();
   BatchOutcome outcome;
   outcome.after = store.sequence();
+  outcome.batch.last_request = outcome.after;
+  if (requests.empty()) return outcome;
+  if (session.room_for < requests.size()) session.make_room(requests.size());
+  session.room_for = 0;  // until its sender has been told, or the next batch comes
   const Clock::time_point start = Clock::now();
   BatchChanges changes = store.resolve(requests);
   outcome.refused = session.options.strict && changes.rejected > 0;
@@ -101,21 +156,25 @@ BatchOutcome StreamSession::send(std::span<const Request> requests) {
     outcome.batch.changes = std::move(changes);
     return outcome;
   }
+  session.failed = true;
   outcome.batch = store.apply(requests, std::move(changes), session.options.mode,
                               session.learner ? LastLevel::at_once : LastLevel::deferred);
   outcome.seconds = seconds_since(start);
   if (session.learner) session.absorb(requests, outcome);
+  session.failed = false;
   return outcome;
 }
 
 void StreamSession::settle() {
-  if (impl_->room_used) impl_->room.release();
+  impl_->require_usable();
+  if (impl_->room_for == 0) impl_->room.release();
   if (impl_->learner) impl_->learner->settle();
 }
 
 CloseReport StreamSession::close() {
   CloseReport report;
   settle();
+  impl_->closed = true;
   const Clock::time_point start = Clock::now();
   report.update = impl_->store.deliver();
   report.seconds = seconds_since(start);
@@ -135,6 +194,7 @@ std::optional<double> StreamSession::lazy_error_bound() const {
 
 Accuracies StreamSession::accuracies() const {
   if (!impl_->learner) return {};
+  impl_->require_usable();
   return evaluate_model(impl_->store, impl_->learner->record(), &impl_->learner->rows());
 }
 

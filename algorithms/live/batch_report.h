@@ -17,6 +17,9 @@ struct StreamMode {
   friend bool operator==(const StreamMode&, const StreamMode&) = default;
 };
 
+/// Throws UsageError for a threshold that is no number of at least 0.
+void require_mode(const StreamMode& mode);
+
 struct BatchReport {
   BatchChanges changes;
   UpdateReport update;

@@ -192,9 +192,13 @@ StreamPlan LiveStore::foresee(const BatchChanges& changes, std::uint64_t batches
   return plan_stream(*contents_, embedding_.get(), changes, batches, budget_);
 }
 
-Threshold LiveStore::threshold(const StreamMode& mode) const {
+void require_mode(const StreamMode& mode) {
   if (!(mode.r_max >= 0) || !std::isfinite(mode.r_max))
     throw UsageError(option("r-max") + " must be a number of at least 0");
+}
+
+Threshold LiveStore::threshold(const StreamMode& mode) const {
+  require_mode(mode);
   const PropagationSpec& spec = embedding().spec();
   const double unit = std::ldexp(mode.r_max, static_cast<int>(spec.scale_bits));
   Threshold limits(embedding().columns());
@@ -264,7 +268,7 @@ void LiveStore::drop_superseded() {
 
 BatchReport LiveStore::apply(std::span<const Request> requests, BatchChanges changes, const StreamMode& mode,
                              LastLevel last) {
-  if (embedding_) static_cast<void>(threshold(mode));  // a bad threshold must fail before anything is acknowledged
+  require_mode(mode);  // a bad threshold must fail before anything is acknowledged
   const Change change(*this);
   BatchReport report;
   const Clock::time_point start = Clock::now();

@@ -99,12 +99,9 @@ class LiveStore {
   /// where it says so already.
   void record();
 
-  /// Frees the memory of the embedding, which commit_propagation() will replace.
-  void forget_embedding() noexcept {
-    embedding_.reset();
-    changed_rows_.release();
-    embedding_memory_.release();
-  }
+  /// Frees the memory of the embedding, which commit_propagation() will replace. Until it does, nothing can be changed: a
+  /// batch would change the graph below sums that nobody holds.
+  void begin_propagation();
   /// Replaces the embedding: the writer has built files for `spec` from the present contents.
   void commit_propagation(const PropagationSpec& spec, std::vector<LevelFiles> levels);
 
@@ -119,7 +116,7 @@ class LiveStore {
   class Change {
    public:
     explicit Change(LiveStore& store) : store_(store) {
-      if (store.half_way_)
+      if (store.half_way_ || store.propagating_)
         throw DataError(store.path_.string() + ": an earlier change failed half-way; open the store again");
     }
     ~Change() { store_.half_way_ |= std::uncaught_exceptions() > exceptions_; }
@@ -130,6 +127,11 @@ class LiveStore {
     LiveStore& store_;
     int exceptions_ = std::uncaught_exceptions();
   };
+  void forget_embedding() noexcept {
+    embedding_.reset();
+    changed_rows_.release();
+    embedding_memory_.release();
+  }
   UpdateReport propagate_batch(const BatchChanges& changes, const StreamMode& mode, LastLevel last);
   [[nodiscard]] UpdateOptions update_options(LastLevel last) const;
   void fold(StateLevel& level);
@@ -173,6 +175,7 @@ class LiveStore {
   std::vector<std::string> unsaved_;             ///< partitions of recomputations that no manifest names yet
   bool flushed_ = false;                         ///< stale rows were published since the last checkpoint
   bool half_way_ = false;                        ///< a change failed
+  bool propagating_ = false;                     ///< a propagation has begun, and is not committed
   std::set<std::string, std::less<>> released_;  ///< solvers whose models are not those of the manifest
 };
 

@@ -128,7 +128,14 @@ WriterLock LiveStore::close() && {
   return lock;
 }
 
+void LiveStore::begin_propagation() {
+  const Change change(*this);
+  forget_embedding();
+  propagating_ = true;
+}
+
 void LiveStore::commit_propagation(const PropagationSpec& spec, std::vector<LevelFiles> levels) {
+  propagating_ = false;
   const Change change(*this);
   forget_embedding();
   lazy_ = false;

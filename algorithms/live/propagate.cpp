@@ -72,7 +72,7 @@ std::vector<LevelFiles> build_levels(const std::filesystem::path& store, const C
 PropagateReport propagate(LiveStore& store, PropagationSpec spec, MemoryBudget& budget,
                           const PropagateMeter& progress) {
   check(store, spec);
-  store.forget_embedding();
+  store.begin_propagation();
   measure_columns(store.contents(), spec);
   PropagateReport report;
   std::vector<LevelFiles> files = build_levels(store.path(), store.contents(), spec, budget, progress, report);

@@ -118,6 +118,7 @@ SweepResult run_sweep(const Contents& contents, const SweepJob& job, const Propa
   result.tile_width = plan.width;
   std::atomic<std::uint64_t> rows_done = 0;
   ProgressMeter meter(job, result.tiles);
+  meter.report();  // from this thread: how much there is to do
   const double filling =
       propagation_sweep(source, options, budget, job.fill, [&](int level, TileColumns columns, const SumRows& rows) {
         sink(level, columns, rows);

@@ -1,4 +1,4 @@
-// algorithms/unlearning/account.cpp - constants that accounts over slots list.
+// algorithms/unlearning/planned_task.cpp - constants that accounts over slots list.
 #include "algorithms/unlearning/planned_task.h"
 
 namespace unweave {

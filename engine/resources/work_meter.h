@@ -17,7 +17,8 @@ class WorkMeter {
   WorkMeter(const WorkMeter&) = delete;
   WorkMeter& operator=(const WorkMeter&) = delete;
 
-  /// The next step begins; it will take `total` units ("arcs", "rows"), 0 if that is not known.
+  /// The next step begins; it will take `total` units ("arcs", "rows"), 0 if that is not known. Called from the thread that
+  /// asked for the work.
   virtual void start(std::string_view /*step*/, std::uint64_t /*total*/, std::string_view /*unit*/) {}
   /// What else there is to say of the step, in the place of what was said before. Any thread.
   virtual void note(const std::string& /*text*/) {}
@@ -26,6 +27,8 @@ class WorkMeter {
     add(count);
     if (cancelled()) throw Cancelled();
   }
+  /// The same of work that cannot be cancelled any more.
+  void tell(std::uint64_t count) noexcept { add(count); }
 
  protected:
   /// Takes what advance() was told. Any thread, several at once.

@@ -146,18 +146,26 @@ std::vector<std::byte> encode(const JournalBatch& batch) {
   return payload;
 }
 
+bool is_kind(std::uint64_t kind) noexcept {
+  return kind >= 1 && kind <= 4;
+}
+
+bool is_mode(double r_max, std::uint64_t scale) noexcept {
+  return scale <= 2 && r_max >= 0 && std::isfinite(r_max);
+}
+
 bool decode(std::span<const std::byte> payload, JournalBatch& batch) {
   PayloadHeader head{};
   if (payload.size() < sizeof head || (payload.size() - sizeof head) % sizeof(PackedRequest) != 0) return false;
   std::memcpy(&head, payload.data(), sizeof head);
-  if (head.scale > 2 || !(head.r_max >= 0) || !std::isfinite(head.r_max)) return false;
+  if (!is_mode(head.r_max, head.scale)) return false;
   batch.r_max = head.r_max;
   batch.scale = static_cast<ThresholdScale>(head.scale);
   batch.requests.clear();
   for (std::size_t at = sizeof head; at < payload.size(); at += sizeof(PackedRequest)) {
     PackedRequest packed{};
     std::memcpy(&packed, payload.data() + at, sizeof packed);
-    if (packed.kind < 1 || packed.kind > 4) return false;
+    if (!is_kind(packed.kind)) return false;
     batch.requests.push_back({static_cast<RequestKind>(packed.kind), packed.u, packed.v});
   }
   return true;
@@ -201,6 +209,11 @@ FileEntry Journal::entry() const {
 
 void Journal::append(const JournalBatch& batch) {
   const std::vector<std::byte> payload = encode(batch);
+  // What nobody could read again must not be acknowledged.
+  const auto unknown = [](const Request& request) { return !is_kind(static_cast<std::uint64_t>(request.kind)); };
+  if (!is_mode(batch.r_max, static_cast<std::uint64_t>(batch.scale)) ||
+      std::any_of(batch.requests.begin(), batch.requests.end(), unknown))
+    throw UsageError("a batch with a kind of request or a threshold that there is not");
   if (payload.size() > kMaxRecord)
     throw UsageError("a batch of more than 4 GiB of requests; choose a smaller " + option("batch"));
   RecordHeader header{payload.size(), sequence_ + batch.requests.size(), 0};

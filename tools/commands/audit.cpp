@@ -1,14 +1,12 @@
 // tools/commands/audit.cpp - `unweave audit`: a lower bound of epsilon by attack, beside what certificates claim.
 #include "unweave/audit.h"
 
-#include <array>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "storage/input/request_reader.h"
 #include "storage/io/error.h"
-#include "storage/io/nearest_name.h"
 #include "tools/cli/output.h"
 #include "tools/cli/step_progress.h"
 #include "tools/commands/commands.h"
@@ -48,11 +46,6 @@ std::string reach_of(std::uint64_t trials, double most, double confidence) {
 void check_options(const CommandLine& line) {
   const double confidence = line.get<Real>("confidence").value;
   if (!(confidence > 0 && confidence < 1)) throw UsageError("--confidence must lie strictly between 0 and 1");
-  if (line.get<Count>("rows").value < 2) throw UsageError("--rows must be at least 2");
-  const auto& canary = line.get<std::string>("canary");
-  if (canary != "all" && canary != "hub" && canary != "bridge" && canary != "gradient")
-    throw UsageError(
-        unknown_name("canary", canary, std::array<std::string_view, 4>{"all", "hub", "bridge", "gradient"}));
 }
 
 }  // namespace

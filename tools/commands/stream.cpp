@@ -80,11 +80,10 @@ std::uint64_t count_requests(const std::string& file) {
 }
 
 /// None, with a remark, where there is no room for it or nothing that it bounds.
-std::optional<StreamLimit> measure_limit(const CommandLine& line, MemoryBudget& budget) {
-  const std::string& store = line.positional(0);
+std::optional<StreamLimit> measure_limit(const CommandLine& line, const Writer& writer, MemoryBudget& budget) {
   std::string reason = "the store is not propagated";
   try {
-    if (read_manifest(store).propagation) return measure_stream_limit(store, 2, budget);
+    if (writer.manifest().propagation) return measure_stream_limit(writer.path(), 2, budget);
   } catch (const ResourceError& error) {
     reason = command_text(error.message());
   }
@@ -225,7 +224,7 @@ Stream::Stream(CommandLine& line)
       writer_(line.positional(0), resources_),
       session_(writer_, options()),
       reader_(line.get<std::string>("requests")),
-      meter_(line, line.get<bool>("measure-limit") ? measure_limit(line, resources_.memory()) : std::nullopt) {
+      meter_(line, line.get<bool>("measure-limit") ? measure_limit(line, writer_, resources_.memory()) : std::nullopt) {
   if (line.has("rejected")) rejected_file_.emplace(line.get<std::string>("rejected"));
 }
 

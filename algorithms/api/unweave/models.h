@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "algorithms/evaluation/regularisation.h"
@@ -18,6 +19,8 @@ namespace unweave {
 struct ModelRecord;
 
 inline namespace v0 {
+
+struct Internals;
 
 /// Which models are meant: that of a name, of a solver, or all.
 struct ModelSelection {
@@ -43,18 +46,15 @@ struct ModelFacts {
 /// A published model in memory. Copies share it.
 class StoredModel {
  public:
-  explicit StoredModel(ModelRecord record);
-
   [[nodiscard]] const std::string& name() const noexcept;
   [[nodiscard]] const std::string& solver() const noexcept;
   [[nodiscard]] ModelFacts facts() const;
   /// The public line of its newest certificate.
   [[nodiscard]] const std::string& certificate() const noexcept;
 
-  /// For the other headers of this folder.
-  [[nodiscard]] const ModelRecord& record() const noexcept { return *record_; }
-
  private:
+  friend struct Internals;
+  explicit StoredModel(std::shared_ptr<const ModelRecord> record) noexcept : record_(std::move(record)) {}
   std::shared_ptr<const ModelRecord> record_;
 };
 

@@ -96,8 +96,8 @@ void require_disk(const Reader& reader, const TrainingNeeds& needs);
 /// Takes requests in the order of a stream, and counts how many training rows each batch removes.
 class RemovedRows {
  public:
-  /// `batch`: requests of a batch, at least 1. The reader outlives this object.
-  RemovedRows(const Reader& reader, std::uint64_t batch) : reader_(&reader), batch_(batch) {}
+  /// `batch`: requests of a batch. The reader outlives this object. Throws UsageError where it is 0.
+  RemovedRows(const Reader& reader, std::uint64_t batch);
   void take(const Request& request);
   /// Of each batch so far.
   [[nodiscard]] const std::vector<std::uint64_t>& of_batches() const noexcept { return rows_; }

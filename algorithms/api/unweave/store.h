@@ -91,11 +91,8 @@ class Reader {
   [[nodiscard]] bool has_labels() const noexcept;
   [[nodiscard]] std::uint64_t acknowledged() const noexcept;  ///< requests
 
-  /// For the other headers of this folder.
-  [[nodiscard]] LiveStore& live() const noexcept { return *store_; }
-  [[nodiscard]] Resources& resources() const noexcept { return *resources_; }
-
  private:
+  friend struct Internals;
   Resources* resources_;
   std::unique_ptr<LiveStore> store_;
 };
@@ -129,12 +126,15 @@ struct TrainedModel {
   std::string public_key;  ///< under which its certificates are signed
 };
 
-/// The one process that changes a store. Every change is durable when its function returns.
+/// The one process that changes a store. Every change is durable when its function returns. After an exception a writer says
+/// whether it can go on: where it cannot, every further change throws DataError, and a new writer goes on from what is durable.
+/// While a StreamSession is open, it alone may change the store: propagate() and train() throw UsageError.
 class Writer {
  public:
   /// Throws DataError, ResourceError where another process writes the store.
   Writer(const std::filesystem::path& store, Resources& resources);
   Writer(Writer&&) noexcept;
+  Writer& operator=(Writer&&) noexcept;
   ~Writer();
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept;
@@ -143,8 +143,9 @@ class Writer {
   [[nodiscard]] bool has_labels() const noexcept;
   [[nodiscard]] std::uint64_t acknowledged() const noexcept;  ///< requests
 
-  /// Computes the embedding anew: Z = sum of w_l P^l X (algorithms/propagation/PROPAGATION.md). `meter` is told of rows in
-  /// the place of the meter of the resources. Throws UsageError (no features, a parameter out of range), ResourceError.
+  /// Computes the embedding anew: Z = sum of w_l P^l X (algorithms/propagation/PROPAGATION.md). Weights follow from the scheme;
+  /// without a scheme they are those given, or where there are none sgc's. `meter` is told of rows in the place of the meter of the
+  /// resources. Throws UsageError (no features, a parameter out of range), ResourceError.
   PropagateReport propagate(const PropagationSpec& spec, const PropagateMeter& meter = {});
 
   /// The readable models that stand on the present propagation, and would not on this one.
@@ -154,13 +155,10 @@ class Writer {
   /// that do not fit, DataError, ResourceError.
   TrainedModel train(const TrainOptions& options);
 
-  /// For the other headers of this folder.
-  [[nodiscard]] LiveStore& live() const noexcept { return *store_; }
-  [[nodiscard]] Resources& resources() const noexcept { return *resources_; }
-
  private:
-  Resources* resources_;
-  std::unique_ptr<LiveStore> store_;
+  friend struct Internals;
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace v0

@@ -78,26 +78,27 @@ struct CloseReport {
   double seconds = 0;   ///< that it took
 };
 
-/// The stream of one writer, which outlives it. Not for two threads at once. Destroyed without close(), it leaves the store
-/// as a killed process would: all that is acknowledged is there.
+/// The stream of one writer, which outlives it and may be moved meanwhile. A writer has one at a time. Not for two threads at
+/// once. Destroyed without close(), it leaves the store as a killed process would: all that is acknowledged is there.
 class StreamSession {
  public:
-  /// Opens the model that follows, and lets it absorb what it has missed. Throws UsageError for a model that was never
+  /// Opens the model that follows, and lets it absorb what it has missed. Throws UsageError where a session is open, for a model that was never
   /// trained, a threshold out of range or before a propagation; DataError, ResourceError.
   explicit StreamSession(Writer& writer, StreamOptions options = {});
   StreamSession(StreamSession&&) noexcept;
   ~StreamSession();
 
-  /// Sets memory aside for a batch of so many requests that is being collected; the next send() gives it back. Throws
-  /// ResourceError.
+  /// Sets memory aside for a batch of so many requests that is being collected; it is given back by settle() after the batch,
+  /// by close(), or for the room of the next batch. Throws ResourceError.
   void make_room(std::size_t requests);
 
-  /// One batch. Nothing is acknowledged when it throws before the journal; afterwards the session is of no further use, and
-  /// a new one goes on from what is durable.
+  /// One batch; one without requests does nothing. Where it throws before anything was written, and where `decided` refuses
+  /// it, the session goes on. Where it throws later, everything of this session throws DataError from then on, and the next
+  /// session goes on from what is durable: what was acknowledged is absorbed there. Nobody can cancel a batch in its midst.
   BatchOutcome send(std::span<const Request> requests);
   /// Does what need not be done before senders are told. The next send() and close() do it too.
   void settle();
-  /// Does what batches have put off, and makes a generation of the store of it; the session is of no further use.
+  /// Does what batches have put off, and makes a generation of the store of it. The session takes no more batches.
   CloseReport close();
 
   /// Whether the model had missed requests of earlier streams, and no batch has told of it yet.

@@ -158,6 +158,24 @@ TEST_SUITE("slow") {
         is_empty);
   }
 
+  TEST_CASE("a batch cannot be cancelled in its midst, whatever its watcher wants") {
+    const testing::TempDir folder;
+    make_store(folder / "s");
+    Impatient meter(1);
+    Resources resources(kLimits);
+    Writer writer(folder / "s", resources);
+    static_cast<void>(writer.train({.solver = "retrain", .options = options_of_newton()}));
+    StreamSession session(writer, {.model = {.solver = "retrain"}});
+    resources.set_meter(&meter);
+    const BatchOutcome outcome = session.send(std::vector<Request>{{RequestKind::remove_node, 5, 0}});
+    resources.set_meter(nullptr);
+    CHECK(meter.news > 0);
+    REQUIRE(outcome.step);
+    CHECK(outcome.step->retrained);
+    session.close();
+    require_whole(folder / "s");
+  }
+
   TEST_CASE("a check that is cancelled says nothing of the store") {
     cancel_everywhere(
         make_store,

@@ -2,13 +2,16 @@
 // step the folder is copied, as a crash at that instant would leave it, and the copy is opened.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <fstream>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "algorithms/models/certificate_log.h"
 #include "storage/io/error.h"
+#include "support/input_files.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
 #include "unweave/maintenance.h"
@@ -227,7 +230,85 @@ TEST_SUITE("unit") {
     CHECK(*session.lazy_error_bound() > 0);
     session.close();
     CHECK(describe_store(at.store, at.resources).stale_rows > 0);
-    CHECK_THROWS_AS(StreamSession(writer, {.mode = {-1, ThresholdScale::absolute}}).send(at.edges(1)), UsageError);
+  }
+
+  TEST_CASE("a batch that fails after it is acknowledged ends its session; the next one makes up for it") {
+    Fixture at;
+    const std::vector<Request> requests = at.edges(40);
+    const std::filesystem::path receipts = at.folder / "receipts";
+    {
+      Writer writer(at.store, at.resources);
+      StreamOptions options{.model = {.solver = "newton"}, .receipts = receipts};
+      // The model cannot be saved: its folder has become a file.
+      const std::filesystem::path models = at.store / "models", away = at.folder / "models";
+      options.acknowledged = [&] {
+        std::filesystem::rename(models, away);
+        testing::write_file(models, "");
+      };
+      StreamSession session(writer, options);
+      CHECK_THROWS(session.send(std::span(requests).first(20)));
+      std::filesystem::remove(models);
+      std::filesystem::rename(away, models);
+      CHECK_THROWS_WITH_AS(session.send(std::span(requests).subspan(20)), doctest::Contains("begin another session"),
+                           DataError);
+      CHECK_THROWS_AS(session.close(), DataError);
+      CHECK_THROWS_AS(static_cast<void>(session.accuracies()), DataError);
+    }
+    CHECK(at.acknowledged(at.store) == 20);
+    Writer writer(at.store, at.resources);
+    StreamSession next(writer, {.model = {.solver = "newton"}, .receipts = receipts});
+    CHECK(next.caught_up());
+    CHECK(lines_of(receipts) == 20);
+    static_cast<void>(next.send(std::span(requests).subspan(20)));
+    next.close();
+    CHECK(lines_of(receipts) == 40);
+    CHECK(verify_store(at.store, {std::nullopt, true}, at.resources).ok());
+    CHECK(verify_certificates(public_log(at.store, "newton"), {}, receipts).ok());
+  }
+
+  TEST_CASE("an empty batch does nothing, and leaves no certificate") {
+    Fixture at;
+    {
+      Writer writer(at.store, at.resources);
+      StreamSession session(writer, {.model = {.solver = "newton"}});
+      const BatchOutcome outcome = session.send({});
+      CHECK_FALSE(outcome.step);
+      CHECK(outcome.batch.last_request == 0);
+      session.close();
+      CHECK_THROWS_AS(session.send(at.edges(1)), UsageError);
+    }
+    CHECK(lines_of(public_log(at.store, "newton")) == 1);
+    CHECK(verify_store(at.store, {}, at.resources).ok());
+  }
+
+  TEST_CASE("a writer has one session at a time, and changes nothing else meanwhile") {
+    Fixture at;
+    Writer writer(at.store, at.resources);
+    {
+      StreamSession session(writer, {.model = {.solver = "newton"}});
+      CHECK_THROWS_AS(StreamSession(writer, {}), UsageError);
+      CHECK_THROWS_AS(static_cast<void>(writer.train({.solver = "newton"})), UsageError);
+      CHECK_THROWS_AS(writer.propagate(testing::tiny_spec(2, true)), UsageError);
+      Writer moved = std::move(writer);
+      CHECK(session.send(at.edges(1)).batch.last_request == 1);
+      writer = std::move(moved);
+    }
+    StreamSession(writer).close();
+    CHECK(verify_store(at.store, {std::nullopt, true}, at.resources).ok());
+  }
+
+  TEST_CASE("what a journal could not be read with again is not acknowledged") {
+    const testing::TempDir folder;
+    testing::write_store(folder / "s", testing::random_store(20, 40, 0, 1));  // never propagated
+    Resources resources(gigabyte());
+    Writer writer(folder / "s", resources);
+    CHECK_THROWS_AS(StreamSession(writer, {.mode = {-1, ThresholdScale::absolute}}), UsageError);
+    CHECK_THROWS_AS(StreamSession(writer, {.mode = {std::nan(""), ThresholdScale::absolute}}), UsageError);
+    {
+      StreamSession session(writer, {.mode = {0, static_cast<ThresholdScale>(7)}});
+      CHECK_THROWS_AS(session.send(std::vector<Request>{{RequestKind::remove_node, 1, 0}}), UsageError);
+    }
+    CHECK(Reader(folder / "s", resources).acknowledged() == 0);
   }
 }
 
