@@ -226,7 +226,9 @@ std::vector<std::string> Writer::models_lost_by(const PropagationSpec& next) con
 TrainedModel Writer::train(const TrainOptions& how) {
   const std::string solver = how.solver.empty() ? std::string(default_solver().name) : how.solver;
   const std::string name = how.name.empty() ? solver : how.name;
-  require_options(solver, how.options);
+  SolverOptions options = how.options;
+  options.intercept = options.hidden.empty() && how.intercept.value_or(solver_entry(solver).intercept);
+  require_options(solver, options);
   require_model_name(name, solver);
   LiveStore& store = state_->store;
   require_no_session(store, state_->in_session);
@@ -238,7 +240,6 @@ TrainedModel Writer::train(const TrainOptions& how) {
       how.weights.empty() ? spec.weights : scheme_weights("gpr", spec.levels, how.weights);
 
   TrainedModel trained;
-  SolverOptions options = how.options;
   const DeclaredSizes sizes{solver, store.contents().num_nodes(), store.embedding().row_width(weights),
                             store.manifest().classes, options.head};
   if (sizes.classes > 0)

@@ -62,6 +62,7 @@ TrainOptions train_options(const CommandLine& line, StepProgress& progress) {
     check_model_name(how.name, how.solver);
   }
   how.lambda = lambda_choice(line);
+  how.intercept = how.options.intercept;
   if (line.has("weights")) how.weights = line.get<RealList>("weights").values;
   how.key = key_file(line);
   how.before_replacement = [&](const ModelFacts& present, const ModelFacts& next) {

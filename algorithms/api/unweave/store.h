@@ -109,6 +109,8 @@ struct TrainOptions {
   std::string name{};    ///< of the model; empty: the solver's
   SolverOptions options{};
   LambdaChoice lambda = LambdaChoice::by_size;
+  /// Whether rows end in a constant, whatever `options` says; none: as the solver has it. Networks have biases instead.
+  std::optional<bool> intercept{};
   std::vector<double> weights{};  ///< of the levels, L + 1; empty: as propagated
   std::filesystem::path key{};    ///< file of the key that signs certificates; empty: the store's own
   /// Is told, before the training, which model of the same name will be replaced, and by which; may be empty.
@@ -152,7 +154,7 @@ class Writer {
   [[nodiscard]] std::vector<std::string> models_lost_by(const PropagationSpec& next) const;
 
   /// Learns a model on the training rows and saves it, in the place of one of the same name. Throws UsageError for options
-  /// that do not fit, DataError, ResourceError.
+  /// that do not fit, DataError, ResourceError; Cancelled, after which the writer goes on.
   TrainedModel train(const TrainOptions& options);
 
  private:

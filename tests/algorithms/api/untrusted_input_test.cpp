@@ -79,6 +79,14 @@ TEST_SUITE("unit") {
     CHECK(verify_store(at.store, {std::nullopt, true}, at.resources).ok());
   }
 
+  TEST_CASE("a training without options is that of the command: the solver's intercept, lambda by the store's size") {
+    ModelStore at;
+    const TrainedModel model = Writer(at.store, at.resources).train({});
+    CHECK(model.facts.options.intercept);
+    CHECK(model.facts.options.lambda == model.default_lambda);
+    CHECK_FALSE(Writer(at.store, at.resources).train({.intercept = false}).facts.options.intercept);
+  }
+
   TEST_CASE("ids outside the store are named") {
     ModelStore at;
     const Reader reader(at.store, at.resources);
