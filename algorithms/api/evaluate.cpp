@@ -88,7 +88,7 @@ void add_weight_distances(Comparison& comparison, const Model& model, const Mode
   from.step_cosine = cosine(step, whole);
 }
 
-/// Of the forgotten rows: whether their losses moved from the original model's as retraining moves them.
+/// Whether the losses of the forgotten rows moved from the original model's as retraining moves them.
 LossChanges loss_changes(const LiveStore& before, const EfficacyTests& tests, const ModelRecord& model,
                          const ModelRecord& retrained, const ModelRecord& original) {
   std::vector<double> mine = losses_of(before, model, tests.forgotten());

@@ -30,7 +30,7 @@ struct EvaluateOptions {
   std::uint64_t seed = 1;           ///< by which they are drawn
 };
 
-/// Of one model on the labelled nodes of the splits.
+/// How good one model is on the labelled nodes of each split.
 struct SplitMetrics {
   Metrics train, valid, test;
   bool by_class = false;  ///< with confusion matrices

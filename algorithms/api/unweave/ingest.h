@@ -14,7 +14,7 @@ inline namespace v0 {
 /// Throws UsageError for options that do not fit together, InputError and DataError for files, ResourceError.
 ImportReport import_store(const std::filesystem::path& store, const ImportOptions& options, Resources& resources);
 
-/// The same of a synthetic graph. Equal options give equal files. Throws UsageError, ResourceError.
+/// Builds a store of a synthetic graph in the folder `store`. Equal options give equal files. Throws UsageError, ResourceError.
 BuildReport generate_store(const std::filesystem::path& store, const GenerateOptions& options, Resources& resources);
 
 }  // namespace v0

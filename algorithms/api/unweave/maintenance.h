@@ -22,7 +22,7 @@ inline namespace v0 {
 /// Whether the text is the public half of a signing key: 64 lower-case hexadecimal digits.
 [[nodiscard]] bool is_public_key(const std::string& text);
 
-/// The same of a public log of certificates, certificates/NAME.jsonl of a store or a copy. `public_key`: 64 hexadecimal
+/// Checks a public log of certificates, certificates/NAME.jsonl of a store or a copy of it. `public_key`: 64 hexadecimal
 /// digits that all lines must be signed under; none: any, but one for all. `receipts`: file of receipts that the log must
 /// cover; empty: none. Throws UsageError for digits that are no key.
 [[nodiscard]] VerifyReport verify_certificates(const std::filesystem::path& log,

@@ -41,7 +41,7 @@ struct PropagationForecast {
   std::uint64_t disk_bytes = 0, disk_free_bytes = 0;
   std::uint64_t bytes_read = 0, bytes_written = 0;
 
-  /// None where the disk has no room, or there are no levels.
+  /// It is not measured where the disk has no room, or where there are no levels.
   std::optional<PropagationPace> pace;
 
   [[nodiscard]] bool fits() const noexcept { return disk_bytes <= disk_free_bytes; }
@@ -61,7 +61,7 @@ struct StreamForecast {
   [[nodiscard]] bool fits() const noexcept { return plan.disk_bytes <= disk_free_bytes; }
 };
 
-/// Of `batches` >= 1 batches like `first`. The reader's sums stay behind: it is of no further use. Throws ResourceError,
+/// Foresees `batches` >= 1 batches like `first`. The reader's sums stay behind: it is of no further use. Throws ResourceError,
 /// DataError.
 [[nodiscard]] StreamForecast foresee_stream(Reader&& reader, std::span<const Request> first, std::uint64_t batches);
 
@@ -77,7 +77,7 @@ struct PurgeForecast {
 /// What requests to a solver cost, from public numbers alone.
 struct UnlearningForecast {
   std::size_t rows = 0;  ///< training rows of the store
-  /// Of a solver with an account of its requests, or of one whose training makes files.
+  /// A solver either has an account of its requests, or its training makes files.
   std::variant<UnlearningPlan, TrainingNeeds> answer;
   std::uint64_t disk_free_bytes = 0;
   bool has_edges = false;                        ///< rows move with a removal, which is not in these figures
@@ -99,7 +99,7 @@ class RemovedRows {
   /// `batch`: requests of a batch. The reader outlives this object. Throws UsageError where it is 0.
   RemovedRows(const Reader& reader, std::uint64_t batch);
   void take(const Request& request);
-  /// Of each batch so far.
+  /// How many rows each batch so far removes.
   [[nodiscard]] const std::vector<std::uint64_t>& of_batches() const noexcept { return rows_; }
 
  private:

@@ -66,7 +66,7 @@ struct StoreInfo {
   bool standardized = false;
   FeatureScale scale;
   FeatureLayout feature_layout;
-  /// Of files of the present generation, by folder, in the order of the manifest.
+  /// How large the files of the present generation are, folder by folder, in the order of the manifest.
   std::vector<std::pair<std::string, std::uint64_t>> bytes;
   std::vector<LevelInfo> levels;  ///< none before a propagation
   std::vector<ModelInfo> models;

@@ -105,7 +105,7 @@ class StreamSession {
   [[nodiscard]] bool caught_up() const noexcept;
   /// The largest 2-norm, over the columns, of the error that stale rows leave in Z; none before a propagation.
   [[nodiscard]] std::optional<double> lazy_error_bound() const;
-  /// Of the model that follows.
+  /// How often the model that follows is right on each split.
   [[nodiscard]] Accuracies accuracies() const;
 
  private:
