@@ -12,7 +12,8 @@ inline namespace v0 {
 namespace {
 
 void require_key(const std::optional<std::string>& key) {
-  if (key && !is_public_key(*key)) throw UsageError(option("public-key") + " must be 64 lower-case hexadecimal digits");
+  if (key && !hash_from_hex(*key))
+    throw UsageError(option("public-key") + " must be 64 lower-case hexadecimal digits, as `train` prints");
 }
 
 }  // namespace
@@ -29,10 +30,6 @@ VerifyReport verify_store(const std::filesystem::path& store, const VerifyOption
   require_key(options.public_key);
   const WatchedBy watched(resources.meter());
   return verify_store(store, options, resources.memory());
-}
-
-bool is_public_key(const std::string& text) {
-  return hash_from_hex(text).has_value();
 }
 
 VerifyReport verify_certificates(const std::filesystem::path& log, const std::optional<std::string>& public_key,

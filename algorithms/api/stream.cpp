@@ -49,7 +49,7 @@ Learner open_model(LiveStore& store, Resources& resources, const StreamOptions& 
 }  // namespace
 
 struct StreamSession::Impl {
-  /// That the session is the only one, while it lives.
+  /// Sees to it that the session is the only one, while it lives.
   class Turn {
    public:
     explicit Turn(Internals::WriterState& state) : state_(state) {

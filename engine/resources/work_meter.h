@@ -27,7 +27,7 @@ class WorkMeter {
     add(count);
     if (cancelled()) throw Cancelled();
   }
-  /// The same of work that cannot be cancelled any more.
+  /// Does what advance() does for work that cannot be cancelled any more.
   void tell(std::uint64_t count) noexcept { add(count); }
 
  protected:

@@ -16,7 +16,7 @@ namespace unweave {
 /// matrices also classes: [{class, rows, predicted, right, precision, recall, f1, auc}] and confusion, rows of labels.
 [[nodiscard]] nlohmann::ordered_json to_json(const SplitMetrics& metrics);
 
-/// Of the model of this name.
+/// What print_metrics() and print_by_class() show of the model of this name.
 struct NamedMetrics {
   std::string model;
   SplitMetrics splits;

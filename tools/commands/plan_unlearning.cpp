@@ -45,9 +45,7 @@ std::uint64_t sum(const std::vector<std::uint64_t>& counts) {
 
 /// How many training rows each batch of the file removes.
 std::vector<std::uint64_t> removed_rows(const CommandLine& line, const Reader& reader) {
-  const std::uint64_t batch = line.get<Count>("batch").value;
-  if (batch == 0) throw UsageError("--batch must be at least 1");
-  RemovedRows removed(reader, batch);
+  RemovedRows removed(reader, line.get<Count>("batch").value);
   RequestReader requests(line.get<std::string>("requests"));
   for (Request request; requests.next(request);) removed.take(request);
   return removed.of_batches();
@@ -161,7 +159,7 @@ struct ValueText {
   std::string operator()(const std::string& words) const { return words; }
 };
 
-/// The same for programs, and what is not there.
+/// What a program reads in its place; null for what is not there.
 struct ValueJson {
   Json operator()(std::monostate) const { return {}; }
   template <class Value>

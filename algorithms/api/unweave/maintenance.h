@@ -19,9 +19,6 @@ inline namespace v0 {
 [[nodiscard]] VerifyReport verify_store(const std::filesystem::path& store, const VerifyOptions& options,
                                         Resources& resources);
 
-/// Whether the text is the public half of a signing key: 64 lower-case hexadecimal digits.
-[[nodiscard]] bool is_public_key(const std::string& text);
-
 /// Checks a public log of certificates, certificates/NAME.jsonl of a store or a copy of it. `public_key`: 64 hexadecimal
 /// digits that all lines must be signed under; none: any, but one for all. `receipts`: file of receipts that the log must
 /// cover; empty: none. Throws UsageError for digits that are no key.

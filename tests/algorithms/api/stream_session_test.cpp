@@ -12,8 +12,7 @@
 #include "algorithms/models/certificate_log.h"
 #include "storage/io/error.h"
 #include "support/input_files.h"
-#include "support/temp_dir.h"
-#include "support/tiny_store.h"
+#include "support/model_store.h"
 #include "unweave/maintenance.h"
 #include "unweave/rows.h"
 #include "unweave/stream.h"
@@ -27,20 +26,11 @@ ResourceLimits gigabyte() {
   return {std::uint64_t{1} << 30};
 }
 
-/// A propagated store with a model, and copies of it.
-struct Fixture {
-  testing::TempDir folder;
-  std::filesystem::path store = folder / "s";
-  Resources resources{gigabyte()};
+/// A store with a model, and copies of it.
+struct Fixture : testing::ModelStore {
   int copies = 0;
 
-  Fixture() {
-    testing::write_store(store, testing::random_store(200, 600, 8, 3));
-    testing::propagate_store(store, testing::tiny_spec(2, false));
-    SolverOptions options;
-    options.lambda = 0.01;
-    static_cast<void>(Writer(store, resources).train({.solver = "newton", .options = options}));
-  }
+  Fixture() : ModelStore(false) {}
   /// Without the lock, which ends with its process.
   std::filesystem::path copy() {
     std::filesystem::path to = folder / ("copy" + std::to_string(++copies));

@@ -6,8 +6,7 @@
 #include <vector>
 
 #include "storage/io/error.h"
-#include "support/temp_dir.h"
-#include "support/tiny_store.h"
+#include "support/model_store.h"
 #include "unweave/audit.h"
 #include "unweave/evaluate.h"
 #include "unweave/maintenance.h"
@@ -19,19 +18,7 @@
 namespace unweave {
 namespace {
 
-struct ModelStore {
-  testing::TempDir folder;
-  std::filesystem::path store = folder / "s";
-  Resources resources{{std::uint64_t{1} << 30}};
-
-  ModelStore() {
-    testing::write_store(store, testing::random_store(200, 600, 8, 3));
-    testing::propagate_store(store, testing::tiny_spec(2, true));
-    SolverOptions options;
-    options.lambda = 0.01;
-    static_cast<void>(Writer(store, resources).train({.solver = "newton", .options = options}));
-  }
-};
+using testing::ModelStore;
 
 PropagationSpec spec_of(std::uint32_t levels, std::vector<double> weights, std::string scheme) {
   PropagationSpec spec;
