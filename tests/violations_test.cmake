@@ -75,6 +75,13 @@ expect(passes no_flags engine/a.cpp "--left\;\nf('\"', --left, \"a--b, run `prop
 expect(passes no_flags storage/a.cpp "f(\"with level 19 or below and without --long\")\;")
 expect(passes no_flags tools/a.cpp "f(\"--rows all, `unweave train`\")\;")
 
+foreach(layer storage engine algorithms)
+  expect(fails memory_shares ${layer}/a.cpp "const auto room = budget.available() / 3\;")
+  expect(fails memory_shares ${layer}/sub/a.h "f(static_cast<double>(budget_.limit()) * 0.5)\;")
+endforeach()
+expect(fails memory_shares engine/a.cpp "budget.reserve(store.budget().available() >> 2, \"rows\")\;")
+expect(passes memory_shares engine/a.cpp "// budget.available() / 3\nreserve(memory_shares::kShard.of(budget))\;")
+
 # A tree with one solver, and a file that may know its name.
 function(expect_named outcome path text)
   file(REMOVE_RECURSE ${SCRATCH})

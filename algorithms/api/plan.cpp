@@ -15,6 +15,7 @@
 #include "algorithms/registry/registry.h"
 #include "algorithms/unlearning/planned_task.h"
 #include "engine/resources/clock.h"
+#include "engine/resources/memory_shares.h"
 #include "engine/resources/parallel.h"
 #include "engine/state/level_image.h"
 #include "engine/sweep/tile_spool.h"
@@ -38,7 +39,7 @@ std::uint64_t free_disk(const std::filesystem::path& store) {
 /// Bytes a second at which the disk of the store takes a file without a name, which fills half of the free room at most.
 double measure_disk(const std::filesystem::path& store, std::uint64_t free_bytes, MemoryBudget& budget) {
   const std::uint64_t bytes = std::clamp(free_bytes / 2 / kTrialWrite * kTrialWrite, kTrialWrite, kMostTrialBytes);
-  WriteBuffers buffers(bytes, budget);
+  WriteBuffers buffers(WriteBuffers::size_for(bytes, budget.available()), budget);
   const std::vector<std::byte> piece(kTrialWrite, std::byte{0x5a});
   const Clock::time_point start = Clock::now();
   ScatteredWriter file = make_spool(store, bytes, buffers.queue());
@@ -68,8 +69,12 @@ PropagationForecast foresee_propagation(const Reader& reader, const PropagationS
   PropagationForecast forecast;
   forecast.rows = plan.rows;
   forecast.arcs = total(plan.arcs);
-  forecast.tiles = state.tiles;
-  forecast.memory_bytes = state.memory_bytes;
+  forecast.tiles = state.tiles.tiles;
+  forecast.tile_columns = state.tiles.width;
+  forecast.memory_bytes = state.memory_bytes();
+  forecast.tile_bytes = state.tiles.tile_bytes;
+  forecast.worker_bytes = state.tiles.worker_bytes;
+  forecast.write_buffer_bytes = state.buffer_bytes();
   forecast.memory_available_bytes = budget.available();
   forecast.state_bytes = state.state_bytes;
   forecast.feature_bytes = bytes_of(store.manifest().feature_files);
@@ -87,7 +92,7 @@ PropagationForecast foresee_propagation(const Reader& reader, const PropagationS
   const auto threads = static_cast<double>(active_threads());
   const double write = static_cast<double>(state.state_bytes) / pace.disk_bytes_per_second;
   const double sum = trial.sweep_seconds + static_cast<double>(state.state_bytes) * kPutSeconds / threads;
-  pace.seconds = planned + trial.read_seconds + std::max(sum, write) + (state.tiles > 1 ? 2 * write : 0);
+  pace.seconds = planned + trial.read_seconds + std::max(sum, write) + (state.tiles.tiles > 1 ? 2 * write : 0);
   if (trial.sweep_seconds > 0)
     pace.sweep_arc_features_per_second =
         static_cast<double>(forecast.arcs) * contents.features().columns() / trial.sweep_seconds;
@@ -142,7 +147,7 @@ UnlearningForecast foresee_unlearning(const Reader& reader, std::string_view sol
                          {chosen.head, RowForm(1, chosen.intercept).features(width), classes, chosen.hidden,
                           chosen.activation, chosen.hidden.empty() ? 1 : blocks},
                          chosen,
-                         Internals::resources(reader).memory().available() / 2};
+                         memory_shares::kSolver.of(Internals::resources(reader).memory())};
   forecast.disk_free_bytes = free_disk(store.path());
   if (entry.needs != nullptr)
     forecast.answer = entry.needs(task);

@@ -7,6 +7,7 @@
 
 #include "algorithms/learning/head.h"
 #include "algorithms/learning/network_pass.h"
+#include "engine/resources/memory_shares.h"
 #include "engine/resources/parallel.h"
 
 namespace unweave {
@@ -81,7 +82,8 @@ EvaluationBlocks::EvaluationBlocks(const Model& model, MemoryBudget& budget) {
   const NetworkShape shape = shape_of(model);
   const std::size_t bytes =
       shape.features * sizeof(float) + 2 * shape.classes * sizeof(double) + pass_bytes(Network(shape), 0);
-  const std::size_t fit = static_cast<std::size_t>(budget.available() / 2) / (active_threads() * bytes);
+  const std::size_t fit =
+      static_cast<std::size_t>(memory_shares::kEvaluatedRows.of(budget)) / (active_threads() * bytes);
   rows = std::clamp<std::size_t>(fit, 1, kMostRows);
   memory =
       budget.reserve(std::min<std::uint64_t>(active_threads() * rows * bytes, budget.available()), "rows to evaluate");
@@ -91,7 +93,7 @@ ScoredChunk::ScoredChunk(const Model& model, MemoryBudget& budget) {
   constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20, kMost = 8192;
   const std::uint64_t bytes = shape_of(model).classes * sizeof(double);
   rows = static_cast<std::size_t>(
-      std::clamp<std::uint64_t>(std::min(budget.available() / 4, kMostBytes) / bytes, 1, kMost));
+      std::clamp<std::uint64_t>(std::min(memory_shares::kChunk.of(budget), kMostBytes) / bytes, 1, kMost));
   memory = budget.reserve(rows * bytes, "scores of rows");
 }
 

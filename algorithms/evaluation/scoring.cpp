@@ -10,6 +10,7 @@
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/model_record.h"
 #include "engine/ingest/row_sorter.h"
+#include "engine/resources/memory_shares.h"
 #include "storage/io/error.h"
 
 namespace unweave {
@@ -61,7 +62,8 @@ void add_all(const LiveStore& store, Chunks& chunks, const ScoreSink& sink) {
 void score_all(const LiveStore& store, const ModelRecord& record, const ScoreSink& sink) {
   Chunks chunks(store, record);
   if (store.contents().order().is_identity()) return add_all(store, chunks, sink);
-  const Reservation memory = store.budget().reserve(store.budget().available() / 2, "scores on their way to their ids");
+  const Reservation memory =
+      store.budget().reserve(memory_shares::kRowSort.of(store.budget()), "scores on their way to their ids");
   RowSorter sorter(store.temporary_folder(), store.contents().num_nodes(), memory.bytes());
   const std::size_t classes = chunks.classes();
   std::vector<std::uint32_t> words(classes * sizeof(double) / sizeof(std::uint32_t));

@@ -3,6 +3,7 @@
 
 #include "algorithms/learning/preconditioner.h"
 #include "algorithms/learning/slopes.h"
+#include "engine/resources/memory_shares.h"
 
 namespace unweave {
 
@@ -16,8 +17,8 @@ WorkingMemory working_memory_within(const Rows& rows, std::size_t classes, std::
 }
 
 Reservation reserve_working_memory(const Rows& rows, std::size_t classes, MemoryBudget& budget) {
-  const std::uint64_t half = budget.available() / 2;
-  return budget.reserve(working_memory_within(rows, classes, static_cast<std::size_t>(half)).total(),
+  const std::uint64_t share = memory_shares::kSolver.of(budget);
+  return budget.reserve(working_memory_within(rows, classes, static_cast<std::size_t>(share)).total(),
                         "curvatures and preconditioner of a model");
 }
 

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "algorithms/live/live_store.h"
+#include "engine/resources/memory_shares.h"
 #include "engine/resources/parallel.h"
 #include "storage/io/checksum.h"
 #include "storage/io/error.h"
@@ -220,7 +221,7 @@ Digest content_digest(const Manifest& manifest, const Contents& contents, const 
                       MemoryBudget& budget) {
   if (sodium_init() < 0) throw ResourceError("libsodium does not start on this machine");
   const NodeId nodes = contents.num_nodes();
-  const std::uint64_t room = budget.available() / 2 / sizeof(Digest) / kLeafNodes * kLeafNodes;
+  const std::uint64_t room = memory_shares::kNodeHashes.of(budget) / sizeof(Digest) / kLeafNodes * kLeafNodes;
   const std::uint64_t at_once = std::min<std::uint64_t>(nodes, std::max<std::uint64_t>(room, kLeafNodes));
   const Reservation memory = budget.reserve(at_once * sizeof(Digest), "hashes of nodes");
   std::vector<Digest> hashes(static_cast<std::size_t>(at_once));

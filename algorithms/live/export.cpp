@@ -13,6 +13,7 @@
 #include "engine/ingest/arc_sort.h"
 #include "engine/ingest/row_sorter.h"
 #include "engine/resources/look_ahead.h"
+#include "engine/resources/memory_shares.h"
 #include "engine/resources/pipeline.h"
 #include "engine/resources/watcher.h"
 #include "storage/io/error.h"
@@ -34,7 +35,7 @@ class RowReader {
   RowReader(const LiveStore& store, std::span<const double> weights)
       : embedding_(store.embedding()), weights_(weights), width_(embedding_.row_width(weights)) {
     const std::uint64_t row = std::max<std::uint64_t>(1, width_ * sizeof(float));
-    memory_ = store.budget().reserve(std::min(store.budget().available() / 4, kChunkBytes), "rows to export");
+    memory_ = store.budget().reserve(std::min(memory_shares::kChunk.of(store.budget()), kChunkBytes), "rows to export");
     chunk_ = static_cast<std::size_t>(std::clamp<std::uint64_t>(memory_.bytes() / row, 1, kChunkRows));
   }
 
@@ -124,7 +125,8 @@ void for_positions(const LiveStore& store, bool all, std::size_t most, const Use
 /// By id, of a store in another order.
 void write_sorted_rows(const LiveStore& store, RowReader& reader, bool all, const NpyTarget& target, RowSink& sink) {
   const NodeOrder& order = store.contents().order();
-  const Reservation memory = store.budget().reserve(store.budget().available() / 2, "rows on their way to their ids");
+  const Reservation memory =
+      store.budget().reserve(memory_shares::kRowSort.of(store.budget()), "rows on their way to their ids");
   RowSorter sorter(folder_beside(store, target), store.contents().num_nodes(), memory.bytes());
   std::vector<std::uint32_t> words(reader.width());
   for_positions(store, all, reader.chunk(), [&](std::span<const NodeId> positions) {
@@ -179,7 +181,7 @@ class EdgeSink {
 /// Edges by the user's ids come in no useful order.
 void write_sorted_edges(const LiveStore& store, const std::filesystem::path& folder, EdgeSink& sink) {
   const NodeOrder& order = store.contents().order();
-  const Reservation memory = store.budget().reserve(store.budget().available() / 2, "sorting of edges");
+  const Reservation memory = store.budget().reserve(memory_shares::kRowSort.of(store.budget()), "sorting of edges");
   const NodeId nodes = store.contents().num_nodes();
   ArcSorter sorter(folder, static_cast<std::size_t>(memory.bytes()), nodes);
   std::vector<Edge> edges;

@@ -8,6 +8,7 @@
 
 #include "engine/generations/store_purge.h"
 #include "engine/resources/clock.h"
+#include "engine/resources/memory_shares.h"
 #include "engine/resources/temporary_folder.h"
 #include "storage/io/error.h"
 #include "storage/io/map_guard.h"
@@ -274,7 +275,7 @@ BatchReport LiveStore::apply(std::span<const Request> requests, BatchChanges cha
   const Clock::time_point start = Clock::now();
   // Before anything is acknowledged. Shards are written anew, as a purge does, before their changes fill the memory.
   lock_->require_held();
-  if (changes_memory_.bytes() > budget_.limit() / 4) fold_graph();
+  if (changes_memory_.bytes() > memory_shares::kChangedLists.of(budget_)) fold_graph();
   charge_changes(changes);
   open_journal();
   if (before_append_) before_append_();

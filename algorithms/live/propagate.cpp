@@ -1,6 +1,8 @@
 #include "algorithms/live/propagate.h"
 
+#include <numeric>
 #include <string>
+#include <utility>
 
 #include "algorithms/live/live_store.h"
 #include "algorithms/propagation/level0.h"
@@ -31,32 +33,21 @@ std::vector<LevelFiles> build_levels(const std::filesystem::path& store, const C
                                      PropagateReport& report) {
   std::vector<LevelFiles> files(spec.levels + std::size_t{1});
   if (spec.levels == 0) return files;
-  const std::uint32_t columns = contents.features().columns();
-  SweepJob job;
-  job.first_level = 1;
-  job.last_level = spec.levels;
-  job.columns = columns;
-  job.scale_bits = spec.scale_bits;
-  Reservation masks;
-  if (!spec.all_rows) {
-    masks =
-        budget.reserve((std::uint64_t{spec.levels} + 1) * (contents.num_nodes() / 8 + 1), "masks of the rows to keep");
-    job.wanted = backward_cone(contents, spec.levels, [&](std::uint32_t level, std::span<const std::uint32_t> counts) {
-      files[level].counts = write_counts(store, level, counts);
-    });
-  }
+  PropagationPlan plan =
+      plan_propagation(contents, spec, budget, [&](std::uint32_t level, std::span<const std::uint32_t> counts) {
+        files[level].counts = write_counts(store, level, counts);
+      });
   LevelIndexes::write(store, contents, spec, files);
-  std::uint64_t total = 0, arcs = 0, done = 0;
-  for (std::uint32_t l = 0; l < spec.levels; ++l) {
-    total += spec.all_rows ? contents.num_nodes() : job.wanted[l].size();
-    arcs += spec.all_rows ? contents.graph().num_terms() : arcs_of_rows(contents.graph(), job.wanted[l]);
-  }
+  SweepJob job = sweep_job(contents, spec, std::move(plan.wanted));
   job.fill = level0_fill(contents, spec);
+  const std::uint64_t rows_in_all = std::accumulate(plan.rows.begin(), plan.rows.end(), std::uint64_t{0});
+  const std::uint64_t arcs_in_all = std::accumulate(plan.arcs.begin(), plan.arcs.end(), std::uint64_t{0});
+  std::uint64_t done = 0;
   if (progress)
     job.progress = [&](std::uint64_t rows, std::uint64_t tiles) {
-      progress({done += rows, total * tiles, static_cast<double>(arcs) * columns});
+      progress({done += rows, rows_in_all * tiles, static_cast<double>(arcs_in_all) * job.columns});
     };
-  SweepResult result = build_state(store, contents, job, budget);
+  SweepResult result = build_state(store, contents, job, plan.state, budget);
   for (std::uint32_t l = 1; l <= spec.levels; ++l) files[l].partitions = std::move(result.partitions[l - 1]);
   report.rows = result.rows;
   report.tiles = result.tiles;
@@ -65,7 +56,7 @@ std::vector<LevelFiles> build_levels(const std::filesystem::path& store, const C
   report.sync_seconds = result.drain_seconds;
   if (result.seconds > 0)
     report.arc_features_per_second =
-        static_cast<double>(contents.graph().num_terms()) * columns * spec.levels / result.seconds;
+        static_cast<double>(contents.graph().num_terms()) * job.columns * spec.levels / result.seconds;
   return files;
 }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string>
 
+#include "engine/resources/memory_shares.h"
 #include "engine/resources/parallel.h"
 #include "engine/resources/watcher.h"
 #include "storage/io/error.h"
@@ -67,7 +68,7 @@ TrainingRows::TrainingRows(const LiveStore& store, std::vector<double> weights, 
 TrainingRows::Room TrainingRows::room_for(std::size_t most, std::string_view what) const {
   const std::uint64_t besides = most * (sizeof(NodeId) + sizeof(ClassId) + sizeof(double));
   const std::uint64_t bytes = besides + most * set_.features() * sizeof(float);
-  const bool in_memory = bytes <= budget_.available() / 2;
+  const bool in_memory = bytes <= memory_shares::kTrainingRows.of(budget_);
   Room room{in_memory ? TrainingSet(set_.features(), set_.classes(), set_.form())
                       : TrainingSet(set_.features(), set_.classes(), set_.form(), store_.temporary_folder(), most),
             budget_.reserve(in_memory ? bytes : besides, what)};

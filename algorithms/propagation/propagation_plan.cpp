@@ -35,17 +35,25 @@ std::uint64_t arcs_of_rows(const Graph& graph, const RowMask& rows) {
   return arcs;
 }
 
-PropagationPlan plan_propagation(const Contents& contents, const PropagationSpec& spec, MemoryBudget& budget) {
-  PropagationPlan plan;
-  if (spec.levels == 0) return plan;
-  const NodeId nodes = contents.num_nodes();
+SweepJob sweep_job(const Contents& contents, const PropagationSpec& spec, std::vector<RowMask> wanted) {
   SweepJob job;
   job.last_level = spec.levels;
   job.columns = contents.features().columns();
   job.scale_bits = spec.scale_bits;
+  job.wanted = std::move(wanted);
+  return job;
+}
+
+PropagationPlan plan_propagation(
+    const Contents& contents, const PropagationSpec& spec, MemoryBudget& budget,
+    const std::function<void(std::uint32_t level, std::span<const std::uint32_t> counts)>& counted) {
+  PropagationPlan plan;
+  if (spec.levels == 0) return plan;
+  const NodeId nodes = contents.num_nodes();
+  SweepJob job = sweep_job(contents, spec, {});
   if (!spec.all_rows) {
     plan.masks = budget.reserve((std::uint64_t{spec.levels} + 1) * (nodes / 8 + 1), "masks of the rows to keep");
-    job.wanted = backward_cone(contents, spec.levels, {});
+    job.wanted = backward_cone(contents, spec.levels, counted);
   }
   for (std::uint32_t l = 0; l < spec.levels; ++l) {
     plan.rows.push_back(spec.all_rows ? nodes : job.wanted[l].size());
@@ -56,7 +64,7 @@ PropagationPlan plan_propagation(const Contents& contents, const PropagationSpec
     const std::uint64_t targets = plan.rows.back(), arcs = plan.arcs.back() - targets;
     plan.cone_bytes += LevelIndexes::most_bytes(contents, spec, static_cast<NodeId>(targets), arcs);
   }
-  plan.state = plan_state(contents, job, budget);
+  plan.state = plan_state(contents, job, budget.available());
   plan.wanted = std::move(job.wanted);
   return plan;
 }

@@ -33,8 +33,13 @@ struct PropagationPlan {
   Reservation masks;             ///< of `wanted`
 };
 
-/// Throws ResourceError where it cannot fit `budget`.
-[[nodiscard]] PropagationPlan plan_propagation(const Contents& contents, const PropagationSpec& spec,
-                                               MemoryBudget& budget);
+/// Made once: build_levels() follows the plan that it is handed, and `unweave plan` prints it. `counted`: see
+/// backward_cone(). Throws ResourceError where it cannot fit `budget`.
+[[nodiscard]] PropagationPlan plan_propagation(
+    const Contents& contents, const PropagationSpec& spec, MemoryBudget& budget,
+    const std::function<void(std::uint32_t level, std::span<const std::uint32_t> counts)>& counted = {});
+
+/// The sums of a propagation, of the rows in `wanted` (see SweepJob). Without densities and progress.
+[[nodiscard]] SweepJob sweep_job(const Contents& contents, const PropagationSpec& spec, std::vector<RowMask> wanted);
 
 }  // namespace unweave

@@ -39,20 +39,21 @@ NodeId next_rows(const BlockSource& source, const PropagationOptions& options) {
   return options.wanted.empty() ? source.num_nodes : options.wanted.front().size();
 }
 
-/// What a tile of `width` columns needs with so many workers.
-std::uint64_t needed_bytes(const BlockSource& source, const PropagationOptions& options, std::size_t width,
-                           std::size_t workers) {
-  std::uint64_t bytes = HugeBuffer::charge(tile_bytes(source.num_nodes, width, options));
-  if (options.hops > 1) bytes += HugeBuffer::charge(tile_bytes(next_rows(source, options), width, options));
-  if (!options.wanted.empty()) bytes += (options.wanted.size() - 1) * RowRanks::bytes(source.num_nodes);
-  return bytes + workers * sweep_worker_bytes(source, width);
+/// The plan of tiles of `width` columns with so many workers.
+TilePlan tiles_of(const BlockSource& source, const PropagationOptions& options, std::size_t width,
+                  std::size_t workers) {
+  TilePlan plan{width, (options.features + width - 1) / width, 0, workers * sweep_worker_bytes(source, width)};
+  plan.tile_bytes = HugeBuffer::charge(tile_bytes(source.num_nodes, width, options));
+  if (options.hops > 1) plan.tile_bytes += HugeBuffer::charge(tile_bytes(next_rows(source, options), width, options));
+  if (!options.wanted.empty()) plan.tile_bytes += (options.wanted.size() - 1) * RowRanks::bytes(source.num_nodes);
+  return plan;
 }
 
 /// The widest tile that fits; 0 when none does.
-std::size_t widest_tile(const BlockSource& source, const PropagationOptions& options, const MemoryBudget& budget,
-                        std::size_t threads) {
+std::size_t widest_tile(const BlockSource& source, const PropagationOptions& options, std::uint64_t available,
+                        std::size_t workers) {
   const auto fits = [&](std::size_t width) {
-    return needed_bytes(source, options, width, threads) <= budget.available();
+    return tiles_of(source, options, width, workers).memory_bytes() <= available;
   };
   const std::size_t step = tile_step(options);
   const std::size_t most =
@@ -79,22 +80,22 @@ void check_options(const BlockSource& source, const PropagationOptions& options)
 
 }  // namespace
 
-TilePlan plan_tiles(const BlockSource& source, const PropagationOptions& options, const MemoryBudget& budget) {
+TilePlan plan_tiles(const BlockSource& source, const PropagationOptions& options, std::uint64_t available) {
   if (options.features == 0) return {};
   std::size_t workers = active_threads();
-  std::size_t widest = widest_tile(source, options, budget, workers);
-  if (widest == 0) widest = widest_tile(source, options, budget, workers = 1);
+  std::size_t widest = widest_tile(source, options, available, workers);
+  if (widest == 0) widest = widest_tile(source, options, available, workers = 1);
   if (widest == 0) {
     throw ResourceError("propagation: one feature column of " + std::to_string(source.num_nodes) + " nodes needs " +
-                        std::to_string(needed_bytes(source, options, 1, 1)) + " bytes of memory, " +
-                        std::to_string(budget.available()) + " available; raise " + option("memory"));
+                        std::to_string(tiles_of(source, options, 1, 1).memory_bytes()) + " bytes of memory, " +
+                        std::to_string(available) + " available; raise " + option("memory"));
   }
   // Tiles of equal width: the same passes over the graph with less memory than a narrow last tile would leave unused.
   const std::size_t tiles = (options.features + widest - 1) / widest;
   const std::size_t even = (options.features + tiles - 1) / tiles;
   const std::size_t step = tile_step(options);
   const std::size_t width = widest < step ? even : std::min(widest, (even + step - 1) / step * step);
-  return {width, (options.features + width - 1) / width, needed_bytes(source, options, width, workers)};
+  return tiles_of(source, options, width, workers);
 }
 
 namespace {
@@ -118,9 +119,8 @@ void fill_rows(const TileFill& fill, TileColumns columns, NodeRange rows, std::i
 }
 
 template <class T>
-double sweep_tiles(const BlockSource& source, const PropagationOptions& options, MemoryBudget& budget,
-                   const TileFill& fill, const LevelSink& sink) {
-  const TilePlan plan = plan_tiles(source, options, budget);
+double sweep_tiles(const BlockSource& source, const PropagationOptions& options, const TilePlan& plan,
+                   MemoryBudget& budget, const TileFill& fill, const LevelSink& sink) {
   // Level 0 has all rows and lies in the larger buffer; from then on the two take turns.
   HugeBuffer larger(tile_bytes(source.num_nodes, plan.width, options), budget, "column tile");
   HugeBuffer smaller;
@@ -173,12 +173,12 @@ double sweep_tiles(const BlockSource& source, const PropagationOptions& options,
 
 }  // namespace
 
-double propagation_sweep(const BlockSource& source, const PropagationOptions& options, MemoryBudget& budget,
-                         const TileFill& fill, const LevelSink& sink) {
+double propagation_sweep(const BlockSource& source, const PropagationOptions& options, const TilePlan& plan,
+                         MemoryBudget& budget, const TileFill& fill, const LevelSink& sink) {
   check_options(source, options);
   if (options.hops == 0 || options.features == 0 || source.num_nodes == 0) return 0;
-  return is_short(options) ? sweep_tiles<std::int16_t>(source, options, budget, fill, sink)
-                           : sweep_tiles<std::int32_t>(source, options, budget, fill, sink);
+  return is_short(options) ? sweep_tiles<std::int16_t>(source, options, plan, budget, fill, sink)
+                           : sweep_tiles<std::int32_t>(source, options, plan, budget, fill, sink);
 }
 
 }  // namespace unweave

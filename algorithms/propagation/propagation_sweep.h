@@ -35,16 +35,19 @@ struct PropagationOptions {
   /// Empty: all rows at every level. Else hops masks: rows wanted at level 1..L. They must be a backward cone: u wanted
   /// at level l + 1 makes u and N(u) wanted at level l. Rows outside are neither computed nor handed over.
   std::span<const RowMask> wanted;
-  std::size_t most_columns = 0;  ///< of a tile; 0: as many as fit
+  std::size_t most_columns = 0;  ///< of a tile; 0: as many as fit. Read by plan_tiles() alone
   /// Takes the memory that the last level of the last tile does not need, as it begins; may be empty.
   std::function<void(HugeBuffer)> spare;
 };
 
-/// How the columns are cut: ceil(features / width) tiles of `width` columns, the last perhaps narrower.
+/// How the columns are cut: ceil(features / width) tiles of `width` columns, the last perhaps narrower. And the memory that
+/// a sweep takes for it.
 struct TilePlan {
   std::size_t width = 0;
   std::size_t tiles = 0;
-  std::uint64_t memory_bytes = 0;  ///< of tiles and workers
+  std::uint64_t tile_bytes = 0;    ///< buffers of a tile, and ranks of the rows that they hold
+  std::uint64_t worker_bytes = 0;  ///< of the threads that sum
+  [[nodiscard]] std::uint64_t memory_bytes() const noexcept { return tile_bytes + worker_bytes; }
 };
 
 /// Writes t^0 of `rows` and `columns`, row-major without gaps, to `out`. Called on several threads at once, for
@@ -56,17 +59,17 @@ using TileFill = std::function<void(TileColumns columns, NodeRange rows, std::in
 using LevelSink = std::function<void(int level, TileColumns columns, const SumRows& rows)>;
 
 /// The fewest tiles of at most `most_columns`, of equal width (up to a multiple of a cache line where there are several),
-/// whose buffers (one of all rows, for L > 1 one of those that level 1 wants) and workers fit what `budget` has available. Throws ResourceError when a single column
-/// does not fit.
+/// whose buffers (one of all rows, for L > 1 one of those that level 1 wants) and workers fit `available` bytes. Throws
+/// ResourceError when a single column does not fit.
 [[nodiscard]] TilePlan plan_tiles(const BlockSource& source, const PropagationOptions& options,
-                                  const MemoryBudget& budget);
+                                  std::uint64_t available);
 
-/// Computes S^1..S^L. The sums do not depend on threads or tiles.
+/// Computes S^1..S^L, in tiles as planned for the same options. The sums do not depend on threads or tiles.
 ///
 /// returns  the seconds that committing and filling the tiles took, of which the first reading of the features is most
-/// memory   reserved in `budget`: 4 (or 2) bytes a value of a buffer, and the sweep's own (engine/sweep/sweep.h)
+/// memory   reserved in `budget`: what the plan says; where more is available, a worker for each thread
 /// throws   ResourceError (budget), UsageError (options), DataError and whatever fill, sink and decode throw
-double propagation_sweep(const BlockSource& source, const PropagationOptions& options, MemoryBudget& budget,
-                         const TileFill& fill, const LevelSink& sink);
+double propagation_sweep(const BlockSource& source, const PropagationOptions& options, const TilePlan& plan,
+                         MemoryBudget& budget, const TileFill& fill, const LevelSink& sink);
 
 }  // namespace unweave

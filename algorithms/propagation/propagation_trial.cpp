@@ -88,7 +88,7 @@ double try_level(const Contents& contents, const RowMask* wanted, const RowMask*
 template <class T>
 PropagationTrial try_levels(const Contents& contents, const PropagationSpec& spec, const PropagationPlan& plan,
                             MemoryBudget& budget) {
-  const std::size_t width = plan.state.tile_columns;
+  const std::size_t width = plan.state.tiles.width;
   const std::size_t values = std::size_t{contents.num_nodes()} * width;
   HugeBuffer current((values + kTilePadding) * sizeof(T), budget, "column tile");
   HugeBuffer next;
@@ -118,7 +118,7 @@ PropagationTrial try_levels(const Contents& contents, const PropagationSpec& spe
 
 PropagationTrial try_propagation(const Contents& contents, const PropagationSpec& spec, const PropagationPlan& plan,
                                  MemoryBudget& budget) {
-  const double read_seconds = try_reading(contents, spec, spec.levels > 0 ? plan.state.tile_columns : 0, budget);
+  const double read_seconds = try_reading(contents, spec, spec.levels > 0 ? plan.state.tiles.width : 0, budget);
   PropagationTrial trial;
   if (spec.levels > 0)
     trial = static_cast<int>(spec.scale_bits) <= kMaxShortScaleBits

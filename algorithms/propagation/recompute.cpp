@@ -65,13 +65,13 @@ RecomputePlan plan_recompute(const Contents& contents, const Embedding& embeddin
   }
   RecomputePlan plan{available - left, 0, 0, in_memory};
   if (in_memory) {
-    plan.memory_bytes += in_memory_tile_bytes(contents, job, MemoryBudget(left));
+    plan.memory_bytes += plan_in_memory(contents, job, left).memory_bytes();
     for (std::uint32_t l = first; l <= last; ++l)
       plan.disk_bytes += embedding.cone().rows(l) * embedding.columns() * sizeof(std::int32_t);
     plan.written_bytes = plan.disk_bytes;
   } else {
-    const StatePlan files = plan_state(contents, job, MemoryBudget(left));
-    plan.memory_bytes += files.memory_bytes;
+    const StatePlan files = plan_state(contents, job, left);
+    plan.memory_bytes += files.memory_bytes();
     plan.disk_bytes = files.disk_bytes;
     plan.written_bytes = files.state_bytes + files.spooled_bytes;
   }
@@ -96,9 +96,10 @@ std::uint64_t recompute_levels(const Contents& contents, Embedding& embedding, M
     if (ResidentRows* one = embedding.level(l).recompute_in_memory(budget)) rows.push_back(one);
   std::uint64_t summed = 0;
   if (rows.size() == last - first + std::size_t{1}) {
-    summed = build_state_in_memory(contents, job, rows, budget).rows;
+    summed = build_state_in_memory(contents, job, plan_in_memory(contents, job, budget.available()), rows, budget).rows;
   } else {
-    const SweepResult result = build_state(store, contents, job, budget);
+    const StatePlan plan = plan_state(contents, job, budget.available());
+    const SweepResult result = build_state(store, contents, job, plan, budget);
     for (std::uint32_t l = first; l <= last; ++l) embedding.level(l).replace(store, result.partitions[l - first]);
     summed = result.rows;
   }

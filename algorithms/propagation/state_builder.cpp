@@ -54,13 +54,6 @@ PropagationOptions options_of(const SweepJob& job) {
   return options;
 }
 
-/// Those of a sweep that writes no files.
-PropagationOptions in_memory_options(const SweepJob& job) {
-  PropagationOptions options = options_of(job);
-  options.most_columns = kMostColumns;
-  return options;
-}
-
 /// The rows wanted at level first_level + index, or null for all.
 const RowMask* mask_of(const SweepJob& job, std::size_t index) {
   return job.wanted.empty() ? nullptr : &job.wanted[index];
@@ -84,47 +77,44 @@ std::uint64_t partition_bytes(NodeId nodes, std::uint32_t columns, const RowMask
   return bytes;
 }
 
-/// How tiles and buffers of writes share the budget.
-struct MemoryShare {
-  std::uint64_t buffered = 0;  ///< bytes of sums that the buffers are made for
-  TilePlan tiles;
-};
-
-/// Buffers as suits `written` bytes of sums, unless small ones save passes over the graph. Throws ResourceError.
-MemoryShare share_memory(const BlockSource& source, const PropagationOptions& options, std::uint64_t written,
-                         const MemoryBudget& budget) {
+/// Buffers as suits `written` bytes of sums, unless small ones save passes over the graph, and the tiles that fit beside
+/// them. Throws ResourceError.
+void share_memory(const BlockSource& source, const PropagationOptions& options, std::uint64_t written,
+                  std::uint64_t available, StatePlan& plan) {
   constexpr std::uint64_t kSmall = std::uint64_t{256} << 20;
-  const auto plan = [&](std::uint64_t bytes) {
-    const std::uint64_t buffers = WriteBuffers::charge(bytes, budget.available());
-    return plan_tiles(source, options, MemoryBudget(budget.available() - std::min(budget.available(), buffers)));
+  const auto tiles_beside = [&](std::uint64_t buffers) {
+    return plan_tiles(source, options, available - std::min(available, WriteBuffers::charge(buffers)));
   };
-  const MemoryShare small{std::min(written, kSmall), plan(std::min(written, kSmall))};
+  plan.write_buffers = WriteBuffers::size_for(std::min(written, kSmall), available);
+  plan.tiles = tiles_beside(plan.write_buffers);
+  const std::uint64_t ample = WriteBuffers::size_for(written, available);
   try {
-    const MemoryShare ample{written, plan(written)};
-    return ample.tiles.tiles > small.tiles.tiles ? small : ample;
+    const TilePlan tiles = tiles_beside(ample);
+    if (tiles.tiles > plan.tiles.tiles) return;
+    plan.write_buffers = ample;
+    plan.tiles = tiles;
   } catch (const ResourceError&) {
-    return small;
+    // The small ones it is.
   }
 }
 
 /// Runs the sweep and times it without the filling of the first densities.
 SweepResult run_sweep(const Contents& contents, const SweepJob& job, const PropagationOptions& options,
-                      MemoryBudget& budget, const LevelSink& sink, const std::function<void()>& finish) {
+                      const TilePlan& plan, MemoryBudget& budget, const LevelSink& sink,
+                      const std::function<void()>& finish) {
   const Clock::time_point start = Clock::now();
-  const BlockSource source = block_source(contents.graph());
   SweepResult result;
-  const TilePlan plan = plan_tiles(source, options, budget);
   result.tiles = plan.tiles;
   result.tile_width = plan.width;
   std::atomic<std::uint64_t> rows_done = 0;
   ProgressMeter meter(job, result.tiles);
   meter.report();  // from this thread: how much there is to do
-  const double filling =
-      propagation_sweep(source, options, budget, job.fill, [&](int level, TileColumns columns, const SumRows& rows) {
-        sink(level, columns, rows);
-        rows_done += rows.nodes.size();
-        meter.add(rows.nodes.size());
-      });
+  const LevelSink counted = [&](int level, TileColumns columns, const SumRows& rows) {
+    sink(level, columns, rows);
+    rows_done += rows.nodes.size();
+    meter.add(rows.nodes.size());
+  };
+  const double filling = propagation_sweep(block_source(contents.graph()), options, plan, budget, job.fill, counted);
   meter.report();
   finish();
   result.rows = rows_done / std::max<std::uint64_t>(1, result.tiles);
@@ -134,8 +124,14 @@ SweepResult run_sweep(const Contents& contents, const SweepJob& job, const Propa
 
 }  // namespace
 
-SweepResult build_state_in_memory(const Contents& contents, const SweepJob& job, std::span<ResidentRows* const> rows,
-                                  MemoryBudget& budget) {
+TilePlan plan_in_memory(const Contents& contents, const SweepJob& job, std::uint64_t available) {
+  PropagationOptions options = options_of(job);
+  options.most_columns = kMostColumns;
+  return plan_tiles(block_source(contents.graph()), options, available);
+}
+
+SweepResult build_state_in_memory(const Contents& contents, const SweepJob& job, const TilePlan& plan,
+                                  std::span<ResidentRows* const> rows, MemoryBudget& budget) {
   const LevelSink sink = [&](int level, TileColumns columns, const SumRows& sums) {
     ResidentRows& out = *rows[static_cast<std::size_t>(level - 1)];
     std::size_t wide = 0;
@@ -146,16 +142,16 @@ SweepResult build_state_in_memory(const Contents& contents, const SweepJob& job,
         out.put(sums.nodes[i], columns.first, columns.count, sums.sums + i * columns.count);
     }
   };
-  return run_sweep(contents, job, in_memory_options(job), budget, sink, [&] {
+  return run_sweep(contents, job, options_of(job), plan, budget, sink, [&] {
     for (ResidentRows* one : rows) one->finish();
   });
 }
 
-std::uint64_t in_memory_tile_bytes(const Contents& contents, const SweepJob& job, const MemoryBudget& budget) {
-  return plan_tiles(block_source(contents.graph()), in_memory_options(job), budget).memory_bytes;
+std::uint64_t StatePlan::buffer_bytes() const {
+  return write_buffers == 0 ? 0 : WriteBuffers::charge(write_buffers);
 }
 
-StatePlan plan_state(const Contents& contents, const SweepJob& job, const MemoryBudget& budget) {
+StatePlan plan_state(const Contents& contents, const SweepJob& job, std::uint64_t available) {
   StatePlan plan;
   std::uint64_t largest = 0, written = 0;
   for (std::size_t index = 0; index <= job.last_level - job.first_level; ++index) {
@@ -164,33 +160,24 @@ StatePlan plan_state(const Contents& contents, const SweepJob& job, const Memory
     largest = std::max(largest, bytes);
     written += bytes;
   }
-  const MemoryShare share = share_memory(block_source(contents.graph()), options_of(job), written, budget);
-  const TilePlan& tiles = share.tiles;
-  plan.tiles = tiles.tiles;
-  plan.tile_columns = tiles.width;
-  plan.memory_bytes = tiles.memory_bytes + WriteBuffers::charge(share.buffered, budget.available());
+  share_memory(block_source(contents.graph()), options_of(job), written, available, plan);
   // The spool of a level is given back when its rows have been put together.
-  plan.disk_bytes = tiles.tiles > 1 ? plan.state_bytes + largest : plan.state_bytes;
-  plan.spooled_bytes = tiles.tiles > 1 ? written : 0;
+  plan.disk_bytes = plan.tiles.tiles > 1 ? plan.state_bytes + largest : plan.state_bytes;
+  plan.spooled_bytes = plan.tiles.tiles > 1 ? written : 0;
   return plan;
 }
 
 SweepResult build_state(const std::filesystem::path& store, const Contents& contents, const SweepJob& job,
-                        MemoryBudget& budget) {
+                        const StatePlan& plan, MemoryBudget& budget) {
   const NodeId nodes = contents.num_nodes();
   PropagationOptions options = options_of(job);
   const std::size_t levels = job.last_level - job.first_level + std::size_t{1};
   SpoolShare share;
   for (std::size_t index = 0; index < levels; ++index) share.all_rows += rows_of(contents, job, index);
-  const std::uint64_t bytes = share.all_rows * job.columns * sizeof(std::int32_t);
-  require_disk_room(store, plan_state(contents, job, budget).disk_bytes, "the sums",
-                    "keep fewer rows (" + option("rows", "labelled") + ")");
-  const MemoryShare shared = share_memory(block_source(contents.graph()), options, bytes, budget);
-  const TilePlan& plan = shared.tiles;
-  WriteBuffers buffers(shared.buffered, budget);
-  options.most_columns = plan.width;
+  require_disk_room(store, plan.disk_bytes, "the sums", "keep fewer rows (" + option("rows", "labelled") + ")");
+  WriteBuffers buffers(plan.write_buffers, budget);
   std::optional<ScatteredWriter> spool;
-  if (plan.tiles > 1) spool.emplace(make_spool(store, bytes, buffers.queue()));
+  if (plan.tiles.tiles > 1) spool.emplace(make_spool(store, plan.spooled_bytes, buffers.queue()));
   // Between the tiles of a spool and the rows put together the queue is empty anyway.
   if (!spool) options.spare = [&](HugeBuffer freed) { buffers.add(std::move(freed)); };
   std::vector<std::unique_ptr<LevelImage>> images;
@@ -200,7 +187,8 @@ SweepResult build_state(const std::filesystem::path& store, const Contents& cont
     images.push_back(
         std::make_unique<LevelImage>(store, level, job.columns, nodes, mask_of(job, index), buffers.queue()));
     if (!spool) continue;
-    tiles.push_back(std::make_unique<TileSpool>(*spool, share, job.columns, plan.width, nodes, mask_of(job, index)));
+    tiles.push_back(
+        std::make_unique<TileSpool>(*spool, share, job.columns, plan.tiles.width, nodes, mask_of(job, index)));
     share.rows_before += rows_of(contents, job, index);
   }
   const LevelSink sink = [&](int level, TileColumns columns, const SumRows& rows) {
@@ -210,7 +198,7 @@ SweepResult build_state(const std::filesystem::path& store, const Contents& cont
     else
       images[index]->put(rows.nodes, rows.sums, rows.wide_nodes, rows.wide_sums);
   };
-  SweepResult result = run_sweep(contents, job, options, budget, sink, [&] {
+  SweepResult result = run_sweep(contents, job, options, plan.tiles, budget, sink, [&] {
     if (spool) {
       spool->finish();
       buffers.queue().drain();

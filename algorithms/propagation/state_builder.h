@@ -37,34 +37,34 @@ struct SweepResult {
   double drain_seconds = 0;    ///< what was left to write after the last sum
 };
 
-/// Computes the sums of the levels into memory; rows[i] takes level first_level + i. Throws ResourceError, DataError;
-/// the rows are then incomplete.
-[[nodiscard]] SweepResult build_state_in_memory(const Contents& contents, const SweepJob& job,
-                                                std::span<ResidentRows* const> rows, MemoryBudget& budget);
+/// The tiles of build_state_in_memory(), with the memory that they take beside the rows. Throws ResourceError when a single
+/// column does not fit `available` bytes. `job.fill` may be empty.
+[[nodiscard]] TilePlan plan_in_memory(const Contents& contents, const SweepJob& job, std::uint64_t available);
 
-/// Memory that build_state_in_memory() is going to take beside the rows. Throws ResourceError when a single column does not
-/// fit `budget`.
-[[nodiscard]] std::uint64_t in_memory_tile_bytes(const Contents& contents, const SweepJob& job,
-                                                 const MemoryBudget& budget);
+/// Computes the sums of the levels into memory, in tiles as planned; rows[i] takes level first_level + i. Throws
+/// ResourceError, DataError; the rows are then incomplete.
+[[nodiscard]] SweepResult build_state_in_memory(const Contents& contents, const SweepJob& job, const TilePlan& plan,
+                                                std::span<ResidentRows* const> rows, MemoryBudget& budget);
 
 /// What build_state() is going to take.
 struct StatePlan {
-  std::size_t tiles = 0;
-  std::size_t tile_columns = 0;
-  std::uint64_t memory_bytes = 0;   ///< of tiles, of the threads that sum and of what waits to be written
+  TilePlan tiles;
+  std::uint64_t write_buffers = 0;  ///< size of the buffers of what waits to be written, as WriteBuffers takes it
   std::uint64_t state_bytes = 0;    ///< of the new partitions; rows beyond 32 bits come on top
   std::uint64_t spooled_bytes = 0;  ///< of tiles, written and read back; none where there is one
   std::uint64_t disk_bytes = 0;     ///< at a time, with spooled tiles
+  [[nodiscard]] std::uint64_t buffer_bytes() const;  ///< the memory that those buffers take
+  [[nodiscard]] std::uint64_t memory_bytes() const { return tiles.memory_bytes() + buffer_bytes(); }
 };
 
-/// Throws ResourceError when a single column does not fit `budget`. `job.fill` may be empty.
-[[nodiscard]] StatePlan plan_state(const Contents& contents, const SweepJob& job, const MemoryBudget& budget);
+/// Throws ResourceError when a single column does not fit `available` bytes of memory. `job.fill` may be empty.
+[[nodiscard]] StatePlan plan_state(const Contents& contents, const SweepJob& job, std::uint64_t available);
 
-/// Computes the sums of the levels and writes them as partitions of `store` (not yet durable), while it goes on, through
-/// buffers charged to the budget. With more than one column tile, tiles are spooled to unlinked files in the store and put
+/// Computes the sums of the levels and writes them as partitions of `store` (not yet durable), while it goes on, in tiles and
+/// through buffers as planned. With more than one column tile, tiles are spooled to unlinked files in the store and put
 /// together partition by partition.
 /// Throws ResourceError (budget; a disk that has not the room, before anything is computed), DataError.
 [[nodiscard]] SweepResult build_state(const std::filesystem::path& store, const Contents& contents, const SweepJob& job,
-                                      MemoryBudget& budget);
+                                      const StatePlan& plan, MemoryBudget& budget);
 
 }  // namespace unweave

@@ -13,6 +13,7 @@
 #include "engine/ingest/arc_sort.h"
 #include "engine/ingest/feature_builder.h"
 #include "engine/ingest/shard_builder.h"
+#include "engine/resources/memory_shares.h"
 #include "engine/resources/parallel.h"
 #include "storage/formats/node_file.h"
 #include "storage/io/error.h"
@@ -148,7 +149,7 @@ class Generator {
   }
 
   ArcCounts make_graph() {
-    const Reservation memory = budget_.reserve(budget_.available() / 5 * 3, "sorting of edges");
+    const Reservation memory = budget_.reserve(memory_shares::kEdgeSort.of(budget_), "sorting of edges");
     ArcSorter sorter(builder_.path(), static_cast<std::size_t>(memory.bytes()), nodes_);
     meter_.start("edges", edges_, "edges");
     const std::uint64_t items = citations_ ? std::uint64_t{nodes_} : edges_;

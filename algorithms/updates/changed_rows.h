@@ -11,6 +11,7 @@
 
 #include "algorithms/propagation/embedding.h"
 #include "engine/resources/memory.h"
+#include "engine/resources/memory_shares.h"
 
 namespace unweave {
 
@@ -30,7 +31,9 @@ class ChangedRows {
   /// DataError.
   void make_room(Embedding& embedding, std::uint64_t bytes);
   /// Bytes that stay in memory after a batch; more become new partitions.
-  [[nodiscard]] static std::uint64_t most_bytes(const MemoryBudget& budget) noexcept { return budget.limit() / 3; }
+  [[nodiscard]] static std::uint64_t most_bytes(const MemoryBudget& budget) noexcept {
+    return memory_shares::kChangedRows.of(budget);
+  }
   /// Before the embedding goes.
   void release() noexcept;
 

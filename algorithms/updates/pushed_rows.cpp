@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "engine/resources/memory_shares.h"
 #include "engine/sweep/gather.h"
 #include "storage/io/error.h"
 
@@ -33,7 +34,7 @@ PushSpool::PushSpool(std::filesystem::path folder, std::uint32_t columns, NodeId
 
 bool PushSpool::is_better_for(std::uint64_t bytes) const noexcept {
   // Few rows are not worth a file; of many, something must be left for the level that they are pushed to.
-  return is_used_ || budget_.available() < bytes + std::min(budget_.limit() / 8, 16 * bytes);
+  return is_used_ || budget_.available() < bytes + std::min(memory_shares::kPushRoom.of(budget_), 16 * bytes);
 }
 
 void PushSpool::write(std::span<const NodeId> nodes, std::span<const std::int32_t> deltas) {

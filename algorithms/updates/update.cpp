@@ -10,6 +10,7 @@
 #include "algorithms/updates/level_work.h"
 #include "algorithms/updates/planner.h"
 #include "algorithms/updates/repair.h"
+#include "engine/resources/memory_shares.h"
 
 namespace unweave {
 
@@ -124,7 +125,7 @@ void Update::sweep_levels(std::uint32_t first, std::uint32_t last, UpdateReport&
   // What is going to be replaced need not wait for it.
   for (std::uint32_t level = first; level <= last; ++level) embedding_.level(level).forget_overlay();
   memory_.charge(embedding_);
-  memory_.make_room(embedding_, budget_.limit() / 2);
+  memory_.make_room(embedding_, memory_shares::kRecomputeRoom.of(budget_));
   report.rows_touched += recompute_levels(contents_, embedding_, budget_, options_.store, first, last);
   const Graph& graph = contents_.graph();
   const Cone& cone = embedding_.cone();

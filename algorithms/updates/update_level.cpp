@@ -15,6 +15,7 @@
 #include "algorithms/updates/repair.h"
 #include "algorithms/updates/update.h"
 #include "engine/resources/look_ahead.h"
+#include "engine/resources/memory_shares.h"
 #include "engine/resources/parallel.h"
 #include "engine/sweep/gather.h"
 
@@ -148,9 +149,10 @@ std::vector<PushedRows> Update::run_level(std::uint32_t level, PushSources sourc
   report.arcs_visited += arcs;
 
   // Receivers are cut into slices where they would take too much memory, slices into one part a task.
-  memory_.make_room(embedding_, std::clamp(2 * arcs * kBytesPerArc, budget_.limit() / 8, budget_.limit() / 2));
+  memory_.make_room(embedding_, std::clamp(2 * arcs * kBytesPerArc, memory_shares::kLeastUpdateRoom.of(budget_),
+                                           memory_shares::kMostUpdateRoom.of(budget_)));
   const std::uint64_t nodes = contents_.num_nodes();
-  const std::uint64_t room = std::max<std::uint64_t>(budget_.available() / 4, std::uint64_t{1} << 20);
+  const std::uint64_t room = std::max<std::uint64_t>(memory_shares::kReceivers.of(budget_), std::uint64_t{1} << 20);
   const std::uint64_t slices = targets != nullptr ? 1 : 1 + arcs * kBytesPerArc / room;
   const std::uint64_t key_bytes = targets != nullptr ? 0 : arcs * kBytesPerArc / slices;
   const Reservation keys = budget_.reserve(std::min(key_bytes, budget_.available()), "receivers");
@@ -161,7 +163,7 @@ std::vector<PushedRows> Update::run_level(std::uint32_t level, PushSources sourc
   // Of what they leave in memory, a part has little enough that as many as fit may go side by side.
   const std::uint64_t most_rows = own_arcs + repair.nodes().size();
   const std::uint64_t row_bytes = kept_row_bytes(level, limits);
-  const std::uint64_t few_nodes = budget_.limit() / 64 / std::max<std::uint64_t>(1, row_bytes) + 1;
+  const std::uint64_t few_nodes = memory_shares::kPartRows.of(budget_) / std::max<std::uint64_t>(1, row_bytes) + 1;
   const Cone& cone = embedding_.cone();
   const auto& entered = repair.cone.entered[level];
   const auto stays = [&](NodeId node) {
@@ -178,7 +180,7 @@ std::vector<PushedRows> Update::run_level(std::uint32_t level, PushSources sourc
     if (slices > 1) malloc_trim(0);  // what is free between blocks in use is the process's memory all the same
     Slice slice{{bounds[s], bounds[s + 1]}, 0, {}};
     slice.part_nodes = whole_pages(slice.nodes.size() / num_parts + 1);
-    if (std::min<std::uint64_t>(most_rows, slice.nodes.size()) * row_bytes > budget_.available() / 2)
+    if (std::min<std::uint64_t>(most_rows, slice.nodes.size()) * row_bytes > memory_shares::kUpdatedRows.of(budget_))
       slice.part_nodes = std::min(slice.part_nodes, whole_pages(few_nodes));
     if (targets == nullptr)
       slice.sent = receivers_of(contents_.graph(), sources.nodes(), slice.nodes, static_cast<NodeId>(slice.part_nodes));
@@ -186,7 +188,7 @@ std::vector<PushedRows> Update::run_level(std::uint32_t level, PushSources sourc
       std::uint64_t rows = 0;
       do {
         rows = std::min(most_rows, rows + slice.most_rows(last++, repair.nodes().size()));
-      } while (last < slice.parts() && rows * row_bytes < budget_.available() / 2);
+      } while (last < slice.parts() && rows * row_bytes < memory_shares::kUpdatedRows.of(budget_));
       memory_.make_room(embedding_, rows * row_bytes);
       Reservation growth = budget_.reserve(std::min(rows * row_bytes, budget_.available()), "changed rows");
       std::vector<Part> parts;

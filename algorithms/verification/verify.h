@@ -46,18 +46,20 @@ struct Finding {
 };
 
 struct VerifyReport {
-  std::uint64_t files = 0;         ///< read in full
-  std::uint64_t bytes = 0;         ///< of these files
-  std::uint64_t arcs = 0;          ///< of which the reverse was looked for
-  std::uint64_t rows = 0;          ///< of sums, computed again
-  std::uint64_t rebuilt = 0;       ///< of these, by a propagation of all contents
-  std::uint64_t counts = 0;        ///< of readers, counted again
-  std::uint64_t models = 0;        ///< of which the release was computed again
-  std::uint64_t outdated = 0;      ///< models that have not absorbed all requests, or stand on another propagation
-  std::uint64_t certificates = 0;  ///< of which chain and signature were checked
-  std::uint64_t receipts = 0;      ///< that a certificate covers
-  std::uint64_t applied = 0;       ///< of these, as they say
-  std::uint64_t rejected = 0;      ///< likewise; those of before say neither
+  std::uint64_t files = 0;          ///< read in full
+  std::uint64_t bytes = 0;          ///< of these files
+  std::uint64_t arcs = 0;           ///< of which the reverse was looked for
+  std::uint64_t rows = 0;           ///< of sums, computed again
+  std::uint64_t rebuilt = 0;        ///< of these, by a propagation of all contents
+  std::uint64_t rebuild_tiles = 0;  ///< column tiles of that propagation
+  std::uint64_t rebuild_bytes = 0;  ///< memory that it was planned with
+  std::uint64_t counts = 0;         ///< of readers, counted again
+  std::uint64_t models = 0;         ///< of which the release was computed again
+  std::uint64_t outdated = 0;       ///< models that have not absorbed all requests, or stand on another propagation
+  std::uint64_t certificates = 0;   ///< of which chain and signature were checked
+  std::uint64_t receipts = 0;       ///< that a certificate covers
+  std::uint64_t applied = 0;        ///< of these, as they say
+  std::uint64_t rejected = 0;       ///< likewise; those of before say neither
   std::vector<Finding> findings;
   std::vector<std::string> remarks;  ///< messages: unusual, but not wrong
 

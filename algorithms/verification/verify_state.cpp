@@ -212,8 +212,9 @@ void check_rebuild(const VerifyContext& context) {
   std::uint64_t all = 0;
   for (std::uint32_t level = 1; level <= embedding.levels(); ++level) all += embedding.cone().rows(level);
   const WatchedStep watched("fresh propagation", all * embedding.columns(), "sums");
-  propagation_sweep(block_source(context.contents.graph()), options, context.budget,
-                    level0_fill(context.contents, embedding.spec()),
+  const BlockSource source = block_source(context.contents.graph());
+  const TilePlan plan = plan_tiles(source, options, context.budget.available());
+  propagation_sweep(source, options, plan, context.budget, level0_fill(context.contents, embedding.spec()),
                     [&](int level, TileColumns columns, const SumRows& fresh) {
                       const auto l = static_cast<std::uint32_t>(level);
                       const auto compare = [&](NodeId node, const auto* sums) {
@@ -233,6 +234,8 @@ void check_rebuild(const VerifyContext& context) {
                     });
   context.report.rows += rows;
   context.report.rebuilt += rows;
+  context.report.rebuild_tiles = plan.tiles;
+  context.report.rebuild_bytes = plan.memory_bytes();
   wrong.report_to(context.report, "rebuild");
 }
 

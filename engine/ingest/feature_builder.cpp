@@ -7,6 +7,7 @@
 
 #include "engine/ingest/row_norm.h"
 #include "engine/ingest/row_sorter.h"
+#include "engine/resources/memory_shares.h"
 #include "engine/resources/pipeline.h"
 #include "storage/codec/half.h"
 #include "storage/formats/feature_writer.h"
@@ -43,7 +44,7 @@ class SpanFiles {
         shape_(shape),
         batches_(budget.reserve(std::max<std::uint64_t>(kBatchValues, shape.columns) * kBytesInBatch * pipeline_items(),
                                 "batches of feature rows")),
-        span_(budget.reserve(budget.available() / 2, "features of one span")) {}
+        span_(budget.reserve(memory_shares::kFeatureSpan.of(budget), "features of one span")) {}
 
   /// The file that takes row `node`, and the row after its last one.
   Writer& writer_of(NodeId node) {
@@ -88,7 +89,7 @@ class Replacer {
  public:
   Replacer(const std::filesystem::path& store, std::span<const NodeId> positions, MemoryBudget& budget)
       : positions_(positions),
-        memory_(budget.reserve(budget.available() / 2, "feature rows on their way to their positions")),
+        memory_(budget.reserve(memory_shares::kRowSort.of(budget), "feature rows on their way to their positions")),
         sorter_(store, static_cast<NodeId>(positions.size()), memory_.bytes()) {}
 
   void add(NodeId row, std::span<const std::uint32_t> columns, std::span<const float> values) {

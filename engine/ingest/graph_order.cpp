@@ -8,6 +8,7 @@
 #include "engine/ingest/node_ranking.h"
 #include "engine/ingest/shard_builder.h"
 #include "engine/resources/look_ahead.h"
+#include "engine/resources/memory_shares.h"
 #include "engine/resources/parallel.h"
 #include "engine/resources/pipeline.h"
 #include "storage/io/error.h"
@@ -50,7 +51,7 @@ std::vector<NodeId> compute_order(std::string_view name, const Graph& graph, Mem
 std::vector<FileEntry> build_reordered_shards(const std::filesystem::path& store, const Graph& graph,
                                               const std::vector<NodeId>& positions, MemoryBudget& budget,
                                               WorkMeter& meter) {
-  const Reservation memory = budget.reserve(budget.available() / 5 * 3, "sorting of edges");
+  const Reservation memory = budget.reserve(memory_shares::kEdgeSort.of(budget), "sorting of edges");
   ArcSorter sorter(store, static_cast<std::size_t>(memory.bytes()), graph.num_nodes());
   std::size_t next = 0;
   run_pipeline<EdgePiece>(

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "engine/resources/memory_shares.h"
 #include "engine/resources/pipeline.h"
 #include "storage/formats/shard.h"
 #include "storage/formats/store_layout.h"
@@ -78,7 +79,8 @@ FileEntry fold_shard(const std::filesystem::path& store, const Graph& graph, Nod
 
 BuiltShards build_shards(const std::filesystem::path& store, NodeId nodes, SortedArcs& arcs, MemoryBudget& budget,
                          WorkMeter& meter) {
-  const Reservation encoded = budget.reserve(std::min(kShardBytes, budget.available() / 4), "the shard being written");
+  const Reservation encoded =
+      budget.reserve(std::min(kShardBytes, memory_shares::kShard.of(budget)), "the shard being written");
   BuiltShards built;
   std::optional<ShardWriter> writer;
   arcs.begin(nodes);
@@ -109,10 +111,12 @@ std::vector<FileEntry> fold_shards(const std::filesystem::path& store, const Gra
                                    std::vector<FileEntry> shards, MemoryBudget& budget, WorkMeter& meter) {
   // Decoded, gathered and encoded lists of each piece, which may be one large block.
   const std::uint64_t lists = pipeline_items() * 3;
-  const std::uint64_t fold_arcs = std::min(kMostFoldArcs, budget.available() / (4 * lists * sizeof(NodeId)));
+  const std::uint64_t fold_arcs =
+      std::min(kMostFoldArcs, memory_shares::kFoldedLists.of(budget) / (lists * sizeof(NodeId)));
   const Reservation pieces =
       budget.reserve(lists * (graph.max_decoded_bytes() + fold_arcs * sizeof(NodeId)), "changed lists");
-  const Reservation encoded = budget.reserve(std::min(kShardBytes, budget.available() / 4), "the shard being written");
+  const Reservation encoded =
+      budget.reserve(std::min(kShardBytes, memory_shares::kShard.of(budget)), "the shard being written");
   meter.start("graph", graph.num_nodes(), "nodes");
   for (std::size_t i = 0; i < shards.size(); ++i) {
     const NodeRange span = span_range(graph.num_nodes(), i);

@@ -17,6 +17,7 @@
 #include "engine/ingest/shard_builder.h"
 #include "engine/ingest/standardize.h"
 #include "engine/ingest/store_builder.h"
+#include "engine/resources/memory_shares.h"
 #include "engine/resources/pipeline.h"
 #include "storage/formats/node_file.h"
 #include "storage/formats/order_file.h"
@@ -36,7 +37,7 @@ ImportOptions with_charges(ImportOptions options, MemoryBudget& budget, const Ta
   const auto add = [&](InputFile& file) {
     file.remark = take;
     file.charge = [&budget, name = display_name(file).string()](std::uint64_t window) {
-      if (window <= kUsualWindow) window = std::min(window, budget.available() / 4);
+      if (window <= kUsualWindow) window = std::min(window, memory_shares::kInputWindow.of(budget));
       return std::make_shared<Reservation>(budget.reserve(
           window,
           name + ": the zstd window, which is smaller when compressed with level 19 or below and without --long"));
@@ -258,8 +259,7 @@ class Import {
 
   /// Shards by the user's ids in a folder, named by a manifest.
   ArcCounts build_graph(const std::filesystem::path& folder, Manifest& manifest) {
-    // Sorting comes first in time and gives its memory back as it ends; 40 % stay for readers, encoding and writing.
-    const Reservation memory = budget_.reserve(budget_.available() / 5 * 3, "sorting of edges");
+    const Reservation memory = budget_.reserve(memory_shares::kEdgeSort.of(budget_), "sorting of edges");
     const std::unique_ptr<SortedArcs> arcs = collect_arcs(static_cast<std::size_t>(memory.bytes()));
     if (!nodes_.known()) {
       const auto largest = arcs->counts().largest_node;

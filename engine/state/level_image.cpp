@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/resources/memory_shares.h"
 #include "engine/resources/parallel.h"
 #include "storage/formats/store_layout.h"
 
@@ -21,12 +22,6 @@ std::uint64_t segment_bytes(std::uint64_t bytes) {
   return std::clamp(bytes / (2 * least_segments()) / kLeastSegment * kLeastSegment, kLeastSegment, kMostSegment);
 }
 
-std::uint64_t buffer_bytes(std::uint64_t bytes, std::uint64_t available) {
-  const std::uint64_t most = std::min(bytes / 4, available / 8);
-  const std::uint64_t segment = segment_bytes(most);
-  return std::max(least_segments(), (most + segment - 1) / segment) * segment;
-}
-
 /// Of chunks that came in parts.
 std::uint64_t chunk_bytes() {
   return least_segments() / 2 * kSealedChunkBytes;
@@ -34,12 +29,18 @@ std::uint64_t chunk_bytes() {
 
 }  // namespace
 
-std::uint64_t WriteBuffers::charge(std::uint64_t bytes, std::uint64_t available) {
-  return HugeBuffer::charge(buffer_bytes(bytes, available)) + chunk_bytes();
+std::uint64_t WriteBuffers::size_for(std::uint64_t written, std::uint64_t available) {
+  const std::uint64_t most = std::min(written / 4, memory_shares::kWriteBuffers.of(available));
+  const std::uint64_t segment = segment_bytes(most);
+  return std::max(least_segments(), (most + segment - 1) / segment) * segment;
 }
 
-WriteBuffers::WriteBuffers(std::uint64_t bytes, MemoryBudget& budget)
-    : memory_(buffer_bytes(bytes, budget.available()), budget, "buffers of writes"),
+std::uint64_t WriteBuffers::charge(std::uint64_t size) {
+  return HugeBuffer::charge(size) + chunk_bytes();
+}
+
+WriteBuffers::WriteBuffers(std::uint64_t size, MemoryBudget& budget)
+    : memory_(size, budget, "buffers of writes"),
       chunks_(budget.reserve(chunk_bytes(), "chunks of files being written")),
       queue_({memory_.data(), memory_.size()}, segment_bytes(memory_.size())) {
   // Memory that was never touched costs more than the sums that go there.

@@ -15,15 +15,17 @@
 
 namespace unweave {
 
-/// Buffers of a size that suits the budget, on their way to the disk.
+/// Buffers on their way to the disk.
 class WriteBuffers {
  public:
-  /// For `bytes` in all: room for a quarter, which is what a disk is behind by when half as fast as the sweep that fills
-  /// the first half of them, or for an eighth of what the budget has available; but enough for the threads of the
-  /// process to go on. Throws ResourceError.
-  WriteBuffers(std::uint64_t bytes, MemoryBudget& budget);
-  /// The memory that they take of a budget with so much available.
-  [[nodiscard]] static std::uint64_t charge(std::uint64_t bytes, std::uint64_t available);
+  /// A size for `written` bytes in all: room for a quarter, which is what a disk is behind by when half as fast as the sweep
+  /// that fills the first half of them, or for their share of what is available; but enough for the threads of the process
+  /// to go on.
+  [[nodiscard]] static std::uint64_t size_for(std::uint64_t written, std::uint64_t available);
+  /// The memory that buffers of a size take.
+  [[nodiscard]] static std::uint64_t charge(std::uint64_t size);
+  /// Throws ResourceError.
+  WriteBuffers(std::uint64_t size, MemoryBudget& budget);
   /// More room.
   void add(HugeBuffer memory);
   [[nodiscard]] WriteBehind& queue() noexcept { return queue_; }

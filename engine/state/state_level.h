@@ -14,6 +14,7 @@
 
 #include "engine/graph/node_map.h"
 #include "engine/graph/resident_rows.h"
+#include "engine/resources/memory_shares.h"
 #include "engine/resources/row_arena.h"
 #include "storage/formats/manifest.h"
 #include "storage/formats/run_file.h"
@@ -66,10 +67,9 @@ class StateLevel {
   [[nodiscard]] std::uint64_t rows_in_memory() const noexcept { return resident_ ? nodes_ : dirty_.size(); }
   [[nodiscard]] bool is_in_memory(NodeId node) const noexcept { return resident_ || dirty_.find(node) != nullptr; }
 
-  /// Whether a recomputation keeps `bytes` of rows in memory when `available` are free. Half stays free: tiles, pairs and
-  /// rows of the next batches need it.
+  /// Whether a recomputation keeps `bytes` of rows in memory when `available` are free.
   [[nodiscard]] static bool has_room(std::uint64_t bytes, std::uint64_t available) noexcept {
-    return bytes <= available / 2;
+    return bytes <= memory_shares::kResidentLevel.of(available);
   }
   /// Room in memory for all rows, to be filled by a recomputation, if the budget has it to spare; else null. The rows
   /// there were are forgotten.

@@ -96,19 +96,25 @@ double gather_once(const CsrGraph& graph, const Tile& tile) {
   return seconds_since(start);
 }
 
-/// Seconds of a propagation without the filling of its tiles; its sums go to `kept` (nodes x features).
-double sweep_once(const CsrGraph& graph, const GatherBenchOptions& options, int scale_bits, MemoryBudget& budget,
-                  std::int32_t* kept) {
+PropagationOptions sweep_options(const GatherBenchOptions& options, int scale_bits) {
   PropagationOptions sweep;
   sweep.features = options.features;
   sweep.hops = options.hops;
   sweep.scale_bits = scale_bits;
+  return sweep;
+}
+
+/// Seconds of a propagation without the filling of its tiles; its sums go to `kept` (nodes x features).
+double sweep_once(const CsrGraph& graph, const GatherBenchOptions& options, int scale_bits, MemoryBudget& budget,
+                  std::int32_t* kept) {
+  const BlockSource source = block_source(graph);
+  const PropagationOptions sweep = sweep_options(options, scale_bits);
   std::mutex mutex;
   std::optional<Clock::time_point> filling_since;
   double filling = 0;
   const auto start = Clock::now();
   propagation_sweep(
-      block_source(graph), sweep, budget,
+      source, sweep, plan_tiles(source, sweep, budget.available()), budget,
       [&](TileColumns columns, NodeRange rows, std::int32_t* out) {
         {
           const std::scoped_lock lock(mutex);
@@ -162,10 +168,7 @@ GatherBench run_bench_gather(const GatherBenchOptions& options, MemoryBudget& bu
   HugeBuffer kept;
   if (!options.limit_only) {
     kept = HugeBuffer(tile_bytes(options), budget, "sums of the benchmark");
-    PropagationOptions sweep;
-    sweep.features = options.features;
-    sweep.hops = options.hops;
-    result.tile_width = plan_tiles(block_source(graph), sweep, budget).width;
+    result.tile_width = plan_tiles(block_source(graph), sweep_options(options, kScaleBits), budget.available()).width;
   }
   for (int run = 0; run < options.repeats; ++run) {
     result.limit_per_second = std::max(result.limit_per_second, gather_limit(graph, options.features, budget));

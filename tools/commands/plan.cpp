@@ -25,7 +25,11 @@ void print_propagation(const CommandLine& line, const Reader& reader) {
     json["rows"] = plan.rows;
     json["arcs"] = plan.arcs;
     json["tiles"] = plan.tiles;
+    json["tile_columns"] = plan.tile_columns;
     json["memory_bytes"] = plan.memory_bytes;
+    json["tile_bytes"] = plan.tile_bytes;
+    json["worker_bytes"] = plan.worker_bytes;
+    json["write_buffer_bytes"] = plan.write_buffer_bytes;
     json["memory_available_bytes"] = plan.memory_available_bytes;
     json["state_bytes"] = plan.state_bytes;
     json["feature_bytes"] = plan.feature_bytes;
@@ -51,6 +55,11 @@ void print_propagation(const CommandLine& line, const Reader& reader) {
     table.add_row({"arcs to sum", count_text(plan.arcs), ""});
     table.add_row({"column tiles", count_text(plan.tiles), ""});
     table.add_row({"memory", bytes_text(plan.memory_bytes), bytes_text(plan.memory_available_bytes)});
+    if (plan.memory_bytes > 0) {
+      table.add_row({"  a tile of " + count_text(plan.tile_columns) + " columns", bytes_text(plan.tile_bytes), ""});
+      table.add_row({"  threads that sum", bytes_text(plan.worker_bytes), ""});
+      table.add_row({"  sums on their way to the disk", bytes_text(plan.write_buffer_bytes), ""});
+    }
     table.add_row({"disk for the sums", bytes_text(plan.state_bytes), ""});
     const std::uint64_t given = plan.feature_bytes;
     if (plan.state_bytes > kLargeSums * given && given > 0)

@@ -44,7 +44,11 @@ void print(const VerifyReport& report, std::ostream& out, bool as_json) {
   figures.bytes("bytes", "bytes", report.bytes);
   figures.count("arcs", "arcs", report.arcs);
   figures.count("rows", "rows", report.rows);
-  if (report.rebuilt > 0) figures.count("rebuilt_rows", "rows of a fresh propagation", report.rebuilt);
+  if (report.rebuilt > 0) {
+    figures.count("rebuilt_rows", "rows of a fresh propagation", report.rebuilt);
+    figures.count("rebuild_tiles", "column tiles of that propagation", report.rebuild_tiles);
+    figures.bytes("rebuild_memory_bytes", "memory of that propagation", report.rebuild_bytes);
+  }
   figures.count("counts", "reader counts", report.counts);
   figures.count("models", "models", report.models);
   if (report.outdated > 0) figures.count("models_outdated", "models outdated, not checked", report.outdated);

@@ -34,7 +34,10 @@ struct PropagationForecast {
   std::vector<std::uint64_t> rows;  ///< kept at levels 1 .. L
   std::uint64_t arcs = 0;           ///< to sum, self loops included
   std::uint64_t tiles = 1;          ///< column tiles
+  std::uint64_t tile_columns = 0;   ///< of a tile, the last perhaps narrower
   std::uint64_t memory_bytes = 0, memory_available_bytes = 0;
+  /// The parts of memory_bytes: buffers of a tile, of the threads that sum, and of sums on their way to the disk.
+  std::uint64_t tile_bytes = 0, worker_bytes = 0, write_buffer_bytes = 0;
   std::uint64_t state_bytes = 0;    ///< of sums
   std::uint64_t feature_bytes = 0;  ///< of the features that they come from
   std::uint64_t cone_bytes = 0;     ///< at most, of counts and lists of targets

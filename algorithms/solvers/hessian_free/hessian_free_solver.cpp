@@ -10,6 +10,7 @@
 #include "algorithms/sgd/slots.h"
 #include "algorithms/solvers/hessian_free/statistics_forecast.h"
 #include "algorithms/unlearning/release.h"
+#include "engine/resources/memory_shares.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
 
@@ -333,7 +334,8 @@ Reservation reserve(const SolverOptions& options, const Model&, const TrainingSe
     const std::uint64_t block = std::min<std::uint64_t>(rows.size(), sgd.partition_rows);
     least = block * vector + (rows.size() + block) * sgd.epochs * sizeof(double);
   }
-  return budget.reserve(std::max(least, std::min(budget.available() / 2, wanted)), "working memory of hessian-free");
+  return budget.reserve(std::max(least, std::min(memory_shares::kSolver.of(budget), wanted)),
+                        "working memory of hessian-free");
 }
 
 constexpr SolverKind kEither{

@@ -31,8 +31,9 @@ std::vector<Integers> propagate(const CsrGraph& graph, const Integers& t0, const
   std::vector<Integers> sums(static_cast<std::size_t>(options.hops), Integers(t0.size(), kAbsent));
   std::mutex mutex;
   const std::size_t features = options.features;
+  const BlockSource source = block_source(graph);
   propagation_sweep(
-      block_source(graph), options, budget,
+      source, options, plan_tiles(source, options, budget.available()), budget,
       [&](TileColumns columns, NodeRange rows, std::int32_t* out) {
         for (NodeId u = rows.first; u < rows.last; ++u) {
           for (std::size_t c = 0; c < columns.count; ++c) {
@@ -257,7 +258,7 @@ TEST_SUITE("unit") {
     options.features = 70;
     const Integers t0 = random_densities(sample.nodes * options.features, 1 << 24, 4);
     MemoryBudget plenty(kPlenty);
-    CHECK(plan_tiles(source, options, plenty).width == 70);
+    CHECK(plan_tiles(source, options, kPlenty).width == 70);
     const auto expected = propagate(graph, t0, options, plenty);
 
     const auto needed = [&](std::size_t width, std::uint64_t tiles, std::uint64_t ranges) {
@@ -273,13 +274,14 @@ TEST_SUITE("unit") {
           Case{needed(16, 2, 2), 16, 5}, Case{needed(1, 2, 1), 1, 70}}) {
       CAPTURE(one.bytes);
       MemoryBudget budget(one.bytes);
-      const TilePlan plan = plan_tiles(source, options, budget);
+      const TilePlan plan = plan_tiles(source, options, one.bytes);
+      CHECK(plan.memory_bytes() <= one.bytes);
       CHECK(plan.width == one.width);
       CHECK(plan.tiles == one.tiles);
       if (plan.width > 1) CHECK(propagate(graph, t0, options, budget) == expected);
       CHECK(budget.peak() <= one.bytes);
     }
-    MemoryBudget small(needed(1, 2, 1) - 1);
+    const std::uint64_t small = needed(1, 2, 1) - 1;
     CHECK_THROWS_AS((void)plan_tiles(source, options, small), ResourceError);
     options.hops = 1;  // one buffer is enough
     CHECK(plan_tiles(source, options, small).width >= 1);

@@ -33,7 +33,7 @@ TEST_SUITE("unit") {
       CAPTURE(all_rows);
       const PropagationSpec spec = testing::tiny_spec(3, all_rows);
       const PropagationPlan plan = plan_propagation(store.contents(), spec, testing::ample_budget());
-      REQUIRE(plan.state.tile_columns == kColumns);
+      REQUIRE(plan.state.tiles.width == kColumns);
       MemoryBudget budget(kPlenty);
       const PropagationTrial trial = try_propagation(store.contents(), spec, plan, budget);
       CHECK(trial.sweep_seconds > 0);
@@ -56,7 +56,7 @@ TEST_SUITE("unit") {
       const PropagationSpec spec = testing::tiny_spec(1);
       PropagationPlan plan = plan_propagation(store.contents(), spec, testing::ample_budget());
       for (const std::uint64_t width : {columns, columns / 3}) {
-        plan.state.tile_columns = width;
+        plan.state.tiles.width = width;
         const std::uint64_t rows = width < 64 ? 4096 : (std::uint64_t{1} << 18) / width;
         for (const std::size_t threads : {1U, 3U}) {
           const ThreadLimit limit(threads);

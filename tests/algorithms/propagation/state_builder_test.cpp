@@ -141,7 +141,7 @@ TEST_SUITE("slow") {
     while (enough - least > 1) {
       const std::uint64_t bytes = (least + enough) / 2;
       try {
-        static_cast<void>(plan_state(store.contents(), job, MemoryBudget(bytes)));
+        static_cast<void>(plan_state(store.contents(), job, bytes));
         enough = bytes;
       } catch (const ResourceError&) {
         least = bytes;
@@ -160,8 +160,9 @@ TEST_SUITE("slow") {
         }
       }
       MemoryBudget budget(all_rows ? enough : kPlenty);
-      const StatePlan plan = plan_state(store.contents(), job, budget);
-      const SweepResult result = build_state(folder / "s", store.contents(), job, budget);
+      const StatePlan plan = plan_state(store.contents(), job, budget.available());
+      CHECK(plan.memory_bytes() <= budget.limit());
+      const SweepResult result = build_state(folder / "s", store.contents(), job, plan, budget);
       std::uint64_t written = 0;
       for (const auto& level : result.partitions)
         for (const FileEntry& entry : level) written += entry.bytes;
@@ -181,21 +182,23 @@ TEST_SUITE("slow") {
     PropagationOptions options;
     options.features = kColumns;
     constexpr std::uint64_t kEnough = std::uint64_t{1} << 40;
-    const std::uint64_t one_tile =
-        plan_tiles(block_source(store.contents().graph()), options, MemoryBudget(kEnough)).memory_bytes;
-    const auto small = [](std::uint64_t memory) { return WriteBuffers::charge(std::uint64_t{256} << 20, memory); };
-    const auto ample = [&](std::uint64_t memory) { return WriteBuffers::charge(written, memory); };
-    const auto plan = [&](std::uint64_t memory) { return plan_state(store.contents(), job, MemoryBudget(memory)); };
+    const std::uint64_t one_tile = plan_tiles(block_source(store.contents().graph()), options, kEnough).memory_bytes();
+    const auto buffers = [](std::uint64_t bytes, std::uint64_t memory) {
+      return WriteBuffers::charge(WriteBuffers::size_for(bytes, memory));
+    };
+    const auto small = [&](std::uint64_t memory) { return buffers(std::uint64_t{256} << 20, memory); };
+    const auto ample = [&](std::uint64_t memory) { return buffers(written, memory); };
+    const auto plan = [&](std::uint64_t memory) { return plan_state(store.contents(), job, memory); };
 
     const std::uint64_t with_small = one_tile + small(kEnough), with_ample = one_tile + ample(kEnough);
     REQUIRE(ample(with_small) > small(with_small));
-    CHECK(plan(with_small).tiles == 1);
-    CHECK(plan(with_small).memory_bytes == with_small);
-    CHECK(plan(with_ample).tiles == 1);
-    CHECK(plan(with_ample).memory_bytes == one_tile + ample(with_ample));
+    CHECK(plan(with_small).tiles.tiles == 1);
+    CHECK(plan(with_small).memory_bytes() == with_small);
+    CHECK(plan(with_ample).tiles.tiles == 1);
+    CHECK(plan(with_ample).memory_bytes() == one_tile + ample(with_ample));
     const StatePlan cut = plan(with_small - 1);
-    CHECK(cut.tiles == 2);
-    CHECK(cut.memory_bytes > one_tile / 2 + ample(with_small - 1));
+    CHECK(cut.tiles.tiles == 2);
+    CHECK(cut.memory_bytes() > one_tile / 2 + ample(with_small - 1));
   }
 
   TEST_CASE("a propagation that fails half way leaves no file behind") {
@@ -215,7 +218,8 @@ TEST_SUITE("slow") {
         half_way = state_files(folder / "s");
         if (!half_way.empty()) throw ResourceError("no more");
       };
-      CHECK_THROWS_AS(static_cast<void>(build_state(folder / "s", store.contents(), job, budget)), ResourceError);
+      const StatePlan plan = plan_state(store.contents(), job, budget.available());
+      CHECK_THROWS_AS(static_cast<void>(build_state(folder / "s", store.contents(), job, plan, budget)), ResourceError);
       CHECK_FALSE(half_way.empty());
     }
     CHECK(state_files(folder / "s").empty());

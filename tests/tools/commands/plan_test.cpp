@@ -91,9 +91,12 @@ TEST_SUITE("unit") {
         CHECK(kept.size() == 3);
         CHECK(std::accumulate(kept.begin(), kept.end(), std::uint64_t{0}) == done["rows"]);
         CHECK(plan["tiles"] == done["tiles"]);
+        CHECK((plan["tiles"] > 1) == (memory == "24M"));
         CHECK(plan["fits"] == true);
         CHECK(plan["state_bytes"] == bytes_of(dir / "s" / "state"));
         const auto of = [&](const char* field) { return plan.at(field).get<std::uint64_t>(); };
+        CHECK(of("tile_bytes") + of("worker_bytes") + of("write_buffer_bytes") == of("memory_bytes"));
+        CHECK(of("memory_bytes") <= of("memory_available_bytes"));
         const std::uint64_t spooled = of("bytes_written") - of("state_bytes") - of("cone_bytes");
         CHECK((spooled > 0) == (plan["tiles"] > 1));
         CHECK((plan["cone_bytes"] > 0) == (rows == "labelled"));
@@ -114,6 +117,20 @@ TEST_SUITE("unit") {
         const double summing = number("arcs") * columns / number("sweep_arc_features_per_second");
         if (summing > writing) CHECK(plan["limit"] == "gather");
         if (plan["limit"] != "gather") CHECK(plan["limit"] == "disk");
+
+        // A propagation that only compares writes nothing, hence has the room of the buffers too.
+        const Json verified =
+            run({"verify", store, "--rebuild", "--sample", "10", "--memory", memory, "--json"}).json();
+        CHECK(verified.at("ok") == true);
+        CHECK(verified.at("rebuilt_rows") == done["rows"]);
+        CHECK(verified.at("rebuild_tiles") <= plan["tiles"]);
+        if (memory == "2G") {
+          CHECK(verified.at("rebuild_tiles") == 1);
+          CHECK(verified.at("rebuild_memory_bytes").get<std::uint64_t>() == of("tile_bytes") + of("worker_bytes"));
+        } else {
+          CHECK(verified.at("rebuild_tiles") > 1);
+          CHECK(verified.at("rebuild_memory_bytes").get<std::uint64_t>() <= std::uint64_t{24} << 20);
+        }
       }
     }
     const auto propagated = testing::folder_bytes(dir / "s");
@@ -129,8 +146,11 @@ TEST_SUITE("unit") {
       MemoryBudget budget(mebibytes << 20);
       LiveStore store(dir / "s", Access::write, budget, release_ledger());
       const PropagationSpec spec = testing::tiny_spec(2);
-      const std::uint64_t foreseen = plan_propagation(store.contents(), spec, budget).state.memory_bytes;
-      CHECK((propagate(store, spec, budget, {}).tiles > 1) == (mebibytes == 8));
+      const std::uint64_t before = budget.used();
+      const std::uint64_t foreseen = plan_propagation(store.contents(), spec, budget).state.memory_bytes();
+      const PropagateReport report = propagate(store, spec, budget, {});
+      CHECK((report.tiles > 1) == (mebibytes == 8));
+      if (report.tiles == 1) CHECK(budget.peak() == before + foreseen);
       check_within_twice(static_cast<double>(foreseen), static_cast<double>(budget.peak()));
     }
   }

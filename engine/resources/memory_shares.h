@@ -1,0 +1,88 @@
+// engine/resources/memory_shares.h - the table of shares: which part of the memory budget each consumer may take.
+//
+// A consumer whose size does not follow from its input alone (sort buffers, rows kept between batches, ...) takes a named
+// share from here, so that this file says what happens under a small budget and under a large one. What follows from the
+// input (tiles, masks, an index of n nodes) is reserved in its own size and needs no entry.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/resources/memory.h"
+
+namespace unweave {
+
+/// A fraction of what a budget has available at the moment: it shrinks as others take their part.
+struct AvailableShare {
+  std::uint64_t parts;
+  std::uint64_t whole;
+  [[nodiscard]] constexpr std::uint64_t of(std::uint64_t available) const noexcept { return available / whole * parts; }
+  [[nodiscard]] std::uint64_t of(const MemoryBudget& budget) const noexcept { return of(budget.available()); }
+};
+
+/// A fraction of a budget's limit: the same whoever else holds memory.
+struct LimitShare {
+  std::uint64_t parts;
+  std::uint64_t whole;
+  [[nodiscard]] std::uint64_t of(const MemoryBudget& budget) const noexcept { return budget.limit() / whole * parts; }
+};
+
+namespace memory_shares {
+
+// Import, generate, reordering and folds.
+
+/// Edges being sorted; more become sorted runs on disk. Sorting comes first in time and gives its memory back as it ends;
+/// what is left is for readers, encoding and writing.
+inline constexpr AvailableShare kEdgeSort{3, 5};
+/// The shard being written, where the budget is too small for a whole one: it is then written in pieces.
+inline constexpr AvailableShare kShard{1, 4};
+/// Lists of a shard that are decoded, changed and encoded at once; more go in several pieces.
+inline constexpr AvailableShare kFoldedLists{1, 4};
+/// A zstd window of a usual level, which goes on working where less could be charged.
+inline constexpr AvailableShare kInputWindow{1, 4};
+/// Sparse features of the span being written; more become runs on disk.
+inline constexpr AvailableShare kFeatureSpan{1, 2};
+/// Rows and edges that are sorted by id or position on their way to a file; more become runs on disk.
+inline constexpr AvailableShare kRowSort{1, 2};
+
+// Propagation.
+
+/// Sums on their way to the disk; with more the sweep waits less often.
+inline constexpr AvailableShare kWriteBuffers{1, 8};
+/// A level that a batch computes anew stays in memory up to this size, else it is written to files: tiles, pairs and rows of
+/// the next batches need the other half.
+inline constexpr AvailableShare kResidentLevel{1, 2};
+
+// Streams.
+
+/// Rows that differ from the files and stay in memory after a batch; more become new partitions.
+inline constexpr LimitShare kChangedRows{1, 3};
+/// Lists of the graph that differ from the shards; more become new shards.
+inline constexpr LimitShare kChangedLists{1, 4};
+/// What a level's update wants free before it begins, by the arcs that it visits: at least and at most.
+inline constexpr LimitShare kLeastUpdateRoom{1, 8}, kMostUpdateRoom{1, 2};
+/// What a recomputation of whole levels wants free before it begins.
+inline constexpr LimitShare kRecomputeRoom{1, 2};
+/// Receivers of one slice of the nodes; with more the level goes in several slices.
+inline constexpr AvailableShare kReceivers{1, 4};
+/// Rows that the parts of a slice leave in memory when they run side by side; with more they go one group after another.
+inline constexpr AvailableShare kUpdatedRows{1, 2};
+/// Rows that one part of a slice leaves in memory, where kUpdatedRows does not hold those of all.
+inline constexpr LimitShare kPartRows{1, 64};
+/// What rows waiting for their push leave free for the level that they are pushed to; more wait in a file.
+inline constexpr LimitShare kPushRoom{1, 8};
+
+// Learning and reading.
+
+/// Training rows; more are read from a file without a name.
+inline constexpr AvailableShare kTrainingRows{1, 2};
+/// What a solver computes with beside the rows: curvatures, preconditioner, vectors of rows; with less it goes without them.
+inline constexpr AvailableShare kSolver{1, 2};
+/// Rows being evaluated, on all threads.
+inline constexpr AvailableShare kEvaluatedRows{1, 2};
+/// Scores and exported rows of one chunk.
+inline constexpr AvailableShare kChunk{1, 4};
+/// Hashes of nodes for the content digest; with less the graph is read several times.
+inline constexpr AvailableShare kNodeHashes{1, 2};
+
+}  // namespace memory_shares
+}  // namespace unweave
