@@ -47,6 +47,12 @@ struct Unfinished {
   }
 };
 
+class NoPreconditioner final : public Preconditioner {
+ public:
+  [[nodiscard]] Matrix apply(const Matrix& residual, std::span<const std::size_t>) const override { return residual; }
+  void refresh(const HessianOperator&) override {}
+};
+
 }  // namespace
 
 CgResult conjugate_gradient(const ClassOperator& apply, const Preconditioner& preconditioner, const Matrix& right,
@@ -108,6 +114,13 @@ CgResult conjugate_gradient(const ClassOperator& apply, const Preconditioner& pr
     now.energy = next;
   }
   return result;
+}
+
+CgResult conjugate_gradient(const std::function<Vector(const Vector&)>& apply, const Vector& right, double tolerance,
+                            int most_passes) {
+  return conjugate_gradient(
+      [&](const Matrix& direction, std::span<const std::size_t>) -> Matrix { return apply(direction.col(0)); },
+      NoPreconditioner(), right, Vector::Constant(1, tolerance), most_passes);
 }
 
 }  // namespace unweave

@@ -7,6 +7,7 @@
 
 #include "algorithms/numerics/blas.h"
 #include "algorithms/numerics/row_sweep.h"
+#include "algorithms/sgd/descent.h"
 #include "engine/resources/watcher.h"
 #include "storage/io/error.h"
 
@@ -49,44 +50,48 @@ void project(double radius, Matrix& weights) {
   if (norm > radius) weights *= radius / norm;
 }
 
-/// The step of one batch, before noise and projection.
-void descend(const NoisySgdConstants& constants, const Matrix& gradient, Matrix& weights) {
+/// Whole epochs over the rows that members(step) names, with `noise` times a Gaussian after each step.
+template <class Members>
+void project_and_descend(const NoisySgd& sgd, const TrainingSet& rows, Head head, std::uint64_t epochs, double noise,
+                         RandomSource& random, Matrix& weights, const Members& members) {
+  const NoisySgdConstants& constants = sgd.constants();
   const double kept = 1 - constants.step_size * constants.strong_convexity;
   const double share = constants.step_size / static_cast<double>(constants.batch_rows);
-  weights = kept * weights - share * gradient;
+  Matrix gradient;
+  descend(
+      0, epochs * sgd.batches(), weights,
+      [&](std::uint64_t step) -> DescentStep {
+        return {members(step), kept, share};
+      },
+      [&](std::span<const std::uint32_t> some, const Matrix& at) -> const Matrix& {
+        loss_gradient(rows, head, some, at, gradient);
+        return gradient;
+      },
+      [&](const DescentStep&) {
+        if (noise > 0) add_noise(noise, random, {weights.data(), size_of(weights.size())});
+        project(constants.radius, weights);
+        advance_watched(1);
+      });
 }
 
 }  // namespace
 
 void run_drawn_epochs(const DrawnRun& run, std::uint64_t epochs, RandomSource& random, Matrix& weights) {
-  const NoisySgdConstants& constants = run.sgd.constants();
   std::vector<std::uint32_t> members;
-  Matrix gradient;
-  for (std::uint64_t step = 0; step < epochs * run.sgd.batches(); ++step) {
+  project_and_descend(run.sgd, run.rows, run.head, epochs, 0, random, weights, [&](std::uint64_t) {
     members.clear();
-    for (std::uint64_t draw = 0; draw < constants.batch_rows; ++draw) {
+    for (std::uint64_t draw = 0; draw < run.sgd.constants().batch_rows; ++draw) {
       const std::uint32_t row = run.row_of_slot[static_cast<std::size_t>(random.below(run.row_of_slot.size()))];
       if (row != kNoRow) members.push_back(row);
     }
-    loss_gradient(run.rows, run.head, members, weights, gradient);
-    descend(constants, gradient, weights);
-    project(constants.radius, weights);
-    advance_watched(1);
-  }
+    return std::span<const std::uint32_t>(members);
+  });
 }
 
 void run_epochs(const NoisySgdRun& run, std::uint64_t epochs, RandomSource& random, Matrix& weights) {
-  const NoisySgdConstants& constants = run.sgd.constants();
-  const double noise = std::sqrt(2 * constants.step_size) * run.sigma;
-  Matrix gradient;
-  for (std::uint64_t epoch = 0; epoch < epochs; ++epoch)
-    for (std::uint64_t batch = 0; batch < run.sgd.batches(); ++batch) {
-      loss_gradient(run.rows, run.head, run.batches.rows_of(batch), weights, gradient);
-      descend(constants, gradient, weights);
-      if (noise > 0) add_noise(noise, random, {weights.data(), size_of(weights.size())});
-      project(constants.radius, weights);
-      advance_watched(1);
-    }
+  const double noise = std::sqrt(2 * run.sgd.constants().step_size) * run.sigma;
+  project_and_descend(run.sgd, run.rows, run.head, epochs, noise, random, weights,
+                      [&](std::uint64_t step) { return run.batches.rows_of(step % run.sgd.batches()); });
 }
 
 }  // namespace unweave

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "algorithms/random/random_source.h"
+#include "algorithms/sgd/descent.h"
 #include "engine/resources/watcher.h"
 #include "storage/io/error.h"
 
@@ -39,21 +41,32 @@ SgdBatch::SgdBatch(const SgdRun& run, std::uint64_t step)
     }
 }
 
-void sgd_step(const SgdRun& run, const SgdBatch& batch, Vector& weights) {
-  if (batch.rows.empty()) return;
-  const Vector gradient = run.network.gradient({weights.data(), size_of(weights.size())}, {run.rows, batch.rows});
-  weights = (1 - batch.share * run.lambda * static_cast<double>(batch.rows.size())) * weights - batch.share * gradient;
+void sgd_steps(const SgdRun& run, std::uint64_t first, std::uint64_t last, Vector& weights,
+               const std::function<void()>& finish) {
+  std::vector<std::uint32_t> rows;
+  descend(
+      first, last, weights,
+      [&](std::uint64_t step) -> DescentStep {
+        SgdBatch batch(run, step);
+        rows = std::move(batch.rows);
+        return {rows, 1 - batch.share * run.lambda * static_cast<double>(rows.size()), batch.share};
+      },
+      [&](std::span<const std::uint32_t> some, const Vector& at) {
+        return run.network.gradient({at.data(), size_of(at.size())}, {run.rows, some});
+      },
+      [&](const DescentStep&) {
+        if (finish) finish();
+      });
 }
 
 SgdEnd end_of_run(const SgdRun& run) {
   SgdEnd end{run.initial(), 0};
   end.largest_norm = end.weights.norm();
   const WatchedStep watched("training", run.schedule.steps(), "steps");
-  for (std::uint64_t step = 0; step < run.schedule.steps(); ++step) {
-    sgd_step(run, SgdBatch(run, step), end.weights);
+  sgd_steps(run, 0, run.schedule.steps(), end.weights, [&] {
     end.largest_norm = std::max(end.largest_norm, end.weights.norm());
     watched.advance(1);
-  }
+  });
   check(end.weights);
   return end;
 }
@@ -63,12 +76,13 @@ Trajectory::Trajectory(const SgdRun& run, std::size_t bytes) : run_(run), segmen
   const bool all = bytes / sizeof(double) / std::max<std::size_t>(1, run.network.size()) > steps;
   stride_ = all ? 1 : static_cast<std::uint64_t>(std::ceil(std::sqrt(static_cast<double>(steps))));
   Vector weights = run.initial();
+  kept_.push_back(weights);
+  std::uint64_t taken = 0;
   const WatchedStep watched("training again", steps, "steps");
-  for (std::uint64_t step = 0; step <= steps; ++step) {
-    if (step % stride_ == 0) kept_.push_back(weights);
-    if (step < steps) sgd_step(run, SgdBatch(run, step), weights);
+  sgd_steps(run, 0, steps, weights, [&] {
+    if (++taken % stride_ == 0) kept_.push_back(weights);
     watched.advance(1);
-  }
+  });
   check(weights);
 }
 
@@ -81,13 +95,11 @@ const Vector& Trajectory::at(std::uint64_t step) {
   const std::uint64_t segment = step / stride_;
   if (step % stride_ == 0) return kept_[segment];
   if (segment != segment_at_) {
-    segment_ = {kept_[segment]};
-    segment_.reserve(stride_);
     const std::uint64_t last = std::min(run_.schedule.steps(), (segment + 1) * stride_ - 1);
-    for (std::uint64_t at = segment * stride_; at < last; ++at) {
-      segment_.push_back(segment_.back());
-      sgd_step(run_, SgdBatch(run_, at), segment_.back());
-    }
+    Vector weights = kept_[segment];
+    segment_ = {weights};
+    segment_.reserve(stride_);
+    sgd_steps(run_, segment * stride_, last, weights, [&] { segment_.push_back(weights); });
     segment_at_ = segment;
   }
   return segment_[step % stride_];

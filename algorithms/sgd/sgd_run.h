@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -38,8 +39,9 @@ struct SgdBatch {
   double share = 0;                 ///< eta_t / |B_t|, |B_t| with empty slots
 };
 
-/// One step from `weights`.
-void sgd_step(const SgdRun& run, const SgdBatch& batch, Vector& weights);
+/// Steps [first, last) on `weights`, with a call of `finish`, which may be empty, after each.
+void sgd_steps(const SgdRun& run, std::uint64_t first, std::uint64_t last, Vector& weights,
+               const std::function<void()>& finish = {});
 
 struct SgdEnd {
   Vector weights;

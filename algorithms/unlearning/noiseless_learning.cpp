@@ -6,6 +6,7 @@
 
 #include "algorithms/learning/newton.h"
 #include "algorithms/random/permutation.h"
+#include "algorithms/sgd/descent.h"
 #include "algorithms/unlearning/model.h"
 #include "engine/resources/watcher.h"
 #include "storage/io/error.h"
@@ -26,20 +27,28 @@ void run_sgd(const Network& network, const TrainingSet& rows, const SgdPlan& pla
              Vector& weights, const Vector* linear) {
   if (rows.size() == 0) return;
   std::vector<std::uint32_t> order(rows.size());
-  double step = plan.step_size;
+  double step_size = plan.step_size;
+  const std::uint64_t steps_of_epoch = (rows.size() + plan.batch_rows - 1) / plan.batch_rows;
   const WatchedStep watched("training", plan.epochs * rows.size(), "rows");
-  for (std::uint64_t epoch = 0; epoch < plan.epochs; ++epoch, step *= plan.decay) {
-    const Permutation permutation(rows.size(), random_key(key, epoch));
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::uint32_t>(permutation.at(i));
-    for (std::size_t first = 0; first < order.size(); first += plan.batch_rows) {
-      const std::size_t count = std::min<std::size_t>(plan.batch_rows, order.size() - first);
-      const ChosenRows batch(rows, std::span(order).subspan(first, count));
-      const Vector gradient = network.gradient({weights.data(), size_of(weights.size())}, batch);
-      weights = (1 - step * lambda) * weights - step / static_cast<double>(count) * gradient;
-      if (linear != nullptr) weights -= step / static_cast<double>(rows.size()) * *linear;
-      watched.advance(count);
-    }
-  }
+  descend(
+      0, plan.epochs * steps_of_epoch, weights,
+      [&](std::uint64_t step) -> DescentStep {
+        if (step % steps_of_epoch == 0) {
+          if (step > 0) step_size *= plan.decay;
+          const Permutation permutation(rows.size(), random_key(key, step / steps_of_epoch));
+          for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::uint32_t>(permutation.at(i));
+        }
+        const std::size_t first = step % steps_of_epoch * plan.batch_rows;
+        const std::size_t count = std::min<std::size_t>(plan.batch_rows, order.size() - first);
+        return {std::span(order).subspan(first, count), 1 - step_size * lambda, step_size / static_cast<double>(count)};
+      },
+      [&](std::span<const std::uint32_t> some, const Vector& at) {
+        return network.gradient({at.data(), size_of(at.size())}, ChosenRows(rows, some));
+      },
+      [&](const DescentStep& taken) {
+        if (linear != nullptr) weights -= step_size / static_cast<double>(rows.size()) * *linear;
+        watched.advance(taken.rows.size());
+      });
   require_finite(weights);
 }
 

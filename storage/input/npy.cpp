@@ -1,6 +1,7 @@
 #include "storage/input/npy.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cassert>
 #include <charconv>
@@ -8,6 +9,7 @@
 #include <cstring>
 #include <limits>
 
+#include "storage/codec/half.h"
 #include "storage/io/error.h"
 #include "storage/npy/npy_header.h"
 
@@ -172,26 +174,32 @@ class HeaderParser {
   NpyHeader header_;
 };
 
-double half_to_double(std::uint16_t bits) {
-  const int exponent = (bits >> 10) & 31;
-  const int mantissa = bits & 1023;
-  double value = 0;
-  if (exponent == 31) {
-    value = mantissa == 0 ? std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
-  } else if (exponent == 0) {
-    value = std::ldexp(mantissa, -24);
-  } else {
-    value = std::ldexp(mantissa + 1024, exponent - 25);
-  }
-  return (bits >> 15) != 0 ? -value : value;
-}
-
 template <class From, class To>
 void convert(const char* bytes, std::span<To> out) {
   for (std::size_t i = 0; i < out.size(); ++i) {
     From value;
     std::memcpy(&value, bytes + i * sizeof(From), sizeof(From));
     out[i] = static_cast<To>(value);  // NOLINT(bugprone-signed-char-misuse): i1 is a number, negative ones too
+  }
+}
+
+template <class To>
+void convert_halves(const char* bytes, std::span<To> out) {
+  constexpr float kBeyond =
+      65536;  // no half is as large; what is not finite becomes this or more, as the machine has it
+  constexpr Half kFraction = 0x3ff;
+  std::array<Half, 256> halves;
+  std::array<float, halves.size()> values;
+  for (std::size_t first = 0; first < out.size(); first += halves.size()) {
+    const std::size_t count = std::min(halves.size(), out.size() - first);
+    std::memcpy(halves.data(), bytes + first * sizeof(Half), count * sizeof(Half));
+    widen_halves(std::span(halves).first(count), values.data());
+    for (std::size_t i = 0; i < count; ++i) {
+      To& value = out[first + i] = values[i];
+      if (std::abs(values[i]) < kBeyond) continue;
+      value = (halves[i] & kFraction) == 0 ? std::copysign(std::numeric_limits<To>::infinity(), value)
+                                           : std::numeric_limits<To>::quiet_NaN();
+    }
   }
 }
 
@@ -216,11 +224,7 @@ void convert_items(const NpyHeader& header, const char* bytes, std::span<To> out
   if constexpr (std::is_floating_point_v<To>) {
     if (header.item_bytes == 4) return convert<float>(bytes, out);
     if (header.item_bytes == 8) return convert<double>(bytes, out);
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      std::uint16_t half = 0;
-      std::memcpy(&half, bytes + 2 * i, 2);
-      out[i] = half_to_double(half);
-    }
+    convert_halves(bytes, out);
   }
 }
 

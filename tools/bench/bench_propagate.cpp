@@ -63,7 +63,7 @@ PropagateBench run_bench_propagate(const std::filesystem::path& store, std::uint
     result.nodes = live.manifest().nodes;
     result.arcs = live.contents().graph().num_arcs();
     result.features = live.manifest().features;
-    result.tile_width = plan_propagation(live.contents(), spec, budget).state.tile_columns;
+    result.tile_width = plan_propagation(live.contents(), spec, budget).state.tiles.width;
   }
   for (int run = 0; run < repeats; ++run) {
     result.limit_per_second = std::max(result.limit_per_second, store_gather_limit(store, result.tile_width, budget));

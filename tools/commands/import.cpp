@@ -10,7 +10,7 @@
 
 #include "storage/io/error.h"
 #include "tools/bench/build_report.h"
-#include "tools/bench/import_limit.h"
+#include "tools/bench/measure_limit.h"
 #include "tools/cli/message_style.h"
 #include "tools/cli/step_progress.h"
 #include "tools/commands/commands.h"
@@ -148,18 +148,6 @@ ImportOptions import_options(const CommandLine& line) {
   return options;
 }
 
-/// None, with a remark, where there is no room for it; none where the import will say that its edges are missing.
-std::optional<ImportBench> measure_limit(const CommandLine& line, const ImportOptions& options, MemoryBudget& budget) {
-  if (options.edges->path != "-" && !std::filesystem::exists(options.edges->path)) return std::nullopt;
-  try {
-    return measure_import_limit(line.positional(0), options, budget);
-  } catch (const ResourceError& error) {
-    if (!line.common().quiet)
-      line.error() << "note: the limit is not measured: " << command_text(error.message()) << '\n';
-    return std::nullopt;
-  }
-}
-
 }  // namespace
 
 void run_import(CommandLine& line) {
@@ -210,7 +198,7 @@ void run_import(CommandLine& line) {
   Resources resources({line.common().memory_bytes});
   StepProgress progress(line.error(), line.shows_progress());
   std::optional<ImportBench> limit;
-  if (line.get<bool>("measure-limit") && options.edges) limit = measure_limit(line, options, resources.memory());
+  if (line.get<bool>("measure-limit")) limit = import_limit(line, line.positional(0), options, resources.memory());
   Measure measure;  // of the import alone
   ImportMeter meter(progress, limit);
   resources.set_meter(&meter);

@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "tools/bench/measure.h"
+#include "tools/bench/measure_limit.h"
 #include "tools/cli/output.h"
 #include "tools/cli/progress.h"
 #include "tools/commands/commands.h"
@@ -32,8 +33,7 @@ void run_propagate(CommandLine& line) {
       static_cast<void>(read_propagation_spec(line, reader.has_labels()));  // what is wrong is told first
       return reader.manifest();
     }();
-    if (manifest.features > 0)
-      limit = measure_gather_limit(line, manifest.nodes, manifest.features, resources.memory());
+    limit = propagation_limit(line, manifest, resources.memory());
   }
   Measure measure;  // of the propagation alone
   Writer writer(line.positional(0), resources);

@@ -1,8 +1,6 @@
 #include "tools/commands/propagation_options.h"
 
-#include <algorithm>
 #include <array>
-#include <bit>
 #include <string>
 #include <vector>
 
@@ -10,11 +8,6 @@
 #include "storage/io/nearest_name.h"
 
 namespace unweave {
-namespace {
-
-constexpr int kLeastScale = 16, kMostScale = 22;  // of the graph on which the limit is measured
-
-}  // namespace
 
 void add_propagation_options(CommandLine& line) {
   auto add = line.options().add_options();
@@ -59,23 +52,6 @@ PropagationSpec read_propagation_spec(const CommandLine& line, bool has_labels) 
     spec.all_rows = rows == "all";
   }
   return spec;
-}
-
-std::optional<GatherBench> measure_gather_limit(const CommandLine& line, NodeId nodes, std::uint32_t features,
-                                                MemoryBudget& budget) {
-  GatherBenchOptions options;
-  const int wanted = std::clamp(static_cast<int>(std::bit_width(nodes)) - 1, kLeastScale, kMostScale);
-  options.scale = wanted;
-  options.features = features;
-  options.repeats = 2;
-  options.limit_only = true;
-  while (options.scale > kLeastScale && gather_limit_bytes(options) > budget.available()) --options.scale;
-  const bool fits = gather_limit_bytes(options) <= budget.available();
-  if (!line.common().quiet && (!fits || options.scale < wanted))
-    line.error() << "note: the gather limit is " << (fits ? "measured on a smaller graph" : "not measured") << ", 2^"
-                 << wanted << " nodes do not fit --memory\n";
-  if (!fits) return std::nullopt;
-  return run_bench_gather(options, budget);
 }
 
 }  // namespace unweave

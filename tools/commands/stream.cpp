@@ -11,7 +11,7 @@
 
 #include "storage/input/request_reader.h"
 #include "storage/io/error.h"
-#include "tools/bench/bench_stream.h"
+#include "tools/bench/measure_limit.h"
 #include "tools/cli/message_style.h"
 #include "tools/cli/output.h"
 #include "tools/cli/progress.h"
@@ -77,18 +77,6 @@ std::uint64_t count_requests(const std::string& file) {
     return 0;  // which is told when its turn comes
   }
   return count;
-}
-
-/// None, with a remark, where there is no room for it or nothing that it bounds.
-std::optional<StreamLimit> measure_limit(const CommandLine& line, const Writer& writer, MemoryBudget& budget) {
-  std::string reason = "the store is not propagated";
-  try {
-    if (writer.manifest().propagation) return measure_stream_limit(writer.path(), 2, budget);
-  } catch (const ResourceError& error) {
-    reason = command_text(error.message());
-  }
-  if (!line.common().quiet) line.error() << "note: the limit is not measured: " << reason << '\n';
-  return std::nullopt;
 }
 
 /// Work of batches on graph and sums, beside the limit.
@@ -224,7 +212,9 @@ Stream::Stream(CommandLine& line)
       writer_(line.positional(0), resources_),
       session_(writer_, options()),
       reader_(line.get<std::string>("requests")),
-      meter_(line, line.get<bool>("measure-limit") ? measure_limit(line, writer_, resources_.memory()) : std::nullopt) {
+      meter_(line, line.get<bool>("measure-limit")
+                       ? stream_limit(line, writer_.path(), writer_.manifest(), resources_.memory())
+                       : std::nullopt) {
   if (line.has("rejected")) rejected_file_.emplace(line.get<std::string>("rejected"));
 }
 

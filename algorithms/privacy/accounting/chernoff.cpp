@@ -2,9 +2,9 @@
 #include "algorithms/privacy/accounting/chernoff.h"
 
 #include <algorithm>
+#include <boost/math/tools/minima.hpp>
 #include <cmath>
 #include <limits>
-#include <numbers>
 
 #include "storage/io/error.h"
 
@@ -55,27 +55,11 @@ double tail_bound(const WeightedSum& sum, double failure) {
     const double x = std::exp(log_x);
     return kTailRounding * (draws * sum_log_moment(sum, x) + cost) / x;
   };
-  // With x below 1e-12 only cost / x would fall, with x above 1e6 only what lies between the bound and `largest`.
-  double low = std::log(1e-12), high = std::log(1e6);
-  const double golden = 1 / std::numbers::phi;
-  double left = high - golden * (high - low), right = low + golden * (high - low);
-  double at_left = bound(left), at_right = bound(right);
-  for (int i = 0; i < 40; ++i) {
-    if (at_left < at_right) {
-      high = right;
-      right = left;
-      at_right = at_left;
-      left = high - golden * (high - low);
-      at_left = bound(left);
-    } else {
-      low = left;
-      left = right;
-      at_left = at_right;
-      right = low + golden * (high - low);
-      at_right = bound(right);
-    }
-  }
-  return std::min({largest, at_left, at_right});
+  // With x below 1e-12 only cost / x would fall, with x above 1e6 only what lies between the bound and `largest`. Whatever
+  // point the search ends at, its value is a bound.
+  constexpr int kBits = std::numeric_limits<double>::digits / 2;  // of ln x: a minimum is flat
+  const auto [log_x, least] = boost::math::tools::brent_find_minima(bound, std::log(1e-12), std::log(1e6), kBits);
+  return std::min(largest, least);
 }
 
 }  // namespace unweave

@@ -67,7 +67,7 @@ class RecordTile {
         else
           advance(batch, members, weights);
       }
-      sgd_step(run_, batch, weights);
+      sgd_steps(run_, step, step + 1, weights);
     }
   }
 

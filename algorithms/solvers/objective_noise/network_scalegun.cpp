@@ -1,6 +1,7 @@
 // algorithms/solvers/objective_noise/network_scalegun.cpp - a Newton step of every tensor of a network.
 #include "algorithms/solvers/objective_noise/network_scalegun.h"
 
+#include "algorithms/learning/conjugate_gradient.h"
 #include "algorithms/learning/damped_step.h"
 #include "algorithms/unlearning/noiseless_solver.h"
 #include "storage/io/message.h"
@@ -94,37 +95,24 @@ class TensorNewton final : public NoiselessSolver {
     return before / static_cast<double>(after.size() + change.removed.size()) - now / static_cast<double>(after.size());
   }
 
-  /// Conjugate gradients on one tensor, into its place of `step`.
+  /// Solves the block of one tensor, into its place of `step`. Where it does not curve upward at once, the step is the
+  /// change of the gradient itself.
   void solve(const Network& network, const Vector& weights, const TrainingSet& rows, const Tensor& tensor,
              const Vector& right, Vector& step, Progress& progress) const {
     constexpr double kTolerance = 1e-4;
     constexpr int kMostProducts = 200;
-    const auto own = [&](Vector& of) { return of.segment(tensor.first, tensor.size); };
-    Vector residual = right.segment(tensor.first, tensor.size), direction = Vector::Zero(right.size());
-    own(direction) = residual;
-    double squares = residual.squaredNorm();
-    const double enough = kTolerance * kTolerance * squares;
-    for (int products = 0; squares > enough; ++products) {
-      if (products == kMostProducts) {
-        ++progress.unfinished;
-        return;
-      }
-      Vector image = network.hessian_product({weights.data(), size_of(weights.size())}, ChosenRows(rows),
-                                             {direction.data(), size_of(direction.size())});
-      image = image / static_cast<double>(rows.size()) + damping_ * direction;
-      ++progress.products;
-      const double curvature = own(direction).dot(own(image));
-      if (!(curvature > 0)) {
-        if (products == 0) own(step) = residual;
-        ++progress.unfinished;
-        return;
-      }
-      own(step) += squares / curvature * own(direction);
-      residual -= squares / curvature * own(image);
-      const double next = residual.squaredNorm();
-      own(direction) = residual + next / squares * own(direction);
-      squares = next;
-    }
+    const Vector own = right.segment(tensor.first, tensor.size);
+    Vector whole = Vector::Zero(right.size());
+    const auto block = [&](const Vector& direction) -> Vector {
+      whole.segment(tensor.first, tensor.size) = direction;
+      const Vector image = network.hessian_product({weights.data(), size_of(weights.size())}, ChosenRows(rows),
+                                                   {whole.data(), size_of(whole.size())});
+      return image.segment(tensor.first, tensor.size) / static_cast<double>(rows.size()) + damping_ * direction;
+    };
+    const CgResult cg = conjugate_gradient(block, own, kTolerance * own.norm(), kMostProducts);
+    progress.products += cg.passes;
+    progress.unfinished += cg.stuck || cg.passes == kMostProducts ? 1 : 0;
+    step.segment(tensor.first, tensor.size) = cg.stuck && cg.passes == 1 ? own : cg.solution.col(0);
   }
 
   double damping_;
