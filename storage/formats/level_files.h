@@ -38,8 +38,8 @@ struct LevelPlace {
   std::uint32_t level;    ///< 0 .. levels
   std::uint32_t levels;   ///< L
   bool all_rows;          ///< the targets are all nodes, else the labelled ones
-  NodeId nodes;           ///< of the graph
-  std::uint32_t columns;  ///< of the features
+  NodeId nodes;           ///< nodes of the graph
+  std::uint32_t columns;  ///< columns of the features
 };
 
 /// What becomes of a file when the level changes. A checkpoint writes what a stream changed, a fold of the rows leaves
@@ -65,8 +65,8 @@ void verify_targets(const std::filesystem::path& store, const LevelPlace& place,
 
 struct LevelFileKind {
   const char* key = nullptr;                            ///< its field in the manifest
-  std::optional<FileEntry> LevelFiles::*one = nullptr;  ///< of a kind with at most one file a level, else null
-  std::vector<FileEntry> LevelFiles::*list = nullptr;   ///< of a kind with several, else null
+  std::optional<FileEntry> LevelFiles::*one = nullptr;  ///< the member, where a level has at most one file; else null
+  std::vector<FileEntry> LevelFiles::*list = nullptr;   ///< the member, where a level may have several; else null
   bool one_a_span = false;                              ///< a list, with a file for each span of the nodes
   FileRole role = FileRole::base;
   Presence (*presence)(const LevelPlace& place) = nullptr;

@@ -38,10 +38,10 @@ struct Manifest {
   std::uint32_t features = 0;
   std::uint32_t classes = 0;
   bool standardized = false;
-  FeatureLayout feature_layout;         ///< of all feature files
-  FeatureScale scale;                   ///< of their rows when they were imported
+  FeatureLayout feature_layout;         ///< layout of all feature files
+  FeatureScale scale;                   ///< how the import scaled their rows
   std::string order = "none";           ///< how the positions of nodes were chosen
-  std::optional<FileEntry> order_file;  ///< the permutation; none under "none", where ids are positions
+  std::optional<FileEntry> order_file;  ///< the permutation; absent under "none", where ids are positions
 
   std::uint64_t edges = 0;  ///< undirected, in this generation
   std::vector<FileEntry> shards;
