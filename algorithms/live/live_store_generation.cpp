@@ -11,7 +11,8 @@
 namespace unweave {
 namespace {
 
-/// Of the journal that a manifest is the first to name: that of another store has another name, which it also holds.
+/// The name of the journal that this manifest is the first to name. Another store's journal has another name, and a
+/// journal holds its own.
 std::string journal_name(Manifest manifest) {
   manifest.journal.reset();
   const std::string digits = std::to_string(manifest.sequence), text = manifest_text(manifest);
