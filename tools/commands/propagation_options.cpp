@@ -1,3 +1,4 @@
+// tools/commands/propagation_options.cpp - the options of a propagation, and the measurement of its limit.
 #include "tools/commands/propagation_options.h"
 
 #include <algorithm>
@@ -12,7 +13,7 @@
 namespace unweave {
 namespace {
 
-constexpr int kLeastScale = 16, kMostScale = 22;  // of the graph on which the limit is measured
+constexpr int kLeastScale = 16, kMostScale = 22;  // scale of the graph on which the limit is measured
 
 }  // namespace
 

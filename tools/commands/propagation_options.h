@@ -1,5 +1,5 @@
-// tools/commands/propagation_options.h - what `propagate` computes and `plan` foresees: the options that say it, and the limit of the
-// machine that both are held against.
+// tools/commands/propagation_options.h - what `propagate` computes and `plan` estimates: the options that say it, and
+// the limit of the machine that both are held against.
 #pragma once
 
 #include <cstdint>
