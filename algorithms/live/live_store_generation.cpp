@@ -1,4 +1,4 @@
-// algorithms/live/live_store_generation.cpp - how what a live store holds comes to stay: journal, checkpoint, clean close.
+// algorithms/live/live_store_generation.cpp - makes durable what a live store holds: journal, checkpoint, clean close.
 #include <string>
 #include <utility>
 #include <vector>

@@ -43,7 +43,7 @@ void sgd_step(const SgdRun& run, const SgdBatch& batch, Vector& weights);
 
 struct SgdEnd {
   Vector weights;
-  double largest_norm = 0;  ///< of the weights at any step
+  double largest_norm = 0;  ///< largest norm of the weights at any step
 };
 /// All steps. Throws UsageError when the weights leave the range in which statistics add up exactly.
 [[nodiscard]] SgdEnd end_of_run(const SgdRun& run);

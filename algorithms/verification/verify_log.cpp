@@ -139,7 +139,7 @@ void attempt(const fs::path& path, std::uint64_t number, VerifyReport& report, c
     report.findings.push_back({false, place + error.message(), file});
   } catch (const nlohmann::json::exception&) {
     malformed();
-  } catch (const std::runtime_error&) {  // of whole_number()
+  } catch (const std::runtime_error&) {  // thrown by whole_number()
     malformed();
   }
 }
@@ -206,7 +206,7 @@ void LogChecker::take(std::string_view line, std::uint64_t number) {
     throw CheckError(place + error.message());
   } catch (const UsageError& error) {  // public numbers that no release can have
     throw CheckError(place + error.message());
-  } catch (const std::runtime_error&) {  // of whole_number()
+  } catch (const std::runtime_error&) {  // thrown by whole_number()
     damaged("something is missing in the certificate or malformed");
   }
 }

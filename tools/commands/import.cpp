@@ -148,7 +148,8 @@ ImportOptions import_options(const CommandLine& line) {
   return options;
 }
 
-/// None, with a remark, where there is no room for it; none where the import will say that its edges are missing.
+/// Measures the limit. Returns nothing, with a remark, where there is no room for it, and nothing where the import will
+/// say that its edges are missing.
 std::optional<ImportBench> measure_limit(const CommandLine& line, const ImportOptions& options, MemoryBudget& budget) {
   if (options.edges->path != "-" && !std::filesystem::exists(options.edges->path)) return std::nullopt;
   try {
@@ -211,7 +212,7 @@ void run_import(CommandLine& line) {
   StepProgress progress(line.error(), line.shows_progress());
   std::optional<ImportBench> limit;
   if (line.get<bool>("measure-limit") && options.edges) limit = measure_limit(line, options, resources.memory());
-  Measure measure;  // of the import alone
+  Measure measure;  // measures the import alone
   ImportMeter meter(progress, limit);
   resources.set_meter(&meter);
   const ImportReport report = import_store(line.positional(0), options, resources);

@@ -79,7 +79,7 @@ std::uint64_t count_requests(const std::string& file) {
   return count;
 }
 
-/// None, with a remark, where there is no room for it or nothing that it bounds.
+/// Measures the limit. Returns nothing, with a remark, where there is no room for it or nothing that it bounds.
 std::optional<StreamLimit> measure_limit(const CommandLine& line, const Writer& writer, MemoryBudget& budget) {
   std::string reason = "the store is not propagated";
   try {
@@ -160,7 +160,7 @@ nlohmann::ordered_json fields_of(std::uint64_t batch, const BatchReport& report,
   return json;
 }
 
-constexpr std::size_t kRoomRequests = 4096;  // of a batch, for which room is made at a time
+constexpr std::size_t kRoomRequests = 4096;  // requests of a batch for which room is made at a time
 
 /// What is said of the model that follows the stream.
 void add_model(nlohmann::ordered_json& json, const BatchOutcome& outcome, const Accuracies& accuracies,
@@ -214,7 +214,7 @@ class Stream {
   RequestCounts counts_;
   std::uint64_t batch_ = 0;
   std::vector<Request> requests_;
-  std::vector<std::uint64_t> places_;  ///< of them, in the file
+  std::vector<std::uint64_t> places_;  ///< their lines in the file
 };
 
 Stream::Stream(CommandLine& line)

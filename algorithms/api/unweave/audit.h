@@ -1,4 +1,4 @@
-// unweave/audit.h - a lower bound of epsilon by attack, beside what certificates claim.
+// algorithms/api/unweave/audit.h - a lower bound of epsilon by attack, beside what certificates claim.
 #pragma once
 
 #include <cstdint>

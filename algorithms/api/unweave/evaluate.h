@@ -1,4 +1,5 @@
-// unweave/evaluate.h - how good models are, how far they are from retrained ones, and what they still show of forgotten rows.
+// algorithms/api/unweave/evaluate.h - how good models are, how far they are from retrained ones, and what they still
+// show of forgotten rows.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// unweave/models.h - the models of a store: which there are, what they were made by, how lambda is chosen.
+// algorithms/api/unweave/models.h - the models of a store: which there are, what they were made by, how lambda is
+// chosen.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// unweave/plan.h - what work is going to take, beside what there is. Nothing is changed.
+// algorithms/api/unweave/plan.h - what work is going to take, beside what there is. Nothing is changed.
 #pragma once
 
 #include <cstdint>

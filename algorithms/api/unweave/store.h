@@ -1,4 +1,5 @@
-// unweave/store.h - an open store: a reader, which sees one moment of it, or the one writer that changes it.
+// algorithms/api/unweave/store.h - an open store: a reader, which sees one moment of it, or the one writer that changes
+// it.
 //
 //   unweave::Resources resources({.memory_bytes = 8ull << 30});
 //   unweave::Writer writer("papers.store", resources);

@@ -1,4 +1,5 @@
-// unweave/stream.h - a stream of requests to an open store: batch after batch, each durable before its outcome is known.
+// algorithms/api/unweave/stream.h - a stream of requests to an open store: batch after batch, each durable before its
+// outcome is known.
 //
 //   unweave::Writer writer("papers.store", resources);
 //   unweave::StreamSession session(writer, {.model = {.solver = "newton"}});
