@@ -27,7 +27,7 @@ struct LevelFiles {
   std::vector<FileEntry> partitions;  ///< sums S of the level, one file a span; empty at level 0
   std::optional<FileEntry> run;       ///< absolute rows that differ from the partitions
   std::optional<FileEntry> counts;    ///< references to each row from the level above, only with labelled rows
-  std::optional<FileEntry> stale;     ///< rows whose published density lags behind
+  std::optional<FileEntry> stale;     ///< rows whose published normalised sums lag behind
   std::optional<FileEntry> targets;   ///< the rows of level L when it was computed, where their lists are kept apart
   std::vector<FileEntry> lists;       ///< their neighbours in the shards, one file a span of targets
 };
