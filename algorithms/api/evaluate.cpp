@@ -21,7 +21,7 @@ inline namespace v0 {
 namespace {
 
 /// What the model is compared with: one that has never seen anything but the present data. A run over slots is made again
-/// over those that are left. None where the embedding is too far from the exact one.
+/// over those that are left. Returns nothing where the embedding is too far from the exact one.
 std::optional<ModelRecord> retrained_of(const ModelRecord& record, const LiveStore& store, MemoryBudget& budget) {
   const TrainingRows rows(store, record.weights, form_of(record), budget);
   const ApproximationError lazy = lazy_error(store.embedding(), store.contents(), record.weights, rows.set().nodes());
@@ -203,9 +203,9 @@ struct Evaluator::Impl {
   const LiveStore* before;
   MemoryBudget& budget;
   EvaluateOptions options;
-  std::optional<std::vector<NodeId>> nodes;  // positions of those that have a label
+  std::optional<std::vector<NodeId>> nodes;  // positions of the nodes that have a label
   std::optional<EfficacyTests> tests;
-  std::optional<ModelRecord> original, retrained;  // of the model at hand
+  std::optional<ModelRecord> original, retrained;  // for the model at hand
 };
 
 Evaluator::Evaluator(const Reader& store, const Reader* before, EvaluateOptions options)

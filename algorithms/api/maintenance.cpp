@@ -1,4 +1,4 @@
-// algorithms/api/maintenance.cpp - new stores and the care of those that are: the work itself lies in the wings below.
+// algorithms/api/maintenance.cpp - makes stores, and verifies, repairs and purges them by the folders below.
 #include "unweave/maintenance.h"
 
 #include "algorithms/verification/verify_log.h"

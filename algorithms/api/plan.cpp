@@ -1,4 +1,4 @@
-// algorithms/api/plan.cpp - forecasts: plans of the wings below, beside the room that there is and a sample of the work.
+// algorithms/api/plan.cpp - forecasts: plans of the folders below, the room that there is, and a sample of the work.
 #include "unweave/plan.h"
 
 #include <algorithm>

@@ -122,8 +122,8 @@ struct StreamSession::Impl {
   std::optional<Learner> learner;
   std::optional<StepReport> missed;  // what catching up did, until an outcome tells of it
   double seconds_catch_up = 0;
-  Reservation room;          // of requests and all that is made of them
-  std::size_t room_for = 0;  // requests; 0 when a batch has used it
+  Reservation room;          // room for requests and all that is made of them
+  std::size_t room_for = 0;  // how many requests it is for; 0 when a batch has used it
   bool failed = false;       // a batch did not come to its end after it was acknowledged, or on the way there
   bool closed = false;
 };

@@ -1,4 +1,5 @@
-// algorithms/evaluation/audit.cpp - trials, directions, scores.
+// algorithms/evaluation/audit.cpp - runs the trials of an attack, and scores releases along directions that tell them
+// apart.
 #include "algorithms/evaluation/audit.h"
 
 #include <array>
@@ -34,7 +35,7 @@ Objective objective_on(const TrainingSet& rows, const SolverOptions& options) {
   return {rows.rows(), rows.classes(), options.head, strong_convexity(options.lambda, rows.size()), nullptr};
 }
 
-/// Of a network nothing but the means of releases.
+/// What the attacker knows. A network is known by nothing but the means of its releases.
 Knowledge know(const SolverOptions& options, const Canary& canary, std::size_t memory) {
   if (!options.hidden.empty()) {
     const Matrix zero = Matrix::Zero(index_of(Network(shape_of(options, canary.after)).size()), 1);

@@ -10,8 +10,8 @@
 namespace unweave {
 
 struct AuditResult {
-  bool certified = false;            ///< by every unlearned release
-  std::optional<std::string> claim;  ///< of the last one
+  bool certified = false;            ///< whether every unlearned release was certified
+  std::optional<std::string> claim;  ///< what the last release claims
   double epsilon = 0;
   double delta = 0;
   std::string_view attack;  ///< the statistic that separated best

@@ -1,4 +1,5 @@
-// algorithms/evaluation/distinguisher.cpp - a search over thresholds, then Clopper and Pearson.
+// algorithms/evaluation/distinguisher.cpp - searches thresholds, and bounds epsilon by the limits of Clopper and
+// Pearson.
 #include "algorithms/evaluation/distinguisher.h"
 
 #include <algorithm>

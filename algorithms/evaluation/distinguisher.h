@@ -29,7 +29,7 @@ struct Event {
 [[nodiscard]] Event choose_event(const TwoScores& scores, std::uint64_t tests, double delta, double confidence);
 
 struct Evidence {
-  std::uint64_t trials = 0;  ///< of each source
+  std::uint64_t trials = 0;  ///< trials of each source
   std::uint64_t unlearned_hits = 0;
   std::uint64_t retrained_hits = 0;
   double epsilon = 0;  ///< a lower bound, with the confidence asked for

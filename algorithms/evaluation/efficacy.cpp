@@ -41,7 +41,7 @@ double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-/// of(i) for every row, on all threads.
+/// The values of(i) of all rows, computed on all threads.
 template <class Of>
 std::vector<double> each(std::size_t rows, const Of& of) {
   std::vector<double> values(rows);

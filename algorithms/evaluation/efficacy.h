@@ -51,11 +51,11 @@ class EfficacyTests {
   std::uint64_t seed_;
   std::vector<NodeId> forgotten_;          ///< positions in before_
   std::vector<NodeId> members_, others_;   ///< positions in present_
-  std::vector<NodeId> retained_, unseen_;  ///< the same for an attack on the original model: positions in before_
-  std::vector<bool> vanished_;             ///< by class
+  std::vector<NodeId> retained_, unseen_;  ///< rows of an attack on the original model: positions in before_
+  std::vector<bool> vanished_;             ///< whether a class has vanished
   std::size_t vanished_count_ = 0;
   std::optional<PresenceAttack> original_;
-  std::vector<double> original_presence_;  ///< of forgotten_
+  std::vector<double> original_presence_;  ///< presence of each row of forgotten_
 };
 
 }  // namespace unweave

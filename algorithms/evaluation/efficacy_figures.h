@@ -5,16 +5,16 @@
 
 namespace unweave {
 
-/// Fractions of rows; none where no row is of the kind.
+/// Fractions of rows; a fraction is absent where no row is of the kind.
 struct Efficacy {
   std::optional<double> accuracy_forgotten;
   // Deleted data replay: predictions of a vanished class, one that lost all its training rows.
-  std::optional<double> replay_forgotten;  ///< of the forgotten rows of vanished classes
-  std::optional<double> replay_all;        ///< of all rows of the copy
-  std::optional<double> replay_present;    ///< of all rows of the store
-  // Membership of forgotten rows. None without attacks, and without test rows.
-  std::optional<double> svm_member_rate;        ///< that ConfidenceAttack calls members
-  std::optional<double> threshold_member_rate;  ///< that lie above best_threshold()
+  std::optional<double> replay_forgotten;  ///< among the forgotten rows of vanished classes
+  std::optional<double> replay_all;        ///< among all rows of the copy
+  std::optional<double> replay_present;    ///< among all rows of the store
+  // Membership of forgotten rows. These figures are absent without attacks, and without test rows.
+  std::optional<double> svm_member_rate;        ///< rows that ConfidenceAttack calls members
+  std::optional<double> threshold_member_rate;  ///< rows that lie above best_threshold()
   std::optional<double> attack_auc;             ///< area_under_curve() of forgotten rows against test rows
   std::optional<double> presence;               ///< mean PresenceAttack::presence() by an attack on the original model
   std::optional<double> presence_ratio;  ///< mean of the rows' presence in the original model over that in this one

@@ -1,4 +1,4 @@
-// algorithms/evaluation/evaluation.cpp - scores by blocks of rows.
+// algorithms/evaluation/evaluation.cpp - reads rows in blocks, and computes margins, predictions and accuracies.
 #include "algorithms/evaluation/evaluation.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace unweave {
 namespace {
 
-constexpr std::size_t kMostRows = 128;  // of a block
+constexpr std::size_t kMostRows = 128;  // rows of a block
 constexpr std::size_t kLanes = 16;      // each has one buffer, used for all its blocks
 
 std::size_t lane_of(std::size_t count) {

@@ -56,12 +56,13 @@ void score_rows(const ModelRecord& record, std::span<const float> rows, MemoryBu
 
 /// What a model says of one row.
 struct Prediction {
-  ClassId predicted = 0;  ///< as above
+  ClassId predicted = 0;  ///< class with the largest margin
   double confidence = 0;  ///< in [0, 1]: probability (head.h) of the node's own class; 0 for a node without a label
 };
 
-/// One for each of `nodes`, which have rows in `store`, another one than the model's perhaps. Rows are in the form of
-/// those that the model was trained on. Memory: 16 bytes a node, and EvaluationBlocks. Throws UsageError.
+/// One prediction for each of `nodes`, which have rows in `store`; it may be another store than the model's. Rows are
+/// in the form of those that the model was trained on. Memory: 16 bytes a node, and EvaluationBlocks. Throws
+/// UsageError.
 [[nodiscard]] std::vector<Prediction> predict(const LiveStore& store, const ModelRecord& record,
                                               std::span<const NodeId> nodes);
 

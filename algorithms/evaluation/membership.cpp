@@ -1,4 +1,5 @@
-// algorithms/evaluation/membership.cpp - the machine is LIBSVM's; the rest is two parameters and sorting.
+// algorithms/evaluation/membership.cpp - membership attacks: a support vector machine of LIBSVM, a fit of two
+// parameters, a threshold.
 #include "algorithms/evaluation/membership.h"
 
 #include <libsvm/svm.h>
@@ -19,7 +20,7 @@ namespace {
 constexpr double kMember = 1, kOther = 0;
 constexpr int kMostSteps = 100;
 constexpr double kShortest = 1e-6;  // part of a step that is still tried
-constexpr int kCacheMiB = 200;      // of rows of the kernel, float32
+constexpr int kCacheMiB = 200;      // for rows of the kernel, float32
 
 /// A row as LIBSVM wants it: its only feature, and the end.
 std::array<svm_node, 2> node_of(double confidence) {
@@ -146,7 +147,7 @@ double best_threshold(std::span<const double> members, std::span<const double> o
 std::optional<double> area_under_curve(std::span<const double> first, std::span<const double> second) {
   if (first.empty() || second.empty()) return std::nullopt;
   const std::vector<double> below = sorted(second);
-  double sum = 0;  // of halves, exact below 2^52
+  double sum = 0;  // a sum of halves, exact below 2^52
   for (const double value : first) {
     const auto [low, high] = std::equal_range(below.begin(), below.end(), value);
     sum += static_cast<double>(low - below.begin()) + static_cast<double>(high - low) / 2;

@@ -53,7 +53,7 @@ class PresenceAttack {
 [[nodiscard]] double best_threshold(std::span<const double> members, std::span<const double> others);
 
 /// Probability that a random one of `first` exceeds a random one of `second`, ties counting one half: the area under the
-/// curve of an attack that has no threshold. None where a list is empty.
+/// curve of an attack that has no threshold. Returns nothing where a list is empty.
 [[nodiscard]] std::optional<double> area_under_curve(std::span<const double> first, std::span<const double> second);
 
 }  // namespace unweave

@@ -13,12 +13,12 @@ namespace unweave {
 class LiveStore;
 struct ModelRecord;
 
-/// One class against the rest. What has nothing to divide by is none.
+/// One class against the rest. A ratio that has nothing to divide by is absent.
 struct ClassMetrics {
   std::uint64_t support = 0;    ///< rows of the class
   std::uint64_t predicted = 0;  ///< rows that are said to be of it
   std::uint64_t right = 0;      ///< both
-  std::optional<double> auc;    ///< none where all rows or no rows are of the class
+  std::optional<double> auc;    ///< absent where all rows or no rows are of the class
 
   [[nodiscard]] std::optional<double> precision() const noexcept;  ///< right / predicted
   [[nodiscard]] std::optional<double> recall() const noexcept;     ///< right / support

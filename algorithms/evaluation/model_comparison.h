@@ -23,12 +23,13 @@ namespace unweave {
 [[nodiscard]] std::vector<double> losses_of(const LiveStore& store, const ModelRecord& model,
                                             std::span<const NodeId> nodes);
 
-/// Correlation of two lists of one length; none where one of them does not vary, or has fewer than two numbers.
+/// Correlation of two lists of one length. Returns nothing where one of them does not vary, or has fewer than two
+/// numbers.
 [[nodiscard]] std::optional<double> pearson(std::span<const double> x, std::span<const double> y);
-/// The same of their ranks, equal numbers sharing the mean of theirs.
+/// Correlation of the ranks of two such lists, in which equal numbers share the mean of their ranks.
 [[nodiscard]] std::optional<double> spearman(std::span<const double> x, std::span<const double> y);
 
-/// Cosine of the angle between two matrices of one shape; none where one of them is 0.
+/// Cosine of the angle between two matrices of one shape. Returns nothing where one of them is 0.
 [[nodiscard]] std::optional<double> cosine(const Matrix& a, const Matrix& b);
 
 }  // namespace unweave

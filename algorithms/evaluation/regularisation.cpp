@@ -1,4 +1,4 @@
-// algorithms/evaluation/regularisation.cpp - the default, and trials on the validation split.
+// algorithms/evaluation/regularisation.cpp - computes the default lambda, and tries others on the validation split.
 #include "algorithms/evaluation/regularisation.h"
 
 #include <algorithm>
@@ -46,7 +46,7 @@ TunedLambda tune_lambda(const LiveStore& store, MemoryBudget& budget, SolverOpti
   record.weights = weights;
   stand_on(record, store.embedding().spec());
   options.blocks = record.options.blocks;
-  options.parameters.clear();  // of another solver
+  options.parameters.clear();  // they are another solver's
   options.tau = std::max(options.tau, kTrialTau);
   const TrainingRows rows(store, weights, {record.clip, options.intercept}, budget);
   if (rows.set().size() == 0) throw DataError(store.path().string() + ": there is no training row to tune lambda with");

@@ -19,7 +19,7 @@ class LiveStore;
 struct DeclaredSizes {
   std::string_view solver;
   std::uint64_t nodes = 0;     ///< N of the store, labelled or not, removed or not
-  std::uint64_t features = 0;  ///< of a row
+  std::uint64_t features = 0;  ///< features of a row
   std::uint64_t classes = 0;
   Head head = Head::kLogistic;
 };

@@ -19,8 +19,8 @@ using ScoreSink = std::function<void(std::span<const std::int64_t> ids, std::spa
 /// margins are sorted within the store's budget, with temporary files. Throws UsageError, ResourceError.
 void score_all(const LiveStore& store, const ModelRecord& record, const ScoreSink& sink);
 
-/// The same of these, ids of the user, in their order, repeats included. Throws UsageError for one without an embedding,
-/// before the first is handed over.
+/// Hands over `nodes`, which are ids of the user, in their order and with repeats. Throws UsageError for a node without
+/// an embedding, before the first is handed over.
 void score_some(const LiveStore& store, const ModelRecord& record, std::span<const NodeId> nodes,
                 const ScoreSink& sink);
 

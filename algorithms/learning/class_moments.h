@@ -9,7 +9,7 @@
 
 namespace unweave {
 
-/// Of points in k dimensions: scatter is sum (z - mean)(z - mean)^T, k x k.
+/// Moments of points in k dimensions: scatter is sum (z - mean)(z - mean)^T, k x k.
 struct Moments {
   double count = 0;
   Vector mean;
@@ -19,17 +19,17 @@ struct Moments {
       : mean(Vector::Zero(index_of(dimensions))),
         scatter(Eigen::MatrixXd::Zero(index_of(dimensions), index_of(dimensions))) {}
 
-  /// One more point (Welford).
+  /// Adds one more point (Welford).
   void add(const Vector& point);
-  /// The points of both (Chan, Golub, LeVeque 1983).
+  /// Adds the points of `other` (Chan, Golub, LeVeque 1983).
   Moments& operator+=(const Moments& other);
-  /// Of A (z - a) for every point z.
+  /// The moments of A (z - a) for every point z.
   [[nodiscard]] Moments mapped(const Eigen::MatrixXd& a_matrix, const Vector& a) const;
 };
 
-/// Of the points of `start` without those of `removed`, with those of `added`; removed points may be added ones. Removed
-/// and added moments only grow, and are taken off in one subtraction, so that digits are lost once and not at every
-/// batch. Zero where none is left.
+/// The moments of the points of `start` without those of `removed` and with those of `added`; removed points may be
+/// added ones. Removed and added moments only grow, and are taken off in one subtraction, so that digits are lost once
+/// and not at every batch. The moments are zero where no point is left.
 [[nodiscard]] Moments changed(const Moments& start, const Moments& removed, const Moments& added);
 
 /// ln of what a class's posterior gained, up to what all classes share:

@@ -45,7 +45,7 @@ void HessianOperator::scale_by_curvatures(const float* block, std::size_t first,
     for (std::size_t j = 0; j < width; ++j) values[i * width + j] *= to_float(row[classes[j]]);
 }
 
-/// Of `count` rows in all classes, in a buffer of the calling thread.
+/// The probabilities of `count` rows in all classes, in a buffer of the calling thread.
 const float* HessianOperator::probabilities(const float* block, std::size_t count) const {
   float* const out = block_buffer<float, BlockUse::margins>(count * objective_.classes + kSlopeSlack);
   multiply(block, weights_.data(), out, count, objective_.rows.features, objective_.classes, false);

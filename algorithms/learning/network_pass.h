@@ -12,7 +12,7 @@ namespace unweave {
 struct NetworkPoint {
   const Network& network;
   const double* values;
-  std::vector<Matrix> transposed;  ///< of each layer without its bias, outputs x inputs; of the first behind a filter
+  std::vector<Matrix> transposed;  ///< each layer without its bias, outputs x inputs; the first only behind a filter
 
   NetworkPoint(const Network& of, std::span<const double> parameters, bool backward);
 };
@@ -70,7 +70,7 @@ class NetworkPass {
   const NetworkPoint& point_;
   std::span<const Layer> layers_;
   std::size_t count_;
-  std::vector<double*> inputs_;  // of each layer, count x rows()
+  std::vector<double*> inputs_;  // inputs of each layer, count x rows()
   std::vector<double*> slope_;   // phi' of each hidden layer, count x outputs
   std::vector<double*> bend_;    // phi''
   std::vector<double*> back_;    // dl / d(outputs before phi) of each layer
@@ -78,7 +78,7 @@ class NetworkPass {
   const double* filter_ = nullptr;
   std::vector<const float*> rows_;  // behind a filter alone, as is
   double* reach_input_ = nullptr;   // dl / d(what the filter makes of a row)
-  double* curvature_ = nullptr;     // of the loss by the margins: softmax's probabilities, else its diagonal
+  double* curvature_ = nullptr;     // curvature of the loss by the margins: softmax's probabilities, else its diagonal
 };
 
 }  // namespace unweave

@@ -20,7 +20,7 @@ constexpr int kMostCgPasses = 2000;
 constexpr int kMostHalvings = 40;
 constexpr int kRoughHalvings = 3;          // more would chase the rounding of float32, or are better spent on float64
 constexpr double kFarForCurvatures = 0.5;  // margins that move so far change curvatures by up to e^0.5
-constexpr double kFirstRough = 5e-4, kLeast = 2e-5;  // of the gradient, to which the first system is solved, and any
+constexpr double kFirstRough = 5e-4, kLeast = 2e-5;  // goals of the first system and of any, as parts of the gradient
 constexpr double kRoughGoal = 10;  // float32 gradients are followed down to so many times their rounding
 
 std::string scientific(double x) {

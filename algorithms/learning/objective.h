@@ -72,8 +72,8 @@ struct Curvatures {
 [[nodiscard]] Gradient gradient_with_error(const Objective& objective, const Matrix& weights,
                                            Curvatures* keep = nullptr);
 
-/// The same by products in float32 at less than half the cost, to steer by: `error` is what their rounding, and that of W
-/// to float32, usually comes to, no bound, and class_slope_norm is empty.
+/// The gradient by products in float32, at less than half the cost, to steer by: `error` is what their rounding, and
+/// that of W to float32, usually comes to. It is no bound. class_slope_norm is empty.
 [[nodiscard]] Gradient rough_gradient(const Objective& objective, const Matrix& weights, Curvatures* keep = nullptr);
 
 /// Hessian of F at fixed weights, for all classes at once. Products with rows run in float32: they steer conjugate

@@ -82,8 +82,9 @@ class SpectralPreconditioner final : public Preconditioner {
   Vector values_, curvature_;
 };
 
-/// Of a head that couples the classes, from one that takes each by itself. What is equal in all classes lies in the null
-/// space of every row's diag(p) - p p^T: there the Hessian is mu I, where the other sees curvature.
+/// The preconditioner for a head that couples the classes, made from one that takes each class by itself. What is equal
+/// in all classes lies in the null space of every row's diag(p) - p p^T: there the Hessian is mu I, where the other one
+/// sees curvature.
 class CenteredPreconditioner final : public Preconditioner {
  public:
   CenteredPreconditioner(std::unique_ptr<Preconditioner> each, double mu) : each_(std::move(each)), mu_(mu) {}

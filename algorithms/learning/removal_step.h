@@ -15,7 +15,7 @@ struct RemovalProblem {
   const Matrix& weights;   ///< w
   double mu_before = 0;
   const BatchChange& change;
-  bool hessian_before = false;  ///< of F
+  bool hessian_before = false;  ///< whether H is the Hessian of F
   double damping = 0;
 };
 
@@ -23,12 +23,12 @@ struct RemovalStep {
   Matrix right;              ///< right side
   Matrix step;               ///< s
   Matrix missing;            ///< right side minus H s, in float64
-  CurvatureAction undamped;  ///< of the Hessian of F' on s
+  CurvatureAction undamped;  ///< what the Hessian of F' makes of s
   int passes = 0;
 };
 
-/// By conjugate gradients over float32 products, refined by float64 ones until each class has |missing| of at most
-/// `relative` times the right side, or `enough`; four rounds at most. `memory` as for NewtonOptions.
+/// Solves for s by conjugate gradients over float32 products, refined by float64 ones until each class has |missing| of
+/// at most `relative` times the right side, or `enough`; four rounds at most. `memory` as for NewtonOptions.
 [[nodiscard]] RemovalStep solve_removal(const RemovalProblem& problem, double relative, double enough,
                                         std::size_t memory);
 

@@ -1,3 +1,4 @@
+// algorithms/learning/row_sample.cpp - sums the Gram matrix of a sample of rows.
 #include "algorithms/learning/row_sample.h"
 
 #include "algorithms/numerics/blas.h"

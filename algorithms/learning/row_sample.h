@@ -10,7 +10,7 @@
 
 namespace unweave {
 
-inline constexpr std::size_t kSampledRows = 32768;  ///< of which a matrix for all classes is made
+inline constexpr std::size_t kSampledRows = 32768;  ///< rows that a matrix for all classes is made of
 
 /// Evenly spread rows, read where they lie. A preconditioner needs a few hundred rows a feature, no more.
 class RowSample {

@@ -13,11 +13,11 @@
 namespace unweave {
 namespace {
 
-constexpr std::size_t kPickedFrom = 65536;  // of which each class picks its own
-constexpr std::size_t kClassesAtOnce = 32;  // whose curvatures on these are held
-constexpr std::size_t kPicksAtOnce = 1024;  // copied for one product
-constexpr double kAlike = 1.0 / 8;          // of the curvature that may differ from the mean, for that to be believed
-constexpr std::size_t kBasisRows = 8192;    // of which directions are found
+constexpr std::size_t kPickedFrom = 65536;  // rows of which each class picks its own
+constexpr std::size_t kClassesAtOnce = 32;  // classes whose curvatures on these are held
+constexpr std::size_t kPicksAtOnce = 1024;  // picks copied for one product
+constexpr double kAlike = 1.0 / 8;          // share of curvature that may differ from the mean, for that to be believed
+constexpr std::size_t kBasisRows = 8192;    // rows of which directions are found
 
 /// An orthonormal basis, F x count, of about the strongest directions of the rows: two steps of subspace iteration. They
 /// need not be exact.
@@ -129,7 +129,7 @@ class SampledPreconditioner final : public Preconditioner {
     }));
   }
 
-  /// Of class c, whose curvatures lie `stride` apart.
+  /// Inverts the Hessian of class c, whose curvatures lie `stride` apart.
   void invert(const RowSample& sample, const FloatMatrix& coordinates, const float* curvatures, std::size_t stride,
               double mu, std::size_t c) {
     Shares shares(sample.size());

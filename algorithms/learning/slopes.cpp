@@ -1,4 +1,5 @@
-// algorithms/learning/slopes.cpp - see slopes.h. Highway includes this file once for every vector extension.
+// algorithms/learning/slopes.cpp - scales values by curvatures and centres them. Highway includes this file once for
+// every vector extension.
 #include "algorithms/learning/slopes.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -20,7 +20,7 @@ namespace unweave {
 /// stays strongly convex.
 struct RowForm {
   double clip = 1;         ///< above 0, infinity for no clipping
-  bool intercept = false;  ///< of linear models; networks have biases of their own
+  bool intercept = false;  ///< for linear models; networks have biases of their own
 
   RowForm() = default;
   RowForm(double norm, bool with_intercept = false)  // NOLINT(google-explicit-constructor): a clip alone is a form
@@ -46,7 +46,7 @@ double form_row(std::span<float> row, const RowForm& form);
 /// `count` rows of the embedding that lie one after the other at the start of `rows` move apart, so that each has room for
 /// its form, of `features` numbers. `rows` has room for count x features.
 void spread_rows(float* rows, std::size_t count, std::size_t features, const RowForm& form) noexcept;
-/// The same, and form_row() of each.
+/// Moves rows apart as spread_rows() does, and gives each its form.
 void form_rows(float* rows, std::size_t count, std::size_t features, const RowForm& form);
 
 struct BatchChange;
@@ -58,15 +58,15 @@ class TrainingSet {
   /// or a clip that is not positive.
   /// `features` counts the last value of an intercept.
   TrainingSet(std::size_t features, std::size_t classes, RowForm form = {});
-  /// The same; its rows, `most` at most, lie in a nameless file of `folder`.
+  /// A set whose rows, `most` at most, lie in an unlinked temporary file in `folder`.
   TrainingSet(std::size_t features, std::size_t classes, RowForm form, const std::filesystem::path& folder,
               std::size_t most);
 
   void reserve(std::size_t rows);
-  /// Appends one row, which gets its form (with an intercept its last value becomes 1). `node` must exceed the last node. Throws UsageError for order, length or label and
-  /// DataError for a value that is not finite.
+  /// Appends one row, which gets its form (with an intercept its last value becomes 1). `node` must exceed the last
+  /// node. Throws UsageError for order, length or label and DataError for a value that is not finite.
   void append(NodeId node, std::span<const float> row, ClassId label);
-  /// The same for several rows, row-major, which get their form in place.
+  /// Appends several rows, row-major, which get their form in place.
   void append(std::span<const NodeId> nodes, std::span<float> rows, std::span<const ClassId> labels);
   /// Turns the set before a batch into the set after it: O(rows) moves when rows leave. Throws UsageError, with the
   /// set unchanged, when the batch names rows that are not here.
@@ -103,8 +103,8 @@ struct BatchChange {
       : removed(features, classes, form), moved_from(features, classes, form), moved_to(features, classes, form) {}
 
   TrainingSet removed;              ///< rows that left, with their last values
-  TrainingSet moved_from;           ///< rows whose embedding moved, before
-  TrainingSet moved_to;             ///< the same nodes and labels, after
+  TrainingSet moved_from;           ///< rows whose embedding moved, as they were before
+  TrainingSet moved_to;             ///< the rows of the same nodes after, with the same labels
   std::vector<Reservation> memory;  ///< for these rows, where a budget is charged with them
   bool adaptive = false;            ///< its requests may have been chosen after seeing an earlier release
   bool only_edges = true;  ///< no node or feature request in the batch: some published methods know edges alone

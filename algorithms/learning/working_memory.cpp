@@ -1,4 +1,5 @@
-// algorithms/learning/working_memory.cpp - see working_memory.h.
+// algorithms/learning/working_memory.cpp - divides what the budget has for a solver between curvatures and
+// preconditioner.
 #include "algorithms/learning/working_memory.h"
 
 #include "algorithms/learning/preconditioner.h"

@@ -5,7 +5,7 @@
 //   non-zeros k; if 2 k < columns: k column ids, k values; else one value a column (-0 is 0)
 //   label (-1: none); 1 if in train + 2 if in valid + 4 if in test
 //   for each level 1..L      0: no row; 1: sums of 32 bits; 2: sums of 64 bits, when one needs them
-//   for each level 0..L-1    0: not stale; 1: differences of current and published densities
+//   for each level 0..L-1    0: not stale; 1: differences of present and published normalised sums
 // A leaf hashes "LEAF", first node, nodes and their hashes; the root "ROOT", a version, the constants and the leaves.
 #include "algorithms/live/digest.h"
 

@@ -2,7 +2,7 @@
 //
 // Contents are decoded and hashed in ids and values, so that shards, codec, overlay, journal, batches, order of work and
 // threads leave no trace. In: the numbers of nodes, columns and classes; adjacency, features, labels and splits; and,
-// once propagated, L, rho, scale, the rows that the cone keeps, their sums and the stale rows. Out: weights, scheme,
+// once propagated, L, rho, scale, the rows of the receptive field, their sums and the stale rows. Out: weights, scheme,
 // r_max and norms, which only choose how contents are read or changed.
 //
 //   node   BLAKE2b-256 of what one node has, neighbours by the user's ids
@@ -38,7 +38,7 @@ using Digest = std::array<std::byte, 32>;
 /// all threads. Takes 32 bytes a node of the store's budget, or half of what it has left and reads the store more than
 /// once. Throws FormatError, ResourceError.
 [[nodiscard]] Digest content_digest(const LiveStore& store);
-/// The same of what was opened otherwise: `embedding` is null before `propagate`.
+/// The digest of contents and embedding that were opened otherwise: `embedding` is null before `propagate`.
 [[nodiscard]] Digest content_digest(const Manifest& manifest, const Contents& contents, const Embedding* embedding,
                                     MemoryBudget& budget);
 

@@ -1,3 +1,4 @@
+// algorithms/live/live_store.cpp - opens a store, replays its journal, and applies batches.
 #include "algorithms/live/live_store.h"
 
 #include <algorithm>
@@ -16,11 +17,11 @@
 namespace unweave {
 namespace {
 
-/// Of an edge, whose two ends get lists and rows of their own, while it is applied.
+/// Memory of a request while it is applied: that of an edge, whose two ends get lists and rows of their own.
 constexpr std::uint64_t kRequestBytes = 448;
 constexpr const char* kChangedLists = "changed lists of the graph";
 
-/// Of its changes, which clear nodes too.
+/// How many edges are in the manifest's file of changes, which holds cleared nodes as well.
 std::uint64_t changed_edges(const std::filesystem::path& store, const Manifest& manifest) {
   if (!manifest.changes) return 0;
   const SealedFile file(store, *manifest.changes, "changes");
@@ -160,7 +161,8 @@ void LiveStore::replay() {
       propagate_batch(changes, {batch.r_max, batch.scale}, LastLevel::deferred);
       sequence_ += batch.requests.size();
     });
-  // Of an append that was interrupted something is missing. This one may have been acknowledged: nobody cuts it off.
+  // An interrupted append lacks some of its bytes. This record lacks none and may have been acknowledged: nobody cuts
+  // it off.
   if (end.damaged) require_whole_end(path_, *manifest_.journal, end);
   require_absorbed(absorbed, end.bytes);
   if (!manifest_.journal) return;

@@ -45,7 +45,7 @@ class LiveStore {
   LiveStore& operator=(const LiveStore&) = delete;
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
-  /// Where nameless temporary files go: a reader writes nothing into the store's folder.
+  /// Where unlinked temporary files go: a reader writes nothing into the store's folder.
   [[nodiscard]] std::filesystem::path temporary_folder() const {
     return access_ == Access::write ? path() : std::filesystem::temp_directory_path();
   }
@@ -158,14 +158,14 @@ class LiveStore {
   const ReleaseLedger& ledger_;
   std::optional<WriterLock> lock_;
   Manifest manifest_;
-  Reservation contents_memory_, changes_memory_;  ///< of contents_: values of nodes, lists that differ from the shards
-  Reservation embedding_memory_;                  ///< of maps without values
+  Reservation contents_memory_, changes_memory_;  ///< charged for contents_: values of nodes; lists that differ
+  Reservation embedding_memory_;                  ///< charged for maps without values
   ChangedRows changed_rows_;
   std::unique_ptr<Contents> contents_;
   std::unique_ptr<Embedding> embedding_;
   std::optional<Journal> journal_;
   std::uint64_t sequence_ = 0;
-  std::vector<RequestStatus> replayed_;  ///< of the requests after replayed_after_
+  std::vector<RequestStatus> replayed_;  ///< statuses of the requests after replayed_after_
   std::uint64_t replayed_after_ = 0;
   Reservation replayed_memory_;
   std::function<void()> before_append_, after_append_;

@@ -1,4 +1,4 @@
-// algorithms/live/live_store_generation.cpp - how what a live store holds comes to stay: journal, checkpoint, clean close.
+// algorithms/live/live_store_generation.cpp - makes durable what a live store holds: journal, checkpoint, clean close.
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,7 +11,8 @@
 namespace unweave {
 namespace {
 
-/// Of the journal that a manifest is the first to name: that of another store has another name, which it also holds.
+/// The name of the journal that this manifest is the first to name. Another store's journal has another name, and a
+/// journal holds its own.
 std::string journal_name(Manifest manifest) {
   manifest.journal.reset();
   const std::string digits = std::to_string(manifest.sequence), text = manifest_text(manifest);

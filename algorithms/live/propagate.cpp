@@ -1,3 +1,4 @@
+// algorithms/live/propagate.cpp - writes the levels of a new embedding and swaps the manifest.
 #include "algorithms/live/propagate.h"
 
 #include <numeric>

@@ -1,4 +1,4 @@
-// algorithms/live/propagate.h - the initial embedding of a store, computed anew from its present contents.
+// algorithms/live/propagate.h - the embedding of a store, computed from its present contents alone.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ class LiveStore;
 
 /// How far the sums have come.
 struct PropagateProgress {
-  std::uint64_t done = 0;         ///< rows, each counted once a column tile
-  std::uint64_t total = 0;        ///< likewise
+  std::uint64_t done = 0;         ///< rows summed, each counted once a column tile
+  std::uint64_t total = 0;        ///< rows in all, each counted once a column tile
   double total_arc_features = 0;  ///< arcs, self loops included, of the rows to sum x columns
 };
 
@@ -26,7 +26,7 @@ struct PropagateReport {
   std::uint64_t tiles = 1;             ///< column tiles
   std::size_t tile_width = 0;          ///< columns of a tile
   double sweep_seconds = 0;            ///< without the first reading of features and the last sync
-  double sync_seconds = 0;             ///< of the last sync: what was left to write, and making it durable
+  double sync_seconds = 0;             ///< the last sync: what was left to write, and making it durable
   double arc_features_per_second = 0;  ///< (arcs + nodes) x columns x L / sweep_seconds
 };
 

@@ -23,7 +23,7 @@ constexpr std::pair<std::string_view, DrawKind> kKinds[] = {{"node", DrawKind::k
                                                             {"edge", DrawKind::kEdge},
                                                             {"vulnerable-edge", DrawKind::kVulnerableEdge},
                                                             {"adversarial-edge", DrawKind::kAdversarialEdge}};
-constexpr std::uint64_t kTriesAnEdge = 1000;  ///< of an adversarial edge, before there are called too few
+constexpr std::uint64_t kTriesAnEdge = 1000;  ///< tries for an adversarial edge, before there are called too few
 
 class Draw {
  public:

@@ -1,3 +1,4 @@
+// algorithms/maintenance/purge.cpp - folds what a store holds into new files and forgets everything else.
 #include "algorithms/maintenance/purge.h"
 
 #include <memory>

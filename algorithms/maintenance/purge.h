@@ -1,5 +1,5 @@
-// algorithms/maintenance/purge.h - physical erasure: a store that is, file by file, the one that `import` and `propagate` with the same
-// options would have built from what remains.
+// algorithms/maintenance/purge.h - physical erasure: a store that is, file by file, the one that `import` and
+// `propagate` with the same options would have built from what remains.
 //
 // Requests leave traces beside the contents that they change: shards under a list of changes, sums under runs, the journal,
 // orders, norms and counts computed from what was there, models. A purge writes what an import of the present contents
@@ -32,11 +32,11 @@ struct PurgeOptions {
 struct PurgeReport {
   bool nothing = false;  ///< nothing was to be forgotten, and nothing was done; all else is without meaning
   Digest digest{};
-  std::uint64_t bytes_written = 0;  ///< of files of the purged store that were not in it before
-  std::uint64_t bytes_kept = 0;     ///< of files that stay
+  std::uint64_t bytes_written = 0;  ///< files of the purged store that were not in it before
+  std::uint64_t bytes_kept = 0;     ///< files that stay
   std::uint64_t bytes_removed = 0;
-  std::uint64_t requests = 0;    ///< that the store had acknowledged, and forgets
-  std::uint64_t stale_rows = 0;  ///< of a lazy stream, published first
+  std::uint64_t requests = 0;    ///< requests that the store had acknowledged, and forgets
+  std::uint64_t stale_rows = 0;  ///< rows that a lazy stream left stale, published first
   bool has_order = false;        ///< nodes lie in another order than that of their ids
   bool order_changed = false;
   bool propagated = false;

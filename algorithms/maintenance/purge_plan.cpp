@@ -1,3 +1,4 @@
+// algorithms/maintenance/purge_plan.cpp - adds up the files that a purge writes, from the present ones.
 #include "algorithms/maintenance/purge_plan.h"
 
 #include <algorithm>
@@ -17,7 +18,7 @@ std::uint64_t bytes_of(const std::optional<FileEntry>& file) {
   return file ? file->bytes : 0;
 }
 
-/// Of files of one span each, those of the spans that `changed` says.
+/// Bytes of those files, one for each span, whose span `changed` names.
 template <class Changed>
 std::uint64_t bytes_where(std::span<const FileEntry> files, NodeId nodes, const Changed& changed) {
   std::uint64_t bytes = 0;

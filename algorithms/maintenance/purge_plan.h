@@ -11,9 +11,9 @@ class LiveStore;
 
 /// Upper bounds, but for what codecs make of other lists.
 struct PurgePlan {
-  std::uint64_t written_bytes = 0;    ///< of new files; the old ones are removed at the end
-  std::uint64_t temporary_bytes = 0;  ///< of nameless files and of the graph by ids, at a time, beside them
-  bool computes_order = false;        ///< these bytes are those of another order: with the same one it is far less
+  std::uint64_t written_bytes = 0;    ///< new files; the old ones are removed at the end
+  std::uint64_t temporary_bytes = 0;  ///< unlinked files and the graph by ids, at a time, beside them
+  bool computes_order = false;        ///< the bytes are for another order of nodes; an order that stays takes far less
 
   [[nodiscard]] std::uint64_t disk_bytes() const noexcept { return written_bytes + temporary_bytes; }
 };

@@ -1,3 +1,4 @@
+// algorithms/maintenance/store_repair.cpp - finds damage file by file, mends what can be mended, and says what is lost.
 #include "algorithms/maintenance/store_repair.h"
 
 #include <algorithm>
@@ -94,7 +95,7 @@ class StoreRepair {
     return manifest_.journal ? path_of(*manifest_.journal) : (store_ / kManifestName).string();
   }
 
-  /// Of the journal's records, or requests that it ends before and a model knows of.
+  /// Damage of the journal's records, or of requests that a model has absorbed and that the journal ends before.
   [[nodiscard]] std::optional<JournalDamage> journal_damage() const {
     JournalDamage end{0, manifest_.sequence, 0, {}};
     if (manifest_.journal) {
@@ -218,7 +219,7 @@ class StoreRepair {
         LoggedCertificate(store_, record).sync();
         damage_.try_emplace(log.string(), "the newest certificate or its private part was missing");
         remedies_[log.string()] = "the newest certificate was taken from the model file";
-      } catch (const DataError&) {  // the same
+      } catch (const DataError&) {  // found by find_damage() as well
       }
     }
   }

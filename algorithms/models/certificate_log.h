@@ -26,20 +26,20 @@ static_assert(kCertificateFormat.starts_with(kCertificateFormats));
 /// The end of a log.
 struct LogPlace {
   std::string log;           ///< what tells it from other logs: 64 hexadecimal digits, drawn with the first line
-  std::uint64_t number = 0;  ///< of its last line; 0: there is none yet
-  std::string digest;        ///< of its last line; of an empty log `log`
-  std::string public_key;    ///< of all its lines; empty in an empty log
-  std::string release;       ///< id of the last line's
+  std::uint64_t number = 0;  ///< number of its last line; 0: there is none yet
+  std::string digest;        ///< digest of its last line; `log` in an empty log
+  std::string public_key;    ///< key of all its lines; empty in an empty log
+  std::string release;       ///< id of the last line's release
 };
 
 [[nodiscard]] std::filesystem::path public_log(const std::filesystem::path& store, std::string_view name);
 [[nodiscard]] std::filesystem::path private_log(const std::filesystem::path& store, std::string_view name);
 
-/// After this line. Throws DataError, naming `file`, for what is no line of a log.
+/// The end of a log after this line. Throws DataError, naming `file`, for what is no line of a log.
 [[nodiscard]] LogPlace place_after(std::string_view line, const std::filesystem::path& file);
-/// As the line says, sealed or not. Throws nlohmann::json::exception, std::runtime_error.
+/// The end that the line speaks of, sealed or not. Throws nlohmann::json::exception, std::runtime_error.
 [[nodiscard]] LogPlace place_in(const nlohmann::ordered_json& line);
-/// Of a line in its log, from 1; 0 where it has none.
+/// The number of a line in its log, from 1; 0 where the line has none.
 [[nodiscard]] std::uint64_t certificate_number(std::string_view line);
 /// Whether the line may come next after `place`.
 [[nodiscard]] bool follows(std::string_view line, const LogPlace& place);
@@ -49,7 +49,7 @@ struct LogPlace {
 void seal_certificate(ModelRecord& record, nlohmann::ordered_json whole, const SigningKey& key);
 /// Both parts of the record's certificate together. Throws nlohmann::json::exception for what is no JSON object.
 [[nodiscard]] nlohmann::ordered_json whole_certificate(const ModelRecord& record);
-/// The same of a line and its private part.
+/// A line and its private part together.
 [[nodiscard]] nlohmann::ordered_json whole_certificate(std::string_view line, std::string_view private_part);
 
 /// Whether a line ends with the digest of its text and a signature of it under the key that the line names.

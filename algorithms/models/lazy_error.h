@@ -20,7 +20,7 @@ namespace unweave {
 [[nodiscard]] ApproximationError lazy_error(const Embedding& embedding, const Contents& contents,
                                             std::span<const double> weights, std::span<const NodeId> training);
 
-/// The same for a user who reads rows: the largest 2-norm, over the columns, of z_hat - z over all nodes, with the
+/// The error for a user who reads rows: the largest 2-norm, over the columns, of z_hat - z over all nodes, with the
 /// weights of the store. Instead of the rows' own degrees it takes bounds that need no pass over them. 0 without stale
 /// rows.
 [[nodiscard]] double lazy_error_bound(const Embedding& embedding, const Contents& contents);

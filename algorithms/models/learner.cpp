@@ -114,7 +114,7 @@ Learner Learner::open(LiveStore& store, MemoryBudget& budget, std::string_view n
       learner.solver_->require_state(learner.model());
       learner.solver_->tidy(learner.model());
       return learner;
-    } catch (const UsageError& error) {  // of what a file holds, not of what the user asked for
+    } catch (const UsageError& error) {  // about what a file holds, not about what the user asked for
       throw DataError(model_file(store.path(), name).string() + ": " + error.message());
     }
   };
@@ -247,7 +247,7 @@ void Learner::follow_log() {
     throw DataError(whose + ", and " + signing_key_file(store_.path()).string() +
                     " is another; restore it from a copy" + anew);
   }
-  // Of a model that is gone, the log still knows what was published.
+  // The log still knows what a model that is gone has published.
   std::vector<std::string>& old = context_.withdraw;
   if (place_.number > 0 && std::find(old.begin(), old.end(), place_.release) == old.end())
     old.push_back(place_.release);

@@ -46,9 +46,9 @@ class Learner {
   [[nodiscard]] const ModelRecord& record() const noexcept { return record_; }
   [[nodiscard]] const Model& model() const noexcept { return record_.model; }
   [[nodiscard]] const TrainingSet& rows() const noexcept { return rows_.set(); }
-  /// Under which its certificates are signed.
+  /// The key under which its certificates are signed.
   [[nodiscard]] std::string public_key() const { return key_.public_key(); }
-  /// Of the last step of this learner.
+  /// The report of the last step of this learner.
   [[nodiscard]] const StepReport& last_step() const noexcept { return last_step_; }
 
  private:
@@ -71,12 +71,12 @@ class Learner {
   ModelRecord record_;
   ReleaseContext context_;
   TrainingRows rows_;
-  Reservation layers_memory_;   // of a network
-  Reservation working_memory_;  // of the solver
+  Reservation layers_memory_;   // for the passes of a network
+  Reservation working_memory_;  // for the solver
   std::unique_ptr<Solver> solver_;
   StepReport last_step_;
   SigningKey key_;
-  LogPlace place_;                           // of the last certificate
+  LogPlace place_;                           // where the log ends, with the last certificate
   std::optional<LoggedCertificate> logged_;  // the last step's certificate
   std::optional<ReceiptFile> receipts_;
 };

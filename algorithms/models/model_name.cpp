@@ -1,3 +1,4 @@
+// algorithms/models/model_name.cpp - checks names of models and finds those that a user selects.
 #include "algorithms/models/model_name.h"
 
 #include <algorithm>

@@ -15,9 +15,9 @@ namespace unweave {
 
 struct ModelRecord {
   Model model;
-  std::string name;             ///< in its store, where it is not that of its solver (name_of)
+  std::string name;             ///< name in its store, where it is not that of its solver (name_of)
   SolverOptions options;        ///< without a seed: none is ever kept beside a model
-  std::vector<double> weights;  ///< of the rows of Z that it was trained on (Embedding::rows)
+  std::vector<double> weights;  ///< weights of the rows of Z that it was trained on (Embedding::rows)
   double clip = 1;              ///< public norm that rows are clipped to
 
   // The propagation of the store when it was trained.
@@ -26,16 +26,16 @@ struct ModelRecord {
   std::uint32_t scale_bits = 0;
   bool all_rows = false;
 
-  // Of its last release (certificate_log.h), each one line of JSON.
+  // The certificate of its last release (certificate_log.h). Each part is one line of JSON.
   std::string certificate;   ///< the public line
   std::string private_part;  ///< what the public line commits to
 
-  std::string release_key;  ///< of its name, in hexadecimal digits: who lacks it cannot tell weights by the name
+  std::string release_key;  ///< key of its name, in hexadecimal digits: who lacks it cannot tell weights by the name
 
-  // Of the batch that it absorbed last, where receipts were asked for (receipts.h).
+  // Receipts of the batch that it absorbed last, where they were asked for (receipts.h).
   std::string receipt_secret;         ///< in hexadecimal digits; empty: there are no receipts
   std::string receipts_file;          ///< absolute path of the file that they go to, and no other
-  std::vector<std::string> requests;  ///< with their outcomes (request_status.h); models of before: their lines
+  std::vector<std::string> requests;  ///< requests with outcomes (request_status.h); in older models, their lines
 };
 
 /// What the model is called in its store: its solver, unless it was given another name (model_name.h).
@@ -74,7 +74,7 @@ void sync_model(const std::filesystem::path& store, std::string_view name);
 /// Throws UsageError naming `train` when no model of this name was ever trained on this store, FormatError; RecordError for a
 /// model that the manifest recorded and is not there, or is another one and not later.
 [[nodiscard]] ModelRecord load_model(const std::filesystem::path& store, std::string_view name);
-/// The same beside a manifest that was read before.
+/// Loads a model beside a manifest that was read before.
 [[nodiscard]] ModelRecord load_model(const std::filesystem::path& store, const Manifest& manifest,
                                      std::string_view name);
 

@@ -1,3 +1,4 @@
+// algorithms/models/receipts.cpp - writes receipts to their file, and goes on after one that was cut off.
 #include "algorithms/models/receipts.h"
 
 #include <stdexcept>

@@ -1,3 +1,5 @@
+// algorithms/models/recorded_release.cpp - records models and logs in the manifest, and holds what is there against the
+// record.
 #include "algorithms/models/recorded_release.h"
 
 #include <algorithm>

@@ -20,7 +20,8 @@ bool forget_release(const std::filesystem::path& store, std::string_view name, M
 /// Throws RecordError unless a solver's log begins with what was recorded of it.
 void require_recorded_log(const std::filesystem::path& store, const Manifest& manifest, std::string_view name,
                           const std::filesystem::path& log);
-/// The same of both of its logs. Where `anew`, those that are missing may be. Returns whether all that is recorded is there.
+/// Throws RecordError unless both logs of a solver begin with what was recorded of them. Where `anew`, logs may be
+/// missing. Returns whether all that is recorded is there.
 bool require_recorded_logs(const std::filesystem::path& store, const Manifest& manifest, std::string_view name,
                            bool anew);
 

@@ -1,3 +1,4 @@
+// algorithms/models/request_tree.cpp - computes nonces, leaves, paths and roots of a tree of requests.
 #include "algorithms/models/request_tree.h"
 
 #include <string>

@@ -1,3 +1,4 @@
+// algorithms/models/signing_key.cpp - reads, makes and uses a key through libsodium.
 #include "algorithms/models/signing_key.h"
 
 #include <sodium.h>

@@ -12,7 +12,8 @@
 namespace unweave {
 
 /// One row of Z for each training node with a label, in the form that a model asks for. Rows that would take more than half of what is left of the
-/// budget lie in a nameless file (LiveStore::temporary_folder), beside 16 bytes a row in memory; so do those of a change.
+/// budget lie in an unlinked temporary file (LiveStore::temporary_folder), beside 16 bytes a row in memory; so do those
+/// of a change.
 class TrainingRows {
  public:
   /// Throws DataError naming the command to run when the store has no embedding, no labels or no training split;

@@ -74,7 +74,8 @@ template <class Scalar, class Part, class Load, class Body>
   return total;
 }
 
-/// The same over borrowed rows, as Scalar: float is the rows themselves, double an exact copy of a block.
+/// Sums over blocks of borrowed rows as sweep_blocks() does. Under Scalar float a block is the rows themselves, under
+/// double an exact copy.
 template <class Scalar, class Part, class Body>
 [[nodiscard]] Part sweep_rows(const Rows& rows, Part zero, const Body& body) {
   static_assert(std::is_same_v<Scalar, float> || std::is_same_v<Scalar, double>);

@@ -20,7 +20,7 @@ struct ApproximationError {
   Vector residue_sum;  ///< signed column sums 1^T R of all residues, for the printed bound
   bool lazy = false;   ///< LiveStore::lazy(), a public choice: without it the rest is exact
 
-  /// Of this store's rows, so that it depends on removed data.
+  /// Whether this store's rows are exact. The answer depends on removed data.
   [[nodiscard]] bool exact() const { return euclidean.size() == 0 || (euclidean.isZero(0) && absolute.isZero(0)); }
   /// Whether rows may not be exact, whatever they are: what a public line may follow.
   [[nodiscard]] bool may_be_lazy() const { return lazy || !exact(); }

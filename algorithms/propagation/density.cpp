@@ -1,3 +1,4 @@
+// algorithms/propagation/density.cpp - powers of degrees in float64, and the rounding of sums.
 #include "algorithms/propagation/density.h"
 
 #include <cmath>

@@ -1,4 +1,5 @@
-// algorithms/propagation/density.h - the formulas between features, exact sums, densities and embedding (one node, all columns).
+// algorithms/propagation/density.h - the formulas between features, exact sums, normalised sums and embedding (one
+// node, all columns).
 //
 // With d(u) the degree, s the scale bits and rho the exponent of the normalisation:
 //   t^0(u) = rint(2^s x(u) d(u)^(rho-1)), clamped to +-2^s        level 0, from the features

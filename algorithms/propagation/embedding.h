@@ -1,5 +1,5 @@
-// algorithms/propagation/embedding.h - the propagated embedding of the present contents: sums, stale rows and cone of every level,
-// and the rows of Z derived from them.
+// algorithms/propagation/embedding.h - the propagated embedding of the present contents: sums, stale rows and receptive
+// field of every level, and the rows of Z derived from them.
 //
 // Const members may run on any number of threads at once.
 #pragma once
@@ -60,13 +60,14 @@ class Embedding {
   Deferred& deferred() noexcept { return deferred_; }
   [[nodiscard]] const Deferred& deferred() const noexcept { return deferred_; }
 
-  /// What densities of these nodes at this level derive from will be read soon.
+  /// Asks the disk for what the normalised sums of these nodes at this level derive from.
   void read_ahead(std::uint32_t level, NodeRange nodes) const noexcept;
-  /// Current density t^l of a node of the cone into out[columns].
+  /// Puts the present normalised sums t^l of a node of the receptive field into out[columns].
   void density(std::uint32_t level, NodeId node, std::int32_t* out) const;
-  /// Published density: what the neighbours have been told, or will be once nothing is deferred.
+  /// Puts the published normalised sums there: what the neighbours have read, or will have once nothing is deferred.
   void published(std::uint32_t level, NodeId node, std::int32_t* out) const;
-  /// Current densities of a column tile of level 1 .. L, zeros outside the cone. Level 0 is that of level0_fill().
+  /// Present normalised sums of a column tile of level 1 .. L, zeros outside the receptive field. level0_fill() gives
+  /// level 0.
   void density_tile(std::uint32_t level, TileColumns columns, NodeRange rows, std::int32_t* out) const;
 
   [[nodiscard]] bool is_target(NodeId node) const { return cone_.contains(levels(), node); }

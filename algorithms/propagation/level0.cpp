@@ -1,3 +1,4 @@
+// algorithms/propagation/level0.cpp - measures columns of the features, and normalises rows of them.
 #include "algorithms/propagation/level0.h"
 
 #include <algorithm>
@@ -13,7 +14,7 @@
 namespace unweave {
 namespace {
 
-constexpr std::uint64_t kReadRows = std::uint64_t{1} << 16;  // of features, asked for at a time
+constexpr std::uint64_t kReadRows = std::uint64_t{1} << 16;  // rows of features that are asked for at a time
 constexpr std::size_t kNormRows = 4096;
 constexpr int kNormBits = 36;  // |x| sqrt(d) < 2^14.5 (d < 2^29), so that kNormRows terms stay below 2^63
 

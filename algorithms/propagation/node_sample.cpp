@@ -1,3 +1,4 @@
+// algorithms/propagation/node_sample.cpp - lists the pieces and keeps the middle one of each equal part.
 #include "algorithms/propagation/node_sample.h"
 
 #include <algorithm>

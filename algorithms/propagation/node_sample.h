@@ -8,8 +8,9 @@
 
 namespace unweave {
 
-/// Of the pieces of `piece_nodes` consecutive nodes (a multiple of 32) that hold a `wanted` one (null: any), about one in
-/// `stride`, evenly spread among these; at least one where there are any. Ascending.
+/// Draws about one in `stride` of the pieces of `piece_nodes` consecutive nodes (a multiple of 32) that hold a `wanted`
+/// one (null: of all pieces). The drawn pieces are evenly spread among those, ascend, and are at least one where there
+/// are any.
 [[nodiscard]] std::vector<NodeRange> sample_pieces(NodeId nodes, NodeId piece_nodes, const RowMask* wanted,
                                                    double stride);
 

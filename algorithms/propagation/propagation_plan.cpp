@@ -1,3 +1,4 @@
+// algorithms/propagation/propagation_plan.cpp - marks the receptive field level by level, and plans the sweep over it.
 #include "algorithms/propagation/propagation_plan.h"
 
 #include <utility>

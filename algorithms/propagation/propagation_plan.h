@@ -25,21 +25,21 @@ namespace unweave {
 [[nodiscard]] std::uint64_t arcs_of_rows(const Graph& graph, const RowMask& rows);
 
 struct PropagationPlan {
-  std::vector<std::uint64_t> rows;  ///< kept at levels 1 .. L
-  std::vector<std::uint64_t> arcs;  ///< summed at levels 1 .. L, self loops included
+  std::vector<std::uint64_t> rows;  ///< rows kept at levels 1 .. L
+  std::vector<std::uint64_t> arcs;  ///< arcs summed at levels 1 .. L, self loops included
   StatePlan state;
-  std::uint64_t cone_bytes = 0;  ///< at most, written beside the sums: counts of readers, the lists of few targets
+  std::uint64_t cone_bytes = 0;  ///< written beside the sums, at most: counts of readers, lists of few targets
   std::vector<RowMask> wanted;   ///< rows of levels 1 .. L; empty where all are kept
-  Reservation masks;             ///< of `wanted`
+  Reservation masks;             ///< charged for `wanted`
 };
 
-/// Made once: build_levels() follows the plan that it is handed, and `unweave plan` prints it. `counted`: see
+/// A plan is made once: build_levels() follows the plan that it is handed, and `unweave plan` prints it. `counted`: see
 /// backward_cone(). Throws ResourceError where it cannot fit `budget`.
 [[nodiscard]] PropagationPlan plan_propagation(
     const Contents& contents, const PropagationSpec& spec, MemoryBudget& budget,
     const std::function<void(std::uint32_t level, std::span<const std::uint32_t> counts)>& counted = {});
 
-/// The sums of a propagation, of the rows in `wanted` (see SweepJob). Without densities and progress.
+/// The job that sums the rows in `wanted` of a propagation (see SweepJob). The caller sets its `fill` and `progress`.
 [[nodiscard]] SweepJob sweep_job(const Contents& contents, const PropagationSpec& spec, std::vector<RowMask> wanted);
 
 }  // namespace unweave

@@ -1,3 +1,4 @@
+// algorithms/propagation/propagation_sweep.cpp - sizes column tiles, and sweeps the levels of each.
 #include "algorithms/propagation/propagation_sweep.h"
 
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace {
 
 constexpr std::size_t kCacheLine = 64;  // bytes
 constexpr std::size_t kFillRows = 4096;
-constexpr std::size_t kNarrowRows = 64;  // of level 0, turned into 16 bits at a time, but fewer of many columns
+constexpr std::size_t kNarrowRows = 64;  // rows of level 0 turned into 16 bits at a time; fewer, where columns are many
 constexpr std::size_t kNarrowValues = std::size_t{1} << 18;
 
 bool is_short(const PropagationOptions& options) {

@@ -29,13 +29,13 @@ struct TileColumns {
 struct PropagationOptions {
   std::size_t features = 0;
   int hops = 2;  ///< L >= 0; without hops there is nothing to sum, and neither function is called
-  /// |t^0| <= 2^scale_bits, hence |t^l| too: a mean never exceeds its terms. Up to kMaxShortScaleBits densities pass
+  /// |t^0| <= 2^scale_bits, hence |t^l| too: a mean never exceeds its terms. Up to kMaxShortScaleBits they pass
   /// between levels in 16 bits, else in 32; the sums are the same.
   int scale_bits = 24;
-  /// Empty: all rows at every level. Else hops masks: rows wanted at level 1..L. They must be a backward cone: u wanted
-  /// at level l + 1 makes u and N(u) wanted at level l. Rows outside are neither computed nor handed over.
+  /// Empty: all rows at every level. Else hops masks: rows wanted at level 1..L. They must be a receptive field: u
+  /// wanted at level l + 1 makes u and N(u) wanted at level l. Rows outside are neither computed nor handed over.
   std::span<const RowMask> wanted;
-  std::size_t most_columns = 0;  ///< of a tile; 0: as many as fit. Read by plan_tiles() alone
+  std::size_t most_columns = 0;  ///< columns of a tile; 0: as many as fit. Read by plan_tiles() alone
   /// Takes the memory that the last level of the last tile does not need, as it begins; may be empty.
   std::function<void(HugeBuffer)> spare;
 };
@@ -46,7 +46,7 @@ struct TilePlan {
   std::size_t width = 0;
   std::size_t tiles = 0;
   std::uint64_t tile_bytes = 0;    ///< buffers of a tile, and ranks of the rows that they hold
-  std::uint64_t worker_bytes = 0;  ///< of the threads that sum
+  std::uint64_t worker_bytes = 0;  ///< buffers of the threads that sum
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept { return tile_bytes + worker_bytes; }
 };
 

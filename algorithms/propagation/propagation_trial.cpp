@@ -1,3 +1,4 @@
+// algorithms/propagation/propagation_trial.cpp - times a sample of each part of a propagation.
 #include "algorithms/propagation/propagation_trial.h"
 
 #include <algorithm>
@@ -15,9 +16,9 @@ namespace unweave {
 namespace {
 
 constexpr NodeId kPieceNodes = NodeId{1} << 15;  // as far as a sweep reads ahead
-constexpr NodeId kPartRows = 4096;               // of features, which a thread takes at a time
-constexpr double kTrialArcs = 0x1p26;            // of a level
-constexpr double kTrialValues = 0x1p26;          // of the features, for their norms and again for level 0
+constexpr NodeId kPartRows = 4096;               // rows of features that a thread takes at a time
+constexpr double kTrialArcs = 0x1p26;            // arcs of a level
+constexpr double kTrialValues = 0x1p26;          // values of the features, for their norms and again for level 0
 
 /// Calls work(part) on all parts, on all threads. Returns the seconds that a row took since `start`.
 template <class Work>
@@ -37,7 +38,7 @@ double try_reading(const Contents& contents, const PropagationSpec& spec, std::s
   std::vector<NodeRange> for_norms, for_level0;
   for (const NodeRange part : sample_pieces(nodes, kPartRows, nullptr, values / (2 * kTrialValues)))
     (for_norms.size() > for_level0.size() ? for_level0 : for_norms).push_back(part);
-  if (for_level0.empty()) for_level0 = for_norms;  // of few nodes
+  if (for_level0.empty()) for_level0 = for_norms;  // where there are few nodes
 
   const double norms = seconds_a_row(Clock::now(), for_norms, [&](NodeRange part) { try_columns(contents, part); });
   if (width == 0) return norms * nodes;

@@ -13,7 +13,7 @@
 
 namespace unweave {
 
-/// Seconds foreseen for all of it.
+/// Seconds that all of it is estimated to take.
 struct PropagationTrial {
   double read_seconds = 0;   ///< making room for tiles; reading and scaling features: norms of columns, then level 0
   double sweep_seconds = 0;  ///< decoding, summing and rounding; nothing is written

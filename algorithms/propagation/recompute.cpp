@@ -1,3 +1,4 @@
+// algorithms/propagation/recompute.cpp - plans and runs sweeps over levels of an embedding, and sums single rows.
 #include "algorithms/propagation/recompute.h"
 
 #include <algorithm>
@@ -12,7 +13,7 @@
 namespace unweave {
 namespace {
 
-/// From current densities to published ones.
+/// Turns present normalised sums into published ones.
 void take_stale(const StaleRows& stale, std::uint32_t all_columns, TileColumns tile, NodeRange rows,
                 std::int32_t* out) {
   if (stale.size() == 0) return;
@@ -25,14 +26,14 @@ void take_stale(const StaleRows& stale, std::uint32_t all_columns, TileColumns t
   }
 }
 
-/// For the masks of sweep_job().
+/// Charges the masks of sweep_job().
 Reservation reserve_masks(const Contents& contents, const Embedding& embedding, std::uint32_t first, std::uint32_t last,
                           MemoryBudget& budget) {
   if (embedding.cone().all_rows()) return {};
   return budget.reserve((last - first + 1) * RowMask::bytes(contents.num_nodes()), "masks of the rows to keep");
 }
 
-/// Without the densities that it begins with.
+/// The job of these levels, without the normalised sums that it begins with.
 SweepJob sweep_job(const Contents& contents, const Embedding& embedding, std::uint32_t first, std::uint32_t last) {
   SweepJob job;
   job.first_level = first;

@@ -1,4 +1,4 @@
-// algorithms/propagation/recompute.h - sums of an embedding computed anew: whole levels by a sweep, or a few rows.
+// algorithms/propagation/recompute.h - sums of an embedding computed again: whole levels by a sweep, or a few rows.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 namespace unweave {
 
 struct RecomputePlan {
-  std::uint64_t memory_bytes = 0;   ///< of the budget
-  std::uint64_t disk_bytes = 0;     ///< at a time, of new partitions; in memory: of those that a checkpoint writes
-  std::uint64_t written_bytes = 0;  ///< of them in all, with spooled tiles
+  std::uint64_t memory_bytes = 0;   ///< memory of the budget
+  std::uint64_t disk_bytes = 0;     ///< new partitions at a time; in memory: those that a checkpoint writes
+  std::uint64_t written_bytes = 0;  ///< bytes of these partitions in all, with spooled tiles
   bool in_memory = false;
 };
 

@@ -1,3 +1,4 @@
+// algorithms/propagation/schemes.cpp - computes the weights of each scheme from its parameter.
 #include "algorithms/propagation/schemes.h"
 
 #include <array>

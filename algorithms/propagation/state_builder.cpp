@@ -1,3 +1,5 @@
+// algorithms/propagation/state_builder.cpp - shares memory between tiles and write buffers, and runs the sweep into
+// files or memory.
 #include "algorithms/propagation/state_builder.h"
 
 #include <algorithm>
@@ -98,7 +100,7 @@ void share_memory(const BlockSource& source, const PropagationOptions& options, 
   }
 }
 
-/// Runs the sweep and times it without the filling of the first densities.
+/// Runs the sweep and times it without the filling of the first tile.
 SweepResult run_sweep(const Contents& contents, const SweepJob& job, const PropagationOptions& options,
                       const TilePlan& plan, MemoryBudget& budget, const LevelSink& sink,
                       const std::function<void()>& finish) {

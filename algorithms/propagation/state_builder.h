@@ -1,5 +1,5 @@
-// algorithms/propagation/state_builder.h - sweeps that write new partitions: the way from a density tile to the sums of all levels
-// above it, used by `propagate` and by updates that would cost more than a sweep.
+// algorithms/propagation/state_builder.h - sweeps that write new partitions: the way from a tile of normalised sums to
+// the sums of all levels above it, used by `propagate` and by updates that would cost more than a sweep.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct SweepJob {
   std::uint32_t columns = 0;      ///< features
   std::uint32_t scale_bits = 24;
   std::vector<RowMask> wanted;  ///< one mask a level first..last, or empty for all rows
-  TileFill fill;                ///< densities of level first_level - 1
+  TileFill fill;                ///< normalised sums of level first_level - 1
   /// Rows summed since the last call, each counted once a tile, and the number of tiles; may be empty. Called from any
   /// thread, one call at a time.
   std::function<void(std::uint64_t rows, std::uint64_t tiles)> progress;
@@ -33,7 +33,7 @@ struct SweepResult {
   std::uint64_t rows = 0;                          ///< rows summed, over all levels
   std::uint64_t tiles = 0;
   std::size_t tile_width = 0;  ///< columns, the last tile perhaps has fewer
-  double seconds = 0;          ///< from the first densities to the last sum
+  double seconds = 0;          ///< from the first normalised sums to the last sum
   double drain_seconds = 0;    ///< what was left to write after the last sum
 };
 
@@ -50,9 +50,9 @@ struct SweepResult {
 struct StatePlan {
   TilePlan tiles;
   std::uint64_t write_buffers = 0;  ///< size of the buffers of what waits to be written, as WriteBuffers takes it
-  std::uint64_t state_bytes = 0;    ///< of the new partitions; rows beyond 32 bits come on top
-  std::uint64_t spooled_bytes = 0;  ///< of tiles, written and read back; none where there is one
-  std::uint64_t disk_bytes = 0;     ///< at a time, with spooled tiles
+  std::uint64_t state_bytes = 0;    ///< bytes of the new partitions; rows beyond 32 bits come on top
+  std::uint64_t spooled_bytes = 0;  ///< bytes of tiles, written and read back; 0 where there is one tile
+  std::uint64_t disk_bytes = 0;     ///< bytes on the disk at a time, with spooled tiles
   [[nodiscard]] std::uint64_t buffer_bytes() const;  ///< the memory that those buffers take
   [[nodiscard]] std::uint64_t memory_bytes() const { return tiles.memory_bytes() + buffer_bytes(); }
 };

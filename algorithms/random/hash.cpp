@@ -1,3 +1,4 @@
+// algorithms/random/hash.cpp - hashes texts with libsodium's BLAKE2b.
 #include "algorithms/random/hash.h"
 
 #include <sodium.h>

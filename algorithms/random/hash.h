@@ -17,7 +17,7 @@ using Hash = std::array<std::byte, 32>;
 /// BLAKE2b-256 of a text, keyed by the bytes of `key` where there are any (at most 64).
 [[nodiscard]] Hash hash_of(std::string_view text, std::span<const std::byte> key = {}) noexcept;
 
-/// Of exactly 64 lower-case hexadecimal digits; none for any other text.
+/// The hash that exactly 64 lower-case hexadecimal digits give; nothing for any other text.
 [[nodiscard]] std::optional<Hash> hash_from_hex(std::string_view text) noexcept;
 
 /// 32 random bytes.

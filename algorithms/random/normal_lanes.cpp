@@ -1,4 +1,4 @@
-// algorithms/random/normal_lanes.cpp - see normal_lanes.h. Highway includes this file once for every vector extension.
+// algorithms/random/normal_lanes.cpp - normal numbers by vectors. Highway includes this file once for every extension.
 #include "algorithms/random/normal_lanes.h"
 
 #include <numbers>

@@ -18,9 +18,8 @@ class LinearBatch {
   [[nodiscard]] std::size_t size() const noexcept { return size_of(rows_.rows()); }
   [[nodiscard]] std::size_t classes() const noexcept { return size_of(slopes_.cols()); }
   [[nodiscard]] const Matrix& rows() const noexcept { return rows_; }  ///< size x features
-  [[nodiscard]] const Matrix& slopes() const noexcept {
-    return slopes_;
-  }  ///< of the loss by the margins, size x classes
+  /// Slopes of the loss by the margins, size x classes.
+  [[nodiscard]] const Matrix& slopes() const noexcept { return slopes_; }
   /// Largest sum of magnitudes of a row of rows() rows()^T: bounds its norm.
   [[nodiscard]] double gram_bound() const noexcept {
     return gram_.size() == 0 ? 0 : gram_.cwiseAbs().rowwise().sum().maxCoeff();
@@ -30,7 +29,7 @@ class LinearBatch {
   /// Images of directions, size x (count classes) numbers, become the Hessian of each row's loss by its margins times
   /// them.
   void bend(std::size_t i, double* image) const;                                ///< all classes of one direction
-  [[nodiscard]] double curvature(std::size_t i, std::size_t c) const noexcept;  ///< of one-vs-rest heads
+  [[nodiscard]] double curvature(std::size_t i, std::size_t c) const noexcept;  ///< for one-vs-rest heads
   /// slopes(m + image) - slopes(m) - bend(image), of one row and direction; `bent` is bend(image).
   void remainder(std::size_t i, const double* image, const double* bent, double* out) const;
 
@@ -43,7 +42,7 @@ class LinearBatch {
   Matrix rows_;
   Matrix margins_;
   Matrix slopes_;
-  Matrix curvatures_;  // of a coupled head probabilities
+  Matrix curvatures_;  // for a coupled head, its probabilities
   Matrix gram_;
   std::vector<double> norms_;
   std::vector<ClassId> labels_;

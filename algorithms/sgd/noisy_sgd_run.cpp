@@ -1,4 +1,4 @@
-// algorithms/sgd/noisy_sgd_run.cpp - gradients of batches, steps.
+// algorithms/sgd/noisy_sgd_run.cpp - sums the gradients of batches, and steps, projects and adds noise.
 #include "algorithms/sgd/noisy_sgd_run.h"
 
 #include <algorithm>

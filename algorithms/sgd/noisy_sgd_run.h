@@ -27,8 +27,8 @@ struct NoisySgdRun {
   double sigma = 0;  ///< 0: without noise, for checks; `random` is not used then
 };
 
-/// The same steps without noise, each over `batch_rows` slots drawn uniformly and afresh, with replacement; as many an
-/// epoch as there are batches. `row_of_slot` holds positions in `rows`, kNoRow for an empty slot.
+/// Steps as above without noise, each over `batch_rows` slots drawn uniformly and afresh, with replacement; an epoch
+/// has as many steps as there are batches. `row_of_slot` holds positions in `rows`, kNoRow for an empty slot.
 struct DrawnRun {
   const NoisySgd& sgd;
   const TrainingSet& rows;

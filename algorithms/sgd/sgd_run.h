@@ -45,7 +45,7 @@ void sgd_steps(const SgdRun& run, std::uint64_t first, std::uint64_t last, Vecto
 
 struct SgdEnd {
   Vector weights;
-  double largest_norm = 0;  ///< of the weights at any step
+  double largest_norm = 0;  ///< largest norm of the weights at any step
 };
 /// All steps. Throws UsageError when the weights leave the range in which statistics add up exactly.
 [[nodiscard]] SgdEnd end_of_run(const SgdRun& run);

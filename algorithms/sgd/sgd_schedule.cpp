@@ -70,7 +70,7 @@ std::uint64_t SgdSchedule::visit(std::uint64_t place, std::uint64_t epoch) const
   const std::uint64_t partition = place / constants_.partition_rows;
   const std::uint64_t turn = partition_order(epoch).place_of(partition);
   const std::uint64_t whole = (constants_.partition_rows + constants_.batch_rows - 1) / constants_.batch_rows;
-  // Of the partitions before it in this epoch all are whole, but perhaps the last one of all.
+  // All partitions before it in this epoch are whole, but perhaps the last one of all partitions.
   const std::uint64_t last = partitions() - 1;
   const std::uint64_t last_steps = (places_of(last) + constants_.batch_rows - 1) / constants_.batch_rows;
   const bool after_last = partition != last && partition_order(epoch).place_of(last) < turn;

@@ -21,7 +21,7 @@ namespace unweave {
 class SlotOrder {
  public:
   explicit SlotOrder(const SlotRun& run) : places_(run.padded_slots(), run.order_key), batch_rows_(run.batch_rows) {}
-  /// Of a slot below padded_slots().
+  /// The batch of a slot below padded_slots().
   [[nodiscard]] std::uint64_t batch_of(std::size_t slot) const { return places_.at(slot) / batch_rows_; }
 
  private:

@@ -1,3 +1,4 @@
+// algorithms/synthetic/citation.cpp - draws the references of a paper by topic, subject, age and fame.
 #include "algorithms/synthetic/citation.h"
 
 #include <algorithm>
@@ -17,17 +18,17 @@ namespace {
 constexpr std::uint32_t kMostSubjects = 1 << 16;
 
 // Shares in 256ths.
-constexpr std::uint64_t kCopied = 140;    // of the references after the first kDrawn
-constexpr std::uint64_t kInTopic = 136;   // of the others: in the paper's topic
-constexpr std::uint64_t kInSubject = 56;  // of the others: in its subject; the rest: anywhere
-constexpr std::uint64_t kRecent = 80;     // of those in the topic: by age alone
+constexpr std::uint64_t kCopied = 140;    // references after the first kDrawn that are copied
+constexpr std::uint64_t kInTopic = 136;   // other references that stay in the paper's topic
+constexpr std::uint64_t kInSubject = 56;  // other references that stay in its subject; the rest go anywhere
+constexpr std::uint64_t kRecent = 80;     // references in the topic that go by age alone
 
 // Powers of power_rank: a law of fame whose tail index is power / (power - 1).
 constexpr int kTopicPower = 4;
 constexpr int kWidePower = 3;
 
-/// Of kSlots draws among kBlock papers, how many fall on the most famous one, the next one, ...: a log-normal law, whose
-/// logarithm has deviation 1.3, by its quantiles.
+/// How many of kSlots draws among kBlock papers fall on the most famous one, the next one, and so on: a log-normal law,
+/// whose logarithm has deviation 1.3, by its quantiles.
 constexpr std::uint64_t kBlock = 32;
 constexpr std::uint64_t kSlots = 1024;
 constexpr std::array<std::uint16_t, kBlock> kBlockSlots = {243, 130, 94, 73, 60, 50, 44, 38, 33, 30, 26,

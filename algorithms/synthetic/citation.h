@@ -36,14 +36,14 @@ struct LabelledPaper {
 /// Immutable; any number of threads at once. Memory: the subjects.
 class CitationModel {
  public:
-  static constexpr NodeId kPapers = 111'059'956;              ///< of ogbn-papers100M
-  static constexpr std::uint64_t kCitations = 1'615'685'872;  ///< of ogbn-papers100M
+  static constexpr NodeId kPapers = 111'059'956;              ///< papers of ogbn-papers100M
+  static constexpr std::uint64_t kCitations = 1'615'685'872;  ///< citations of ogbn-papers100M
   static constexpr std::uint32_t kSubjects = 172;             ///< classes of ogbn-papers100M
-  static constexpr std::uint64_t kLabelled = 1'546'782;       ///< of kPapers
-  static constexpr std::uint64_t kTrain = 1'207'179;          ///< of kLabelled, the oldest
-  static constexpr std::uint64_t kValid = 125'265;            ///< of kLabelled, the next
+  static constexpr std::uint64_t kLabelled = 1'546'782;       ///< papers with a label
+  static constexpr std::uint64_t kTrain = 1'207'179;          ///< labelled papers for training, the oldest
+  static constexpr std::uint64_t kValid = 125'265;            ///< labelled papers for validation, the next ones
 
-  static constexpr std::uint64_t kMostReferences = 4096;  ///< a paper, on average
+  static constexpr std::uint64_t kMostReferences = 4096;  ///< references a paper, on average
 
   /// `papers` >= 1 and exactly `citations` references, of which a few repeat each other where topics are small. Goes
   /// over all papers two or three times, on all threads. Throws UsageError for more than kMostReferences a paper, more

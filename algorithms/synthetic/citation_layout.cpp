@@ -1,3 +1,4 @@
+// algorithms/synthetic/citation_layout.cpp - finds the subject, topic and age of a place by formulas.
 #include "algorithms/synthetic/citation_layout.h"
 
 #include <algorithm>

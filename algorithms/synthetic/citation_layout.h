@@ -35,7 +35,7 @@ struct Paper {
 /// Immutable; any number of threads at once. Memory: the subjects.
 class CitationLayout {
  public:
-  static constexpr std::uint64_t kTopicPapers = 600;  ///< of a topic, on average; the largest has twice as many
+  static constexpr std::uint64_t kTopicPapers = 600;  ///< papers of a topic, on average; the largest has twice as many
 
   /// `papers` >= 1 in `subjects` >= 1 subjects, whose sizes fall like 1 / (s + 8): the first has some 20 times the
   /// papers of the last of 172.

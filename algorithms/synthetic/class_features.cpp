@@ -1,3 +1,4 @@
+// algorithms/synthetic/class_features.cpp - computes rows of features from centroids and noise.
 #include "algorithms/synthetic/class_features.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// algorithms/synthetic/generate.cpp - builds a synthetic store: edges, features, labels and splits.
 #include "algorithms/synthetic/generate.h"
 
 #include <algorithm>

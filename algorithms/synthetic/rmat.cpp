@@ -1,3 +1,4 @@
+// algorithms/synthetic/rmat.cpp - descends the recursive matrix bit by bit for one edge.
 #include "algorithms/synthetic/rmat.h"
 
 #include "algorithms/random/counter_random.h"

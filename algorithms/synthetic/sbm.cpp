@@ -1,3 +1,4 @@
+// algorithms/synthetic/sbm.cpp - draws both ends of one edge.
 #include "algorithms/synthetic/sbm.h"
 
 #include "algorithms/random/counter_random.h"

@@ -39,8 +39,8 @@ struct Model {
   std::size_t trained_rows = 0;         ///< n_t that the model stands on
   std::uint64_t releases = 0;           ///< models published so far: no noise is ever drawn twice
   std::uint64_t sequence = 0;           ///< request that the model has absorbed; kept by the caller
-  Matrix published;                     ///< F x C; of a network its parameters, size() x 1
-  std::optional<NetworkShape> network;  ///< of a model with hidden layers
+  Matrix published;                     ///< F x C; for a network its parameters, size() x 1
+  std::optional<NetworkShape> network;  ///< shape of a model with hidden layers
   SolverState state;
 };
 

@@ -1,4 +1,4 @@
-// algorithms/unlearning/noiseless_learning.cpp - epochs of SGD, and learning to the end.
+// algorithms/unlearning/noiseless_learning.cpp - runs epochs of SGD, and finishes the learning of each shape.
 #include "algorithms/unlearning/noiseless_learning.h"
 
 #include <algorithm>

@@ -47,7 +47,7 @@ void require_finite(const Vector& weights);
 struct Learnt {
   Vector weights;
   int passes = 0;
-  int steps = 0;  ///< of Newton
+  int steps = 0;  ///< Newton steps
 };
 
 /// Weights of a model that knows nothing but these rows: linear shapes minimised to tau (newton.h) with `memory` bytes to

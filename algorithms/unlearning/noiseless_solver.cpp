@@ -1,4 +1,4 @@
-// algorithms/unlearning/noiseless_solver.cpp - learning, and saying so of every release.
+// algorithms/unlearning/noiseless_solver.cpp - learns without noise, and says of every release that nothing is claimed.
 #include "algorithms/unlearning/noiseless_solver.h"
 
 namespace unweave {

@@ -32,7 +32,7 @@ using GivenParameters = std::map<std::string, double, std::less<>>;
 /// A parameter as its help lists it.
 struct Parameter {
   std::string_view name;           ///< words joined by hyphens
-  std::optional<double> standard;  ///< none: the solver chooses it
+  std::optional<double> standard;  ///< the default; absent: the solver chooses the value
   std::string text;                ///< one line for the help, a message with marks (storage/io/message.h)
   bool networks_only = false;      ///< a linear model has no use for it
 };
@@ -73,7 +73,7 @@ class ParameterTable {
   ParameterTable& operator=(const ParameterTable&) = default;
 
   std::vector<Parameter> listed_;
-  std::vector<Values> values_;  // of each, what it may be
+  std::vector<Values> values_;  // what each parameter may be
 };
 
 /// A solver without parameters of its own.

@@ -1,4 +1,4 @@
-// algorithms/unlearning/report.cpp - terms by name.
+// algorithms/unlearning/report.cpp - adds and finds the terms of a report by name.
 #include "algorithms/unlearning/report.h"
 
 #include <stdexcept>

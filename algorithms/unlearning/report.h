@@ -80,8 +80,8 @@ struct StepReport {
   Requests requests = Requests::any;
 
   bool certified = false;
-  std::optional<std::string> claim;     ///< the theorem it rests on, or the paper's own claim; none: nothing is claimed
-  std::optional<double> delta_reached;  ///< of a certified release: the least delta at epsilon that the theorem gives
+  std::optional<std::string> claim;     ///< the theorem it rests on, or the paper's own claim; absent: no claim
+  std::optional<double> delta_reached;  ///< in a certified release, the least delta at epsilon that the theorem gives
   bool private_claim = false;           ///< certified and claim depend on removed data without noise
   bool for_tests = false;               ///< noise came from a seed; see withdraw_claims_of_seed()
   double epsilon = 0;

@@ -9,8 +9,8 @@
 namespace unweave {
 namespace {
 
-constexpr std::size_t kPartitionBytes = std::size_t{64} << 20;  // of vectors in float64
-constexpr double kLastStep = 0.1;                               // of the first one
+constexpr std::size_t kPartitionBytes = std::size_t{64} << 20;  // bytes of vectors in float64
+constexpr double kLastStep = 0.1;                               // size of the last step, as a part of the first
 constexpr double kNetworkStep = 0.5;
 constexpr std::uint64_t kRunOrderKey = 1;
 

@@ -1,3 +1,4 @@
+// algorithms/updates/cone_update.cpp - walks the levels from the last to the first and counts readers that come and go.
 #include "algorithms/updates/cone_update.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// algorithms/updates/cone_update.h - how the backward cone follows a batch: rows that leave and rows that enter each level.
+// algorithms/updates/cone_update.h - how the receptive field follows a batch: rows that leave and rows that enter each
+// level.
 #pragma once
 
 #include <vector>

@@ -13,7 +13,7 @@ namespace unweave {
 /// The work at `level` when the rows `sources` of the level below are to be pushed and `changed` nodes to be mended.
 [[nodiscard]] LevelWork level_work(const Contents& contents, const Embedding& embedding, std::uint32_t level,
                                    std::span<const NodeId> sources, std::uint64_t changed);
-/// The same of sources of which only the number and that of their arcs are known.
+/// The work at `level` for sources whose number and number of arcs alone are known.
 [[nodiscard]] LevelWork level_work(const Contents& contents, const Embedding& embedding, std::uint32_t level,
                                    std::uint64_t sources, std::uint64_t arcs, std::uint64_t changed);
 

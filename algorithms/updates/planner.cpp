@@ -1,3 +1,4 @@
+// algorithms/updates/planner.cpp - the cost of a push, of a sweep and of counting receivers, by measured constants.
 #include "algorithms/updates/planner.h"
 
 #include <algorithm>
@@ -8,8 +9,8 @@
 namespace unweave {
 namespace {
 
-// Seconds on one thread: of an item, and of each of its columns. Fitted to graphs of 10^5 to 10^6 nodes with 16 to 128
-// columns, whose files lay in the page cache.
+// Seconds on one thread, for an item and for each of its columns. They were fitted to graphs of 10^5 to 10^6 nodes with
+// 16 to 128 columns, whose files lay in the page cache.
 struct Cost {
   double item, column;
   [[nodiscard]] double of(double items, std::uint32_t columns) const { return items * (item + columns * column); }
@@ -22,17 +23,17 @@ constexpr Cost kInFile{3.6e-7, 6e-9};    // rounding a row, storing it in memory
 constexpr double kFilePage = 1.8e-6;     // mapping and checking a page of such rows
 constexpr Cost kInMemory{2e-8, 2.2e-9};  // changing a row
 
-// The same without adding, of lists that may have to come from a disk.
+// Seconds of reading lists, which may have to come from a disk, without adding.
 constexpr double kScanArc = 2.5e-9;  // decoded, and looked up among the sources
 constexpr double kFindArc = 1e-8;    // decoded, and sorted by receiver
 constexpr double kFindList = 2e-6;   // found, and its block decoded
 
-// Of reading lists only to count receivers, which may take a small share of the time of a sweep.
+// Seconds of reading lists only to count receivers, which may take a small share of the time of a sweep.
 constexpr double kCountList = 4e-6;  // where blocks are compressed by zstd too
 constexpr double kCountArc = 5e-9;
 constexpr double kCountShare = 0.04;
 
-// Of a sweep, which takes so many columns at a time.
+// Seconds of a sweep, which takes so many columns at a time.
 constexpr std::uint32_t kTileColumns = 32;
 constexpr double kDecodeArc = 2.3e-9;
 constexpr double kSumArc = 2.7e-9;

@@ -13,16 +13,16 @@ namespace unweave {
 /// What there is to do at one level. Arcs include self loops.
 struct LevelWork {
   std::uint64_t changed = 0;          ///< nodes of the batch, if it is one: to be captured and mended by a push
-  std::uint64_t arcs = 0;             ///< of the rows to push, in sum
-  std::uint64_t scan_arcs = 0;        ///< of the lists in which their receivers are looked up, if not in their own
+  std::uint64_t arcs = 0;             ///< arcs of the rows to push, in sum
+  std::uint64_t scan_arcs = 0;        ///< arcs of the lists in which their receivers are looked up, if not in their own
   std::uint64_t least_receivers = 0;  ///< rows that certainly receive something
-  std::uint64_t rows = 0;             ///< that the level keeps
-  std::uint64_t rows_in_memory = 0;   ///< of them, since earlier batches; others lie in files
+  std::uint64_t rows = 0;             ///< rows that the level keeps
+  std::uint64_t rows_in_memory = 0;   ///< how many of these lie in memory since earlier batches; others lie in files
   bool is_resident = false;           ///< a recomputation has made room in memory for all of them
-  bool is_below_resident = false;     ///< and of the level below
+  bool is_below_resident = false;     ///< whether that is so at the level below
   std::uint64_t nodes = 0;
   std::uint64_t graph_arcs = 0;
-  std::uint64_t changed_arcs = 0;  ///< of the graph, since its shards were written
+  std::uint64_t changed_arcs = 0;  ///< arcs of the graph that changed since its shards were written
   std::uint32_t columns = 0;
   std::size_t threads = 1;
 };
@@ -33,16 +33,16 @@ struct Receivers {
   double in_memory = 0;
 };
 
-/// As many as there can be, where they cost most.
+/// As many receivers as there can be, where they cost most.
 [[nodiscard]] Receivers most_receivers(const LevelWork& work);
 
-/// `count` of them, of which as large a part lies in memory as of all rows.
+/// `count` receivers, of which as large a part lies in memory as of all rows.
 [[nodiscard]] Receivers any_receivers(const LevelWork& work, double count);
 
-/// As many as if arcs ended anywhere.
+/// As many receivers as if arcs ended anywhere.
 [[nodiscard]] Receivers scattered_receivers(const LevelWork& work);
 
-/// Of `sources` lists, every how many-th may be read to count receivers, so that it costs little beside either way.
+/// The stride at which `sources` lists may be read to count receivers, so that it costs little beside either way.
 [[nodiscard]] std::size_t count_stride(const LevelWork& work, std::size_t sources);
 
 /// Distinct nodes at the ends of all arcs to push when `some` arcs, more than none, have `found`: if all end in the same set of

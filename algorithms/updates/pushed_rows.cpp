@@ -1,3 +1,4 @@
+// algorithms/updates/pushed_rows.cpp - keeps rows to push in memory, and moves them to a spool when it is short.
 #include "algorithms/updates/pushed_rows.h"
 
 #include <algorithm>
@@ -11,9 +12,9 @@
 namespace unweave {
 namespace {
 
-constexpr std::size_t kLeastRows = 4;                      // of a chunk
-constexpr std::size_t kMostValues = std::size_t{1} << 18;  // of a chunk of several rows: 1 MiB
-constexpr std::size_t kAlignment = 64;                     // of the deltas in a file
+constexpr std::size_t kLeastRows = 4;                      // rows of a chunk
+constexpr std::size_t kMostValues = std::size_t{1} << 18;  // values of a chunk of several rows: 1 MiB
+constexpr std::size_t kAlignment = 64;                     // alignment of the deltas in a file
 
 std::string reserved_rows() {
   return "rows to push (a smaller " + option("batch") + " has fewer)";

@@ -1,4 +1,5 @@
-// algorithms/updates/pushed_rows.h - rows that an update has to push: what each has not told its neighbours yet.
+// algorithms/updates/pushed_rows.h - rows that an update has to push: changes that their neighbours have not received
+// yet.
 #pragma once
 
 #include <atomic>

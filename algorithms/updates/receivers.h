@@ -24,8 +24,8 @@ struct TouchedRows {
 /// Receivers of a push, by part of the nodes: keys of a receiver and a source, in no order.
 using SentKeys = std::vector<std::vector<std::uint64_t>>;
 
-/// The neighbours of each source and itself, as far as they lie in the slice, which is cut into parts of `part_nodes`. One
-/// SentKeys for each of some tasks.
+/// The neighbours of each source and itself, as far as they lie in the slice, which is cut into parts of `part_nodes`.
+/// Each of some tasks gives one SentKeys.
 [[nodiscard]] std::vector<SentKeys> receivers_of(const Graph& graph, std::span<const NodeId> sources, NodeRange slice,
                                                  NodeId part_nodes);
 
@@ -35,8 +35,8 @@ struct ReceiverSample {
   std::uint64_t each = 1;     ///< how many of them one stands for
 };
 
-/// Of the sources, which have `arcs` arcs in sum: all receivers where arcs are few, else those in a fixed sixteenth of the
-/// nodes.
+/// The receivers of the sources, which have `arcs` arcs in sum: all of them where arcs are few, else those in a fixed
+/// sixteenth of the nodes.
 [[nodiscard]] ReceiverSample sample_receivers(const Graph& graph, std::span<const NodeId> sources, std::uint64_t arcs);
 
 /// The rows among `nodes`, a part of the slice, that receive something or are in `repaired` (sorted), as far as they `stay`.
@@ -60,8 +60,8 @@ class SourceIndex {
   std::vector<std::pair<NodeId, std::uint32_t>> sources_;  ///< sorted
 };
 
-/// The same as touched_rows() of the sources' receivers, from the lists of the rows that are to receive: those of the last
-/// level. `graph` tells what has changed in them.
+/// Finds what touched_rows() would give for the sources' receivers, from the lists of the rows that are to receive:
+/// those of the last level. `graph` tells what has changed in them.
 [[nodiscard]] TouchedRows touched_targets(const TargetLists& targets, const Graph& graph, const SourceIndex& sources,
                                           std::span<const NodeId> repaired, NodeRange nodes,
                                           const std::function<bool(NodeId)>& stays);

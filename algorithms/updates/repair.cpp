@@ -1,3 +1,4 @@
+// algorithms/updates/repair.cpp - captures what changed nodes have published, and corrects their sums.
 #include "algorithms/updates/repair.h"
 
 #include "engine/resources/look_ahead.h"

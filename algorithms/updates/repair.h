@@ -45,8 +45,8 @@ class Repair {
   std::uint32_t columns_ = 0;
   std::vector<NodeId> nodes_;
   std::vector<std::vector<std::int32_t>> captured_;  ///< [level 0..L-1], nodes x columns
-  Reservation memory_;                               ///< of captured_ and deferred_
-  std::vector<std::int32_t> deferred_;               ///< of that at level L-1, what level L had not been told
+  Reservation memory_;                               ///< charged for captured_ and deferred_
+  std::vector<std::int32_t> deferred_;               ///< the part of level L-1 that level L had not received
 };
 
 }  // namespace unweave

@@ -1,3 +1,4 @@
+// algorithms/updates/request_status.cpp - the names and sentences of all statuses, and their form in receipts.
 #include "algorithms/updates/request_status.h"
 
 #include <algorithm>

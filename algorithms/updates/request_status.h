@@ -39,13 +39,13 @@ extern const std::array<StatusText, kStatuses> kStatusTexts;
 /// the reason.
 [[nodiscard]] std::string outcome_of(const Request& request, RequestStatus status);
 
-/// The parts of such a text; of one that a model of before holds, the line of the request alone, no status.
+/// The parts of such a text. The text that an older model holds is the line of the request alone, without a status.
 struct Outcome {
   std::string_view request;
   std::string_view status;  ///< empty where nobody noted it
-  std::string_view reason;  ///< of a rejected request
+  std::string_view reason;  ///< why a request was rejected
 };
-/// Returns none where the text has another form.
+/// Reads such a text; returns nothing where it has another form.
 [[nodiscard]] std::optional<Outcome> read_outcome(std::string_view text);
 
 }  // namespace unweave

@@ -1,3 +1,4 @@
+// algorithms/updates/requests.cpp - decides requests one by one over a preview of the contents, and applies changes.
 #include "algorithms/updates/requests.h"
 
 #include <algorithm>
@@ -137,7 +138,7 @@ BatchChanges resolve_batch(const Contents& contents, std::span<const Request> re
     const Request& request = requests[i];
     const bool is_edge = request.kind == RequestKind::remove_edge || request.kind == RequestKind::insert_edge;
     if (const auto u = preview.position(request.u)) contents.graph().read_ahead(*u);
-    if (!is_edge) return;  // of the others v is 0, which names nobody
+    if (!is_edge) return;  // in other requests v is 0, which names nobody
     if (const auto v = preview.position(request.v)) contents.graph().read_ahead(*v);
   });
   changes.statuses.reserve(requests.size());

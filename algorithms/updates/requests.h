@@ -32,11 +32,11 @@ struct BatchChanges {
   std::uint64_t edges_inserted = 0;
   std::vector<NodeChange> nodes;        ///< every node whose adjacency, features or label differ afterwards, sorted
   std::vector<NodeId> forced;           ///< removed nodes and features, sorted: pushed at every level whatever r_max
-  std::vector<RequestStatus> statuses;  ///< of every request, in order
+  std::vector<RequestStatus> statuses;  ///< statuses of all requests, in order
 };
 
 /// Turns the ids of requests into positions and decides each request as if those before it had been applied, changing
-/// nothing. The same contents and requests give the same statuses. Throws FormatError.
+/// nothing. The statuses depend on contents and requests alone. Throws FormatError.
 [[nodiscard]] BatchChanges resolve_batch(const Contents& contents, std::span<const Request> requests);
 
 /// Makes the changes: graph, features, labels, splits.

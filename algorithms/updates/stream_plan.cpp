@@ -1,3 +1,4 @@
+// algorithms/updates/stream_plan.cpp - follows one batch from level to level, and multiplies by the number of batches.
 #include "algorithms/updates/stream_plan.h"
 
 #include <algorithm>
@@ -21,7 +22,7 @@ namespace unweave {
 namespace {
 
 constexpr std::uint64_t kSampleNodes = std::uint64_t{1} << 14;
-constexpr std::uint64_t kSampleUse = 41;  // of seed 0
+constexpr std::uint64_t kSampleUse = 41;  // use of seed 0
 
 /// Rows to push: as a set or, past many arcs, only how many.
 struct Frontier {
@@ -52,7 +53,7 @@ Frontier follow(const Contents& contents, std::span<const NodeId> sources, std::
   return {std::move(nodes), rows, arcs};
 }
 
-/// The same from a sample of all nodes; the level keeps `rows`.
+/// Estimates the rows that a push writes from a sample of all nodes; the level keeps `rows`.
 Frontier estimate(const Graph& graph, const Frontier& frontier, std::uint64_t rows, const Keeps& keeps) {
   const NodeId nodes = graph.num_nodes();
   const Permutation order(nodes, random_key(0, kSampleUse));
@@ -213,7 +214,7 @@ class Walk {
   LevelForecast first_;
   Frontier frontier_;
   std::uint32_t level_ = 0;
-  std::optional<double> anew_seconds_;  ///< of each level from one that is computed anew, as that one's choice says
+  std::optional<double> anew_seconds_;  ///< for each level from the first recomputed one, as its choice says
   std::uint64_t most_pushed_ = 0;
 };
 
@@ -231,7 +232,7 @@ StreamPlan plan_stream(Contents& contents, Embedding* embedding, const BatchChan
   Walk walk(contents, *embedding, changes, exact_arcs);
   const std::uint32_t levels = embedding->levels(), columns = embedding->columns();
   const std::uint64_t row_bytes = columns * sizeof(std::int32_t) + sizeof(NodeId);
-  std::uint64_t dirty_bytes = 0, written_bytes = 0;  // in memory, of rows changed by all batches and by one
+  std::uint64_t dirty_bytes = 0, written_bytes = 0;  // memory of rows changed by all batches, and by one
   std::uint32_t pushed = 0;                          // levels
   std::uint64_t pushed_state = 0;                    // bytes of their rows
   for (std::uint32_t level = 1; level <= levels; ++level) {
@@ -244,7 +245,7 @@ StreamPlan plan_stream(Contents& contents, Embedding* embedding, const BatchChan
     const std::uint64_t dirty = std::min(rows, held + batches * forecast.rows);
     dirty_bytes += StateLevel::overlay_bytes(dirty, columns);
     written_bytes += StateLevel::overlay_bytes(forecast.rows, columns);
-    plan.disk_bytes += (4 * dirty > rows ? rows : dirty) * row_bytes;  // of many, whole partitions are written anew
+    plan.disk_bytes += (4 * dirty > rows ? rows : dirty) * row_bytes;  // many rows rewrite whole partitions
     pushed_state += rows * row_bytes;
   }
   plan.written_bytes = plan.disk_bytes;

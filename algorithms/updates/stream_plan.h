@@ -16,31 +16,31 @@
 namespace unweave {
 
 struct LevelForecast {
-  std::uint64_t rows = 0;        ///< of sums to write
-  std::uint64_t arcs = 0;        ///< to visit, self loops included
-  double push_seconds = 0;       ///< not a number above a level that is computed anew: nobody asks
-  double recompute_seconds = 0;  ///< of this level alone; above one that is computed anew the same as there
+  std::uint64_t rows = 0;        ///< rows of sums to write
+  std::uint64_t arcs = 0;        ///< arcs to visit, self loops included
+  double push_seconds = 0;       ///< not a number above a recomputed level: nobody asks
+  double recompute_seconds = 0;  ///< for this level alone; above a recomputed level, the number of that one
   bool recompute = false;        ///< what Update is going to choose; else it pushes
 };
 
-/// Of a stream that is exact and brings all levels up to date with every batch; without the stale rows of an earlier lazy
-/// stream, which its first batch publishes.
+/// The plan of a stream that is exact and brings all levels up to date with every batch. It leaves out the stale rows
+/// of an earlier lazy stream, which the first batch publishes.
 struct StreamPlan {
-  std::vector<LevelForecast> levels;  ///< 1 .. L of one batch; none before `propagate`
-  double seconds = 0;                 ///< predicted for them
-  /// Beside the open store: rows changed by this batch and those before it, rows captured, rows to push, and what a
-  /// recomputation takes of what these leave.
+  std::vector<LevelForecast> levels;  ///< levels 1 .. L of one batch; empty before `propagate`
+  double seconds = 0;                 ///< time predicted for them
+  /// Memory beside the open store: rows changed by this batch and those before it, rows captured, rows to push, and
+  /// what a recomputation takes of what these leave.
   std::uint64_t memory_bytes = 0;
-  std::uint64_t disk_bytes = 0;     ///< of the journal and of the checkpoint's new files, without headers and checksums
-  std::uint64_t written_bytes = 0;  ///< the same, and what batches write that the next ones replace
+  std::uint64_t disk_bytes = 0;     ///< journal and new files of the checkpoint, without headers and checksums
+  std::uint64_t written_bytes = 0;  ///< these files, and what batches write that the next ones replace
 };
 
 /// Below so many arcs a level is followed exactly.
 inline constexpr std::uint64_t kExactArcs = std::uint64_t{1} << 22;
 
-/// Foresees `batches` >= 1 batches like `changes`. Applies `changes` to `contents` and the cone of `embedding` (null before
-/// `propagate`), whose sums stay behind: neither is good for anything else afterwards. Throws ResourceError where a
-/// recomputation cannot fit the budget, FormatError.
+/// Estimates `batches` >= 1 batches like `changes`. Applies `changes` to `contents` and the receptive field of
+/// `embedding` (null before `propagate`), whose sums stay behind: neither is good for anything else afterwards. Throws
+/// ResourceError where a recomputation cannot fit the budget, FormatError.
 [[nodiscard]] StreamPlan plan_stream(Contents& contents, Embedding* embedding, const BatchChanges& changes,
                                      std::uint64_t batches, const MemoryBudget& budget,
                                      std::uint64_t exact_arcs = kExactArcs);

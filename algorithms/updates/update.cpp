@@ -1,3 +1,4 @@
+// algorithms/updates/update.cpp - runs the levels of an update by pushes or sweeps, and delivers a deferred last level.
 #include "algorithms/updates/update.h"
 
 #include <algorithm>

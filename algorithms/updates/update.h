@@ -1,17 +1,18 @@
 // algorithms/updates/update.h - keeping the embedding right while its graph and features change: capture, repair, push.
 //
-// The scheme (density form of lazy local propagation; Yi and Wei, ScaleGUN, arXiv:2408.09212, section 3, in exact
-// integers). Published densities never change by themselves. When adjacency or features of a row change, what it had
-// published is captured first; S of its level l loses the published densities of former neighbours and gains those of
-// new ones; its current density then differs from the published one. Level by level, rows whose residue
-// d * (t - published) exceeds the threshold in some column are pushed: S^{l+1} of their neighbours += t - published.
+// The scheme is lazy local propagation over normalised sums t, in exact integers (Yi and Wei, ScaleGUN,
+// arXiv:2408.09212, section 3). Published sums never change by themselves. When adjacency or features of a row change,
+// what it had published is captured first; S of its level l loses the published sums of former neighbours and gains
+// those of new ones; its present normalised sums then differ from the published ones. Level by level, rows whose
+// residue d * (t - published) exceeds the threshold in some column are pushed: S^{l+1} of their neighbours += t -
+// published.
 //
 // With threshold 0 the state afterwards is a pure function of the contents. Where pushing would cost more than a sweep,
-// the remaining levels are computed anew.
+// the remaining levels are recomputed.
 //
 // The last level is most of the work, and nothing of the next batch depends on it. While nobody reads it, it can be put
-// off: what its rows would be told is added up by the node that tells it, and delivered once for many batches. The state
-// after the delivery is the same, bit for bit, whenever it comes.
+// off: what its rows would receive is added up by the node that sends it, and delivered once for many batches. The
+// state after the delivery is the same, bit for bit, whenever it comes.
 #pragma once
 
 #include <cstdint>

@@ -110,7 +110,7 @@ void Update::update_row(std::uint32_t level, const PushSources& sources, const R
       std::copy_n(repair.captured(level, changed), columns, part.published.data());
     }
   }
-  // A difference of two densities needs one bit more than a density.
+  // A difference of two normalised sums needs one bit more than one of them.
   const Tile tile{sources.deltas(), columns, static_cast<int>(embedding_.spec().scale_bits) + 1};
   const std::span list(touched.sources.data() + touched.first[index], touched.first[index + 1] - touched.first[index]);
   std::uint32_t largest = 0;
@@ -160,7 +160,7 @@ std::vector<PushedRows> Update::run_level(std::uint32_t level, PushSources sourc
   const std::uint64_t effort = arcs + kRepairArcs * repair.nodes().size();
   const std::uint64_t num_parts =
       std::clamp<std::uint64_t>(effort / slices / kPartArcs, 1, kPartsPerThread * active_threads());
-  // Of what they leave in memory, a part has little enough that as many as fit may go side by side.
+  // A part leaves little enough in memory that as many parts as fit may go side by side.
   const std::uint64_t most_rows = own_arcs + repair.nodes().size();
   const std::uint64_t row_bytes = kept_row_bytes(level, limits);
   const std::uint64_t few_nodes = memory_shares::kPartRows.of(budget_) / std::max<std::uint64_t>(1, row_bytes) + 1;
@@ -171,7 +171,7 @@ std::vector<PushedRows> Update::run_level(std::uint32_t level, PushSources sourc
   };
   std::optional<SourceIndex> index;
   if (targets != nullptr) index.emplace(sources.nodes());
-  // Nodes whose rows lie within some 16 KiB, if those of the cone lie anywhere.
+  // Nodes whose rows lie within some 16 KiB, if those of the receptive field lie anywhere.
   const std::uint64_t near = nodes * 4096 / columns / std::max<std::uint64_t>(1, cone.rows(level));
   const std::shared_ptr<PushSpool> spool = make_spool();
   std::vector<NodeId> changed;
@@ -251,7 +251,7 @@ void Update::settle(std::uint32_t level, NodeId node, const std::int32_t* delta,
     embedding_.deferred().rows.add(node, static_cast<std::uint32_t>(degree), delta);
 }
 
-/// Rows that the cone takes in; none at the last level, whose targets only become fewer.
+/// Sums rows that enter the receptive field. There are none at the last level, whose targets only become fewer.
 void Update::enter_rows(std::uint32_t level, const std::vector<NodeId>& rows, UpdateReport& report) {
   const std::uint64_t arcs = recompute_rows(contents_, embedding_, level, rows);
   report.arcs_visited += arcs;

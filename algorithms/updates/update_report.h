@@ -15,9 +15,9 @@ struct UpdateReport {
   std::uint64_t arcs_summed = 0;   ///< those of rows that are kept: what had to be added
   std::uint64_t pushes = 0;        ///< rows pushed, over all levels
   std::vector<std::string> plan;   ///< push, recompute or (the last one) defer, one a level 1..L
-  double seconds_predicted = 0;    ///< of the plan that was chosen
+  double seconds_predicted = 0;    ///< time of the plan that was chosen
   bool all_rows = false;           ///< every embedding row may have changed
-  /// Else the nodes whose embedding may have changed, sorted; not told where the last level is put off.
+  /// Otherwise the nodes whose embedding may have changed, sorted; left empty where the last level is put off.
   std::vector<NodeId> changed;
 };
 

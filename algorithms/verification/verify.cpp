@@ -40,7 +40,7 @@ void require_rebuildable(const std::filesystem::path& store, const Embedding* em
 void check_contents(const std::filesystem::path& store, const Manifest& manifest,
                     const std::vector<ModelRecord>& models, const VerifyOptions& options, MemoryBudget& budget,
                     VerifyReport& report) {
-  const std::size_t known = report.findings.size();  // of models and their logs: they say nothing about contents
+  const std::size_t known = report.findings.size();  // findings about models and their logs say nothing about contents
   {
     const Reservation opened = reserve_contents(manifest, budget);
     const Contents contents(store, manifest);

@@ -4,9 +4,9 @@
 //   files      every file that the manifest names is the one meant, undamaged and well formed
 //   graph      no self loops, and every arc u -> v has its arc v -> u
 //   splits     train, valid and test are disjoint and labelled
-//   cone       each level keeps the rows that the level above reads, and counts them rightly
-//   sums       S^l(u) = sum of published densities of level l - 1 over u and its neighbours, as integers
-//   stale      stale rows belong to the cone, and the sums that bound their error are exact
+//   cone       the receptive field: each level keeps the rows that the level above reads, and counts them rightly
+//   sums       S^l(u) = sum of published t^{l-1} over u and its neighbours, as integers
+//   stale      stale rows belong to the receptive field, and the sums that bound their error are exact
 //   models     every model and every log of certificates is readable and the two agree; a log is one chain under one key,
 //              and the private parts that are there are those that it commits to; what the newest certificate says of
 //              constants, noise and (epsilon, delta) is what comes out again
@@ -33,9 +33,9 @@ namespace unweave {
 struct VerifyOptions {
   std::optional<std::uint64_t> sample = 1000;  ///< nodes looked at a level where a check samples; nullopt: all
   bool rebuild = false;
-  std::uint64_t seed = 1;  ///< of the sample
-  std::optional<std::string>
-      public_key{};  ///< that certificates must be signed under, in hexadecimal digits; none: any
+  std::uint64_t seed = 1;  ///< seed of the sample
+  /// The key that certificates must be signed under, in hexadecimal digits; without it, any key will do.
+  std::optional<std::string> public_key{};
 };
 
 /// One thing that is wrong.
@@ -46,20 +46,20 @@ struct Finding {
 };
 
 struct VerifyReport {
-  std::uint64_t files = 0;          ///< read in full
-  std::uint64_t bytes = 0;          ///< of these files
-  std::uint64_t arcs = 0;           ///< of which the reverse was looked for
-  std::uint64_t rows = 0;           ///< of sums, computed again
-  std::uint64_t rebuilt = 0;        ///< of these, by a propagation of all contents
+  std::uint64_t files = 0;          ///< files read in full
+  std::uint64_t bytes = 0;          ///< bytes of these files
+  std::uint64_t arcs = 0;           ///< arcs whose reverse was looked for
+  std::uint64_t rows = 0;           ///< rows of sums, computed again
+  std::uint64_t rebuilt = 0;        ///< how many of these by a propagation of all contents
   std::uint64_t rebuild_tiles = 0;  ///< column tiles of that propagation
   std::uint64_t rebuild_bytes = 0;  ///< memory that it was planned with
-  std::uint64_t counts = 0;         ///< of readers, counted again
-  std::uint64_t models = 0;         ///< of which the release was computed again
+  std::uint64_t counts = 0;         ///< counts of readers, counted again
+  std::uint64_t models = 0;         ///< models whose release was computed again
   std::uint64_t outdated = 0;       ///< models that have not absorbed all requests, or stand on another propagation
-  std::uint64_t certificates = 0;   ///< of which chain and signature were checked
-  std::uint64_t receipts = 0;       ///< that a certificate covers
-  std::uint64_t applied = 0;        ///< of these, as they say
-  std::uint64_t rejected = 0;       ///< likewise; those of before say neither
+  std::uint64_t certificates = 0;   ///< certificates whose chain and signature were checked
+  std::uint64_t receipts = 0;       ///< receipts that a certificate covers
+  std::uint64_t applied = 0;        ///< receipts that say that their request was applied
+  std::uint64_t rejected = 0;       ///< receipts that say that it was rejected; old ones say neither
   std::vector<Finding> findings;
   std::vector<std::string> remarks;  ///< messages: unusual, but not wrong
 

@@ -1,3 +1,5 @@
+// algorithms/verification/verify_log.cpp - checks each line of a log, each private part and each receipt, and reports
+// what is wrong.
 #include "algorithms/verification/verify_log.h"
 
 #include <set>
@@ -55,7 +57,7 @@ Hash hash_at(const Json& json, const char* name) {
   return *hash;
 }
 
-/// None where it is null.
+/// The root of a batch; nothing where it is null.
 std::optional<Hash> root_at(const Json& batch) {
   if (batch.at("root").is_null()) return std::nullopt;
   return hash_at(batch, "root");
@@ -77,7 +79,7 @@ CheckedLine checked(const Json& json) {
   return line;
 }
 
-/// None where there is no certificate of this number.
+/// The line of this number, or null where there is no such certificate.
 const CheckedLine* find_line(const LogChecker& log, std::uint64_t number) {
   return number == 0 || number > log.lines().size() ? nullptr : &log.lines()[number - 1];
 }
@@ -137,7 +139,7 @@ void attempt(const fs::path& path, std::uint64_t number, VerifyReport& report, c
     report.findings.push_back({false, place + error.message(), file});
   } catch (const nlohmann::json::exception&) {
     malformed();
-  } catch (const std::runtime_error&) {  // of whole_number()
+  } catch (const std::runtime_error&) {  // thrown by whole_number()
     malformed();
   }
 }
@@ -204,7 +206,7 @@ void LogChecker::take(std::string_view line, std::uint64_t number) {
     throw CheckError(place + error.message());
   } catch (const UsageError& error) {  // public numbers that no release can have
     throw CheckError(place + error.message());
-  } catch (const std::runtime_error&) {  // of whole_number()
+  } catch (const std::runtime_error&) {  // thrown by whole_number()
     damaged("something is missing in the certificate or malformed");
   }
 }
@@ -220,7 +222,7 @@ LogEnd check_private_parts(const fs::path& file, const LogChecker& log, VerifyRe
       const Json json = parse_json_or_discard<Json>(text);
       const std::uint64_t which = whole_at(json, "number");
       const CheckedLine* const line = find_line(log, which);
-      if (line == nullptr) return;  // of a line that a crash kept from the log
+      if (line == nullptr) return;  // a crash kept its public line from the log
       if (hash_of(text) != line->commitment)
         throw CheckError("this is not the private part that certificate " + std::to_string(which) + " commits to");
       there[which - 1] = true;

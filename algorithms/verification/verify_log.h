@@ -1,5 +1,5 @@
-// algorithms/verification/verify_log.h - a log of certificates as an auditor sees it, and receipts against it: chain, signatures, numbers
-// that count on, and what follows from public numbers alone.
+// algorithms/verification/verify_log.h - a log of certificates as an auditor sees it, and receipts against it: chain,
+// signatures, numbers that count on, and what follows from public numbers alone.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ namespace unweave {
 struct CheckedLine {
   Hash digest{};
   Hash commitment{};
-  std::optional<Hash> root;  ///< of the tree of its requests; none: there are no receipts
+  std::optional<Hash> root;  ///< root of the tree of its requests; absent: there are no receipts
   std::uint64_t sequence = 0;
-  std::uint64_t first = 0;  ///< of the requests that it covers, to `sequence`; 0: it covers none
+  std::uint64_t first = 0;  ///< first request that it covers, up to `sequence`; 0: it covers no request
   double budget = 0;
   bool certified = false;  ///< as far as the public line says
 };
@@ -33,16 +33,16 @@ class LogChecker {
       : file_(std::move(file)), public_key_(std::move(public_key)) {}
 
   /// Throws DataError for a line that is no certificate or was altered, CheckError for one that says something false; then
-  /// the checker is of no further use. `number`: of the line in the file.
+  /// the checker is of no further use. `number`: that of the line in the file.
   void take(std::string_view line, std::uint64_t number);
 
-  /// Of the certificates 1, 2, ...
+  /// The lines of the certificates 1, 2, ...
   [[nodiscard]] const std::vector<CheckedLine>& lines() const noexcept { return lines_; }
   [[nodiscard]] const std::string& last() const noexcept { return last_; }         ///< the last line, empty without one
-  [[nodiscard]] const std::string& id() const noexcept { return place_.release; }  ///< of its release
+  [[nodiscard]] const std::string& id() const noexcept { return place_.release; }  ///< id of its release
   [[nodiscard]] std::uint64_t release() const noexcept { return release_; }
   [[nodiscard]] const std::string& public_key() const noexcept { return place_.public_key; }
-  [[nodiscard]] std::uint64_t number() const noexcept { return place_.number; }  ///< of its certificate
+  [[nodiscard]] std::uint64_t number() const noexcept { return place_.number; }  ///< number of its certificate
   /// Whether the line is the one to follow.
   [[nodiscard]] bool is_followed_by(std::string_view line) const;
 

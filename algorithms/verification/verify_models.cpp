@@ -43,7 +43,7 @@ bool read_file(const fs::path& path, const std::string& remedy, VerifyReport& re
   return false;
 }
 
-/// None where something is wrong with the log, which is reported.
+/// Reads the log; returns nothing where something is wrong with it, which is reported.
 std::optional<LogChecker> read_log(const fs::path& store, const Manifest& manifest, std::string_view name,
                                    const VerifyOptions& options, VerifyReport& report) {
   const fs::path path = public_log(store, name), beside = private_log(store, name);

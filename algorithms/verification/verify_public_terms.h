@@ -6,10 +6,10 @@
 
 namespace unweave {
 
-/// Of a line that is certified in public: T1 follows whole from its constants; of T2 and T4 what the loss and the run give
-/// (smoothness, convexity, slopes, batches), and T4's noise and budget; how many epochs a request needed is private, and so
-/// is whether T3 certifies. Throws CheckError for a number that does not follow and for a theorem that is not the solver's,
-/// nlohmann::json::exception where one is missing, UsageError.
+/// Checks a line that is certified in public. T1 follows whole from its constants. T2 and T4 are checked as far as the
+/// loss and the run give them (smoothness, convexity, slopes, batches), and so are T4's noise and budget. How many
+/// epochs a request needed is private, and so is whether T3 certifies. Throws CheckError for a number that does not
+/// follow and for a theorem that is not the solver's, nlohmann::json::exception where one is missing, UsageError.
 void check_public_terms(const nlohmann::ordered_json& line);
 
 }  // namespace unweave

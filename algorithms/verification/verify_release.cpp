@@ -120,7 +120,7 @@ void check_release(const ModelRecord& record, const LiveStore& store, const Trai
     const SolverKind& kind = kind_of(record.model);
     compared = kind.check_release != nullptr &&
                kind.check_release(checked(record, store.path(), certificate), rows, budget, say);
-  } catch (const UsageError& error) {  // of what the model holds: nobody chose anything here
+  } catch (const UsageError& error) {  // about what the model holds: nobody chose anything here
     say.wrong(error.message());
   }
   tell(say, "releases", record, report);

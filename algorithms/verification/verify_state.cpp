@@ -1,4 +1,5 @@
-// algorithms/verification/verify_state.cpp - cone, sums and stale rows against plain computations from the contents.
+// algorithms/verification/verify_state.cpp - receptive field, sums and stale rows against plain computations from the
+// contents.
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -31,7 +32,7 @@ class PlainPublished {
         t_(embedding.columns()),
         sums_(embedding.columns()) {}
 
-  /// Adds the published density of a node to `total`; false when the node has no row, or one above the scale.
+  /// Adds the published t of a node to `total`; false when the node has no row, or one above the scale.
   bool add_to(std::uint32_t level, NodeId node, std::vector<std::int64_t>& total) {
     const std::uint32_t degree = contents_.graph().degree(node);
     if (level == 0) {

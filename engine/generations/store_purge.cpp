@@ -1,3 +1,4 @@
+// engine/generations/store_purge.cpp - marks a purge, swaps the manifest, and removes what the new one does not name.
 #include "engine/generations/store_purge.h"
 
 #include <span>
@@ -62,7 +63,7 @@ std::vector<fs::path> private_certificates(const fs::path& store) {
   return doomed;
 }
 
-/// And one that was about to replace it.
+/// Removes the mark, and one that was about to replace it.
 void remove_purge_mark(const fs::path& store) {
   for (const std::string& name : {std::string(kMarkName) + ".new", std::string(kMarkName)}) {
     std::error_code error;

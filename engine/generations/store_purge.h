@@ -1,9 +1,9 @@
-// engine/generations/store_purge.h - how a purge replaces one generation by another and then removes everything else, so that a crash
-// at any point leaves the store as it was or a removal that can be finished.
+// engine/generations/store_purge.h - how a purge replaces one generation by another and then removes everything else,
+// so that a crash at any point leaves the store as it was or a removal that can be finished.
 //
 // A mark in the store says that a purge has begun. Before the manifest is swapped the mark is given the checksum of the
-// new one: where the manifest is that one the purge is decided, whatever still lies there, and whoever opens the store for
-// writing finishes it.
+// new one: where the manifest is that one the purge is decided, whatever still lies there, and whoever opens the store
+// for writing finishes it.
 #pragma once
 
 #include <cstdint>
@@ -26,14 +26,14 @@ enum class PurgeState {
 
 /// Leaves the mark; durable on return.
 void begin_purge(const std::filesystem::path& store);
-/// Removes the mark, and files that the present manifest does not name: nothing has happened. Of a purge that is decided
-/// nothing is removed.
+/// Removes the mark and all files that the present manifest does not name, so that nothing has happened. Does nothing
+/// where the purge is decided.
 void abandon_purge(const std::filesystem::path& store);
-/// Makes the files of `after` durable, swaps the manifest and finishes the purge. Returns the bytes of the files that it
-/// removed. Throws ResourceError, DataError; then purge_state() says whether `after` holds.
+/// Makes the files of `after` durable, swaps the manifest and finishes the purge. Returns the bytes of the files that
+/// it removed. Throws ResourceError, DataError; then purge_state() says whether `after` holds.
 std::uint64_t commit_purge(const std::filesystem::path& store, const Manifest& before, const Manifest& after);
-/// Removes models, the journal, what is not public of certificates and whatever else the decided `manifest` does not name, then the mark.
-/// Durable on return. Returns the bytes of the files that it removed.
+/// Removes models, the journal, what is not public of certificates and whatever else the decided `manifest` does not
+/// name, then the mark. Durable on return. Returns the bytes of the files that it removed.
 std::uint64_t finish_purge(const std::filesystem::path& store, const Manifest& manifest);
 
 }  // namespace unweave

@@ -1,3 +1,4 @@
+// engine/graph/arc_chunks.cpp - fills chunks of arcs in memory or in a file, and widens the buckets as larger ids come.
 #include "engine/graph/arc_chunks.h"
 
 #include <algorithm>

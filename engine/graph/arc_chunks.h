@@ -1,5 +1,6 @@
-// engine/graph/arc_chunks.h - arcs distributed by source: chunks of arcs whose sources lie in one aligned range of ids, kept in
-// memory as far as a budget goes, then in a nameless temporary file. The inner half of arc_sort.h.
+// engine/graph/arc_chunks.h - arcs distributed by source: chunks of arcs whose sources lie in one aligned range of ids.
+// They are kept in memory as far as a budget goes, then in an unlinked temporary file. It is the inner half of
+// arc_sort.h.
 //
 // An arc u -> v is the 64-bit key u << 32 | v. Bucket b of width 2^w holds the sources [b * 2^w, (b + 1) * 2^w), so the
 // buckets of a smaller width nest in those of a larger one.
@@ -21,7 +22,8 @@
 
 namespace unweave {
 
-/// Logarithm of the fewest nodes a bucket has: an open chunk for less would cost a small graph more memory than its arcs.
+/// Logarithm of the fewest nodes a bucket has: an open chunk for less would cost a small graph more memory than its
+/// arcs.
 inline constexpr std::uint8_t kMinBucketLog2 = 13;
 
 [[nodiscard]] constexpr std::uint64_t arc_key(std::uint64_t u, NodeId v) noexcept {
@@ -39,7 +41,7 @@ struct ArcChunk {
   std::uint64_t at = 0;  ///< offset in the file, or index of a key in memory
   std::uint32_t arcs = 0;
   std::uint32_t bucket = 0;
-  std::uint8_t log2_width = 0;  ///< of the bucket
+  std::uint8_t log2_width = 0;  ///< logarithm of the bucket's width
   bool in_file = false;
 };
 
@@ -67,11 +69,11 @@ class ChunkStore {
   std::filesystem::path temp_dir_;
   std::size_t chunk_arcs_;
   std::size_t stride_;  // keys from one chunk in memory to the next
-  std::size_t chunks_;  // that the memory holds
+  std::size_t chunks_;  // chunks that the memory holds
   MemoryBudget budget_;
   HugeBuffer memory_;
   std::optional<SpoolFile> spool_;
-  std::mutex mutex_;          // of what follows
+  std::mutex mutex_;          // guards what follows
   std::size_t used_ = 0;      // chunks of memory ever used; the others have not been touched
   std::size_t keepable_ = 0;  // chunks that may still stay in memory
   std::vector<std::size_t> free_;

@@ -1,3 +1,4 @@
+// engine/graph/arc_lists.cpp - plans ranges of nodes, gathers their arcs, and sorts them into distinct neighbour lists.
 #include "engine/graph/arc_lists.h"
 
 #include <hwy/contrib/sort/vqsort.h>
@@ -20,7 +21,7 @@ constexpr std::size_t kArcBytes = sizeof(std::uint64_t);
 constexpr std::size_t kBins = 1024;
 // Small buckets are joined to ranges of so many arcs: enough work for a turn of the pipeline.
 constexpr std::uint64_t kJoinedArcs = std::uint64_t{1} << 18;
-constexpr std::uint64_t kMostRangeNodes = std::uint64_t{1} << 20;  // of a range
+constexpr std::uint64_t kMostRangeNodes = std::uint64_t{1} << 20;  // nodes of a range
 constexpr std::uint64_t kReadAheadArcs = std::uint64_t{1} << 23;
 
 /// Bytes that an arc of a full range costs: its key in the buffer of each thread, its target and its encoding in each

@@ -1,5 +1,5 @@
-// engine/graph/arc_lists.h - from chunks of arcs to sorted adjacency lists, range of nodes after range of nodes; the outer half
-// of arc_sort.h.
+// engine/graph/arc_lists.h - from chunks of arcs to sorted adjacency lists, range of nodes after range of nodes; the
+// outer half of arc_sort.h.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,8 @@ struct ArcCounts {
   std::uint64_t duplicates = 0;     ///< 0 until arcs are counted
   std::uint64_t upward = 0;         ///< edges u-v with u < v, repeats too
   ArcIndex arcs = 0;                ///< unique
-  std::uint64_t spooled_bytes = 0;  ///< of arcs for which memory had no room, written to a temporary file
-  std::optional<NodeId> smallest_node, largest_node;  ///< of all ids seen, self loops included; empty without edges
+  std::uint64_t spooled_bytes = 0;  ///< bytes of arcs for which memory had no room, written to a temporary file
+  std::optional<NodeId> smallest_node, largest_node;  ///< among all ids seen, self loops included; empty without edges
 };
 
 /// Adjacency lists of consecutive nodes. Used again and again, so that vectors keep their size.
@@ -76,7 +76,7 @@ class SortedArcs {
   std::unique_ptr<ChunkStore> store_;
   std::vector<ArcChunk> chunks_;  // by bucket
   ArcCounts counts_;
-  std::uint8_t log2_width_;  // of the widest bucket; all others nest
+  std::uint8_t log2_width_;  // logarithm of the widest bucket's width; all others nest
   std::uint64_t capacity_;   // arcs that a range may have, unless one block has more
 
   NodeId nodes_ = 0;
@@ -86,7 +86,7 @@ class SortedArcs {
 
   MemoryBudget budget_;  // without limit: capacity_ bounds the buffers
   std::mutex mutex_;
-  std::vector<HugeBuffer> buffers_;  // that nobody uses now
+  std::vector<HugeBuffer> buffers_;  // buffers that nobody uses now
 };
 
 }  // namespace unweave

@@ -1,3 +1,4 @@
+// engine/graph/contents.cpp - opens what a store holds, lists its changes, and clears the data of nodes.
 #include "engine/graph/contents.h"
 
 #include <algorithm>

@@ -35,7 +35,7 @@ class Contents {
   [[nodiscard]] bool has_labels() const noexcept { return !labels_.empty(); }
   /// The class of a node, or kNoLabel.
   [[nodiscard]] std::int32_t label(NodeId node) const noexcept { return labels_.empty() ? kNoLabel : labels_[node]; }
-  [[nodiscard]] const std::vector<NodeId>& train() const noexcept { return train_; }  ///< sorted; likewise below
+  [[nodiscard]] const std::vector<NodeId>& train() const noexcept { return train_; }  ///< sorted, as the next two
   [[nodiscard]] const std::vector<NodeId>& valid() const noexcept { return valid_; }
   [[nodiscard]] const std::vector<NodeId>& test() const noexcept { return test_; }
   [[nodiscard]] std::uint64_t num_labelled() const noexcept { return labelled_; }

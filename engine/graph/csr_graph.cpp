@@ -1,3 +1,4 @@
+// engine/graph/csr_graph.cpp - makes an uncompressed graph from edges or from a store's graph, and gives its blocks.
 #include "engine/graph/csr_graph.h"
 
 #include <algorithm>

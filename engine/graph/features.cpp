@@ -1,3 +1,4 @@
+// engine/graph/features.cpp - reads feature files across spans, with zeros for cleared nodes.
 #include "engine/graph/features.h"
 
 #include <algorithm>

@@ -42,7 +42,7 @@ class Features {
   [[nodiscard]] std::uint32_t columns() const noexcept { return columns_; }
   /// Columns [first_column, first_column + width) of a range of rows, row-major.
   void read(NodeRange range, std::uint32_t first_column, std::uint32_t width, float* out) const;
-  /// The same will be read soon; rows past the last one are left out.
+  /// Asks the disk for what read() will soon want; rows past the last one are left out.
   void read_ahead(NodeRange range, std::uint32_t first_column, std::uint32_t width) const noexcept;
   [[nodiscard]] bool is_zero(NodeId node, std::vector<float>& scratch) const;
   [[nodiscard]] const std::vector<FeatureFile>& files() const noexcept { return files_; }

@@ -1,3 +1,4 @@
+// engine/graph/graph.cpp - applies removed and inserted edges to the lists of the shards.
 #include "engine/graph/graph.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// engine/graph/graph.h - the current graph: immutable shards and the edges removed and inserted since they were written.
+// engine/graph/graph.h - the current graph: immutable shards and the edges removed and inserted since they were
+// written.
 //
 // Nodes have one self loop each, which is counted in degree() and stored nowhere. Const members may run on any number
 // of threads at once; changes need the graph for themselves.
@@ -48,11 +49,11 @@ class Graph {
     const Delta& delta = deltas_.find(node)->second;
     return base + static_cast<std::uint32_t>(delta.inserted.size()) - static_cast<std::uint32_t>(delta.removed.size());
   }
-  /// The sorted neighbours of `node`, without itself, into `out` (which keeps its capacity). Throws FormatError.
+  /// Puts the sorted neighbours of `node`, without itself, into `out` (which keeps its capacity). Throws FormatError.
   void neighbours(NodeId node, std::vector<NodeId>& out) const;
-  /// The same as the shard has it, without the changes since. Throws FormatError.
+  /// Puts the neighbours that the shard has into `out`, without the changes since. Throws FormatError.
   void base_neighbours(NodeId node, std::vector<NodeId>& out) const;
-  /// The changes applied to such a list, in `buffer` where there are any.
+  /// Such a list with the changes applied: `base` itself, or a copy in `buffer` where the node has changes.
   [[nodiscard]] std::span<const NodeId> with_changes(NodeId node, std::span<const NodeId> base,
                                                      std::vector<NodeId>& buffer) const;
   [[nodiscard]] bool has_edge(NodeId u, NodeId v) const;
@@ -95,13 +96,13 @@ class Graph {
     return !changed_.empty() && ((changed_[node / 64] >> (node % 64)) & 1U) != 0;
   }
   void change_arc(NodeId from, NodeId to, bool insert);
-  static constexpr std::uint64_t kDeltaBytes = 128;  ///< of deltas_ for a node: its entry, and the least of an array
+  static constexpr std::uint64_t kDeltaBytes = 128;  ///< memory of a node in deltas_: its entry, and the least array
   static void apply(const Delta& delta, std::span<const NodeId> base, std::vector<NodeId>& out);
 
   NodeId nodes_;
   std::uint64_t arcs_ = 0;
   std::uint64_t changed_arcs_ = 0;
-  std::uint64_t max_block_arcs_ = 0;  ///< of the shards
+  std::uint64_t max_block_arcs_ = 0;  ///< arcs of the shards' largest block
   std::uint64_t most_inserted_ = 0;   ///< arcs of one node that its shard lacks, ever
   unsigned span_log2_;
   NodeId span_mask_;

@@ -1,3 +1,4 @@
+// engine/graph/resident_rows.cpp - keeps narrow rows of sums in one large buffer and wide ones in a map.
 #include "engine/graph/resident_rows.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// engine/graph/store.cpp - locks a store, marks unfinished ones, and swaps the manifest of one generation for the next.
 #include "engine/graph/store.h"
 
 #include <fcntl.h>

@@ -27,9 +27,9 @@ class WriterLock {
 /// Makes an empty folder for a new store. Throws UsageError when `store` exists and is not an empty folder.
 void create_store_folder(const std::filesystem::path& store);
 
-/// The same for a store whose building takes a while: the folder carries a mark until end_building(), so that what a
-/// killed process leaves there is recognised and removed by the next start_building(). Throws UsageError when `store`
-/// exists and holds anything else, ResourceError when another process builds it.
+/// Makes an empty folder for a new store whose building takes a while. The folder carries a mark until end_building(),
+/// so that what a killed process leaves there is recognised and removed by the next start_building(). Throws UsageError
+/// when `store` exists and holds anything else, ResourceError when another process builds it.
 [[nodiscard]] WriterLock start_building(const std::filesystem::path& store);
 /// Removes what was built so far; the caller still holds the lock, which nobody can take from now on.
 void abandon_building(const std::filesystem::path& store);

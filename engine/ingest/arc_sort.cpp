@@ -1,3 +1,4 @@
+// engine/ingest/arc_sort.cpp - divides the memory between chunks and sorting, and hands edges to the distributors.
 #include "engine/ingest/arc_sort.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // engine/ingest/arc_sort.h - from edges in any order to unique arcs in (u, v) order, within a budget of bytes.
 //
 // Arcs are not sorted as they come but distributed to buckets of consecutive sources (arc_chunks.h), in memory as far as
-// it goes and then in a nameless temporary file; afterwards bucket after bucket is sorted alone, on all threads, into
+// it goes and then in an unlinked temporary file; afterwards bucket after bucket is sorted alone, on all threads, into
 // adjacency lists (arc_lists.h). So each arc is written at most once, and read once unless its bucket holds more arcs than
 // fit in memory.
 #pragma once
@@ -45,7 +45,7 @@ class ArcSorter {
   std::size_t sort_bytes_;
   std::unique_ptr<ChunkStore> store_;
   std::vector<std::unique_ptr<ArcDistributor>> distributors_;
-  std::mutex mutex_;  // of idle_
+  std::mutex mutex_;  // guards idle_
   std::condition_variable returned_;
   std::vector<ArcDistributor*> idle_;
 };

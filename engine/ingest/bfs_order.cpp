@@ -1,3 +1,4 @@
+// engine/ingest/bfs_order.cpp - searches the graph level by level on all threads and orders each level.
 #include "engine/ingest/bfs_order.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// engine/ingest/compaction.cpp - writes the present contents as new files and keeps those that would not change.
 #include "engine/ingest/compaction.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// engine/ingest/feature_builder.cpp - bounds, rounds and reorders batches of rows on their way to feature files.
 #include "engine/ingest/feature_builder.h"
 
 #include <algorithm>
@@ -146,7 +147,7 @@ class DenseSink {
   std::optional<SpanFiles<DenseFeatureWriter>> files_;
 };
 
-/// The same for sparse rows. Explicit zeros are left out.
+/// Sparse rows in the reader's order, straight to the files or by way of a Replacer. Explicit zeros are left out.
 class SparseSink {
  public:
   SparseSink(const std::filesystem::path& store, const FeatureShape& shape, std::span<const NodeId> positions,

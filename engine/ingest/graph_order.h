@@ -1,5 +1,5 @@
-// engine/ingest/graph_order.h - orders of nodes that make neighbour lists short to write and their rows near to each other, and
-// the graph rebuilt in one.
+// engine/ingest/graph_order.h - orders of nodes that make neighbour lists short to write and their rows near to each
+// other, and the graph rebuilt in such an order.
 #pragma once
 
 #include <filesystem>
@@ -17,11 +17,11 @@ namespace unweave {
 
 /// Names of the orders besides "none", for messages: "degree, ...".
 [[nodiscard]] std::string order_names();
-/// "none" included.
+/// Whether this names an order; "none" does.
 [[nodiscard]] bool is_order(std::string_view name);
 
-/// The position of every node of `graph` under an order other than "none". A function of the graph alone: the same for
-/// any number of threads. Reads the graph block by block and holds a few words a node, charged to the budget; the
+/// The position of every node of `graph` under an order other than "none". It depends on the graph alone, not on the
+/// number of threads. Reads the graph block by block and holds a few words a node, charged to the budget; the
 /// positions, 4 bytes a node, are the caller's to charge. Throws UsageError for an unknown name, ResourceError.
 [[nodiscard]] std::vector<NodeId> compute_order(std::string_view name, const Graph& graph, MemoryBudget& budget,
                                                 WorkMeter& meter);

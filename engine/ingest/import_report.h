@@ -21,14 +21,14 @@ struct ImportReport : BuildReport {
   std::uint64_t one_way_edges = 0;
   bool one_way_exact = true;
   std::uint64_t ignored_weights = 0;
-  std::optional<std::uint64_t> rows_scaled;  ///< brought down to norm 1; none without features
+  std::optional<std::uint64_t> rows_scaled;  ///< rows brought down to norm 1; absent without features
   FeatureScale scale;
-  std::uint64_t feature_bytes = 0;                     ///< at rest
-  double largest_norm = 0;                             ///< of a row as it came
-  std::optional<std::uint64_t> empty_classes;          ///< none without labels, or where there is no room to count them
+  std::uint64_t feature_bytes = 0;                     ///< bytes of the feature files
+  double largest_norm = 0;                             ///< largest norm of a row as it came
+  std::optional<std::uint64_t> empty_classes;          ///< absent without labels, or without room to count them
   std::vector<std::uint32_t> first_empty_classes;      ///< at most kNamedClasses
-  std::array<std::optional<std::uint64_t>, 3> splits;  ///< nodes of train, valid and test; none where not given
-  std::vector<std::string> remarks;                    ///< a sentence each, about what may not have been meant
+  std::array<std::optional<std::uint64_t>, 3> splits;  ///< nodes of train, valid and test; absent where not given
+  std::vector<std::string> remarks;                    ///< sentences about what may not have been meant
 };
 
 inline constexpr std::size_t kNamedClasses = 10;

@@ -1,3 +1,4 @@
+// engine/ingest/node_ranking.cpp - sorts nodes by degree, and turns permutations round.
 #include "engine/ingest/node_ranking.h"
 
 #include <cstdint>

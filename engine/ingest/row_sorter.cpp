@@ -1,3 +1,4 @@
+// engine/ingest/row_sorter.cpp - spills full buckets of rows to a file and hands them out by key.
 #include "engine/ingest/row_sorter.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // engine/ingest/row_sorter.h - rows that come in one order and are wanted in another, within a bound of bytes.
 //
-// Rows go into buckets of consecutive keys, whose full buffers are appended to a nameless temporary file; then bucket
+// Rows go into buckets of consecutive keys, whose full buffers are appended to an unlinked temporary file; then bucket
 // after bucket is read back and its rows are handed out by key. What fits the buffers never touches a disk.
 #pragma once
 

@@ -1,3 +1,5 @@
+// engine/ingest/standardize.cpp - measures means, deviations and the largest norm in two passes, and applies them to
+// rows.
 #include "engine/ingest/standardize.h"
 
 #include <algorithm>

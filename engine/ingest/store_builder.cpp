@@ -1,3 +1,4 @@
+// engine/ingest/store_builder.cpp - fills the folder of a new store, which becomes a store at commit() or vanishes.
 #include "engine/ingest/store_builder.h"
 
 #include <system_error>

@@ -42,7 +42,7 @@ struct BuildReport {
   std::uint64_t edges_read = 0;
   std::uint64_t self_loops = 0;            ///< dropped
   std::uint64_t duplicates = 0;            ///< dropped
-  std::uint64_t spooled_bytes = 0;         ///< of arcs that passed through a temporary file
+  std::uint64_t spooled_bytes = 0;         ///< bytes of arcs that passed through a temporary file
   std::uint64_t unlabelled_split_ids = 0;  ///< ignored
   NodeId nodes = 0;
   std::uint64_t edges = 0;  ///< undirected, distinct, without loops

@@ -1,3 +1,4 @@
+// engine/ingest/store_import.cpp - imports a user's files step by step: edges, order, features, labels, splits.
 #include "engine/ingest/store_import.h"
 
 #include <algorithm>
@@ -379,7 +380,7 @@ class Import {
                       {"valid", options_.valid, builder_.manifest().valid, {}},
                       {"test", options_.test, builder_.manifest().test, {}}};
   std::vector<NodeId> replayed_;   ///< sorted ids
-  std::vector<NodeId> positions_;  ///< of ids; empty where they are the same
+  std::vector<NodeId> positions_;  ///< position of each id; empty where it equals the id
   Reservation memory_of_labels_, memory_of_positions_;
   ImportReport report_;
   double seconds_order_ = 0;

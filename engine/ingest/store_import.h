@@ -35,7 +35,7 @@ struct ImportOptions {
   bool standardize = false;
   FeatureType feature_type = FeatureType::f32;
   FeatureScale scale;                                     ///< not with standardize
-  std::string order = "none";                             ///< of nodes inside the store, graph_order.h
+  std::string order = "none";                             ///< order of nodes inside the store, graph_order.h
   std::optional<StatedCount> stated_nodes, stated_edges;  ///< what files beside the data say, which must agree
   bool two_row_edges = false;                             ///< as EdgeOptions::two_rows
   bool ignore_weights = false;                            ///< as EdgeOptions::ignore_weights

@@ -1,4 +1,4 @@
-// engine/resources/float_rows.h - float32 rows of one width, in memory or in a nameless file where memory is too small.
+// engine/resources/float_rows.h - float32 rows of one width, in memory, or in an unlinked file where that is too small.
 //
 // Rows of a file are read through a mapping, whose pages the kernel takes back when it needs them, and written by calls
 // that can fail: a full disk is an error and not a death by signal.
@@ -18,7 +18,7 @@ namespace unweave {
 class FloatRows {
  public:
   explicit FloatRows(std::size_t width) : width_(width) {}
-  /// Rows in a nameless file of `folder`, which never are more than `most`.
+  /// Rows in an unlinked temporary file in `folder`; there are never more than `most`.
   FloatRows(std::size_t width, const std::filesystem::path& folder, std::size_t most);
 
   /// A copy lies in memory.
@@ -29,7 +29,7 @@ class FloatRows {
   ~FloatRows() = default;
 
   [[nodiscard]] bool in_file() const noexcept { return file_.has_value(); }
-  /// Room for so many rows; of a file: no effect.
+  /// Makes room for so many rows; has no effect on rows in a file.
   void reserve(std::size_t rows);
   /// `values` holds whole rows.
   void append(std::span<const float> values);

@@ -22,7 +22,7 @@ class LookAhead {
   }
 
  private:
-  static constexpr std::size_t kItems = 256;  // of 64 KiB at most: 16 MiB a thread
+  static constexpr std::size_t kItems = 256;  // items asked for ahead, of 64 KiB at most: 16 MiB a thread
   std::size_t next_, last_;
   Ask ask_;
 };

@@ -1,3 +1,4 @@
+// engine/resources/memory_peak.cpp - reads resident memory and transferred bytes from /proc, and samples their peaks.
 #include "engine/resources/memory_peak.h"
 
 #include <fcntl.h>

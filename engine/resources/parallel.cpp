@@ -1,3 +1,4 @@
+// engine/resources/parallel.cpp - holds the number of threads, and limits it for a time.
 #include "engine/resources/parallel.h"
 
 #ifndef UNWEAVE_STD_SCHEDULER

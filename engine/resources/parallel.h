@@ -3,8 +3,8 @@
 // Results must not depend on the number of threads: bodies write disjoint data, and sums of floating-point numbers go
 // through ordered_sum, whose blocks and order of addition are fixed by the caller's block size alone.
 //
-// With UNWEAVE_STD_SCHEDULER (CMake: -DUNWEAVE_SCHEDULER=std, preset tsan) the same verbs run on std::jthread: the thread
-// sanitizer sees into those, while Debian's TBB is not instrumented and looks like one race after another.
+// With UNWEAVE_STD_SCHEDULER (CMake: -DUNWEAVE_SCHEDULER=std, preset tsan) the same verbs run on std::jthread: the
+// thread sanitizer sees into those, while Debian's TBB is not instrumented and looks like one race after another.
 #pragma once
 
 #ifndef UNWEAVE_STD_SCHEDULER
@@ -85,9 +85,9 @@ void parallel_ranges(std::size_t begin, std::size_t end, std::size_t grain, cons
 #endif
 }
 
-/// Calls work(item, worker) once for every item below `items`, begun in ascending order, with at most `workers` at once;
-/// no two calls at a time have the same worker, a number below `workers`. Throws the first exception; items that have not
-/// begun by then are dropped.
+/// Calls work(item, worker) once for every item below `items`, begun in ascending order, with at most `workers` at
+/// once; no two calls at a time have the same worker, a number below `workers`. Throws the first exception; items that
+/// have not begun by then are dropped.
 template <class Work>
 void run_items(std::size_t items, std::size_t workers, const Work& work) {
   std::atomic<std::size_t> next = 0;
@@ -103,8 +103,8 @@ void run_items(std::size_t items, std::size_t workers, const Work& work) {
   });
 }
 
-/// The same for work that waits for a disk: `workers` threads of their own, each of which calls work(next_item) once and
-/// there next_item() for one item after another, until it gives `items` or more.
+/// Works as run_items() does on items that wait for a disk: `workers` threads of their own each call work(next_item)
+/// once, and there next_item() for one item after another, until it gives `items` or more.
 template <class Work>
 void run_waiting_items(std::size_t items, std::size_t workers, const Work& work) {
   std::atomic<std::size_t> next = 0;

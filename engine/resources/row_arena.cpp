@@ -1,3 +1,4 @@
+// engine/resources/row_arena.cpp - takes memory in chunks of large pages and hands it out row by row.
 #include "engine/resources/row_arena.h"
 
 #include <sys/mman.h>

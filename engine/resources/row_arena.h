@@ -1,5 +1,5 @@
-// engine/resources/row_arena.h - memory for rows of one size that come one by one and stay: large pages, because random rows of many
-// MiB in small ones would miss the TLB at every access.
+// engine/resources/row_arena.h - memory for rows of one size that come one by one and stay. It has large pages, because
+// random rows of many MiB in small pages would miss the TLB at every access.
 //
 // take(), give() and bytes() may be called from any thread.
 #pragma once
@@ -34,8 +34,8 @@ class RowArena {
   std::size_t row_bytes_;
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<std::byte, Free>> chunks_;
-  std::uint64_t bytes_ = 0;    ///< of the chunks
-  std::byte* next_ = nullptr;  ///< of the last chunk, what was not handed out yet
+  std::uint64_t bytes_ = 0;    ///< bytes of the chunks
+  std::byte* next_ = nullptr;  ///< where the last chunk was not handed out yet
   std::byte* end_ = nullptr;
   std::byte* returned_ = nullptr;  ///< a row given back, which holds the address of another
 };

@@ -1,3 +1,5 @@
+// engine/resources/temporary_folder.cpp - makes a folder, and starts the child process that removes it if this one
+// dies.
 #include "engine/resources/temporary_folder.h"
 
 #include <fcntl.h>

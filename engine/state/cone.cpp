@@ -1,3 +1,4 @@
+// engine/state/cone.cpp - opens, changes and writes the reference counts of the levels' rows.
 #include "engine/state/cone.h"
 
 #include <algorithm>

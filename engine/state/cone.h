@@ -1,4 +1,4 @@
-// engine/state/cone.h - which rows each level keeps: the backward cone of the target rows, by reference counts.
+// engine/state/cone.h - which rows each level keeps: the receptive field of the target rows, by reference counts.
 //
 // Targets are all nodes, or the nodes with a label. Level L keeps the targets T_L; level l < L keeps the nodes that some
 // row of T_{l+1} reads, T_l = N(T_{l+1}), itself included; count(l, v) is the number of those readers. Level 0 is derived

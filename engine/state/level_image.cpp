@@ -1,3 +1,5 @@
+// engine/state/level_image.cpp - sizes the buffers for writes, and finishes the partitions of a level as their rows
+// come.
 #include "engine/state/level_image.h"
 
 #include <algorithm>
@@ -22,7 +24,7 @@ std::uint64_t segment_bytes(std::uint64_t bytes) {
   return std::clamp(bytes / (2 * least_segments()) / kLeastSegment * kLeastSegment, kLeastSegment, kMostSegment);
 }
 
-/// Of chunks that came in parts.
+/// Memory for chunks that come in parts.
 std::uint64_t chunk_bytes() {
   return least_segments() / 2 * kSealedChunkBytes;
 }

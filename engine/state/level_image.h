@@ -33,7 +33,7 @@ class WriteBuffers {
  private:
   HugeBuffer memory_;
   std::vector<HugeBuffer> more_;
-  Reservation chunks_;  ///< of sealed images
+  Reservation chunks_;  ///< for the chunks of sealed images
   WriteBehind queue_;
 };
 

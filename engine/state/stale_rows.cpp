@@ -1,3 +1,5 @@
+// engine/state/stale_rows.cpp - packs differences of rows into the fewest bytes, and keeps the exact sums of their
+// squares.
 #include "engine/state/stale_rows.h"
 
 #include <algorithm>
@@ -170,7 +172,7 @@ void StaleRows::set(NodeId node, std::uint32_t degree, const std::int32_t* delta
     row = {values, degree, width, true};
   }
   row.degree = degree;
-  auto* const values = const_cast<std::byte*>(row.values);  // of an arena
+  auto* const values = const_cast<std::byte*>(row.values);  // they lie in an arena, and so may change
   if (width == 1)
     narrow<std::int8_t>(delta, columns_, values);
   else if (width == 2)

@@ -1,8 +1,8 @@
-// engine/state/stale_rows.h - the rows of one level whose published density lags behind the current one.
+// engine/state/stale_rows.h - the rows of one level whose published normalised sums lag behind the present ones.
 //
 // A stale row stores delta = t - published, packed into the fewest of 1, 2 or 4 bytes a value. Sums of d * delta^2 per
-// column, as exact integers, are the whole error of a lazy embedding. Rows lie in memory or, after spill() or load(), in
-// files. Tasks may set() and erase() at once, as long as no two of them do so in one aligned block of 64 nodes
+// column, as exact integers, are the whole error of a lazy embedding. Rows lie in memory or, after spill() or load(),
+// in files. Tasks may set() and erase() at once, as long as no two of them do so in one aligned block of 64 nodes
 // (NodeMap::kPageNodes).
 #pragma once
 
@@ -51,8 +51,8 @@ class StaleRows {
     std::vector<Int128> magnitudes;  ///< d * |delta|
     std::vector<Int128> sums;        ///< d * delta
   };
-  /// The first call of either passes over all stale rows; from then on what was asked for follows every change, and a call
-  /// after which no row changed costs nothing. Not thread-safe.
+  /// The first call of either passes over all stale rows; from then on what was asked for follows every change, and a
+  /// call after which no row changed costs nothing. Not thread-safe.
   [[nodiscard]] const Totals& totals() const;
   [[nodiscard]] const std::vector<UInt128>& squares() const;
   /// How often changes were added up into totals, which takes a pass over the columns.
@@ -67,13 +67,14 @@ class StaleRows {
   [[nodiscard]] static std::uint64_t stored_bytes(std::uint64_t rows) noexcept { return NodeMap<Row>::bytes(rows); }
   /// What spill() would give back of it.
   [[nodiscard]] std::uint64_t bytes_in_memory() const noexcept;
-  /// Puts the values of the rows that lie in memory into a file without a name in `folder`, at times with those of earlier
-  /// files; stored_bytes() of the rows stay. Throws ResourceError, DataError, std::bad_alloc; the rows are then as before.
+  /// Puts the values of the rows that lie in memory into a file without a name in `folder`, at times with those of
+  /// earlier files; stored_bytes() of the rows stay. Throws ResourceError, DataError, std::bad_alloc; the rows are then
+  /// as before.
   void spill(const std::filesystem::path& folder);
   [[nodiscard]] std::optional<FileEntry> checkpoint(const std::filesystem::path& store, std::uint32_t level) const;
 
  private:
-  static constexpr std::int32_t kMaxDelta = std::int32_t{1} << 30;  ///< twice the largest density at 29 scale bits
+  static constexpr std::int32_t kMaxDelta = std::int32_t{1} << 30;  ///< twice the largest t at 29 scale bits
   struct Row {
     const std::byte* values = nullptr;
     std::uint32_t degree = 0;
@@ -81,8 +82,8 @@ class StaleRows {
     bool in_memory = false;  ///< in the arena of its width, else in one of the files
   };
   static constexpr double kRecentRoom = 0x1p53;
-  /// Changes that totals_ lacks, of some pages of nodes. Integers that float64 holds exactly: those of most rows, and of many
-  /// of them.
+  /// Changes that totals_ lacks, of some pages of nodes. Integers that float64 holds exactly: those of most rows, and
+  /// of many of them.
   struct Recent {
     std::mutex mutex;
     std::vector<double> squares, magnitudes, sums;
@@ -92,7 +93,7 @@ class StaleRows {
   enum class Tracked { nothing, squares, all };
   static constexpr std::size_t kMostSpools = 16;
   [[nodiscard]] static std::uint8_t width_of(std::int32_t largest) noexcept;
-  /// Of rows of 1, 2 or 4 bytes a value.
+  /// The arena of rows of 1, 2 or 4 bytes a value.
   [[nodiscard]] RowArena& arena(std::uint8_t width) noexcept { return arenas_[width / 2]; }
   void give_back(const Row& row);
   void add_unpacked(std::uint8_t width, const std::byte* values, std::int32_t sign, std::int32_t* out) const;

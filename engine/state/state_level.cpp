@@ -1,3 +1,4 @@
+// engine/state/state_level.cpp - reads and stores rows of sums, and writes dirty ones into new partitions or a run.
 #include "engine/state/state_level.h"
 
 #include <algorithm>

@@ -44,7 +44,7 @@ class StateLevel {
   /// Replaces a row, or adds one.
   void store(NodeId node, const std::int64_t* sums);
   void store(NodeId node, const std::int32_t* sums);
-  /// Removes the row of a node that left the cone.
+  /// Removes the row of a node that left the receptive field.
   void drop(NodeId node);
 
   /// Memory of a level without dirty rows, and of so many rows of a run.
@@ -57,13 +57,13 @@ class StateLevel {
   [[nodiscard]] static std::uint64_t overlay_bytes(std::uint64_t rows, std::uint32_t columns) noexcept {
     return rows * columns * sizeof(std::int32_t) + NodeMap<DirtyRow>::bytes(rows);
   }
-  /// Memory of those that there are; of none when all rows lie in memory.
+  /// Memory of the rows that differ at present; 0 when all rows lie in memory.
   [[nodiscard]] std::uint64_t overlay_bytes() const noexcept;
   /// True when a row of the span differs from its partition, or may.
   [[nodiscard]] bool has_changes(NodeRange span) const;
   /// True when all rows lie in memory, after a recomputation.
   [[nodiscard]] bool is_resident() const noexcept { return resident_ != nullptr; }
-  /// Rows in memory and not in files, those that left the cone included.
+  /// Rows in memory and not in files, those that left the receptive field included.
   [[nodiscard]] std::uint64_t rows_in_memory() const noexcept { return resident_ ? nodes_ : dirty_.size(); }
   [[nodiscard]] bool is_in_memory(NodeId node) const noexcept { return resident_ || dirty_.find(node) != nullptr; }
 
@@ -88,10 +88,10 @@ class StateLevel {
   [[nodiscard]] const std::vector<StatePartition>& partitions() const noexcept { return partitions_; }
 
  private:
-  /// A dirty row; with neither it left the cone.
+  /// A dirty row. Neither pointer is set where the row left the receptive field.
   struct DirtyRow {
-    std::int32_t* narrow = nullptr;  ///< of narrow_, or of the run's file and never written
-    std::int64_t* wide = nullptr;    ///< of wide_, where it does not fit 32 bits
+    std::int32_t* narrow = nullptr;  ///< row of narrow_, or of the run's file and never written
+    std::int64_t* wide = nullptr;    ///< row of wide_, where it does not fit 32 bits
   };
   [[nodiscard]] bool is_of_run(const std::int32_t* row) const noexcept;
   void give_back(DirtyRow& row);

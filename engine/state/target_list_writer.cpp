@@ -1,3 +1,4 @@
+// engine/state/target_list_writer.cpp - copies the lists of the targets into shards of their own, where that pays.
 #include "engine/state/target_list_writer.h"
 
 #include <vector>
@@ -11,7 +12,7 @@
 namespace unweave {
 namespace {
 
-constexpr std::uint64_t kWriterBytes = std::uint64_t{16} << 20;  // of encoded lists that a thread keeps in memory
+constexpr std::uint64_t kWriterBytes = std::uint64_t{16} << 20;  // encoded lists that a thread keeps in memory
 
 /// Whether lists of `arcs` arcs are worth keeping apart: a copy of most of the graph is not.
 bool target_lists_pay(std::uint64_t arcs, const Graph& graph) noexcept {

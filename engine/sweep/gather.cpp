@@ -1,4 +1,4 @@
-// engine/sweep/gather.cpp - see gather.h. Highway includes this file once for every vector extension.
+// engine/sweep/gather.cpp - sums and rounds rows. Highway includes this file once for every vector extension.
 #include "engine/sweep/gather.h"
 
 #include <algorithm>
@@ -29,7 +29,8 @@ constexpr std::size_t kHalfLane = hn::MaxLanes(DHalf());
 constexpr std::size_t kMaxVectors = 8;  // accumulators of a panel: 128 columns at 512 bits, half the registers at 256
 constexpr std::size_t kPanel = kMaxVectors * kLane;
 constexpr std::size_t kCacheLine = 64;  // bytes
-/// Rows between prefetch and use: as many as make 96 cache lines. Of rows of one line a memory serves a quarter more at 48.
+/// Rows between prefetch and use: as many as make 96 cache lines, 12 at least and 48 at most. Where rows fill one line,
+/// a memory serves a quarter more at 48 rows.
 constexpr std::size_t rows_ahead(std::size_t row_bytes) {
   return std::clamp<std::size_t>(96 * kCacheLine / row_bytes, 12, 48);
 }
@@ -185,7 +186,7 @@ void quotients_of(const Sum* sums, std::size_t width, std::uint32_t degree, T* q
   for (; c < width; ++c) quotients[c] = static_cast<T>(std::nearbyint(static_cast<double>(sums[c]) / degree));
 }
 
-/// The same for a row of whole cache lines, past the caches.
+/// The quotients of a row of whole cache lines, written past the caches.
 template <class Sum, class T>
 void stream_quotients(const Sum* sums, std::size_t width, std::uint32_t degree, T* quotients) {
   const hn::CappedTag<T, kCacheLine / sizeof(T)> d;  // whole vectors: some extensions cannot stream parts of one

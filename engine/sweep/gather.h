@@ -1,4 +1,4 @@
-// engine/sweep/gather.h - the hot kernels: exact sums of rows of densities, and quotients rounded to densities.
+// engine/sweep/gather.h - the hot kernels: exact sums of rows, and quotients rounded to normalised sums.
 //
 // A tile is a row-major matrix of fixed-point numbers |t| <= 2^scale_bits, of 32 bits or, up to kMaxShortScaleBits, of 16:
 // half the bytes to fetch. Up to floor((2^31 - 1) / 2^scale_bits) terms (127 at 24 bits, 131,071 at 14) add up in int32
@@ -19,7 +19,7 @@ namespace unweave {
 
 inline constexpr std::size_t kTilePadding = 16;  ///< elements
 inline constexpr int kMaxScaleBits = 30;
-inline constexpr int kMaxShortScaleBits = 14;  ///< 2^14 fits 16 bits; 2^15, the density of a feature of 1, does not
+inline constexpr int kMaxShortScaleBits = 14;  ///< 2^14 fits 16 bits; 2^15, which stands for a feature of 1, does not
 /// Degrees stay below this: then a quotient that is no tie lies at least half a unit in the last place of its float64
 /// away from one, and rounding the float64 quotient is rounding the true one.
 inline constexpr std::uint32_t kMaxDegree = std::uint32_t{1} << 29;

@@ -1,3 +1,4 @@
+// engine/sweep/sweep.cpp - decodes blocks of lists and gathers their sums on all threads.
 #include "engine/sweep/sweep.h"
 
 #include <algorithm>
@@ -20,7 +21,7 @@ constexpr std::size_t kReadRanges = 64;  // 32,768 nodes: some MiB of a graph
 /// The wanted nodes of one block with their lists side by side.
 struct BlockLists {
   std::array<NodeId, kBlockNodes> nodes{};
-  std::array<NodeId, kBlockNodes> rows{};  ///< of the input tile
+  std::array<NodeId, kBlockNodes> rows{};  ///< rows of the input tile
   std::size_t num_nodes = 0;
   const std::uint32_t* counts = nullptr;
   const NodeId* targets = nullptr;
@@ -75,7 +76,7 @@ struct Worker {
         wide_nodes(rows) {}
 
   std::array<BlockLists, 2> lists;
-  std::array<std::array<std::uint32_t, kBlockNodes>, 2> counts{};  // of wanted nodes, where not all are
+  std::array<std::array<std::uint32_t, kBlockNodes>, 2> counts{};  // counts of wanted nodes, where not all are
   std::array<TargetBuffer, 2> targets;
   std::vector<NodeId> nodes;
   std::size_t num_nodes = 0;

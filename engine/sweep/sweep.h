@@ -47,7 +47,7 @@ struct SweepLevel {
   const RowMask* wanted = nullptr;  ///< null: all rows
   /// Whose rows the input tile holds: at least the wanted nodes and their neighbours. Null: those of all nodes.
   const RowRanks* input_rows = nullptr;
-  const RowRanks* quotient_rows = nullptr;  ///< of `wanted`, where it is given and there are quotients
+  const RowRanks* quotient_rows = nullptr;  ///< ranks of `wanted`, where it is given and there are quotients
 };
 
 /// A graph behind plain functions, so that the sweep is compiled once. A sweep makes its slots (decode buffers, two a
@@ -55,10 +55,10 @@ struct SweepLevel {
 struct BlockSource {
   NodeId num_nodes = 0;
   std::size_t num_blocks = 0;
-  std::uint64_t max_decoded_bytes = 0;  ///< of one slot
+  std::uint64_t max_decoded_bytes = 0;  ///< bytes of one slot at most
   std::function<void(std::size_t slots)> make_slots;
   std::function<void(std::size_t block, std::size_t slot, DecodedBlock& out)> decode;
-  std::function<void(std::size_t first, std::size_t last)> read_ahead;  ///< of blocks; may be empty
+  std::function<void(std::size_t first, std::size_t last)> read_ahead;  ///< asks for blocks; may be empty
 };
 
 /// For every wanted row u: S(u) = t(u) + sum over neighbours v of t(v), handed to `sink` block by block. Blocks without

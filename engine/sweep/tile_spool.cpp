@@ -1,3 +1,4 @@
+// engine/sweep/tile_spool.cpp - writes the sums of column tiles to a file and assembles whole rows of them.
 #include "engine/sweep/tile_spool.h"
 
 #include <algorithm>
@@ -12,7 +13,7 @@
 namespace unweave {
 namespace {
 
-constexpr std::size_t kRowsBytes = std::size_t{1} << 20;  // of whole rows put together at a time
+constexpr std::size_t kRowsBytes = std::size_t{1} << 20;  // whole rows that are put together at a time
 
 /// Nodes of one range: a power of two, so that a range lies in one partition.
 std::size_t range_nodes(std::size_t columns) {

@@ -17,14 +17,14 @@
 
 namespace unweave {
 
-/// A file in the store without a name: a crash leaves nothing behind.
+/// Makes an unlinked temporary file in the store: a crash leaves nothing behind.
 [[nodiscard]] ScatteredWriter make_spool(const std::filesystem::path& store, std::uint64_t bytes, WriteBehind& queue);
 
 /// Which of the rows of all levels are those of one. Tiles lie one after the other, in each the levels one after the other:
 /// in the order in which a sweep makes them, so that what it has begun to write is soon complete.
 struct SpoolShare {
-  std::uint64_t all_rows = 0;     ///< of all levels
-  std::uint64_t rows_before = 0;  ///< of the levels before
+  std::uint64_t all_rows = 0;     ///< rows of all levels
+  std::uint64_t rows_before = 0;  ///< rows of the levels before
 };
 
 class TileSpool {

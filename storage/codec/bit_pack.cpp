@@ -1,4 +1,4 @@
-// storage/codec/bit_pack.cpp - packing in plain code, unpacking once for each instruction set, chosen at run time.
+// storage/codec/bit_pack.cpp - packs in plain code, and unpacks by code for each instruction set, chosen at run time.
 #include "storage/codec/bit_pack.h"
 
 #include <algorithm>
@@ -95,13 +95,13 @@ bool sum_slowly(const GroupValues& gaps, std::size_t count, std::uint64_t previo
   return true;
 }
 
-// Bytes that may be read kGroupReach from any place: the last ones from a copy with zeros behind it.
+// Bytes of which kGroupReach may be read from any place; the last ones are read from a copy with zeros behind it.
 class PaddedBytes {
  public:
   explicit PaddedBytes(std::span<const std::byte> bytes)
       : data_(reinterpret_cast<const std::uint8_t*>(bytes.data())), size_(bytes.size()) {
     if (size_ >= kGroupReach)
-      std::memcpy(tail_.data(), data_ + size_ - kGroupReach, kGroupReach);  // of fixed size, as it is hot
+      std::memcpy(tail_.data(), data_ + size_ - kGroupReach, kGroupReach);  // a copy of fixed size, as it is hot
     else
       std::copy_n(data_, size_, tail_.begin() + static_cast<std::ptrdiff_t>(kGroupReach - size_));
   }
@@ -137,8 +137,8 @@ bool unpack_lists(const PackedLists& lists, NodeId* targets) {
   const std::span<const std::byte> groups = lists.bytes.first(lists.groups_end);
   const NodeId* first = firsts.data();
   std::size_t at = lists.groups_at;
-  Vector highest = hn::Zero(d);  // of the ids that later groups build upon
-  NodeId highest_last = 0;       // of the ids that end a list
+  Vector highest = hn::Zero(d);  // largest of the ids that later groups build upon
+  NodeId highest_last = 0;       // largest of the ids that end a list
   for (const std::uint32_t count : lists.counts) {
     if (count == 0) continue;
     const NodeId relative = *first++;

@@ -1,3 +1,4 @@
+// storage/codec/gap_block.cpp - encodes neighbour lists as packed gaps or as zstd frames; decodes and checks both.
 #include "storage/codec/gap_block.h"
 
 #include <zstd.h>

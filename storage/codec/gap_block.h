@@ -3,7 +3,7 @@
 // A block holds the lists of up to kBlockNodes consecutive nodes; how many neighbours each node has is stored elsewhere
 // and given to every call. The bytes are normative in storage/FORMAT.md, "Graph blocks". Two encodings exist, chosen
 // per block by a fixed rule of the codec: bit-packed gaps, which SIMD decodes, and zstd over byte-coded gaps where that
-// is far smaller. The same lists give the same bytes on every machine that has the same release of zstd.
+// is far smaller. Equal lists give equal bytes on every machine that has the same release of zstd.
 //
 // All functions may run on any number of threads at once; a thread that meets zstd keeps its contexts, below 1 MiB.
 // Decoding trusts nothing but `counts`.

@@ -1,4 +1,4 @@
-// storage/codec/half.cpp - conversions written once for each instruction set, chosen at run time.
+// storage/codec/half.cpp - converts 16-bit numbers by code for each instruction set, chosen at run time.
 #include "storage/codec/half.h"
 
 #include <algorithm>

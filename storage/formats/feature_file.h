@@ -60,7 +60,7 @@ class FeatureFile {
               FeatureLayout layout);
   /// Columns [first_column, first_column + width) of rows [range.first, range.last), row-major into `out`.
   void read(NodeRange range, std::uint32_t first_column, std::uint32_t width, float* out) const;
-  /// The same columns and rows will be read soon.
+  /// Asks the disk for these columns and rows, which will be read soon.
   void read_ahead(NodeRange range, std::uint32_t first_column, std::uint32_t width) const noexcept;
   /// Checks checksums, finiteness and row norms; throws FormatError.
   void verify() const;

@@ -29,16 +29,16 @@ enum class FeatureType {
 
 /// How rows of features came to norm at most 1: they are divided by `divisor`, and those still above 1 by their norm.
 struct FeatureScale {
-  bool as_given = false;  ///< none was above 1, else there would be no store; the divisor is 1
+  bool as_given = false;  ///< rows stay as they came, with divisor 1: an import that meets a norm above 1 fails
   double divisor = 1;     ///< declared, in kLeastDivisor .. kMostDivisor
 
   static constexpr double kLeastDivisor = 1e-100, kMostDivisor = 1e100;  ///< its square is neither 0 nor infinite
   friend constexpr bool operator==(const FeatureScale&, const FeatureScale&) = default;
 };
 
-/// One for all feature files of a store.
+/// All feature files of a store have one layout.
 struct FeatureLayout {
-  bool sparse = false;  ///< non-zeros alone
+  bool sparse = false;  ///< whether files keep non-zeros alone
   FeatureType type = FeatureType::f32;
 
   /// Kind and extension of the files.

@@ -1,3 +1,4 @@
+// storage/formats/journal.cpp - appends records to the journal, reads them back, and finds and cuts off damage.
 #include "storage/formats/journal.h"
 
 #include <algorithm>
@@ -29,7 +30,7 @@ static_assert(sizeof(FileHeader) == 40);
 struct RecordHeader {
   std::uint64_t payload_bytes;
   std::uint64_t sequence;  ///< last request of this batch
-  std::uint64_t checksum;  ///< of the two fields above and the payload
+  std::uint64_t checksum;  ///< covers the two fields above and the payload
 };
 static_assert(sizeof(RecordHeader) == 24);
 
@@ -251,7 +252,7 @@ std::string remedy_of(const std::filesystem::path& store) {
   return "give up what is missing with " + operation("repair " + store.string() + ' ' + option("cut-journal"));
 }
 
-/// Of the file as it is.
+/// Reads the records of the file as it is, without what the manifest recorded of it.
 JournalEnd read_records(const std::filesystem::path& store, const FileEntry& entry, std::uint64_t sequence,
                         const std::function<void(const JournalBatch&)>& use) {
   const std::filesystem::path path = store / entry.path;
@@ -270,7 +271,7 @@ JournalEnd read_records(const std::filesystem::path& store, const FileEntry& ent
                       "the journal follows request " + std::to_string(header.sequence) + ", the manifest ends at " +
                           std::to_string(sequence));
   std::uint64_t at = sizeof header;
-  std::uint64_t begin = at;  // of the last record
+  std::uint64_t begin = at;  // where the last whole record begins
   std::uint64_t last = sequence;
   std::vector<std::byte> payload;
   JournalBatch batch;

@@ -88,13 +88,14 @@ void require_whole_end(const std::filesystem::path& store, const FileEntry& entr
 
 /// What damage has taken from a journal.
 struct JournalDamage {
-  std::uint64_t bytes = 0;  ///< of header and whole records before it; 0: the header is gone
-  std::uint64_t last = 0;   ///< request that these end with
-  std::uint64_t later = 0;  ///< request that a whole record after it ends with; 0: there is none
+  std::uint64_t bytes = 0;  ///< how many bytes header and whole records fill before it; 0: the header is gone
+  std::uint64_t last = 0;   ///< last request of those records
+  std::uint64_t later = 0;  ///< last request of the last whole record after it; 0: there is no such record
   std::string text;         ///< place and what is wrong, without file and remedy
 };
 
-/// Damage of records that were acknowledged, or may have been; none where there is only what a crash leaves of an append.
+/// Finds damage of records that were acknowledged, or may have been. Returns nothing where there is only what a crash
+/// leaves of an append.
 /// Throws DataError where the system refuses to read the journal, which tells nothing of what it holds.
 [[nodiscard]] std::optional<JournalDamage> find_journal_damage(const std::filesystem::path& store,
                                                                const FileEntry& entry, std::uint64_t sequence);

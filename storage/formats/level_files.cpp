@@ -1,3 +1,4 @@
+// storage/formats/level_files.cpp - goes through the table of kinds to list or drop the files of a level.
 #include "storage/formats/level_files.h"
 
 namespace unweave {

@@ -27,7 +27,7 @@ struct LevelFiles {
   std::vector<FileEntry> partitions;  ///< sums S of the level, one file a span; empty at level 0
   std::optional<FileEntry> run;       ///< absolute rows that differ from the partitions
   std::optional<FileEntry> counts;    ///< references to each row from the level above, only with labelled rows
-  std::optional<FileEntry> stale;     ///< rows whose published density lags behind
+  std::optional<FileEntry> stale;     ///< rows whose published normalised sums lag behind
   std::optional<FileEntry> targets;   ///< the rows of level L when it was computed, where their lists are kept apart
   std::vector<FileEntry> lists;       ///< their neighbours in the shards, one file a span of targets
 };
@@ -38,8 +38,8 @@ struct LevelPlace {
   std::uint32_t level;    ///< 0 .. levels
   std::uint32_t levels;   ///< L
   bool all_rows;          ///< the targets are all nodes, else the labelled ones
-  NodeId nodes;           ///< of the graph
-  std::uint32_t columns;  ///< of the features
+  NodeId nodes;           ///< nodes of the graph
+  std::uint32_t columns;  ///< columns of the features
 };
 
 /// What becomes of a file when the level changes. A checkpoint writes what a stream changed, a fold of the rows leaves
@@ -65,8 +65,8 @@ void verify_targets(const std::filesystem::path& store, const LevelPlace& place,
 
 struct LevelFileKind {
   const char* key = nullptr;                            ///< its field in the manifest
-  std::optional<FileEntry> LevelFiles::*one = nullptr;  ///< of a kind with at most one file a level, else null
-  std::vector<FileEntry> LevelFiles::*list = nullptr;   ///< of a kind with several, else null
+  std::optional<FileEntry> LevelFiles::*one = nullptr;  ///< the member, where a level has at most one file; else null
+  std::vector<FileEntry> LevelFiles::*list = nullptr;   ///< the member, where a level may have several; else null
   bool one_a_span = false;                              ///< a list, with a file for each span of the nodes
   FileRole role = FileRole::base;
   Presence (*presence)(const LevelPlace& place) = nullptr;

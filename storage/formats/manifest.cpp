@@ -1,3 +1,4 @@
+// storage/formats/manifest.cpp - writes manifest.json, and reads it with a check of every field.
 #include "storage/formats/manifest.h"
 
 #include <algorithm>
@@ -32,7 +33,7 @@ Json to_json(const std::vector<FileEntry>& entries) {
   return list;
 }
 
-/// Of one of these folders: no "..", no way through other folders.
+/// An entry whose path is a file in one of `folders`: without "..", and without a way through other folders.
 FileEntry file_entry(const Json& json, std::span<const char* const> folders = kStoreFolders) {
   FileEntry entry{json.at("path").get<std::string>(), whole_number<std::uint64_t>(json.at("bytes")),
                   json.at("root").get<std::string>()};

@@ -27,7 +27,7 @@ struct PropagationSpec {
   std::vector<double> weights{};       ///< L + 1 a block of a row; readers may use others
   std::string scheme{};                ///< as the user named it: sgc, ppr:0.1, heat:3, gpr
   double rho = 0.5;                    ///< exponent of the normalisation, in [0, 1]
-  std::uint32_t scale_bits = 24;       ///< fixed point: densities are integers over 2^scale_bits
+  std::uint32_t scale_bits = 24;       ///< fixed point: normalised sums are integers over 2^scale_bits
   bool all_rows = true;                ///< --rows all, else the rows with a label
   std::vector<double> column_norms{};  ///< per column, sum over u of sqrt(d(u)) |x_j(u)|: the paper's scale of r_max
   double code_norm = 0;  ///< mean over columns of sum over u of |x_j(u)|: the released code's scale of r_max
@@ -38,10 +38,10 @@ struct Manifest {
   std::uint32_t features = 0;
   std::uint32_t classes = 0;
   bool standardized = false;
-  FeatureLayout feature_layout;         ///< of all feature files
-  FeatureScale scale;                   ///< of their rows when they were imported
+  FeatureLayout feature_layout;         ///< layout of all feature files
+  FeatureScale scale;                   ///< how the import scaled their rows
   std::string order = "none";           ///< how the positions of nodes were chosen
-  std::optional<FileEntry> order_file;  ///< the permutation; none under "none", where ids are positions
+  std::optional<FileEntry> order_file;  ///< the permutation; absent under "none", where ids are positions
 
   std::uint64_t edges = 0;  ///< undirected, in this generation
   std::vector<FileEntry> shards;

@@ -1,4 +1,4 @@
-// storage/formats/model_file.cpp - writing and checking the file of one model.
+// storage/formats/model_file.cpp - writes the file of one model, and checks what it reads.
 #include "storage/formats/model_file.h"
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct ModelHeader {
   std::uint32_t arrays;
   std::uint64_t text_bytes;
   std::uint64_t file_bytes;
-  Checksum128 checksum;  // of the bytes before it and the bytes after it
+  Checksum128 checksum;  // covers the bytes before it and the bytes after it
 };
 static_assert(sizeof(ModelHeader) == kHeaderBytes && offsetof(ModelHeader, checksum) == kChecksumAt);
 

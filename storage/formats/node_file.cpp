@@ -1,3 +1,4 @@
+// storage/formats/node_file.cpp - writes and reads labels and lists of node ids.
 #include "storage/formats/node_file.h"
 
 #include <string>

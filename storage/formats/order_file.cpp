@@ -1,3 +1,4 @@
+// storage/formats/order_file.cpp - writes the order of the nodes, and reads and checks it.
 #include "storage/formats/order_file.h"
 
 #include <cstring>

@@ -1,3 +1,4 @@
+// storage/formats/overflow_buffer.cpp - keeps bytes in memory, and in a temporary file once they pass the limit.
 #include "storage/formats/overflow_buffer.h"
 
 #include <algorithm>

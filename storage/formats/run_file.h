@@ -4,7 +4,7 @@
 //   changes   edges and cleared nodes that differ from shards, features, labels and splits
 //   run       rows of one level that differ from its partitions, and reference counts that differ from its counts file
 //   counts    u32 for each node: references from the level above
-//   stale     rows whose published density lags behind, as packed differences
+//   stale     rows whose published normalised sums lag behind, as packed differences
 #pragma once
 
 #include <filesystem>
@@ -35,7 +35,7 @@ FileEntry write_changes(const std::filesystem::path& store, const Changes& chang
 struct Run {
   std::vector<NodeId> narrow_nodes;  ///< sorted; rows of 32-bit sums
   std::vector<NodeId> wide_nodes;    ///< sorted, distinct from narrow_nodes; rows of 64-bit sums
-  std::vector<NodeId> dropped;       ///< sorted; rows of the partitions that left the cone
+  std::vector<NodeId> dropped;       ///< sorted; rows of the partitions that left the receptive field
   std::vector<NodeId> count_nodes;   ///< sorted
   std::vector<std::uint32_t> count_values;
 

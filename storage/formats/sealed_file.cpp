@@ -1,3 +1,4 @@
+// storage/formats/sealed_file.cpp - writes sealed files, maps them, and checks each chunk when it is first used.
 #include "storage/formats/sealed_file.h"
 
 #include <fcntl.h>
@@ -19,8 +20,8 @@ namespace {
 constexpr char kMagic[8] = {'U', 'N', 'W', 'E', 'A', 'V', 'E', '\0'};
 constexpr std::uint32_t kVersion = 1;
 constexpr std::uint32_t kChunkLog2 = 12;
-/// Of what is asked for at a time. A system cuts a longer request to what it reads ahead of a disk, 128 KiB where nobody has
-/// set more, and the rest of it would come page by page.
+/// How much is asked for at a time. A system cuts a longer request to what it reads ahead of a disk, 128 KiB where
+/// nobody has set more, and the rest of it would come page by page.
 constexpr std::uint64_t kAskBytes = std::uint64_t{128} << 10;
 constexpr std::size_t kRootOffset = 104;
 constexpr std::size_t kHeaderSumOffset = 120;

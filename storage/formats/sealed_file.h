@@ -39,8 +39,8 @@ struct FileEntry {
 using SealedParameters = std::array<std::uint64_t, 6>;
 
 inline constexpr std::size_t kSealedHeaderBytes = 128;
-inline constexpr std::size_t kSealedChunkBytes = std::size_t{1}
-                                                 << 12;  ///< of the file; the first is shorter in the payload
+/// Bytes of a chunk of the file. The first chunk holds less payload, since the header is in it.
+inline constexpr std::size_t kSealedChunkBytes = std::size_t{1} << 12;
 
 /// The chunk that holds a byte of the payload.
 [[nodiscard]] constexpr std::uint64_t sealed_chunk(std::uint64_t offset) noexcept {

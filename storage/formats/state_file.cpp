@@ -1,3 +1,4 @@
+// storage/formats/state_file.cpp - writes, reads and checks state partitions with their wide rows.
 #include "storage/formats/state_file.h"
 
 #include <algorithm>

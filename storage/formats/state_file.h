@@ -106,7 +106,7 @@ class StatePartition {
   void verify() const;
 
  private:
-  [[nodiscard]] std::uint64_t index(NodeId node) const noexcept;  ///< of its row: stored rows of lower nodes
+  [[nodiscard]] std::uint64_t index(NodeId node) const noexcept;  ///< index of its row: how many lower nodes have one
   SealedFile file_;
   StateLayout layout_;
   std::span<const std::uint64_t> members_;  ///< empty when every node has a row

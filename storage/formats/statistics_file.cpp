@@ -1,4 +1,4 @@
-// storage/formats/statistics_file.cpp - encodings, records and their checksums.
+// storage/formats/statistics_file.cpp - encodes vectors in 8, 16 or 32 bits; checks, reads and erases records.
 #include "storage/formats/statistics_file.h"
 
 #include <algorithm>
@@ -30,13 +30,13 @@ struct StatisticsHeader {
   std::uint64_t records;
   std::uint64_t values;
   std::uint64_t visits;
-  std::uint64_t checksum;  // of the bytes before
+  std::uint64_t checksum;  // covers the bytes before it
 };
 static_assert(sizeof(StatisticsHeader) == 64);
 
-/// Before the visits and the values.
+/// Stands before the visits and the values of a record.
 struct StatisticsRecord {
-  std::uint64_t checksum;  // of the rest of the record
+  std::uint64_t checksum;  // covers the rest of the record
   std::uint64_t number;
   std::int32_t exponent;
   float bound;

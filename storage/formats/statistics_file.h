@@ -19,11 +19,11 @@ inline constexpr double kStatisticsGrid = 0x1p-44;
 
 /// What a file holds; a reader refuses another one.
 struct StatisticsShape {
-  std::uint32_t bits = 16;  ///< of a value: 8 (integer), 16 (binary16) or 32 (float32), times a power of two a record
+  std::uint32_t bits = 16;  ///< bits a value: 8 (integer), 16 (binary16) or 32 (float32), times a power of two a record
   std::uint64_t run = 0;    ///< tells the files of one training from those of another
   std::uint64_t partition = 0;
   std::uint64_t records = 0;
-  std::uint64_t values = 0;  ///< of a record
+  std::uint64_t values = 0;  ///< values of a record
   std::uint64_t visits = 0;  ///< further numbers of a record, rounded up to float32
 
   friend bool operator==(const StatisticsShape&, const StatisticsShape&) = default;
@@ -57,7 +57,7 @@ class StatisticsFile {
  public:
   /// Throws DataError, FormatError when the file is not of this shape; `writable` for erase().
   StatisticsFile(const std::filesystem::path& path, const StatisticsShape& shape, bool writable);
-  /// None for an erased record. Throws FormatError for a damaged one.
+  /// Reads one record; returns nothing for an erased one. Throws FormatError for a damaged one.
   [[nodiscard]] std::optional<Statistic> read(std::uint64_t record) const;
   /// Overwrites the records with zeros, durable on return. Erasing twice does no harm.
   void erase(std::span<const std::uint64_t> records) const;

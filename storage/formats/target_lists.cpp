@@ -1,3 +1,4 @@
+// storage/formats/target_lists.cpp - opens the lists of the target rows, decodes them and checks them.
 #include "storage/formats/target_lists.h"
 
 #include "storage/formats/manifest.h"

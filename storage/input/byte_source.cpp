@@ -1,3 +1,4 @@
+// storage/input/byte_source.cpp - opens a user's file, recognises its compression and buffers its bytes.
 #include "storage/input/byte_source.h"
 
 #include <algorithm>

@@ -24,8 +24,8 @@ using TakeRemark = std::function<void(const std::string& sentence)>;
 struct InputFile {
   std::filesystem::path path;
   std::string member;     ///< empty: the whole file; else the member's name, with or without its ".npy"
-  ChargeReader charge{};  ///< called with the window of a zstd file; none: windows above kUsualWindow are refused
-  TakeRemark remark{};    ///< none: what would need a remark is refused
+  ChargeReader charge{};  ///< called with the window of a zstd file; empty: windows above kUsualWindow are refused
+  TakeRemark remark{};    ///< called with each remark; empty: what would need a remark is refused
 };
 
 /// The largest window in bytes that zstd takes at its levels up to 19 without --long.

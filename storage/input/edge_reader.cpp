@@ -1,3 +1,4 @@
+// storage/input/edge_reader.cpp - recognises the format of an edge file and opens the reader for it.
 #include "storage/input/edge_reader.h"
 
 #include "storage/input/edge_formats.h"

@@ -49,8 +49,8 @@ struct EdgeOptions {
 /// - else text: two ids a line separated by blanks, tabs or a comma, a third number where weights are ignored; `#` starts
 ///   a comment line; a header line is skipped where the file takes remarks. A text that turns out to be METIS is an error.
 /// Other formats, as foreign_format.h knows them, are errors that name them.
-/// Holds a few MiB. Of a 2 x m array, a file is opened twice (the second one skips to the second row); from a pipe the
-/// first row is spooled to temp_dir at 4 bytes an id.
+/// A reader holds a few MiB. It opens the file of a 2 x m array twice (the second time it skips to the second row);
+/// from a pipe it spools the first row to temp_dir at 4 bytes an id.
 [[nodiscard]] std::unique_ptr<EdgeReader> open_edges(const InputFile& file, const EdgeOptions& options = {});
 
 }  // namespace unweave

@@ -1,3 +1,4 @@
+// storage/input/foreign_format.cpp - recognises other formats by their first bytes and says how Python converts them.
 #include "storage/input/foreign_format.h"
 
 #include <algorithm>
@@ -59,7 +60,7 @@ std::string with_networkx(const std::string& modules, const std::string& reading
   throw InputError(source.name(), "byte 0", what, remedy);
 }
 
-/// None where the archive is damaged or comes from a pipe.
+/// The names of an archive's members; an empty list where the archive is damaged or comes from a pipe.
 std::vector<std::string> members_of(const std::filesystem::path& path) {
   try {
     if (is_zip(path)) return npz_members(path);

@@ -1,3 +1,4 @@
+// storage/input/label_reader.cpp - reads labels and node ids from text and from .npy arrays, masks included.
 #include "storage/input/label_reader.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// storage/input/line_reader.cpp - cuts a text into lines and fields, and recognises a header line.
 #include "storage/input/line_reader.h"
 
 #include <algorithm>

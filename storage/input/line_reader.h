@@ -30,7 +30,7 @@ class LineReader {
   [[nodiscard]] bool skips_header(std::string_view line);
 
   [[nodiscard]] const std::filesystem::path& name() const noexcept { return source_.name(); }
-  [[nodiscard]] std::uint64_t number() const noexcept { return number_; }  ///< of the line last given, from 1
+  [[nodiscard]] std::uint64_t number() const noexcept { return number_; }  ///< number of the line last given, from 1
   [[nodiscard]] std::string place() const { return "line " + std::to_string(number_); }
 
  private:

@@ -1,3 +1,4 @@
+// storage/input/metis_check.cpp - checks numbers of lines and pairs of a text against what a METIS file would have.
 #include "storage/input/metis_check.h"
 
 #include <algorithm>
@@ -20,7 +21,7 @@ std::uint64_t hash_of(std::uint64_t from, std::uint64_t to) noexcept {
   return x ^ (x >> 31);
 }
 
-/// The whole numbers of a line, none where it holds anything else.
+/// The whole numbers of a line; nothing where it holds anything else.
 std::optional<std::vector<std::uint64_t>> numbers_of(std::string_view line) {
   std::vector<std::uint64_t> numbers;
   Fields fields(line);

@@ -14,7 +14,7 @@ namespace unweave {
 /// Follows the lines of a text that was read as edges. Not thread-safe.
 class MetisCheck {
  public:
-  /// Whether what came may be METIS. Of nearly all lists of edges it is false after two lines.
+  /// Whether what came so far may be METIS. For nearly all lists of edges it is false after two lines.
   [[nodiscard]] bool possible() const noexcept { return possible_; }
   void rule_out() noexcept { possible_ = false; }
 

@@ -1,3 +1,4 @@
+// storage/input/node_id.cpp - parses node ids, and words the error for one that is out of range.
 #include "storage/input/node_id.h"
 
 #include <string>

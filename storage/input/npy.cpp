@@ -1,3 +1,4 @@
+// storage/input/npy.cpp - reads the header and the numbers of a .npy array.
 #include "storage/input/npy.h"
 
 #include <algorithm>

@@ -51,7 +51,7 @@ class NpyReader {
   /// Fills `out` as far as elements remain and returns how many. Integer kinds only; throws UsageError on others,
   /// InputError on a u8 above 2^63 - 1.
   std::size_t read(std::span<std::int64_t> out);
-  /// The same as float64, exact but for integers above 2^53. Number kinds only.
+  /// Fills `out` with float64, exact but for integers above 2^53. Number kinds only.
   std::size_t read(std::span<double> out);
   /// All bytes of a small array (at most 4 KiB, else InputError).
   std::string read_small_bytes();

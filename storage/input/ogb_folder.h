@@ -27,7 +27,7 @@ struct OgbFolder {
   InputFile edges;                              ///< text, or an array 2 x m whatever m is
   InputFile features;                           ///< dense; text has num_nodes rows
   std::optional<InputFile> labels;              ///< an empty line is a node without a label
-  std::optional<InputFile> train, valid, test;  ///< none where there are no labels, which a split is of
+  std::optional<InputFile> train, valid, test;  ///< absent without labels, since a split is one of labelled nodes
   std::optional<InputFile> edge_values;         ///< weights or features of edges, which no store keeps
   StatedCount num_nodes, num_edges;
 };

@@ -1,3 +1,4 @@
+// storage/input/raw_bytes.cpp - opens plain files and pipes, and decodes gzip and zstd.
 #include "storage/input/raw_bytes.h"
 
 #include <fcntl.h>

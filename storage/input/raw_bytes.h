@@ -45,8 +45,8 @@ struct OpenedFile {
 [[nodiscard]] std::unique_ptr<RawBytes> open_zstd_bytes(std::unique_ptr<RawBytes> compressed,
                                                         const std::filesystem::path& name, const ChargeReader& charge);
 
-/// The same bytes, read ahead by a thread of its own into 1 MiB. The destructor waits for a read that is under way, so
-/// the source must not be one that can keep a reader waiting, such as a pipe.
+/// A stream of the bytes of `source`, which a thread of its own reads ahead into 1 MiB. The destructor waits for a read
+/// that is under way, so the source must not be one that can keep a reader waiting, such as a pipe.
 [[nodiscard]] std::unique_ptr<RawBytes> read_ahead(std::unique_ptr<RawBytes> source);
 
 /// The contents of one member of a zip archive (stored or deflated, zip64; CRC checked). `path` is a regular file.

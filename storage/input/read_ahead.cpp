@@ -51,7 +51,7 @@ class ReadAheadBytes final : public RawBytes {
  private:
   struct Buffer {
     std::vector<char> bytes = std::vector<char>(kBufferBytes);
-    std::size_t filled = 0;  // of the reader's while above 0, else of the thread's
+    std::size_t filled = 0;  // the buffer is the reader's while this is above 0, else the thread's
   };
 
   /// False at the end of the stream.
@@ -109,7 +109,7 @@ class ReadAheadBytes final : public RawBytes {
   std::array<Buffer, 2> buffers_;
   std::size_t reading_ = 0;
   std::size_t given_ = 0;  // bytes of the buffer that is being read
-  std::mutex mutex_;       // of what follows and of Buffer::filled
+  std::mutex mutex_;       // guards what follows and Buffer::filled
   std::condition_variable changed_;
   bool ended_ = false;
   bool stop_ = false;

@@ -1,3 +1,4 @@
+// storage/input/request_reader.cpp - parses request lines, one by one from standard input.
 #include "storage/input/request_reader.h"
 
 #include <iostream>

@@ -28,12 +28,13 @@ class RequestReader {
   /// The next request; false at the end. Throws InputError naming the line for a line of another form.
   bool next(Request& request);
   [[nodiscard]] const std::filesystem::path& name() const noexcept { return name_; }  ///< for messages
-  [[nodiscard]] std::uint64_t number() const noexcept { return number_; }  ///< of the line of the last request, from 1
+  /// Number of the last request's line, from 1.
+  [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
 
  private:
   bool next_line(std::string_view& line);
   std::filesystem::path name_;
-  std::optional<LineReader> file_;  ///< none for standard input
+  std::optional<LineReader> file_;  ///< empty for standard input
   std::string buffer_;
   std::uint64_t number_ = 0;
 };

@@ -14,7 +14,7 @@ namespace unweave {
 
 namespace {
 
-constexpr std::size_t kMostPlainBytes = std::size_t{2} * (10 + 1);  // of a line, with both separators
+constexpr std::size_t kMostPlainBytes = std::size_t{2} * (10 + 1);  // bytes of a line, with both separators
 static_assert(std::endian::native == std::endian::little, "parse_digits() takes the first digit from the lowest byte");
 
 /// Reads the decimal number of 1 to 10 digits at `at` and moves on; false where there is none. Bytes up to
@@ -147,7 +147,7 @@ class TextEdges final : public EdgeReader {
   LineReader lines_;
   std::uint64_t limit_;
   bool ignore_weights_;
-  int columns_ = 0;  // of each edge: 2, or 3 with a weight; 0 before the first
+  int columns_ = 0;  // columns of each edge: 2, or 3 with a weight; 0 before the first
   std::uint64_t ignored_weights_ = 0;
   MetisCheck metis_;
 };

@@ -1,4 +1,4 @@
-// storage/input/zip_bytes.cpp - members of zip archives, through libarchive.
+// storage/input/zip_bytes.cpp - reads members of zip archives through libarchive.
 #include <archive.h>
 #include <archive_entry.h>
 

@@ -1,3 +1,4 @@
+// storage/io/checksum.cpp - computes XXH3 checksums, and writes bytes as hexadecimal digits.
 #include "storage/io/checksum.h"
 
 #define XXH_STATIC_LINKING_ONLY  // a streaming state on the stack

@@ -15,7 +15,7 @@ namespace unweave {
 /// XXH3-128 in its canonical big-endian form.
 using Checksum128 = std::array<std::byte, 16>;
 [[nodiscard]] Checksum128 checksum128(std::span<const std::byte> first, std::span<const std::byte> second) noexcept;
-/// The same of bytes that come in parts, the last of which is empty. Throws what `next` throws.
+/// The checksum of bytes that come in parts, the last of which is empty. Throws what `next` throws.
 [[nodiscard]] Checksum128 checksum128(const std::function<std::span<const std::byte>()>& next);
 
 [[nodiscard]] std::string to_hex(std::span<const std::byte> bytes);

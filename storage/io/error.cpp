@@ -1,3 +1,4 @@
+// storage/io/error.cpp - turns a failed system call into an error with its remedy.
 #include "storage/io/error.h"
 
 #include <cerrno>

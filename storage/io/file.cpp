@@ -1,3 +1,4 @@
+// storage/io/file.cpp - opens, reads, writes and replaces files by system calls.
 #include "storage/io/file.h"
 
 #include <fcntl.h>

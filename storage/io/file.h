@@ -33,8 +33,8 @@ class File {
   static File create(const std::filesystem::path& path, unsigned mode = 0644);
   /// Opens an existing file for reads and writes; throws DataError where it is a link to one.
   static File open_write(const std::filesystem::path& path);
-  /// The same past the page cache: offsets, lengths and memory are multiples of 4,096 then. A file that is not open where
-  /// the file system refuses that.
+  /// Opens an existing file for reads and writes past the page cache: offsets, lengths and memory are then multiples of
+  /// 4,096. Returns a file that is not open where the file system refuses that.
   static File open_direct(const std::filesystem::path& path);
   File(File&& other) noexcept;
   File& operator=(File&& other) noexcept;
@@ -49,7 +49,7 @@ class File {
 
   /// Fills `out` from `offset`; throws FormatError when the file ends before.
   void read_at(std::uint64_t offset, std::span<std::byte> out) const;
-  /// The same, but the file may end after the first `least` bytes.
+  /// Fills `out` as read_at() does, but the file may end after the first `least` bytes.
   void read_some_at(std::uint64_t offset, std::span<std::byte> out, std::size_t least) const;
   void write_at(std::uint64_t offset, std::span<const std::byte> bytes) const;
   void truncate(std::uint64_t bytes) const;

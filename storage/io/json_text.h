@@ -26,7 +26,7 @@ template <class Json = nlohmann::ordered_json>
   });
 }
 
-/// The same; a discarded value where the text is no such JSON.
+/// Parses a text as parse_json() does, but returns a discarded value where it is no such JSON.
 template <class Json = nlohmann::ordered_json>
 [[nodiscard]] Json parse_json_or_discard(std::string_view text) {
   try {

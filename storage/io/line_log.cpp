@@ -1,4 +1,4 @@
-// storage/io/line_log.cpp - finding the last line from the end of a file, writing after it, and reading all of them.
+// storage/io/line_log.cpp - finds the last line from the end of a file, writes after it, and reads all lines.
 #include "storage/io/line_log.h"
 
 #include <algorithm>
@@ -54,7 +54,7 @@ LogEnd read_lines(const std::filesystem::path& path,
   if (!std::filesystem::exists(path)) return end;
   const File file = File::open_read(path);
   const std::uint64_t size = file.size();
-  std::string text;  // of the lines from byte end.bytes on
+  std::string text;  // text of the lines from byte end.bytes on
   std::uint64_t number = 0;
   for (std::uint64_t at = 0; at < size;) {
     const std::size_t held = text.size();

@@ -1,3 +1,4 @@
+// storage/io/map_guard.cpp - handles SIGBUS in mapped files, and remembers which maps were cut.
 #include "storage/io/map_guard.h"
 
 #include <sys/mman.h>
@@ -30,7 +31,7 @@ struct Block {
   std::atomic<Block*> next{nullptr};
 };
 
-std::mutex mutex;  // of all but the handler
+std::mutex mutex;  // held by all functions here but the handler and what it calls
 std::atomic<Block*> first{nullptr};
 struct sigaction before {};
 std::uintptr_t page_bytes = 4096;

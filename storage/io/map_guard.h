@@ -27,7 +27,8 @@ extern std::atomic<bool> a_map_was_cut;
 inline void require_whole_maps() {
   if (detail::a_map_was_cut.load(std::memory_order_acquire)) detail::fail_cut_map();
 }
-/// The same, also where the file of a map that is there lost less than a page, which no signal tells of: compares lengths.
+/// Throws as require_whole_maps() does, and also where the file of a map that is there lost less than a page, which no
+/// signal tells of: it compares lengths.
 void require_whole_files();
 
 }  // namespace unweave

@@ -1,3 +1,4 @@
+// storage/io/message.cpp - marks options and operations in messages, and shows them in a given style.
 #include "storage/io/message.h"
 
 #include <algorithm>
@@ -13,7 +14,7 @@ constexpr MessageStyle kPlain{"", "=", "", "`", "`"};
 /// What stands between two marks, and how long all of it is.
 struct Marked {
   std::string_view text;
-  std::optional<std::string_view> value;  ///< of an option
+  std::optional<std::string_view> value;  ///< value of an option that has one
   std::size_t size = 0;
 };
 

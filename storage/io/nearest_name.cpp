@@ -1,4 +1,4 @@
-// storage/io/nearest_name.cpp - distance between names.
+// storage/io/nearest_name.cpp - finds the known name that differs from a typed one by the fewest edits.
 #include "storage/io/nearest_name.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// storage/io/private_file.cpp - creates files that only their owner may read, and takes rights from others.
 #include "storage/io/private_file.h"
 
 #include <sys/stat.h>

@@ -1,3 +1,4 @@
+// storage/io/scattered_writer.cpp - gathers the bytes of many threads in segments and hands over full ones.
 #include "storage/io/scattered_writer.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// storage/io/spool_file.cpp - creates unlinked temporary files, and appends to, reads and maps them.
 #include "storage/io/spool_file.h"
 
 #include <fcntl.h>

@@ -14,7 +14,7 @@ namespace unweave {
 /// Errors: ResourceError (full disk), DataError (folder missing or not writable), naming the folder.
 class SpoolFile {
  public:
-  static constexpr std::string_view kPrefix = "unweave-spool-";  ///< of its name
+  static constexpr std::string_view kPrefix = "unweave-spool-";  ///< how its name begins
 
   /// Creates the file in the folder `directory` and unlinks it at once, so that hardly a crash leaves anything behind.
   explicit SpoolFile(const std::filesystem::path& directory);

@@ -1,3 +1,4 @@
+// storage/io/write_behind.cpp - the threads that write filled segments and make them free again.
 #include "storage/io/write_behind.h"
 
 #include <cassert>

@@ -23,7 +23,7 @@ namespace unweave {
 /// All members may be called from any thread. The destructor waits for the writes that were begun.
 class WriteBehind {
  public:
-  static constexpr std::size_t kAlignment = 4096;  ///< of memory, segments and offsets of writes past the page cache
+  static constexpr std::size_t kAlignment = 4096;  ///< for memory, segments and offsets of writes past the page cache
 
   /// Cuts `memory`, which begins at a multiple of kAlignment and outlives this object, into segments of `segment_bytes`,
   /// a multiple of it; at least one.

@@ -1,3 +1,4 @@
+// storage/npy/npy_header.cpp - writes the header of a .npy array for a type and a shape.
 #include "storage/npy/npy_header.h"
 
 namespace unweave {

@@ -9,7 +9,7 @@
 
 namespace unweave::testing {
 
-/// Of embeddings that are exact.
+/// The error of embeddings that are exact.
 inline const ApproximationError kExact;
 
 /// `rows` rows around class centres, norms up to 1, labels below `used` of `classes` declared; node ids 3, 6, 9, ...

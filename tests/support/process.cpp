@@ -1,3 +1,4 @@
+// tests/support/process.cpp - starts the program, waits for it and collects what it printed.
 #include "support/process.h"
 
 #include <doctest/doctest.h>

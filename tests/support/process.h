@@ -25,7 +25,7 @@ struct Finished {
 /// Runs the program to its end.
 Finished run_process(const std::vector<std::string>& words);
 
-/// The same of a command that a test needs to go well; its output.
+/// Runs a command that a test needs to go well, and returns its output.
 std::string must(const std::vector<std::string>& words);
 
 /// What `info --json` says of a store.

@@ -71,7 +71,7 @@ inline Vector slow_gradient(const NetworkShape& shape, const Vector& at, const T
   return out;
 }
 
-/// Of the Hessian, rows and columns [first, first + size).
+/// Rows and columns [first, first + size) of the Hessian.
 inline Eigen::MatrixXd slow_block(const NetworkShape& shape, const Vector& at, const TrainingSet& rows,
                                   Eigen::Index first, Eigen::Index size) {
   const auto loss = [&](Eigen::Index i, double a, Eigen::Index j, double b) {

@@ -1,3 +1,4 @@
+// tests/support/store_fixture.cpp - random graphs as sets, stores of them, and sums by naive loops.
 #include "support/store_fixture.h"
 
 #include <algorithm>

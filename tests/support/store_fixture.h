@@ -35,7 +35,7 @@ void add_features(Sample& sample, std::uint32_t columns, std::uint64_t seed, dou
 /// Writes the sample as generation 0 of a new store.
 void build_store(const std::filesystem::path& store, const Sample& sample);
 
-/// Every sum of every level as 64-bit integers, [level - 1][node]; an empty row where the cone keeps none.
+/// Every sum of every level as 64-bit integers, [level - 1][node]; an empty row outside the receptive field.
 using AllSums = std::vector<std::vector<std::vector<std::int64_t>>>;
 [[nodiscard]] AllSums sums_of(const Embedding& embedding, NodeId nodes);
 
@@ -46,7 +46,7 @@ using AllSums = std::vector<std::vector<std::vector<std::int64_t>>>;
 /// Requests of every kind, most of them removals of edges; some change nothing. The sample has edges.
 [[nodiscard]] std::vector<Request> random_requests(const Sample& sample, std::size_t count, std::uint64_t seed);
 
-/// The same requests on the sample, by set operations; false when a request changes nothing.
+/// Applies a request to the sample by set operations; false when it changes nothing.
 bool apply_naively(Sample& sample, const Request& request);
 
 }  // namespace unweave::testing

@@ -1,3 +1,4 @@
+// tools/bench/bench_decode.cpp - times decoding and encoding of a store's lists, beside sums over plain ids.
 #include "tools/bench/bench_decode.h"
 
 #include <algorithm>
@@ -46,11 +47,11 @@ std::uint32_t sum_of(const NodeId* ids, std::size_t count) {
 struct Task {
   std::size_t items;
   std::size_t grain;     ///< most items of a piece
-  std::uint64_t rounds;  ///< over all items, in one run
-  double work;           ///< of a round, in the unit of the rate
+  std::uint64_t rounds;  ///< rounds over all items, in one run
+  double work;           ///< work of a round, in the unit of the rate
   std::function<std::uint32_t(std::size_t first, std::size_t last)> body;
-  BenchRate rate{};       ///< of the best run
-  std::uint32_t sum = 0;  ///< of a round
+  BenchRate rate{};       ///< rate of the best run
+  std::uint32_t sum = 0;  ///< sum of a round
 };
 
 double run_rate(Task& task, std::uint64_t rounds) {

@@ -32,18 +32,18 @@ struct ShardBits {
 struct DecodeBench {
   NodeId nodes = 0;
   ArcIndex arcs = 0;
-  std::uint64_t blocks = 0;       ///< that have a neighbour
-  std::uint64_t zstd_blocks = 0;  ///< of them encoded by zstd
+  std::uint64_t blocks = 0;       ///< blocks that have a neighbour
+  std::uint64_t zstd_blocks = 0;  ///< how many of these are encoded by zstd
   std::size_t threads = 0;
   ShardBits bits_per_arc;
   BenchRate decode;      ///< arcs: all blocks, each decoded into a buffer that stays in cache, its ids added up there
   BenchRate memory_sum;  ///< the limit: uncompressed 32-bit ids added up out of memory
-  BenchRate cache_sum;   ///< the same ids out of the first-level cache
+  BenchRate cache_sum;   ///< uncompressed ids added up out of the first-level cache
   BenchRate lists;       ///< lists of random nodes with neighbours, each decoded alone
   double mean_list_arcs = 0;         ///< length of these lists
-  double mean_list_block_bytes = 0;  ///< of the block that holds such a list: the most that is read for it
+  double mean_list_block_bytes = 0;  ///< bytes of the block of such a list: the most that is read for it
   BenchRate encode;                  ///< arcs: encode_lists over the store's first lists
-  std::uint32_t id_sum = 0;          ///< of all decoded ids, modulo 2^32
+  std::uint32_t id_sum = 0;          ///< sum of all decoded ids, modulo 2^32
   /// decode over a limit.
   [[nodiscard]] BenchRate ratio_to(const BenchRate& limit) const {
     return {decode.one / limit.one, decode.all / limit.all};

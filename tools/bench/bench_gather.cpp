@@ -1,3 +1,4 @@
+// tools/bench/bench_gather.cpp - times bare sums over plain lists and a sweep over the same graph.
 #include "tools/bench/bench_gather.h"
 
 #include <algorithm>

@@ -31,7 +31,7 @@ struct GatherBench {
   double limit_per_second = 0;        ///< the limit: uncompressed lists, exact sums, results dropped
   double sweep_per_second = 0;        ///< propagation_sweep on the same lists, every level's sums kept in memory
   double sweep_seconds = 0;           ///< without the filling of the first tile
-  double short_sweep_per_second = 0;  ///< the same with 16-bit densities between the levels
+  double short_sweep_per_second = 0;  ///< that sweep with 16 bits a value between the levels
   std::size_t tile_width = 0;
   [[nodiscard]] double ratio() const { return sweep_per_second / limit_per_second; }
 };

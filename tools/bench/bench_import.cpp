@@ -1,3 +1,4 @@
+// tools/bench/bench_import.cpp - times an import, and the moves of as many bytes.
 #include "tools/bench/bench_import.h"
 
 #include <algorithm>
@@ -24,7 +25,7 @@ namespace {
 constexpr std::uint64_t kEdgesAtOnce = std::uint64_t{1} << 16;
 constexpr std::uint64_t kPieceBytes = std::uint64_t{1} << 19;  // as many edges as `import` reads at a time
 constexpr std::uint64_t kChunkBytes = std::uint64_t{1} << 16;  // as `import` spools arcs, at most
-constexpr std::uint64_t kReadAhead = std::uint64_t{1} << 26;   // of the spool, as `import` asks for it
+constexpr std::uint64_t kReadAhead = std::uint64_t{1} << 26;   // bytes of the spool, as `import` asks for it
 
 struct EdgePiece {
   std::uint64_t first = 0, last = 0;
@@ -71,7 +72,7 @@ struct Traffic {
 
 struct TrafficPiece {
   std::vector<char> bytes;
-  std::uint64_t from = 0, to = 0;  ///< of the spool
+  std::uint64_t from = 0, to = 0;  ///< part of the spool
   std::uint64_t read_back = 0;     ///< bytes of it
   std::uint64_t output = 0;        ///< bytes for the shards
 };
@@ -110,7 +111,7 @@ std::uint64_t read_back_and_write(const Traffic& traffic, const SpoolFile& spool
   std::uint64_t next = 0, asked = 0, moved = 0;
   std::vector<File> files;
   std::optional<StreamWriter> writer;
-  std::uint64_t room = 0;  // of the file that is being written
+  std::uint64_t room = 0;  // room in the file that is being written
   run_pipeline<TrafficPiece>(
       [&](TrafficPiece& piece) {
         if (next == pieces) return false;

@@ -22,15 +22,15 @@ struct ImportBenchOptions {
 struct ImportBench {
   NodeId nodes = 0;
   std::uint64_t edges_read = 0;
-  ArcIndex arcs = 0;  ///< of the store
+  ArcIndex arcs = 0;  ///< arcs of the store
   std::size_t threads = 0;
   std::uint64_t input_bytes = 0;    ///< a .npy file of two 32-bit ids an edge
-  std::uint64_t spooled_bytes = 0;  ///< of arcs that did not fit the budget
+  std::uint64_t spooled_bytes = 0;  ///< bytes of arcs that did not fit the budget
   std::uint64_t shard_bytes = 0;
   double seconds = 0;
-  double limit_seconds = 0;       ///< of the same bytes when they are only moved
-  double limit_read_seconds = 0;  ///< of them, until the edges are read and spooled; the rest is for the shards
-  std::uint64_t moved_bytes = 0;  ///< that the limit has read and written, those of the spool twice
+  double limit_seconds = 0;       ///< time for these bytes when they are only moved
+  double limit_read_seconds = 0;  ///< part of it until the edges are read and spooled; the rest is for the shards
+  std::uint64_t moved_bytes = 0;  ///< bytes that the limit has read and written, those of the spool twice
 
   [[nodiscard]] double arcs_per_second() const { return static_cast<double>(arcs) / seconds; }
   [[nodiscard]] double limit_per_second() const { return static_cast<double>(arcs) / limit_seconds; }

@@ -1,3 +1,4 @@
+// tools/bench/bench_propagate.cpp - times a propagation, and bare sums over its graph.
 #include "tools/bench/bench_propagate.h"
 
 #include <algorithm>

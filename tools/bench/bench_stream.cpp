@@ -1,3 +1,4 @@
+// tools/bench/bench_stream.cpp - times batches of removals, and what bounds them: sums, and copies of rows.
 #include "tools/bench/bench_stream.h"
 
 #include <algorithm>
@@ -20,7 +21,7 @@ namespace unweave {
 namespace {
 
 constexpr std::uint64_t kCopyBytes = std::uint64_t{1} << 28;  // far more than any cache holds
-constexpr std::uint64_t kPickUse = 21, kOrderUse = 22;        // of the seed, for the draw
+constexpr std::uint64_t kPickUse = 21, kOrderUse = 22;        // uses of the seed, for the draw
 constexpr std::uint64_t kFromUse = 23, kToUse = 24;           // for the places of rows
 
 struct Place {

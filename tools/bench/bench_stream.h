@@ -17,11 +17,11 @@
 namespace unweave {
 
 struct StreamBenchOptions {
-  std::uint64_t seed = 1;  ///< of the draw
+  std::uint64_t seed = 1;  ///< seed of the draw
   std::uint32_t hops = 2;
   std::uint64_t batch = 1000;  ///< edges of a batch
   std::uint64_t batches = 3;
-  int repeats = 3;  ///< of the stream and of its limit; the best run of each counts
+  int repeats = 3;  ///< runs of the stream and of its limit; the best run of each counts
 };
 
 /// What bounds an exact stream: its sums made from uncompressed lists, its rows only moved.
@@ -48,7 +48,7 @@ struct StreamBench {
   std::size_t threads = 0;
   std::uint64_t batch = 0;
   std::vector<double> batch_seconds;  ///< from requests to durable, the last level put off
-  std::vector<std::string> plans;     ///< of each batch, "push defer"
+  std::vector<std::string> plans;     ///< how each batch was made, "push defer"
   double deliver_seconds = 0;         ///< the last level of all batches
   double checkpoint_seconds = 0;      ///< counted nowhere else
   std::uint64_t rows_touched = 0;     ///< by all batches and the delivery

@@ -1,3 +1,4 @@
+// tools/bench/directed_store.cpp - sorts the arcs of a file by source and writes them as shards.
 #include "tools/bench/directed_store.h"
 
 #include <algorithm>
@@ -17,9 +18,10 @@ namespace unweave {
 namespace {
 
 constexpr std::size_t kReadArcs = std::size_t{1} << 16;
-/// Of a span while it is written, an arc: the target; its encoding, at most 5 bytes, twice, in vectors that grow.
+/// Memory of one arc while its span is written: the target, and twice its encoding, at most 5 bytes, in vectors that
+/// grow.
 constexpr std::size_t kSpanArcBytes = sizeof(NodeId) + std::size_t{2} * 2 * 5;
-/// A node: its count, encoded and in the writer.
+/// Memory of one node: its count, also encoded and in the writer.
 constexpr std::size_t kSpanNodeBytes = 3 * sizeof(std::uint32_t);
 
 struct Arcs {

@@ -1,3 +1,4 @@
+// tools/bench/import_limit.cpp - measures a small import's limit, and compares each step with it.
 #include "tools/bench/import_limit.h"
 
 #include <algorithm>
@@ -12,10 +13,10 @@ namespace {
 constexpr const char* kLimitFolder = "graph";
 constexpr int kLeastLimitScale = 14, kMostScale = 20;
 constexpr std::uint64_t kEdgeFactor = 16;
-constexpr std::uint64_t kEdgeBytes = 8;  // of a file whose edges are not counted: packed text, 32-bit arrays
+constexpr std::uint64_t kEdgeBytes = 8;  // an edge, in a file whose edges are not counted: packed text, 32-bit arrays
 constexpr std::uint64_t kLeastBudget = std::uint64_t{64} << 20;
 
-/// Edges of the files, about; none where nothing tells.
+/// About how many edges the files have; no number where nothing tells.
 std::optional<std::uint64_t> expected_edges(const ImportOptions& options) {
   if (options.stated_edges) return options.stated_edges->count;
   std::error_code error;

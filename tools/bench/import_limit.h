@@ -39,9 +39,9 @@ class ImportMeter final : public WorkMeter {
 
   StepProgress& shown_;
   std::optional<ImportBench> limit_;
-  bool is_bounded_ = false, counts_edges_ = false;  ///< of the present step
+  bool is_bounded_ = false, counts_edges_ = false;  ///< whether the present step is, or does
   Clock::time_point start_ = Clock::now();
-  double seconds_ = 0;  ///< of bounded steps before it
+  double seconds_ = 0;  ///< time of bounded steps before it
   std::atomic<std::uint64_t> edges_ = 0;
 };
 

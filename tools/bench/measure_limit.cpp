@@ -11,7 +11,7 @@
 namespace unweave {
 namespace {
 
-constexpr int kLeastScale = 16, kMostScale = 22;  // of the graph on which the gather limit is measured
+constexpr int kLeastScale = 16, kMostScale = 22;  // the graph on which the gather limit is measured has 2^scale nodes
 constexpr int kRepeats = 2;
 
 void note(const CommandLine& line, const std::string& text) {

@@ -23,7 +23,7 @@
 namespace unweave {
 namespace {
 
-constexpr unsigned kHelpTextWidth = 40;  // of what stands beside the longest option
+constexpr unsigned kHelpTextWidth = 40;  // columns for what stands beside the longest option
 
 /// Long options only: without one-letter options a word such as "-1,2" cannot be mistaken for one.
 constexpr int kStyle = po::command_line_style::allow_long | po::command_line_style::long_allow_adjacent |

@@ -1,3 +1,4 @@
+// tools/cli/interrupt.cpp - a signal handler that writes a text put there beforehand.
 #include "tools/cli/interrupt.h"
 
 #include <signal.h>

@@ -11,8 +11,9 @@
 
 namespace unweave {
 
-/// Of those of the options that were given. Throws UsageError for a file in the folder of the store, for a name that
-/// promises another format than NumPy's, for two options with one file, and for "-" where somebody would read the bytes.
+/// Checks those of the options that were given. Throws UsageError for a file in the folder of the store, for a name
+/// that promises another format than NumPy's, for two options with one file, and for "-" where somebody would read the
+/// bytes.
 void check_npy_outputs(const CommandLine& line, const std::vector<std::string>& options,
                        const std::filesystem::path& store);
 

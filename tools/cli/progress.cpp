@@ -1,4 +1,4 @@
-// tools/cli/progress.cpp - the progress meter.
+// tools/cli/progress.cpp - draws the progress meter, with its rate and the time that is left.
 #include "tools/cli/progress.h"
 
 #include <algorithm>

@@ -17,7 +17,7 @@ class StepProgress final : public WorkMeter {
   void start(std::string_view step, std::uint64_t total, std::string_view unit) override {
     start(step, total, unit, 0);
   }
-  /// The same of a step that the machine could do `limit` units of a second, 0 if that is not known.
+  /// Starts a step of which the machine could do `limit` units a second, 0 if that is not known.
   void start(std::string_view step, std::uint64_t total, std::string_view unit, double limit) {
     progress_.emplace(out_, shown_, std::string(step), total, std::string(unit), limit);
   }

@@ -1,3 +1,4 @@
+// tools/commands/acknowledged.cpp - counts acknowledged requests, and words where to go on with `stream`.
 #include "tools/commands/acknowledged.h"
 
 #include <filesystem>

@@ -155,7 +155,7 @@ class Printer {
   std::uint64_t acknowledged_;
   bool with_copy_, with_nodes_;
   Table table_;
-  std::vector<NamedMetrics> metrics_;  ///< of the lines of table_
+  std::vector<NamedMetrics> metrics_;  ///< metrics of the lines of table_
 };
 
 }  // namespace

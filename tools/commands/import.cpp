@@ -199,7 +199,7 @@ void run_import(CommandLine& line) {
   StepProgress progress(line.error(), line.shows_progress());
   std::optional<ImportBench> limit;
   if (line.get<bool>("measure-limit")) limit = import_limit(line, line.positional(0), options, resources.memory());
-  Measure measure;  // of the import alone
+  Measure measure;  // measures the import alone
   ImportMeter meter(progress, limit);
   resources.set_meter(&meter);
   const ImportReport report = import_store(line.positional(0), options, resources);

@@ -1,3 +1,4 @@
+// tools/commands/import_figures.cpp - adds what was found in the files to the figures of `import`.
 #include "tools/commands/import_figures.h"
 
 #include <string>
@@ -8,7 +9,7 @@
 namespace unweave {
 namespace {
 
-/// Of all rows at the hops that `propagate` takes by default.
+/// Bytes of the sums of all rows, at the hops that `propagate` takes by default.
 std::uint64_t sum_bytes(const ImportReport& report) {
   return kDefaultHops * report.nodes * std::uint64_t{report.features} * sizeof(std::int32_t);
 }

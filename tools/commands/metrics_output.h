@@ -25,7 +25,8 @@ struct NamedMetrics {
 /// One line a model and split, and what the columns are.
 void print_metrics(std::ostream& out, const std::vector<NamedMetrics>& models);
 
-/// Of the test split, or the first that has rows of validation and training: a line a class, and the confusion matrix.
+/// A line for each class and the confusion matrix: of the test split, or of the first of validation and training with
+/// rows.
 void print_by_class(std::ostream& out, const NamedMetrics& metrics);
 
 }  // namespace unweave

@@ -1,3 +1,4 @@
+// tools/commands/model_notes.cpp - words the remarks about models that are replaced or left behind.
 #include "tools/commands/model_notes.h"
 
 #include <ostream>

@@ -35,7 +35,7 @@ void run_propagate(CommandLine& line) {
     }();
     limit = propagation_limit(line, manifest, resources.memory());
   }
-  Measure measure;  // of the propagation alone
+  Measure measure;  // measures the propagation alone
   Writer writer(line.positional(0), resources);
   const PropagationSpec spec = read_propagation_spec(line, writer.has_labels());
   note_replaced_propagation(line, writer, spec);

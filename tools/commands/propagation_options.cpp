@@ -1,3 +1,4 @@
+// tools/commands/propagation_options.cpp - the options of a propagation.
 #include "tools/commands/propagation_options.h"
 
 #include <array>

@@ -1,3 +1,5 @@
+// tools/commands/rejections.cpp - writes rejected requests: some with their batch, all of them to a file, counts at the
+// end.
 #include "tools/commands/rejections.h"
 
 #include <algorithm>
@@ -15,7 +17,7 @@ namespace {
 
 /// A batch may have a million rejected requests: what is longer than this is written before the next one is made.
 constexpr std::size_t kWriteBytes = 4096;
-constexpr std::size_t kMostLineBytes = 128;  // of a rejected request
+constexpr std::size_t kMostLineBytes = 128;  // bytes of the line of a rejected request
 
 /// Calls use(i) for every rejected request of a batch.
 template <class Use>

@@ -1,4 +1,4 @@
-// tools/commands/solver_options.h - the options of a learner, for the commands that train one or foresee what it costs.
+// tools/commands/solver_options.h - the options of a learner, for the commands that train one or estimate its cost.
 #pragma once
 
 #include "tools/cli/command.h"

@@ -148,7 +148,7 @@ nlohmann::ordered_json fields_of(std::uint64_t batch, const BatchReport& report,
   return json;
 }
 
-constexpr std::size_t kRoomRequests = 4096;  // of a batch, for which room is made at a time
+constexpr std::size_t kRoomRequests = 4096;  // requests of a batch for which room is made at a time
 
 /// What is said of the model that follows the stream.
 void add_model(nlohmann::ordered_json& json, const BatchOutcome& outcome, const Accuracies& accuracies,
@@ -202,7 +202,7 @@ class Stream {
   RequestCounts counts_;
   std::uint64_t batch_ = 0;
   std::vector<Request> requests_;
-  std::vector<std::uint64_t> places_;  ///< of them, in the file
+  std::vector<std::uint64_t> places_;  ///< their lines in the file
 };
 
 Stream::Stream(CommandLine& line)

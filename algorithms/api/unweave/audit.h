@@ -1,4 +1,4 @@
-// unweave/audit.h - a lower bound of epsilon by attack, beside what certificates claim.
+// algorithms/api/unweave/audit.h - a lower bound of epsilon by attack, beside what certificates claim.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ struct AttackOptions {
   std::string canary = "all";  ///< hub, bridge or gradient (algorithms/evaluation/canary.h), or all three
   std::optional<std::vector<Request>> requests{};  ///< removals that are the canary instead
   std::uint64_t trials = 400;                      ///< releases of each kind
-  double confidence = 0.95;             ///< with which one bound holds; k of them together with 1 - (1 - it) k
+  double confidence = 0.95;             ///< confidence of one bound; k bounds hold together with 1 - (1 - it) k
   std::uint64_t rows = 1000;            ///< training rows that take part, at most
-  std::optional<std::uint64_t> seed{};  ///< of noise, for tests
+  std::optional<std::uint64_t> seed{};  ///< seed of the noise, for tests
 };
 
 /// One model and one canary.

@@ -1,4 +1,5 @@
-// unweave/evaluate.h - how good models are, how far they are from retrained ones, and what they still show of forgotten rows.
+// algorithms/api/unweave/evaluate.h - how good models are, how far they are from retrained ones, and what they still
+// show of forgotten rows.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +41,7 @@ struct SplitMetrics {
 /// What a model shows of training rows that a copy of the store has and the store has not.
 struct Forgetting {
   std::size_t forgotten_rows = 0, vanished_classes = 0;
-  std::size_t attack_rows = 0;  ///< of either kind, that an attack learnt from
+  std::size_t attack_rows = 0;  ///< rows of either kind that an attack learnt from
   std::uint64_t seed = 1;
   Efficacy figures;
 };
@@ -57,11 +58,11 @@ struct LossChanges {
   std::optional<double> pearson, spearman;
 };
 
-/// A model beside the retrained one, and the one from before the removals. What cannot be compared is none.
+/// A model beside the retrained one, and the one from before the removals. What cannot be compared is absent.
 struct Comparison {
-  std::optional<double> retrained_distance, retrained_cosine;  ///< of published weights
-  std::optional<Likeness> train, test, forgotten;              ///< of predictions, with the retrained one's
-  // With a model from before the removals alone.
+  std::optional<double> retrained_distance, retrained_cosine;  ///< between published weights
+  std::optional<Likeness> train, test, forgotten;              ///< how alike predictions of it and of that one are
+  // These two are there only with a model from before the removals.
   std::optional<WayFromBefore> from_before;
   std::optional<LossChanges> loss_changes;
 };
@@ -72,11 +73,11 @@ struct ModelEvaluation {
   bool outdated = false;       ///< the store has acknowledged later ones
   bool present = true;         ///< else it is the copy's, from before the removals
   std::size_t classes = 0;
-  std::optional<double> seconds;  ///< that making it took, of weights made for the comparison
+  std::optional<double> seconds;  ///< how long it took to make, where its weights were made for the comparison
   SplitMetrics metrics;
-  std::optional<double> accuracy_nodes;  ///< none where none of them has a label
-  std::optional<Forgetting> forgetting;  ///< with a copy
-  std::optional<Comparison> comparison;  ///< with EvaluateOptions::retrain
+  std::optional<double> accuracy_nodes;  ///< accuracy on EvaluateOptions::nodes; absent where they have no labels
+  std::optional<Forgetting> forgetting;  ///< given with a copy
+  std::optional<Comparison> comparison;  ///< given with EvaluateOptions::retrain
 };
 
 /// Evaluates models of one store, with or without a copy from before the removals, which both outlive it.

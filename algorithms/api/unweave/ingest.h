@@ -1,4 +1,4 @@
-// unweave/ingest.h - new stores: from files of a user, or synthetic.
+// algorithms/api/unweave/ingest.h - new stores: from files of a user, or synthetic.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,5 @@
-// unweave/maintenance.h - is a store what it says it is, what can be had again of a damaged one, and erasure for good.
+// algorithms/api/unweave/maintenance.h - is a store what it says it is, what can be had again of a damaged one, and
+// erasure for good.
 #pragma once
 
 #include <filesystem>

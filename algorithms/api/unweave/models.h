@@ -1,4 +1,5 @@
-// unweave/models.h - the models of a store: which there are, what they were made by, how lambda is chosen.
+// algorithms/api/unweave/models.h - the models of a store: which there are, what they were made by, how lambda is
+// chosen.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +37,7 @@ struct ModelFacts {
   std::string name{};
   std::string solver{};
   SolverOptions options{};
-  std::vector<double> weights{};  ///< of the levels
+  std::vector<double> weights{};  ///< weights of the levels
   std::uint64_t sequence = 0;     ///< the last request that it has absorbed
   std::size_t row_width = 0;      ///< numbers in a row of Z that it takes, an intercept not counted
   std::size_t classes = 0;

@@ -1,4 +1,4 @@
-// unweave/plan.h - what work is going to take, beside what there is. Nothing is changed.
+// algorithms/api/unweave/plan.h - what work is going to take, beside what there is. Nothing is changed.
 #pragma once
 
 #include <cstdint>
@@ -31,16 +31,16 @@ struct PropagationPace {
 
 /// What a propagation takes. Bytes of disk and memory are those at a time.
 struct PropagationForecast {
-  std::vector<std::uint64_t> rows;  ///< kept at levels 1 .. L
-  std::uint64_t arcs = 0;           ///< to sum, self loops included
+  std::vector<std::uint64_t> rows;  ///< rows kept at levels 1 .. L
+  std::uint64_t arcs = 0;           ///< arcs to sum, self loops included
   std::uint64_t tiles = 1;          ///< column tiles
-  std::uint64_t tile_columns = 0;   ///< of a tile, the last perhaps narrower
+  std::uint64_t tile_columns = 0;   ///< columns of a tile; the last one may be narrower
   std::uint64_t memory_bytes = 0, memory_available_bytes = 0;
   /// The parts of memory_bytes: buffers of a tile, of the threads that sum, and of sums on their way to the disk.
   std::uint64_t tile_bytes = 0, worker_bytes = 0, write_buffer_bytes = 0;
-  std::uint64_t state_bytes = 0;    ///< of sums
-  std::uint64_t feature_bytes = 0;  ///< of the features that they come from
-  std::uint64_t cone_bytes = 0;     ///< at most, of counts and lists of targets
+  std::uint64_t state_bytes = 0;    ///< bytes of sums
+  std::uint64_t feature_bytes = 0;  ///< bytes of the features that they come from
+  std::uint64_t cone_bytes = 0;     ///< bytes of counts and lists of targets, at most
   std::uint64_t disk_bytes = 0, disk_free_bytes = 0;
   std::uint64_t bytes_read = 0, bytes_written = 0;
 
@@ -50,8 +50,8 @@ struct PropagationForecast {
   [[nodiscard]] bool fits() const noexcept { return disk_bytes <= disk_free_bytes; }
 };
 
-/// Sums a sample of the rows, and writes half of the free disk, 128 MiB at most, to a nameless file. Throws UsageError,
-/// DataError where there are no features, ResourceError.
+/// Sums a sample of the rows, and writes half of the free disk, 128 MiB at most, to an unlinked temporary file. Throws
+/// UsageError, DataError where there are no features, ResourceError.
 [[nodiscard]] PropagationForecast foresee_propagation(const Reader& reader, const PropagationSpec& spec);
 
 struct StreamForecast {
@@ -87,7 +87,7 @@ struct UnlearningForecast {
   std::shared_ptr<const SolverOptions> options;  ///< with lambda as it was chosen
 };
 
-/// Names of the solvers whose requests can be foreseen, joined by commas.
+/// Names of the solvers whose requests can be estimated, joined by commas.
 [[nodiscard]] std::string solvers_with_forecast();
 /// Trains nothing. Throws UsageError for another solver, for options out of range, and for LambdaChoice::by_validation;
 /// DataError where there are no features or no labels.

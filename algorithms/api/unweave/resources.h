@@ -1,4 +1,4 @@
-// unweave/resources.h - what work may take of the machine, and who watches it.
+// algorithms/api/unweave/resources.h - what work may take of the machine, and who watches it.
 #pragma once
 
 #include <cstddef>

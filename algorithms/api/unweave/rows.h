@@ -1,4 +1,5 @@
-// unweave/rows.h - what is read out of a store: embeddings, edges, labels, what a model says of nodes, requests to draw.
+// algorithms/api/unweave/rows.h - what is read out of a store: embeddings, edges, labels, what a model says of nodes,
+// requests to draw.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// unweave/solvers.h - which solvers there are, and what may be chosen of each.
+// algorithms/api/unweave/solvers.h - which solvers there are, and what may be chosen of each.
 #pragma once
 
 #include <string>

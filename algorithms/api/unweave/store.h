@@ -1,4 +1,5 @@
-// unweave/store.h - an open store: a reader, which sees one moment of it, or the one writer that changes it.
+// algorithms/api/unweave/store.h - an open store: a reader, which sees one moment of it, or the one writer that changes
+// it.
 //
 //   unweave::Resources resources({.memory_bytes = 8ull << 30});
 //   unweave::Writer writer("papers.store", resources);
@@ -34,7 +35,7 @@ inline namespace v0 {
 
 struct LevelInfo {
   std::uint32_t level = 0;
-  std::uint64_t rows = 0;  ///< of sums kept; 0 at level 0
+  std::uint64_t rows = 0;  ///< rows of sums kept; 0 at level 0
   std::uint64_t stale_rows = 0;
 };
 
@@ -42,7 +43,7 @@ struct LevelInfo {
 struct ModelInfo {
   std::string name;
   std::string solver;
-  std::string id;                  ///< of its newest release
+  std::string id;                  ///< id of its newest release
   std::uint64_t sequence = 0;      ///< the last request that it has absorbed
   bool outdated = false;           ///< the store has acknowledged later ones
   bool other_propagation = false;  ///< it was trained on another propagation than the store's
@@ -68,7 +69,7 @@ struct StoreInfo {
   FeatureLayout feature_layout;
   /// How large the files of the present generation are, folder by folder, in the order of the manifest.
   std::vector<std::pair<std::string, std::uint64_t>> bytes;
-  std::vector<LevelInfo> levels;  ///< none before a propagation
+  std::vector<LevelInfo> levels;  ///< empty before a propagation
   std::vector<ModelInfo> models;
   std::optional<Digest> digest;
 };
@@ -106,12 +107,13 @@ enum class LambdaChoice {
 
 struct TrainOptions {
   std::string solver{};  ///< empty: the default one
-  std::string name{};    ///< of the model; empty: the solver's
+  std::string name{};    ///< name of the model; empty: the solver's
   SolverOptions options{};
   LambdaChoice lambda = LambdaChoice::by_size;
-  /// Whether rows end in a constant, whatever `options` says; none: as the solver has it. Networks have biases instead.
+  /// Whether rows end in a constant, whatever `options` says; no value: as the solver has it. Networks have biases
+  /// instead.
   std::optional<bool> intercept{};
-  std::vector<double> weights{};  ///< of the levels, L + 1; empty: as propagated
+  std::vector<double> weights{};  ///< weights of the levels, L + 1; empty: as propagated
   std::filesystem::path key{};    ///< file of the key that signs certificates; empty: the store's own
   /// Is told, before the training, which model of the same name will be replaced, and by which; may be empty.
   std::function<void(const ModelFacts& present, const ModelFacts& next)> before_replacement{};
@@ -120,12 +122,12 @@ struct TrainOptions {
 struct TrainedModel {
   ModelFacts facts;
   StepReport report;
-  std::vector<LambdaTrial> lambda_trials;  ///< in the order in which they were made; none unless they were asked for
+  std::vector<LambdaTrial> lambda_trials;  ///< in the order in which they were made; empty unless asked for
   double default_lambda = 0;               ///< what LambdaChoice::by_size gives
   std::uint64_t rows = 0;                  ///< training rows
   Accuracies accuracies;
-  Accuracies majority;     ///< of always naming the most frequent class of the split
-  std::string public_key;  ///< under which its certificates are signed
+  Accuracies majority;     ///< what always naming the most frequent class of a split reaches
+  std::string public_key;  ///< key under which its certificates are signed
 };
 
 /// The one process that changes a store. Every change is durable when its function returns. After an exception a writer says

@@ -1,4 +1,5 @@
-// unweave/stream.h - a stream of requests to an open store: batch after batch, each durable before its outcome is known.
+// algorithms/api/unweave/stream.h - a stream of requests to an open store: batch after batch, each durable before its
+// outcome is known.
 //
 //   unweave::Writer writer("papers.store", resources);
 //   unweave::StreamSession session(writer, {.model = {.solver = "newton"}});
@@ -46,14 +47,14 @@ struct DecidedBatch {
 };
 
 struct StreamOptions {
-  StreamMode mode{};            ///< exact unless r_max is above 0
-  Plan plan = Plan::automatic;  ///< how levels follow a batch; the bits are the same
-  bool strict = false;          ///< a batch with a rejected request is refused whole
-  ModelSelection model{};       ///< that follows the stream; none selected: no model does, and the last level waits
-  bool adaptive = true;         ///< requests may be chosen after looking at releases
-  std::filesystem::path key{};  ///< as TrainOptions has it
+  StreamMode mode{};                    ///< exact unless r_max is above 0
+  Plan plan = Plan::automatic;          ///< how levels follow a batch; the bits are the same
+  bool strict = false;                  ///< a batch with a rejected request is refused whole
+  ModelSelection model{};               ///< model that follows the stream; without one, the last level waits
+  bool adaptive = true;                 ///< requests may be chosen after looking at releases
+  std::filesystem::path key{};          ///< as TrainOptions has it
   std::filesystem::path receipts{};     ///< file that gets a receipt for every request; empty: there are none
-  std::optional<std::uint64_t> seed{};  ///< of noise, for tests: what is released is not certified
+  std::optional<std::uint64_t> seed{};  ///< seed of noise, for tests: what is released is not certified
 
   /// Called before anything of a batch is durable. What it throws refuses the batch. All three may be empty.
   std::function<void(const DecidedBatch&)> decided{};
@@ -63,19 +64,19 @@ struct StreamOptions {
 
 /// What became of a batch.
 struct BatchOutcome {
-  bool refused = false;     ///< nothing was changed; of `batch` only the changes are known, which would have been made
-  std::uint64_t after = 0;  ///< requests that the store had acknowledged before it
-  BatchReport batch;        ///< statuses and counts of its requests, work on graph and sums
-  double seconds = 0;       ///< from requests to sums, the model not counted
-  std::optional<StepReport> step{};  ///< of the model that follows; the first one counts what it had missed before
+  bool refused = false;              ///< nothing was changed; `batch` knows only the changes that would have been made
+  std::uint64_t after = 0;           ///< requests that the store had acknowledged before it
+  BatchReport batch;                 ///< statuses and counts of its requests, work on graph and sums
+  double seconds = 0;                ///< from requests to sums, the model not counted
+  std::optional<StepReport> step{};  ///< step of the model that follows; the first one counts what it had missed before
   double seconds_unlearn = 0;
-  std::optional<double> seconds_catch_up{};  ///< of the first outcome of a model that had missed requests
+  std::optional<double> seconds_catch_up{};  ///< only in the first outcome of a model that had missed requests
 };
 
 /// What close() did.
 struct CloseReport {
-  UpdateReport update;  ///< of a last level that was put off
-  double seconds = 0;   ///< that it took
+  UpdateReport update;  ///< work on a last level that was put off
+  double seconds = 0;   ///< how long it took
 };
 
 /// The stream of one writer, which outlives it and may be moved meanwhile. A writer has one at a time. Not for two threads at

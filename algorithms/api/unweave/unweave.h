@@ -1,4 +1,5 @@
-// unweave/unweave.h - all of the library: everything that the program does is done by what these headers declare.
+// algorithms/api/unweave/unweave.h - all of the library: everything that the program does is done by what these headers
+// declare.
 //
 //   resources.h    memory, threads, and who watches work and may cancel it
 //   ingest.h       new stores

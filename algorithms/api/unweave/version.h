@@ -1,4 +1,4 @@
-// unweave/version.h - the version of this build.
+// algorithms/api/unweave/version.h - the version of this build.
 #pragma once
 
 #include <string_view>

@@ -27,8 +27,8 @@ HWY_BEFORE_NAMESPACE();
 namespace unweave::HWY_NAMESPACE {
 
 struct RowNorms {
-  double squares;  // of the slopes
-  double moved;    // of the bounds of their errors
+  double squares;  // sum of squares of the slopes
+  double moved;    // sum of squares of the bounds of their errors
 };
 
 template <class Lanes>

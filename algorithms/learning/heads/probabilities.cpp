@@ -1,4 +1,4 @@
-// algorithms/learning/heads/probabilities.cpp - see probabilities.h.
+// algorithms/learning/heads/probabilities.cpp - computes softmax without overflow, its logarithm and its curvatures.
 #include "algorithms/learning/heads/probabilities.h"
 
 #include <algorithm>

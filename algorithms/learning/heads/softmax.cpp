@@ -64,7 +64,8 @@ class ProbabilityError {
     }
     norm_ = std::sqrt(squares);
   }
-  /// Of a row, from bounds of the error of the likeliest class and, squared, of the others, both for a norm of 1.
+  /// The bound for a row, from the bound of the likeliest class and the squared bound of the others, both for a norm of
+  /// 1.
   [[nodiscard]] double of_row(double row_norm, double top, double other_squares) const {
     constexpr double kNear = 0.0024;
     if (!(row_norm * largest_ <= kNear)) return row_norm * norm_ / 2;
@@ -94,7 +95,7 @@ SlopeSums SoftmaxSlopes64(const MarginBlock& block, const double* margin_error, 
       const std::size_t left = classes - c;
       V64 p = hn::Mul(first_of(d, hn::LoadU(d, row + c), left), hn::Set(d, inverse));
       const V64 error = hn::Mul(p, hn::LoadU(d, margin_error + c)), apart = hn::Mul(hn::Sub(one, p), error);
-      mean = hn::Add(mean, error);  // of all but the likeliest class, as the sums after it
+      mean = hn::Add(mean, error);  // without the likeliest class, as the sums after it
       own = hn::Add(own, hn::Mul(apart, apart));
       both = hn::Add(both, hn::Mul(apart, p));
       shared = hn::Add(shared, hn::Mul(p, p));

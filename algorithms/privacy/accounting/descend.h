@@ -49,7 +49,7 @@ enum class SecondMomentRule {
   /// What its proof has before the last simplification: B > 0 and m / n < 1 / (6 B + 1), any T. With q = 1 - eta mu / 2,
   ///   4/mu [(1 - eta mu)^K (q^T l_0 + C / (4 B mu) + L eta C / mu) + (1 - eta mu)^T l_0 + L eta C / mu].
   kAnyLength,
-  /// The same with the bias of D against D' kept in terms of m, an extension: M = 2 B m / (n - m - 2 B m) < 1 and
+  /// An extension of kAnyLength that keeps the bias of D against D' in terms of m: M = 2 B m / (n - m - 2 B m) < 1 and
   /// D = C m / (n - m - 2 B m); 1 - eta mu (1 - M) for q and (D + L eta C) / (2 mu (1 - M)) for the terms in C after q^T.
   /// Proof: with b the gap of the two mean gradients, |b|^2 <= m / (n - m) E|grad l|^2 (Lemma 19) <= M |g'|^2 + D for g'
   /// the mean gradient of D', as |grad of D|^2 <= 2 |g'|^2 + 2 |b|^2. A step on D then lowers the loss of D' in the

@@ -22,7 +22,8 @@ class GradientStep {
   /// (Nesterov, Introductory Lectures, Theorem 2.1.12), |d - eta g|^2 <= (1 - 2 eta mu L / (mu + L)) |d|^2
   /// + eta (eta - 2 / (mu + L)) |g|^2. The last factor is not positive and |g| >= mu |d|, which gives (1 - eta mu)^2.
   [[nodiscard]] static GradientStep strongly_convex(double size, double smoothness, double strong_convexity);
-  /// The same losses, eta <= mu / L^2: gamma = sqrt(1 - eta mu), as Lemma 15 has it; it holds too, but is larger.
+  /// Strongly convex losses, eta <= mu / L^2: gamma = sqrt(1 - eta mu), as Lemma 15 has it; it holds too, but is
+  /// larger.
   [[nodiscard]] static GradientStep strongly_convex_lemma15(double size, double smoothness, double strong_convexity);
 
   [[nodiscard]] double size() const noexcept { return size_; }

@@ -47,7 +47,7 @@ LossConstants network_constants(const PublicConstants& given, std::span<const st
   check(given, 2);
   if (hidden.empty()) throw UsageError("a network needs a hidden layer");
   const double radius = given.radius;
-  // Of what a layer reads: its length, and the first and second derivative.
+  // What a layer reads has this length, and these first and second derivatives.
   double length = filtered ? std::hypot(radius * given.row_norm, 1) : given.row_norm;
   double jacobian = filtered ? given.row_norm : 0, second = 0;
   const auto through_weights = [&] {

@@ -60,8 +60,8 @@ class LangevinAccountant {
   [[nodiscard]] double epsilon_over_orders(double distance, std::uint64_t epochs, double sigma,
                                            std::span<const double> orders) const;
   /// Corollary 3.9: one row of gradient change `weight` whose place is uniform, as the partition was drawn uniformly,
-  /// independently of the request, and stays secret. Not for sequences, not for kWeakTriangle (UsageError). Of more than
-  /// 2^16 places, neighbours are taken together at the worst of them.
+  /// independently of the request, and stays secret. Not for sequences, not for kWeakTriangle (UsageError). Where
+  /// places are more than 2^16, neighbours are taken together at the worst of them.
   [[nodiscard]] double epsilon_random_order(double weight, std::uint64_t epochs, double sigma) const;
 
   /// Least sigma with epsilon(distance, epochs, sigma) <= epsilon. See resolvable_sigma for what float64 can add; a

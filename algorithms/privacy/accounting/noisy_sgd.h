@@ -76,7 +76,7 @@ class NoisySgd {
 /// Shift of `rows` changed rows of gradient change `weight` each, at the worst places: b a batch from the
 /// epoch's last batch backwards (Corollary 3.12). Throws UsageError for more rows than n or a bad weight.
 [[nodiscard]] double packed_shift(const NoisySgd& sgd, std::uint64_t rows, double weight);
-/// The same for rows of different weights, in any order: the heaviest come last.
+/// Shift of changed rows of different weights, in any order: the heaviest come last.
 [[nodiscard]] double packed_shift(const NoisySgd& sgd, std::span<const double> weights);
 
 /// The changed rows of one batch.

@@ -131,7 +131,7 @@ void check_unprojected(const UnprojectedPlan& plan, BoundRule rule = BoundRule::
 [[nodiscard]] double unprojected_rewind_distance(const UnprojectedPlan& plan, std::uint64_t unlearning_steps,
                                                  BoundRule rule = BoundRule::kCorrected);
 
-/// The same by the joint law of rewind_distance; an extension, which falls as sqrt(m / n):
+/// That bound by the joint law of rewind_distance; an extension, which falls as sqrt(m / n):
 ///   eta sum of gamma^j (sqrt(m/n) + (m/n) sqrt(n / (n-m))) (sqrt(B (2 l_0 / eta + L eta C (T-K))) + sqrt C).
 /// Proof: at theta_t the mean gradient difference of a slot is at most (m/n) (mean over Z + mean over D') of |grad l|,
 /// which Cauchy-Schwarz bounds by the first bracket times sqrt(B |grad mean loss|^2 + C). By the descent lemma and

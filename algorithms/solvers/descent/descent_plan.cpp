@@ -60,7 +60,7 @@ UnlearningPlan plan_printed_descent(UnlearningPlan plan, const DescentTask& task
                               noise_of_sigma(published.sigma, task.coordinates, options.epsilon, options.delta).sigma);
   plan.constants.emplace_back("request_steps", real(published.request_steps));
   plan.rules = {"as printed"};
-  // Of `count` updates after the first `before`: one for each row, and one where none left.
+  // Steps of `count` updates after the first `before`. There is one update for each row, and one where no row left.
   const auto steps_of = [=](std::uint64_t steps, std::uint64_t before, std::uint64_t count) {
     if (!task.public_state) return count * steps;
     std::uint64_t sum = 0;

@@ -20,13 +20,13 @@
 namespace unweave {
 namespace {
 
-constexpr std::size_t kColumns = 256;  // of a part of softmax's propagator
+constexpr std::size_t kColumns = 256;  // columns in a part of softmax's propagator
 
 /// The columns of the propagator that one thread takes through a step.
 struct Part {
   std::size_t first_class = 0;
   std::size_t classes = 1;
-  std::vector<std::size_t> parameters;  // that the columns end at
+  std::vector<std::size_t> parameters;  // parameters that the columns end at
   Matrix columns;                       // features x (parameters classes)
   std::vector<double> images;
 };

@@ -28,9 +28,9 @@ constexpr double kUp = 1 + 1e-9;                          // covers the few roun
 
 /// The filled slots of one step that belong to a tile's records.
 struct Members {
-  std::vector<std::size_t> record;  // of each row of the batch, in the tile; the tile's size for others
+  std::vector<std::size_t> record;  // place in the tile of each row of the batch; the tile's size for other rows
   std::vector<std::size_t> visit;   // where the row's gradient norm goes
-  std::vector<std::size_t> count;   // of each record
+  std::vector<std::size_t> count;   // rows of each record
 };
 
 class RecordTile {
@@ -215,15 +215,15 @@ class RecordTile {
   std::size_t count_;
   std::size_t classes_;
   RunConstants constants_;
-  Matrix vectors_;                               // features x (count classes), of a linear head
-  std::optional<NetworkDirections> directions_;  // of others
+  Matrix vectors_;                               // features x (count classes), for a linear head
+  std::optional<NetworkDirections> directions_;  // for other heads
   std::optional<HessianSums> products_;
   Matrix visits_;
   std::vector<double> bounds_;  // E_t
   std::vector<double> size_;    // >= |a_t|
   std::vector<double> images_;
   std::vector<double> missed_;
-  std::vector<double> decays_;  // of the vectors, or of their columns
+  std::vector<double> decays_;  // decays of the vectors, or of their columns
   std::vector<double> squares_;
 };
 

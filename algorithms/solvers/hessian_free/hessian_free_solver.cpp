@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 constexpr Mechanism kEndOfRunNoise{
     "discrete Gaussian noise on the end of a run of SGD over fixed slots", Adjacency::empty_slots, {}};
 constexpr std::size_t kBlocks = std::size_t{256} << 20;
-constexpr float kMostBound = 0x1p53F;  // of a run that diverges for a while; models keep no larger number
+constexpr float kMostBound = 0x1p53F;  // a run that diverges for a while has larger ones; models keep none above this
 
 /// Rows of each file of statistics that a batch removed.
 using RecordsOfFile = std::map<std::uint64_t, std::vector<std::uint64_t>>;

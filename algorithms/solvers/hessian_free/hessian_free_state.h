@@ -42,21 +42,21 @@ struct HessianFreeConstants {
 [[nodiscard]] HessianFreeConstants choose_constants(const NetworkShape& shape, std::uint64_t slots,
                                                     const SolverOptions& options);
 
-/// All of it private but for the constants: it depends on removed data.
+/// Everything here but the constants is private: it depends on removed data.
 struct HessianFreeState {
   HessianFreeConstants constants;
   std::vector<NodeId> slots;           ///< ascending node of each slot, kNoNode where the row has left
   Vector clean;                        ///< weights without noise
-  bool statistics = false;             ///< there are files of them
-  bool backward = false;               ///< how they were made
-  std::uint64_t run = 0;               ///< of the files' names
-  double largest_norm = 0;             ///< of the weights of the run
-  std::vector<double> filled;          ///< slots of each step's batch that were filled; none: all were
-  std::vector<std::uint64_t> removed;  ///< records since the training
-  std::uint64_t erase_from = 0;        ///< these of them may still lie in the files
-  std::vector<double> visits;          ///< of the removed records, one after the other
-  double single_bound = 0;             ///< of the first one
-  double error = 0;                    ///< of their encodings, in all
+  bool statistics = false;             ///< whether there are files of statistics
+  bool backward = false;               ///< whether they were made backward
+  std::uint64_t run = 0;               ///< number in the files' names
+  double largest_norm = 0;             ///< largest norm of the weights of the run
+  std::vector<double> filled;          ///< slots of each step's batch that were filled; empty: all were
+  std::vector<std::uint64_t> removed;  ///< records removed since the training
+  std::uint64_t erase_from = 0;        ///< records from this one on may still lie in the files
+  std::vector<double> visits;          ///< visits of the removed records, one record after the other
+  double single_bound = 0;             ///< bound of the first removed record
+  double error = 0;                    ///< error of the encodings of the removed records, in all
 };
 
 [[nodiscard]] SolverState to_solver_state(const HessianFreeState& state);

@@ -42,13 +42,13 @@ struct RecordLayout {
   }
 };
 
-inline constexpr double kNoVisit = -1;  ///< of a slot that is empty
+inline constexpr double kNoVisit = -1;  ///< stands for the visit of an empty slot
 
 /// Records first .. first + vectors.rows() - 1.
 struct RecordBlock {
   std::uint64_t first = 0;
   Matrix vectors;              ///< one a row, in the order of the parameters
-  std::vector<double> bounds;  ///< on |end of a run without U - (w_T + a_T)| (THEOREMS.md, T3); infinity: none is known
+  std::vector<double> bounds;  ///< on |end of a run without U - (w_T + a_T)| (THEOREMS.md, T3); infinity: unknown
   Matrix visits;  ///< rows x epochs numbers a record: >= |grad l_i(w_t)| when slot i is visited, or kNoVisit
 };
 /// Called with the blocks of `block` records, first to last.
@@ -66,7 +66,8 @@ struct StatisticsPlan {
 /// The bounds are infinite where the head is not linear.
 void forward_statistics(const SgdRun& run, const StatisticsPlan& plan, const RecordSink& sink);
 
-/// Linear heads, records of one row, kAll. Between visits vectors lie in a file without a name in `folder`.
+/// Takes linear heads, records of one row and kAll. Between visits vectors lie in an unlinked temporary file in
+/// `folder`.
 void backward_statistics(const SgdRun& run, const StatisticsPlan& plan, const std::filesystem::path& folder,
                          const RecordSink& sink);
 /// Bytes of the propagators.

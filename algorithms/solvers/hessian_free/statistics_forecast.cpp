@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kStatisticsFiles = "the vectors of hessian-free";
 constexpr double kMostMultiplyAdds = 1e13;  // vectors that ask for more are made on request alone
-constexpr double kMostNumbers = 0x1p58;     // of at most 8 bytes; more would not be counted right
+constexpr double kMostNumbers = 0x1p58;     // numbers have at most 8 bytes; more numbers would not be counted right
 
 std::string without_statistics() {
   return "train with " + option("set", "statistics=0") + ", after which every removal trains again";

@@ -10,13 +10,13 @@ struct StatisticsForecast {
   std::uint64_t records = 0;     ///< vectors: one a training row or declared group
   std::uint64_t parameters = 0;  ///< numbers of a vector
   StatisticsCost cost;           ///< multiply-adds
-  bool able = false;             ///< of being made backward
-  bool backward = false;         ///< the way that is taken
-  bool made = false;             ///< otherwise every removal trains again
-  std::uint64_t disk_bytes = 0;  ///< of their files, were they made; the largest number where it is more
+  bool able = false;             ///< whether they can be made backward
+  bool backward = false;         ///< whether that way is taken
+  bool made = false;             ///< whether they are made; otherwise every removal trains again
+  std::uint64_t disk_bytes = 0;  ///< bytes of their files, were they made; the largest number where it is more
 };
 
-/// From public numbers and the options alone. `memory`: bytes that the solver may use.
+/// Estimates the vectors from public numbers and the options alone. `memory`: bytes that the solver may use.
 [[nodiscard]] StatisticsForecast foresee_statistics(const NetworkShape& shape, const HessianFreeConstants& constants,
                                                     std::uint64_t rows, std::uint64_t memory,
                                                     const SolverOptions& options);

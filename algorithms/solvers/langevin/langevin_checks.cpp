@@ -23,7 +23,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kDeviations = 6.6;  // of a false alarm: probability below 1e-9
+constexpr double kDeviations = 6.6;  // a false alarm then has a probability below 1e-9
 
 NoisySgd sgd_of(const LangevinState& state, const CheckedModel& model) {
   return noisy_sgd_of(state.constants, model.options, model.classes());

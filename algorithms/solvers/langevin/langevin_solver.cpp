@@ -20,7 +20,7 @@ constexpr Mechanism kStepNoise{"projected noisy SGD over fixed batches, Gaussian
 struct Weight {
   double removed = 0;  ///< sums of the gradient changes of rows
   double moved = 0;
-  double distance = 0;  ///< of the stationary laws
+  double distance = 0;  ///< distance of the stationary laws
 };
 
 Weight weigh(const LangevinState& state, const NoisySgd& sgd, const SolverOptions& options, const BatchChange& change) {
@@ -62,7 +62,7 @@ class LangevinSolver final : public Solver {
                                 ? own.distance
                                 : following_distance(sgd, state.distance, state.last_epochs, own.distance);
     StepReport report;
-    // Of data and constants alone, never of weights.
+    // The epochs depend on data and constants alone, never on weights.
     if (const auto epochs = request_epochs(state.constants, accountant, distance, options_.epsilon)) {
       empty_departed(state.slots, after.nodes());
       state.distance = distance;

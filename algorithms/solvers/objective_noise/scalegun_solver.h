@@ -26,7 +26,7 @@ extern const SolverEntry kCeu;
 struct ObjectiveNoiseState {
   Matrix noise;                ///< B, F x C
   Vector accumulated;          ///< per class, corrected residual bound since the last training
-  Vector accumulated_printed;  ///< the same by the printed terms
+  Vector accumulated_printed;  ///< per class, that bound by the printed terms
   double spectral_bound = 0;   ///< >= |Z|_2 of the rows absorbed last
   double spectral_fresh = 0;   ///< its value when it was computed from the rows
 };

@@ -1,4 +1,4 @@
-// algorithms/solvers/references/reference_solvers.cpp - steps of the two habits.
+// algorithms/solvers/references/reference_solvers.cpp - a batch under each of the two habits.
 #include "algorithms/solvers/references/reference_solvers.h"
 
 #include <algorithm>

@@ -18,7 +18,7 @@ namespace {
 constexpr double kRewindStartForgotten = 1e-3;
 constexpr double kLeastSigma = 0.01;
 constexpr double kAccountSlack = 1 + 1e-9;                           // float64 in the account itself
-constexpr double kEpsilonSlack = 1 - 1e-12, kDeltaSlack = 1 - 1e-9;  // of a discrete release, as in output_noise.cpp
+constexpr double kEpsilonSlack = 1 - 1e-12, kDeltaSlack = 1 - 1e-9;  // for a discrete release, as in output_noise.cpp
 constexpr std::uint64_t kMostRewindEpochs = std::uint64_t{1} << 30;
 
 /// r of THEOREMS.md, Lemma R3: by how much a step of the program leaves the exact one at most.

@@ -56,20 +56,20 @@ class RewindAccount {
 
   [[nodiscard]] const RewindConstants& constants() const noexcept { return constants_; }
   [[nodiscard]] const NoisySgd& sgd() const noexcept { return sgd_; }
-  /// Of every release; noise().distance is the budget of residual().
+  /// The noise of every release; noise().distance is the budget of residual().
   [[nodiscard]] const OutputNoise& noise() const noexcept { return noise_; }
   /// What rounding adds to the distance at most, both runs together.
   [[nodiscard]] double rounding() const noexcept { return rounding_; }
 
   [[nodiscard]] RunChange change_of(std::span<const SlotWeight> changes) const;
-  /// So many removed rows at the worst places.
+  /// The change that so many removed rows at the worst places make.
   [[nodiscard]] RunChange worst_change(std::uint64_t rows) const;
 
-  /// Bound of the distance between the iterates after K in 1 .. T epochs, rounding included: surely for batches in turn,
-  /// of its mean for drawn ones. 0 for K = T, which is retraining.
+  /// Bound of the distance between the iterates after K in 1 .. T epochs, rounding included. For batches in turn it
+  /// bounds the distance surely, for drawn ones the mean of it. It is 0 for K = T, which is retraining.
   [[nodiscard]] double distance(const RunChange& change, std::uint64_t epochs) const;
-  /// The same for batches in turn; for drawn ones the distance whose sure bound would need the noise that K needs. At most
-  /// noise().distance where K suffices. By the printed formulas under --bound paper.
+  /// The bound distance() for batches in turn; for drawn ones the distance whose sure bound would need the noise that K
+  /// needs. It is at most noise().distance where K suffices. Under --bound paper it follows the printed formulas.
   [[nodiscard]] double residual(const RunChange& change, std::uint64_t epochs) const;
   /// Least K in 1 .. T - 1 that suffices, if there is one.
   [[nodiscard]] std::optional<std::uint64_t> fewest_epochs(const RunChange& change) const;
@@ -77,8 +77,8 @@ class RewindAccount {
   [[nodiscard]] std::vector<std::uint64_t> kept_epochs() const;
   /// The noise that K epochs need by a rule for drawn batches; infinity where none covers it.
   [[nodiscard]] double drawn_sigma(const RunChange& change, std::uint64_t epochs, DistanceRule rule) const;
-  /// The same as printed: Theorem 2 with Lemma 12.2 for `rewind`, Theorem 4 with Lemma 12.1 for `descend`. Rows that moved
-  /// are not in it.
+  /// The noise that K epochs need as printed: by Theorem 2 with Lemma 12.2 for `rewind`, by Theorem 4 with Lemma 12.1
+  /// for `descend`. It leaves out rows that moved.
   [[nodiscard]] double printed_sigma(const RunChange& change, std::uint64_t epochs) const;
 
  private:

@@ -18,7 +18,7 @@ namespace unweave {
 struct RewindState {
   RewindConstants constants;
   std::vector<NodeId> slots;        ///< ascending node of each slot, kNoNode where the row has left
-  std::vector<double> weights;      ///< of each slot: how far its row's gradient is from that of learning at most
+  std::vector<double> weights;      ///< how far each slot's gradient is from that of learning, at most
   std::vector<std::uint64_t> kept;  ///< ascending K of the iterates in files
   std::uint64_t run = 0;            ///< below 2^52, names the files of one learning
   std::uint64_t last_epochs = 0;    ///< K of the last request; 0 after training

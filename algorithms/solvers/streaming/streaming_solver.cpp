@@ -231,7 +231,7 @@ Matrix newton_step(const Objective& objective, const Matrix& start, std::size_t 
   return conjugate_gradient(apply, *make_preconditioner(hessian, bytes), right, tolerance, kMostPasses).solution;
 }
 
-/// The same of a network, with the mean of the losses in place of their sum.
+/// The Newton step of a network, with the mean of the losses in place of their sum.
 Matrix newton_step(const Network& network, const TrainingSet& rows, double lambda, const Matrix& start) {
   const std::span<const double> at(start.data(), size_of(start.size()));
   const auto count = static_cast<double>(rows.size());

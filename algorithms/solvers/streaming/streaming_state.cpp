@@ -31,7 +31,7 @@ struct MomentsOfClasses {
   }
 };
 
-/// Of V^T x over all rows.
+/// The moments of V^T x over all rows, class by class.
 std::vector<Moments> raw_moments(const RowProjection& projection, const TrainingSet& set) {
   const MomentsOfClasses zero{std::vector<Moments>(set.classes(), Moments(projection.dimensions()))};
   return sweep_rows<float>(set.rows(), zero,

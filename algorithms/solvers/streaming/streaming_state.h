@@ -51,7 +51,7 @@ struct StreamingState {
 
   /// A new state, from one pass over the rows at w_0.
   StreamingState(const Network& network, const TrainingSet& set, Vector at, std::size_t dimensions);
-  /// Of a model. Throws UsageError where it holds no such state.
+  /// The state of a model. Throws UsageError where it holds no such state.
   StreamingState(const Network& network, const SolverState& stored);
   [[nodiscard]] SolverState stored() const;
 
@@ -67,7 +67,8 @@ struct StreamingState {
 /// Margins of one row become the gradient of KL(f, r) by them, r_c in proportion to f_c exp(tau_c): with p = f,
 /// p_c (sum_j p_j tau_j - tau_c).
 void turn_to_softmax_shift(const Vector& tau, double* margins);
-/// The same of each class against the rest, whose logarithms are `rest`: p (1 - p) (rest_c - own_c).
+/// Turns margins into that gradient for each class against the rest, whose logarithms are `rest`:
+/// p (1 - p) (rest_c - own_c).
 void turn_to_logistic_shift(const Vector& own, const Vector& rest, double* margins);
 
 }  // namespace unweave

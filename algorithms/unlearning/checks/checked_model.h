@@ -17,8 +17,8 @@ namespace unweave {
 struct CheckedModel {
   const Model& model;
   const SolverOptions& options;
-  RowForm form;                               ///< of its rows
-  std::filesystem::path folder;               ///< of the solver's own files
+  RowForm form;                               ///< form of its rows
+  std::filesystem::path folder;               ///< folder of the solver's own files
   const nlohmann::ordered_json& certificate;  ///< public and private part together
 
   [[nodiscard]] bool certified() const { return certificate.at("certified").get<bool>(); }

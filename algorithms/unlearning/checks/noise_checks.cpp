@@ -27,7 +27,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kExponent = 21.5;  // of the probability of a false alarm on one side
+constexpr double kExponent = 21.5;  // a false alarm on one side has probability e^-21.5
 
 /// Factors x on N sigma^2 between which |g X|^2 lies; the head of this file derives them.
 struct Factors {

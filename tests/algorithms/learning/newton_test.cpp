@@ -60,7 +60,7 @@ TEST_SUITE("unit") {
           const NewtonResult done =
               minimise(objective, random_matrix(shape.features, shape.classes, 22, scale), {1e-7, 100, false, memory});
           CHECK(done.residual <= 1e-7);
-          double squares = 0;  // of the gradient, by the dense twin
+          double squares = 0;  // sum of squares of the gradient, by the dense twin
           if (head == Head::kSoftmax) squares = dense_softmax(set, objective.mu, done.weights).gradient.squaredNorm();
           for (std::size_t c = 0; c < shape.classes && head != Head::kSoftmax; ++c)
             squares += dense_gradient(set, objective.mu, done.weights.col(index_of(c)), c, head,
@@ -126,7 +126,7 @@ TEST_SUITE("unit") {
       const Matrix direction = random_matrix(kFeatures, 1, seed).normalized();
       TrainingSet set(kFeatures, 1);
       std::vector<float> row(kFeatures);
-      for (NodeId node = 0; node < 3000; ++node) {  // of one direction, and several lengths
+      for (NodeId node = 0; node < 3000; ++node) {  // rows of one direction, and several lengths
         for (std::size_t f = 0; f < kFeatures; ++f)
           row[f] = static_cast<float>((0.3 + 2e-4 * (node * 7919 % 3001)) * direction(index_of(f), 0));
         set.append(node, row, 0);
@@ -278,10 +278,10 @@ TEST_SUITE("unit") {
     const std::size_t a_thread = 2 * 30000 * 8 + 2 * (1024 + 128) * 128 * 4 + 3 * 128 * 128 * 8;
     CHECK(preconditioner_bytes(wide, 40) ==
           40 * 128 * 128 * 8 + 30000 * (32 + 128) * 4 + 1000 * 128 * (8 + 4) + a_thread);
-    // Of many more features the directions themselves take most: a part a lane, one more and zero, then factors.
+    // With many more features the directions themselves take most: a part a lane, one more and zero, then factors.
     wide.features = 20000;
     CHECK(preconditioner_bytes(wide, 40) == 20000UL * 128 * ((16 + 2) * 4 + 4 * 8));
-    // Of one class the matrix that all share takes most while it is summed.
+    // With one class the matrix that all share takes most while it is summed.
     wide.features = 500;
     wide.count = 1'000'000;
     CHECK(preconditioner_bytes(wide, 1) == 500UL * 500 * ((16 + 2) * 4 + 8));

@@ -46,7 +46,7 @@ struct Drawn {
 template <class Key>
 std::set<Key> keys(const std::vector<Request>& requests, Key (*of)(const Request&)) {
   std::set<Key> found;
-  for (const Request& request : requests) CHECK(found.insert(of(request)).second);  // none twice
+  for (const Request& request : requests) CHECK(found.insert(of(request)).second);  // no request comes twice
   return found;
 }
 

@@ -83,7 +83,7 @@ SpilledRows rows_of(const std::filesystem::path& path, Access access, std::uint6
 
 struct Streamed {
   SpilledRows rows;
-  std::uint64_t peak = 0;  ///< of what was charged
+  std::uint64_t peak = 0;  ///< most that was charged at a time
   std::size_t folds = 0;   ///< partitions that no manifest named yet, seen after batches
 };
 
@@ -195,7 +195,7 @@ TEST_SUITE("unit") {
       return rows_of(live.embedding());
     };
     const SpilledRows streamed = stream_into("s", kAmple, 10);
-    std::uint64_t bytes = 0;  // of rows that the checkpoint left beside the partitions
+    std::uint64_t bytes = 0;  // rows that the checkpoint left beside the partitions
     for (const LevelFiles& level : read_manifest(folder / "s").levels) bytes += level.run ? level.run->bytes : 0;
     CHECK(bytes > kSmall);
     CHECK(rows_of(folder / "s", Access::read, kSmall / 2) == streamed);

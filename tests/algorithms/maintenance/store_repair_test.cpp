@@ -159,7 +159,7 @@ TEST_SUITE("unit") {
     const std::string good = read_all(journal);
     REQUIRE(good.size() == 40 + 2 * 64);
     for (const std::size_t at : {std::size_t{0}, std::size_t{20}, std::size_t{30},
-                                 std::size_t{39}}) {  // of the header, which follows from name and manifest
+                                 std::size_t{39}}) {  // in the header, which follows from name and manifest
       CAPTURE(at);
       std::string bad = good;
       bad[at] = static_cast<char>(bad[at] ^ 1);

@@ -250,7 +250,7 @@ TEST_SUITE("unit") {
     CHECK(load_model(world.store, "newton").model.releases == 1);
     CHECK(world.refusal() == "");
     CHECK(findings(world.store) == "");
-    close(world.store);  // of a writer that had no model before it
+    close(world.store);  // the writer had no model before
     CHECK(findings(world.store) == "");
   }
 

@@ -127,7 +127,7 @@ TEST_SUITE("unit") {
     CHECK(Json::parse(more.back())["reason"] == "repeated");
     CHECK(text_of(trail.audit(trail.receipts.string())) == "");
     const std::vector<std::string> newest(more.end() - 2, more.end());
-    for (const std::size_t bytes : {0, 1, 20, 60}) {  // of the first receipt of a file
+    for (const std::size_t bytes : {0, 1, 20, 60}) {  // so much of the first receipt of a file
       write_file(trail.receipts, newest[0].substr(0, bytes));
       CHECK(reopen() == newest);
     }

@@ -149,7 +149,7 @@ TEST_SUITE("slow") {
     }
     for (const bool all_rows : {true, false}) {
       CAPTURE(all_rows);
-      if (!all_rows) {  // none of the second span
+      if (!all_rows) {  // no row of the second span is wanted
         constexpr NodeId kSpan = 65'536;
         job.wanted.assign(2, RowMask(store.contents().num_nodes()));
         std::vector<NodeId> list;

@@ -67,7 +67,7 @@ struct Shape {
   double inside = 0;          ///< citations within a subject
   double degree_bias = 0;     ///< mean degree of a labelled node over the mean
   double labelled_arcs = 0;   ///< arcs of labelled nodes over all
-  double topic_coverage = 0;  ///< of the papers in a labelled paper's topic, the labelled ones, on average
+  double topic_coverage = 0;  ///< mean part of the papers in a labelled paper's topic that are labelled
 };
 
 Shape shape_of(const CitationModel& model) {

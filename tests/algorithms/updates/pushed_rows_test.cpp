@@ -71,7 +71,7 @@ TEST_SUITE("unit") {
       std::vector<std::int32_t> delta(columns);
       for (std::size_t i = 0; i < rows; ++i) {
         delta[columns - 1] = static_cast<std::int32_t>(10 * i + 1);
-        parts[i < rows / 2 ? 0 : 2].add(static_cast<NodeId>(3 * i), delta.data());  // none in the one between
+        parts[i < rows / 2 ? 0 : 2].add(static_cast<NodeId>(3 * i), delta.data());  // the part between gets no rows
         CHECK(budget.used() >= (i + 1) * row_bytes(columns));
       }
       CHECK(budget.used() <= 2 * (rows + 4) * row_bytes(columns));
@@ -93,7 +93,7 @@ TEST_SUITE("unit") {
     constexpr std::uint32_t kColumns = 33;
     constexpr NodeId kRows = 20'000;
     const testing::TempDir folder;
-    for (const std::uint64_t limit : {std::uint64_t{1} << 20, std::uint64_t{1000}, std::uint64_t{0}}) {  // of 2.6 MB
+    for (const std::uint64_t limit : {std::uint64_t{1} << 20, std::uint64_t{1000}, std::uint64_t{0}}) {  // for 2.6 MB
       CAPTURE(limit);
       MemoryBudget budget(limit);
       const auto spool = std::make_shared<PushSpool>(folder.path(), kColumns, kRows, budget);

@@ -1,4 +1,4 @@
-// tests/algorithms/updates/stream_plan_test.cpp - what is foreseen of a batch is what the batch then reports.
+// tests/algorithms/updates/stream_plan_test.cpp - what is estimated of a batch is what the batch then reports.
 #include "algorithms/updates/stream_plan.h"
 
 #include <doctest/doctest.h>
@@ -23,7 +23,7 @@ namespace {
 using testing::Sample;
 using testing::TempDir;
 
-/// No row of features is zero: every change of a degree is one of a density.
+/// No row of features is zero: every change of a degree changes normalised features.
 void make_dense(Sample& sample, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::uniform_real_distribution<float> uniform(0.05F, 0.1F);
@@ -78,7 +78,7 @@ StreamPlan foresee(const std::filesystem::path& path, const std::vector<Request>
   return std::move(store).foresee(changes, batches);
 }
 
-/// The same with another bound of what is followed exactly; of a store without a journal.
+/// The plan with another bound of what is followed exactly, for a store without a journal.
 StreamPlan foresee_within(const std::filesystem::path& path, const std::vector<Request>& requests,
                           std::uint64_t exact_arcs) {
   const Manifest manifest = read_manifest(path);

@@ -136,7 +136,7 @@ TEST_SUITE("unit") {
           std::uint64_t applied = 0;
           for (const Request& request : requests) applied += testing::apply_naively(after, request) ? 1 : 0;
           PropagationSpec spec = testing::tiny_spec(levels, all_rows);
-          if (levels == 2) spec.scale_bits = 14;  // 16-bit densities in sweeps, 32-bit ones in updates
+          if (levels == 2) spec.scale_bits = 14;  // 16 bits between levels of a sweep, 32 bits in updates
           const testing::AllSums fresh = testing::naive_sums(after, levels, all_rows, 0.5, spec.scale_bits);
           for (const std::size_t batch : {std::size_t{1}, std::size_t{7}, std::size_t{60}}) {
             CAPTURE(original.name);

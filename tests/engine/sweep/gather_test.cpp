@@ -83,7 +83,7 @@ TEST_SUITE("unit") {
         const auto t = random_tile(kRows, width, 1 << 24, static_cast<std::uint32_t>(width));
         const Tile tile{t.data(), width, 24};
         const Gathered got = gather(tile, nodes, lists);
-        // The same numbers, small enough, in both widths.
+        // These numbers, made small enough, in both widths.
         std::vector<std::int16_t> short_t(t.size());
         std::vector<std::int32_t> long_t(t.size());
         for (std::size_t i = 0; i < kRows * width; ++i)

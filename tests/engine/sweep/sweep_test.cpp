@@ -32,7 +32,7 @@ std::vector<std::int32_t> random_tile(std::size_t elements, std::uint32_t seed) 
   return tile;
 }
 
-/// The same in 16 bits, small enough for its scale.
+/// The numbers of a tile in 16 bits, made small enough for its scale.
 std::vector<std::int16_t> shortened(const std::vector<std::int32_t>& tile) {
   std::vector<std::int16_t> small(tile.size());
   std::transform(tile.begin(), tile.end(), small.begin(),

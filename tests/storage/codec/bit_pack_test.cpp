@@ -52,7 +52,7 @@ void append_run(const Values& values, unsigned width, Bytes& out) {
   }
 }
 
-/// The same by trying every width, as FORMAT.md says.
+/// The packed group that is found by trying every width, as FORMAT.md says.
 Bytes packed_by_rule(const Values& values) {
   unsigned width = 0;
   for (const std::uint32_t value : values) width = std::max(width, static_cast<unsigned>(std::bit_width(value)));

@@ -119,7 +119,7 @@ std::vector<Ids> reference_decode(const Bytes& bytes, const Counts& counts) {
   std::uint64_t base = 0;
   for (std::size_t i = 0; i < 4; ++i) base += byte(bytes, 1 + i) << (8 * i);
   if (byte(bytes, 0) == 0) {
-    std::size_t bit = 0;  // of the whole block
+    std::size_t bit = 0;  // place in the whole block
     const auto read_bits = [&](std::uint64_t width) {
       std::uint64_t value = 0;
       for (std::uint64_t i = 0; i < width; ++i, ++bit) value |= (byte(bytes, bit / 8) >> (bit % 8) & 1) << i;

@@ -14,7 +14,7 @@
 namespace unweave {
 namespace {
 
-constexpr unsigned kMagnitudes = 0x7C00;  ///< of finite halves: 0, 2^-24, .. 65504, in order of their bits
+constexpr unsigned kMagnitudes = 0x7C00;  ///< finite halves are 0, 2^-24, .. 65504, in order of their bits
 
 bool is_finite(Half half) {
   return (half & 0x7FFFU) < kMagnitudes;

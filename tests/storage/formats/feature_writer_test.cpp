@@ -25,7 +25,7 @@ std::vector<float> random_rows(std::uint32_t columns) {
   return rows;
 }
 
-/// The same rows without their zeros.
+/// The non-zeros of the rows.
 SparseRows non_zeros(const std::vector<float>& rows, std::uint32_t columns) {
   SparseRows sparse;
   for (std::size_t i = 0; i < rows.size(); ++i) {

@@ -33,7 +33,7 @@ struct Fault {
   long at = 0;
   int error = 0;         ///< errno; an allocation throws std::bad_alloc
   bool lasting = false;  ///< the later ones fail too; a write that finds the disk full (ENOSPC) is cut short first
-  bool survey = false;   ///< none fails; notes which allocations are the first of their place
+  bool survey = false;   ///< no call fails; notes which allocations are the first of their place
 };
 
 /// Counts the calls of the fault's set, and logs changes (shared_log.h), below `folder` for the lifetime of this object.

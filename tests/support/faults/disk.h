@@ -1,8 +1,9 @@
 // tests/support/faults/disk.h - what a disk may hold after its power failed, from the operations that went before.
 //
-// Of a file, what was written before its last sync is there; of later writes any sectors, and the length may have grown
-// without the bytes. Of a folder's names, those before the folder's last sync are there; of later changes any, or the
-// first few. After a sync that failed, what it should have written is lost, and no later sync brings it back.
+// What was written to a file before its last sync is there. Any sectors of later writes may be there, and the length
+// may have grown without the bytes. Names in a folder are those before the folder's last sync, with any of the later
+// changes, or the first few of these. After a sync that failed, what it should have written is lost, and no later sync
+// brings it back.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +36,7 @@ class Disk {
 
  private:
   struct Write {
-    std::uint64_t offset = 0;  ///< of a new length, that
+    std::uint64_t offset = 0;  ///< where it goes, or the new length
     std::string bytes;
     bool sets_length = false;
   };

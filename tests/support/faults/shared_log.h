@@ -14,7 +14,7 @@ namespace unweave::testing {
 struct Operation {
   enum class Kind : std::uint8_t { create, folder, write, resize, sync, lost_sync, rename, remove, acknowledge };
   Kind kind = Kind::create;
-  std::string path;          ///< of a remark its text
+  std::string path;          ///< or the text of a remark
   std::string other;         ///< rename: the new name
   std::uint64_t offset = 0;  ///< write: where; resize: the new length
   std::string bytes;         ///< write

@@ -44,7 +44,7 @@ void apply(LiveStore& live, const std::vector<Request>& requests, double r_max) 
   live.apply(requests, live.resolve(requests), {r_max, ThresholdScale::absolute});
 }
 
-/// Of a store that is opened anew for every batch.
+/// Digests of a store that is opened again for every batch.
 Digests digests_of(const Tree& before, const std::vector<Request>& requests, std::size_t size, double r_max) {
   return digests_from(text_after(before, [&](const fs::path& folder) {
     Digests digests{{0, digest_of(folder / "s")}};
@@ -130,7 +130,7 @@ Setting stream_setting(const std::string& solver) {
   const Digests digests = digests_of(setting.before, requests, batch, 0);
   const auto work = [=](const fs::path& folder) { return command(stream_words(folder, solver, batch, 7)); };
   const auto certificates = lines_of_text(tree_after(work, setting.before).at("s/certificates/" + solver + ".jsonl"));
-  REQUIRE(certificates.size() == digests.size());  // of training and of each batch
+  REQUIRE(certificates.size() == digests.size());  // one for the training and one for each batch
   const auto check = [=](const fs::path& folder, const std::vector<std::string>& acknowledged) {
     const fs::path store = folder / "s";
     std::uint64_t last = 0, sequence = 0, releases = 1;

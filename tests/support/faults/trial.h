@@ -20,14 +20,14 @@ namespace unweave::testing {
 struct Ending {
   int code = 0;                       ///< exit code as of a command, or minus the signal that killed it
   std::string text;                   ///< what the work returned, or the error's message
-  long calls = 0;                     ///< of the fault's set
+  long calls = 0;                     ///< calls of the fault's set
   std::vector<Operation> operations;  ///< in the folder that was watched
 };
 using Work = std::function<std::string()>;
 
 /// Runs the work in a child with one thread, which a minute and a half may take.
 Ending run_in_child(const Work& work);
-/// The same with calls below `folder` watched.
+/// Runs the work in a child with calls below `folder` watched.
 Ending run_in_child(const Work& work, const std::filesystem::path& folder, const Fault& fault);
 
 /// Runs a command of the program; what it prints is acknowledged line by line. Throws its error.
@@ -49,12 +49,12 @@ struct Tried {
   long points = 0;  ///< calls at which a fault was made
   long states = 0;  ///< contents of disks that were opened and checked
   long failed = 0;  ///< faults of which the work knew
-  long ended = 0;   ///< of these, that ended the process within a library that cannot go on without memory
+  long ended = 0;   ///< faults that ended the process within a library that cannot go on without memory
 };
 
 /// Contents of the disk when the power is cut before each change, and after the last: all of it written, nothing that was
-/// not synced, names or bytes alone, and `seeds` at random. The same when not the power was cut there, but the process
-/// killed, and the power is cut after another one has opened what it left. Equal contents are checked once.
+/// not synced, names or bytes alone, and `seeds` at random. The contents are also made for a process that is killed at
+/// that point, where the power is cut after another process has opened what it left. Equal contents are checked once.
 Tried cut_power(const Tree& before, const Scenario& scenario, int seeds);
 
 /// The n-th call of the fault's set fails, for all n from 1 on; what is left is checked as the process

@@ -18,7 +18,7 @@ struct FullStore {
   std::string name;
   Files files;
   Files of_other_seed;               ///< built in the same way from other data
-  std::vector<std::string> solvers;  ///< of its models
+  std::vector<std::string> solvers;  ///< solvers of its models
   std::string journal;               ///< path of the requests that no generation holds, or empty
 };
 

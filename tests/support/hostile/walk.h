@@ -13,9 +13,9 @@ namespace unweave::testing {
 struct Tried {
   std::uint64_t tried = 0;
   std::uint64_t detected = 0;  ///< `verify` found them
-  std::uint64_t harmless = 0;  ///< the same answers everywhere
+  std::uint64_t harmless = 0;  ///< every command gave the same answers
   std::uint64_t other = 0;     ///< forged, or with a model of another: a readable store whose answers may differ
-  std::uint64_t wrong = 0;     ///< none of these; each has failed a check
+  std::uint64_t wrong = 0;     ///< anything else; each has failed a check
 };
 
 /// Tries make(0), make(step), make(2 step) … below `count`. For each, one child of a series runs `verify` and one of

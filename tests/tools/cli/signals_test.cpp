@@ -161,7 +161,7 @@ TEST_SUITE("slow") {
       ended_by_signals += signals;
       fs::remove_all(calm);
     }
-    CHECK(ended_by_signals > 7);  // of 28, at random moments: most come before the end
+    CHECK(ended_by_signals > 7);  // 28 signals at random moments: most come before the end
   }
 }
 

@@ -35,7 +35,7 @@ std::string checksum_of(const fs::path& file) {
   return to_hex(checksum128(std::as_bytes(std::span(bytes)), {}));
 }
 
-/// What one reader was told. Of `export` also what it wrote.
+/// What one reader was told, and what `export` wrote.
 struct Answer {
   std::string command;
   Finished told;

@@ -208,7 +208,7 @@ TEST_SUITE("slow") {
       }
     }
     CHECK(ran >= 5);
-    CHECK(used.size() == kNotRun.size());  // none is listed for nothing
+    CHECK(used.size() == kNotRun.size());  // no command is listed for nothing
 
     std::size_t within = 0;
     for (const std::string& code : inline_code_of(readme))

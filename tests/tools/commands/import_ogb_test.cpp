@@ -47,7 +47,7 @@ std::string digest(const fs::path& store) {
   return must({"info", store.string(), "--json"}).at("digest");
 }
 
-/// The same data by the other options: pairs with tabs, arrays, ids as text.
+/// The data by the other options: pairs with tabs, arrays, ids as text.
 Words plain_words(const fs::path& dir, const OgbSample& sample) {
   std::string edges;
   for (const Edge& edge : sample.edges) edges += std::to_string(edge.u) + "\t" + std::to_string(edge.v) + "\n";

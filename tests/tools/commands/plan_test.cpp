@@ -1,4 +1,4 @@
-// tests/tools/commands/plan_test.cpp - what `plan` foresees is what `propagate` then does.
+// tests/tools/commands/plan_test.cpp - what `plan` estimates is what `propagate` then does.
 #include <doctest/doctest.h>
 
 #include <cmath>

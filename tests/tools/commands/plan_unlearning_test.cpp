@@ -104,7 +104,7 @@ TEST_SUITE("unit") {
           run(words("stream", copy, solver, {"--requests", (dir / "r.txt").string(), "--batch", "1", "--seed", "2"}))
               .lines();
       REQUIRE(batches.size() == 4);
-      // Places of the rows are known then; the worst were foreseen.
+      // Places of the rows are known then; the plan assumed the worst.
       CHECK(batches[0]["passes"] <= plan["requests"][0]["count"]);
       if (solver == "langevin-full") CHECK(batches[0]["passes"] == plan["requests"][0]["count"]);
     }

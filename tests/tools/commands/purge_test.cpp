@@ -48,7 +48,7 @@ struct Packages {
   static constexpr std::uint32_t kClasses = 58;
   const fs::path data = fs::path(UNWEAVE_SOURCE_DIR) / "tests/data/debian-deps";
   std::set<std::pair<NodeId, NodeId>> edges;
-  std::vector<std::vector<std::int32_t>> columns;  // of each node
+  std::vector<std::vector<std::int32_t>> columns;  // columns of each node
   std::vector<std::int32_t> labels;
 
   Packages() : columns(kNodes) {

@@ -85,7 +85,7 @@ TEST_SUITE("unit") {
       SolverOptions options = softmax();
       options.head = head;
       const auto solver = make_solver("streaming", options);
-      TrainingSet rows = random_rows(120, 6, 4, 4, 3);  // of 4 classes 3 are used
+      TrainingSet rows = random_rows(120, 6, 4, 4, 3);  // 3 of 4 classes are used
       Fit fit = solver->fit(rows, kExact);
       const BatchChange change = removal(rows, [&](std::size_t i) { return rows.labels()[i] == 1; });
       rows.apply(change);
