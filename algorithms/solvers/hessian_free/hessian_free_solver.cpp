@@ -355,8 +355,9 @@ constinit const SolverEntry kHessianFree{
         [] {
           return std::string(
               "Makes, while it learns, a vector for every training row; removing the row adds its vector. Certified "
-              "(T3) for one row, or one declared group of rows, since learning. The vectors take rows x weights x 2 "
-              "bytes of disk.");
+              "(T3) while the bound of what was removed since learning stays within s-max: of vectors made forward "
+              "(backward=0) that is one row, or one declared group of rows; the bound of vectors made backward is "
+              "seldom within it. The vectors take rows x weights x 2 bytes of disk.");
         },
     .linear = kEither,
     .networks = kEither,
