@@ -1,4 +1,4 @@
-// algorithms/learning/objective.cpp - passes over the rows: value, gradient with its error, float64 Hessian action.
+// algorithms/learning/objective.cpp - passes over the rows: gradient with its error, float64 Hessian action.
 #include "algorithms/learning/objective.h"
 
 #include <algorithm>
@@ -30,20 +30,6 @@ struct GradientPart {
 };
 
 }  // namespace
-
-double objective_value(const Objective& objective, const Matrix& weights) {
-  const std::size_t classes = objective.classes;
-  double sum = sweep_rows<double>(
-      objective.rows, 0.0, [&](const double* block, std::size_t first, std::size_t count, double& part) {
-        double* const margins = block_buffer<double, BlockUse::margins>(count * classes);
-        multiply(block, weights.data(), margins, count, objective.rows.features, classes, false);
-        for (std::size_t i = 0; i < count; ++i)
-          part += row_loss(objective.head, margins + i * classes, classes, objective.rows.labels[first + i]);
-      });
-  sum += objective.mu / 2 * weights.squaredNorm();
-  if (objective.linear != nullptr) sum += objective.linear->cwiseProduct(weights).sum();
-  return sum;
-}
 
 Curvatures curvatures_within(const Objective& objective, std::size_t bytes) {
   const std::size_t entries = objective.rows.count * objective.classes;

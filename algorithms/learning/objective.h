@@ -43,9 +43,6 @@ struct Curvatures {
 /// Room for an objective's curvatures when it needs no more than `bytes`, else none.
 [[nodiscard]] Curvatures curvatures_within(const Objective& objective, std::size_t bytes);
 
-/// F(W) in float64 without an error bound.
-[[nodiscard]] double objective_value(const Objective& objective, const Matrix& weights);
-
 /// Gradient with a rigorous bound of its rounding error. With u = 2^-53, gamma_n = n u / (1 - n u), margins m_ic and
 /// computed slopes r_ic:
 ///   margins  |fl(m_ic) - m_ic| <= gamma_F |z_i| |w_c|                       (inner products of length F in any order)

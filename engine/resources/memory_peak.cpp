@@ -43,6 +43,13 @@ std::uint64_t field(std::string_view text, std::string_view key) {
   return 0;
 }
 
+/// Resident bytes of the process at one moment.
+struct ResidentMemory {
+  std::uint64_t anonymous = 0;
+  std::uint64_t file = 0;
+};
+
+/// From the text of /proc/self/status.
 ResidentMemory parse_status(std::string_view text) {
   return {field(text, "RssAnon:") * 1024, field(text, "RssFile:") * 1024};
 }
@@ -58,11 +65,6 @@ void raise_to(std::atomic<std::uint64_t>& peak, std::uint64_t value) {
 }
 
 }  // namespace
-
-ResidentMemory resident_memory() {
-  ProcBuffer buffer;
-  return parse_status(read_proc("/proc/self/status", buffer));
-}
 
 ProcessMeter::ProcessMeter() {
   ProcBuffer buffer;

@@ -9,20 +9,12 @@
 
 namespace unweave {
 
-/// Resident bytes of the process at one moment, from /proc/self/status.
-struct ResidentMemory {
-  std::uint64_t anonymous = 0;  ///< RssAnon: heap, stacks, anonymous maps
-  std::uint64_t file = 0;       ///< RssFile: mapped files, executables included
-};
-
 /// Bytes that passed through read and write calls. Pages of mapped files are not among them (they show up in
-/// ResidentMemory::file), bytes served from the page cache are.
+/// ProcessMeter::peak_file_bytes), bytes served from the page cache are.
 struct TransferredBytes {
   std::uint64_t read = 0;
   std::uint64_t written = 0;
 };
-
-[[nodiscard]] ResidentMemory resident_memory();
 
 /// Samples the process every 10 ms from construction on, on a thread of its own. A peak shorter than that can be
 /// missed; each question takes a sample of its own. Where /proc lacks the figures they stay 0.
@@ -33,8 +25,8 @@ class ProcessMeter {
   ProcessMeter(const ProcessMeter&) = delete;
   ProcessMeter& operator=(const ProcessMeter&) = delete;
 
-  [[nodiscard]] std::uint64_t peak_anonymous_bytes();
-  [[nodiscard]] std::uint64_t peak_file_bytes();
+  [[nodiscard]] std::uint64_t peak_anonymous_bytes();  ///< heap, stacks, anonymous maps
+  [[nodiscard]] std::uint64_t peak_file_bytes();       ///< mapped files, executables included
   /// Since construction, without what the meter itself read.
   [[nodiscard]] TransferredBytes transferred();
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "storage/formats/store_layout.h"
 #include "storage/io/error.h"
@@ -39,29 +40,6 @@ const float* as_floats(std::span<const Half> values, std::span<float, kRunValues
 SealedWriter start_feature_file(const std::filesystem::path& store, NodeRange range, FeatureLayout layout) {
   const std::string kind(layout.kind());
   return SealedWriter({store, "features", span_stem(range.first), kind, kind});
-}
-
-FileEntry write_dense_features(const std::filesystem::path& store, NodeRange range, std::uint32_t columns,
-                               std::span<const float> rows, FeatureType type) {
-  SealedWriter writer = start_feature_file(store, range, {false, type});
-  std::vector<float> tile;
-  for (std::uint32_t first = 0; first < columns; first += kTileColumns) {
-    const std::uint32_t width = std::min(kTileColumns, columns - first);
-    tile.resize(std::size_t{range.size()} * width);
-    for (std::size_t row = 0; row < range.size(); ++row)
-      std::memcpy(&tile[row * width], &rows[row * columns + first], width * sizeof(float));
-    append_features(tile, type, writer);
-  }
-  return writer.finish({range.first, range.size(), columns, 0});
-}
-
-FileEntry write_sparse_features(const std::filesystem::path& store, NodeRange range, std::uint32_t columns,
-                                const SparseRows& rows, FeatureType type) {
-  SealedWriter writer = start_feature_file(store, range, {true, type});
-  writer.append_values(std::span<const std::uint64_t>(rows.offsets));
-  writer.append_values(std::span<const std::uint32_t>(rows.columns));
-  append_features(rows.values, type, writer);
-  return writer.finish({range.first, range.size(), columns, rows.columns.size()});
 }
 
 FeatureFile::FeatureFile(const std::filesystem::path& store, const FileEntry& entry, NodeRange range,

@@ -11,7 +11,6 @@
 #include <array>
 #include <filesystem>
 #include <span>
-#include <vector>
 
 #include "storage/codec/half.h"
 #include "storage/formats/feature_layout.h"
@@ -21,13 +20,6 @@
 namespace unweave {
 
 inline constexpr std::uint32_t kTileColumns = 32;
-
-/// Non-zeros of consecutive rows: offsets has one entry more than rows.
-struct SparseRows {
-  std::vector<std::uint64_t> offsets{0};
-  std::vector<std::uint32_t> columns;
-  std::vector<float> values;
-};
 
 /// The empty file of one span, named by the layout.
 [[nodiscard]] SealedWriter start_feature_file(const std::filesystem::path& store, NodeRange range,
@@ -45,12 +37,6 @@ void append_features(std::span<const float> values, FeatureType type, Sink& out)
     values = values.subspan(part.size());
   }
 }
-
-/// Writes dense rows, `columns` values each, row-major. The rows of one span are held in memory.
-FileEntry write_dense_features(const std::filesystem::path& store, NodeRange range, std::uint32_t columns,
-                               std::span<const float> rows, FeatureType type = FeatureType::f32);
-FileEntry write_sparse_features(const std::filesystem::path& store, NodeRange range, std::uint32_t columns,
-                                const SparseRows& rows, FeatureType type = FeatureType::f32);
 
 /// Features of one span. Const members may run on any number of threads at once.
 class FeatureFile {

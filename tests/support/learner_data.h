@@ -45,6 +45,23 @@ inline Objective objective_of(const TrainingSet& set, double lambda, Head head =
   return {set.rows(), set.classes(), head, strong_convexity(lambda, set.size()), nullptr};
 }
 
+/// F(W), row by row.
+inline double objective_value(const Objective& objective, const Matrix& weights) {
+  const Rows& rows = objective.rows;
+  double sum = objective.mu / 2 * weights.squaredNorm();
+  if (objective.linear != nullptr) sum += objective.linear->cwiseProduct(weights).sum();
+  std::vector<double> margins(objective.classes);
+  for (std::size_t i = 0; i < rows.count; ++i) {
+    for (std::size_t c = 0; c < objective.classes; ++c) {
+      margins[c] = 0;
+      for (std::size_t f = 0; f < rows.features; ++f)
+        margins[c] += static_cast<double>(rows.values[i * rows.features + f]) * weights(index_of(f), index_of(c));
+    }
+    sum += row_loss(objective.head, margins.data(), objective.classes, rows.labels[i]);
+  }
+  return sum;
+}
+
 inline Eigen::MatrixXd dense_rows(const TrainingSet& set) {
   Eigen::MatrixXd out(index_of(set.size()), index_of(set.features()));
   for (std::size_t i = 0; i < set.size(); ++i)

@@ -1,6 +1,8 @@
 // tests/support/noisy_sgd_runs.h - the constants of the published runs of unlearning by noisy SGD.
 #pragma once
 
+#include <vector>
+
 #include "algorithms/privacy/accounting/langevin.h"
 
 namespace unweave::testing {
@@ -33,6 +35,13 @@ inline NoisySgd projected_run(std::uint64_t rows, std::uint64_t batch, double ra
 /// Stationary distance of `rows` replaced rows at the worst places.
 inline double worst_distance(const NoisySgd& sgd, std::uint64_t rows = 1) {
   return stationary_distance(sgd, packed_shift(sgd, rows, sgd.replaced_row_weight()));
+}
+
+/// Shift of one row that may be drawn at every iteration: it weighs in every batch, as in the published runs of Figure 3b.
+inline double every_iteration_shift(const NoisySgd& sgd, double weight) {
+  std::vector<ChangedBatch> changes;
+  for (std::uint64_t batch = 0; batch < sgd.batches(); ++batch) changes.push_back({batch, weight});
+  return placed_shift(sgd, changes);
 }
 
 /// A bound as printed, for a start in the stationary law, at delta = 1/n.

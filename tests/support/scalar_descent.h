@@ -1,8 +1,8 @@
 // tests/support/scalar_descent.h - gradient descent on one number, where the bounds of unlearning are met with equality.
 //
 // Sample i has the gradient c theta + a_i. With a_i = +G for rows that disappear and -G for the rest, every replaced slot
-// moves the gradient by 2 G the same way, and every step stretches distances by exactly 1 - eta c: c = mu > 0 is strongly
-// convex with L = mu, c = 0 convex, c = -L smooth alone.
+// moves the gradient by 2 G the same way, and every step stretches distances by exactly 1 - eta c: strongly convex with
+// L = mu = c > 0.
 #pragma once
 
 #include <algorithm>

@@ -10,10 +10,10 @@
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/propagation/schemes.h"
 #include "engine/graph/store.h"
-#include "storage/formats/feature_file.h"
 #include "storage/formats/node_file.h"
 #include "storage/formats/shard.h"
 #include "storage/formats/store_layout.h"
+#include "support/feature_files.h"
 #include "support/graphs.h"
 
 namespace unweave::testing {

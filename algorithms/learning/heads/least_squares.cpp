@@ -65,10 +65,7 @@ using LeastSquaresRows = OneVsRest<LeastSquaresLoss>;
 LossConstants least_squares_loss_constants(const PublicConstants& given) {
   const double target_norm = std::sqrt(static_cast<double>(given.classes));
   const double x = given.row_norm, residual = x * given.radius + target_norm;
-  return {.smoothness = x * x,
-          .data_gradient = x * residual,
-          .row_lipschitz = residual + x * given.radius,
-          .loss_at_zero = target_norm * target_norm / 2};
+  return {.smoothness = x * x, .data_gradient = x * residual, .loss_at_zero = target_norm * target_norm / 2};
 }
 
 SlopeSums least_squares_block_slopes(const MarginBlock& block, const double* margin_error, double* margins,

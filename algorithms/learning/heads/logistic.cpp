@@ -86,10 +86,7 @@ using LogisticRows = OneVsRest<LogisticLoss>;
 /// Each head's slope is at most 1 and its curvature at most 1/4; heads are orthogonal blocks.
 LossConstants logistic_loss_constants(const PublicConstants& given) {
   const double x = given.row_norm, classes = static_cast<double>(given.classes), root = std::sqrt(classes);
-  return {.smoothness = x * x / 4,
-          .data_gradient = root * x,
-          .row_lipschitz = root + x * given.radius / 4,
-          .loss_at_zero = classes * std::numbers::ln2};
+  return {.smoothness = x * x / 4, .data_gradient = root * x, .loss_at_zero = classes * std::numbers::ln2};
 }
 
 void logistic_log_probabilities(double* margins, std::size_t classes) {

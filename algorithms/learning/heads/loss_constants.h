@@ -20,7 +20,6 @@ struct LossConstants {
   double smoothness = 0;     ///< L
   double gradient = 0;       ///< G >= |grad l| on |theta| <= R, regulariser included
   double data_gradient = 0;  ///< G without the regulariser: enough where only differences of samples count
-  double row_lipschitz = 0;  ///< L_x: |grad l(x; theta) - grad l(x'; theta)| <= L_x |x - x'| on |theta| <= R
   double loss_at_zero = 0;   ///< >= l(z; 0)
 };
 

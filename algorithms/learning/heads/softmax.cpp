@@ -152,7 +152,6 @@ LossConstants softmax_loss_constants(const PublicConstants& given) {
   const double x = given.row_norm;
   return {.smoothness = x * x / 2,
           .data_gradient = std::numbers::sqrt2 * x,
-          .row_lipschitz = std::numbers::sqrt2 + x * given.radius / 2,
           .loss_at_zero = std::log(static_cast<double>(given.classes))};
 }
 

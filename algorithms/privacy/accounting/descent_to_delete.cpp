@@ -20,7 +20,6 @@ DescentToDelete::DescentToDelete(std::uint64_t rows, double strong_convexity, do
   minimiser_distance_ = 2 * gradient_bound / strong_convexity / static_cast<double>(rows);
   one_minus_rate_ = 2 * (strong_convexity / (smoothness + strong_convexity));
   log_rate_ = std::log1p(-one_minus_rate_);
-  step_size_ = 2 / (smoothness + strong_convexity);
 }
 
 std::uint64_t DescentToDelete::steps_for(double log_ratio) const {
@@ -43,19 +42,6 @@ std::uint64_t DescentToDelete::learning_steps(std::uint64_t steps, double radius
 
 double DescentToDelete::state_sigma(std::uint64_t steps, double epsilon, double delta) const {
   return representable_sigma(sensitivity(steps) / gaussian_mu(epsilon, delta));
-}
-
-double DescentToDelete::state_epsilon(std::uint64_t steps, double sigma, double delta) const {
-  require_positive(sigma, "sigma");
-  return gaussian_epsilon(sensitivity(steps) / sigma, delta);
-}
-
-std::uint64_t DescentToDelete::state_steps(double sigma, double epsilon, double delta) const {
-  require_positive(epsilon, "epsilon");
-  const auto steps =
-      fewest(kMostCount, [&](std::uint64_t count) { return state_epsilon(count, sigma, delta) <= epsilon; });
-  if (!steps) throw UsageError("more than 2^53 steps are needed");
-  return *steps;
 }
 
 std::uint64_t DescentToDelete::private_steps(std::uint64_t dimension, double epsilon, double delta) const {

@@ -4,8 +4,8 @@
 // full-batch gradient descent without noise, contracting by gamma = (L - m)/(L + m) a step; a deletion of one row runs
 // more steps on the new data and releases the parameters plus N(0, sigma^2 I). Distances are in units of the parameters;
 // counts are of steps, each one pass over the rows. Adjacency: one row added or removed. The paper takes epsilon to be
-// O(ln(1/delta)). Functions throw UsageError for an epsilon or sigma that is not finite and above 0, a delta outside
-// (0, 1), a count of 0, and where no finite noise or no count up to 2^53 will do.
+// O(ln(1/delta)). Functions throw UsageError for an epsilon that is not finite and above 0, a delta outside (0, 1), a count
+// of 0, and where no finite noise or no count up to 2^53 will do.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,6 @@ class DescentToDelete {
   /// a row is replaced. Throws UsageError otherwise.
   DescentToDelete(std::uint64_t rows, double strong_convexity, double smoothness, double gradient_bound);
 
-  /// 2/(L + m).
-  [[nodiscard]] double step_size() const { return step_size_; }
-
   /// Steps T of learning before requests of I = `steps` steps: I + ln(R m n / M)/ln(1/gamma), R > 0 the radius of the
   /// projection.
   [[nodiscard]] std::uint64_t learning_steps(std::uint64_t steps, double radius) const;
@@ -28,9 +25,6 @@ class DescentToDelete {
   /// Theorem 9: the parameters without noise are kept as a secret state, from which the next request continues.
   /// sigma = 4 sqrt(2) M gamma^I / (m n (1 - gamma^I) (sqrt(ln(1/delta) + epsilon) - sqrt(ln(1/delta)))).
   [[nodiscard]] double state_sigma(std::uint64_t steps, double epsilon, double delta) const;
-  [[nodiscard]] double state_epsilon(std::uint64_t steps, double sigma, double delta) const;
-  /// Least I with state_epsilon(I, sigma, delta) <= epsilon.
-  [[nodiscard]] std::uint64_t state_steps(double sigma, double epsilon, double delta) const;
 
   /// Theorem 28: nothing but the released parameters, of `dimension` d >= 1, is kept. The I that it needs at least:
   /// ln(sqrt(2d)/(1 - gamma) / (sqrt(l + epsilon) - sqrt l)) / ln(1/gamma), l = 2 ln(2/delta).
@@ -48,7 +42,6 @@ class DescentToDelete {
   double minimiser_distance_;  // 2M / (m n)
   double log_rate_;            // ln gamma, -infinity for m = L
   double one_minus_rate_;
-  double step_size_;
 };
 
 }  // namespace unweave

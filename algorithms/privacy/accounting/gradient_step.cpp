@@ -25,22 +25,8 @@ void check_size(double size, double largest, const char* condition) {
 
 }  // namespace
 
-GradientStep::GradientStep(double size, double smoothness, double strong_convexity, double excess)
-    : size_(size), smoothness_(smoothness), strong_convexity_(strong_convexity), excess_(std::max(excess, -1.0)) {
-  if (!std::isfinite(excess)) throw UsageError("the step size times the smoothness must be finite");
-}
-
-GradientStep GradientStep::general(double size, double smoothness) {
-  require_positive(smoothness, "the smoothness");
-  require_positive(size, "the step size");
-  return {size, smoothness, 0, size * smoothness};
-}
-
-GradientStep GradientStep::convex(double size, double smoothness) {
-  require_positive(smoothness, "the smoothness");
-  check_size(size, 2 / smoothness, "2 / L for convex losses");
-  return {size, smoothness, 0, 0};
-}
+GradientStep::GradientStep(double size, double smoothness, double strong_convexity, double excess) noexcept
+    : size_(size), smoothness_(smoothness), strong_convexity_(strong_convexity), excess_(std::max(excess, -1.0)) {}
 
 GradientStep GradientStep::strongly_convex(double size, double smoothness, double strong_convexity) {
   check_curvature(smoothness, strong_convexity);
@@ -68,14 +54,8 @@ double log_power_sum(const GradientStep& step, std::uint64_t first, std::uint64_
   const double terms = static_cast<double>(last - first), excess = step.excess(), rate = step.log_factor();
   if (rate == 0) return std::log(terms);
   if (!std::isfinite(rate)) return first == 0 ? 0 : kNone;
-  // gamma^first (gamma^terms - 1) / (gamma - 1)
-  const double span = terms * rate;
-  const double difference = span > 1 ? span + std::log1p(-std::exp(-span)) : std::log(std::abs(std::expm1(span)));
-  return static_cast<double>(first) * rate + difference - std::log(std::abs(excess));
-}
-
-double power_sum(const GradientStep& step, std::uint64_t first, std::uint64_t last) {
-  return bound_from_log(log_power_sum(step, first, last));
+  // gamma^first (1 - gamma^terms) / (1 - gamma)
+  return static_cast<double>(first) * rate + std::log(-std::expm1(terms * rate)) - std::log(-excess);
 }
 
 double bound_from_log(double logarithm) noexcept {

@@ -65,7 +65,6 @@ LossConstants network_constants(const PublicConstants& given, std::span<const st
   through_weights();
   return with_regulariser(given, {.smoothness = jacobian * jacobian / 2 + std::numbers::sqrt2 * second,
                                   .data_gradient = std::numbers::sqrt2 * jacobian,
-                                  .row_lipschitz = std::numeric_limits<double>::infinity(),
                                   .loss_at_zero = std::log(static_cast<double>(given.classes))});
 }
 

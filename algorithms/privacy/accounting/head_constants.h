@@ -38,7 +38,6 @@ struct ActivationBounds {
 /// Proof: with t^2 the direction's share in the layer's own weights, J <= t A + sqrt(1 - t^2) R J_ and
 /// Q <= 2 t sqrt(1 - t^2) J_ + (1 - t^2) c, at their largest over t. Data gradient sqrt(2) J, L = J^2 / 2 + sqrt(2) Q +
 /// lambda, sqrt(2) and 1/2 being softmax's (heads/softmax.cpp). loss_at_zero is an upper bound at theta = 0: ln C.
-/// row_lipschitz is not derived: infinity.
 [[nodiscard]] LossConstants network_constants(const PublicConstants& given, std::span<const std::size_t> hidden,
                                               const ActivationBounds& activation, bool filtered);
 

@@ -3,18 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "algorithms/privacy/accounting/renyi.h"
 #include "algorithms/privacy/accounting/require.h"
 #include "algorithms/privacy/accounting/search.h"
 
 namespace unweave {
-namespace {
-
-constexpr std::uint64_t kMostPlaces = std::uint64_t{1} << 16;
-
-}  // namespace
 
 LangevinAccountant::LangevinAccountant(const NoisySgd& sgd, const LangevinBound& bound, double delta)
     : sgd_(sgd), bound_(bound), delta_(delta) {
@@ -68,38 +62,6 @@ double LangevinAccountant::epsilon(double distance, std::uint64_t epochs, double
   require_positive(sigma, "sigma");
   const double m = mu(distance, epochs) / sigma;
   return weak_triangle() ? weak_triangle_epsilon(m, delta_) : gaussian_epsilon(m, delta_);
-}
-
-double LangevinAccountant::epsilon_over_orders(double distance, std::uint64_t epochs, double sigma,
-                                               std::span<const double> orders) const {
-  return unweave::epsilon_over_orders([&](double alpha) { return renyi(alpha, distance, epochs, sigma); }, delta_,
-                                      orders);
-}
-
-double LangevinAccountant::epsilon_random_order(double weight, std::uint64_t epochs, double sigma) const {
-  require_positive(sigma, "sigma");
-  if (weak_triangle()) throw UsageError("a random order and the weak triangle inequality do not go together");
-  // By joint convexity of exp((alpha - 1) D_alpha), that of the mixture is at most the mean over the places.
-  const std::uint64_t batches = sgd_.batches();
-  const std::uint64_t together = (batches - 1) / kMostPlaces + 1;
-  const double share = static_cast<double>(together) / static_cast<double>(batches);
-  std::vector<double> half_squares;  // mu^2 / 2 of every place from the epoch's end, the worst first
-  for (std::uint64_t after = 0; after < batches; after += together) {
-    const ChangedBatch change{batches - 1 - after, weight};
-    const double m = mu(stationary_distance(sgd_, placed_shift(sgd_, {&change, 1})), epochs) / sigma;
-    half_squares.push_back(m * m / 2);
-  }
-  const double worst = half_squares.front();
-  if (worst == 0 || !std::isfinite(worst)) return worst;
-  const double log_inverse = -std::log(delta_);
-  const auto at = [&](double log_excess) {
-    const double excess = std::exp(log_excess), scale = excess * (1 + excess);
-    double sum = 0;
-    for (const double half_square : half_squares)
-      sum += half_square == worst ? 1 : std::exp(scale * (half_square - worst));
-    return (1 + excess) * worst + (std::log(share * sum) + log_inverse) / excess;
-  };
-  return minimise(at, std::log(log_inverse / worst) / 2);
 }
 
 double LangevinAccountant::smallest_sigma(double distance, std::uint64_t epochs, double epsilon) const {

@@ -9,7 +9,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 
 #include "algorithms/privacy/accounting/noisy_sgd.h"
 
@@ -17,7 +16,7 @@ namespace unweave {
 
 /// How the T epochs of learning, which do not reach the stationary law exactly, are charged.
 enum class BurnIn {
-  /// Not at all (Corollaries 3.8, 3.9, 3.12, Theorem 3.11): learning is taken to end in the stationary law. With
+  /// Not at all (Corollaries 3.8, 3.12, Theorem 3.11): learning is taken to end in the stationary law. With
   /// burn_in_distance for Z, the reference is instead a retraining as long as the whole run (Lemma 3.5, Corollary 3.10).
   kNone,
   /// Theorem 3.2: by the weak triangle inequality at order 2 alpha. Reference: retraining for T epochs.
@@ -56,13 +55,6 @@ class LangevinAccountant {
 
   /// Epsilon at the best order of all, in closed form. Falls with epochs (kAligned: up to T) and sigma.
   [[nodiscard]] double epsilon(double distance, std::uint64_t epochs, double sigma) const;
-  /// Epsilon at the best of the given orders: a certificate for any, never below epsilon().
-  [[nodiscard]] double epsilon_over_orders(double distance, std::uint64_t epochs, double sigma,
-                                           std::span<const double> orders) const;
-  /// Corollary 3.9: one row of gradient change `weight` whose place is uniform, as the partition was drawn uniformly,
-  /// independently of the request, and stays secret. Not for sequences, not for kWeakTriangle (UsageError). Where
-  /// places are more than 2^16, neighbours are taken together at the worst of them.
-  [[nodiscard]] double epsilon_random_order(double weight, std::uint64_t epochs, double sigma) const;
 
   /// Least sigma with epsilon(distance, epochs, sigma) <= epsilon. See resolvable_sigma for what float64 can add; a
   /// value below the normal range is its least number. Throws UsageError where no finite sigma will do.

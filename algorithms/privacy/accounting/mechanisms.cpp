@@ -1,12 +1,9 @@
-// algorithms/privacy/accounting/mechanisms.cpp - c1 and c2 by bisection on the derivative of the Gaussian curve.
+// algorithms/privacy/accounting/mechanisms.cpp - c1 by bisection on the derivative of the Gaussian curve.
 //
 // With a(s) = s/2 - epsilon/s the curve is delta(s) = Phi(a) - e^epsilon Phi(a - s), and e^epsilon phi(a - s) = phi(a), so
 // its derivative is h(s) = phi(a(s)). As a grows from -infinity to infinity, h rises until s = sqrt(2 epsilon), then
-// falls.
-//   delta/s:    the sign of its derivative is that of s h - delta, whose derivative is s h': positive, then negative. So
-//               there is one maximum, at the zero of s h - delta above sqrt(2 epsilon), and c1 = h there.
-//   delta/s^2:  likewise s h - 2 delta, whose derivative is h (epsilon^2/s^2 - s^2/4 - 1): positive below
-//               s0^2 = 2 (sqrt(1 + epsilon^2) - 1), then negative. One maximum, above s0, and c2 = h / 2s there.
+// falls. The sign of the derivative of delta/s is that of s h - delta, whose derivative is s h': positive, then negative.
+// So there is one maximum, at the zero of s h - delta above sqrt(2 epsilon), and c1 = h there.
 #include "algorithms/privacy/accounting/mechanisms.h"
 
 #include <algorithm>
@@ -36,19 +33,6 @@ double slope(double s, double epsilon) {
   return std::exp(-a * a / 2) / std::sqrt(2 * std::numbers::pi);
 }
 
-/// The maximum of delta(s) / s^power, which lies above `start`.
-double largest_ratio(double epsilon, double start, int power) {
-  const auto rising = [&](double s) { return s * slope(s, epsilon) > power * delta_of(s, 1, epsilon); };
-  double low = start, high = 2 * start;
-  while (rising(high)) high *= 2;  // ends: the slope vanishes, delta tends to 1
-  for (int i = 0; i < 200 && high / low > 1 + 1e-12; ++i) {
-    const double middle = low + (high - low) / 2;
-    (rising(middle) ? low : high) = middle;
-  }
-  const double ratio = kRounding * delta_of(low, 1, epsilon) / low;
-  return power == 1 ? ratio : ratio / low;  // low^2 could underflow
-}
-
 /// Noise for a sure distance, as a step of the paper's lemmas.
 double inner_sigma(double distance, const PrivacyTarget& total, BoundRule rule) {
   if (rule == BoundRule::kPaper || total.epsilon <= 1) return classic_sigma(distance, total, rule);
@@ -76,11 +60,6 @@ double classic_sigma(double shift, const PrivacyTarget& total, BoundRule rule) {
   return checked(shift * std::sqrt(2 * (std::log(1.25) - std::log(total.delta))) / total.epsilon);
 }
 
-double high_probability_sigma(double distance, const PrivacyTarget& total, BoundRule rule) {
-  require_not_negative(distance, "a distance");
-  return inner_sigma(distance, with_half_delta(total), rule);
-}
-
 double second_moment_sigma(double root_mean_square, const PrivacyTarget& total, BoundRule rule) {
   require_not_negative(root_mean_square, "a distance");
   const PrivacyTarget half = with_half_delta(total);
@@ -96,27 +75,20 @@ double first_moment_sigma(double mean, const PrivacyTarget& total, BoundRule rul
 double mean_constant(double epsilon) {
   require_positive(epsilon, "epsilon");
   epsilon = std::min(epsilon, kLargestEpsilon);
-  return largest_ratio(epsilon, std::sqrt(2 * epsilon), 1);
-}
-
-double mean_square_constant(double epsilon) {
-  require_positive(epsilon, "epsilon");
-  epsilon = std::min(epsilon, kLargestEpsilon);
-  return checked(largest_ratio(epsilon, epsilon * std::sqrt(2 / (1 + std::hypot(1, epsilon))), 2));
+  const auto rising = [&](double s) { return s * slope(s, epsilon) > delta_of(s, 1, epsilon); };
+  double low = std::sqrt(2 * epsilon), high = 2 * low;
+  while (rising(high)) high *= 2;  // ends: the slope vanishes, delta tends to 1
+  for (int i = 0; i < 200 && high / low > 1 + 1e-12; ++i) {
+    const double middle = low + (high - low) / 2;
+    (rising(middle) ? low : high) = middle;
+  }
+  return kRounding * delta_of(low, 1, epsilon) / low;
 }
 
 double mean_sigma(double mean, const PrivacyTarget& total) {
   require_not_negative(mean, "a distance");
   check_target(total);
   return mean == 0 ? 0 : checked(mean_constant(total.epsilon) * (mean / total.delta));
-}
-
-double mean_square_sigma(double root_mean_square, const PrivacyTarget& total) {
-  require_not_negative(root_mean_square, "a distance");
-  check_target(total);
-  return root_mean_square == 0
-             ? 0
-             : checked(root_mean_square * (std::sqrt(mean_square_constant(total.epsilon)) / std::sqrt(total.delta)));
 }
 
 double tail_sigma(const std::function<double(double)>& tail, const PrivacyTarget& total) {

@@ -28,14 +28,10 @@ void check_target(const PrivacyTarget& total);
 /// for epsilon <= 1 alone, so kCorrected throws UsageError above 1; kPaper prints the formula for any epsilon.
 [[nodiscard]] double classic_sigma(double shift, const PrivacyTarget& total, BoundRule rule = BoundRule::kCorrected);
 
-/// |x - y| <= distance with probability at least 1 - delta / 2. Mu and Klabjan, "Descend or Rewind?", Lemma 1: the
-/// classic noise for delta / 2, and the other half for the failure. Above epsilon = 1 kCorrected takes the analytic
-/// noise for delta / 2 instead, here and in the next two.
-[[nodiscard]] double high_probability_sigma(double distance, const PrivacyTarget& total,
-                                            BoundRule rule = BoundRule::kCorrected);
-
-/// E|x - y|^2 <= root_mean_square^2. Mu and Klabjan, Lemma 12.1: Markov, |x - y| <= root_mean_square / sqrt(delta / 2)
-/// with probability 1 - delta / 2, then Lemma 1.
+/// E|x - y|^2 <= root_mean_square^2. Mu and Klabjan, "Descend or Rewind?", Lemma 12.1: Markov, |x - y| <=
+/// root_mean_square / sqrt(delta / 2) with probability at least 1 - delta / 2, then Lemma 1: the classic noise for
+/// delta / 2, and the other half for the failure. Above epsilon = 1 kCorrected takes the analytic noise for delta / 2
+/// instead, here and in the next one.
 [[nodiscard]] double second_moment_sigma(double root_mean_square, const PrivacyTarget& total,
                                          BoundRule rule = BoundRule::kCorrected);
 
@@ -45,20 +41,15 @@ void check_target(const PrivacyTarget& total);
                                         BoundRule rule = BoundRule::kCorrected);
 
 /// Largest slope of chords from the origin of the Gaussian curve delta(s) = delta_of(s, 1, epsilon),
-///   c1(epsilon) = sup over s > 0 of delta(s) / s,   c2(epsilon) = sup over s > 0 of delta(s) / s^2,
-/// from above, to nine digits. Both fall in epsilon, and epsilon above 1e12 counts as 1e12.
+///   c1(epsilon) = sup over s > 0 of delta(s) / s,
+/// from above, to nine digits. It falls in epsilon, and epsilon above 1e12 counts as 1e12.
 [[nodiscard]] double mean_constant(double epsilon);
-[[nodiscard]] double mean_square_constant(double epsilon);
 
 /// E|x - y| <= mean: sigma = c1(epsilon) mean / delta.
 /// Proof: the hockey-stick divergence sup_S P(S) - e^epsilon Q(S) is jointly convex in (P, Q), and X, Y are mixtures over
 /// the pair (x, y) of N(x, sigma^2 I), N(y, sigma^2 I), which are at divergence delta(|x - y| / sigma). So that of X from
 /// Y, and of Y from X, is at most E delta(|x - y| / sigma) <= c1 E|x - y| / sigma = delta.
 [[nodiscard]] double mean_sigma(double mean, const PrivacyTarget& total);
-
-/// E|x - y|^2 <= root_mean_square^2: sigma = root_mean_square sqrt(c2(epsilon) / delta), by the same proof with
-/// delta(s) <= c2 s^2.
-[[nodiscard]] double mean_square_sigma(double root_mean_square, const PrivacyTarget& total);
 
 /// |x - y| <= tail(f) with probability at least 1 - f, for every f in (0, 1): the least over the shares 5, 10, 20 and
 /// 50 % of delta given to f, the rest to the analytic noise at tail(f). Proof for one f: with E the event, which the

@@ -100,12 +100,6 @@ double placed_shift(const NoisySgd& sgd, std::span<const ChangedBatch> changes) 
   return sgd.constants().step_size / static_cast<double>(sgd.constants().batch_rows) * sum;
 }
 
-double every_iteration_shift(const NoisySgd& sgd, double weight) {
-  require_not_negative(weight, "a row's weight");
-  return sgd.constants().step_size * weight / static_cast<double>(sgd.constants().batch_rows) *
-         sgd.power_sum(sgd.iterations(1));
-}
-
 double burn_in_distance(const NoisySgd& sgd, double shift, std::uint64_t epochs) {
   require_not_negative(shift, "a shift");
   require_count(epochs, "the number of epochs");

@@ -87,9 +87,6 @@ struct ChangedBatch {
 /// Shift of changes at known places; a batch may occur more than once. Throws UsageError for a batch that is not there.
 [[nodiscard]] double placed_shift(const NoisySgd& sgd, std::span<const ChangedBatch> changes);
 
-/// Shift where the changed row may be drawn at every iteration: the published runs of Figure 3b count so.
-[[nodiscard]] double every_iteration_shift(const NoisySgd& sgd, double weight);
-
 /// Distance after `epochs` >= 1 epochs from one start: min(shift (1 - c^{TN})/(1 - c^N), 2R) (Lemma 3.5; Corollary 3.12
 /// prints the series over epochs as (1 - c^T)/(1 - c), which is larger). c = 1: min(T shift, 2R), as in Corollary 3.10.
 [[nodiscard]] double burn_in_distance(const NoisySgd& sgd, double shift, std::uint64_t epochs);

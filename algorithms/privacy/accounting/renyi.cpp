@@ -1,9 +1,7 @@
 // algorithms/privacy/accounting/renyi.cpp - closed forms without cancellation.
 #include "algorithms/privacy/accounting/renyi.h"
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 
 #include "algorithms/privacy/accounting/require.h"
@@ -42,17 +40,6 @@ double weak_triangle_mu(double epsilon, double delta) {
   // A = epsilon^2 / (p + sqrt(p^2 - epsilon^2)), p = 3 epsilon + 4 ln(1/delta); q = p / epsilon.
   const double q = 3 - 4 * std::log(delta) / epsilon;
   return std::numbers::sqrt2 * std::sqrt(epsilon) / std::sqrt(q + std::sqrt(q - 1) * std::sqrt(q + 1));
-}
-
-double epsilon_over_orders(const RenyiCurve& curve, double delta, std::span<const double> orders) {
-  require_delta(delta);
-  if (orders.empty()) throw UsageError("a grid of orders holds at least one");
-  double best = std::numeric_limits<double>::infinity();
-  for (const double order : orders) {
-    if (!(order > 1) || !std::isfinite(order)) throw UsageError("a Renyi order must be finite and above 1");
-    best = std::min(best, curve(order) - std::log(delta) / (order - 1));
-  }
-  return best;
 }
 
 }  // namespace unweave

@@ -7,13 +7,7 @@
 // epsilon that is not finite and above 0 and a delta that does not lie strictly between 0 and 1.
 #pragma once
 
-#include <functional>
-#include <span>
-
 namespace unweave {
-
-/// A bound on the Renyi divergence of order alpha > 1.
-using RenyiCurve = std::function<double(double alpha)>;
 
 /// mu^2/2 + mu sqrt(2 ln(1/delta)).
 [[nodiscard]] double gaussian_epsilon(double mu, double delta);
@@ -25,9 +19,5 @@ using RenyiCurve = std::function<double(double alpha)>;
 [[nodiscard]] double weak_triangle_epsilon(double mu, double delta);
 /// Largest mu with weak_triangle_epsilon(mu, delta) <= epsilon, to rounding.
 [[nodiscard]] double weak_triangle_mu(double epsilon, double delta);
-
-/// The minimum over the given orders alone; each is above 1, and there is at least one, else UsageError. Valid for any
-/// orders, and at least the minimum over all.
-[[nodiscard]] double epsilon_over_orders(const RenyiCurve& curve, double delta, std::span<const double> orders);
 
 }  // namespace unweave

@@ -160,7 +160,7 @@ double RewindAccount::printed_sigma(const RunChange& change, std::uint64_t epoch
     const SecondMoment moment = strongly_convex_second_moment(run.smoothness, run.strong_convexity, loss_.loss_at_zero);
     const UnprojectedPlan plan{
         step, steps(constants_.epochs), run.rows, removed, moment.relative, moment.constant, loss_.loss_at_zero};
-    const double square = descend_second_moment(plan, steps(epochs), SecondMomentRule::kTheorem4);
+    const double square = descend_second_moment(plan, steps(epochs));
     return second_moment_sigma(std::sqrt(square), total_, BoundRule::kPaper);
   } catch (const UsageError&) {  // a condition of the theorem does not hold
     return std::numeric_limits<double>::infinity();

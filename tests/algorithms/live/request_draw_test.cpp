@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "algorithms/live/live_store.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/updates/requests.h"
 #include "storage/io/error.h"

@@ -28,6 +28,7 @@
 #include "storage/formats/run_file.h"
 #include "storage/formats/shard.h"
 #include "storage/formats/state_file.h"
+#include "support/feature_files.h"
 #include "support/input_files.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
@@ -37,7 +38,10 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::read_all;
+using testing::SparseRows;
 using testing::TempDir;
+using testing::write_dense_features;
+using testing::write_sparse_features;
 
 const fs::path kGolden = fs::path(UNWEAVE_SOURCE_DIR) / "tests" / "golden";
 

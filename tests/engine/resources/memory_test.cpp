@@ -120,7 +120,7 @@ TEST_SUITE("unit") {
   TEST_CASE("the meter sees memory that was touched and bytes that were read and written") {
     constexpr std::size_t kBytes = std::size_t{64} << 20;
     const testing::TempDir dir;
-    const std::uint64_t before = resident_memory().anonymous;
+    const std::uint64_t before = ProcessMeter().peak_anonymous_bytes();
     ProcessMeter meter;
     {
       MemoryBudget budget(2 * kBytes);

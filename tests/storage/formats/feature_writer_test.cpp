@@ -7,11 +7,16 @@
 #include <utility>
 
 #include "storage/io/error.h"
+#include "support/feature_files.h"
 #include "support/input_files.h"
 #include "support/temp_dir.h"
 
 namespace unweave {
 namespace {
+
+using testing::SparseRows;
+using testing::write_dense_features;
+using testing::write_sparse_features;
 
 constexpr NodeRange kRange{65536, 65536 + 301};
 const std::vector<std::pair<std::uint32_t, FeatureType>> kShapes{

@@ -47,7 +47,7 @@ MatrixXd shaped(const VectorXd& theta, Eigen::Index from, Eigen::Index rows, Eig
 }
 
 struct Seen {
-  double gradient = 0, smoothness = 0, row_lipschitz = 0;
+  double gradient = 0, smoothness = 0;
 };
 
 /// Largest values over random points, rows on the sphere of radius X, weights on spheres up to R, neighbours near by.
@@ -60,7 +60,7 @@ Seen sample(const Loss& loss, const PublicConstants& given, Eigen::Index feature
     return VectorXd(v / v.norm());
   };
   Seen seen;
-  for (int i = 0; i < 400; ++i) {
+  for (int i = 0; i < 3000; ++i) {
     const VectorXd x = given.row_norm * direction(features);
     const VectorXd theta = given.radius * (i % 4 == 0 ? 1 : uniform(random)) * direction(weights);
     const int label = static_cast<int>(random() % given.classes);
@@ -68,9 +68,6 @@ Seen sample(const Loss& loss, const PublicConstants& given, Eigen::Index feature
     seen.gradient = std::max(seen.gradient, at.norm());
     const VectorXd step = 0.01 * direction(weights);
     seen.smoothness = std::max(seen.smoothness, (slow_gradient(loss, theta + step, x, label) - at).norm() / 0.01);
-    const VectorXd turned = given.row_norm * (x + 0.02 * direction(features)).normalized();
-    seen.row_lipschitz =
-        std::max(seen.row_lipschitz, (slow_gradient(loss, theta, turned, label) - at).norm() / (turned - x).norm());
   }
   return seen;
 }
@@ -78,7 +75,6 @@ Seen sample(const Loss& loss, const PublicConstants& given, Eigen::Index feature
 void check_covers(const LossConstants& bound, const Seen& seen, double slack) {
   CHECK(seen.gradient <= bound.gradient * (1 + 1e-6));
   CHECK(seen.smoothness <= bound.smoothness * (1 + 1e-2));
-  CHECK(seen.row_lipschitz <= bound.row_lipschitz * (1 + 1e-2));
   CHECK(bound.gradient <= slack * seen.gradient);
   CHECK(bound.smoothness <= slack * seen.smoothness);
 }
@@ -93,11 +89,9 @@ TEST_SUITE("unit") {
     CHECK(softmax.smoothness == doctest::Approx(1.1));
     CHECK(softmax.data_gradient == doctest::Approx(2));
     CHECK(softmax.gradient == doctest::Approx(2.5));
-    CHECK(softmax.row_lipschitz == doctest::Approx(std::sqrt(2.0) * 3.5));
     CHECK(softmax.loss_at_zero == doctest::Approx(std::log(4.0)));
     CHECK(squares.smoothness == doctest::Approx(2.1));
     CHECK(squares.data_gradient == doctest::Approx(10 + 2 * std::sqrt(2.0)));
-    CHECK(squares.row_lipschitz == doctest::Approx(2 + 10 * std::sqrt(2.0)));
     CHECK(squares.loss_at_zero == 2);
     CHECK(strongly_convex_second_moment(squares.smoothness, 0.1, squares.loss_at_zero).constant ==
           doctest::Approx(2.1 * 4));  // L Y^2
@@ -106,7 +100,6 @@ TEST_SUITE("unit") {
     const LossConstants logistic = loss_constants(Head::kLogistic, one);
     CHECK(logistic.smoothness == doctest::Approx(0.6));
     CHECK(logistic.data_gradient == doctest::Approx(std::sqrt(2.0)));
-    CHECK(logistic.row_lipschitz == doctest::Approx(1 + std::sqrt(2.0) * 5 / 4));
     CHECK(logistic.loss_at_zero == doctest::Approx(std::log(2.0)));
     CHECK(loss_constants(Head::kLogistic, given).data_gradient == doctest::Approx(2 * std::sqrt(2.0)));
     const LossConstants network = network_constants({.row_norm = std::sqrt(2.0), .radius = 1.5, .classes = 2},

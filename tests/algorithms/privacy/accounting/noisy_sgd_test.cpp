@@ -272,7 +272,6 @@ TEST_SUITE("unit") {
       CHECK_THROWS_AS(static_cast<void>(placed_shift(sgd, {&change, 1})), UsageError);
       CHECK_THROWS_AS(static_cast<void>(packed_shift(sgd, 1, bad)), UsageError);
       CHECK_THROWS_AS(static_cast<void>(packed_shift(sgd, std::vector<double>{bad})), UsageError);
-      CHECK_THROWS_AS(static_cast<void>(every_iteration_shift(sgd, bad)), UsageError);
       CHECK_THROWS_AS(static_cast<void>(stationary_distance(sgd, bad)), UsageError);
       CHECK_THROWS_AS(static_cast<void>(burn_in_distance(sgd, bad, 1)), UsageError);
       CHECK_THROWS_AS(static_cast<void>(following_distance(sgd, bad, 1, 1)), UsageError);

@@ -83,8 +83,7 @@ TEST_SUITE("unit") {
     const TrainingSet rows = random_rows(400, 3, 1, 5);
     const RewindRuns runs(false, rows, options);
     const RunChange change = runs.account.worst_change(10);
-    const DescentPlan plan{GradientStep::strongly_convex(0.5, 0.35, 0.1), 200, kFullBatch,
-                           DataChange::weighted(400, 1, 10)};
+    const DescentPlan plan{GradientStep::strongly_convex(0.5, 0.35, 0.1), 200, 400, DataChange::weighted(400, 1, 10)};
     for (const std::uint64_t epochs : {1, 50, 199})
       CHECK(runs.account.distance(change, epochs) - runs.account.rounding() ==
             doctest::Approx(rewind_distance(plan, epochs)).epsilon(1e-8));
