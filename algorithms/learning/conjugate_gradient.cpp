@@ -53,10 +53,9 @@ class NoPreconditioner final : public Preconditioner {
   void refresh(const HessianOperator&) override {}
 };
 
-}  // namespace
-
-CgResult conjugate_gradient(const ClassOperator& apply, const Preconditioner& preconditioner, const Matrix& right,
-                            const Vector& tolerances, int most_passes) {
+/// `trusted_gain`: see kGoodGain; with 0 every step is measured.
+CgResult solve(const ClassOperator& apply, const Preconditioner& preconditioner, const Matrix& right,
+               const Vector& tolerances, int most_passes, double trusted_gain) {
   const bool coupled = tolerances.size() == 1;
   const Vector tolerance = coupled ? Vector::Constant(right.cols(), tolerances[0]) : tolerances;
   CgResult result{Matrix::Zero(right.rows(), right.cols())};
@@ -100,7 +99,7 @@ CgResult conjugate_gradient(const ClassOperator& apply, const Preconditioner& pr
     kept.clear();
     for (std::size_t j = 0; j < now.classes.size(); ++j) {
       const Eigen::Index at = index_of(j), c = index_of(now.classes[j]);
-      if (gain[at] <= kGoodGain && kCaution * gain[at] * now.norm[at] <= tolerance[c])
+      if (gain[at] <= trusted_gain && kCaution * gain[at] * now.norm[at] <= tolerance[c])
         result.solution.col(c) += length[at] * now.smoothed.col(at);
       else
         kept.push_back(j);
@@ -116,11 +115,17 @@ CgResult conjugate_gradient(const ClassOperator& apply, const Preconditioner& pr
   return result;
 }
 
+}  // namespace
+
+CgResult conjugate_gradient(const ClassOperator& apply, const Preconditioner& preconditioner, const Matrix& right,
+                            const Vector& tolerances, int most_passes) {
+  return solve(apply, preconditioner, right, tolerances, most_passes, kGoodGain);
+}
+
 CgResult conjugate_gradient(const std::function<Vector(const Vector&)>& apply, const Vector& right, double tolerance,
                             int most_passes) {
-  return conjugate_gradient(
-      [&](const Matrix& direction, std::span<const std::size_t>) -> Matrix { return apply(direction.col(0)); },
-      NoPreconditioner(), right, Vector::Constant(1, tolerance), most_passes);
+  return solve([&](const Matrix& direction, std::span<const std::size_t>) -> Matrix { return apply(direction.col(0)); },
+               NoPreconditioner(), right, Vector::Constant(1, tolerance), most_passes, 0);
 }
 
 }  // namespace unweave

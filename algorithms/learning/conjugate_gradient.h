@@ -25,7 +25,7 @@ struct CgResult {
 [[nodiscard]] CgResult conjugate_gradient(const ClassOperator& apply, const Preconditioner& preconditioner,
                                           const Matrix& right, const Vector& tolerance, int most_passes);
 
-/// Solves A x = b without a preconditioner, in at most `most_passes` products.
+/// Solves A x = b without a preconditioner, in at most `most_passes` products. No step is taken without a product.
 [[nodiscard]] CgResult conjugate_gradient(const std::function<Vector(const Vector&)>& apply, const Vector& right,
                                           double tolerance, int most_passes);
 
