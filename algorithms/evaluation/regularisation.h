@@ -24,9 +24,9 @@ struct DeclaredSizes {
   Head head = Head::kLogistic;
 };
 
-/// lambda (a training row's share of the ridge) where none is given: 0.1 / N, which on the graphs of BENCHMARKS.md is
-/// within a few points of the best accuracy whatever the share of nodes that is for training, and not below
-/// weakest_default_lambda(). Throws UsageError for sizes of 0.
+/// lambda (a training row's share of the ridge) where none is given: 0.1 / N, which on the graphs of
+/// tools/guide/results/default-lambda.md is within a few points of the best accuracy whatever the share of nodes that is
+/// for training, and not below weakest_default_lambda(). Throws UsageError for sizes of 0.
 [[nodiscard]] double default_lambda(const DeclaredSizes& sizes);
 
 inline constexpr std::uint64_t kLambdaTrials = 9;

@@ -4,7 +4,7 @@
 #   UNWEAVE_DATA=FOLDER python3 tests/bench/default_lambda.py --unweave build/release/unweave [--sets cora,cora-60,...]
 #
 # A set with -60 takes 60 / 20 / 20 % of the labelled nodes instead of the split that comes with it. "best" is chosen by the test
-# nodes themselves; values at which float64 does not reach tau are left out. Prints a row of README's table for each set. NumPy.
+# nodes themselves; values at which float64 does not reach tau are left out. Prints a row of the table in tools/guide/results/default-lambda.md for each set. NumPy.
 import argparse
 import json
 import os

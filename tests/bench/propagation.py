@@ -4,7 +4,7 @@
 #   python3 tests/bench/propagation.py --unweave build/release/unweave [--scale 20] [--features 128] [--repeat 3]
 #
 # Generates the store, then `repeat` times, each on a fresh copy: propagates it with the gather limit measured in the same
-# command, with 32-bit and 16-bit densities, and streams random removals (seed 0) in batches of 5,000, 100 and 1, exactly
+# command, with 32-bit and 16-bit normalised features, and streams random removals (seed 0) in batches of 5,000, 100 and 1, exactly
 # and lazily. Then the store's size and decoding, and an import of its edges. Prints a Markdown table; a sweep is the one
 # of the same repeat. Needs numpy and about six times the store on disk.
 import argparse
@@ -84,7 +84,7 @@ def main():
     print(f"| propagate, sums of all levels written | sweep {each(lambda f: format(f['propagate']['sweep_seconds'], '.2f'))}"
           f" s; command {each(lambda f: format(f['propagate']['seconds'], '.1f'))} s | "
           f"{each(lambda f: format(f['propagate']['limit_ratio'], '.2f'))} of the limit |")
-    print(f"| the same with 16-bit densities | sweep {each(lambda f: format(f['short']['sweep_seconds'], '.2f'))} s | "
+    print(f"| the same with 16-bit normalised features | sweep {each(lambda f: format(f['short']['sweep_seconds'], '.2f'))} s | "
           + each(lambda f: format(f["propagate"]["sweep_seconds"] / f["short"]["sweep_seconds"], ".2f"))
           + " times the 32-bit rate |")
     for size, _, options in BATCHES[:-1]:

@@ -10,7 +10,7 @@ std::span<const Command> all_commands() {
       {"import", "build a store from files of edges, features, labels and splits", run_import},
       {"generate", "build a synthetic store: R-MAT, stochastic blocks or citations", run_generate},
       {"info", "say what a store holds", run_info},
-      {"plan", "foresee what a propagation takes, beside what there is", run_plan},
+      {"plan", "estimate what a propagation takes, beside what there is", run_plan},
       {"propagate", "compute the embedding of every level anew", run_propagate},
       {"train", "learn a model on the training rows, to be unlearned from later", run_train},
       {"stream", "remove edges, nodes and features, insert edges", run_stream},

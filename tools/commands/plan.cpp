@@ -227,14 +227,14 @@ void refuse_mixed_options(const CommandLine& line) {
 
 void run_plan(CommandLine& line) {
   line.describe(
-      "Foresees what a propagation takes, or with --requests a stream, with --purge a purge, with --solver the "
+      "Estimates what a propagation takes, or with --requests a stream, with --purge a purge, with --solver the "
       "requests\n"
       "of a solver: rows, memory, disk, bytes, seconds, beside what there is. Changes nothing. Exit code 3: cannot "
       "fit.\n"
       "For the seconds of a propagation it sums a sample of the rows and writes half of the free disk, 128 MiB at "
       "most,\n"
-      "to a nameless file; --json names what the sweep waits for: gather (sums of rows in memory) or disk.\n"
-      "Of a stream the first batch stands for all. With --solver epochs, noise and totals come from public numbers "
+      "to an unlinked temporary file; --json names what the sweep waits for: gather (sums of rows in memory) or disk.\n"
+      "The first batch of a stream stands for all. With --solver epochs, noise and totals come from public numbers "
       "alone;\n"
       "nothing is trained. Bytes and disk of a purge are the most that it may take.",
       {"STORE"},
@@ -243,10 +243,11 @@ void run_plan(CommandLine& line) {
       "  unweave plan demo/debian.store --solver langevin --epsilon 1");
   add_propagation_options(line);
   auto add = line.options().add_options();
-  add("requests", po::value<std::string>()->value_name("F"), "foresee a stream of these; - for standard input");
+  add("requests", po::value<std::string>()->value_name("F"),
+      "estimate a stream of these requests; - for standard input");
   add("batch", po::value<Count>()->value_name("K")->default_value({100}), "requests a batch, with --requests");
   add_unlearning_options(line);
-  add("purge", po::bool_switch(), "foresee a purge");
+  add("purge", po::bool_switch(), "estimate a purge");
   add("keep-order", po::bool_switch(), "as purge has it, with --purge");
   if (!line.parse()) return;
   refuse_mixed_options(line);

@@ -198,7 +198,7 @@ void print_files(const CommandLine& line, const std::string& solver, const Reade
 void add_unlearning_options(CommandLine& line) {
   auto add = line.options().add_options();
   add("solver", po::value<std::string>()->value_name("NAME"),
-      ("foresee what requests of " + solvers_with_forecast() +
+      ("estimate what requests of " + solvers_with_forecast() +
        " cost; with the options of `train --help`: --head .. --set")
           .c_str());
   add("removed", po::value<Count>()->value_name("M")->default_value({1}), "training rows that a request removes");

@@ -102,7 +102,8 @@ VerifyReport verify_all(const CommandLine& line) {
 
 void run_verify(CommandLine& line) {
   line.describe(
-      "Checks every file of a store against its checksums, that graph, splits, cone, sums and stale rows agree as "
+      "Checks every file of a store against its checksums, that graph, splits, receptive field, sums and stale rows "
+      "agree as "
       "exact\n"
       "integers, and that models up to date are what their certificates say: newton and retrain are minimised again.\n"
       "Given a public log of certificates, STORE/certificates/NAME.jsonl or a copy, in the place of the store it "

@@ -1,10 +1,13 @@
 // tests/tools/commands/documents_test.cpp - whatever command a text of the project shows runs as it is printed: the blocks and the
-// inline commands of README.md, what quickstart names at its end, the examples of each --help. They run in a folder where
-// the paths that they name hold a small graph with the shape of the real one.
+// inline commands of README.md, the blocks of the guide's tutorial and of its how-to pages, what quickstart names at its end, the
+// examples of each --help. They run in a folder where the paths that they name hold a small graph with the shape of the real one.
+// The page of all commands is what the program prints.
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -28,14 +31,22 @@ using testing::write_file;
 
 const fs::path kSource = UNWEAVE_SOURCE_DIR;
 
-/// What is not run here, by how it begins, and why.
+/// What is not run here, by how it begins, and why. Every entry is met by a page.
 const std::map<std::string, std::string> kNotRun{
     {"tools/quickstart", "installs packages, builds the program, runs the real graph"},
     {"tests/run", "installs packages, builds twice, runs all tests"},
+    {"tools/install-dependencies", "installs packages, and builds the program"},
     {"python3 -c 'import gzip", "reads the files of MNIST, which are not shipped; the block goes on with its result"},
+    {"python3 -c 'from ogb", "fetches a data set; what it would fetch lies in the clone already"},
+    {"unweave export demo/debian.store --requests demo/vulnerable.txt", "the small graph has fewer such edges"},
 };
 
-/// A folder like that of a clone in which the program lies on the path, with a graph of 58 classes and 2,575 columns.
+/// Languages of blocks that are run, and of those that are not.
+const std::set<std::string> kRunLanguages{"console", "sh"};
+const std::set<std::string> kOtherLanguages{"", "cpp", "json", "mermaid", "python", "text"};
+
+/// A folder like that of a clone in which the program lies on the path, with a graph of 58 classes and 2,575 columns, and a data
+/// set as OGB's package fetches it.
 struct Clone {
   testing::TempDir dir;
 
@@ -70,11 +81,25 @@ struct Clone {
     array("labels.npy", testing::npy("<i4", shape(labels), labels));
     const char* const names[] = {"train_idx.npy", "val_idx.npy", "test_idx.npy"};
     for (int i = 0; i < 3; ++i) array(names[i], testing::npy("<i4", shape(splits[i]), splits[i]));
+    testing::write_ogb_text(dir / "dataset/ogbn_arxiv", {});
   }
 
-  /// Runs a text in this folder as a shell would, which must go well. Returns its standard output.
+  /// Makes demo/debian.store as the tutorial has it before any removal: propagated, with a model.
+  void make_store() const {
+    static_cast<void>(
+        runs("D=tests/data/debian-deps\n"
+             "unweave import demo/debian.store --edges $D/edges.tsv.zst --columns 2575 --classes 58 --labels "
+             "$D/labels.npy \\\n"
+             "  --features indptr=$D/feat_indptr.npy.zst,indices=$D/feat_indices.npy.zst \\\n"
+             "  --split train=$D/train_idx.npy,valid=$D/val_idx.npy,test=$D/test_idx.npy\n"
+             "unweave propagate demo/debian.store --hops 2 --weights 0,0,1\n"
+             "unweave train demo/debian.store --solver newton\n"));
+  }
+
+  /// Runs a text in this folder as a shell would, which must go well. Returns its standard output. Debian's Python, which has
+  /// NumPy, comes before any other.
   std::string runs(const std::string& text) const {
-    write_file(dir / "command.sh", "set -e\nPATH=\"$PWD/bin:$PATH\"\n" + text + "\n");
+    write_file(dir / "command.sh", "set -e\nPATH=\"$PWD/bin:/usr/bin:$PATH\"\n" + text + "\n");
     const std::string folder = dir.path().string();
     const int ended = std::system(("cd '" + folder + "' && sh ./command.sh > out.txt 2> err.txt < /dev/null").c_str());
     CAPTURE(text);
@@ -172,6 +197,56 @@ std::string reason_not_to_run(const std::string& command, std::set<std::string>&
   return "";
 }
 
+/// Whether a command does nothing but give a variable its value, for the commands after it.
+bool sets_variable(const std::string& command) {
+  const std::size_t equals = command.find('=');
+  if (equals == 0 || equals == std::string::npos) return false;
+  const auto is_of_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  if (!std::all_of(command.begin(), command.begin() + static_cast<std::ptrdiff_t>(equals), is_of_name)) return false;
+  char quote = '\0';
+  for (const char c : command.substr(equals + 1)) {
+    if (quote != '\0')
+      quote = c == quote ? '\0' : quote;
+    else if (c == '"' || c == '\'')
+      quote = c;
+    else if (c == ' ' || c == '\n')
+      return false;
+  }
+  return true;
+}
+
+/// Runs the commands of a page from top to bottom, as far as they run here. Returns how many did.
+std::size_t run_blocks(const Clone& clone, const std::string& markdown, std::set<std::string>& not_run) {
+  std::size_t ran = 0;
+  std::string variables;
+  for (const Block& block : blocks_of(markdown)) {
+    CAPTURE(block.language);
+    CHECK((kRunLanguages.contains(block.language) || kOtherLanguages.contains(block.language)));
+    if (!kRunLanguages.contains(block.language)) continue;
+    bool goes_on = true;
+    for (const std::string& command : commands_of(block)) {
+      if (!reason_not_to_run(command, not_run).empty()) {
+        goes_on = block.language == "sh";
+      } else if (goes_on && sets_variable(command)) {
+        variables += command + "\n";
+      } else if (goes_on) {
+        static_cast<void>(clone.runs(variables + command));
+        ++ran;
+      }
+    }
+  }
+  return ran;
+}
+
+/// In the order of their names.
+std::vector<fs::path> how_to_pages() {
+  std::vector<fs::path> pages;
+  for (const auto& entry : fs::directory_iterator(kSource / "tools/guide/how-to"))
+    if (entry.path().extension() == ".md") pages.push_back(entry.path());
+  std::sort(pages.begin(), pages.end());
+  return pages;
+}
+
 /// The examples at the end of a help, one command each.
 std::vector<std::string> examples_of(const Command& command) {
   std::vector<std::string> lines;
@@ -188,38 +263,38 @@ std::vector<std::string> examples_of(const Command& command) {
 }  // namespace
 
 TEST_SUITE("slow") {
-  TEST_CASE("README's commands and what quickstart names at its end run as printed") {
-    const Clone clone;
-    std::set<std::string> used;
-    const std::string readme = read_all(kSource / "README.md");
-    std::size_t ran = 0;
-    for (const Block& block : blocks_of(readme)) {
-      if (block.language.empty()) continue;  // drawings
-      CAPTURE(block.language);
-      CHECK((block.language == "sh" || block.language == "console"));
-      bool goes_on = true;
-      for (const std::string& command : commands_of(block)) {
-        if (!reason_not_to_run(command, used).empty()) {
-          goes_on = block.language == "sh";
-        } else if (goes_on) {
-          static_cast<void>(clone.runs(command));
-          ++ran;
-        }
-      }
+  TEST_CASE("the commands of README, of the tutorial and of the how-to pages run as printed") {
+    std::set<std::string> not_run;
+    {
+      const Clone clone;
+      const std::string readme = read_all(kSource / "README.md");
+      CHECK(run_blocks(clone, readme, not_run) >= 1);
+      if (!fs::exists(clone.dir / "demo/debian.store")) clone.make_store();
+      for (const std::string& code : inline_code_of(readme))
+        if (code.starts_with("unweave ") && code.find("demo/") != std::string::npos)
+          static_cast<void>(clone.runs(code));
     }
-    CHECK(ran >= 5);
-    CHECK(used.size() == kNotRun.size());  // no command is listed for nothing
+    {
+      const Clone clone;
+      CHECK(run_blocks(clone, read_all(kSource / "tools/guide/tutorial.md"), not_run) >= 10);
+    }
+    const Clone kept;
+    kept.make_store();
+    const std::vector<fs::path> pages = how_to_pages();
+    CHECK(pages.size() >= 7);
+    for (const fs::path& page : pages) {
+      CAPTURE(page.filename().string());
+      const Clone clone;
+      fs::copy(kept.dir / "demo/debian.store", clone.dir / "demo/debian.store", fs::copy_options::recursive);
+      CHECK(run_blocks(clone, read_all(page), not_run) >= 1);
+    }
+    for (const auto& entry : kNotRun) CHECK_MESSAGE(not_run.contains(entry.first), entry.first);
+  }
 
-    std::size_t within = 0;
-    for (const std::string& code : inline_code_of(readme))
-      if (code.starts_with("unweave ") && code.find("demo/") != std::string::npos) {
-        static_cast<void>(clone.runs(code));
-        ++within;
-      }
-    CHECK(within >= 1);
-
-    // The text at the end of the script, with what it has put in place of its variables. README has purged the store.
-    static_cast<void>(clone.runs("unweave train demo/debian.store --solver newton"));
+  TEST_CASE("what quickstart names at its end runs as printed") {
+    const Clone clone;
+    clone.make_store();
+    // The text at the end of the script, with what it has put in place of its variables.
     const std::string script = read_all(kSource / "tools" / "quickstart");
     const std::size_t begin = script.find("cat << END\n");
     REQUIRE(begin != std::string::npos);
@@ -233,9 +308,18 @@ TEST_SUITE("slow") {
     CHECK(named >= 5);
   }
 
+  TEST_CASE("the page of all commands is what the program prints now") {
+    const Clone clone;
+    const std::string printed = clone.runs("python3 tools/scripts/command_reference.py unweave");
+    const bool is_kept = printed == read_all(kSource / "tools/guide/reference/commands.md");
+    CHECK_MESSAGE(
+        is_kept,
+        "a help text has changed; with this build on the PATH run: python3 tools/scripts/command_reference.py "
+        "unweave > tools/guide/reference/commands.md");
+  }
+
   TEST_CASE("the examples of each --help run as printed") {
     const Clone clone;
-    testing::write_ogb_text(clone.dir / "dataset/ogbn_arxiv", {});
     // A store like quickstart's, but of few columns: the examples take it as it comes.
     write_file(clone.dir / "e", "0 1\n1 2\n2 3\n3 4\n12 34\n4 5\n5 0\n");
     std::string features, labels, train, test;
