@@ -60,7 +60,6 @@ struct TrainedStore {
   void stream(const std::vector<Request>& requests, const std::vector<std::string>& solvers = {}, double r_max = 0,
               std::optional<std::uint64_t> seed = {}) const {
     LiveStore live(store, Access::write, ample_budget(), release_ledger());
-    if (r_max > 0) live.set_plan(Plan::push);  // a level computed anew would leave no stale row
     std::vector<Learner> learners;
     learners.reserve(solvers.size());
     for (const std::string& solver : solvers)
