@@ -118,8 +118,8 @@ CgResult solve(const ClassOperator& apply, const Preconditioner& preconditioner,
 }  // namespace
 
 CgResult conjugate_gradient(const ClassOperator& apply, const Preconditioner& preconditioner, const Matrix& right,
-                            const Vector& tolerances, int most_passes) {
-  return solve(apply, preconditioner, right, tolerances, most_passes, kGoodGain);
+                            const Vector& tolerances, int most_passes, LastStep last) {
+  return solve(apply, preconditioner, right, tolerances, most_passes, last == LastStep::expected ? kGoodGain : 0);
 }
 
 CgResult conjugate_gradient(const std::function<Vector(const Vector&)>& apply, const Vector& right, double tolerance,

@@ -12,6 +12,9 @@ namespace unweave {
 /// coupled all are always there.
 using ClassOperator = std::function<Matrix(const Matrix&, std::span<const std::size_t>)>;
 
+/// Whether a step of the preconditioner that can be expected to be enough is taken without a product that would tell.
+enum class LastStep { expected, measured };
+
 struct CgResult {
   Matrix solution;     ///< F x C; zero where the right-hand side met its tolerance already
   int passes = 0;      ///< products with the rows
@@ -23,7 +26,8 @@ struct CgResult {
 /// leaves the product. A tolerance of one number is for one system over all columns together. The recursion drifts from
 /// the true residual by the operator's rounding: measure the result where it matters.
 [[nodiscard]] CgResult conjugate_gradient(const ClassOperator& apply, const Preconditioner& preconditioner,
-                                          const Matrix& right, const Vector& tolerance, int most_passes);
+                                          const Matrix& right, const Vector& tolerance, int most_passes,
+                                          LastStep last = LastStep::expected);
 
 /// Solves A x = b without a preconditioner, in at most `most_passes` products. No step is taken without a product.
 [[nodiscard]] CgResult conjugate_gradient(const std::function<Vector(const Vector&)>& apply, const Vector& right,

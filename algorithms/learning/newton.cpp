@@ -94,6 +94,7 @@ class Descent {
       const bool near = at_noise(now);
       const double goal = 0.3 * std::max(options_.tolerance - now.error, 0.1 * now.error);
       const bool fell = go(solve(goal), goal, kMostHalvings);
+      if (!fell || residual() > 0.9 * before) last_step_ = LastStep::measured;
       idle = !fell || (residual() > 0.9 * before && near) ? idle + 1 : 0;
     }
   }
@@ -151,7 +152,7 @@ class Descent {
           return hessian.apply(direction, classes);
         },
         *preconditioner_, -best_.gradient.value, forcing(system_norms(best_.gradient), before_, first, floor_of(goal)),
-        kMostCgPasses);
+        kMostCgPasses, last_step_);
     best_.passes += cg.passes;
     return std::move(cg.solution);
   }
@@ -216,8 +217,9 @@ class Descent {
   Curvatures curvatures_;
   bool curvatures_here_ = false;  // they are those at the best weights
   std::unique_ptr<Preconditioner> preconditioner_;
-  double moved_ = 0;  // margins, at most, since the preconditioner saw the weights
-  Vector before_;     // norms of the gradient before the last step, one a system
+  LastStep last_step_ = LastStep::expected;  // until a step has gained little
+  double moved_ = 0;                         // margins, at most, since the preconditioner saw the weights
+  Vector before_;                            // norms of the gradient before the last step, one a system
 };
 
 }  // namespace

@@ -114,6 +114,21 @@ TEST_SUITE("unit") {
     CHECK(none.error.find("holds no canary of kind hub") != std::string::npos);
   }
 
+  TEST_CASE("classes that are easily told apart: minimisations from noisy weights come to their end") {
+    const testing::TempDir dir;
+    const std::string store = (dir / "s").string();
+    REQUIRE(run({"generate", store, "--model", "sbm", "--scale", "10", "--features", "16", "--quiet"}).code == 0);
+    REQUIRE(run({"propagate", store, "--quiet"}).code == 0);
+    for (const std::string seed : {"1", "2", "3", "4"}) {
+      CAPTURE(seed);
+      REQUIRE(run({"train", store, "--seed", seed, "--quiet"}).code == 0);
+      const testing::Result audit =
+          run({"audit", store, "--canary", "gradient", "--trials", "100", "--seed", seed, "--quiet"});
+      CHECK(audit.error.empty());
+      CHECK(audit.code == 0);
+    }
+  }
+
   TEST_CASE("wrong usage is told in one line") {
     const World world;
     CHECK(world.audit({}).code == 1);
