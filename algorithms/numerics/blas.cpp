@@ -1,18 +1,18 @@
-// algorithms/numerics/blas.cpp - the only file that knows cblas.
+// algorithms/numerics/blas.cpp - the only file that knows BLIS.
 #include "algorithms/numerics/blas.h"
 
-#include <cblas.h>
+#include <blis.h>
 
 namespace unweave {
 namespace {
 
 void use_one_thread() {
-  static const bool done = (openblas_set_num_threads(1), true);
+  static const bool done = (bli_thread_set_num_threads(1), true);
   static_cast<void>(done);
 }
 
-blasint dim(std::size_t n) {
-  return static_cast<blasint>(n);
+int dim(std::size_t n) {
+  return static_cast<int>(n);
 }
 
 }  // namespace

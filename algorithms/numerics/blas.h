@@ -1,4 +1,4 @@
-// algorithms/numerics/blas.h - row-major matrix products by OpenBLAS, one thread a call.
+// algorithms/numerics/blas.h - row-major matrix products by BLIS, one thread a call.
 //
 // Parallelism is over row blocks above (row_sweep.h); a call that split itself would make sums depend on threads.
 // Assumption used by error bounds: an entry of a product of inner length K is a sum of K rounded products in some order.
