@@ -31,10 +31,11 @@ import numpy as np
 
 import real_graphs
 
+sys.path.append(str(real_graphs.PROJECT / "tools" / "scripts"))
+import command_reference  # noqa: E402
+
 LAMBDA = {"cora": 1e-4, "citeseer": 1e-4, "photo": 1e-5, "coauthor-cs": 1e-4, "debian": 1e-5}
 EDGES, NODES, FEATURES = 20, 4, 1
-SOLVERS = ("newton", "retrain", "newton-step", "jackknife", "langevin", "langevin-full", "rewind", "descend",
-           "descent-to-delete", "hessian-free", "scalegun", "cgu", "ceu", "streaming", "finetune", "neggrad")
 REFUTED = 4  # exit code of an audit
 HEAD = ("solver", "test before", "after", "training s", "propagation s", "unlearning s", "passes", "retrained", "certified",
         "by", "ε spent", "bound of budget", "from its retrained model", "same prediction", "audit: ε at least")
@@ -129,7 +130,7 @@ def main():
     parser.add_argument("--sets", default="cora,citeseer,photo,coauthor-cs,debian")
     parser.add_argument("--store", type=pathlib.Path, help="a propagated store with labels, instead of sets")
     parser.add_argument("--lambda", dest="lam", type=float)
-    parser.add_argument("--solvers", default=",".join(SOLVERS))
+    parser.add_argument("--solvers", help="names with commas between; default: all that the program has")
     parser.add_argument("--head", default="logistic", help="mlp is for those that train networks")
     parser.add_argument("--scheme", default="sgc", help="of propagate")
     parser.add_argument("--batches", type=int, default=20)
@@ -142,6 +143,7 @@ def main():
     parser.add_argument("--work", help="folder for stores")
     args = parser.parse_args()
     run = real_graphs.runner(args.unweave)
+    solvers = args.solvers.split(",") if args.solvers else command_reference.solvers_of(run("train", "--help"))
     limited = functools.partial(run, seconds=args.seconds)
     for name in [str(args.store)] if args.store else args.sets.split(","):
         work = pathlib.Path(tempfile.mkdtemp(prefix="solvers-", dir=args.work))
@@ -155,7 +157,7 @@ def main():
         rows = json.loads(run("info", fresh, "--json"))["train"]
         print(f"\n{name}, {rows:,} training rows, λ = {lam:g}:\n")
         print("| " + " | ".join(HEAD) + " |\n|" + "---|" * len(HEAD))
-        for solver in args.solvers.split(","):
+        for solver in solvers:
             shutil.copytree(fresh, work / "store", copy_function=os.link)
             try:
                 row = one_solver(limited, solver, work / "store", work / "requests.txt", args, lam)

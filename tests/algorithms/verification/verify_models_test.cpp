@@ -124,21 +124,25 @@ TEST_SUITE("unit") {
   TEST_CASE("true models of every solver pass, also after batches, with a journal and after a checkpoint") {
     const TrainedStore world;
     std::vector<std::string> all;
-    for (const std::string_view solver : solver_names()) all.emplace_back(solver);
+    std::size_t claiming = 0;  // a release that claims nothing is compared with nothing
+    for (const SolverEntry* const entry : all_solvers()) {
+      all.emplace_back(entry->name);
+      if (entry->linear.claims) ++claiming;
+    }
     for (const std::string& solver : all) world.train(solver);
     const VerifyReport fresh = world.verify();
     CHECK(text_of(fresh) == "");
-    CHECK(fresh.models == 13);
+    CHECK(fresh.models == claiming);
     const VerifyReport again = world.verify();
     CHECK(again.checked() == fresh.checked());
 
     world.stream({{RequestKind::remove_node, 7, 0}, {RequestKind::remove_edge, 0, 3}}, all);
     world.stream({world.edge_of_training_node()}, all);
     CHECK(text_of(world.verify()) == "");
-    CHECK(world.verify().models == 13);
+    CHECK(world.verify().models == claiming);
     LiveStore(world.store, Access::write, testing::ample_budget(), release_ledger()).checkpoint();
     CHECK(text_of(world.verify()) == "");
-    CHECK(world.verify().models == 13);
+    CHECK(world.verify().models == claiming);
   }
 
   TEST_CASE("models and logs are counted as files, with their bytes") {
