@@ -30,7 +30,7 @@ SolverOptions with_intercept() {
 
 TEST_SUITE("unit") {
   TEST_CASE("the last weight is the intercept of the regularised objective, as a dense solver finds it") {
-    for (const Head head : {Head::kLogistic, Head::kLeastSquares, Head::kSoftmax}) {
+    for (const Head head : kHeads) {
       SolverOptions options = with_intercept();
       options.head = head;
       options.tau = 1e-9;
