@@ -1,12 +1,14 @@
 // tools/cli/command.h - how a command meets the command line: its options, its help, its exit code.
 //
-// A command is a function in tools/<name>.cpp and a line in tools/commands/commands.cpp:
+// A command is a function in tools/commands/<name>.cpp, a declaration in tools/commands/commands.h and a line in
+// tools/commands/commands.cpp. It works through the library's public headers, algorithms/api/unweave:
 //
 //   void run_info(CommandLine& line) {
 //     line.describe("Prints what a store holds.", {"STORE"}, "unweave info demo/debian.store");
 //     line.options().add_options()("sample", po::value<Count>()->value_name("K")->default_value({100}), "rows to check");
 //     if (!line.parse()) return;  // --help was asked for and printed
-//     const Store store = Store::open(line.positional(0));
+//     Resources resources({line.common().memory_bytes});
+//     const Reader reader(line.positional(0), resources);  // or a Writer, for a command that changes the store
 //     const std::uint64_t sample = line.get<Count>("sample").value;
 //     ...
 //   }
