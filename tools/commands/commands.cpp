@@ -20,7 +20,7 @@ std::span<const Command> all_commands() {
       {"verify", "check the files and the integers of a store", run_verify},
       {"repair", "rebuild what damaged files had, where it can be had again", run_repair},
       {"purge", "erase what was removed, and prove it", run_purge},
-      {"export", "write embeddings or edges as NumPy files, draw requests", run_export},
+      {"export", "write weights, embeddings, edges, labels as .npy; draw requests", run_export},
       {"bench", "figures beside the machine's limit", run_bench},
   };
   return table;

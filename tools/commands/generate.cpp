@@ -70,7 +70,7 @@ void run_generate(CommandLine& line) {
       {"STORE"}, "unweave generate demo/rmat.store --model rmat --scale 16 --features 64");
   auto add = line.options().add_options();
   const auto count = [](const char* name) { return po::value<Count>()->value_name(name); };
-  add("model", po::value<std::string>()->value_name("rmat|sbm|citation"), "kind of graph");
+  add("model", po::value<std::string>()->value_name("rmat|sbm|citation"), "(required) kind of graph");
   add("scale", count("S")->default_value({20}), "2^S nodes");
   add("edge-factor", count("K")->default_value({16}), "edges a node, before repeated ones and self loops are dropped");
   add("nodes", count("N"), "number of nodes in place of --scale, for sbm and citation");

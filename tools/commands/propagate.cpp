@@ -15,8 +15,8 @@ namespace unweave {
 void run_propagate(CommandLine& line) {
   line.describe(
       "Computes the embedding anew from the store's present contents: Z = sum of w_l P^l X, l = 0 .. L, with\n"
-      "P = D^-1/2 A D^-1/2, A with a self loop at every node, which D counts, and X the features as import\n"
-      "scaled them (algorithms/propagation/PROPAGATION.md).",
+      "P = D^-R A D^(R-1), R of --rho, A with a self loop at every node, which D counts, and X the features as\n"
+      "import scaled them (algorithms/propagation/PROPAGATION.md).",
       {"STORE"}, "unweave propagate demo/debian.store --hops 2 --weights 0,0,1");
   add_propagation_options(line);
   line.options().add_options()("measure-limit", po::bool_switch(),

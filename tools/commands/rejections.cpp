@@ -160,6 +160,7 @@ skipped. A request that would change nothing is rejected, and has no effect:
     const std::string name(kStatusTexts[i].name);
     text += "  " + name + std::string(14 - name.size(), ' ') + std::string(kStatusTexts[i].sentence) + '\n';
   }
+  text.pop_back();  // a help ends without a line feed
   return text;
 }
 

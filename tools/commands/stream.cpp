@@ -351,7 +351,7 @@ void run_stream(CommandLine& line) {
                 {"STORE"}, "echo 'edge 12 34' | unweave stream demo/debian.store --requests -");
   auto add = line.options().add_options();
   add("requests", po::value<std::string>()->value_name("F")->required(),
-      "file of `edge U V`, `node U`, `feature U`, `insert-edge U V`; - for standard input");
+      "(required) file of `edge U V`, `node U`, `feature U`, `insert-edge U V`; - for standard input");
   add("batch", po::value<Count>()->value_name("K")->default_value({100}), "requests a batch");
   add("r-max", po::value<Real>()->value_name("R"), "lazy: leave residues up to R unpublished; without it exact");
   add("r-max-scale", po::value<std::string>()->value_name("S"),

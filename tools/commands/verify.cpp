@@ -106,11 +106,11 @@ void run_verify(CommandLine& line) {
       "agree as "
       "exact\n"
       "integers, and that models up to date are what their certificates say: newton and retrain are minimised again.\n"
-      "Given a public log of certificates, STORE/certificates/NAME.jsonl or a copy, in the place of the store it "
+      "Given a LOG of public certificates, STORE/certificates/NAME.jsonl or a copy, in the place of the store it "
       "checks\n"
       "what an auditor can: that it is one chain, signed under one key, and what follows from public numbers.\n"
       "Writes nothing. Exit code 2: something is unreadable or damaged; 4: a statement is false.",
-      {"STORE"}, "unweave verify demo/debian.store --sample all");
+      {"STORE|LOG"}, "unweave verify demo/debian.store --sample all");
   auto add = line.options().add_options();
   add("sample", po::value<SampleSize>()->value_name("K")->default_value({1000}),
       "nodes a level whose sums are computed again, or 'all'");
