@@ -226,7 +226,7 @@ std::vector<std::string> Writer::models_lost_by(const PropagationSpec& next) con
 TrainedModel Writer::train(const TrainOptions& how) {
   const std::string solver = how.solver.empty() ? std::string(default_solver().name) : how.solver;
   const std::string name = how.name.empty() ? solver : how.name;
-  SolverOptions options = how.options;
+  SolverOptions options = taken_options(solver, how.options);
   options.intercept = options.hidden.empty() && how.intercept.value_or(solver_entry(solver).intercept);
   require_options(solver, options);
   require_model_name(name, solver);

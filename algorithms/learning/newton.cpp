@@ -101,6 +101,8 @@ class Descent {
 
   NewtonResult take() {
     best_.residual = residual();
+    best_.preconditioner = std::move(preconditioner_);
+    best_.curvatures = std::move(curvatures_);
     return std::move(best_);
   }
   [[nodiscard]] const NewtonResult& best() const noexcept { return best_; }

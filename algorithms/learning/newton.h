@@ -1,7 +1,10 @@
 // algorithms/learning/newton.h - finishes the minimisation of an objective to a certified gradient norm.
 #pragma once
 
+#include <memory>
+
 #include "algorithms/learning/objective.h"
+#include "algorithms/learning/preconditioner.h"
 
 namespace unweave {
 
@@ -18,6 +21,10 @@ struct NewtonResult {
   double residual = 0;  ///< |computed gradient|_F + float error: bounds the exact gradient norm
   int steps = 0;        ///< Newton steps
   int passes = 0;       ///< gradients and Hessian products: readings of all rows
+
+  /// What was worth keeping from step to step, for systems near `weights`: null, or without values, where none was.
+  std::unique_ptr<Preconditioner> preconditioner{};
+  Curvatures curvatures{};
 };
 
 /// Inexact Newton from `start`, first by float32 gradients as far as these carry, then by float64 gradients with their

@@ -60,6 +60,14 @@ std::vector<std::string> private_fields(const StepReport& report) {
   return out;
 }
 
+/// Whether the certificate covers later releases, too. Not whether rows are stale: that depends on what was removed, and stands
+/// in public.
+bool covers_later_releases(const StepReport& report, const SolverOptions& options, bool lazy) {
+  if (!report.certified) return false;
+  if (report.scope == Scope::every_release) return true;
+  return report.scope == Scope::all_later && !options.data_order && !lazy;
+}
+
 std::vector<std::string> not_covered_by(const StepReport& report, const SolverOptions& options, bool covers_later) {
   std::vector<std::string> out{"what an adaptive choice of requests reveals by itself",
                                "models published before the removal: withdraw them",
@@ -70,8 +78,10 @@ std::vector<std::string> not_covered_by(const StepReport& report, const SolverOp
     out.emplace_back("the choice of lambda: it was tuned on data (" + options.lambda_chosen + "), and stays");
   if (report.requests == Requests::independent)
     out.emplace_back("requests that were chosen after seeing a release and sent as non-adaptive");
-  out.emplace_back(covers_later ? "choices that depend on free memory: whether a later release keeps a preconditioner"
-                                : "several releases seen together: each is compared with one retraining");
+  if (!covers_later)
+    out.emplace_back("several releases seen together: each is compared with one retraining");
+  else if (report.scope != Scope::every_release)
+    out.emplace_back("choices that depend on free memory: whether a later release keeps a preconditioner");
   if (!report.mechanism.not_covered.empty()) out.emplace_back(report.mechanism.not_covered);
   return out;
 }
@@ -79,9 +89,7 @@ std::vector<std::string> not_covered_by(const StepReport& report, const SolverOp
 }  // namespace
 
 Json certificate_fields(const ModelRecord& record, const StepReport& report, const ReleaseContext& context) {
-  // Not whether rows are stale: that depends on what was removed, and stands in public.
-  const bool later =
-      report.certified && report.scope == Scope::all_later && !record.options.data_order && !context.lazy;
+  const bool later = covers_later_releases(report, record.options, context.lazy);
   Json json = {
       {"id", release_id(record)},
       {"solver", record.model.solver},

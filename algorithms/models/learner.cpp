@@ -134,7 +134,7 @@ Learner Learner::train(LiveStore& store, MemoryBudget& budget, std::string_view 
   require_log_of(store.path(), name, solver);
   ModelRecord record;
   if (name != solver) record.name = name;
-  record.options = options;
+  record.options = taken_options(solver, options);
   record.options.standardized = store.manifest().standardized;
   record.options.data_order = store.manifest().order_file.has_value();
   record.weights = weights;

@@ -26,11 +26,13 @@ constexpr const SolverEntry* kSolvers[] = {
     &kLangevinFull, &kDescentToDelete, &kRewind,   &kDescend, &kHessianFree, &kStreaming,  &kFinetune,  &kNeggrad,
 };
 
-void check_options(const SolverOptions& options) {
+void check_options(const SolverEntry& entry, const SolverOptions& options) {
   const auto positive = [](double x) { return x > 0 && std::isfinite(x); };
-  if (!positive(options.epsilon)) throw UsageError(option("epsilon") + " must be above 0 and finite");
-  if (!(options.delta > 0 && options.delta < 1))
-    throw UsageError(option("delta") + " must lie strictly between 0 and 1");
+  if (entry.noisy) {
+    if (!positive(options.epsilon)) throw UsageError(option("epsilon") + " must be above 0 and finite");
+    if (!(options.delta > 0 && options.delta < 1))
+      throw UsageError(option("delta") + " must lie strictly between 0 and 1");
+  }
   if (!positive(options.lambda)) throw UsageError(option("lambda") + " must be above 0 and finite");
   if (!positive(options.tau)) throw UsageError(option("tau") + " must be above 0 and finite");
   if (!(options.alpha >= 0) || !std::isfinite(options.alpha))
@@ -99,7 +101,7 @@ std::string solvers_with(bool (*holds)(const SolverEntry&)) {
 std::unique_ptr<Solver> make_solver(std::string_view name, const SolverOptions& options,
                                     const SolverResources& resources) {
   const SolverEntry& entry = solver_entry(name);
-  check_options(options);
+  check_options(entry, options);
   if (options.bound == BoundRule::kPaper && !entry.printed)
     throw UsageError(std::string(entry.name) + " has no printed bound; leave " + option("bound", "paper") + " away");
   check_network(entry, options);
@@ -114,6 +116,11 @@ std::unique_ptr<Solver> make_solver(std::string_view name, const SolverOptions& 
 
 void require_options(std::string_view name, const SolverOptions& options) {
   static_cast<void>(make_solver(name, options));
+}
+
+SolverOptions taken_options(std::string_view name, SolverOptions options) {
+  if (!solver_entry(name).noisy) options.epsilon = options.delta = 0;
+  return options;
 }
 
 double weakest_default_lambda(std::string_view solver) {

@@ -32,6 +32,8 @@ namespace unweave {
                                                   const SolverResources& resources = {});
 /// Throws what make_solver() would.
 void require_options(std::string_view name, const SolverOptions& options);
+/// What of these options a solver takes, as its models and certificates hold them: one that draws no noise has epsilon = delta = 0.
+[[nodiscard]] SolverOptions taken_options(std::string_view name, SolverOptions options);
 
 /// Below this a default lambda does not go: 1e-3 for first-order solvers, else 0.
 [[nodiscard]] double weakest_default_lambda(std::string_view solver);

@@ -38,6 +38,8 @@ enum class Scope {
   /// Later releases are covered too, where rows are exact and their positions do not follow removed data: the next release
   /// reads published weights and present data, and nothing else that depends on what was removed.
   all_later,
+  /// Later releases are covered whatever happens between: each is a function of the data present at its time.
+  every_release,
 };
 
 /// Which requests a claim allows.

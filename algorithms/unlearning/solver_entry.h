@@ -56,6 +56,7 @@ struct SolverEntry {
   SolverKind networks{};
   bool coupled_heads = true;  ///< takes heads whose classes share a loss, too
   bool printed = false;       ///< has a bound in print, other than the one that certifies
+  bool noisy = true;          ///< it draws noise, of which epsilon and delta are asked; else both are 0
   bool intercept = true;      ///< its linear models have one unless the options say otherwise
   bool first_order = false;   ///< its steps, or its bounds, grow with 1 / lambda
   bool retrains = false;      ///< every batch trains again from nothing: what all others are compared with

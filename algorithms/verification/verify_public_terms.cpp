@@ -15,6 +15,8 @@ void check_public_terms(const nlohmann::ordered_json& json) {
   const SolverEntry* const entry = find_solver(solver);
   if (entry == nullptr || entry->theorem.empty() || entry->theorem != theorem)
     throw CheckError(theorem + " is not what certifies " + solver + " in public");
+  if (entry->noisy ? !(line.options().epsilon > 0) : line.options().epsilon != 0)
+    throw CheckError(entry->noisy ? "epsilon is not above 0" : "epsilon is not 0");
   if (!(line.reached() <= line.options().delta && line.options().delta < 1))
     throw CheckError("the delta reached is above its target");
   entry->check_line(line);

@@ -76,6 +76,10 @@ SolverOptions read_solver_options(const CommandLine& line, std::string_view solv
     options.head = parse_head(head);
     if (line.has("hidden")) throw UsageError("--hidden is for --head mlp");
   }
+  for (const char* const asked : {"epsilon", "delta"})
+    if (line.given(asked) && !solver_info(solver).noisy)
+      throw UsageError(std::string(solver) + " draws no noise, so that epsilon and delta are 0; leave --" + asked +
+                       " away");
   options.epsilon = line.get<Real>("epsilon").value;
   options.delta = line.get<Real>("delta").value;
   options.intercept = options.hidden.empty() && !line.get<bool>("no-intercept") && solver_info(solver).intercept;

@@ -16,6 +16,7 @@ struct SolverInfo {
   std::string_view name;
   std::string meaning;                ///< how it learns and unlearns and what it claims
   bool networks = false;              ///< it trains networks, too
+  bool noisy = true;                  ///< it takes epsilon and delta; of any other solver both are 0
   bool intercept = true;              ///< its linear models have one unless the options say otherwise
   std::vector<Parameter> parameters;  ///< its own
 };
