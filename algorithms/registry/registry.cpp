@@ -7,6 +7,7 @@
 
 #include "algorithms/learning/network.h"
 #include "algorithms/solvers/descent/descent_solver.h"
+#include "algorithms/solvers/exact/exact_solver.h"
 #include "algorithms/solvers/hessian_free/hessian_free_solver.h"
 #include "algorithms/solvers/langevin/langevin_solver.h"
 #include "algorithms/solvers/newton/newton_solver.h"
@@ -22,8 +23,9 @@ namespace unweave {
 namespace {
 
 constexpr const SolverEntry* kSolvers[] = {
-    &kNewton,       &kRetrain,         &kScalegun, &kCgu,     &kCeu,         &kNewtonStep, &kJackknife, &kLangevin,
-    &kLangevinFull, &kDescentToDelete, &kRewind,   &kDescend, &kHessianFree, &kStreaming,  &kFinetune,  &kNeggrad,
+    &kNewton,    &kRetrain,  &kExactSolver,  &kScalegun,        &kCgu,    &kCeu,     &kNewtonStep,
+    &kJackknife, &kLangevin, &kLangevinFull, &kDescentToDelete, &kRewind, &kDescend, &kHessianFree,
+    &kStreaming, &kFinetune, &kNeggrad,
 };
 
 void check_options(const SolverEntry& entry, const SolverOptions& options) {

@@ -98,17 +98,23 @@ def sealed_problem(line):
 
 
 # Of the solvers that certify in public.
-THEOREMS = {"newton": "T1", "retrain": "T1", "descent-to-delete": "T1", "langevin": "T2", "langevin-full": "T2",
+THEOREMS = {"exact": "T0", "newton": "T1", "retrain": "T1", "descent-to-delete": "T1", "langevin": "T2", "langevin-full": "T2",
             "rewind": "T4", "descend": "T4"}
 
 
 def noise_problems(said):
-    """T1 and delta from public numbers; of T2 and T4 the constants of the loss and the run. KeyError where one is missing."""
+    """T0, T1 and delta from public numbers; of T2 and T4 the constants of the loss and the run. KeyError where one is missing."""
     terms, epsilon, delta = said["terms"], said["epsilon"], said["delta"]
     near = lambda name, value, found: [] if abs(value - found) <= 1e-7 * abs(found) else [
         f"{name} is {value!r}, computed again it is {found!r}"]
     problems = [] if delta["reached"] <= delta["target"] < 1 else ["delta is above its target"]
     constant = {name: held["value"] for name, held in said["constants"].items()}
+    if said["theorem"] == "T0":
+        problems += near("mu", terms["mu"], constant["lambda"] * max(1, constant["training_rows"]))
+        problems += [f"{name} is {value!r}, it should be 0" for name, value in
+                     (("epsilon", epsilon), ("delta", delta["target"]), ("the budget", said["budget"])) if value != 0]
+        if terms["grid"] not in [2.0**-bits for bits in range(8, 41)]:
+            problems.append("the grid is no power of two from 2^-40 to 2^-8")
     if said["theorem"] == "T1":
         mu = constant["lambda"] * max(1, constant["training_rows"])
         distance = constant["tau"] / mu
@@ -170,7 +176,8 @@ def line_problems(said, before, public_key):
     if said.get("certified"):
         if said["for_tests"]:
             problems.append("it is certified, and its noise was drawn from a seed")
-        if THEOREMS.get(said["solver"]) != said["theorem"] or said["claim"] != said["theorem"] or not said["epsilon"] > 0:
+        if THEOREMS.get(said["solver"]) != said["theorem"] or said["claim"] != said["theorem"] or \
+                not (said["epsilon"] > 0 or said["theorem"] == "T0"):
             problems.append("it is certified by no theorem, or by none of its solver")
         else:
             problems += noise_problems(said)

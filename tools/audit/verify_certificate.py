@@ -6,7 +6,7 @@
     tools/audit/verify_certificate.py STORE SOLVER --rows rows.npy --labels labels.npy --train train.npy
 
 Shares nothing with the program: reads models/SOLVER.model, certificates/SOLVER.jsonl and its private parts
-(storage/FORMAT.md) and knows the theorems T1 to T4 of algorithms/privacy/THEOREMS.md. The whole log must be one signed chain
+(storage/FORMAT.md) and knows the theorems T0 to T4 of algorithms/privacy/THEOREMS.md. The whole log must be one signed chain
 (certificate_trail.py). From lambda, tau, n, C, F, epsilon and delta follow noise, distances and accounts;
 from the rows a minimiser or a run, from which the published weights must stand where the noise puts them. What the newest batch
 removed and moved is weighed again where --before-rows and --before-train give the same exports of a copy from before it. Prints
@@ -70,6 +70,8 @@ class Verifier:
         self.check("standardized", self.model["options"]["standardized"], False)
         if len(self.rows) != self.model["trained_rows"]:
             self.check("training rows of the model", self.model["trained_rows"], len(self.rows))
+        elif theorem == "T0":
+            self.check_rounded_weights()
         elif theorem == "T1":
             self.check_finished_weights()
         elif theorem == "T2":
@@ -144,6 +146,20 @@ class Verifier:
         low, high = (math.sqrt(factor * count) * noise["sigma"] for factor in noise_factors(count))
         self.within(f"the distance of the published weights from {name}", np.linalg.norm(self.published - center),
                     low - shift, high + shift)
+
+    def check_rounded_weights(self):
+        """T0: every weight is a multiple of the grid within half a step of a minimiser of its own, but for what that one lacks. The
+        program's `verify` compares bits."""
+        mu, grid = self.lam * max(1, len(self.rows)), self.terms["grid"]
+        self.check("mu", self.terms["mu"], mu)
+        self.check("grid", grid, 2.0 ** -self.model["options"]["parameters"].get("grid", 24))
+        self.check("releases", self.certificate["releases"], "all-later")
+        steps = self.published / grid
+        if not np.array_equal(steps, np.rint(steps)):
+            self.false.append("published weights lie off the grid")
+        best, residual = minimise(self.rows, self.labels, self.head, mu, self.classes)
+        furthest = np.abs(self.published - best).max(initial=0)
+        self.within("the largest distance of a weight from the minimiser", furthest, 0, grid / 2 + residual / mu)
 
     def check_finished_weights(self):
         """T1."""

@@ -1,0 +1,194 @@
+// algorithms/solvers/exact/exact_solver.cpp - one release whatever came before: minimise, prove every rounding, publish.
+#include "algorithms/solvers/exact/exact_solver.h"
+
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "algorithms/learning/working_memory.h"
+#include "algorithms/solvers/exact/exact_gradient.h"
+#include "algorithms/solvers/exact/exact_minimiser.h"
+#include "algorithms/solvers/exact/exact_slopes.h"
+#include "algorithms/unlearning/checks/checked_model.h"
+#include "algorithms/unlearning/checks/public_line.h"
+#include "algorithms/unlearning/release.h"
+#include "engine/resources/memory_shares.h"
+#include "storage/io/message.h"
+
+namespace unweave {
+namespace {
+
+constexpr Mechanism kCorrectRounding{
+    "the minimiser rounded to the grid, every rounding proved", Adjacency::any_change, {}};
+constexpr int kLeastGrid = 8, kMostGrid = 40;
+
+struct ExactParameters {
+  int grid = 24;
+};
+
+const ParametersOf<ExactParameters>& exact_parameters() {
+  static const auto kTable = ParametersOf<ExactParameters>().add<&ExactParameters::grid>(
+      "grid", Values::whole(kLeastGrid, kMostGrid), "weights are multiples of 2 to the power of minus this");
+  return kTable;
+}
+
+double grid_of(const ExactParameters& parameters) {
+  return std::ldexp(1.0, -parameters.grid);
+}
+
+Objective objective_of(const SolverOptions& options, const TrainingSet& rows) {
+  return {rows.rows(), rows.classes(), options.head, strong_convexity(options.lambda, rows.size()), nullptr};
+}
+
+Matrix zero_weights(const TrainingSet& rows) {
+  return Matrix::Zero(index_of(rows.features()), index_of(rows.classes()));
+}
+
+/// What exact gradients take must be there; what spares readings of the rows may be.
+Reservation reserve_exact(const SolverOptions&, const Model&, const TrainingSet& rows, MemoryBudget& budget) {
+  const std::size_t needed = exact_gradient_bytes(rows.rows(), rows.classes());
+  const std::size_t left = budget.available() > needed ? static_cast<std::size_t>(budget.available()) - needed : 0;
+  return budget.reserve(needed + working_memory_within(rows.rows(), rows.classes(),
+                                                       static_cast<std::size_t>(memory_shares::kSolver.of(left)))
+                                     .total(),
+                        "the exact gradients of " + std::to_string(rows.features() * rows.classes()) + " weights");
+}
+
+ExactOptions exact_options(const ExactParameters& parameters, std::size_t memory, const TrainingSet& rows) {
+  const std::size_t needed = exact_gradient_bytes(rows.rows(), rows.classes());
+  return {parameters.grid, memory > needed ? memory - needed : 0};
+}
+
+class Exact final : public Solver {
+ public:
+  Exact(const SolverOptions& options, const ExactParameters& parameters, const SolverResources& resources)
+      : options_(options), parameters_(parameters), memory_(resources.memory) {}
+
+  std::string_view name() const noexcept override { return kExactSolver.name; }
+
+  Fit fit(const TrainingSet& rows, const ApproximationError& lazy) const override {
+    Fit fit;
+    fit.model = blank_model(name(), options_, rows);
+    fit.report = publish(fit.model, zero_weights(rows), rows, lazy);
+    fit.report.retrained = !fit.report.flush_needed;
+    if (fit.report.flush_needed) fit.model = Model{};
+    return fit;
+  }
+
+  StepReport absorb(Model& model, const TrainingSet& after, const BatchChange& change,
+                    const ApproximationError& lazy) const override {
+    check_model(model, name(), after, change);
+    return catch_up(model, after, lazy);
+  }
+
+  StepReport catch_up(Model& model, const TrainingSet& rows, const ApproximationError& lazy) const override {
+    check_shape(model, name(), rows);
+    return publish(model, model.published, rows, lazy);
+  }
+
+  bool reads_moved_rows() const noexcept override { return false; }
+
+ private:
+  StepReport publish(Model& model, Matrix start, const TrainingSet& rows, const ApproximationError& lazy) const {
+    StepReport report = begin_report(options_, kCorrectRounding);
+    report.epsilon = report.delta = 0;
+    report.for_tests = false;  // nothing is drawn
+    report.scope = Scope::every_release;
+    report.reference = present_objective(options_) +
+                       "W* its minimiser; published: the multiple of the grid nearest to every coordinate of W*";
+    if (!lazy.exact()) {  // stale rows are a function of what was removed
+      report.flush_needed = true;
+      return report;
+    }
+    const Objective objective = objective_of(options_, rows);
+    ExactMinimiser done = minimise_exactly(objective, std::move(start), exact_options(parameters_, memory_, rows));
+    report.passes = done.passes;
+    report.steps = done.newton_steps;
+    report.terms.publish({{"mu", objective.mu}, {"grid", grid_of(parameters_)}});
+    report.terms.add({{"radius", done.radius},
+                      {"residual", done.start_norm},
+                      {"exact_gradients", done.exact_gradients},
+                      {"corrections", done.corrections},
+                      {"doubts", static_cast<double>(done.doubts)}});
+    release(model, std::move(done.weights), rows);
+    if (!options_.standardized) certify(report, kExactSolver.theorem, 0);
+    return report;
+  }
+
+  SolverOptions options_;
+  ExactParameters parameters_;
+  std::size_t memory_;
+};
+
+std::unique_ptr<Solver> make_exact(const SolverOptions& options, const SolverResources& resources) {
+  if (!has_exact_slopes(options.head))
+    throw UsageError(std::string(kExactSolver.name) + " does not know the slopes of " +
+                     std::string(name_of(options.head)) + " to more than float64; choose another " + option("head"));
+  return std::make_unique<Exact>(options, exact_parameters().read(options.parameters), resources);
+}
+
+/// Every number follows from lambda, n and the grid, and every weight is a multiple of the grid.
+void check_exact_certificate(const CheckedModel& model, Statements& say) {
+  const double mu = strong_convexity(model.options.lambda, model.model.trained_rows);
+  const double grid = grid_of(exact_parameters().read(model.options.parameters));
+  say.near("mu", model.term("mu"), mu, 0);
+  say.near("grid", model.term("grid"), grid, 0);
+  say.same("budget", model.certificate.at("budget"), 0.0);
+  if (model.certified()) say.same("the delta reached", model.certificate.at("delta").at("reached"), 0.0);
+  const Matrix steps = model.model.published / grid;
+  for (Eigen::Index k = 0; k < steps.size(); ++k)
+    if (!(std::abs(steps.data()[k]) < 0x1p52) || steps.data()[k] != std::rint(steps.data()[k]))
+      return say.wrong("weight " + std::to_string(k) + " is not a multiple of the grid");
+}
+
+/// Training from nothing must give the same bits.
+bool check_exact_release(const CheckedModel& model, const TrainingSet& rows, MemoryBudget& budget, Statements& say) {
+  const Reservation memory = reserve_exact(model.options, model.model, rows, budget);
+  const Objective objective = objective_of(model.options, rows);
+  const ExactParameters parameters = exact_parameters().read(model.options.parameters);
+  const ExactMinimiser again =
+      minimise_exactly(objective, zero_weights(rows), {parameters.grid, static_cast<std::size_t>(memory.bytes())});
+  const Matrix& published = model.model.published;
+  const Eigen::Index differ = (again.weights.array() != published.array()).count();
+  if (differ > 0)
+    say.wrong(std::to_string(differ) + " of " + std::to_string(published.size()) +
+              " weights differ from those that training from nothing gives");
+  return true;
+}
+
+void check_exact_line(const PublicLine& line) {
+  PublicLine::require_near("mu", line.term("mu"), line.options().lambda * std::max(1.0, line.constant("training_rows")),
+                           0);
+  const double bits = -std::log2(line.term("grid"));
+  if (!(bits >= kLeastGrid && bits <= kMostGrid && bits == std::rint(bits)))
+    throw CheckError("the grid is no power of two from 2^-" + std::to_string(kMostGrid) + " to 2^-" +
+                     std::to_string(kLeastGrid));
+  if (line.options().delta != 0 || line.reached() != 0) throw CheckError("delta is not 0");
+}
+
+}  // namespace
+
+constinit const SolverEntry kExactSolver{
+    .name = "exact",
+    .meaning =
+        [] {
+          return std::string(
+              "Publishes the minimiser itself, every weight rounded to a public grid and every rounding proved. After "
+              "a "
+              "removal the model is, bit for bit, that of training from nothing on what is left. Certified (theorem "
+              "T0) "
+              "with epsilon and delta 0 for every kind of request, without noise.");
+        },
+    .theorem = "T0",
+    .linear = {.trained = true,
+               .claims = true,
+               .check_certificate = check_exact_certificate,
+               .check_release = check_exact_release},
+    .noisy = false,
+    .parameters = []() -> const ParameterTable& { return exact_parameters(); },
+    .make = make_exact,
+    .reserve = reserve_exact,
+    .check_line = check_exact_line,
+};
+
+}  // namespace unweave

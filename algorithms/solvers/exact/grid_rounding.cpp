@@ -1,0 +1,55 @@
+// algorithms/solvers/exact/grid_rounding.cpp - rounding whose every doubt is counted.
+#include "algorithms/solvers/exact/grid_rounding.h"
+
+#include <cmath>
+#include <string>
+
+#include "algorithms/solvers/exact/pair.h"
+#include "storage/io/error.h"
+
+namespace unweave {
+namespace {
+
+/// A number of grid steps as its nearest whole number, and how far the nearest boundary, an odd multiple of 1/2, is.
+struct Rounded {
+  double whole, distance;
+};
+
+/// point is a number of steps below 2^52, step short: point - rint(point) and sum - rint(sum) are exact, and two roundings are
+/// left, relative to the distance.
+Rounded round_steps(double point, double step) {
+  const double base = std::rint(point);
+  const Pair sum = two_sum(point - base, step);
+  const double near = std::rint(sum.high), off = sum.high - near, side = off < 0 ? -1 : 1;
+  const double distance = (0.5 - std::abs(off)) - side * sum.low;
+  if (distance < 0) return {base + near + side, -distance};  // the high word is half way, and the low word decides
+  return {base + near, distance};
+}
+
+}  // namespace
+
+GridRounding round_to_grid(const Matrix& point, const Matrix& step, const Vector& radius, int bits) {
+  GridRounding out;
+  out.whole.resize(point.rows(), point.cols());
+  out.undecided.assign(size_of(radius.size()), 0);
+  for (Eigen::Index c = 0; c < point.cols(); ++c) {
+    const std::size_t system = radius.size() == 1 ? 0 : size_of(c);
+    const double doubt = std::ldexp(radius[index_of(system)], bits);
+    for (Eigen::Index j = 0; j < point.rows(); ++j) {
+      const double steps = std::ldexp(point(j, c), bits);
+      if (!(std::abs(steps) < 0x1p52))
+        throw UsageError("weight (" + std::to_string(j) + ", " + std::to_string(c) +
+                         ") is too large for the grid; train with a larger " + option("lambda") + " or a smaller " +
+                         option("set", "grid=..."));
+      const Rounded rounded = round_steps(steps, std::ldexp(step(j, c), bits));
+      out.whole(j, c) = rounded.whole;
+      if (rounded.distance > doubt) continue;  // false for what is no number
+      ++out.undecided[system];
+      out.feature = size_of(j);
+      out.of_class = size_of(c);
+    }
+  }
+  return out;
+}
+
+}  // namespace unweave
