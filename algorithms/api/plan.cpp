@@ -56,7 +56,7 @@ std::uint64_t total(const std::vector<std::uint64_t>& counts) {
 
 }  // namespace
 
-PropagationForecast foresee_propagation(const Reader& reader, const PropagationSpec& spec) {
+PropagationForecast forecast_propagation(const Reader& reader, const PropagationSpec& spec) {
   const LiveStore& store = Internals::store(reader);
   MemoryBudget& budget = Internals::resources(reader).memory();
   const Contents& contents = store.contents();
@@ -101,7 +101,7 @@ PropagationForecast foresee_propagation(const Reader& reader, const PropagationS
   return forecast;
 }
 
-StreamForecast foresee_stream(Reader&& reader, std::span<const Request> first, std::uint64_t batches) {
+StreamForecast forecast_stream(Reader&& reader, std::span<const Request> first, std::uint64_t batches) {
   const Reader consumed = std::move(reader);
   LiveStore& store = Internals::store(consumed);
   StreamForecast forecast;
@@ -109,11 +109,11 @@ StreamForecast foresee_stream(Reader&& reader, std::span<const Request> first, s
   forecast.disk_free_bytes = free_disk(store.path());
   forecast.memory_available_bytes = store.budget().available();
   forecast.stale_rows = store.propagated() ? store.embedding().stale_rows() : 0;
-  forecast.plan = std::move(store).foresee(forecast.first, std::max<std::uint64_t>(1, batches));
+  forecast.plan = std::move(store).forecast(forecast.first, std::max<std::uint64_t>(1, batches));
   return forecast;
 }
 
-PurgeForecast foresee_purge(const Reader& reader, const PurgeOptions& options) {
+PurgeForecast forecast_purge(const Reader& reader, const PurgeOptions& options) {
   return {plan_purge(Internals::store(reader), options), free_disk(reader.path())};
 }
 
@@ -121,7 +121,7 @@ std::string solvers_with_forecast() {
   return solvers_with([](const SolverEntry& entry) { return entry.plan != nullptr || entry.needs != nullptr; });
 }
 
-UnlearningForecast foresee_unlearning(const Reader& reader, std::string_view solver, SolverOptions options,
+UnlearningForecast forecast_unlearning(const Reader& reader, std::string_view solver, SolverOptions options,
                                       LambdaChoice lambda) {
   const LiveStore& store = Internals::store(reader);
   const Contents& contents = store.contents();

@@ -191,7 +191,7 @@ BatchChanges LiveStore::resolve(std::span<const Request> requests) const {
   return resolve_batch(*contents_, requests);
 }
 
-StreamPlan LiveStore::foresee(const BatchChanges& changes, std::uint64_t batches) && {
+StreamPlan LiveStore::forecast(const BatchChanges& changes, std::uint64_t batches) && {
   return plan_stream(*contents_, embedding_.get(), changes, batches, budget_);
 }
 

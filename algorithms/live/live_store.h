@@ -71,7 +71,7 @@ class LiveStore {
   /// What `batches` batches like these changes are going to take. Changes no file, but this object, whose sums stay behind.
   /// A reader has pushed what the journal holds; a writer that computes it anew may go on to choose otherwise.
   /// Throws ResourceError, FormatError.
-  [[nodiscard]] StreamPlan foresee(const BatchChanges& changes, std::uint64_t batches) &&;
+  [[nodiscard]] StreamPlan forecast(const BatchChanges& changes, std::uint64_t batches) &&;
   /// Room for a batch of so many requests: for themselves, what they are resolved to, and what an update makes of that.
   /// Throws ResourceError.
   [[nodiscard]] Reservation reserve_batch(std::size_t requests);

@@ -7,17 +7,26 @@
 #include <boost/multiprecision/cpp_dec_float.hpp>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <utility>
 #include <vector>
 
 #include "algorithms/learning/objective.h"
+#include "algorithms/solvers/exact/exact_slopes.h"
 
 namespace unweave::testing {
 
 using Decimal = boost::multiprecision::number<boost::multiprecision::cpp_dec_float<80>, boost::multiprecision::et_off>;
 /// A number for every feature of every class.
 using DecimalColumns = std::vector<std::vector<Decimal>>;
+
+/// The heads that correctly rounded training takes.
+inline std::vector<Head> exact_heads() {
+  std::vector<Head> heads;
+  std::copy_if(kHeads.begin(), kHeads.end(), std::back_inserter(heads), has_exact_slopes);
+  return heads;
+}
 
 class SplitMix {
  public:

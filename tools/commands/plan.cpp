@@ -19,7 +19,7 @@ namespace unweave {
 namespace {
 
 void print_propagation(const CommandLine& line, const Reader& reader) {
-  const PropagationForecast plan = foresee_propagation(reader, read_propagation_spec(line, reader.has_labels()));
+  const PropagationForecast plan = forecast_propagation(reader, read_propagation_spec(line, reader.has_labels()));
   if (line.common().json) {
     nlohmann::ordered_json json = nlohmann::ordered_json::object();
     json["rows"] = plan.rows;
@@ -129,7 +129,7 @@ void print_stream(const CommandLine& line, Reader&& reader) {
   const RequestSample requests = read_requests(line.get<std::string>("requests"), batch);
   const std::uint64_t batches = (requests.total + batch - 1) / batch;
   const std::string name = reader.path().string();
-  const StreamForecast forecast = foresee_stream(std::move(reader), requests.first, batches);
+  const StreamForecast forecast = forecast_stream(std::move(reader), requests.first, batches);
   const StreamPlan& plan = forecast.plan;
   const BatchChanges& changes = forecast.first;
 
@@ -179,7 +179,7 @@ void print_stream(const CommandLine& line, Reader&& reader) {
 }
 
 void print_purge(const CommandLine& line, const Reader& reader) {
-  const PurgeForecast forecast = foresee_purge(reader, {line.get<bool>("keep-order")});
+  const PurgeForecast forecast = forecast_purge(reader, {line.get<bool>("keep-order")});
   const PurgePlan& plan = forecast.plan;
   if (line.common().json) {
     write_json_line(line.out(), {{"computes_order", plan.computes_order},

@@ -208,7 +208,7 @@ void add_unlearning_options(CommandLine& line) {
 void print_unlearning(const CommandLine& line, const Reader& reader) {
   const std::string& solver = line.get<std::string>("solver");
   const UnlearningForecast forecast =
-      foresee_unlearning(reader, solver, read_solver_options(line, solver), lambda_choice(line));
+      forecast_unlearning(reader, solver, read_solver_options(line, solver), lambda_choice(line));
   const std::size_t rows = forecast.rows;
   if (const std::uint64_t removed = line.get<Count>("removed").value; removed == 0 || removed > rows)
     throw UsageError("--removed must lie from 1 to the " + std::to_string(rows) + " training rows");

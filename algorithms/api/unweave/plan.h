@@ -52,7 +52,7 @@ struct PropagationForecast {
 
 /// Sums a sample of the rows, and writes half of the free disk, 128 MiB at most, to an unlinked temporary file. Throws
 /// UsageError, DataError where there are no features, ResourceError.
-[[nodiscard]] PropagationForecast foresee_propagation(const Reader& reader, const PropagationSpec& spec);
+[[nodiscard]] PropagationForecast forecast_propagation(const Reader& reader, const PropagationSpec& spec);
 
 struct StreamForecast {
   BatchChanges first;  ///< what the first batch changes, which stands for all
@@ -64,9 +64,9 @@ struct StreamForecast {
   [[nodiscard]] bool fits() const noexcept { return plan.disk_bytes <= disk_free_bytes; }
 };
 
-/// Foresees `batches` >= 1 batches like `first`. The reader's sums stay behind: it is of no further use. Throws ResourceError,
+/// Forecasts `batches` >= 1 batches like `first`. The reader's sums stay behind: it is of no further use. Throws ResourceError,
 /// DataError.
-[[nodiscard]] StreamForecast foresee_stream(Reader&& reader, std::span<const Request> first, std::uint64_t batches);
+[[nodiscard]] StreamForecast forecast_stream(Reader&& reader, std::span<const Request> first, std::uint64_t batches);
 
 struct PurgeForecast {
   PurgePlan plan;
@@ -75,7 +75,7 @@ struct PurgeForecast {
   [[nodiscard]] bool fits() const noexcept { return plan.disk_bytes() <= disk_free_bytes; }
 };
 
-[[nodiscard]] PurgeForecast foresee_purge(const Reader& reader, const PurgeOptions& options);
+[[nodiscard]] PurgeForecast forecast_purge(const Reader& reader, const PurgeOptions& options);
 
 /// What requests to a solver cost, from public numbers alone.
 struct UnlearningForecast {
@@ -91,7 +91,7 @@ struct UnlearningForecast {
 [[nodiscard]] std::string solvers_with_forecast();
 /// Trains nothing. Throws UsageError for another solver, for options out of range, and for LambdaChoice::by_validation;
 /// DataError where there are no features or no labels.
-[[nodiscard]] UnlearningForecast foresee_unlearning(const Reader& reader, std::string_view solver,
+[[nodiscard]] UnlearningForecast forecast_unlearning(const Reader& reader, std::string_view solver,
                                                     SolverOptions options, LambdaChoice lambda);
 /// Throws ResourceError where a training would refuse for want of disk.
 void require_disk(const Reader& reader, const TrainingNeeds& needs);

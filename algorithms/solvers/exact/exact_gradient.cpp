@@ -177,7 +177,10 @@ class GradientPass {
     add_gradients(z.second, count, features, slices, classes, levels, second_unit + exponent, product, part.high.data(),
                   part.low.data());
     add_transposed_product(z.whole, count, features, below, classes, product, part.tail.data());
-    if (z.has_rest) add_transposed_product(z.rest, count, features, high, classes, product, part.tail.data());
+    if (z.has_rest) {  // times the slices of the slopes: the row times what lies below them is there
+      for (std::size_t k = 0; k < entries; ++k) rough[k] = high[k] - below[k];
+      add_transposed_product(z.rest, count, features, rough, classes, product, part.tail.data());
+    }
   }
 
   /// Norms of what slices of rows leave.
@@ -253,7 +256,7 @@ ExactGradient exact_gradient(const Objective& objective, const Matrix& weights, 
   const double sum_error = bits <= kExactBits ? 0 : 10 * kSquare * (2 * levels * blocks + 2 * lanes);
   out.error =
       kBoundSlack * (total.row_error + rounding_gamma(depth) * (total.below + total.rest) +
-                     kUnit * (total.below + 2 * total.rest) + (sum_error + 0x1p-102) * total.absolute +
+                     kUnit * (total.below + 3 * total.rest) + (sum_error + 0x1p-102) * total.absolute +
                      0x1p-102 * objective.mu * out.point_norm + kUnit * system_norms(objective.head, out.value));
   out.error.array() += 1e-200;
   return out;

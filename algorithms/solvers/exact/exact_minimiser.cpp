@@ -168,10 +168,11 @@ ExactMinimiser minimise_exactly(const Objective& objective, Matrix start, const 
   Refinement refinement(objective, options, minimise(objective, std::move(start), newton));
   if (refinement.run()) return refinement.take();
   const GridRounding& last = refinement.last();
-  throw UsageError("weight (" + std::to_string(last.feature) + ", " + std::to_string(last.of_class) + ") lies within " +
-                   scientific(refinement.radius()) +
-                   " of a boundary of the grid and cannot be rounded; train with a larger " + option("lambda") +
-                   " or another " + option("set", "grid=..."));
+  throw UsageError(
+      "weight (" + std::to_string(last.feature) + ", " + std::to_string(last.of_class) + ") lies within " +
+      scientific(refinement.radius()) +
+      " of a boundary of the grid and cannot be rounded; declare another grid from now on, by training with " +
+      option("set", "grid=..."));
 }
 
 }  // namespace unweave

@@ -39,7 +39,7 @@ struct PairBlock {
 void slopes_in_pairs(const PairBlock& block, double* scratch, double* errors);
 
 /// Float64 margins, rows x classes, become curvatures, those of softmax probabilities: relative error of at most 16 u, of
-/// softmax (C + 16) u, and 2^-126, given exact margins; own exp, no library's. `margins` has room for kPairSlack more.
+/// softmax (C + 16) u and what differences of margins round, 2 u max_c |m_c|; and 2^-126. The exp is that of pairs-inl.h. `margins` has room for kPairSlack more.
 void curvatures_by_own_exp(Head head, double* margins, std::size_t rows, std::size_t classes);
 
 }  // namespace unweave

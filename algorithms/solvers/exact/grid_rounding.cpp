@@ -15,13 +15,13 @@ struct Rounded {
   double whole, distance;
 };
 
-/// point is a number of steps below 2^52, step short: point - rint(point) and sum - rint(sum) are exact, and two roundings are
-/// left, relative to the distance.
+/// point is a number of steps below 2^52: point - rint(point) and sum - rint(sum) are exact, and two roundings are left, relative to
+/// the distance.
 Rounded round_steps(double point, double step) {
   const double base = std::rint(point);
   const Pair sum = two_sum(point - base, step);
-  const double near = std::rint(sum.high), off = sum.high - near, side = off < 0 ? -1 : 1;
-  const double distance = (0.5 - std::abs(off)) - side * sum.low;
+  const double near = std::rint(sum.high), off = sum.high - near, side = off + sum.low < 0 ? -1 : 1;
+  const double distance = (0.5 - side * off) - side * sum.low;
   if (distance < 0) return {base + near + side, -distance};  // the high word is half way, and the low word decides
   return {base + near, distance};
 }

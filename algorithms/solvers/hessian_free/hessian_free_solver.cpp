@@ -140,7 +140,7 @@ class HessianFreeSolver final : public Solver {
 
   [[nodiscard]] StatisticsForecast forecast_of(const NetworkShape& shape, const HessianFreeState& state,
                                                std::size_t rows) const {
-    return foresee_statistics(shape, state.constants, rows, resources_.memory, options_);
+    return forecast_statistics(shape, state.constants, rows, resources_.memory, options_);
   }
 
   /// Ascending records of these nodes.

@@ -19,7 +19,7 @@ std::string without_statistics() {
 
 }  // namespace
 
-StatisticsForecast foresee_statistics(const NetworkShape& shape, const HessianFreeConstants& constants,
+StatisticsForecast forecast_statistics(const NetworkShape& shape, const HessianFreeConstants& constants,
                                       std::uint64_t rows, std::uint64_t memory, const SolverOptions& options) {
   const Network network(shape);
   const RecordLayout layout = layout_of(constants);
@@ -49,7 +49,7 @@ void require_disk(const StatisticsForecast& forecast, const std::filesystem::pat
 
 TrainingNeeds hessian_free_needs(const PlannedTask& task) {
   const HessianFreeConstants constants = choose_constants(task.shape, task.rows, task.options);
-  const StatisticsForecast forecast = foresee_statistics(task.shape, constants, task.rows, task.memory, task.options);
+  const StatisticsForecast forecast = forecast_statistics(task.shape, constants, task.rows, task.memory, task.options);
   const std::string way = !forecast.made ? "none" : forecast.backward ? "backward" : "forward";
   TrainingNeeds needs;
   needs.before = {{"learning, epochs", constants.sgd.epochs},

@@ -17,7 +17,7 @@ struct StatisticsForecast {
 };
 
 /// Estimates the vectors from public numbers and the options alone. `memory`: bytes that the solver may use.
-[[nodiscard]] StatisticsForecast foresee_statistics(const NetworkShape& shape, const HessianFreeConstants& constants,
+[[nodiscard]] StatisticsForecast forecast_statistics(const NetworkShape& shape, const HessianFreeConstants& constants,
                                                     std::uint64_t rows, std::uint64_t memory,
                                                     const SolverOptions& options);
 

@@ -72,14 +72,14 @@ Totals totals_of(const UpdateReport& report) {
   return {report.rows_touched, report.arcs_visited, report.plan};
 }
 
-StreamPlan foresee(const std::filesystem::path& path, const std::vector<Request>& requests, std::uint64_t batches = 1) {
+StreamPlan forecast_of(const std::filesystem::path& path, const std::vector<Request>& requests, std::uint64_t batches = 1) {
   LiveStore store(path, Access::read, testing::ample_budget(), release_ledger());
   const BatchChanges changes = store.resolve(requests);
-  return std::move(store).foresee(changes, batches);
+  return std::move(store).forecast(changes, batches);
 }
 
 /// The plan with another bound of what is followed exactly, for a store without a journal.
-StreamPlan foresee_within(const std::filesystem::path& path, const std::vector<Request>& requests,
+StreamPlan forecast_within(const std::filesystem::path& path, const std::vector<Request>& requests,
                           std::uint64_t exact_arcs) {
   const Manifest manifest = read_manifest(path);
   Contents contents(path, manifest);
@@ -117,7 +117,7 @@ TEST_SUITE("unit") {
             const TempDir folder;
             testing::build_store(folder / "s", sample);
             testing::propagate_store(folder / "s", testing::tiny_spec(levels, all_rows));
-            const StreamPlan plan = foresee(folder / "s", requests);
+            const StreamPlan plan = forecast_of(folder / "s", requests);
             LiveStore store(folder / "s", Access::write, testing::ample_budget(), release_ledger());
             const UpdateReport report = apply(store, requests);
             CHECK(totals_of(plan) == totals_of(report));
@@ -176,11 +176,11 @@ TEST_SUITE("unit") {
       testing::build_store(folder / "s", sample);
       testing::propagate_store(folder / "s", testing::tiny_spec(4, all_rows));
       const std::vector<Request> requests = random_requests(sample, 20, 7);
-      const StreamPlan exact = foresee_within(folder / "s", requests, std::uint64_t{1} << 40);
+      const StreamPlan exact = forecast_within(folder / "s", requests, std::uint64_t{1} << 40);
       // By sets, then by a sample, then by degrees alone: each time one level sooner.
       for (const std::uint64_t arcs : {exact.levels[1].arcs, exact.levels[0].arcs, std::uint64_t{0}}) {
         CAPTURE(arcs);
-        const StreamPlan plan = foresee_within(folder / "s", requests, arcs);
+        const StreamPlan plan = forecast_within(folder / "s", requests, arcs);
         REQUIRE(plan.levels.size() == exact.levels.size());
         bool is_known = true;  // the set of rows to push
         for (std::size_t l = 0; l < plan.levels.size(); ++l) {
@@ -209,8 +209,8 @@ TEST_SUITE("unit") {
       testing::build_store(folder / "s", sample);
       testing::propagate_store(folder / "s", testing::tiny_spec(2));
       const std::vector<Request> requests = random_requests(sample, count, 11);
-      const StreamPlan plan = foresee(folder / "s", requests);
-      const StreamPlan twice = foresee(folder / "s", requests, 2);
+      const StreamPlan plan = forecast_of(folder / "s", requests);
+      const StreamPlan twice = forecast_of(folder / "s", requests, 2);
       const auto before = testing::folder_bytes(folder / "s");
       LiveStore store(folder / "s", Access::write, testing::ample_budget(), release_ledger());
       const UpdateReport report = apply(store, requests);
@@ -253,7 +253,7 @@ TEST_SUITE("unit") {
     static_cast<void>(apply(
         *std::make_unique<LiveStore>(folder / "s", Access::write, testing::ample_budget(), release_ledger()), before));
     const auto bytes = testing::folder_bytes(folder / "s");
-    const StreamPlan plan = foresee(folder / "s", after);
+    const StreamPlan plan = forecast_of(folder / "s", after);
     CHECK(testing::folder_bytes(folder / "s") == bytes);
     LiveStore store(folder / "s", Access::write, testing::ample_budget(), release_ledger());
     REQUIRE(store.pending_requests() == 6);
@@ -265,14 +265,14 @@ TEST_SUITE("unit") {
     const TempDir folder;
     testing::build_store(folder / "s", sample);
     const std::vector<Request> one = random_requests(sample, 1, 1);
-    const StreamPlan bare = foresee(folder / "s", one);
+    const StreamPlan bare = forecast_of(folder / "s", one);
     CHECK(bare.levels.empty());
     CHECK(bare.seconds == 0);
     CHECK(bare.memory_bytes == 0);
     CHECK(bare.disk_bytes > 0);
     testing::propagate_store(folder / "s", testing::tiny_spec(2));
     const StreamPlan idle =
-        foresee(folder / "s", {{RequestKind::remove_edge, 5, 5}, {RequestKind::remove_node, 100, 0}});
+        forecast_of(folder / "s", {{RequestKind::remove_edge, 5, 5}, {RequestKind::remove_node, 100, 0}});
     CHECK(totals_of(idle) == Totals{0, 0, {"push", "push"}});
     CHECK(idle.seconds == 0);
     CHECK(idle.memory_bytes == 0);
@@ -291,7 +291,7 @@ TEST_SUITE("unit") {
       LiveStore store(folder / "s", Access::read, budget, release_ledger());
       const std::uint64_t available = budget.available();
       const BatchChanges changes = store.resolve(requests);
-      const StreamPlan plan = std::move(store).foresee(changes, 3);
+      const StreamPlan plan = std::move(store).forecast(changes, 3);
       CHECK(totals_of(plan).plan == std::vector<std::string>{"recompute", "recompute"});
       CHECK(plan.memory_bytes <= available);
       CHECK(plan.disk_bytes > sums);
@@ -305,7 +305,7 @@ TEST_SUITE("unit") {
     MemoryBudget budget(64 << 10);
     LiveStore store(folder / "s", Access::read, budget, release_ledger());
     const BatchChanges changes = store.resolve(requests);
-    CHECK_THROWS_AS((void)std::move(store).foresee(changes, 1), ResourceError);
+    CHECK_THROWS_AS((void)std::move(store).forecast(changes, 1), ResourceError);
   }
 }
 

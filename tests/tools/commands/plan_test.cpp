@@ -53,13 +53,13 @@ Value total(const Json& values) {
   return std::accumulate(all.begin(), all.end(), Value{0});
 }
 
-void check_within(double foreseen, double done, double factor) {
-  CHECK(foreseen < factor * done);
-  CHECK(foreseen > done / factor);
+void check_within(double predicted, double done, double factor) {
+  CHECK(predicted < factor * done);
+  CHECK(predicted > done / factor);
 }
 
-void check_within_twice(double foreseen, double done) {
-  check_within(foreseen, done, 2);
+void check_within_twice(double predicted, double done) {
+  check_within(predicted, done, 2);
 }
 
 }  // namespace
@@ -147,11 +147,11 @@ TEST_SUITE("unit") {
       LiveStore store(dir / "s", Access::write, budget, release_ledger());
       const PropagationSpec spec = testing::tiny_spec(2);
       const std::uint64_t before = budget.used();
-      const std::uint64_t foreseen = plan_propagation(store.contents(), spec, budget).state.memory_bytes();
+      const std::uint64_t predicted = plan_propagation(store.contents(), spec, budget).state.memory_bytes();
       const PropagateReport report = propagate(store, spec, budget, {});
       CHECK((report.tiles > 1) == (mebibytes == 8));
-      if (report.tiles == 1) CHECK(budget.peak() == before + foreseen);
-      check_within_twice(static_cast<double>(foreseen), static_cast<double>(budget.peak()));
+      if (report.tiles == 1) CHECK(budget.peak() == before + predicted);
+      check_within_twice(static_cast<double>(predicted), static_cast<double>(budget.peak()));
     }
   }
 
@@ -203,7 +203,7 @@ TEST_SUITE("unit") {
     }
   }
 
-  TEST_CASE("plan --requests foresees what a stream with a solver reports, and changes nothing") {
+  TEST_CASE("plan --requests forecasts what a stream with a solver reports, and changes nothing") {
     const testing::TempDir dir;
     const testing::TinyStore contents = testing::random_store(3'000, 6'000, 8, 5);
     const std::string store = (dir / "s").string(), requests = (dir / "requests.txt").string();
@@ -221,22 +221,22 @@ TEST_SUITE("unit") {
     testing::propagate_store(store, testing::tiny_spec(2, false));
     REQUIRE(run({"train", store}).code == 0);
     const auto files = testing::folder_bytes(store);
-    const Json foreseen = plan().json();
+    const Json predicted = plan().json();
     CHECK(testing::folder_bytes(store) == files);
     for (const char* const field : {"rows", "arcs", "plan", "seconds_push", "seconds_recompute"})
-      CHECK_MESSAGE(foreseen.at(field).size() == 2, field);
-    CHECK(foreseen["fits"] == true);
-    CHECK(foreseen["memory_bytes"] < foreseen["memory_available_bytes"]);
-    CHECK(foreseen["disk_bytes"] < foreseen["disk_free_bytes"]);
+      CHECK_MESSAGE(predicted.at(field).size() == 2, field);
+    CHECK(predicted["fits"] == true);
+    CHECK(predicted["memory_bytes"] < predicted["memory_available_bytes"]);
+    CHECK(predicted["disk_bytes"] < predicted["disk_free_bytes"]);
     const Json done =
         run({"stream", store, "--requests", requests, "--batch", "10", "--solver", "newton", "--json"}).lines().at(0);
-    CHECK(foreseen["applied"] == done["applied"]);
-    CHECK(foreseen["plan"] == done["plan"]);
+    CHECK(predicted["applied"] == done["applied"]);
+    CHECK(predicted["plan"] == done["plan"]);
     // Some rows have no features: what is pushed there changes nothing further on.
-    CHECK(total<std::uint64_t>(foreseen["rows"]) >= done["rows_touched"].get<std::uint64_t>());
-    check_within_twice(total<double>(foreseen["rows"]), done["rows_touched"].get<double>());
-    check_within_twice(total<double>(foreseen["arcs"]), done["arcs_visited"].get<double>());
-    check_within_twice(foreseen["seconds_predicted"].get<double>(), done["seconds_predicted"].get<double>());
+    CHECK(total<std::uint64_t>(predicted["rows"]) >= done["rows_touched"].get<std::uint64_t>());
+    check_within_twice(total<double>(predicted["rows"]), done["rows_touched"].get<double>());
+    check_within_twice(total<double>(predicted["arcs"]), done["arcs_visited"].get<double>());
+    check_within_twice(predicted["seconds_predicted"].get<double>(), done["seconds_predicted"].get<double>());
   }
 
   TEST_CASE("plan --requests names the stale rows of a lazy stream, which the next exact batch publishes") {

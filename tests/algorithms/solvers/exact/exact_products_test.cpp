@@ -198,6 +198,9 @@ TEST_SUITE("unit") {
     CHECK(rounded(2.5, 1e-30, 1e-31).undecided == std::vector<std::size_t>{0});
     CHECK(rounded(2.5, 1e-30, 1e-29).undecided == std::vector<std::size_t>{1});
     CHECK(rounded(2.5, 0, 0).undecided == std::vector<std::size_t>{1});
+    CHECK(rounded(-0.2, 0x1p52, 0.4).undecided ==
+          std::vector<std::size_t>{1});  // a low word beyond the high one's fraction
+    CHECK(rounded(-0.4, 0x1p53, 0.2).undecided == std::vector<std::size_t>{1});
     CHECK(rounded(2.25, 0.3, 0.04).whole(0, 0) == 3);
     CHECK(rounded(2.25, 0.3, 0.04).undecided == std::vector<std::size_t>{0});
     CHECK(rounded(2.25, 0.3, 0.06).undecided == std::vector<std::size_t>{1});

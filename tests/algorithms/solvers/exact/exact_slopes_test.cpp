@@ -3,11 +3,13 @@
 
 #include <doctest/doctest.h>
 
+#include <optional>
 #include <random>
 #include <vector>
 
 #include "algorithms/solvers/exact/exp_tables.h"
 #include "support/exact_reference.h"
+#include "support/vector_targets.h"
 
 using namespace unweave;
 using namespace unweave::testing;
@@ -72,6 +74,25 @@ TEST_SUITE("unit") {
         // Float64 slopes would not: the bound is one of pairs.
         CHECK(errors[couples_classes(head) ? i : i * classes] < 1e-24 * std::max(1.0, largest));
       }
+    }
+  }
+
+  TEST_CASE("every vector extension gives the bits of the others") {
+    for (const Head head : exact_heads()) {
+      constexpr std::size_t kRows = 37, kClasses = 5;
+      const Margins at(kRows, kClasses, 90, 8);
+      std::optional<Margins> first;
+      for_each_target([&] {
+        Margins slopes = at;
+        std::vector<double> scratch(slope_scratch(kRows, kClasses)), errors(kRows * kClasses);
+        slopes_in_pairs({head, at.labels.data(), kRows, kClasses, slopes.high.data(), slopes.low.data()},
+                        scratch.data(), errors.data());
+        slopes.high.resize(kRows * kClasses);  // without the slack
+        slopes.low.resize(kRows * kClasses);
+        if (!first) first = slopes;
+        CHECK(slopes.high == first->high);
+        CHECK(slopes.low == first->low);
+      });
     }
   }
 
