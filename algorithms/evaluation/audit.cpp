@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "algorithms/evaluation/equality_audit.h"
 #include "algorithms/learning/newton.h"
 #include "algorithms/privacy/accounting/epsilon_lower_bound.h"
 #include "algorithms/privacy/output_noise.h"
@@ -178,6 +179,7 @@ AuditResult audit(const SolverFactory& make, const SolverOptions& options, const
                   const AuditOptions& how) {
   constexpr std::uint64_t kFewest = 16;
   if (how.trials < kFewest) throw UsageError("an audit needs at least " + std::to_string(kFewest) + " trials");
+  if (options.epsilon == 0 && options.delta == 0) return audit_equality(make, options, canary, how);
   const std::uint64_t learning = how.trials / 8, choosing = 3 * learning, tests = how.trials - learning - choosing;
   const double most = epsilon_lower_bound({tests, tests}, {tests, 0}, options.delta, how.confidence);
 

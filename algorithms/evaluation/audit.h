@@ -10,6 +10,8 @@
 //           epsilon, delta, tau, lambda and n give, whatever the solver says of it; else what catch_up() trains anew, or,
 //           where that unlearns too, fit on D'
 //
+// A claim of epsilon = delta = 0 is audited by equality instead (equality_audit.h).
+//
 // The attacker knows D, D' and both minimisers, and looks at P - W*(D') of a release P: along the gradient that the
 // removal leaves at W*(D), along W*(D) - W*(D') (about H^-1 of it), along the difference of the means of both kinds, its
 // norm; and where the claim covers all later releases together, at what P shares with the noise of the release before.

@@ -16,7 +16,8 @@ struct AuditResult {
   double delta = 0;
   std::string_view attack;  ///< the statistic that separated best
   Evidence evidence;
-  double most = 0;  ///< the lower bound that as many trials give where the two never agree
+  double most =
+      0;  ///< the lower bound that as many trials give where the two never agree; infinite where bits are compared
 
   [[nodiscard]] bool refuted() const noexcept { return certified && evidence.epsilon > epsilon; }
 };

@@ -22,10 +22,11 @@
 namespace unweave {
 namespace {
 
+// The first is the default.
 constexpr const SolverEntry* kSolvers[] = {
-    &kNewton,    &kRetrain,  &kExactSolver,  &kScalegun,        &kCgu,    &kCeu,     &kNewtonStep,
-    &kJackknife, &kLangevin, &kLangevinFull, &kDescentToDelete, &kRewind, &kDescend, &kHessianFree,
-    &kStreaming, &kFinetune, &kNeggrad,
+    &kExactSolver, &kNewton,   &kRetrain,      &kScalegun,        &kCgu,    &kCeu,     &kNewtonStep,
+    &kJackknife,   &kLangevin, &kLangevinFull, &kDescentToDelete, &kRewind, &kDescend, &kHessianFree,
+    &kStreaming,   &kFinetune, &kNeggrad,
 };
 
 void check_options(const SolverEntry& entry, const SolverOptions& options) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "algorithms/learning/newton.h"
@@ -59,6 +60,23 @@ class NoStep final : public Wrapped {
     ++model.releases;
     return report;
   }
+};
+
+/// Unlearns with the mu of the rows before.
+class StaleLambda final : public Wrapped {
+ public:
+  StaleLambda(std::string_view name, const SolverOptions& options, const SolverResources& resources)
+      : Wrapped(name, options, resources), name_(name), options_(options) {}
+  StepReport absorb(Model& model, const TrainingSet& after, const BatchChange& change,
+                    const ApproximationError& lazy) const override {
+    SolverOptions stale = options_;
+    stale.lambda *= static_cast<double>(model.trained_rows) / static_cast<double>(after.size());
+    return make_solver(name_, stale, {})->absorb(model, after, change, lazy);
+  }
+
+ private:
+  std::string name_;
+  SolverOptions options_;
 };
 
 /// Draws the noise of the first release again.

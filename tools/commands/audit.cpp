@@ -1,6 +1,7 @@
 // tools/commands/audit.cpp - `unweave audit`: a lower bound of epsilon by attack, beside what certificates claim.
 #include "unweave/audit.h"
 
+#include <cmath>
 #include <set>
 #include <string>
 #include <vector>
@@ -39,6 +40,12 @@ std::string verdict_of(const AuditResult& result) {
 
 /// What a bound near 0 may mean.
 std::string reach_of(std::uint64_t trials, double most, double confidence) {
+  if (std::isinf(most)) {
+    const double share = 1 - std::pow(1 - confidence, 1 / static_cast<double>(trials));
+    return count_text(trials) +
+           " releases were compared with training from nothing, bit by bit: differences in more than " +
+           number_text(share) + " of all would have been seen, at confidence " + number_text(confidence) + ".";
+  }
   return "With " + count_text(trials) + " trials of each kind epsilon " + number_text(most) +
          " is the most that could have been shown, at confidence " + number_text(confidence) + ".";
 }

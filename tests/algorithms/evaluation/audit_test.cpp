@@ -66,6 +66,24 @@ double at_least(int trials, int hits, double p) {
 }  // namespace
 
 TEST_SUITE("unit") {
+  TEST_CASE("a claim of epsilon 0: equality with training from nothing, and every planted difference is seen") {
+    const Canary canary = plain_canary();
+    const SolverOptions options = taken_options("exact", {});
+    const AuditResult kept = attack(honest("exact"), canary, options, 16);
+    CHECK(kept.certified);
+    CHECK(kept.evidence.unlearned_hits == 0);
+    CHECK(kept.evidence.epsilon == 0);
+    CHECK_FALSE(kept.refuted());
+    const auto refuted = [&](const SolverFactory& make) {
+      const AuditResult broken = attack(make, canary, options, 16);
+      CHECK(broken.evidence.unlearned_hits == 16);
+      CHECK(broken.refuted());
+    };
+    refuted(sabotaged<NoStep>("exact"));
+    refuted(sabotaged<SkippedMoves>("exact"));
+    refuted(sabotaged<StaleLambda>("exact"));
+  }
+
   TEST_CASE("a lower bound of epsilon: exact limits, by summation") {
     const std::uint64_t n = 60;
     const double delta = 0.01, confidence = 0.9;

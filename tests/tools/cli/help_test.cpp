@@ -190,13 +190,14 @@ TEST_SUITE("unit") {
     CHECK(folder.code == 2);
     CHECK(folder.error.find("none: there is no such folder") != std::string::npos);
     CHECK(folder.error.find(".new") == std::string::npos);
-    REQUIRE(run({"train", store}).code == 0);
+    REQUIRE(run({"train", store, "--solver", "newton"}).code == 0);
     const Result receipts = run({"verify", store + "/certificates/newton.jsonl", "--receipts", "nosuch"});
     CHECK(receipts.code == 1);
     CHECK(receipts.out.find("damaged") == std::string::npos);
     check_refused({"propagate", store, "--scheme", "ppr"}, "--scheme ppr needs its number: ppr:A");
     check_refused({"propagate", store, "--scheme", "sgd"}, "(did you mean 'sgc'?)");
-    check_refused({"train", store, "--set", "epochs=3"}, "newton has no parameters of its own; leave out --set epochs");
+    check_refused({"train", store, "--solver", "newton", "--set", "epochs=3"},
+                  "newton has no parameters of its own; leave out --set epochs");
   }
 
   TEST_CASE("texts that are too wide are broken anew, tables in them are not") {
@@ -212,11 +213,12 @@ TEST_SUITE("unit") {
     const auto train = [](const std::string& option, const std::string& value) {
       return std::vector<std::string>{"train", "nowhere.store", option, value};
     };
-    check_refused(train("--solver", "newtn"), "unknown solver \"newtn\" (did you mean 'newton'?); use newton, retrain");
+    check_refused(train("--solver", "newtn"), "unknown solver \"newtn\" (did you mean 'newton'?); use exact, newton, retrain");
     check_refused(train("--head", "svm"), "unknown head \"svm\"; use logistic, least-squares, softmax or mlp");
     check_refused(train("--head", "sotfmax"), "(did you mean 'softmax'?)");
     check_refused(train("--bound", "papre"), "unknown bound \"papre\" (did you mean 'paper'?); use corrected or paper");
-    check_refused({"train", "nowhere.store", "--head", "mlp", "--activation", "tahn"}, "did you mean 'tanh'?");
+    check_refused({"train", "nowhere.store", "--solver", "newton", "--head", "mlp", "--activation", "tahn"},
+                  "did you mean 'tanh'?");
     check_refused({"train", "nowhere.store", "--solver", "retrain", "--set", "epoch=3"},
                   "retrain has no parameter \"epoch\" (did you mean 'epochs'?); it has epochs, batch-rows");
     check_refused({"audit", "nowhere.store", "--canary", "gardient"}, "did you mean 'gradient'?");

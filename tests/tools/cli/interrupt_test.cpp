@@ -164,7 +164,7 @@ TEST_SUITE("unit") {
         {{"plan", store}, reads},
         {{"propagate", store},
          "interrupted: the store is whole, with its embedding of before or the new one; run the command again"},
-        {{"train", store},
+        {{"train", store, "--solver", "newton"},
          "interrupted: the store is whole, with its model of before or the new one; run the command again"},
         {{"info", store}, reads},
         {{"verify", store}, reads},

@@ -80,7 +80,7 @@ TEST_SUITE("slow") {
     fs::copy(file("imported"), file("propagated"), fs::copy_options::recursive);
     run_timed({"propagate", file("propagated"), "--hops", "2"});
     fs::copy(file("propagated"), file("trained"), fs::copy_options::recursive);
-    run_timed({"train", file("trained"), "--seed", "1"});
+    run_timed({"train", file("trained"), "--solver", "newton", "--seed", "1"});
     fs::copy(file("trained"), file("streamed"), fs::copy_options::recursive);
     run_timed({"stream", file("streamed"), "--requests", file("requests"), "--batch", "500"});
 
@@ -108,7 +108,7 @@ TEST_SUITE("slow") {
          digest},
         {"train", from("propagated"),
          [&](const fs::path& store) {
-           return with({"train", "--seed", "1"}, store);
+           return with({"train", "--solver", "newton", "--seed", "1"}, store);
          },
          [](const fs::path& store) { return info_of(store).at("models").at(0).at("id").get<std::string>(); }},
         {"stream", from("trained"),

@@ -64,8 +64,10 @@ TEST_SUITE("unit") {
       Words drawn;
     };
     const Case cases[] = {
-        {{"train", store}, {"training rows  ", " rows/s", "newton  ", " passes/s", "  gradient ", ", to come to 1"}},
-        {{"train", store, "--name", "other", "--lambda", "auto"}, {"lambda  ", "/9 trials", "newton  "}},
+        {{"train", store, "--solver", "newton"},
+         {"training rows  ", " rows/s", "newton  ", " passes/s", "  gradient ", ", to come to 1"}},
+        {{"train", store, "--solver", "newton", "--name", "other", "--lambda", "auto"},
+         {"lambda  ", "/9 trials", "newton  "}},
         {{"train", store, "--solver", "descent-to-delete", "--lambda", "0.1"},
          {"descent  ", " steps/s", "  gradient "}},
         {{"train", store, "--solver", "langevin", "--lambda", "0.1"}, {"training  ", " steps  ", " %  ", " left"}},

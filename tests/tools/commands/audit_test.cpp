@@ -74,6 +74,24 @@ TEST_SUITE("unit") {
     CHECK(testing::folder_bytes(world.store) == files);
   }
 
+  TEST_CASE("a claim of epsilon 0 is audited by equality with training from nothing") {
+    const World world;
+    world.train("exact");
+    const Result result = world.audit({"--trials", "16", "--json"});
+    REQUIRE(result.code == 0);
+    for (const auto& line : result.lines()) {
+      CHECK(line["attack"] == "bits of training from nothing");
+      CHECK(line["certified"] == true);
+      CHECK(line["hits_unlearned"] == 0);
+      CHECK(line["epsilon"] == 0.0);
+      CHECK(line["epsilon_lower_bound"] == 0.0);
+      CHECK(line["refuted"] == false);
+    }
+    const Result table = world.audit({"--trials", "16", "--canary", "gradient"});
+    CHECK(table.out.find("the claim stands") != std::string::npos);
+    CHECK(table.out.find("16 releases were compared with training from nothing, bit by bit") != std::string::npos);
+  }
+
   TEST_CASE("a refuted claim is exit code 4: here by chance, which a confidence of almost 0 allows") {
     const World world;
     world.train("newton", {"--epsilon", "1e-3", "--delta", "1e-6"});
@@ -121,7 +139,7 @@ TEST_SUITE("unit") {
     REQUIRE(run({"propagate", store, "--quiet"}).code == 0);
     for (const std::string seed : {"1", "2", "3", "4"}) {
       CAPTURE(seed);
-      REQUIRE(run({"train", store, "--seed", seed, "--quiet"}).code == 0);
+      REQUIRE(run({"train", store, "--solver", "newton", "--seed", seed, "--quiet"}).code == 0);
       const testing::Result audit =
           run({"audit", store, "--canary", "gradient", "--trials", "100", "--seed", seed, "--quiet"});
       CHECK(audit.error.empty());

@@ -248,7 +248,7 @@ TEST_SUITE("unit") {
     for (std::size_t at = 0; (at = cure.find("insert-", at)) != std::string::npos;) cure.erase(at, 7);
     write_file(files.dir / "cure.txt", cure);
     files.must({"stream", files.path("s"), "--requests", files.path("poison.txt"), "--batch", "500"});
-    files.must({"train", files.path("s"), "--lambda", "1e-4", "--seed", "1"});
+    files.must({"train", files.path("s"), "--solver", "newton", "--lambda", "1e-4", "--seed", "1"});
     const Json poisoned = accuracy();
     CHECK(poisoned["accuracy_nodes"].get<double>() < clean["accuracy_nodes"].get<double>() - 0.05);
     files.must({"stream", files.path("s"), "--requests", files.path("cure.txt"), "--batch", "500", "--solver", "newton",

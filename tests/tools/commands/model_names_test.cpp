@@ -43,8 +43,8 @@ TEST_SUITE("unit") {
   TEST_CASE("models of one solver live side by side under names of their own") {
     const NamedStore world;
     const std::string& store = world.store;
-    REQUIRE(run({"train", store}).code == 0);
-    const Result trained = run({"train", store, "--name", "tuned", "--lambda", "1e-4", "--json"});
+    REQUIRE(run({"train", store, "--solver", "newton"}).code == 0);
+    const Result trained = run({"train", store, "--solver", "newton", "--name", "tuned", "--lambda", "1e-4", "--json"});
     REQUIRE(trained.code == 0);
     CHECK(trained.json()["name"] == "tuned");
     CHECK(trained.json()["solver"] == "newton");
@@ -91,7 +91,7 @@ TEST_SUITE("unit") {
     CHECK(world.models().empty());
     CHECK(fs::exists(world.file("certificates/tuned.jsonl")));
     CHECK_FALSE(fs::exists(world.file("certificates/tuned.private.jsonl")));
-    REQUIRE(run({"train", store, "--name", "tuned"}).code == 0);  // its log goes on
+    REQUIRE(run({"train", store, "--solver", "newton", "--name", "tuned"}).code == 0);  // its log goes on
     CHECK(run({"verify", store + "/certificates/tuned.jsonl", "--json"}).json()["certificates"] == 3);
   }
 
@@ -100,14 +100,14 @@ TEST_SUITE("unit") {
     const std::string& store = world.store;
     for (const char* name : {"", "a/b", "..", "a.b", "-a", "a b", "retrain"}) {
       CAPTURE(name);
-      const Result refused = run({"train", store, "--name", name});
+      const Result refused = run({"train", store, "--solver", "newton", "--name", name});
       CHECK(refused.code == 1);
       CHECK(refused.error.find("name") != std::string::npos);
     }
-    CHECK(run({"train", store, "--name", std::string(65, 'a')}).code == 1);
+    CHECK(run({"train", store, "--solver", "newton", "--name", std::string(65, 'a')}).code == 1);
     CHECK_FALSE(fs::exists(world.file("models")));
-    REQUIRE(run({"train", store, "--name", std::string(64, 'a')}).code == 0);
-    REQUIRE(run({"train", store, "--name", "mine"}).code == 0);
+    REQUIRE(run({"train", store, "--solver", "newton", "--name", std::string(64, 'a')}).code == 0);
+    REQUIRE(run({"train", store, "--solver", "newton", "--name", "mine"}).code == 0);
     const Result changed = run({"train", store, "--name", "mine", "--solver", "retrain"});
     CHECK(changed.code == 1);
     CHECK(changed.error.find("mine.jsonl: these are certificates of \"newton\"") != std::string::npos);
@@ -128,7 +128,7 @@ TEST_SUITE("unit") {
   TEST_CASE("what another propagation needs is training, for verify as for stream") {
     const NamedStore world;
     const std::string& store = world.store;
-    REQUIRE(run({"train", store, "--name", "mine"}).code == 0);
+    REQUIRE(run({"train", store, "--solver", "newton", "--name", "mine"}).code == 0);
     REQUIRE(run({"stream", store, "--requests", world.requests}).code == 0);
     const Result behind = run({"verify", store});
     CHECK(behind.out.find("mine: outdated: has absorbed 0 of 2 requests; `unweave stream " + store +

@@ -40,8 +40,8 @@ TEST_SUITE("unit") {
     const NotedStore world;
     const std::string& store = world.store;
     CHECK_FALSE(says(run({"propagate", store, "--hops", "3", "--scheme", "ppr:0.2"}), "note"));
-    REQUIRE(run({"train", store}).code == 0);
-    REQUIRE(run({"train", store, "--name", "mine"}).code == 0);
+    REQUIRE(run({"train", store, "--solver", "newton"}).code == 0);
+    REQUIRE(run({"train", store, "--solver", "newton", "--name", "mine"}).code == 0);
     CHECK_FALSE(says(run({"propagate", store, "--hops", "3", "--scheme", "ppr:0.2"}), "note"));
     CHECK(run({"stream", store, "--requests", world.requests, "--solver", "newton"}).code == 0);
 
@@ -65,21 +65,21 @@ TEST_SUITE("unit") {
     const NotedStore world;
     const std::string& store = world.store;
     testing::propagate_store(store, testing::tiny_spec(2, false));
-    CHECK_FALSE(says(run({"train", store, "--lambda", "0.5"}), "replaces"));
-    CHECK_FALSE(says(run({"train", store, "--lambda", "0.5"}), "replaces"));
-    const Result other = run({"train", store, "--head", "softmax", "--lambda", "0.25"});
+    CHECK_FALSE(says(run({"train", store, "--solver", "newton", "--lambda", "0.5"}), "replaces"));
+    CHECK_FALSE(says(run({"train", store, "--solver", "newton", "--lambda", "0.5"}), "replaces"));
+    const Result other = run({"train", store, "--solver", "newton", "--head", "softmax", "--lambda", "0.25"});
     CHECK(other.code == 0);
     CHECK(says(other,
                "note: replaces the model newton: head logistic -> softmax, lambda 0.5 -> 0.25; another --name "
                "keeps both\n"));
-    CHECK_FALSE(says(run({"train", store, "--name", "mine", "--lambda", "0.5"}), "replaces"));
+    CHECK_FALSE(says(run({"train", store, "--solver", "newton", "--name", "mine", "--lambda", "0.5"}), "replaces"));
   }
 
   TEST_CASE("purge with nothing to forget leaves every byte; else it names the models that it removes") {
     const NotedStore world;
     const std::string& store = world.store;
     testing::propagate_store(store, testing::tiny_spec(2, false));
-    REQUIRE(run({"train", store}).code == 0);
+    REQUIRE(run({"train", store, "--solver", "newton"}).code == 0);
     const auto before = folder_bytes(store);
     const Result nothing = run({"purge", store});
     CHECK(nothing.code == 0);
@@ -98,10 +98,10 @@ TEST_SUITE("unit") {
     CHECK_FALSE(std::filesystem::exists(store + "/models"));
     CHECK(run({"purge", store}).out.starts_with("nothing to forget"));
 
-    REQUIRE(run({"train", store}).code == 0);
+    REQUIRE(run({"train", store, "--solver", "newton"}).code == 0);
     begin_purge(store);  // and was interrupted
     CHECK(run({"purge", store, "--json"}).json()["purged"] == true);
-    REQUIRE(run({"train", store}).code == 0);
+    REQUIRE(run({"train", store, "--solver", "newton"}).code == 0);
     CHECK(run({"purge", store, "--always", "--json"}).json()["purged"] == true);
     CHECK_FALSE(std::filesystem::exists(store + "/models"));
   }

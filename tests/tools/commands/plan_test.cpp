@@ -219,7 +219,7 @@ TEST_SUITE("unit") {
     CHECK(run({"plan", store, "--requests", requests}).out.find("not propagated") != std::string::npos);
 
     testing::propagate_store(store, testing::tiny_spec(2, false));
-    REQUIRE(run({"train", store}).code == 0);
+    REQUIRE(run({"train", store, "--solver", "newton"}).code == 0);
     const auto files = testing::folder_bytes(store);
     const Json predicted = plan().json();
     CHECK(testing::folder_bytes(store) == files);

@@ -70,7 +70,7 @@ TEST_SUITE("slow") {
                          "--features", "16", "--classes", "4", "--seed", "1"})
                 .code == 0);
     REQUIRE(run_process({"propagate", fresh.string(), "--hops", "2"}).code == 0);
-    REQUIRE(run_process({"train", fresh.string()}).code == 0);
+    REQUIRE(run_process({"train", fresh.string(), "--solver", "newton"}).code == 0);
     const auto requests = draw_requests(fresh, dir.path(), random);
     write_from(dir / "requests", requests, 0);
     fs::copy(fresh, calm, fs::copy_options::recursive);

@@ -85,16 +85,16 @@ TEST_SUITE("unit") {
                                                                                         : "T1"));
       CHECK(line["accuracy_train"].get<double>() > 0);
     }
-    CHECK(run({"train", world.store, "--head", "softmax", "--json"}).lines()[0]["claim"] == "T1");
+    CHECK(run({"train", world.store, "--solver", "newton", "--head", "softmax", "--json"}).lines()[0]["claim"] == "T1");
     const Result coupled = run({"train", world.store, "--head", "softmax", "--solver", "cgu"});
     CHECK(coupled.code == 1);
     CHECK(coupled.error.find("cgu bounds its steps for one-vs-rest heads alone") != std::string::npos);
     CHECK(run({"evaluate", world.store}).code == 0);
     CHECK(run({"info", world.store}).code == 0);
     CHECK(run({"train", world.store, "--solver", "nonsense"}).code == 1);
-    CHECK(run({"train", world.store, "--lambda", "0"}).code == 1);
-    CHECK(run({"train", world.store, "--weights", "1"}).code == 1);
-    CHECK(run({"train", world.store, "--weights", "0.5,0.5,0"}).code == 0);
+    CHECK(run({"train", world.store, "--solver", "newton", "--lambda", "0"}).code == 1);
+    CHECK(run({"train", world.store, "--solver", "newton", "--weights", "1"}).code == 1);
+    CHECK(run({"train", world.store, "--solver", "newton", "--weights", "0.5,0.5,0"}).code == 0);
 
     const World bare(false);
     const Result early = bare.train("newton");
@@ -109,7 +109,7 @@ TEST_SUITE("unit") {
     unlabelled.classes = 0;
     testing::write_store(dir / "store", unlabelled);
     testing::propagate_store(dir / "store", testing::tiny_spec(1));
-    const Result blind = run({"train", (dir / "store").string()});
+    const Result blind = run({"train", (dir / "store").string(), "--solver", "newton"});
     CHECK(blind.code == 2);
     CHECK(blind.error.find("--labels") != std::string::npos);
   }
@@ -168,11 +168,11 @@ TEST_SUITE("unit") {
     const Result refused = network("newton", {});
     CHECK(refused.code == 1);
     CHECK(refused.error.find("newton trains linear models alone; --head mlp is for retrain, ") != std::string::npos);
-    CHECK(run({"train", world.store, "--head", "softmax", "--hidden", "4"}).code == 1);
+    CHECK(run({"train", world.store, "--solver", "newton", "--head", "softmax", "--hidden", "4"}).code == 1);
     CHECK(network("retrain", {"--hidden", "4,0"}).code == 1);
     CHECK(network("retrain", {"--activation", "step"}).code == 1);
     CHECK(run({"train", world.store, "--solver", "retrain", "--set", "epochs=3"}).code == 1);
-    CHECK(run({"train", world.store, "--lambda", "1", "--lambda", "1"}).code == 1);
+    CHECK(run({"train", world.store, "--solver", "newton", "--lambda", "1", "--lambda", "1"}).code == 1);
   }
 
   TEST_CASE("stream with a solver prints the model's fields for every batch; without it none") {

@@ -28,7 +28,7 @@ TEST_SUITE("unit") {
     testing::propagate_store(store, testing::tiny_spec(2, false));
     write_file(key, std::string(64, 'b') + "\n");
     write_file(dir / "requests", "node 3\nnode 4\nedge 5 5\n");
-    const Result trained = run({"train", store, "--json", "--key", key});
+    const Result trained = run({"train", store, "--solver", "newton", "--json", "--key", key});
     REQUIRE(trained.code == 0);
     const std::string public_key = trained.json()["public_key"];
     const std::vector<std::string> stream{"stream",  store,        "--requests", (dir / "requests").string(),

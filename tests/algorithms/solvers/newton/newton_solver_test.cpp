@@ -218,7 +218,7 @@ TEST_SUITE("unit") {
     for (const char* name : {"newton", "retrain"}) CHECK(make_solver(name, softmax)->name() == name);
     for (const char* name : {"scalegun", "cgu", "ceu"})
       CHECK_THROWS_WITH_AS(static_cast<void>(make_solver(name, softmax)),
-                           doctest::Contains("one-vs-rest heads alone; head=softmax is for newton"), UsageError);
+                           doctest::Contains("one-vs-rest heads alone; head=softmax is for exact, newton"), UsageError);
     CHECK(parse_head("least-squares") == Head::kLeastSquares);
     CHECK(parse_head("softmax") == Head::kSoftmax);
     CHECK_THROWS_AS(static_cast<void>(parse_head("hinge")), UsageError);
