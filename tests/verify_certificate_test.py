@@ -269,7 +269,8 @@ def check_solvers(world, runs):
 
 def check_minimisers(folder, program):
     world = World(program, folder)
-    check_solvers(world, [("newton", "logistic"), ("newton", "least-squares"), ("newton", "softmax"), ("retrain", "logistic"),
+    check_solvers(world, [("exact", "logistic", {}, "T0"), ("exact", "softmax", {}, "T0"),
+                          ("exact", "least-squares", {"grid": 36}, "T0"), ("newton", "logistic"), ("newton", "least-squares"), ("newton", "softmax"), ("retrain", "logistic"),
                           ("descent-to-delete", "logistic"), ("descent-to-delete", "softmax", {"public-state": 1}),
                           ("newton-step", "least-squares")])
     check_damage(world)

@@ -26,6 +26,7 @@ import certificate_slots
 import certificate_trail
 import certificate_vectors
 from certificate_numerics import delta_of, form_rows, gradient_of, minimise, noise_factors, sigma_of
+from certificate_rounding import Undecided, rounded_minimiser
 
 
 class Verifier:
@@ -148,18 +149,25 @@ class Verifier:
                     low - shift, high + shift)
 
     def check_rounded_weights(self):
-        """T0: every weight is a multiple of the grid within half a step of a minimiser of its own, but for what that one lacks. The
-        program's `verify` compares bits."""
+        """T0: every weight is decided here again, by whole numbers, and must be the one that was published."""
         mu, grid = self.lam * max(1, len(self.rows)), self.terms["grid"]
+        bits = int(self.model["options"]["parameters"].get("grid", 24))
         self.check("mu", self.terms["mu"], mu)
-        self.check("grid", grid, 2.0 ** -self.model["options"]["parameters"].get("grid", 24))
+        self.check("grid", grid, 2.0**-bits)
         self.check("releases", self.certificate["releases"], "all-later")
+        self.check("delta, reached", self.certificate["delta"]["reached"], 0)
         steps = self.published / grid
         if not np.array_equal(steps, np.rint(steps)):
             self.false.append("published weights lie off the grid")
-        best, residual = minimise(self.rows, self.labels, self.head, mu, self.classes)
-        furthest = np.abs(self.published - best).max(initial=0)
-        self.within("the largest distance of a weight from the minimiser", furthest, 0, grid / 2 + residual / mu)
+            return
+        try:
+            whole = rounded_minimiser(self.rows, self.labels, self.head, mu, self.published, bits)
+        except Undecided as undecided:
+            self.false.append(str(undecided))
+            return
+        differ = int((whole != steps).sum())
+        if differ:
+            self.false.append(f"{differ} of {steps.size} published weights are not those nearest to the minimiser")
 
     def check_finished_weights(self):
         """T1."""

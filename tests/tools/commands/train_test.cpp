@@ -121,7 +121,7 @@ TEST_SUITE("unit") {
     CHECK(contains(line, "the choice of lambda: it was tuned on data (validation at version 0), and stays"));
     // It is a constant from then on.
     write_file(world.dir / "r.txt", "node 3\n");
-    Flat::must({"stream", world.store, "--requests", (world.dir / "r.txt").string(), "--solver", "newton"});
+    Flat::must({"stream", world.store, "--requests", (world.dir / "r.txt").string(), "--solver", "exact"});
     CHECK(contains(testing::lines_of(world.dir / "s" / "certificates" / "exact.jsonl").back(),
                    "validation at version 0"));
     CHECK(Flat::must({"verify", world.store}).code == 0);
