@@ -154,6 +154,7 @@ class Verifier:
         self.check("mu", self.terms["mu"], mu)
         self.check("grid", grid, 2.0 ** -self.model["options"]["parameters"].get("grid", 24))
         self.check("releases", self.certificate["releases"], "all-later")
+        self.check("residual_bound", self.certificate["residual_bound"], 0)
         steps = self.published / grid
         if not np.array_equal(steps, np.rint(steps)):
             self.false.append("published weights lie off the grid")
