@@ -93,7 +93,7 @@ struct Clone {
              "  --features indptr=$D/feat_indptr.npy.zst,indices=$D/feat_indices.npy.zst \\\n"
              "  --split train=$D/train_idx.npy,valid=$D/val_idx.npy,test=$D/test_idx.npy\n"
              "unweave propagate demo/debian.store --hops 2 --weights 0,0,1\n"
-             "unweave train demo/debian.store --solver newton\n"));
+             "unweave train demo/debian.store --solver exact\n"));
   }
 
   /// Runs a text in this folder as a shell would, which must go well. Returns its standard output. Debian's Python, which has
