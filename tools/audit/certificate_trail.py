@@ -137,7 +137,7 @@ def noise_problems(said):
         problems += near("batches", terms["batches"], math.ceil(terms["slots"] / terms["batch_rows"]))
         if constant["training_rows"] > terms["slots"]:
             problems.append("it has more rows than slots")
-    if said["theorem"] == "T2" or said["theorem"] == "T4" and terms["sampling"]:
+    if said["theorem"] in ("T0", "T2") or said["theorem"] == "T4" and terms["sampling"]:
         problems += near("the delta reached", delta["reached"], delta["target"])
     elif not terms["sigma"] > 3 * terms["grid"]:
         problems.append("sigma is not above three grid steps")

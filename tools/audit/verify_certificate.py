@@ -156,6 +156,7 @@ class Verifier:
         self.check("grid", grid, 2.0**-bits)
         self.check("releases", self.certificate["releases"], "all-later")
         self.check("delta, reached", self.certificate["delta"]["reached"], 0)
+        self.check("residual_bound", self.certificate["residual_bound"], 0)
         steps = self.published / grid
         if not np.array_equal(steps, np.rint(steps)):
             self.false.append("published weights lie off the grid")
