@@ -30,14 +30,18 @@ std::optional<ModelRecord> retrained_of(const ModelRecord& record, const LiveSto
     const auto solver = make_solver(record.model.solver, record.options);
     return solver->catch_up(retrained.model, rows.set(), lazy).flush_needed ? std::nullopt : std::optional(retrained);
   }
-  const SolverEntry& reference = retraining_solver();
+  const SolverEntry& own = solver_entry(record.model.solver);
+  const SolverEntry& reference =
+      own.noisy ? retraining_solver() : own;  // without noise the solver's own training is it
   SolverOptions& options = retrained.options;
   options.bound = BoundRule::kCorrected;  // a model trained again has no other
-  std::erase_if(options.parameters, [&](const auto& given) {
-    const auto known = reference.parameters().listed();
-    return options.hidden.empty() ||
-           std::none_of(known.begin(), known.end(), [&](const Parameter& own) { return own.name == given.first; });
-  });
+  if (&reference != &own)
+    std::erase_if(options.parameters, [&](const auto& given) {
+      const auto known = reference.parameters().listed();
+      return options.hidden.empty() || std::none_of(known.begin(), known.end(), [&](const Parameter& parameter) {
+               return parameter.name == given.first;
+             });
+    });
   Fit fresh = make_solver(reference.name, options)->fit(rows.set(), lazy);
   if (fresh.report.flush_needed) return std::nullopt;
   retrained.model = std::move(fresh.model);

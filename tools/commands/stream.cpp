@@ -163,11 +163,11 @@ void add_model(nlohmann::ordered_json& json, const BatchOutcome& outcome, const 
 
 void print_model(std::ostream& out, const BatchOutcome& outcome, const Accuracies& accuracies, bool is_public) {
   const StepReport& step = *outcome.step;
-  const auto bound = [&](double x) { return step.budget > 0 ? number_text(x) : std::string("-"); };
+  const bool bounded = step.budget > 0;  // solvers without noise, and those that claim nothing, have no bound
   if (!is_public)
-    out << ", unlearning " << seconds_text(outcome.seconds_unlearn) << (step.retrained ? " (retrained)" : "")
-        << ", residual bound " << bound(step.residual_bound);
-  out << ", budget " << bound(step.budget);
+    out << ", unlearning " << seconds_text(outcome.seconds_unlearn) << (step.retrained ? " (retrained)" : "");
+  if (!is_public && bounded) out << ", residual bound " << number_text(step.residual_bound);
+  if (bounded) out << ", budget " << number_text(step.budget);
   if (!is_public || !step.private_claim) out << ", certified " << certified_text(step);
   if (accuracies.test) out << ", test accuracy " << accuracy_text(accuracies.test);
 }

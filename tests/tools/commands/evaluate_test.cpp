@@ -208,6 +208,17 @@ TEST_SUITE("unit") {
     }
   }
 
+  TEST_CASE("a model of exact stands nowhere but where training again puts it") {
+    const Files files;
+    REQUIRE(files.import("s").code == 0);
+    files.must({"propagate", files.path("s"), "--hops", "1"});
+    files.must({"train", files.path("s"), "--solver", "exact", "--set", "grid=20"});
+    write_file(files.dir / "r.txt", "node 3\nnode 4\n");
+    files.must({"stream", files.path("s"), "--requests", files.path("r.txt"), "--solver", "exact"});
+    const Json line = run({"evaluate", files.path("s"), "--retrain", "--json"}).json();
+    CHECK(line["retrained_distance"] == 0.0);
+  }
+
   TEST_CASE("the copy may lie in another order, and may lack the model") {
     const Files files;
     REQUIRE(files.import("s").code == 0);
