@@ -122,7 +122,7 @@ std::string solvers_with_forecast() {
 }
 
 UnlearningForecast forecast_unlearning(const Reader& reader, std::string_view solver, SolverOptions options,
-                                      LambdaChoice lambda) {
+                                       LambdaChoice lambda) {
   const LiveStore& store = Internals::store(reader);
   const Contents& contents = store.contents();
   const std::uint32_t classes = store.manifest().classes;

@@ -92,7 +92,7 @@ struct UnlearningForecast {
 /// Trains nothing. Throws UsageError for another solver, for options out of range, and for LambdaChoice::by_validation;
 /// DataError where there are no features or no labels.
 [[nodiscard]] UnlearningForecast forecast_unlearning(const Reader& reader, std::string_view solver,
-                                                    SolverOptions options, LambdaChoice lambda);
+                                                     SolverOptions options, LambdaChoice lambda);
 /// Throws ResourceError where a training would refuse for want of disk.
 void require_disk(const Reader& reader, const TrainingNeeds& needs);
 

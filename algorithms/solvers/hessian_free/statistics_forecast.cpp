@@ -20,7 +20,7 @@ std::string without_statistics() {
 }  // namespace
 
 StatisticsForecast forecast_statistics(const NetworkShape& shape, const HessianFreeConstants& constants,
-                                      std::uint64_t rows, std::uint64_t memory, const SolverOptions& options) {
+                                       std::uint64_t rows, std::uint64_t memory, const SolverOptions& options) {
   const Network network(shape);
   const RecordLayout layout = layout_of(constants);
   StatisticsForecast forecast;

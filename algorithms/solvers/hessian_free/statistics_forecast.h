@@ -18,8 +18,8 @@ struct StatisticsForecast {
 
 /// Estimates the vectors from public numbers and the options alone. `memory`: bytes that the solver may use.
 [[nodiscard]] StatisticsForecast forecast_statistics(const NetworkShape& shape, const HessianFreeConstants& constants,
-                                                    std::uint64_t rows, std::uint64_t memory,
-                                                    const SolverOptions& options);
+                                                     std::uint64_t rows, std::uint64_t memory,
+                                                     const SolverOptions& options);
 
 /// Throws ResourceError where the disk of `folder` has no room for the files.
 void require_disk(const StatisticsForecast& forecast, const std::filesystem::path& folder);

@@ -72,7 +72,8 @@ Totals totals_of(const UpdateReport& report) {
   return {report.rows_touched, report.arcs_visited, report.plan};
 }
 
-StreamPlan forecast_of(const std::filesystem::path& path, const std::vector<Request>& requests, std::uint64_t batches = 1) {
+StreamPlan forecast_of(const std::filesystem::path& path, const std::vector<Request>& requests,
+                       std::uint64_t batches = 1) {
   LiveStore store(path, Access::read, testing::ample_budget(), release_ledger());
   const BatchChanges changes = store.resolve(requests);
   return std::move(store).forecast(changes, batches);
@@ -80,7 +81,7 @@ StreamPlan forecast_of(const std::filesystem::path& path, const std::vector<Requ
 
 /// The plan with another bound of what is followed exactly, for a store without a journal.
 StreamPlan forecast_within(const std::filesystem::path& path, const std::vector<Request>& requests,
-                          std::uint64_t exact_arcs) {
+                           std::uint64_t exact_arcs) {
   const Manifest manifest = read_manifest(path);
   Contents contents(path, manifest);
   Embedding embedding(path, manifest, contents);

@@ -213,7 +213,8 @@ TEST_SUITE("unit") {
     const auto train = [](const std::string& option, const std::string& value) {
       return std::vector<std::string>{"train", "nowhere.store", option, value};
     };
-    check_refused(train("--solver", "newtn"), "unknown solver \"newtn\" (did you mean 'newton'?); use exact, newton, retrain");
+    check_refused(train("--solver", "newtn"),
+                  "unknown solver \"newtn\" (did you mean 'newton'?); use exact, newton, retrain");
     check_refused(train("--head", "svm"), "unknown head \"svm\"; use logistic, least-squares, softmax or mlp");
     check_refused(train("--head", "sotfmax"), "(did you mean 'softmax'?)");
     check_refused(train("--bound", "papre"), "unknown bound \"papre\" (did you mean 'paper'?); use corrected or paper");
