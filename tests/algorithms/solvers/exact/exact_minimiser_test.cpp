@@ -174,7 +174,8 @@ TEST_SUITE("slow") {
   TEST_CASE("T0: weights down to 3e-18 from a boundary of the grid are rounded the right way") {
     Decimal nearest = 1;
     for (const Head head : exact_heads())
-      for (const auto& [feature, of_class] : {std::pair{0, 0}, {3, 1}, {7, 2}}) {
+      for (const auto& place : {std::pair{0, 0}, {3, 1}, {7, 2}}) {
+        const int feature = place.first, of_class = place.second;
         CAPTURE(name_of(head));
         const TrainingSet rows = tiny_rows(99);
         const auto value = [&](double lambda) { return steps_of(rows, head, lambda)(feature, of_class); };

@@ -44,12 +44,15 @@ TEST_SUITE("unit") {
       std::size_t classes;
       double largest;
     };
-    for (const auto& [head, classes, largest] : {Shape{Head::kLogistic, 3, 120},
-                                                 {Head::kLogistic, 1, 40},
-                                                 {Head::kSoftmax, 3, 200},
-                                                 {Head::kSoftmax, 41, 90},
-                                                 {Head::kSoftmax, 1, 9},
-                                                 {Head::kLeastSquares, 5, 1e6}}) {
+    for (const Shape& shape : {Shape{Head::kLogistic, 3, 120},
+                               {Head::kLogistic, 1, 40},
+                               {Head::kSoftmax, 3, 200},
+                               {Head::kSoftmax, 41, 90},
+                               {Head::kSoftmax, 1, 9},
+                               {Head::kLeastSquares, 5, 1e6}}) {
+      const Head head = shape.head;
+      const std::size_t classes = shape.classes;
+      const double largest = shape.largest;
       CAPTURE(name_of(head));
       CAPTURE(classes);
       constexpr std::size_t kRows = 60;
