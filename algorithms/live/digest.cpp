@@ -22,8 +22,8 @@
 #include "algorithms/live/live_store.h"
 #include "engine/resources/memory_shares.h"
 #include "engine/resources/parallel.h"
-#include "storage/io/checksum.h"
 #include "storage/io/error.h"
+#include "storage/io/hex.h"
 
 namespace unweave {
 namespace {

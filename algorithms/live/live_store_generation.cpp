@@ -7,6 +7,7 @@
 #include "engine/ingest/shard_builder.h"
 #include "storage/formats/level_files.h"
 #include "storage/io/checksum.h"
+#include "storage/io/hex.h"
 
 namespace unweave {
 namespace {

@@ -5,8 +5,8 @@
 #include <new>
 
 #include "algorithms/models/model_name.h"
-#include "storage/io/checksum.h"
 #include "storage/io/error.h"
+#include "storage/io/hex.h"
 #include "storage/io/json_text.h"
 
 namespace unweave {

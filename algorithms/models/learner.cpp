@@ -14,8 +14,8 @@
 #include "algorithms/registry/registry.h"
 #include "algorithms/unlearning/release.h"
 #include "algorithms/updates/request_status.h"
-#include "storage/io/checksum.h"
 #include "storage/io/error.h"
+#include "storage/io/hex.h"
 
 namespace unweave {
 namespace {

@@ -12,9 +12,9 @@
 #include "algorithms/registry/registry.h"
 #include "engine/generations/store_purge.h"
 #include "storage/formats/model_file.h"
-#include "storage/io/checksum.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
+#include "storage/io/hex.h"
 #include "storage/io/json_text.h"
 
 namespace unweave {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "algorithms/updates/request_status.h"
-#include "storage/io/checksum.h"
 #include "storage/io/error.h"
+#include "storage/io/hex.h"
 #include "storage/io/json_text.h"
 #include "storage/io/line_log.h"
 #include "storage/io/private_file.h"

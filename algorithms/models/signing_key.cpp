@@ -4,9 +4,9 @@
 #include <sodium.h>
 
 #include "algorithms/random/random_source.h"
-#include "storage/io/checksum.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
+#include "storage/io/hex.h"
 #include "storage/io/private_file.h"
 #include "storage/io/store_folders.h"
 

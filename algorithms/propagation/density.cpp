@@ -1,6 +1,7 @@
 // algorithms/propagation/density.cpp - powers of degrees in float64, and the rounding of sums.
 #include "algorithms/propagation/density.h"
 
+#include <boost/multiprecision/cpp_dec_float.hpp>
 #include <cmath>
 
 #include "engine/sweep/gather.h"
@@ -9,14 +10,25 @@ namespace unweave {
 namespace {
 
 constexpr int kPowerBits = 40;
+constexpr double kDoubt = 0x1p-11;  // of the last of 40 bits: four units of a float64's last place
 
 double rounded_power(std::uint32_t degree, double exponent) {
-  int binary_exponent = 0;
-  const double mantissa = std::frexp(std::pow(static_cast<double>(degree), exponent), &binary_exponent);
-  return std::ldexp(std::nearbyint(std::ldexp(mantissa, kPowerBits)), binary_exponent - kPowerBits);
+  return round_power(degree, exponent, std::pow(static_cast<double>(degree), exponent));
 }
 
 }  // namespace
+
+double round_power(std::uint32_t degree, double exponent, double approximation) {
+  int binary_exponent = 0;
+  const double scaled = std::ldexp(std::frexp(approximation, &binary_exponent), kPowerBits);
+  double whole = std::nearbyint(scaled);
+  if (std::abs(scaled - whole) > 0.5 - kDoubt) {  // more digits tell on which side of the middle it lies
+    using Decimal = boost::multiprecision::cpp_dec_float_50;
+    const Decimal power = pow(Decimal(degree), Decimal(exponent));
+    whole = static_cast<double>(round(ldexp(power, kPowerBits - binary_exponent)));
+  }
+  return std::ldexp(whole, binary_exponent - kPowerBits);
+}
 
 DegreePower::DegreePower(double rho) : rho_(rho) {}
 

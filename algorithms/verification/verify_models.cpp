@@ -10,8 +10,8 @@
 #include "algorithms/verification/verify_checks.h"
 #include "algorithms/verification/verify_log.h"
 #include "engine/generations/store_purge.h"
-#include "storage/io/checksum.h"
 #include "storage/io/error.h"
+#include "storage/io/hex.h"
 #include "storage/io/json_text.h"
 #include "storage/io/line_log.h"
 

@@ -6,8 +6,8 @@
 #include "algorithms/registry/registry.h"
 #include "algorithms/unlearning/checks/checked_model.h"
 #include "algorithms/verification/verify_checks.h"
-#include "storage/io/checksum.h"
 #include "storage/io/error.h"
+#include "storage/io/hex.h"
 #include "storage/io/json_text.h"
 
 namespace unweave {

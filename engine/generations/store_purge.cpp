@@ -11,6 +11,7 @@
 #include "storage/io/checksum.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
+#include "storage/io/hex.h"
 #include "storage/io/line_log.h"
 #include "storage/io/store_folders.h"
 

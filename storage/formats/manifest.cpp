@@ -8,6 +8,7 @@
 #include "storage/io/checksum.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
+#include "storage/io/hex.h"
 #include "storage/io/json_text.h"
 #include "storage/io/map_guard.h"
 #include "storage/io/store_folders.h"

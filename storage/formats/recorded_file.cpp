@@ -7,6 +7,7 @@
 
 #include "storage/io/checksum.h"
 #include "storage/io/error.h"
+#include "storage/io/hex.h"
 
 namespace unweave {
 namespace {

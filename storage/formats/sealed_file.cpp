@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "storage/io/error.h"
+#include "storage/io/hex.h"
 #include "storage/io/map_guard.h"
 
 namespace unweave {

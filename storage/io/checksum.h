@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <functional>
 #include <span>
-#include <string>
 
 namespace unweave {
 
@@ -17,7 +16,5 @@ using Checksum128 = std::array<std::byte, 16>;
 [[nodiscard]] Checksum128 checksum128(std::span<const std::byte> first, std::span<const std::byte> second) noexcept;
 /// The checksum of bytes that come in parts, the last of which is empty. Throws what `next` throws.
 [[nodiscard]] Checksum128 checksum128(const std::function<std::span<const std::byte>()>& next);
-
-[[nodiscard]] std::string to_hex(std::span<const std::byte> bytes);
 
 }  // namespace unweave

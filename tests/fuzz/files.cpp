@@ -17,6 +17,7 @@
 #include "storage/formats/statistics_file.h"
 #include "storage/io/checksum.h"
 #include "storage/io/error.h"
+#include "storage/io/hex.h"
 #include "storage/io/line_log.h"
 
 namespace unweave::fuzz {

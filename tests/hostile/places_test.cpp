@@ -8,6 +8,7 @@
 
 #include "storage/formats/manifest.h"
 #include "storage/io/checksum.h"
+#include "storage/io/hex.h"
 #include "support/folder_bytes.h"
 #include "support/hostile/full_store.h"
 #include "support/input_files.h"

@@ -5,7 +5,7 @@
 
 #include "algorithms/models/signing_key.h"
 #include "algorithms/random/hash.h"
-#include "storage/io/checksum.h"
+#include "storage/io/hex.h"
 
 namespace unweave::testing {
 

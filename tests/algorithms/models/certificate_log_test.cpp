@@ -8,8 +8,8 @@
 
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/verification/verify_log.h"
-#include "storage/io/checksum.h"
 #include "storage/io/error.h"
+#include "storage/io/hex.h"
 #include "support/trail.h"
 
 namespace unweave {

@@ -9,6 +9,7 @@
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/updates/request_status.h"
 #include "storage/io/error.h"
+#include "storage/io/hex.h"
 #include "support/trail.h"
 
 namespace unweave {

@@ -20,6 +20,7 @@
 #include "engine/resources/parallel.h"
 #include "storage/io/checksum.h"
 #include "storage/io/error.h"
+#include "storage/io/hex.h"
 #include "support/input_files.h"
 #include "tools/commands/commands.h"
 

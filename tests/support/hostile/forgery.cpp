@@ -12,6 +12,7 @@
 #include "storage/formats/model_file.h"
 #include "storage/formats/sealed_file.h"
 #include "storage/io/checksum.h"
+#include "storage/io/hex.h"
 #include "support/hostile/corruption.h"
 #include "support/input_files.h"
 #include "support/sealed_line.h"

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "storage/io/checksum.h"
+#include "storage/io/hex.h"
 #include "support/input_files.h"
 #include "support/process.h"
 #include "support/temp_dir.h"
