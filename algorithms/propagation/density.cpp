@@ -10,7 +10,7 @@ namespace unweave {
 namespace {
 
 constexpr int kPowerBits = 40;
-constexpr double kDoubt = 0x1p-11;  // of the last of 40 bits: four units of a float64's last place
+constexpr double kDoubt = 0x1p-11;  // in units of the last of 40 bits: four of a float64
 
 double rounded_power(std::uint32_t degree, double exponent) {
   return round_power(degree, exponent, std::pow(static_cast<double>(degree), exponent));

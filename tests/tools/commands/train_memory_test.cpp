@@ -47,7 +47,7 @@ TEST_SUITE("slow") {
     const std::vector<std::string> sources = flat_data(folder, 200'000, 64, 5);  // 51 MB
     testing::write_file(folder / "key", std::string(64, 'c') + "\n");
     testing::write_file(folder / "requests.txt", "node 7\nnode 150000\nnode 99\nfeature 31\n");
-    for (const std::string solver : {"newton", "scalegun"}) {
+    for (const std::string solver : {"exact", "newton", "scalegun"}) {
       CAPTURE(solver);
       std::vector<std::string> models;
       for (const std::string memory : {"40M", "2G"}) {
