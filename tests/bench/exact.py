@@ -91,12 +91,14 @@ def main():
     parser.add_argument("--lambda", dest="lam", default="1e-4")
     parser.add_argument("--work", type=pathlib.Path, help="folder for temporary stores")
     args = parser.parse_args()
-    lines = [job(args, name, head) for name in args.sets.split(",") for head in args.heads.split(",")]
     print("| data | head | batches | weights that differ | `exact` a batch, s | `newton` a batch, s | ratio | `exact` from nothing, s |")
-    print("|---|---|---|---|---|---|---|---|")
-    for line in lines:
-        print(f"| {line['set']} | {line['head']} | {line['batches']} | {line['differing']} | {line['exact']:.3g} | "
-              f"{line['newton']:.3g} | {line['ratio']:.2f} | {line['training']:.3g} |")
+    print("|---|---|---|---|---|---|---|---|", flush=True)
+    lines = []
+    for name in args.sets.split(","):
+        for head in args.heads.split(","):
+            lines.append(line := job(args, name, head))
+            print(f"| {line['set']} | {line['head']} | {line['batches']} | {line['differing']} | {line['exact']:.3g} | "
+                  f"{line['newton']:.3g} | {line['ratio']:.2f} | {line['training']:.3g} |", flush=True)
     for line in lines:
         print(json.dumps(line))
 
