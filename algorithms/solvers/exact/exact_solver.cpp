@@ -1,7 +1,9 @@
 // algorithms/solvers/exact/exact_solver.cpp - one release whatever came before: minimise, prove every rounding, publish.
 #include "algorithms/solvers/exact/exact_solver.h"
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -146,10 +148,14 @@ bool check_exact_release(const CheckedModel& model, const TrainingSet& rows, Mem
   const Reservation memory = reserve_exact(model.options, model.model, rows, budget);
   const Objective objective = objective_of(model.options, rows);
   const ExactParameters parameters = exact_parameters().read(model.options.parameters);
-  const ExactMinimiser again =
-      minimise_exactly(objective, zero_weights(rows), {parameters.grid, static_cast<std::size_t>(memory.bytes())});
+  const ExactMinimiser again = minimise_exactly(
+      objective, zero_weights(rows), exact_options(parameters, static_cast<std::size_t>(memory.bytes()), rows));
   const Matrix& published = model.model.published;
-  const Eigen::Index differ = (again.weights.array() != published.array()).count();
+  Eigen::Index differ = 0;
+  for (Eigen::Index k = 0; k < published.size(); ++k) {
+    const auto bits = [&](const Matrix& of) { return std::bit_cast<std::uint64_t>(of.data()[k]); };
+    if (bits(again.weights) != bits(published)) ++differ;
+  }
   if (differ > 0)
     say.wrong(std::to_string(differ) + " of " + std::to_string(published.size()) +
               " weights differ from those that training from nothing gives");

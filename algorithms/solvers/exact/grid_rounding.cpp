@@ -23,7 +23,7 @@ Rounded round_steps(double point, double step) {
   const double near = std::rint(sum.high), off = sum.high - near, side = off + sum.low < 0 ? -1 : 1;
   const double distance = (0.5 - side * off) - side * sum.low;
   if (distance < 0) return {base + near + side, -distance};  // the high word is half way, and the low word decides
-  return {base + near, distance};
+  return {base + near + 0.0, distance};  // no zero has a sign: from which side the point came tells of the start
 }
 
 }  // namespace

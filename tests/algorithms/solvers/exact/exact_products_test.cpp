@@ -201,6 +201,9 @@ TEST_SUITE("unit") {
     CHECK(rounded(-0.2, 0x1p52, 0.4).undecided ==
           std::vector<std::size_t>{1});  // a low word beyond the high one's fraction
     CHECK(rounded(-0.4, 0x1p53, 0.2).undecided == std::vector<std::size_t>{1});
+    for (const double near : {0.25, -0.25, 1e-20, -1e-20, -0.0})
+      CHECK_FALSE(
+          std::signbit(rounded(near, 0, 0.1).whole(0, 0)));  // a zero's sign would tell from where it was come to
     CHECK(rounded(2.25, 0.3, 0.04).whole(0, 0) == 3);
     CHECK(rounded(2.25, 0.3, 0.04).undecided == std::vector<std::size_t>{0});
     CHECK(rounded(2.25, 0.3, 0.06).undecided == std::vector<std::size_t>{1});
