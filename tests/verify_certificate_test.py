@@ -132,7 +132,7 @@ def check_release(world, solver, what, theorem, before):
         false = verify_certificate.verify(world.store, solver, rows, labels, train, given)
         assert not false, (what, false)
 
-    model, arrays = verify_certificate.read_model(world.store / "models" / f"{solver}.model")
+    model, arrays = verify_certificate.read_model(world.store, solver)
     log, parts = verify_certificate.read_trail(world.store, solver)
     previous = trail.merge(log[-2], parts[-2]) if len(log) > 1 else None
     line, part = log[-1], parts[-1]

@@ -6,6 +6,7 @@
 #include "storage/io/error.h"
 #include "storage/io/message.h"
 #include "unweave/ingest.h"
+#include "unweave/version.h"
 
 namespace unweave {
 inline namespace v0 {
@@ -38,8 +39,15 @@ VerifyReport verify_certificates(const std::filesystem::path& log, const std::op
   return verify_log(log, public_key, receipts);
 }
 
+VerifyReport verify_export(const std::filesystem::path& weights, const std::optional<std::string>& public_key) {
+  require_key(public_key);
+  return verify_exported_model(weights, public_key);
+}
+
 PurgeReport purge_store(const std::filesystem::path& store, const PurgeOptions& options, Resources& resources) {
-  return purge_store(store, options, resources.memory(), resources.meter());
+  PurgeOptions signed_by = options;
+  if (signed_by.program.empty()) signed_by.program = version();
+  return purge_store(store, signed_by, resources.memory(), resources.meter());
 }
 
 std::vector<RepairedFile> repair_store(const std::filesystem::path& store, const RepairOptions& options,

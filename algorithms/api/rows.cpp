@@ -9,6 +9,8 @@
 #include "algorithms/api/internals.h"
 #include "algorithms/evaluation/evaluation.h"
 #include "algorithms/live/live_store.h"
+#include "algorithms/models/certificate_log.h"
+#include "algorithms/models/model_name.h"
 #include "algorithms/models/model_record.h"
 #include "algorithms/propagation/schemes.h"
 #include "engine/resources/watcher.h"
@@ -54,13 +56,17 @@ void export_train(const Reader& reader, const NpyTarget& target) {
 void export_model(const StoredModel& model, const NpyTarget& target) {
   if (target.stream != nullptr) throw UsageError("a model is two files, weights and certificate; name a file");
   const ModelRecord& record = Internals::record(model);
+  if (record.certificate.empty())
+    throw DataError("the model " + name_of(record) +
+                    " has no certificate since a purge kept it; give it one with " +
+                    operation("stream STORE " + option("requests", "/dev/null") + ' ' + selecting(name_of(record))));
   const Matrix& weights = record.model.published;
   std::vector<std::uint64_t> shape{size_of(weights.rows())};
   if (!record.model.network) shape.push_back(size_of(weights.cols()));
   NpyWriter writer(target, "<f8", sizeof(double), shape);
   writer.append(std::span<const double>(weights.data(), size_of(weights.size())));
   writer.finish();
-  replace_file(std::filesystem::absolute(target.file).replace_extension(".jsonl"), record.certificate + "\n");
+  replace_file(std::filesystem::absolute(target.file).replace_extension(".jsonl"), record.certificate + "\n" + weights_key_line(record) + "\n");
 }
 
 std::vector<Request> draw_requests(const Reader& reader, const DrawOptions& options) {

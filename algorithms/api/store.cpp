@@ -16,6 +16,7 @@
 #include "engine/generations/store_purge.h"
 #include "engine/resources/watcher.h"
 #include "storage/io/error.h"
+#include "storage/io/hex.h"
 #include "storage/io/message.h"
 #include "unweave/version.h"
 
@@ -60,6 +61,7 @@ std::vector<ModelInfo> models_of(const std::vector<ModelSummary>& summaries, con
     info.damage = model.damage;
     if (model.damage.empty()) {
       info.id = model.id;
+      info.digest = to_hex(model.digest);
       info.sequence = model.sequence;
       info.outdated = model.sequence != store.sequence();
       info.other_propagation = !stands_on_present(model.name, store);

@@ -1,6 +1,7 @@
 // algorithms/maintenance/purge.cpp - folds what a store holds into new files and forgets everything else.
 #include "algorithms/maintenance/purge.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <set>
@@ -12,9 +13,11 @@
 #include "algorithms/live/live_store.h"
 #include "algorithms/live/propagate.h"
 #include "algorithms/models/certificate_log.h"
+#include "algorithms/models/learner.h"
 #include "algorithms/models/model_record.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/propagation/level0.h"
+#include "algorithms/registry/registry.h"
 #include "engine/generations/store_purge.h"
 #include "engine/ingest/compaction.h"
 #include "engine/state/level_indexes.h"
@@ -23,6 +26,8 @@
 
 namespace unweave {
 namespace {
+
+namespace fs = std::filesystem;
 
 /// The levels of an exact embedding without overlays and indexes.
 std::vector<LevelFiles> fold_levels(const LiveStore& store, WorkMeter& meter) {
@@ -41,7 +46,7 @@ void log_certificates(const std::filesystem::path& store, const Manifest& manife
     try {
       const ModelRecord record = load_model(store, model.name);
       require_recorded_logs(store, manifest, model.name, false);
-      if (fit_of_log(store, record) == LogFit::follows) LoggedCertificate(store, record).sync();
+      if (fit_of_log(store, record) == LogFit::follows) complete_log(store, record);
     } catch (const DataError&) {  // the log is cut or another one's, and stays as it is
     }
   }
@@ -72,6 +77,8 @@ class Purge {
 
   PurgeReport run() {
     if (report_.nothing) return report_;
+    keep_models();
+    before_ = live_->manifest();
     log_certificates(store_, before_);
     try {
       begin_purge(store_);
@@ -87,6 +94,7 @@ class Purge {
       abandon();
       throw;
     }
+    certify_models();
     return report_;
   }
 
@@ -97,6 +105,57 @@ class Purge {
       abandon_purge(store_);
     } catch (const std::exception&) {
     }
+  }
+
+  [[nodiscard]] ReleaseContext context() const { return {true, options_.program, {}, options_.key, {}}; }
+
+  /// Calls body(name) for one model; where it fails, the model is among `faults`. Returns whether it did not.
+  template <class Body>
+  static bool attempt(const std::string& name, std::vector<ModelFault>& faults, const Body& body) {
+    try {
+      body(name);
+      return true;
+    } catch (const UsageError& error) {
+      faults.push_back({name, error.message()});
+    } catch (const DataError& error) {
+      faults.push_back({name, error.message()});
+    } catch (const ResourceError& error) {
+      faults.push_back({name, error.message()});
+    }
+    return false;
+  }
+
+  /// Brings all canonical models up to date: then they know of the present contents alone.
+  void keep_models() {
+    for (const ModelSummary& model : list_models(store_)) {
+      if (!model.damage.empty() || !solver_entry(model.solver).canonical) continue;
+      const auto bring_up = [&](const std::string& name) {
+        if (model.sequence == live_->sequence() && !model.id.empty() && fs::exists(release_file(store_, name)))
+          return check_propagation(load_model(store_, name), live_->manifest(), store_);
+        Learner learner = Learner::open(*live_, budget_, name, context(), {});
+        if (!learner.catch_up()) save_model(store_, learner.record());  // older programs kept the history in it
+        learner.settle();
+      };
+      if (attempt(model.name, report_.lost_models, bring_up)) report_.kept_models.push_back(model.name);
+    }
+  }
+
+  /// Publishes the kept models on the purged rows: a proof that owes nothing to what was there before.
+  void certify_models() {
+    lock_.reset();
+    if (report_.kept_models.empty()) return;
+    LiveStore live(store_, Access::write, budget_, release_ledger());
+    for (const std::string& name : report_.kept_models) {
+      attempt(name, report_.uncertified_models, [&](const std::string&) {
+        const Hash kept = weights_digest(load_model(store_, name));
+        Learner learner = Learner::open(live, budget_, name, context(), {});
+        static_cast<void>(learner.catch_up());
+        learner.settle();
+        if (weights_digest(learner.record()) != kept)
+          throw std::logic_error(store_.string() + ": the model " + name + " of the purged rows is another one");
+      });
+    }
+    live.record();
   }
 
   void build() {
@@ -113,7 +172,9 @@ class Purge {
     if (report_.nothing) return;
     if (options_.before_removal) {
       std::vector<std::string> names;
-      for (const ModelSummary& model : list_models(store_)) names.push_back(model.name);
+      for (const ModelSummary& model : list_models(store_))
+        if (std::find(report_.kept_models.begin(), report_.kept_models.end(), model.name) == report_.kept_models.end())
+          names.push_back(model.name);
       options_.before_removal(names);
     }
     std::vector<LevelFiles> folded;
@@ -130,6 +191,7 @@ class Purge {
       rows = reserve_embedding(store_, after_, budget_);
       embedding.emplace(store_, after_, contents);
     }
+    for (const std::string& name : report_.kept_models) record_release(store_, name, after_);
     meter_.start("digest", 0, "nodes");
     if (content_digest(after_, contents, embedding ? &*embedding : nullptr, budget_) != report_.digest)
       throw std::logic_error(store_.string() + ": the purged store would hold something else; it stays as it was");

@@ -4,7 +4,9 @@
 // Requests leave traces beside the contents that they change: shards under a list of changes, sums under runs, the journal,
 // orders, norms and counts computed from what was there, models. A purge writes what an import of the present contents
 // would write, keeps each file that would come out the same, computes the content digest of both generations, and replaces
-// one by the other only where they are equal. Then it removes everything that the new manifest does not name.
+// one by the other only where they are equal. Then it removes everything that the new manifest does not name. A canonical
+// model (SolverEntry::canonical) is that of a fresh training to the bit: it is brought up to date before, stays, and is
+// certified anew afterwards, from itself and the purged rows alone.
 //
 // A crash before the new manifest leaves the store as it was; one after it leaves remains that the next writer removes, or
 // another purge (engine/generations/store_purge.h).
@@ -25,8 +27,16 @@ namespace unweave {
 struct PurgeOptions {
   bool keep_order = false;  ///< the order of the nodes is public, and stays though the graph that gave it is another
   bool always = false;      ///< also where nothing is to be forgotten: models and private parts of certificates go
+  std::filesystem::path key{};   ///< file of the key that signs certificates; empty: the store's own
+  std::string program{};         ///< version of this build, for certificates
   /// Is told the models that will go; may be empty.
   std::function<void(const std::vector<std::string>&)> before_removal = nullptr;
+};
+
+/// A model and what kept a step from being done with it, a message.
+struct ModelFault {
+  std::string name;
+  std::string text;
 };
 
 struct PurgeReport {
@@ -37,6 +47,9 @@ struct PurgeReport {
   std::uint64_t bytes_removed = 0;
   std::uint64_t requests = 0;    ///< requests that the store had acknowledged, and forgets
   std::uint64_t stale_rows = 0;  ///< rows that a lazy stream left stale, published first
+  std::vector<std::string> kept_models;
+  std::vector<ModelFault> lost_models;         ///< canonical ones that could not be brought up to date, and went
+  std::vector<ModelFault> uncertified_models;  ///< kept ones that a later writer has to certify
   bool has_order = false;        ///< nodes lie in another order than that of their ids
   bool order_changed = false;
   bool propagated = false;

@@ -147,7 +147,8 @@ class StoreRepair {
     write_manifest(store_, after);
     for (auto record = dropped; record != models_.end(); ++record) {
       const fs::path file = file_of(*record);
-      for (const fs::path& path : {folder_of(store_, name_of(*record)), file}) {
+      for (const fs::path& path :
+           {folder_of(store_, name_of(*record)), release_file(store_, name_of(*record)), file}) {
         std::error_code error;
         fs::remove_all(path, error);
         if (error) throw_system_error("remove", path, error.value());
@@ -213,10 +214,11 @@ class StoreRepair {
       const fs::path log = public_log(store_, name_of(record)), parts = private_log(store_, name_of(record));
       try {
         drop_damaged_end(log, record);
+        if (record.certificate.empty()) continue;
         if (last_line(log) == record.certificate && last_line(parts) == record.private_part) continue;
         if (fit_of_log(store_, record) != LogFit::follows)
           continue;  // found by find_damage(), and nothing here can mend it
-        LoggedCertificate(store_, record).sync();
+        complete_log(store_, record);
         damage_.try_emplace(log.string(), "the newest certificate or its private part was missing");
         remedies_[log.string()] = "the newest certificate was taken from the model file";
       } catch (const DataError&) {  // found by find_damage() as well

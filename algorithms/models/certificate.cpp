@@ -2,6 +2,7 @@
 #include "algorithms/models/certificate.h"
 
 #include "algorithms/unlearning/report.h"
+#include "storage/io/hex.h"
 
 namespace unweave {
 namespace {
@@ -92,6 +93,7 @@ Json certificate_fields(const ModelRecord& record, const StepReport& report, con
   const bool later = covers_later_releases(report, record.options, context.lazy);
   Json json = {
       {"id", release_id(record)},
+      {"weights_digest", to_hex(weights_commitment(record))},
       {"solver", record.model.solver},
       {"release", record.model.releases},
       {"sequence", record.model.sequence},

@@ -99,6 +99,12 @@ Json whole_certificate(const ModelRecord& record) {
   return whole_certificate(record.certificate, record.private_part);
 }
 
+std::string weights_key_line(const ModelRecord& record) {
+  const Json certificate = parse_json<Json>(record.certificate);
+  return Json{{"format", kWeightsKeyFormat}, {"certificate", certificate.at("digest")}, {"key", record.release_key}}
+      .dump();
+}
+
 bool is_sealed(std::string_view line) {
   const std::size_t at = line.rfind(kDigestKey);
   if (at == std::string_view::npos) return false;
@@ -121,9 +127,21 @@ void LoggedCertificate::sync() const {
   public_.sync();
 }
 
+std::string lambda_chosen_in_log(const fs::path& store, std::string_view name) {
+  const fs::path file = public_log(store, name);
+  const std::optional<std::string> last = last_line(file);
+  static_cast<void>(place_after(last.value_or(std::string()), file));
+  return parse_json<Json>(*last).at("constants").at("lambda").at("chosen").get<std::string>();
+}
+
+void complete_log(const fs::path& store, const ModelRecord& record) {
+  if (!record.certificate.empty()) LoggedCertificate(store, record).sync();
+}
+
 LogFit fit_of_log(const fs::path& store, const ModelRecord& record) {
   const fs::path file = public_log(store, name_of(record));
   const std::optional<std::string> last = last_line(file);
+  if (record.certificate.empty()) return last ? LogFit::follows : LogFit::none;
   if (last && *last == record.certificate) return LogFit::follows;
   const LogPlace place = last ? place_after(*last, file) : LogPlace{};
   if (follows(record.certificate, place)) return LogFit::follows;

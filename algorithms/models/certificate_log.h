@@ -52,6 +52,10 @@ void seal_certificate(ModelRecord& record, nlohmann::ordered_json whole, const S
 /// A line and its private part together.
 [[nodiscard]] nlohmann::ordered_json whole_certificate(std::string_view line, std::string_view private_part);
 
+/// The line that opens the weights_digest of a certificate to whoever is given the weights.
+inline constexpr std::string_view kWeightsKeyFormat = "unweave weights key 1";
+[[nodiscard]] std::string weights_key_line(const ModelRecord& record);
+
 /// Whether a line ends with the digest of its text and a signature of it under the key that the line names.
 [[nodiscard]] bool is_sealed(std::string_view line);
 
@@ -65,9 +69,17 @@ class LoggedCertificate {
   AppendedLine private_, public_;
 };
 
+/// Where the newest certificate of this name says that lambda was chosen: what a purge that kept the model does not change.
+/// Throws DataError for what is no line of a log.
+[[nodiscard]] std::string lambda_chosen_in_log(const std::filesystem::path& store, std::string_view name);
+
+/// Adds the model's certificate to both files where it is the one to come next, durable on return: a crash may have kept it
+/// from them. Does nothing for a model without one.
+void complete_log(const std::filesystem::path& store, const ModelRecord& record);
+
 /// How a model's certificate and the end of its log fit.
 enum class LogFit {
-  follows,      ///< it is the last one, or the one to follow it
+  follows,      ///< it is the last one, or the one to follow it; also where the model has yet to be certified
   ahead,        ///< the log goes on after it: the model is older
   lacks_lines,  ///< the log has lost its end, or is another one
   none,         ///< there is no log, though there was one

@@ -83,7 +83,7 @@ Learner::Learner(LiveStore& store, MemoryBudget& budget, ModelRecord record, Rel
       rows_(store, record_.weights, form_of(record_), budget),
       key_(key_of(store.path(), name_of(record_), context_.key)) {
   for (const ModelSummary& present : list_models(store.path()))
-    if (present.damage.empty()) context_.withdraw.push_back(present.id);
+    if (present.damage.empty() && !present.id.empty()) context_.withdraw.push_back(present.id);
   const SolverEntry& entry = solver_entry(record_.model.solver);
   if (!record_.options.hidden.empty())
     layers_memory_ = reserve_passes(Network(shape_of(record_.options, rows())), rows().size(), budget);
@@ -104,7 +104,8 @@ Learner Learner::open(LiveStore& store, MemoryBudget& budget, std::string_view n
   sync_model(store.path(), name);
   require_recorded_logs(store.path(), store.manifest(), name, false);
   if (fit_of_log(store.path(), record) != LogFit::follows) refuse_log(store.path(), name);
-  LoggedCertificate(store.path(), record).sync();
+  complete_log(store.path(), record);
+  if (record.certificate.empty()) record.options.lambda_chosen = lambda_chosen_in_log(store.path(), name);
   record.options.seed = seed;
   record.options.data_order = store.manifest().order_file.has_value();
   static_cast<void>(key_of(store.path(), name, context.key));  // a key that is missing is not the model's fault
@@ -150,7 +151,7 @@ Learner Learner::train(LiveStore& store, MemoryBudget& budget, std::string_view 
   }
   const LogFit fit_before = before ? fit_of_log(store.path(), *before) : LogFit::none;
   if (fit_before == LogFit::lacks_lines) refuse_log(store.path(), name);
-  if (fit_before == LogFit::follows) LoggedCertificate(store.path(), *before).sync();
+  if (fit_before == LogFit::follows) complete_log(store.path(), *before);
   learner.follow_log();
   if (learner.rows().size() == 0)
     throw DataError(store.path().string() +
@@ -170,7 +171,7 @@ Learner Learner::train(LiveStore& store, MemoryBudget& budget, std::string_view 
 }
 
 std::optional<StepReport> Learner::catch_up() {
-  if (record_.model.sequence == store_.sequence()) return std::nullopt;
+  if (record_.model.sequence == store_.sequence() && !record_.certificate.empty()) return std::nullopt;
   std::vector<std::string> requests = missed_requests();
   StepReport report = solver_->catch_up(record_.model, rows(), approximation());
   if (report.flush_needed) {

@@ -35,7 +35,8 @@ class Learner {
   static Learner train(LiveStore& store, MemoryBudget& budget, std::string_view solver, const SolverOptions& options,
                        const std::vector<double>& weights, ReleaseContext context, std::string_view given = {});
 
-  /// Brings a model that lags behind the store to the present; none when it does not lag.
+  /// Brings a model that lags behind the store to the present, or one that a purge has kept to a certificate; none where the
+  /// model has both.
   std::optional<StepReport> catch_up();
   /// After store.apply() with this report: unlearns the batch. The model must have been up to date before it. Where the
   /// context asks for receipts they are those of `requests`, the batch, and durable on return.

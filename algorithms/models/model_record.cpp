@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <new>
+#include <optional>
+#include <utility>
 
 #include "algorithms/models/model_name.h"
 #include "algorithms/models/recorded_release.h"
@@ -16,13 +18,21 @@
 #include "storage/io/file.h"
 #include "storage/io/hex.h"
 #include "storage/io/json_text.h"
+#include "storage/io/store_folders.h"
 
 namespace unweave {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kModelText = 2;  // the form of the text; the first one did not say so
+// Forms of the text; the first one did not say which it is.
+constexpr int kModelText = 2;
+constexpr int kCanonicalText = 3;  // without history
+constexpr int kReleaseText = 1;    // form of the release file
+
+/// Members of the text that depend on more than data and constants.
+constexpr const char* kHistory[] = {"sequence",       "releases", "certificate",  "private_part", "release_key",
+                                    "receipt_secret", "requests", "receipts_file"};
 
 template <class Dense>
 std::vector<double> values_of(const Dense& dense) {
@@ -110,6 +120,94 @@ Matrix matrix_of(const std::vector<double>& values, std::size_t rows, std::size_
   return Eigen::Map<const Matrix>(values.data(), index_of(rows), index_of(columns));
 }
 
+int form_of_text(const Json& json) {
+  const int text = json.value("text", 1);
+  if (text < 1 || text > kCanonicalText)
+    throw std::runtime_error("its text is of a form that this program does not know");
+  return text;
+}
+
+std::string_view bytes_of(const Matrix& weights) {
+  return {reinterpret_cast<const char*>(weights.data()), size_of(weights.size()) * sizeof(double)};
+}
+
+/// Tells one file of a canonical model from another.
+std::string hash_of(const ModelFile& file) {
+  Hash hash = unweave::hash_of(file.text);
+  for (const std::vector<double>& array : file.arrays)
+    hash = unweave::hash_of({reinterpret_cast<const char*>(array.data()), array.size() * sizeof(double)}, hash);
+  return to_hex(hash);
+}
+
+/// Takes the history of a model out of its text.
+Json take_history(Json& text) {
+  Json history = Json::object();
+  for (const char* name : kHistory)
+    if (text.contains(name)) {
+      history[name] = std::move(text[name]);
+      text.erase(name);
+    }
+  history["lambda_chosen"] = std::move(text["options"]["lambda_chosen"]);
+  text["options"].erase("lambda_chosen");
+  return history;
+}
+
+/// What the release file says of this file of a model; nothing where it speaks of others, or is not there.
+std::optional<Json> history_of(const ModelFile& file, const std::filesystem::path& release) {
+  if (!std::filesystem::exists(release)) return std::nullopt;
+  try {
+    Json said = parse_json(read_model_file(release).text);
+    if (said.at("release").get<int>() != kReleaseText)
+      throw std::runtime_error("its text is of a form that this program does not know");
+    const std::string hash = hash_of(file);
+    Json before = said.value("before", Json());
+    said.erase("before");
+    if (said.at("model") == hash) return said;
+    if (!before.is_null() && before.at("model") == hash) return before;
+    return std::nullopt;
+  } catch (const DataError&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw FormatError(release, "text", fault_of(error));
+  }
+}
+
+/// The text of a canonical model with its history. Without one it has absorbed nothing, and a writer certifies it anew.
+Json with_history(Json text, const std::optional<Json>& history) {
+  const Json nothing = {{"sequence", 0U},    {"releases", 0U},       {"certificate", ""},        {"private_part", ""},
+                        {"release_key", ""}, {"receipt_secret", ""}, {"requests", Json::array()}};
+  const Json& from = history ? *history : nothing;
+  for (const char* name : kHistory)
+    if (from.contains(name)) text[name] = from[name];
+  if (from.contains("lambda_chosen")) text["options"]["lambda_chosen"] = from["lambda_chosen"];
+  return text;
+}
+
+/// Takes the history out of the text of a canonical model and writes it to the release file, beside that of the model whose file
+/// is there yet: whichever of the two files a crash leaves, its history is known.
+void save_history(const std::filesystem::path& store, std::string_view name, Json json, ModelFile& file) {
+  json["text"] = kCanonicalText;
+  Json history = {{"release", kReleaseText}};
+  history.update(take_history(json));
+  file.text = json.dump();
+  history["model"] = hash_of(file);
+  const std::filesystem::path present = model_file(store, name), release = release_file(store, name);
+  try {
+    if (std::filesystem::exists(present)) {
+      if (std::optional<Json> before = history_of(read_model_file(present), release)) {
+        // Its receipts are durable by now.
+        for (const char* done : {"receipt_secret", "receipts_file", "requests"}) before->erase(done);
+        before->update({{"receipt_secret", ""}, {"requests", Json::array()}});
+        history["before"] = std::move(*before);
+      }
+    }
+  } catch (const DataError&) {  // nobody can read it any more
+  }
+  write_model_file(release, {history.dump(), {}});
+}
+
 ModelRecord from_json(const Json& json, const ModelFile& file) {
   if (file.arrays.empty()) throw std::runtime_error("it has no weights");
   ModelRecord record;
@@ -135,11 +233,8 @@ ModelRecord from_json(const Json& json, const ModelFile& file) {
         model.head, features, classes, record.options.hidden, record.options.activation, record.options.blocks};
   model.published = model.network ? matrix_of(file.arrays[0], Network(*model.network).size(), 1)
                                   : matrix_of(file.arrays[0], features, classes);
-  const int text = json.value("text", 1);
-  if (text != 1 && text != kModelText)
-    throw std::runtime_error("its text is of a form that this program does not know");
-  model.state = text == kModelText ? state_from_json(json.at("state"), std::span(file.arrays).subspan(1))
-                                   : state_of_first_text(json, file);
+  model.state = form_of_text(json) == 1 ? state_of_first_text(json, file)
+                                        : state_from_json(json.at("state"), std::span(file.arrays).subspan(1));
 
   record.options.epsilon = real_number(options.at("epsilon"));
   record.options.delta = real_number(options.at("delta"));
@@ -177,10 +272,20 @@ std::filesystem::path model_file(const std::filesystem::path& store, std::string
   return store / "models" / (std::string(name) + ".model");
 }
 
+std::filesystem::path release_file(const std::filesystem::path& store, std::string_view name) {
+  return store / kCertificatesFolder / (std::string(name) + ".release");
+}
+
+Hash weights_digest(const ModelRecord& record) {
+  return hash_of(bytes_of(record.model.published));
+}
+
+Hash weights_commitment(const ModelRecord& record) {
+  return hash_of(bytes_of(record.model.published), hash_from_hex(record.release_key).value_or(Hash{}));
+}
+
 std::string release_id(const ModelRecord& record) {
-  const Matrix& weights = record.model.published;
-  const std::string_view bytes(reinterpret_cast<const char*>(weights.data()), size_of(weights.size()) * sizeof(double));
-  const Hash hash = hash_of(bytes, hash_from_hex(record.release_key).value_or(Hash{}));
+  const Hash hash = weights_commitment(record);
   return name_of(record) + "-" + std::to_string(record.model.releases) + "-" + to_hex(std::span(hash).first(8));
 }
 
@@ -219,6 +324,7 @@ void save_model(const std::filesystem::path& store, const ModelRecord& record) {
   json["state"] = to_json(model.state);
   ModelFile file{json.dump(), {values_of(model.published)}};
   for (const auto& [name, values] : model.state.arrays) file.arrays.push_back(values);
+  if (solver_entry(model.solver).canonical) save_history(store, name_of(record), std::move(json), file);
   write_model_file(model_file(store, name_of(record)), file);
 }
 
@@ -234,12 +340,24 @@ ModelRecord load_model(const std::filesystem::path& store, const Manifest& manif
     throw UsageError(store.string() + ": " + std::string(name) + " is not trained yet; run " + train + " first");
   }
   const bool recorded = is_recorded_model(store, manifest, name);
-  const ModelFile file = read_model_file(path);
+  ModelFile file = read_model_file(path);
   try {
-    ModelRecord record = from_json(parse_json(file.text), file);
+    Json json = parse_json(file.text);
+    while (form_of_text(json) == kCanonicalText) {
+      const std::optional<Json> history = history_of(file, release_file(store, name));
+      ModelFile now = history ? file : read_model_file(path);
+      if (hash_of(now) == hash_of(file)) {
+        json = with_history(std::move(json), history);
+        break;
+      }
+      file = std::move(now);  // a writer has released twice in between
+      json = parse_json(file.text);
+    }
+    ModelRecord record = from_json(json, file);
     if (name_of(record) != name || find_solver(record.model.solver) == nullptr)
       throw std::runtime_error("it is a model of " + name_of(record));
-    if (!recorded) require_later(store, manifest, record);
+    // One that is canonical and of another time is brought up by the next stream.
+    if (!recorded && !solver_entry(record.model.solver).canonical) require_later(store, manifest, record);
     return record;
   } catch (const DataError&) {
     throw;
@@ -272,12 +390,13 @@ std::vector<ModelSummary> list_models(const std::filesystem::path& store) {
     try {
       const ModelRecord record = load_model(store, name);
       const Model& model = record.model;
-      models.push_back({name, model.solver, release_id(record), model.sequence, model.releases, {}});
+      models.push_back({name, model.solver, record.certificate.empty() ? std::string() : release_id(record),
+                        weights_digest(record), model.sequence, model.releases, {}});
     } catch (const UsageError&) {  // there is none
     } catch (const FormatError& error) {
-      models.push_back({name, {}, {}, 0, 0, error.message()});
+      models.push_back({.name = name, .damage = error.message()});
     } catch (const RecordError& error) {
-      models.push_back({name, {}, {}, 0, 0, error.message()});
+      models.push_back({.name = name, .damage = error.message()});
     }
   }
   return models;

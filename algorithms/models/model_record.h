@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "algorithms/random/hash.h"
 #include "algorithms/unlearning/model.h"
 #include "algorithms/unlearning/options.h"
 #include "storage/formats/manifest.h"
@@ -27,7 +28,7 @@ struct ModelRecord {
   bool all_rows = false;
 
   // The certificate of its last release (certificate_log.h). Each part is one line of JSON.
-  std::string certificate;   ///< the public line
+  std::string certificate;   ///< the public line; empty: a purge kept the model, and a writer has yet to certify it
   std::string private_part;  ///< what the public line commits to
 
   std::string release_key;  ///< key of its name, in hexadecimal digits: who lacks it cannot tell weights by the name
@@ -43,7 +44,13 @@ struct ModelRecord {
   return record.name.empty() ? record.model.solver : record.name;
 }
 
-/// Name of a release: name of the model, number, and the first 8 bytes of a hash of the published weights under the release's key.
+/// BLAKE2b-256 of the published weights, float64 little endian, feature by feature.
+[[nodiscard]] Hash weights_digest(const ModelRecord& record);
+/// BLAKE2b-256 of the same bytes under the release's key. Certificates bind themselves to the weights by it: the plain digest
+/// of a noiseless release would confirm guesses of what was removed later, for as long as the log is kept.
+[[nodiscard]] Hash weights_commitment(const ModelRecord& record);
+
+/// Name of a release: name of the model, number, and the first 8 bytes of weights_commitment().
 [[nodiscard]] std::string release_id(const ModelRecord& record);
 
 /// What its rows are.
@@ -64,8 +71,11 @@ void check_propagation(const ModelRecord& record, const Manifest& manifest, cons
 [[nodiscard]] std::filesystem::path folder_of(const std::filesystem::path& store, std::string_view name);
 /// models/<name>.model.
 [[nodiscard]] std::filesystem::path model_file(const std::filesystem::path& store, std::string_view name);
+/// certificates/<name>.release, what is private of the newest release of a canonical model (SolverEntry::canonical).
+[[nodiscard]] std::filesystem::path release_file(const std::filesystem::path& store, std::string_view name);
 
-/// Writes models/<name>.model; durable on return.
+/// Writes models/<name>.model; durable on return. All that depends on the history of a canonical model goes to
+/// release_file() first, in two versions, of which the file of the model then there says the one that holds.
 void save_model(const std::filesystem::path& store, const ModelRecord& record);
 
 /// Makes a model durable that is there, whatever became of its writer.
@@ -81,11 +91,12 @@ void sync_model(const std::filesystem::path& store, std::string_view name);
 /// What `info` tells of a model.
 struct ModelSummary {
   std::string name;
-  std::string solver;
-  std::string id;
+  std::string solver{};
+  std::string id{};            ///< id of its release; empty where it has yet to be certified
+  Hash digest{};               ///< weights_digest()
   std::uint64_t sequence = 0;  ///< request that it has absorbed; outdated when the store has acknowledged more
   std::uint64_t releases = 0;
-  std::string damage;  ///< why the file cannot be read; then only `name` is known
+  std::string damage{};  ///< why the file cannot be read; then only `name` is known
 };
 
 /// The models of a store, in the order of model_names(). Throws DataError, ResourceError where the system refuses to read

@@ -68,6 +68,11 @@ class FolderLedger final : public ReleaseLedger {
 }  // namespace
 
 void record_release(const fs::path& store, std::string_view name, Manifest& manifest) {
+  if (fs::exists(release_file(store, name))) {  // which says where the logs end; the manifest is that of any history
+    forget_release(store, name, manifest);
+    record_one(store, model_file(store, name), {}, manifest);
+    return;
+  }
   for (const fs::path& log : {private_log(store, name), public_log(store, name)})
     record_one(store, log, read_lines(log, [](std::string_view, std::uint64_t) {}).bytes, manifest);
   record_one(store, model_file(store, name), {}, manifest);

@@ -59,6 +59,9 @@ struct SolverEntry {
   bool noisy = true;          ///< it draws noise, of which epsilon and delta are asked; else both are 0
   bool intercept = true;      ///< its linear models have one unless the options say otherwise
   bool first_order = false;   ///< its steps, or its bounds, grow with 1 / lambda
+  /// A model is a function of the present rows and the options alone, to the bit: its file holds nothing of its history
+  /// (model_record.h), and a purge keeps it.
+  bool canonical = false;
   bool retrains = false;      ///< every batch trains again from nothing: what all others are compared with
 
   const ParameterTable& (*parameters)() = no_parameters;

@@ -11,6 +11,7 @@
 #include "storage/io/checksum.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
+#include "storage/io/hex.h"
 #include "storage/io/json_text.h"
 #include "storage/io/line_log.h"
 
@@ -76,6 +77,14 @@ CheckedLine checked(const Json& json) {
       throw CheckError("its requests do not end with its sequence");
   }
   return line;
+}
+
+/// The end of an id is the beginning of the digest.
+void check_weights_digest(const Json& json) {
+  if (!json.contains("weights_digest")) return;  // a line of an earlier program
+  const std::string digest = to_hex(hash_at(json, "weights_digest")), id = json.at("id");
+  if (id.substr(id.rfind('-') + 1) != digest.substr(0, 16))
+    throw CheckError("its id is not that of its digest of the weights");
 }
 
 /// The line of this number, or null where there is no such certificate.
@@ -157,6 +166,13 @@ std::string gaps_of(const std::vector<bool>& there) {
 
 }  // namespace
 
+CheckedLine check_line(const Json& line) {
+  CheckedLine one = checked(line);
+  check_weights_digest(line);
+  check_statements(line);
+  return one;
+}
+
 void LogChecker::take(std::string_view line, std::uint64_t number) {
   const std::string place = place_of(file_, number);
   const auto damaged = [&](const std::string& what) {
@@ -184,14 +200,13 @@ void LogChecker::take(std::string_view line, std::uint64_t number) {
     if (!lines_.empty() && solver != solver_) throw CheckError("it is a certificate of " + solver);
     const auto name = json.value("name", solver);
     if (!lines_.empty() && name != name_) throw CheckError("it is a certificate of the model " + name);
-    CheckedLine one = checked(json);
+    CheckedLine one = check_line(json);
     const std::uint64_t release = whole_at(json, "release");
     const bool trained = release == 1;
     if (!trained && release != release_ + 1)
       throw CheckError("release " + std::to_string(release) + " cannot follow release " + std::to_string(release_));
     if (trained != (one.first == 0) || (!trained && one.first != sequence_ + 1))
       throw CheckError("its requests do not follow those of the release before");
-    check_statements(json);
     place_ = next;
     solver_ = solver;
     name_ = name;

@@ -25,6 +25,10 @@ struct CheckedLine {
   bool certified = false;  ///< as far as the public line says
 };
 
+/// What one line says of itself, whatever the lines around it. Throws CheckError for what is false, Json::exception,
+/// UsageError, std::runtime_error for what no release can say.
+[[nodiscard]] CheckedLine check_line(const nlohmann::ordered_json& line);
+
 /// Takes the lines of one log in order.
 class LogChecker {
  public:
@@ -58,6 +62,11 @@ class LogChecker {
 /// Reads the private parts to the certificates of a log that was checked: what they open must be what was committed to, and
 /// no certified residual bound above its budget. Parts that are missing are a remark.
 LogEnd check_private_parts(const std::filesystem::path& file, const LogChecker& log, VerifyReport& report);
+
+/// An exported model: the array `weights`, and beside it, under the same name with .jsonl, its public line and the key of the
+/// line's weights_digest. What is wrong is found, not thrown.
+[[nodiscard]] VerifyReport verify_exported_model(const std::filesystem::path& weights,
+                                         const std::optional<std::string>& public_key);
 
 /// Everything of a log of certificates that its public lines show, and receipts against it where a file of them is named.
 /// `public_key`: see LogChecker. What is wrong is found, not thrown.

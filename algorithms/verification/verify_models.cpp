@@ -77,6 +77,14 @@ std::optional<LogChecker> read_log(const fs::path& store, const Manifest& manife
 /// after the model lacks the last one at most, whoever writes.
 void compare(const ModelRecord& record, const LogChecker& log, const fs::path& path, const VerifyOptions& options,
              VerifyReport& report) {
+  if (record.certificate.empty()) {
+    if (log.number() == 0)
+      report.findings.push_back({true,
+                                 path.string() + ": it is missing: there is a model and no certificate; run " +
+                                     train_command(path.parent_path().parent_path(), name_of(record)),
+                                 path.string()});
+    return;
+  }
   if (log.last() == record.certificate) return;
   const std::string own = Json(release_id(record)).dump();
   const auto wrong = [&](const std::string& what) {
@@ -177,6 +185,15 @@ class RowsOfModels {
 void check_model(const ModelRecord& record, const LiveStore& store, RowsOfModels& rows_of, MemoryBudget& budget,
                  VerifyReport& report) {
   const std::size_t known = report.findings.size();
+  if (record.certificate.empty()) {
+    ++report.outdated;
+    report.remarks.push_back(
+        name_of(record) + ": not computed again: a purge has kept the model, and it has no certificate since; " +
+        operation("stream " + store.path().string() + ' ' + option("requests", "/dev/null") + ' ' +
+                  selecting(name_of(record))) +
+        " makes it");
+    return;
+  }
   check_certificate(record, store, report);
   if (!kind_of(record.model).claims) return;
   if (!is_present(record, store, report) || report.findings.size() > known) return;

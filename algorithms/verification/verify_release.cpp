@@ -20,6 +20,8 @@ void check_constants(const ModelRecord& record, const Json& certificate, Stateme
   const SolverOptions& options = record.options;
   const NetworkShape shape = shape_of(model);
   say.same("id", certificate.at("id"), release_id(record));
+  if (certificate.contains("weights_digest"))  // older lines bind the first 8 bytes alone
+    say.same("digest of the weights", certificate.at("weights_digest"), to_hex(weights_commitment(record)));
   say.same("solver", certificate.at("solver"), model.solver);
   say.same("name", certificate.value("name", Json(model.solver)), name_of(record));
   say.same("release", certificate.at("release"), model.releases);

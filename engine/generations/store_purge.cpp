@@ -24,9 +24,6 @@ constexpr const char* kMarkName = "purge";
 constexpr const char* kBegun = "A purge of this store has begun.\n";
 constexpr std::uint64_t kMarkLimit = 1024;
 constexpr std::uint64_t kManifestLimit = std::uint64_t{64} << 20;
-/// Folders without a file that a purged manifest names.
-constexpr const char* kEmptied[] = {kJournalFolder, kModelsFolder};
-
 /// What the mark says once the manifest with these bytes is to be the present one.
 std::string decided_mark(const std::string& manifest) {
   return kBegun + to_hex(checksum128(std::as_bytes(std::span(manifest)), {})) + "\n";
@@ -54,6 +51,17 @@ bool is_public(const fs::path& file) {
   } catch (const FormatError&) {
     return false;
   }
+}
+
+/// What lies in models/ beside those that the manifest names.
+std::vector<fs::path> forgotten_models(const fs::path& store, const Manifest& manifest) {
+  const fs::path folder = store / kModelsFolder;
+  if (!fs::is_directory(fs::symlink_status(folder))) return {folder};
+  std::vector<fs::path> doomed;
+  for (const auto& item : fs::directory_iterator(folder))
+    if (item.is_symlink() || manifest.release(item.path().lexically_relative(store).string()) == nullptr)
+      doomed.push_back(item.path());
+  return doomed;
 }
 
 std::vector<fs::path> private_certificates(const fs::path& store) {
@@ -105,7 +113,8 @@ std::uint64_t commit_purge(const fs::path& store, const Manifest& before, const 
 
 std::uint64_t finish_purge(const fs::path& store, const Manifest& manifest) {
   std::vector<fs::path> doomed = strays_of(store, manifest);
-  for (const char* folder : kEmptied) doomed.push_back(store / folder);
+  doomed.push_back(store / kJournalFolder);  // a purged manifest names none
+  for (const fs::path& file : forgotten_models(store, manifest)) doomed.push_back(file);
   for (const fs::path& file : private_certificates(store)) doomed.push_back(file);
   std::uint64_t bytes = 0;
   for (const fs::path& path : doomed) {
@@ -116,7 +125,7 @@ std::uint64_t finish_purge(const fs::path& store, const Manifest& manifest) {
     bytes += freed;
   }
   std::error_code ignored;
-  fs::remove(store / kCertificatesFolder, ignored);  // where nothing is left in it
+  for (const char* folder : kReleaseFolders) fs::remove(store / folder, ignored);  // where nothing is left in it
   for (const auto& item : fs::directory_iterator(store))
     if (item.is_directory() && !item.is_symlink()) sync_directory(item.path());
   sync_directory(store);

@@ -32,8 +32,8 @@ void abandon_purge(const std::filesystem::path& store);
 /// Makes the files of `after` durable, swaps the manifest and finishes the purge. Returns the bytes of the files that
 /// it removed. Throws ResourceError, DataError; then purge_state() says whether `after` holds.
 std::uint64_t commit_purge(const std::filesystem::path& store, const Manifest& before, const Manifest& after);
-/// Removes models, the journal, what is not public of certificates and whatever else the decided `manifest` does not
-/// name, then the mark. Durable on return. Returns the bytes of the files that it removed.
+/// Removes models that the decided `manifest` does not name, the journal, what is not public of certificates and whatever else it does
+/// not name, then the mark. Durable on return. Returns the bytes of the files that it removed.
 std::uint64_t finish_purge(const std::filesystem::path& store, const Manifest& manifest);
 
 }  // namespace unweave

@@ -12,6 +12,7 @@
 #include "algorithms/models/learner.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/verification/verify.h"
+#include "storage/io/hex.h"
 #include "support/input_files.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
@@ -67,6 +68,13 @@ struct TrainedStore {
     const BatchReport batch = live.apply(requests, live.resolve(requests), {r_max, ThresholdScale::absolute});
     for (Learner& learner : learners) learner.absorb(batch);
   }
+  void catch_up(const std::string& solver) const {
+    LiveStore live(store, Access::write, ample_budget(), release_ledger());
+    Learner learner = Learner::open(live, ample_budget(), solver, kContext, {});
+    static_cast<void>(learner.catch_up());
+    learner.settle();
+    live.record();
+  }
   [[nodiscard]] TrainingSet rows() const {
     const LiveStore live(store, Access::read, ample_budget(), release_ledger());
     return TrainingRows(live, live.embedding().spec().weights, 1, ample_budget()).set();
@@ -86,7 +94,8 @@ struct TrainedStore {
   /// Model and certificates of a solver, to put them back.
   [[nodiscard]] std::map<std::filesystem::path, std::string> files_of(const std::string& solver) const {
     std::map<std::filesystem::path, std::string> files;
-    for (const auto& file : {model(solver), log(solver), private_log(store, solver)}) files[file] = read_all(file);
+    for (const auto& file : {model(solver), log(solver), private_log(store, solver), release_file(store, solver)})
+      if (std::filesystem::exists(file)) files[file] = read_all(file);
     return files;
   }
   static void restore(const std::map<std::filesystem::path, std::string>& files) {
@@ -103,6 +112,7 @@ struct TrainedStore {
     change(record);
     Json json = whole_certificate(record);
     json["id"] = release_id(record);
+    json["weights_digest"] = to_hex(weights_commitment(record));
     json["sequence"] = record.model.sequence;
     certificate(json);
     seal_certificate(record, json, SigningKey::of_store(store));

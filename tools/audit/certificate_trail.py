@@ -3,10 +3,12 @@
 its own.
 
     tools/audit/certificate_trail.py certificates/SOLVER.jsonl [--public-key HEX] [--receipts F]
+    tools/audit/certificate_trail.py weights.jsonl --model weights.npy [--public-key HEX]
 
 Checks every digest, the chain, the signatures (Ed25519, RFC 8032), that certificates, releases and requests count on, that
 nothing private stands there, that T1's noise and every delta follow from public numbers, and that each receipt's request is
-one that its certificate commits to, with this outcome (storage/FORMAT.md). Prints what is false, a line each, and exits 1; 0
+one that its certificate commits to, with this outcome (storage/FORMAT.md); of an exported model that its weights are those of the
+certificate beside them. Prints what is false, a line each, and exits 1; 0
 where all holds, with how many receipts say "applied" and how many "rejected"; 2 where something cannot be read. Python 3.9 and NumPy.
 """
 import argparse
@@ -17,6 +19,8 @@ import math
 import pathlib
 import re
 import sys
+
+import numpy as np
 
 from certificate_numerics import delta_of, sigma_of
 
@@ -74,8 +78,8 @@ def is_signature(signature, message, public_key):
     return all((left[i] * right[2] - right[i] * left[2]) % PRIME == 0 for i in (0, 1))
 
 
-def blake(data):
-    return hashlib.blake2b(data, digest_size=32).digest()
+def blake(data, key=b""):
+    return hashlib.blake2b(data, digest_size=32, key=key).digest()
 
 
 def merge(line, private_part):
@@ -170,6 +174,14 @@ def line_problems(said, before, public_key):
     elif before is None or release != before["release"] + 1 or batch["first"] != before["sequence"] + 1 or \
             batch["last"] != said["sequence"]:
         problems.append("its release and requests do not follow those of the line before")
+    return problems + statement_problems(said)
+
+
+def statement_problems(said):
+    """What a line says of itself, whatever stands around it."""
+    problems = []
+    if "weights_digest" in said and said["id"].rsplit("-", 1)[-1] != said["weights_digest"][:16]:
+        problems.append("its id is not that of its digest of the weights")
     shown = set(said.get("public_terms", []))
     if set(said["terms"]) - shown or any(name in said for name in said["private"] if name != "terms"):
         problems.append("something private stands in it")
@@ -192,6 +204,19 @@ def check_log(lines, public_key=None):
         found = [sealed_problem(line)] + line_problems(said, before, public_key)
         problems += [f"line {number}: {problem}" for problem in found if problem]
         before = said
+    return problems
+
+
+def check_export(lines, weights, public_key=None):
+    """What is false in an exported model: its certificate and the key of its weights, the two lines that came with them."""
+    said, opening = map(json.loads, lines)
+    problems = [problem for problem in [sealed_problem(lines[0])] if problem] + statement_problems(said)
+    if public_key and said["public_key"] != public_key:
+        problems.append("it is signed by another key")
+    if opening["format"] != "unweave weights key 1" or opening["certificate"] != said["digest"]:
+        problems.append("the key is that of another certificate's weights")
+    if weights.dtype != np.dtype("<f8") or blake(weights.tobytes(), bytes.fromhex(opening["key"])).hex() != said["weights_digest"]:
+        problems.append("the weights are not those that the certificate speaks of")
     return problems
 
 
@@ -256,10 +281,13 @@ def main():
     parser.add_argument("log", type=pathlib.Path)
     parser.add_argument("--public-key")
     parser.add_argument("--receipts", type=pathlib.Path)
+    parser.add_argument("--model", type=pathlib.Path)
     given = parser.parse_args()
 
     def check():
         lines = given.log.read_text().splitlines()
+        if given.model:
+            return check_export(lines, np.load(given.model), given.public_key)
         false = check_log(lines, given.public_key)
         if given.receipts and not false:
             told = collections.Counter()

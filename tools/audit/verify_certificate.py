@@ -5,7 +5,7 @@
     unweave export STORE --embeddings rows.npy --nodes train.npy
     tools/audit/verify_certificate.py STORE SOLVER --rows rows.npy --labels labels.npy --train train.npy
 
-Shares nothing with the program: reads models/SOLVER.model, certificates/SOLVER.jsonl and its private parts
+Shares nothing with the program: reads models/SOLVER.model, certificates/SOLVER.jsonl, its private parts and, of `exact`, SOLVER.release
 (storage/FORMAT.md) and knows the theorems T0 to T4 of algorithms/privacy/THEOREMS.md. The whole log must be one signed chain
 (certificate_trail.py). From lambda, tau, n, C, F, epsilon and delta follow noise, distances and accounts;
 from the rows a minimiser or a run, from which the published weights must stand where the noise puts them. What the newest batch
@@ -98,6 +98,9 @@ class Verifier:
             self.false.append(problem)
         self.check("the commitment to the private part", self.certificate["commitment"],
                    certificate_trail.blake(self.private_part.encode()).hex())
+        if "weights_digest" in self.certificate:  # not in older lines
+            self.check("the digest of the weights", self.certificate["weights_digest"],
+                       certificate_trail.blake(self.arrays[0].tobytes(), bytes.fromhex(self.model["release_key"])).hex())
         self.check("the certificate in the model file", self.model["certificate"], self.line)
         self.check("the private part in the model file", self.model["private_part"], self.private_part)
 
@@ -199,20 +202,39 @@ class Verifier:
         self.check_spread("the minimiser", best, (bound + residual) / mu, noise)
 
 
-def read_model(path):
+def read_file(path):
+    """The text as it stands in the file, and the arrays."""
     data = path.read_bytes()
     magic, _, count, text_bytes, length = struct.unpack_from("<8sIIQQ", data)
     if magic != b"UNWVMODL" or length != len(data):
         raise ValueError(f"{path} is no model")
     at = 48 + 8 * count
     lengths = struct.unpack_from(f"<{count}Q", data, 48)
-    text = json.loads(data[at:at + text_bytes])
+    text = data[at:at + text_bytes]
     at += -(-text_bytes // 8) * 8
     arrays = []
     for values in lengths:
         arrays.append(np.frombuffer(data, "<f8", values, at))
         at += 8 * values
     return text, arrays
+
+
+def read_model(store, solver):
+    """The text, and the arrays. The file of a model of `exact` holds nothing of its history: certificates/SOLVER.release has it, of
+    this file or of the one before."""
+    raw, arrays = read_file(store / "models" / f"{solver}.model")
+    text = json.loads(raw)
+    if text.get("text", 1) < 3:
+        return text, arrays
+    digest = certificate_trail.blake(raw)
+    for array in arrays:
+        digest = certificate_trail.blake(array.tobytes(), digest)
+    said = json.loads(read_file(store / "certificates" / f"{solver}.release")[0])
+    for history in (said, said.get("before", {})):
+        if history.get("model") == digest.hex():
+            options = {**text["options"], "lambda_chosen": history["lambda_chosen"]}
+            return {**text, **history, "options": options}, arrays
+    raise ValueError(f"{solver}: the model has no certificate")
 
 
 def read_trail(store, solver):
@@ -222,7 +244,7 @@ def read_trail(store, solver):
 
 def verify(store, solver, rows, labels, train, before=None):
     """What is false. Raises ValueError where there is nothing to check."""
-    model, arrays = read_model(store / "models" / f"{solver}.model")
+    model, arrays = read_model(store, solver)
     lines, parts = read_trail(store, solver)
     previous = certificate_trail.merge(lines[-2], parts[-2]) if len(parts) > 1 else None
     verifier = Verifier(model, arrays, lines[-1], parts[-1], rows, labels[train], train, before, previous)

@@ -28,6 +28,7 @@ Json models_of(const StoreInfo& store) {
     Json one = {{"name", model.name}, {"solver", model.solver}};
     if (model.damage.empty())
       one.update({{"id", model.id},
+                  {"digest", model.digest},
                   {"sequence", model.sequence},
                   {"outdated", model.outdated},
                   {"other_propagation", model.other_propagation}});
@@ -109,12 +110,15 @@ void print_tables(const Json& info, std::ostream& out) {
       for (const auto& [folder, bytes] : value.items())
         facts.add_row({"size of " + folder, bytes_text(bytes.get<std::uint64_t>())});
     } else if (name == "models") {
-      for (const Json& model : value)
+      for (const Json& model : value) {
         facts.add_row({"model " + model_text(model.at("name"), model.at("solver")),
                        model.contains("damage")                ? "damaged"
                        : model.at("other_propagation") == true ? "stands on another propagation"
                        : model.at("outdated") == true          ? "outdated"
                                                                : "up to date"});
+        if (info.contains("digest") && model.contains("digest"))
+          facts.add_row({"digest of its weights", model.at("digest").get<std::string>()});
+      }
     } else if (name != "levels") {
       facts.add_row({label, cell(name, value)});
     }
@@ -133,7 +137,7 @@ void print_tables(const Json& info, std::ostream& out) {
 void run_info(CommandLine& line) {
   line.describe("Prints what a store holds: counts, sizes, the state of every level, requests.", {"STORE"},
                 "unweave info demo/debian.store");
-  line.options().add_options()("digest", po::bool_switch(), "compute the content digest, which --json always holds");
+  line.options().add_options()("digest", po::bool_switch(), "compute the content digest, which --json always holds, and show it beside those of the models' weights");
   if (!line.parse()) return;
   Resources resources({line.common().memory_bytes});
   const bool with_digest = line.common().json || line.get<bool>("digest");

@@ -1,9 +1,11 @@
 // tools/commands/purge.cpp - `unweave purge`: what was removed leaves the disk.
 #include "tools/bench/measure.h"
+#include "tools/cli/message_style.h"
 #include "tools/cli/output.h"
 #include "tools/cli/step_progress.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/model_notes.h"
+#include "tools/commands/model_output.h"
 #include "unweave/maintenance.h"
 
 namespace unweave {
@@ -13,6 +15,25 @@ std::string order_text(const PurgeReport& report, bool keep_order) {
   if (!report.has_order) return "by id";
   if (keep_order) return "kept, as public";
   return report.order_changed ? "computed anew, another one" : "computed anew, the same";
+}
+
+void add_models(Figures& figures, const PurgeReport& report) {
+  figures.json["models_kept"] = report.kept_models;
+  std::string names;
+  for (const std::string& name : report.kept_models) names += (names.empty() ? "" : ", ") + name;
+  if (!names.empty()) figures.table.add_row({"models kept", names});
+}
+
+/// On standard error: what became of the models of `exact`, where it is not the usual.
+void note_models(const CommandLine& line, const PurgeReport& report) {
+  if (line.common().quiet) return;
+  for (const ModelFault& lost : report.lost_models)
+    line.error() << "note: the model " << lost.name
+                 << " could not be brought up to date and was removed: " << command_text(lost.text) << '\n';
+  for (const ModelFault& kept : report.uncertified_models)
+    line.error() << "note: the model " << kept.name << " stays and has no certificate yet; run `unweave stream "
+                 << line.positional(0) << " --requests /dev/null --name " << kept.name
+                 << "`: " << command_text(kept.text) << '\n';
 }
 
 void print(const CommandLine& line, const PurgeReport& report, bool keep_order, Measure& measure) {
@@ -33,6 +54,7 @@ void print(const CommandLine& line, const PurgeReport& report, bool keep_order, 
   figures.bytes("bytes_rewritten", "bytes rewritten", report.bytes_written);
   figures.bytes("bytes_kept", "bytes kept", report.bytes_kept);
   figures.bytes("bytes_removed", "bytes removed", report.bytes_removed);
+  add_models(figures, report);
   figures.table.add_row({"order of nodes", order_text(report, keep_order)});
   figures.json["order_recomputed"] = report.has_order && !keep_order;
   figures.json["order_changed"] = report.order_changed;
@@ -62,8 +84,9 @@ void run_purge(CommandLine& line) {
       "with\n"
       "the same options would have made, compares the content digests, replaces one by the other and removes the "
       "rest:\n"
-      "journal, models, private parts of certificates, requests and their number. Models have to be trained again. "
-      "Files\n"
+      "journal, models, private parts of certificates, requests and their number. Models of `exact` are brought up to "
+      "date\n"
+      "first and stay, since a fresh training would give the same bytes; others have to be trained again. Files\n"
       "that would come out the same stay, and signed public lines of certificates. Needs the disk of the new files "
       "beside\n"
       "the old ones. Where nodes lie in an order (import --order) it is computed anew. Interrupted, it is finished by\n"
@@ -74,6 +97,7 @@ void run_purge(CommandLine& line) {
                                "the order of the nodes is public: keep it, though it comes from the graph as it was");
   line.options().add_options()("always", po::bool_switch(),
                                "also where no request was made: models and private parts of certificates go");
+  add_key_option(line);
   if (!line.parse()) return;
   line.on_interrupt("what was removed may still be on the disk; run `unweave purge " + line.positional(0) +
                     "` with the same options again to finish");
@@ -83,10 +107,11 @@ void run_purge(CommandLine& line) {
   Resources resources({line.common().memory_bytes}, &progress);
   const PurgeReport report =
       purge_store(line.positional(0),
-                  {keep_order, line.get<bool>("always"),
+                  {keep_order, line.get<bool>("always"), key_file(line), {},
                    [&](const std::vector<std::string>& names) { note_removed_models(line, names); }},
                   resources);
   progress.finish();
+  note_models(line, report);
   print(line, report, keep_order, measure);
 }
 

@@ -85,6 +85,12 @@ VerifyReport verify_trail(const CommandLine& line) {
                              line.has("receipts") ? line.get<std::string>("receipts") : "");
 }
 
+VerifyReport verify_weights(const CommandLine& line) {
+  for (const char* option : {"sample", "rebuild", "receipts"})
+    if (line.given(option)) throw UsageError("--" + std::string(option) + " does not go with an exported model");
+  return verify_export(line.positional(0), public_key(line));
+}
+
 VerifyReport verify_all(const CommandLine& line) {
   if (line.has("receipts"))
     throw UsageError("--receipts needs a log of certificates in the place of the store: certificates/NAME.jsonl");
@@ -109,8 +115,9 @@ void run_verify(CommandLine& line) {
       "Given a LOG of public certificates, STORE/certificates/NAME.jsonl or a copy, in the place of the store it "
       "checks\n"
       "what an auditor can: that it is one chain, signed under one key, and what follows from public numbers.\n"
+      "Given a MODEL.npy of `export --model` it checks that the certificate beside it speaks of these weights.\n"
       "Writes nothing. Exit code 2: something is unreadable or damaged; 4: a statement is false.",
-      {"STORE|LOG"}, "unweave verify demo/debian.store --sample all");
+      {"STORE|LOG|MODEL.npy"}, "unweave verify demo/debian.store --sample all");
   auto add = line.options().add_options();
   add("sample", po::value<SampleSize>()->value_name("K")->default_value({1000}),
       "nodes a level whose sums are computed again, or 'all'");
@@ -120,8 +127,10 @@ void run_verify(CommandLine& line) {
   add("receipts", po::value<std::string>()->value_name("F"),
       "with a log of certificates: receipts of `stream --receipts`, each of which it must cover");
   if (!line.parse()) return;
-  const VerifyReport report =
-      std::filesystem::is_regular_file(line.positional(0)) ? verify_trail(line) : verify_all(line);
+  const std::filesystem::path what = line.positional(0);
+  const VerifyReport report = what.extension() == ".npy"                ? verify_weights(line)
+                              : std::filesystem::is_regular_file(what) ? verify_trail(line)
+                                                                       : verify_all(line);
   print(report, line.out(), line.common().json);
   if (report.ok()) return;
   const std::string summary = line.positional(0) + ": " + std::to_string(report.findings.size()) +

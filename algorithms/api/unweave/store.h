@@ -43,7 +43,8 @@ struct LevelInfo {
 struct ModelInfo {
   std::string name;
   std::string solver;
-  std::string id;                  ///< id of its newest release
+  std::string id;                  ///< id of its newest release; empty: a purge kept it, and it is not certified yet
+  std::string digest;              ///< BLAKE2b-256 of its weights as `export --model` writes them, in hexadecimal
   std::uint64_t sequence = 0;      ///< the last request that it has absorbed
   bool outdated = false;           ///< the store has acknowledged later ones
   bool other_propagation = false;  ///< it was trained on another propagation than the store's

@@ -191,6 +191,7 @@ constinit const SolverEntry kExactSolver{
                .check_certificate = check_exact_certificate,
                .check_release = check_exact_release},
     .noisy = false,
+    .canonical = true,
     .parameters = []() -> const ParameterTable& { return exact_parameters(); },
     .make = make_exact,
     .reserve = reserve_exact,

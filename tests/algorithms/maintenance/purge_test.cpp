@@ -34,9 +34,14 @@ std::string digest_of(const fs::path& store) {
   return digest_text(content_digest(LiveStore(store, Access::read, ample_budget(), release_ledger())));
 }
 
-/// The folders hold the same files; says which differ.
+/// The folders hold the same files but for their trails of certificates; says which differ.
 void check_same_files(const fs::path& store, const fs::path& fresh) {
-  const auto mine = folder_bytes(store), other = folder_bytes(fresh);
+  const auto files_of = [](const fs::path& folder) {
+    auto files = folder_bytes(folder);
+    std::erase_if(files, [](const auto& file) { return file.first.starts_with("certificates/"); });
+    return files;
+  };
+  const auto mine = files_of(store), other = files_of(fresh);
   for (const auto& [name, bytes] : mine) {
     const auto& shown = name;
     CAPTURE(shown);
@@ -53,6 +58,24 @@ void leave_models(const fs::path& store) {
   testing::write_file(store / "models" / "newton.model", "weights");
   testing::write_file(store / "models" / "newton" / "slots", "rows");
   testing::write_file(store / "certificates" / "newton.jsonl", "{}\n");
+}
+
+/// Trains a model of `exact` with each linear head. False where no training row is there.
+bool train_exact(const fs::path& store) {
+  LiveStore live(store, Access::write, ample_budget(), release_ledger());
+  try {
+    for (const Head head : {Head::kLogistic, Head::kSoftmax, Head::kLeastSquares}) {
+      SolverOptions options = testing::unseeded();
+      options.head = head;
+      options.intercept = head != Head::kLeastSquares;
+      static_cast<void>(Learner::train(live, ample_budget(), "exact", options, live.embedding().spec().weights,
+                                       testing::kContext, name_of(head)));
+    }
+  } catch (const DataError&) {
+    return false;
+  }
+  live.record();
+  return true;
 }
 
 struct Life {
@@ -76,6 +99,7 @@ void check_life(Sample sample, const Life& life) {
   const TempDir dir;
   testing::import_sample(dir / "s", sample, life.importing);
   testing::propagate_store(dir / "s", life.spec);
+  const bool trained = train_exact(dir / "s");
   testing::stream_sample(dir / "s", sample, testing::requests_for(sample, 40, life.seed), life.batch, life.r_max);
   leave_models(dir / "s");
   const std::uint64_t acknowledged = LiveStore(dir / "s", Access::read, ample_budget(), release_ledger()).sequence();
@@ -83,13 +107,18 @@ void check_life(Sample sample, const Life& life) {
   const PurgeReport report = purge(dir / "s");
   testing::import_sample(dir / "fresh", sample, life.importing);
   testing::propagate_store(dir / "fresh", life.spec);
-  check_same_files(dir / "s", dir / "fresh");
+  CHECK(report.kept_models.size() == (trained ? 3U : 0U));
+  CHECK(report.lost_models.empty());
+  CHECK(report.uncertified_models.empty());
+  if (train_exact(dir / "fresh") || !trained) check_same_files(dir / "s", dir / "fresh");
   CHECK(digest_text(report.digest) == digest_of(dir / "fresh"));
   CHECK(report.requests == acknowledged);
   CHECK(purge_state(dir / "s") == PurgeState::none);
   const VerifyReport verified = verify_store(dir / "s", {std::nullopt, true, 1}, ample_budget());
   CAPTURE(testing::text_of(verified));
   CHECK(verified.ok());
+
+  CHECK(verified.models == (trained ? 3U : 0U));
 
   const auto before = folder_bytes(dir / "s");
   const PurgeReport again = purge(dir / "s");
@@ -157,6 +186,79 @@ TEST_SUITE("unit") {
     CHECK(report.bytes_written == 0);
     CHECK(report.bytes_removed == 7 + 4 + 3);
     CHECK_FALSE(report.order_changed);
+  }
+
+  TEST_CASE("a canonical model that a purge cannot keep goes, and one that it cannot certify waits for its key") {
+    const testing::TrainedStore world(5);
+    world.train("exact");
+    const auto remove_node = [&](std::size_t i) { return Request{RequestKind::remove_node, world.rows().nodes()[i], 0}; };
+    const fs::path own = world.store / "certificates" / "signing-key", given = world.folder / "key";
+
+    // It is outdated and its key is not in the store: it goes with the rest.
+    world.stream({remove_node(3)});
+    fs::rename(own, given);
+    const PurgeReport lost = purge(world.store);
+    CHECK(lost.kept_models.empty());
+    REQUIRE(lost.lost_models.size() == 1);
+    CHECK(plain(lost.lost_models[0].text).find("key") != std::string::npos);
+    CHECK(list_models(world.store).empty());
+    CHECK_FALSE(fs::exists(release_file(world.store, "exact")));
+
+    // With the key it stays.
+    fs::copy(given, own);
+    world.train("exact");
+    fs::remove(own);
+    world.stream({remove_node(4)});
+    const PurgeReport kept = purge(world.store, {.key = given});
+    CHECK(kept.kept_models == std::vector<std::string>{"exact"});
+    CHECK(kept.uncertified_models.empty());
+    CHECK(world.verify().ok());
+    CHECK(load_model(world.store, "exact").model.sequence == 0);
+
+    // One that is up to date needs no key to stay, and one to be certified.
+    fs::copy(given, own);
+    world.stream({remove_node(5)}, {"exact"});
+    fs::remove(own);
+    const std::string bytes = testing::read_all(world.model("exact"));
+    const PurgeReport bare = purge(world.store);
+    CHECK(bare.kept_models == std::vector<std::string>{"exact"});
+    REQUIRE(bare.uncertified_models.size() == 1);
+    CHECK(plain(bare.uncertified_models[0].text).find("key") != std::string::npos);
+    CHECK(load_model(world.store, "exact").certificate.empty());
+    CHECK(testing::read_all(world.model("exact")) == bytes);
+    fs::copy(given, own);
+    world.catch_up("exact");
+    CHECK_FALSE(load_model(world.store, "exact").certificate.empty());
+    CHECK(testing::read_all(world.model("exact")) == bytes);
+    CHECK(world.verify().ok());
+  }
+
+  TEST_CASE("a kept model without its certificate, as a crash leaves it, is certified by the next writer") {
+    const testing::TrainedStore world(5);
+    SolverOptions tuned = testing::unseeded();
+    tuned.lambda_chosen = "validation at version 0";
+    world.train("exact", tuned);
+    world.stream({world.edge_of_training_node()}, {"exact"});
+    purge(world.store);
+    const auto bytes = testing::read_all(world.model("exact"));
+    fs::remove(release_file(world.store, "exact"));
+    const ModelRecord bare = load_model(world.store, "exact");
+    CHECK(bare.certificate.empty());
+    CHECK(list_models(world.store).at(0).id.empty());
+    CHECK(testing::text_of(world.verify()).find("it has no certificate since") != std::string::npos);
+    world.catch_up("exact");
+    CHECK(testing::read_all(world.model("exact")) == bytes);
+    const ModelRecord again = load_model(world.store, "exact");
+    CHECK(again.options.lambda_chosen == "validation at version 0");
+    CHECK(again.model.releases == 1);
+    CHECK(testing::text_of(world.verify()).find("4 ") == std::string::npos);
+
+    // Without a log nobody could say what has become of it.
+    fs::remove(release_file(world.store, "exact"));
+    fs::remove(world.log("exact"));
+    const VerifyReport report = world.verify();
+    CHECK(testing::text_of(report).find("there is a model and no certificate") != std::string::npos);
+    CHECK_THROWS_AS(world.catch_up("exact"), DataError);
   }
 
   TEST_CASE("--keep-order keeps the order file and proves the content alone") {

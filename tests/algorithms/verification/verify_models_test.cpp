@@ -201,7 +201,8 @@ TEST_SUITE("unit") {
     record.model.published *= 2;
     save_model(world.store, record);
     const VerifyReport report = world.verify();
-    CHECK(report.findings.size() == 2);
+    CHECK(report.findings.size() == 3);
+    CHECK(text_of(report).find("4 models: newton: digest of the weights is ") != std::string::npos);
     CHECK(text_of(report).find("4 models: newton: id is \"newton-1-") != std::string::npos);
   }
 
@@ -232,8 +233,8 @@ TEST_SUITE("unit") {
       return world.verify();
     };
     check_one(replace_last("budget", 1e-7), false, "line 2: the budget is not tau");
-    check_one(replace_last("id", "retrain-2-0123456789abcdef"), false,
-              "certificate 2 differs from the one in the model file");
+    check_one(replace_last("id", "retrain-2-0123456789abcdef"), false, "line 2: its id is not that of its digest");
+    check_one(replace_last("version", "another"), false, "certificate 2 differs from the one in the model file");
     check_one(replace_last("release", 3), false, "line 2: release 3 cannot follow release 1");
   }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/models/certificate_log.h"
 #include "algorithms/models/model_record.h"
 #include "support/input_files.h"
 #include "support/npy_file.h"
@@ -154,7 +155,9 @@ TEST_SUITE("unit") {
                                      std::to_string(record.model.published.rows()) + ", 4), }"));
     REQUIRE(weights.values.size() == size_of(record.model.published.size()));
     CHECK(std::equal(weights.values.begin(), weights.values.end(), record.model.published.data()));
-    CHECK(read_all(data.file("w.jsonl")) == read_all(data.log("newton")));
+    const auto lines_of = [](const ModelRecord& of) { return of.certificate + "\n" + weights_key_line(of) + "\n"; };
+    CHECK(read_all(data.file("w.jsonl")) == lines_of(record));
+    CHECK(read_all(data.log("newton")) == record.certificate + "\n");
     CHECK(std::distance(fs::directory_iterator(data.folder.path()), {}) == 3);  // the store and these two
 
     data.train("retrain");
@@ -166,8 +169,44 @@ TEST_SUITE("unit") {
     // An outdated model is told of.
     data.stream({data.edge_of_training_node()}, {"newton"});
     CHECK(data.ok({"--model", data.file("w.npy"), "--solver", "newton"}).error.empty());
-    CHECK(read_all(data.file("w.jsonl")) == load_model(data.store, "newton").certificate + "\n");
+    CHECK(read_all(data.file("w.jsonl")) == lines_of(load_model(data.store, "newton")));
     CHECK(data.ok({"--model", data.file("r.npy"), "--solver", "retrain"}).error.find("outdated") != std::string::npos);
+  }
+
+  TEST_CASE("an exported model is bound to its certificate: no weight, key or line may change") {
+    Exports data;
+    for (const char* solver : {"exact", "newton", "scalegun"}) {
+      CAPTURE(solver);
+      data.train(solver);
+      data.ok({"--model", data.file("w.npy"), "--solver", solver});
+      const std::string weights = read_all(data.file("w.npy")), lines = read_all(data.file("w.jsonl"));
+      const auto verdict = [&](const std::string& npy, const std::string& jsonl) {
+        write_file(data.file("w.npy"), npy);
+        write_file(data.file("w.jsonl"), jsonl);
+        return run({"verify", data.file("w.npy")});
+      };
+      CHECK(verdict(weights, lines).code == 0);
+      std::string other = weights;
+      other.back() = static_cast<char>(other.back() ^ 1);  // the sign or exponent of the last weight
+      CHECK(verdict(other, lines).code == 4);
+      CHECK(verdict(other, lines).error.find("not the weights that the certificate speaks of") != std::string::npos);
+      CHECK(verdict(weights.substr(0, weights.size() - 8), lines).code == 2);
+      const std::size_t end = lines.find('\n') + 1;
+      CHECK(verdict(weights, lines.substr(0, end)).code == 2);
+      std::string bad = lines;
+      bad[100] = bad[100] == '1' ? '2' : '1';
+      CHECK(verdict(weights, bad).code == 2);
+      bad = lines;
+      bad[bad.size() - 5] = bad[bad.size() - 5] == '1' ? '2' : '1';  // a digit of the key
+      CHECK(verdict(weights, bad).code == 4);
+      data.train(solver);  // another release of the same weights, or nearly
+      const ModelRecord again = load_model(data.store, solver);
+      CHECK(verdict(weights, again.certificate + lines.substr(end - 1)).code == 4);
+      CHECK(verdict(weights, lines.substr(0, end) + weights_key_line(again) + "\n").code == 4);
+      CHECK(verdict(weights, lines).code == 0);
+      CHECK(run({"verify", data.file("w.npy"), "--public-key", std::string(64, '0')}).code == 4);
+      CHECK(run({"verify", data.file("w.npy"), "--rebuild"}).code == 1);
+    }
   }
 
   TEST_CASE("of a network all parameters are exported in one row") {

@@ -158,7 +158,7 @@ TEST_SUITE("unit") {
     write_manifest(store, forged);
     const Result untrue = run({"verify", store, "--json"});
     CHECK(untrue.code == 4);
-    REQUIRE(untrue.json()["errors"].size() == 1);
+    REQUIRE(untrue.json()["errors"].size() == 2);
     CHECK(untrue.json()["errors"][0].get<std::string>().starts_with("models: newton: id is \"newton-1-"));
     CHECK(untrue.json()["models"] == 1);
 

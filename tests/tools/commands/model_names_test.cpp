@@ -84,7 +84,8 @@ TEST_SUITE("unit") {
     CHECK(several.error.find("newton, other_1 (retrain), tuned (newton)") != std::string::npos);
     const fs::path weights = world.dir / "w.npy";
     REQUIRE(run({"export", store, "--model", weights.string(), "--name", "tuned"}).code == 0);
-    CHECK(read_all(world.file("certificates/tuned.jsonl")).ends_with(read_all(world.dir / "w.jsonl")));
+    const std::string line = read_all(world.dir / "w.jsonl");
+    CHECK(read_all(world.file("certificates/tuned.jsonl")).ends_with(line.substr(0, line.find('\n') + 1)));
     CHECK(run({"repair", store}).out == "nothing is damaged\n");
 
     REQUIRE(run({"purge", store}).code == 0);

@@ -1,0 +1,104 @@
+// algorithms/verification/verify_export.cpp - weights that were given away, against the public line that came with them.
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "algorithms/verification/verify_log.h"
+#include "storage/input/npy.h"
+#include "storage/io/error.h"
+#include "storage/io/file.h"
+#include "storage/io/hex.h"
+#include "storage/io/json_text.h"
+#include "storage/io/line_log.h"
+
+namespace unweave {
+namespace {
+
+using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+/// Two lines: the certificate, and the key.
+struct Beside {
+  std::string certificate, key;
+};
+
+Beside read_beside(const fs::path& file) {
+  Beside beside;
+  std::uint64_t lines = 0;
+  static_cast<void>(read_lines(file, [&](std::string_view line, std::uint64_t number) {
+    (number == 1 ? beside.certificate : beside.key) = line;
+    lines = number;
+  }));
+  if (lines != 2)
+    throw DataError(file.string() + ": it must hold two lines, the certificate of the weights and their key, as " +
+                    operation("export STORE " + option("model", "F.npy")) + " writes them beside F.npy");
+  return beside;
+}
+
+/// Throws DataError for an array that no model is exported as.
+std::vector<double> read_weights(const fs::path& file, std::uint64_t features, std::uint64_t classes, bool network) {
+  NpyReader reader(InputFile{file, {}});
+  const NpyHeader& header = reader.header();
+  const bool fits = header.kind == 'f' && header.item_bytes == sizeof(double) && !header.fortran_order &&
+                    (network ? header.shape.size() == 1 : header.shape == std::vector{features, classes});
+  if (!fits)
+    throw CheckError(file.string() + ": the certificate speaks of float64 weights, " +
+                     (network ? std::string("one row") : std::to_string(features) + " x " + std::to_string(classes)) +
+                     ", and these are " + header.shape_text());
+  std::vector<double> weights(header.elements);
+  reader.read(std::span<double>(weights));
+  return weights;
+}
+
+void check_export(const fs::path& file, const fs::path& lines, const std::optional<std::string>& public_key) {
+  const Beside beside = read_beside(lines);
+  const Json line = parse_json_or_discard<Json>(beside.certificate),
+             opening = parse_json_or_discard<Json>(beside.key);
+  if (!line.is_object() || line.value("format", Json()) != Json(kCertificateFormat) || !is_sealed(beside.certificate))
+    throw DataError(lines.string() + ": line 1: this is no certificate, or it was altered; restore the file from a copy");
+  const std::optional<Hash> key = hash_from_hex(opening.is_object() ? opening.value("key", std::string()) : "");
+  if (!key || opening.value("format", Json()) != Json(kWeightsKeyFormat))
+    throw DataError(lines.string() + ": line 2: this is no key of weights; restore the file from a copy");
+  try {
+    if (public_key && line.at("public_key") != *public_key)
+      throw CheckError(lines.string() + ": line 1: it is signed by another key, whose public half is " +
+                       line.at("public_key").get<std::string>());
+    if (opening.at("certificate") != line.at("digest"))
+      throw CheckError(lines.string() + ": line 2: it is the key of another certificate's weights");
+    static_cast<void>(check_line(line));
+    const Json& constants = line.at("constants");
+    const std::vector<double> weights = read_weights(
+        file, whole_number<std::uint64_t>(constants.at("features").at("value")),
+        whole_number<std::uint64_t>(constants.at("classes").at("value")), constants.contains("hidden"));
+    const std::string_view bytes(reinterpret_cast<const char*>(weights.data()), weights.size() * sizeof(double));
+    if (to_hex(hash_of(bytes, *key)) != line.at("weights_digest").get<std::string>())
+      throw CheckError(file.string() + ": these are not the weights that the certificate speaks of");
+  } catch (const nlohmann::json::exception&) {
+    throw DataError(lines.string() + ": line 1: something is missing in the certificate or malformed; restore the file " +
+                    "from a copy");
+  }
+}
+
+}  // namespace
+
+VerifyReport verify_exported_model(const fs::path& weights, const std::optional<std::string>& public_key) {
+  VerifyReport report;
+  const fs::path lines = fs::path(weights).replace_extension(".jsonl");
+  try {
+    for (const fs::path& file : {weights, lines}) {
+      report.bytes += File::open_read(file).size();
+      ++report.files;
+    }
+    check_export(weights, lines, public_key);
+    report.certificates = 1;
+  } catch (const DataError& error) {
+    report.findings.push_back({true, error.message(), weights.string()});
+  } catch (const CheckError& error) {
+    report.findings.push_back({false, error.message(), weights.string()});
+  } catch (const UsageError& error) {  // public numbers that no release can have
+    report.findings.push_back({false, lines.string() + ": line 1: " + error.message(), weights.string()});
+  }
+  return report;
+}
+
+}  // namespace unweave
