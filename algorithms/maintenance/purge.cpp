@@ -109,7 +109,7 @@ class Purge {
 
   [[nodiscard]] ReleaseContext context() const { return {true, options_.program, {}, options_.key, {}}; }
 
-  /// Calls body(name) for one model; where it fails, the model is among `faults`. Returns whether it did not.
+  /// Calls body(name) for one model; where it cannot be done, the model is among `faults`. Returns whether it was done.
   template <class Body>
   static bool attempt(const std::string& name, std::vector<ModelFault>& faults, const Body& body) {
     try {
@@ -119,13 +119,11 @@ class Purge {
       faults.push_back({name, error.message()});
     } catch (const DataError& error) {
       faults.push_back({name, error.message()});
-    } catch (const ResourceError& error) {
-      faults.push_back({name, error.message()});
     }
     return false;
   }
 
-  /// Brings all canonical models up to date: then they know of the present contents alone.
+  /// Brings all canonical models up to date: then they know of the present contents alone. Throws ResourceError.
   void keep_models() {
     for (const ModelSummary& model : list_models(store_)) {
       if (!model.damage.empty() || !solver_entry(model.solver).canonical) continue;
@@ -146,14 +144,19 @@ class Purge {
     if (report_.kept_models.empty()) return;
     LiveStore live(store_, Access::write, budget_, release_ledger());
     for (const std::string& name : report_.kept_models) {
-      attempt(name, report_.uncertified_models, [&](const std::string&) {
+      const auto certify = [&](const std::string&) {
         const Hash kept = weights_digest(load_model(store_, name));
         Learner learner = Learner::open(live, budget_, name, context(), {});
         static_cast<void>(learner.catch_up());
         learner.settle();
         if (weights_digest(learner.record()) != kept)
           throw std::logic_error(store_.string() + ": the model " + name + " of the purged rows is another one");
-      });
+      };
+      try {
+        attempt(name, report_.uncertified_models, certify);
+      } catch (const ResourceError& error) {  // all is erased, which is what was asked
+        report_.uncertified_models.push_back({name, error.message()});
+      }
     }
     live.record();
   }

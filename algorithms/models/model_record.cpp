@@ -185,18 +185,22 @@ Json with_history(Json text, const std::optional<Json>& history) {
   return text;
 }
 
-/// Takes the history out of the text of a canonical model and writes it to the release file, beside that of the model whose file
-/// is there yet: whichever of the two files a crash leaves, its history is known.
-void save_history(const std::filesystem::path& store, std::string_view name, Json json, ModelFile& file) {
+/// Writes the file of a canonical model without its history, and before it the release file with the history of both this file
+/// and the one that is there yet: whichever of the two a crash leaves, its history is known.
+void save_canonical(const std::filesystem::path& store, std::string_view name, Json json, ModelFile file) {
   json["text"] = kCanonicalText;
   Json history = {{"release", kReleaseText}};
   history.update(take_history(json));
   file.text = json.dump();
-  history["model"] = hash_of(file);
-  const std::filesystem::path present = model_file(store, name), release = release_file(store, name);
+  const std::string hash = hash_of(file);
+  history["model"] = hash;
+  const std::filesystem::path path = model_file(store, name), release = release_file(store, name);
+  bool is_there = false;
   try {
-    if (std::filesystem::exists(present)) {
-      if (std::optional<Json> before = history_of(read_model_file(present), release)) {
+    if (std::filesystem::exists(path)) {
+      const ModelFile present = read_model_file(path);
+      is_there = hash_of(present) == hash;
+      if (std::optional<Json> before = is_there ? std::nullopt : history_of(present, release)) {
         // Its receipts are durable by now.
         for (const char* done : {"receipt_secret", "receipts_file", "requests"}) before->erase(done);
         before->update({{"receipt_secret", ""}, {"requests", Json::array()}});
@@ -206,6 +210,7 @@ void save_history(const std::filesystem::path& store, std::string_view name, Jso
   } catch (const DataError&) {  // nobody can read it any more
   }
   write_model_file(release, {history.dump(), {}});
+  if (!is_there) write_model_file(path, file);
 }
 
 ModelRecord from_json(const Json& json, const ModelFile& file) {
@@ -324,8 +329,10 @@ void save_model(const std::filesystem::path& store, const ModelRecord& record) {
   json["state"] = to_json(model.state);
   ModelFile file{json.dump(), {values_of(model.published)}};
   for (const auto& [name, values] : model.state.arrays) file.arrays.push_back(values);
-  if (solver_entry(model.solver).canonical) save_history(store, name_of(record), std::move(json), file);
-  write_model_file(model_file(store, name_of(record)), file);
+  if (solver_entry(model.solver).canonical)
+    save_canonical(store, name_of(record), std::move(json), std::move(file));
+  else
+    write_model_file(model_file(store, name_of(record)), file);
 }
 
 void sync_model(const std::filesystem::path& store, std::string_view name) {

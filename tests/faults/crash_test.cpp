@@ -27,11 +27,13 @@ TEST_SUITE("heavy") {
   }
   TEST_CASE("power cuts while training") {
     CHECK(walk(train_setting("newton"), 8).points > 5);
+    CHECK(walk(train_setting("exact"), 8).points > 5);
     CHECK(walk(train_setting("hessian-free"), 8).points > 10);
     CHECK(walk(train_setting("rewind"), 8).points > 10);
   }
   TEST_CASE("power cuts while streaming with a model") {
     CHECK(walk(stream_setting("newton"), 8).points > 50);
+    CHECK(walk(stream_setting("exact"), 8).points > 50);
     CHECK(walk(stream_setting("rewind"), 8).points > 50);
     if (std::getenv("UNWEAVE_ALL_FAULTS") == nullptr) return;
     CHECK(walk(stream_setting("langevin"), 8).points > 50);
@@ -49,6 +51,7 @@ TEST_SUITE("heavy") {
   }
   TEST_CASE("power cuts while purging") {
     CHECK(walk(purge_setting({"none", FeatureType::f32, true}, false), 8).points > 50);
+    CHECK(walk(purge_model_setting(), 8).points > 50);
     CHECK(walk(purge_setting({"degree", FeatureType::f32, false}, true), 8).points > 50);
   }
 }

@@ -55,11 +55,11 @@ TEST_SUITE("heavy") {
     walk(propagate_setting(true));
   }
   TEST_CASE("errors while training") {
-    for (const char* solver : {"newton", "rewind", "hessian-free"}) walk(train_setting(solver));
+    for (const char* solver : {"exact", "newton", "rewind", "hessian-free"}) walk(train_setting(solver));
   }
   TEST_CASE("errors while streaming with a model") {
-    for (const char* solver : {"newton", "langevin", "rewind", "hessian-free"})
-      if (every_fault() || solver == std::string("newton")) walk(stream_setting(solver));
+    for (const char* solver : {"exact", "newton", "langevin", "rewind", "hessian-free"})
+      if (every_fault() || solver == std::string("exact")) walk(stream_setting(solver));
   }
   TEST_CASE("errors at checkpoints") {
     walk(checkpoint_setting());
@@ -70,6 +70,9 @@ TEST_SUITE("heavy") {
   }
   TEST_CASE("errors while repairing") {
     walk(repair_setting());
+  }
+  TEST_CASE("errors while purging a store whose model stays") {
+    walk(purge_model_setting());
   }
   TEST_CASE("errors while purging") {
     walk(purge_setting({"none", FeatureType::f16, false}, true));

@@ -21,6 +21,15 @@ TEST_SUITE("slow") {
     const Setting setting = stream_setting("newton");
     CHECK(cut_power(setting.before, setting.scenario, 0).states > 100);
   }
+  TEST_CASE("power cuts while streaming with a model in two files, those without chance") {
+    const Setting setting = stream_setting("exact");
+    CHECK(cut_power(setting.before, setting.scenario, 0).states > 100);
+  }
+  TEST_CASE("a full disk and power cuts while purging a store whose model stays") {
+    const Setting setting = purge_model_setting();
+    CHECK(fail_calls(setting.before, setting.scenario, kFullDisk).failed > 10);
+    CHECK(cut_power(setting.before, setting.scenario, 0).states > 100);
+  }
   TEST_CASE("a full disk and missing memory at checkpoints") {
     const Setting setting = checkpoint_setting();
     CHECK(fail_calls(setting.before, setting.scenario, kFullDisk).failed > 10);

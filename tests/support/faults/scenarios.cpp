@@ -223,4 +223,66 @@ Setting purge_setting(const Importing& importing, bool all_rows) {
   return setting;
 }
 
+Setting purge_model_setting() {
+  const auto train = [](const fs::path& folder) {
+    return command({"train", (folder / "s").string(), "--solver", "exact", "--seed", "1", "--memory", "64M"});
+  };
+  const auto contents_of = [](const Tree& tree) {
+    Tree files = files_below(tree, "s/");
+    std::erase_if(files, [](const auto& file) { return file.first.starts_with("certificates/"); });
+    return files;
+  };
+  Setting setting;
+  Sample rest = sample();
+  const std::vector<Request> requests = random_requests(rest, 20, 8);
+  setting.before = tree_after([&](const fs::path& folder) {
+    Sample all = rest;
+    import_sample(folder / "s", all, {});
+    propagate_store(folder / "s", tiny_spec(2, false));
+    train(folder);
+    stream_sample(folder / "s", all, requests, 7, 0);
+  });
+  for (const Request& request : requests) apply_naively(rest, request);
+  const Tree after = contents_of(tree_after([&](const fs::path& folder) {
+    import_sample(folder / "s", rest, {});
+    propagate_store(folder / "s", tiny_spec(2, false));
+    train(folder);
+  }));
+  REQUIRE(after.contains("models/exact.model"));
+  const auto work = [](const fs::path& folder) {
+    WorkMeter nobody;
+    const PurgeReport report = purge_store(folder / "s", {}, budget(), nobody);
+    if (report.lost_models.empty() && report.uncertified_models.empty()) acknowledge("purged");
+    return std::string();
+  };
+  const auto check = [=](const fs::path& folder, const std::vector<std::string>& acknowledged) -> std::string {
+    const fs::path store = folder / "s", model = model_file(store, "exact");
+    const bool purged = LiveStore(store, Access::read, budget(), release_ledger()).sequence() == 0;
+    if (!purged && !acknowledged.empty()) return "an acknowledged purge is gone";
+    const bool is_kept = fs::exists(model) && read_all(model) == after.at("models/exact.model");
+    if (purged && !acknowledged.empty() && !is_kept) return "a kept model is another one";
+    for (const ModelSummary& one : list_models(store))
+      if (!one.damage.empty()) return one.damage;
+    WorkMeter nobody;
+    purge_store(store, {}, budget(), nobody);
+    if (!fs::exists(model)) {
+      if (!acknowledged.empty()) return "an acknowledged model is gone";
+      train(folder);  // there was no room to bring it up to date
+    }
+    {
+      LiveStore live(store, Access::write, budget(), release_ledger());
+      Learner learner = Learner::open(live, budget(), "exact", {false, "test", {}}, {});
+      static_cast<void>(learner.catch_up());
+      learner.settle();
+      live.record();
+    }
+    static_cast<void>(tidied(store));
+    const Tree files = contents_of(read_tree(folder));
+    if (files != after) return "other files: " + names_of(files) + " instead of " + names_of(after);
+    return findings_of(store);
+  };
+  setting.scenario = {"purge with a model", work, check, open_as_next_writer};
+  return setting;
+}
+
 }  // namespace unweave::testing

@@ -31,5 +31,7 @@ struct Setting {
 [[nodiscard]] Setting repair_setting();
 /// `purge` of a lazily streamed store with a journal and remains of a learner.
 [[nodiscard]] Setting purge_setting(const Importing& importing, bool all_rows);
+/// `purge` of a store whose model of `exact` lags behind: it is brought up to date, kept and certified anew.
+[[nodiscard]] Setting purge_model_setting();
 
 }  // namespace unweave::testing

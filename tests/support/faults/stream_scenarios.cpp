@@ -114,7 +114,7 @@ std::vector<std::string> stream_words(const fs::path& folder, const std::string&
 
 Setting stream_setting(const std::string& solver) {
   const Sample rest = sample();
-  const bool newton = solver == "newton";
+  const bool newton = solver == "newton" || solver == "exact";
   const std::size_t batch = newton ? 30 : 2;  // few enough for a step now and then, where another would train again
   const std::vector<Request> requests = random_requests(rest, newton ? 100 : 9, 8);
   Setting setting;
