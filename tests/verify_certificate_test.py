@@ -92,9 +92,9 @@ class World:
         self.run("train", self.store, "--solver", solver, "--head", head, "--lambda", "0.02",
                  *(word for name, value in parameters.items() for word in ("--set", f"{name}={value}")))
 
-    def stream(self, solver, text):
+    def stream(self, solver, text, *options):
         (self.folder / "requests").write_text(text)
-        self.run("stream", self.store, "--requests", self.folder / "requests", "--solver", solver)
+        self.run("stream", self.store, "--requests", self.folder / "requests", "--solver", solver, *options)
 
     def inputs(self):
         names = {name: self.folder / f"{name}.npy" for name in ("rows", "labels", "train")}
@@ -116,12 +116,12 @@ class FlatWorld(World):
                  "--split", f"train={self.folder / 'members.npy'}")
 
 
-def check_solver(world, solver, head, text, parameters=None, theorem="T1"):
+def check_solver(world, solver, head, text, parameters=None, theorem="T1", adaptive=False):
     """The last release before the requests, and the one after them."""
     world.train(solver, head, parameters or {})
     before = world.inputs()
     check_release(world, solver, (solver, head, "learnt"), theorem, None)
-    world.stream(solver, text)
+    world.stream(solver, text, *([] if adaptive else ["--non-adaptive"]))
     check_release(world, solver, (solver, head, parameters), theorem, before)
 
 
@@ -279,6 +279,7 @@ def check_minimisers(folder, program):
 
 def check_langevin(folder, program):
     check_solvers(World(program, folder), [("langevin", "logistic", {}, "T2"), ("langevin", "softmax", {}, "T2"),
+                                           ("langevin", "logistic", {}, "T2", True),
                                            ("langevin-full", "least-squares", {}, "T2")])
 
 

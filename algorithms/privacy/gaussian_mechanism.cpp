@@ -82,6 +82,22 @@ double delta_of(double shift, double sigma, double epsilon) {
   return std::exp(log_delta_of(shift, sigma, epsilon));
 }
 
+double epsilon_of(double shift, double sigma, double delta) {
+  if (!(delta > 0) || !(delta < 1)) throw UsageError("delta must lie strictly between 0 and 1");
+  const double goal = std::log(delta);
+  if (log_delta_of(shift, sigma, 0) <= goal) return 0;
+  double low = 0, high = 1e-3;
+  while (std::isfinite(high) && log_delta_of(shift, sigma, high) > goal) {
+    low = high;
+    high *= 2;
+  }
+  for (int i = 0; i < 200 && high - low > 1e-13 * high; ++i) {
+    const double middle = low + (high - low) / 2;
+    (log_delta_of(shift, sigma, middle) > goal ? low : high) = middle;
+  }
+  return high;
+}
+
 double sigma_of(double shift, double epsilon, double delta) {
   check(shift, 1, epsilon);
   if (!(delta > 0) || !(delta < 1)) throw UsageError("delta must lie strictly between 0 and 1");

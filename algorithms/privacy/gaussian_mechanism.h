@@ -11,6 +11,9 @@ namespace unweave {
 /// Natural logarithm of delta_of, also where delta underflows; -infinity for shift 0.
 [[nodiscard]] double log_delta_of(double shift, double sigma, double epsilon);
 
+/// Smallest epsilon >= 0 (to 12 digits, from above) with delta_of(shift, sigma, epsilon) <= delta. Arguments as there.
+[[nodiscard]] double epsilon_of(double shift, double sigma, double delta);
+
 /// Smallest sigma (to 12 digits, from above) with delta_of(shift, sigma, epsilon) <= delta; 0 for shift 0. delta lies
 /// strictly between 0 and 1, else UsageError.
 [[nodiscard]] double sigma_of(double shift, double epsilon, double delta);

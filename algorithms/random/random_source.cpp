@@ -83,8 +83,17 @@ Wide RandomSource::below(Wide bound) {
   }
 }
 
+namespace {
+
+/// A uniform number above 0, 2^-65 at least: the radius of a normal pair then reaches 9.49.
+double radius_of(std::uint64_t bits) {
+  return (static_cast<double>(bits) + 0.5) * 0x1p-64;
+}
+
+}  // namespace
+
 double RandomSource::gaussian() {
-  const double radius = (static_cast<double>(bits() >> 11) + 0.5) * 0x1p-53;
+  const double radius = radius_of(bits());
   const double angle = static_cast<double>(bits() >> 11) * 0x1p-53;
   return std::sqrt(-2 * std::log(radius)) * std::cos(2 * std::numbers::pi * angle);
 }
@@ -95,7 +104,7 @@ void RandomSource::gaussians(std::span<double> out) {
   while (!out.empty()) {
     const std::size_t pairs = std::min(kPairs, (out.size() + 1) / 2);
     for (std::size_t i = 0; i < pairs; ++i) {
-      first[i] = (static_cast<double>(bits() >> 11) + 0.5) * 0x1p-53;
+      first[i] = radius_of(bits());
       second[i] = static_cast<double>(bits() >> 11) * 0x1p-53;
     }
     normals_from_uniforms(first.data(), second.data(), pairs);

@@ -70,6 +70,21 @@ def delta_of(shift, sigma, epsilon):
     return normal(a - b) - math.exp(epsilon) * normal(-a - b)
 
 
+def epsilon_of(nu, delta):
+    """The least epsilon at which two Gaussians nu standard deviations apart are (epsilon, delta)-close."""
+    if nu == 0 or delta_of(nu, 1, 0) <= delta:
+        return 0.0
+    low, high = 0.0, 1.0
+    while delta_of(nu, 1, high) > delta:
+        low, high = high, 2 * high
+        if high > 700:  # beyond what anybody asks for, and exp()
+            return math.inf
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if delta_of(nu, 1, middle) > delta else (low, middle)
+    return high
+
+
 def sigma_of(shift, epsilon, delta):
     low, high = 1e-9 * shift, 1e9 * shift
     for _ in range(200):

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from certificate_numerics import UNIT_ROUNDOFF, delta_of, gamma, permuted, sigma_of, slopes
+from certificate_numerics import UNIT_ROUNDOFF, delta_of, epsilon_of, gamma, noise_factors, permuted, sigma_of, slopes
 
 EMPTY = 2**32 - 1
 SHARES = (0.05, 0.1, 0.2, 0.5)  # f of T4
@@ -98,6 +98,8 @@ def check_noisy_steps(v):
     slots = int(state["slots"])
     run = run_of(v, slots, v.model["solver"] == "langevin-full")
     account = NoisySgd(run, given.get("sigma", 0.1 * math.sqrt(v.lam)), v.delta)
+    # Where the account covers no request, each runs as many epochs as any start needs.
+    anywhere = bool(state["adaptive_requests"] or state["lazy_rows"])
     learning = int(given["epochs"]) if "epochs" in given else max(
         2 * account.fewest(v.epsilon, 2 * run.radius, None), math.ceil(math.log(1e-3) / (run.batches * run.log_c)))
     found = {"step_size": run.step, "sigma": account.sigma, "radius": run.radius, "order_key": run.key, "slots": slots,
@@ -113,15 +115,19 @@ def check_noisy_steps(v):
     v.check("epochs", terms["epochs"], epochs)
     v.check("budget", v.certificate["budget"], v.epsilon)
     v.check("delta, reached", v.certificate["delta"]["reached"], v.delta)
-    reached = 0 if retrained else account.epsilon(state["distance"], epochs, learning)
+    shared = None if anywhere else learning
+    reached = 0 if retrained else account.epsilon(state["distance"], epochs, shared)
     v.near("residual_bound", v.certificate["residual_bound"], reached)
     v.within("residual_bound", reached, 0, v.epsilon)
-    v.check("adaptive requests", bool(state["adaptive_requests"]), False)
-    v.check("lazy rows", bool(state["lazy_rows"]), False)
     if not retrained:
-        v.check("the fewest epochs", epochs, account.fewest(v.epsilon, state["distance"], learning))
+        v.check("the fewest epochs", epochs, account.fewest(v.epsilon, state["distance"], shared))
+        if anywhere:
+            v.check("distance", terms["distance"], 2 * run.radius)
+        else:
+            v.check("requests", v.certificate["requests"], "non-adaptive")
+            v.check("releases", v.certificate["releases"], "this")
     if "own_distance" in terms:
-        check_own_distance(v, run)
+        check_own_distance(v, run, anywhere)
     still = run.learn(v, places, learning)
     if still is None:
         return
@@ -130,12 +136,33 @@ def check_noisy_steps(v):
     most = spread * (math.sqrt(still.size) + 6.6) + 1e-9 * run.radius
     if not retrained:
         most += run.power(epochs) * terms["distance"] + run.power(learning) * 2 * run.radius
-    v.within("the distance of the published weights from a run without noise", np.linalg.norm(v.published - still), 0,
+    # Nor nearer than the noise of one step leaves it (Anderson's inequality).
+    step = math.sqrt(2 * run.step) * account.sigma
+    least = step * math.sqrt(still.size * noise_factors(still.size)[0])
+    v.within("the distance of the published weights from a run without noise", np.linalg.norm(v.published - still), least,
              most)
+    check_unseen(v, run, step, run.batches * (learning if retrained else epochs))
     v.within("the norm of the weights", np.linalg.norm(v.published), 0, run.radius * (1 + 1e-12))
 
 
-def check_own_distance(v, run):
+def check_unseen(v, run, step, steps):
+    """In directions in which no present row points a step is W <- c W + s xi: a Gaussian of known variance is left there, around a
+    point that nobody knows, and no nearer to any point than to that one (Anderson)."""
+    if len(v.rows) == 0:
+        seen = np.zeros((v.features, 0))
+    else:
+        left, sizes, _ = np.linalg.svd(v.rows.T, full_matrices=False)
+        seen = left[:, sizes > 1e-9 * sizes[0]]
+    count = (v.features - seen.shape[1]) * v.classes
+    if count == 0 or np.linalg.norm(v.published) > run.radius / 2:
+        return
+    unseen = v.published - seen @ (seen.T @ v.published)
+    variance = step**2 * math.expm1(2 * steps * run.log_c) / math.expm1(2 * run.log_c)
+    least = math.sqrt(count * variance * noise_factors(count)[0])
+    v.within("the part of the published weights that no row sees", np.linalg.norm(unseen), least, math.inf)
+
+
+def check_own_distance(v, run, anywhere):
     """Between what its weights give in the first and in the last batch; and the account goes on from the release before."""
     terms = v.terms
     run.check_change(v)
@@ -143,7 +170,7 @@ def check_own_distance(v, run):
     most = run.step / run.batch * weight / -math.expm1(run.batches * run.log_c)
     least = most * math.exp((run.batches - 1) * run.log_c)
     v.within("own_distance", terms["own_distance"], min(2 * run.radius, least) * (1 - 1e-9), most * (1 + 3e-9))
-    if v.certificate["retrained"]:
+    if v.certificate["retrained"] or anywhere:
         return
     v.check("the release before", v.previous["release"] if v.previous else None, v.certificate["release"] - 1)
     left = 0
@@ -164,7 +191,7 @@ class NoisySgd:
             distance += 2 * run.radius * run.power(learning - epochs)
         decay = math.expm1(2 * run.log_c) / math.expm1(2 * epochs * run.batches * run.log_c)
         nu = min(2 * run.radius, distance) * run.power(epochs) * math.sqrt(decay / (2 * run.step)) / self.sigma
-        return nu * nu / 2 + nu * math.sqrt(2 * math.log(1 / self.delta))
+        return epsilon_of(nu, self.delta)
 
     def fewest(self, epsilon, distance, learning):
         low, high = 0, 1

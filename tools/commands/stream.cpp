@@ -224,8 +224,7 @@ StreamOptions Stream::options() {
   options.plan = read_plan(line_);
   options.strict = line_.get<bool>("strict");
   options.model = model_selection(line_);
-  options.adaptive =
-      line_.get<std::string>("requests") == "-" ? !line_.get<bool>("non-adaptive") : line_.get<bool>("adaptive");
+  options.adaptive = !line_.get<bool>("non-adaptive");
   options.key = key_file(line_);
   if (line_.has("receipts")) options.receipts = line_.get<std::string>("receipts");
   options.seed = line_.common().seed;
@@ -369,11 +368,8 @@ void run_stream(CommandLine& line) {
       "with --solver: append to F, for every request, a line that proves to its sender that the batch's certificate "
       "covers it (verify --receipts); give each sender his own lines; what a crash kept from F comes with the next "
       "stream that names F");
-  add("adaptive", po::bool_switch(),
-      "the requests of a file were chosen after looking at a release; without it the certificates assume that they "
-      "were "
-      "not");
-  add("non-adaptive", po::bool_switch(), "the requests of - were chosen without looking at any release");
+  add("non-adaptive", po::bool_switch(),
+      "no request was chosen after looking at a release: certificates may assume it, and langevin runs fewer epochs");
   add("measure-limit", po::bool_switch(),
       "first measure what bounds the batches: sums over the uncompressed lists of this graph, rows copied from random "
       "places to others, as bench stream does");

@@ -7,12 +7,14 @@
 #include "algorithms/privacy/accounting/renyi.h"
 #include "algorithms/privacy/accounting/require.h"
 #include "algorithms/privacy/accounting/search.h"
+#include "algorithms/privacy/gaussian_mechanism.h"
 
 namespace unweave {
 
 LangevinAccountant::LangevinAccountant(const NoisySgd& sgd, const LangevinBound& bound, double delta)
     : sgd_(sgd), bound_(bound), delta_(delta) {
   require_delta(delta);
+  if (exact() && weak_triangle()) throw UsageError("the weak triangle inequality bounds Renyi divergences alone");
   if (bound.burn_in == BurnIn::kNone) return;
   require_count(bound.learning_epochs, "the number of learning epochs");
   if (!std::isfinite(sgd.diameter())) throw UsageError("a bound with learning epochs needs a finite radius R");
@@ -61,11 +63,15 @@ double LangevinAccountant::renyi(double alpha, double distance, std::uint64_t ep
 double LangevinAccountant::epsilon(double distance, std::uint64_t epochs, double sigma) const {
   require_positive(sigma, "sigma");
   const double m = mu(distance, epochs) / sigma;
+  if (exact() && std::isfinite(m)) return epsilon_of(m, 1, delta_);
   return weak_triangle() ? weak_triangle_epsilon(m, delta_) : gaussian_epsilon(m, delta_);
 }
 
 double LangevinAccountant::smallest_sigma(double distance, std::uint64_t epochs, double epsilon) const {
-  const double target = weak_triangle() ? weak_triangle_mu(epsilon, delta_) : gaussian_mu(epsilon, delta_);
+  require_positive(epsilon, "epsilon");
+  const double target = weak_triangle() ? weak_triangle_mu(epsilon, delta_)
+                        : exact()       ? 1 / sigma_of(1, epsilon, delta_)
+                                        : gaussian_mu(epsilon, delta_);
   double sigma = representable_sigma(mu(distance, epochs) / target);
   for (double raise = 0x1p-52; this->epsilon(distance, epochs, sigma) > epsilon; raise *= 2) sigma *= 1 + raise;
   return sigma;

@@ -4,8 +4,8 @@
 // (noisy_sgd.h). With Z >= W_infinity of the two laws before the last K epochs, privacy amplification by iteration
 // (Lemma 3.4) bounds the Renyi divergence of what is released from the law of reference, in both directions, by
 //   eps(alpha) <= alpha Z^2 g(KN) / (2 s^2),   s^2 = 2 eta sigma^2 the variance added to a coordinate at an iteration,
-// which is the curve of two Gaussians mu = Z sqrt(g) / s standard deviations apart. Requests are not adaptive and one
-// release is compared with one retraining; the noise is secret.
+// which is the curve of two Gaussians mu = Z sqrt(g) / s standard deviations apart. The two laws are images of these two
+// Gaussians under one kernel (THEOREMS.md, Lemma 8), so that their exact curve holds too.
 #pragma once
 
 #include <cstdint>
@@ -33,12 +33,19 @@ enum class NoiseVariance {
   kActual,   ///< 2 eta sigma^2, what an iteration adds; kSharp with it is attained by a linear Gaussian chain
 };
 
-/// Which bound. The defaults are what releases use.
+/// From mu to (epsilon, delta).
+enum class Conversion {
+  kRenyi,  ///< from the Renyi divergences of all orders, as the paper does (renyi.h)
+  kExact,  ///< the curve of two Gaussians itself (gaussian_mechanism.h); never larger. kWeakTriangle has none
+};
+
+/// Which bound. The defaults, with kExact, are what releases use.
 struct LangevinBound {
   BurnIn burn_in = BurnIn::kAligned;
   std::uint64_t learning_epochs = 0;  ///< T, at least 1; unused by kNone
   Decay decay = Decay::kSharp;
   NoiseVariance variance = NoiseVariance::kActual;
+  Conversion conversion = Conversion::kRenyi;
 };
 
 /// `distance` is that of the change alone, from noisy_sgd.h: stationary_distance for one request, following_distance
@@ -53,7 +60,7 @@ class LangevinAccountant {
   /// Bound on the Renyi divergence of order alpha > 1.
   [[nodiscard]] double renyi(double alpha, double distance, std::uint64_t epochs, double sigma) const;
 
-  /// Epsilon at the best order of all, in closed form. Falls with epochs (kAligned: up to T) and sigma.
+  /// Least epsilon of the conversion. Falls with epochs (kAligned: up to T) and sigma.
   [[nodiscard]] double epsilon(double distance, std::uint64_t epochs, double sigma) const;
 
   /// Least sigma with epsilon(distance, epochs, sigma) <= epsilon. See resolvable_sigma for what float64 can add; a
@@ -66,6 +73,7 @@ class LangevinAccountant {
  private:
   [[nodiscard]] double mu(double distance, std::uint64_t epochs) const;  // at sigma = 1
   [[nodiscard]] bool weak_triangle() const { return bound_.burn_in == BurnIn::kWeakTriangle; }
+  [[nodiscard]] bool exact() const { return bound_.conversion == Conversion::kExact; }
 
   NoisySgd sgd_;
   LangevinBound bound_;

@@ -6,7 +6,15 @@
 // the coordinates, and E |e|^2 <= s^2 N / (1 - c^2) =: r^2 N. As a function of all xi, |e| has the Lipschitz constant r
 // (xi_j counts s c^{k-j}), hence by Gaussian concentration |e| > r (sqrt N + t) has probability at most exp(-t^2/2). A
 // release that was unlearnt stands within Z c^{KN} + 2R c^{(T-K)N + KN} of a coupled X (THEOREMS.md, T2). This finds
-// weights that stand too far away. Too little noise it cannot see: the law of W has no closed form.
+// weights that stand too far away.
+//
+// How little noise can leave them. (a) Given all before the last step, W = v + s xi inside the ball, so for every point V
+// P[|W - V| <= r] <= P[s |xi| <= r] (Anderson 1955): V is the run without noise. (b) Directions in which no present row
+// points see no data: there a step is W <- c W + s xi, and K epochs leave a Gaussian of variance s^2 (1 - c^{2KN}) /
+// (1 - c^2) around c^{KN} W_0, which by Anderson again is no nearer to any point than around it. With m the number of such
+// directions, at least F less the rank of the rows, the squared norm of that part of W is above the lower quantile of that variance times a
+// chi-square with m C degrees of freedom. (a) needs that the last step was not projected, |W| < R,
+// (b) that none was, for which |W| <= R / 2 is taken.
 #include <algorithm>
 #include <cmath>
 
@@ -14,6 +22,7 @@
 #include "algorithms/solvers/langevin/langevin_constants.h"
 #include "algorithms/solvers/langevin/langevin_solver.h"
 #include "algorithms/unlearning/checks/checked_model.h"
+#include "algorithms/unlearning/checks/noise_checks.h"
 #include "algorithms/unlearning/checks/public_line.h"
 #include "engine/resources/watcher.h"
 #include "storage/io/error.h"
@@ -23,10 +32,69 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kDeviations = 6.6;  // a false alarm then has a probability below 1e-9
+constexpr double kProductError = 1e-5;  // more than 60 rounds of float32 products lose
+constexpr double kDeviations = 6.6;     // a false alarm then has a probability below 1e-9
+
+/// The norm of `weights` without what the rows span, or more: conjugate gradients on the normal equations, cut off. Rows are
+/// float32, and so are the products.
+double unseen_norm(const TrainingSet& rows, Matrix weights) {
+  constexpr int kRounds = 60;
+  const Rows& all = rows.rows();
+  const Eigen::Map<const FloatMatrix> z(all.values, index_of(all.count), index_of(all.features));
+  for (Eigen::Index c = 0; c < weights.cols(); ++c) {
+    Vector rest = weights.col(c);
+    Eigen::VectorXf image = z * rest.cast<float>(), direction = image;
+    double size = image.squaredNorm();
+    for (int round = 0; round < kRounds && size > 0; ++round) {
+      const Vector step = (z.transpose() * direction).cast<double>();
+      const double length = size / step.squaredNorm();
+      if (!std::isfinite(length)) break;
+      const Vector next = rest - length * step;
+      if (!(next.norm() < rest.norm())) break;
+      rest = next;
+      image = z * rest.cast<float>();
+      const double smaller = image.squaredNorm();
+      direction = image + static_cast<float>(smaller / size) * direction;
+      size = smaller;
+    }
+    weights.col(c) = rest;
+  }
+  return weights.norm();
+}
+
+/// At least so many directions are there in which no row points.
+std::size_t unseen_directions(const TrainingSet& rows) {
+  std::vector<bool> seen(rows.features());
+  const Rows& all = rows.rows();
+  for (std::size_t i = 0; i < all.count * all.features; ++i)
+    if (all.values[i] != 0) seen[i % all.features] = true;
+  const auto rank = std::min<std::size_t>(rows.size(), static_cast<std::size_t>(std::count(seen.begin(), seen.end(), true)));
+  return rows.features() - rank;
+}
 
 NoisySgd sgd_of(const LangevinState& state, const CheckedModel& model) {
   return noisy_sgd_of(state.constants, model.options, model.classes());
+}
+
+/// See above.
+void check_least_noise(const CheckedModel& model, const TrainingSet& rows, const LangevinConstants& constants,
+                       const NoisySgd& sgd, const LangevinState& state, double distance, Statements& say) {
+  if (model.model.published.norm() > constants.radius * (1 - 1e-9)) return;
+  const double step = std::sqrt(2 * constants.step_size) * constants.sigma;
+  const auto weights = static_cast<double>(model.model.published.size());
+  const auto too_little = [&](const std::string& what, double found, double deviation, double count) {
+    const double least = deviation * std::sqrt(count * noise_factors(count).low);
+    if (!(found < least)) return;
+    say.wrong(what + " is " + Json(found).dump() + "; noise of sigma " + Json(constants.sigma).dump() +
+              " leaves no less than " + Json(least).dump());
+  };
+  too_little("the distance of the published weights from a run without noise", distance, step, weights);
+  const double epochs = sgd.iterations(state.last_epochs > 0 ? state.last_epochs : constants.epochs);
+  const double deviation = step * std::sqrt(sgd.one_minus_power(2 * epochs) / sgd.one_minus_power(2));
+  const auto unseen = static_cast<double>(unseen_directions(rows) * model.classes());
+  if (unseen > 0 && model.model.published.norm() <= constants.radius / 2)
+    too_little("the part of the published weights that no row sees",
+               unseen_norm(rows, model.model.published) + kProductError * model.model.published.norm(), deviation, unseen);
 }
 
 }  // namespace
@@ -60,15 +128,20 @@ void check_noisy_steps(const CheckedModel& model, Statements& say) {
   say.same("retrained", model.certificate.at("retrained"), learnt);
   say.same("budget", model.certificate.at("budget"), options.epsilon);
   if (epochs > constants.epochs) say.wrong("a request ran more epochs than a training");
-  const double reached =
-      learnt ? 0 : accountant_of(constants, sgd, options).epsilon(state.distance, epochs, constants.sigma);
+  const bool anywhere = options.bound == BoundRule::kCorrected && state.from_anywhere();
+  if (!learnt && anywhere) say.near("distance", state.distance, sgd.diameter(), 0);
+  const LangevinAccountant accountant =
+      anywhere ? accountant_from_anywhere(sgd, options) : accountant_of(constants, sgd, options);
+  const double reached = learnt ? 0 : accountant.epsilon(state.distance, epochs, constants.sigma);
   say.near("the epsilon reached", model.number("residual_bound"), reached);
   if (model.certified()) {
     say.at_most("the epsilon reached", reached, "the target", options.epsilon);
     say.same("the delta reached", model.certificate.at("delta").at("reached"), options.delta);
     say.same("claim", model.certificate.at("claim"), "T2");
-    if (state.adaptive_requests) say.wrong("it is certified, after requests that may have been adaptive");
-    if (state.lazy_rows) say.wrong("it is certified, after rows that were not exact");
+    if (!learnt && !anywhere && model.certificate.at("requests") != "non-adaptive")
+      say.wrong("it is certified for adaptive requests, by an account that needs others");
+    if (!learnt && !anywhere && model.certificate.at("releases") != "this")
+      say.wrong("it is certified for later releases, by an account of its requests");
     if (options.bound == BoundRule::kPaper) say.wrong("it is certified, by bounds as printed");
   }
   say.at_most("the norm of the weights", model.model.published.norm(), "the radius", constants.radius * (1 + 1e-12));
@@ -97,6 +170,7 @@ bool check_noise_of_steps(const CheckedModel& model, const TrainingSet& rows, Me
     most += sgd.power(sgd.iterations(state.last_epochs)) * state.distance +
             sgd.power(sgd.iterations(constants.epochs)) * sgd.diameter();
   const double distance = (model.model.published - still).norm();
+  check_least_noise(model, rows, constants, sgd, state, distance, say);
   if (distance <= most) return true;
   say.wrong("the published weights stand " + Json(distance).dump() +
             " from a run without noise on the present rows; noise of sigma " + Json(constants.sigma).dump() + " on " +

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "algorithms/privacy/accounting/require.h"
 #include "storage/io/error.h"
 
 namespace unweave {
@@ -13,11 +14,8 @@ constexpr double kStartForgotten = 1e-3;
 constexpr std::uint64_t kMostEpochs = std::uint64_t{1} << 30;
 
 std::uint64_t learning_epochs(const NoisySgd& sgd, double sigma, const SolverOptions& options) {
-  const bool paper = options.bound == BoundRule::kPaper;
-  const LangevinBound bound{BurnIn::kNone, 0, paper ? Decay::kLoose : Decay::kSharp,
-                            paper ? NoiseVariance::kPrinted : NoiseVariance::kActual};
-  const LangevinAccountant from_anywhere(sgd, bound, options.delta);
-  const std::uint64_t enough = from_anywhere.fewest_epochs(sgd.diameter(), sigma, options.epsilon);
+  const std::uint64_t enough =
+      accountant_from_anywhere(sgd, options).fewest_epochs(sgd.diameter(), sigma, options.epsilon);
   const double an_epoch =
       static_cast<double>(sgd.iterations(1)) * std::log1p(-sgd.constants().step_size * options.lambda);
   const double forgotten = std::ceil(std::log(kStartForgotten) / an_epoch);
@@ -73,11 +71,39 @@ std::optional<std::uint64_t> request_epochs(const LangevinConstants& constants, 
   return epochs < constants.epochs ? std::optional(epochs) : std::nullopt;
 }
 
+std::optional<std::uint64_t> epochs_from_anywhere(const LangevinConstants& constants, const NoisySgd& sgd,
+                                                  const SolverOptions& options) {
+  const LangevinAccountant accountant = accountant_from_anywhere(sgd, options);
+  if (accountant.epsilon(sgd.diameter(), constants.epochs, constants.sigma) > options.epsilon) return std::nullopt;
+  const std::uint64_t epochs = accountant.fewest_epochs(sgd.diameter(), constants.sigma, options.epsilon);
+  return epochs < constants.epochs ? std::optional(epochs) : std::nullopt;
+}
+
+LangevinAccountant accountant_from_anywhere(const NoisySgd& sgd, const SolverOptions& options) {
+  const bool paper = options.bound == BoundRule::kPaper;
+  return {sgd,
+          {BurnIn::kNone, 0, paper ? Decay::kLoose : Decay::kSharp,
+           paper ? NoiseVariance::kPrinted : NoiseVariance::kActual, paper ? Conversion::kRenyi : Conversion::kExact},
+          options.delta};
+}
+
 LangevinAccountant accountant_of(const LangevinConstants& constants, const NoisySgd& sgd,
                                  const SolverOptions& options) {
   if (options.bound == BoundRule::kPaper)
     return {sgd, {BurnIn::kWeakTriangle, constants.epochs, Decay::kLoose, NoiseVariance::kPrinted}, options.delta};
-  return {sgd, {BurnIn::kAligned, constants.epochs, Decay::kSharp, NoiseVariance::kActual}, options.delta};
+  return {sgd,
+          {BurnIn::kAligned, constants.epochs, Decay::kSharp, NoiseVariance::kActual, Conversion::kExact},
+          options.delta};
+}
+
+void require_tails(const LangevinConstants& constants, const NoisySgd& sgd, std::size_t weights,
+                   const SolverOptions& options) {
+  constexpr double kMissing = 2.4e-21, kShare = 0.01;
+  const double draws = sgd.iterations(constants.epochs) * static_cast<double>(weights);
+  const double least = draws * kMissing * (1 + std::exp(options.epsilon)) / kShare;
+  if (!(options.delta >= least))
+    throw UsageError("the normal numbers of so many steps end too early for this " + option("delta") + "; raise it to " +
+                     shown(least) + ", or lower " + option("epsilon") + " or the epochs");
 }
 
 double removed_row_weight(const NoisySgd& sgd, const SolverOptions& options) {

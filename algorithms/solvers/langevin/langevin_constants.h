@@ -39,11 +39,23 @@ struct LangevinParameters {
                                                           const LangevinAccountant& accountant, double distance,
                                                           double epsilon);
 
-/// The accountant of releases: aligned, sharp, with the noise that is added. Under --bound paper as printed, from the finite
+/// Epochs that any request needs, whatever came before: the fewest that bring the largest distance there is, 2R, to epsilon;
+/// none where T would be needed, or would not do.
+[[nodiscard]] std::optional<std::uint64_t> epochs_from_anywhere(const LangevinConstants& constants, const NoisySgd& sgd,
+                                                                const SolverOptions& options);
+
+/// The accountant of these: no start is known, so none is charged for.
+[[nodiscard]] LangevinAccountant accountant_from_anywhere(const NoisySgd& sgd, const SolverOptions& options);
+/// The accountant of releases whose requests depend on no release: aligned, sharp, with the noise that is added. Under --bound paper as printed, from the finite
 /// burn-in of Theorem 3.2 on: valid for one request, and a factor above 2 loose; for later ones Theorem 3.11 forgets that
 /// the start is not stationary.
 [[nodiscard]] LangevinAccountant accountant_of(const LangevinConstants& constants, const NoisySgd& sgd,
                                                const SolverOptions& options);
+/// Throws UsageError where the normal numbers that a run draws for `weights` weights lack so much of their tails that it would
+/// show: T N draws a weight, each from a law that ends at 9.49 (RandomSource::gaussian), 2.3e-21 of a normal one's chance;
+/// together, times 1 + e^epsilon for both runs and directions, at most a hundredth of delta.
+void require_tails(const LangevinConstants& constants, const NoisySgd& sgd, std::size_t weights,
+                   const SolverOptions& options);
 /// By how much a removed row changes the sum of a batch's gradients: its slot is emptied; as printed, it is overwritten.
 [[nodiscard]] double removed_row_weight(const NoisySgd& sgd, const SolverOptions& options);
 

@@ -24,6 +24,9 @@ struct LangevinState {
   bool adaptive_requests = false;  ///< one since training may have been chosen after seeing a release
   /// A batch since training had a threshold, or the last before it: what later replaces stale rows is not accounted for.
   bool lazy_rows = false;
+
+  /// Whether the account covers no request until the next training: each then runs as many epochs as any start needs.
+  [[nodiscard]] bool from_anywhere() const noexcept { return adaptive_requests || lazy_rows; }
 };
 
 /// Throws UsageError when the model holds no such state, or one that contradicts itself.

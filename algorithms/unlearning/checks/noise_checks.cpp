@@ -29,13 +29,9 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kExponent = 21.5;  // a false alarm on one side has probability e^-21.5
 
-/// Factors x on N sigma^2 between which |g X|^2 lies; the head of this file derives them.
-struct Factors {
-  double low;
-  double high;
-};
+}  // namespace
 
-Factors noise_factors(double coordinates) {
+NoiseFactors noise_factors(double coordinates) {
   const double wanted = 2 * kExponent / coordinates;
   // x - 1 - ln x exceeds `wanted` at `out` and falls to 0 at `in`; the answer errs outwards.
   const auto solve = [&](double out, double in) {
@@ -47,8 +43,6 @@ Factors noise_factors(double coordinates) {
   };
   return {solve(std::exp(-wanted - 1), 1), solve(2 + 2 * wanted, 1)};
 }
-
-}  // namespace
 
 void check_grid(const Matrix& published, const OutputNoise& noise, Statements& say) {
   const Matrix steps = published / noise.grid;  // exact: the grid is a power of two
@@ -62,7 +56,7 @@ void check_spread(const Matrix& published, const Matrix& centre, const std::stri
                   const OutputNoise& noise, double shift, Statements& say) {
   const double distance = (published - centre).norm();
   const auto coordinates = static_cast<double>(published.size());
-  const Factors factors = noise_factors(coordinates);
+  const NoiseFactors factors = noise_factors(coordinates);
   // The last term covers float64 here and in the publication of grid integers above 2^53.
   shift += noise.grid * std::sqrt(coordinates) / 2 + 0x1p-49 * (published.norm() + centre.norm());
   const double spread = noise.sigma * std::sqrt(coordinates);

@@ -9,6 +9,14 @@
 
 namespace unweave {
 
+/// Factors x on N sigma^2 between which the squared norm of N normal numbers of deviation sigma, discrete or not, lies but for
+/// a probability of e^-21.5 on each side.
+struct NoiseFactors {
+  double low;
+  double high;
+};
+[[nodiscard]] NoiseFactors noise_factors(double coordinates);
+
 /// Published weights must be whole multiples of the grid.
 void check_grid(const Matrix& published, const OutputNoise& noise, Statements& say);
 /// Published weights against a point within `shift` of what the noise was added to, `centre_name` in words.
