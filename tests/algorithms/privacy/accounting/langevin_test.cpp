@@ -9,6 +9,8 @@
 #include <limits>
 #include <vector>
 
+#include "algorithms/privacy/accounting/renyi.h"
+#include "algorithms/privacy/gaussian_mechanism.h"
 #include "storage/io/error.h"
 #include "support/noisy_sgd_runs.h"
 #include "support/special_values.h"
@@ -141,6 +143,41 @@ TEST_SUITE("unit") {
         }
       }
     }
+  }
+
+  TEST_CASE("a linear Gaussian chain has exactly the epsilon of the exact curve, below that of the Renyi divergences") {
+    for (const double m : {0.0, 0.011264, 0.2}) {
+      const NoisySgd sgd = with_strong_convexity(published_constants(kMnistRows, 512), m);
+      const double eta = sgd.constants().step_size, sigma = 0.03, distance = 0.017;
+      const LangevinBound renyi{BurnIn::kNone, 0, Decay::kSharp, NoiseVariance::kActual};
+      LangevinBound curve = renyi;
+      curve.conversion = Conversion::kExact;
+      for (const double delta : {1e-2, 1e-5}) {
+        const LangevinAccountant loose(sgd, renyi, delta), exact(sgd, curve, delta);
+        double mean = distance, variance = 0;
+        for (std::uint64_t epochs = 1; epochs <= 6; ++epochs) {
+          for (int iteration = 0; iteration < 22; ++iteration) {
+            mean *= 1 - eta * m;
+            variance = (1 - eta * m) * (1 - eta * m) * variance + 2 * eta * sigma * sigma;
+          }
+          const double epsilon = exact.epsilon(distance, epochs, sigma);
+          CHECK(epsilon == doctest::Approx(epsilon_of(mean, std::sqrt(variance), delta)).epsilon(1e-9));
+          CHECK(epsilon < loose.epsilon(distance, epochs, sigma));
+          if (epsilon > 0) CHECK(delta_of(mean, std::sqrt(variance), epsilon) == doctest::Approx(delta).epsilon(1e-8));
+          const double least = exact.smallest_sigma(distance, epochs, 0.5);
+          CHECK(exact.epsilon(distance, epochs, least) <= 0.5);
+          CHECK(exact.epsilon(distance, epochs, least * (1 - 1e-9)) > 0.5);
+        }
+      }
+    }
+    // A shift of 0.3139 standard deviations where the Renyi divergences allow 0.2270, at epsilon 1 and delta 1e-4.
+    CHECK(1 / sigma_of(1, 1, 1e-4) == doctest::Approx(0.3139).epsilon(1e-3));
+    CHECK(gaussian_mu(1, 1e-4) == doctest::Approx(0.2270).epsilon(1e-3));
+    CHECK(epsilon_of(1e-6, 1, 1e-4) == 0);
+    CHECK_THROWS_AS(LangevinAccountant(projected_run(kMnistRows, 128),
+                                       {BurnIn::kWeakTriangle, 3, Decay::kSharp, NoiseVariance::kActual,
+                                        Conversion::kExact}, 1e-4),
+                    UsageError);
   }
 
   TEST_CASE("sharp <= loose, actual <= printed, aligned <= weak triangle, closed form <= grid") {

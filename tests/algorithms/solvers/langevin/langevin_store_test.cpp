@@ -246,6 +246,39 @@ TEST_SUITE("unit") {
     CHECK(text_of(world.verify()) == "");
   }
 
+  TEST_CASE("too little noise is found: none at all on any rows, a third of it where features outnumber rows") {
+    for (const char* solver : kBoth) {
+      CAPTURE(solver);
+      const std::string words = std::string("releases: ") + solver + ": ";
+      for (const std::uint32_t columns : {2U, 120U}) {
+        const TrainedStore world(columns);
+        world.train(solver);
+        const ModelRecord good = load_model(world.store, solver);
+        const LangevinState state = langevin_state(good.model);
+        const NoisySgd sgd = noisy_sgd_of(state.constants, good.options, 4);
+        Matrix still = Matrix::Zero(good.model.published.rows(), 4);
+        RandomSource unused = RandomSource::from_seed(0, 0);
+        LiveStore live(world.store, Access::read, ample_budget(), release_ledger());
+        const TrainingRows rows(live, good.weights, form_of(good), ample_budget());
+        run_epochs({sgd, rows.set(), Batches(state.constants, state.slots, rows.set()), good.options.head, 0},
+                   state.constants.epochs, unused, still);
+        const auto publish = [&](double share) {
+          world.forge(solver, [&](ModelRecord& record) {
+            record.model.published = still + share * (good.model.published - still);
+          });
+          return world.verify();
+        };
+        CHECK(text_of(publish(1)) == "");
+        const std::string none = text_of(publish(1e-3));
+        CHECK(none.find(words + "the distance of the published weights from a run without noise is ") !=
+              std::string::npos);
+        const std::string third = text_of(publish(1.0 / 3));
+        CHECK((third.find("the part of the published weights that no row sees is ") != std::string::npos) ==
+              (columns > 2));
+      }
+    }
+  }
+
   TEST_CASE("weights farther than noise carries them, a slot of another node and an odd file are found") {
     for (const char* solver : kBoth) {
       const TrainedStore world(2);
