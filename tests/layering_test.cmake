@@ -45,6 +45,11 @@ foreach(layer storage engine algorithms tools tests)
   foreach(file IN LISTS files)
     string(REGEX MATCH "^[^/]*/[^/]*" wing ${file})
     file(STRINGS ${ROOT}/${file} lines REGEX "^[ \t]*#[ \t]*include")
+    # Who sees Eigen sees how its memory is wiped (algorithms/numerics/wiping_memory.h): or two definitions of one function meet.
+    if("${lines}" MATCHES "<(unsupported/)?Eigen/" AND NOT file MATCHES "^algorithms/numerics/(wiping_memory|matrix)\\.h$"
+       AND NOT "${lines}" MATCHES "algorithms/numerics/matrix\\.h")
+      string(APPEND violations "  ${file}: it includes Eigen and not algorithms/numerics/matrix.h\n")
+    endif()
     foreach(line IN LISTS lines)
       if(NOT line MATCHES "include[ \t]*[<\"]([^>\"]+)[>\"]")
         continue()  # a macro, as Highway's HWY_TARGET_INCLUDE

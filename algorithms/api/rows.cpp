@@ -57,8 +57,7 @@ void export_model(const StoredModel& model, const NpyTarget& target) {
   if (target.stream != nullptr) throw UsageError("a model is two files, weights and certificate; name a file");
   const ModelRecord& record = Internals::record(model);
   if (record.certificate.empty())
-    throw DataError("the model " + name_of(record) +
-                    " has no certificate since a purge kept it; give it one with " +
+    throw DataError("no certificate speaks of the model " + name_of(record) + " yet; make one with " +
                     operation("stream STORE " + option("requests", "/dev/null") + ' ' + selecting(name_of(record))));
   const Matrix& weights = record.model.published;
   std::vector<std::uint64_t> shape{size_of(weights.rows())};
@@ -66,7 +65,8 @@ void export_model(const StoredModel& model, const NpyTarget& target) {
   NpyWriter writer(target, "<f8", sizeof(double), shape);
   writer.append(std::span<const double>(weights.data(), size_of(weights.size())));
   writer.finish();
-  replace_file(std::filesystem::absolute(target.file).replace_extension(".jsonl"), record.certificate + "\n" + weights_key_line(record) + "\n");
+  replace_file(std::filesystem::absolute(target.file).replace_extension(".jsonl"),
+               record.certificate + "\n" + weights_key_line(record) + "\n");
 }
 
 std::vector<Request> draw_requests(const Reader& reader, const DrawOptions& options) {

@@ -246,6 +246,7 @@ TrainedModel Writer::train(const TrainOptions& how) {
                             store.manifest().classes, options.head};
   if (sizes.classes > 0)
     trained.default_lambda = default_lambda(sizes);  // without labels training says what is missing
+  options.lambda_chosen = how.lambda == LambdaChoice::given ? "given" : "default";
   if (how.lambda != LambdaChoice::given && sizes.classes > 0) options.lambda = trained.default_lambda;
   if (how.lambda == LambdaChoice::by_validation) {
     meter.start("lambda", kLambdaTrials, "trials");

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "algorithms/numerics/matrix.h"
+
 namespace unweave {
 namespace {
 

@@ -1,7 +1,6 @@
 // algorithms/learning/class_moments.h - counts, means and scatters of rows that leave, and what their change does to a density.
 #pragma once
 
-#include <Eigen/Core>
 #include <optional>
 #include <span>
 

@@ -231,9 +231,15 @@ NewtonResult minimise(const Objective& objective, Matrix start, const NewtonOpti
   if (!(options.tolerance > 0) || !std::isfinite(options.tolerance))
     throw UsageError("the gradient tolerance must be positive and finite");
 
+  const bool from_nothing = start.isZero(0);
   Descent descent(objective, std::move(start), options);
   descent.approach();
   if (descent.finish() || options.best_effort) return descent.take();
+  if (!from_nothing) {
+    // What the start was may depend on removed data, and whether a minimisation ends must not: zero knows nothing.
+    const Matrix& reached = descent.best().weights;
+    return minimise(objective, Matrix::Zero(reached.rows(), reached.cols()), options);
+  }
   const NewtonResult& best = descent.best();
   if (!at_noise(best.gradient))
     throw UsageError("the gradient norm fell only to " + scientific(best.gradient.norm) + " in " +

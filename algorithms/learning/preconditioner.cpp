@@ -8,6 +8,7 @@
 
 #include "algorithms/learning/row_sample.h"
 #include "algorithms/numerics/blas.h"
+#include "algorithms/numerics/matrix.h"
 
 namespace unweave {
 namespace {

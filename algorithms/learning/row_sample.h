@@ -1,11 +1,11 @@
 // algorithms/learning/row_sample.h - a few of many rows, which do for a preconditioner.
 #pragma once
 
-#include <Eigen/Core>
 #include <algorithm>
 #include <cstddef>
 #include <vector>
 
+#include "algorithms/numerics/matrix.h"
 #include "algorithms/numerics/row_sweep.h"
 
 namespace unweave {

@@ -52,6 +52,14 @@ void log_certificates(const std::filesystem::path& store, const Manifest& manife
   }
 }
 
+/// Models that a purge has kept and not certified.
+std::vector<std::string> uncertified_models(const fs::path& store) {
+  std::vector<std::string> names;
+  for (const ModelSummary& model : list_models(store))
+    if (model.damage.empty() && model.id.empty()) names.push_back(model.name);
+  return names;
+}
+
 void count_bytes(const Manifest& before, const Manifest& after, PurgeReport& report) {
   std::set<std::string> known;
   for (const FileEntry& entry : before.files()) known.insert(entry.path);
@@ -76,7 +84,10 @@ class Purge {
   }
 
   PurgeReport run() {
-    if (report_.nothing) return report_;
+    if (report_.nothing) {
+      certify_models(*live_, uncertified_models(store_));  // a purge may have been cut before it came to that
+      return report_;
+    }
     keep_models();
     before_ = live_->manifest();
     log_certificates(store_, before_);
@@ -94,7 +105,11 @@ class Purge {
       abandon();
       throw;
     }
-    certify_models();
+    lock_.reset();
+    if (!report_.kept_models.empty()) {
+      LiveStore purged(store_, Access::write, budget_, release_ledger());
+      certify_models(purged, report_.kept_models);
+    }
     return report_;
   }
 
@@ -128,22 +143,21 @@ class Purge {
     for (const ModelSummary& model : list_models(store_)) {
       if (!model.damage.empty() || !solver_entry(model.solver).canonical) continue;
       const auto bring_up = [&](const std::string& name) {
-        if (model.sequence == live_->sequence() && !model.id.empty() && fs::exists(release_file(store_, name)))
+        // Older programs kept its history in the file itself.
+        const bool has_history = !model.id.empty() && !fs::exists(release_file(store_, name));
+        if (model.sequence == live_->sequence() && !has_history)
           return check_propagation(load_model(store_, name), live_->manifest(), store_);
         Learner learner = Learner::open(*live_, budget_, name, context(), {});
-        if (!learner.catch_up()) save_model(store_, learner.record());  // older programs kept the history in it
+        if (!learner.catch_up()) save_model(store_, learner.record());
         learner.settle();
       };
       if (attempt(model.name, report_.lost_models, bring_up)) report_.kept_models.push_back(model.name);
     }
   }
 
-  /// Publishes the kept models on the purged rows: a proof that owes nothing to what was there before.
-  void certify_models() {
-    lock_.reset();
-    if (report_.kept_models.empty()) return;
-    LiveStore live(store_, Access::write, budget_, release_ledger());
-    for (const std::string& name : report_.kept_models) {
+  /// Publishes kept models on the rows that there are: a proof that owes nothing to what was there before.
+  void certify_models(LiveStore& live, const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
       const auto certify = [&](const std::string&) {
         const Hash kept = weights_digest(load_model(store_, name));
         Learner learner = Learner::open(live, budget_, name, context(), {});
@@ -158,7 +172,7 @@ class Purge {
         report_.uncertified_models.push_back({name, error.message()});
       }
     }
-    live.record();
+    if (!names.empty()) live.record();
   }
 
   void build() {

@@ -26,9 +26,9 @@ namespace unweave {
 
 struct PurgeOptions {
   bool keep_order = false;  ///< the order of the nodes is public, and stays though the graph that gave it is another
-  bool always = false;      ///< also where nothing is to be forgotten: models and private parts of certificates go
-  std::filesystem::path key{};   ///< file of the key that signs certificates; empty: the store's own
-  std::string program{};         ///< version of this build, for certificates
+  bool always = false;  ///< also where nothing is to be forgotten: private parts and models go, but for canonical ones
+  std::filesystem::path key{};  ///< file of the key that signs certificates; empty: the store's own
+  std::string program{};        ///< version of this build, for certificates
   /// Is told the models that will go; may be empty.
   std::function<void(const std::vector<std::string>&)> before_removal = nullptr;
 };
@@ -50,7 +50,7 @@ struct PurgeReport {
   std::vector<std::string> kept_models;
   std::vector<ModelFault> lost_models;         ///< canonical ones that could not be brought up to date, and went
   std::vector<ModelFault> uncertified_models;  ///< kept ones that a later writer has to certify
-  bool has_order = false;        ///< nodes lie in another order than that of their ids
+  bool has_order = false;                      ///< nodes lie in another order than that of their ids
   bool order_changed = false;
   bool propagated = false;
   bool standardized = false;  ///< features keep the constants by which they were scaled, statistics of all data ever

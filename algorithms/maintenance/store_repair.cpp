@@ -147,8 +147,7 @@ class StoreRepair {
     write_manifest(store_, after);
     for (auto record = dropped; record != models_.end(); ++record) {
       const fs::path file = file_of(*record);
-      for (const fs::path& path :
-           {folder_of(store_, name_of(*record)), release_file(store_, name_of(*record)), file}) {
+      for (const fs::path& path : {folder_of(store_, name_of(*record)), release_file(store_, name_of(*record)), file}) {
         std::error_code error;
         fs::remove_all(path, error);
         if (error) throw_system_error("remove", path, error.value());

@@ -1,6 +1,7 @@
 // algorithms/models/certificate.cpp - the fields of a certificate.
 #include "algorithms/models/certificate.h"
 
+#include "algorithms/registry/registry.h"
 #include "algorithms/unlearning/report.h"
 #include "storage/io/hex.h"
 
@@ -9,32 +10,39 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// A public number and where it was chosen.
-Json chosen(const Json& value, const std::string& where = "public") {
-  return {{"value", value}, {"chosen", where}};
+/// A public number and how it was chosen.
+Json chosen(const Json& value, std::string_view how) {
+  return {{"value", value}, {"chosen", how}};
+}
+
+/// One that a user may give.
+Json given(const Json& value, const Json& standard) {
+  return chosen(value, value == standard ? "default" : "given");
 }
 
 Json constants_of(const ModelRecord& record) {
-  const SolverOptions& options = record.options;
+  const SolverOptions &options = record.options, standard{};
   const NetworkShape shape = shape_of(record.model);
+  const bool intercept = !record.model.network && solver_entry(record.model.solver).intercept;
+  const auto name_of_bound = [](BoundRule bound) { return bound == BoundRule::kPaper ? "paper" : "corrected"; };
   Json json = {{"lambda", chosen(options.lambda, options.lambda_chosen)},
-               {"tau", chosen(options.tau)},
-               {"alpha", chosen(options.alpha)},
-               {"bound", chosen(options.bound == BoundRule::kPaper ? "paper" : "corrected")},
-               {"head", chosen(head_name(options))},
-               {"clip", chosen(record.clip)},
-               {"intercept", chosen(options.intercept)},
-               {"training_rows", chosen(record.model.trained_rows)},
-               {"features", chosen(shape.features)},
-               {"classes", chosen(shape.classes)},
-               {"levels", chosen(record.levels)},
-               {"weights", chosen(record.weights)},
-               {"rho", chosen(record.rho)},
-               {"scale_bits", chosen(record.scale_bits)},
-               {"all_rows", chosen(record.all_rows)}};
+               {"tau", given(options.tau, standard.tau)},
+               {"alpha", given(options.alpha, standard.alpha)},
+               {"bound", given(name_of_bound(options.bound), name_of_bound(standard.bound))},
+               {"head", given(head_name(options), head_name(standard))},
+               {"clip", given(record.clip, ModelRecord().clip)},
+               {"intercept", given(options.intercept, intercept)},
+               {"training_rows", chosen(record.model.trained_rows, "data")},
+               {"features", chosen(shape.features, "import")},
+               {"classes", chosen(shape.classes, "import")},
+               {"levels", chosen(record.levels, "propagation")},
+               {"weights", chosen(record.weights, "propagation")},
+               {"rho", chosen(record.rho, "propagation")},
+               {"scale_bits", chosen(record.scale_bits, "propagation")},
+               {"all_rows", chosen(record.all_rows, "propagation")}};
   if (record.model.network) {
-    json["hidden"] = chosen(options.hidden);
-    json["activation"] = chosen(name_of(options.activation));
+    json["hidden"] = chosen(options.hidden, "given");
+    json["activation"] = given(name_of(options.activation), name_of(standard.activation));
   }
   return json;
 }
@@ -75,13 +83,16 @@ std::vector<std::string> not_covered_by(const StepReport& report, const SolverOp
                                "records that remain: this is no differential privacy",
                                "an error in place of a release, the number of rows and of releases, running times"};
   if (report.for_tests) out.emplace_back("anything: the noise was drawn from a given seed, for tests");
-  if (options.lambda_chosen != "public")
+  if (options.lambda_chosen.starts_with("validation"))
     out.emplace_back("the choice of lambda: it was tuned on data (" + options.lambda_chosen + "), and stays");
   if (report.requests == Requests::independent)
     out.emplace_back("requests that were chosen after seeing a release and sent as non-adaptive");
   if (!covers_later)
     out.emplace_back("several releases seen together: each is compared with one retraining");
   else if (report.scope != Scope::every_release)
+    out.emplace_back(
+        "later releases of other models, which start from publications of their own: one log pays for itself");
+  if (covers_later && report.scope != Scope::every_release)
     out.emplace_back("choices that depend on free memory: whether a later release keeps a preconditioner");
   if (!report.mechanism.not_covered.empty()) out.emplace_back(report.mechanism.not_covered);
   return out;

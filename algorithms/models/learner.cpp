@@ -49,12 +49,6 @@ void add_network_constants(const ModelRecord& record, StepReport& report) {
       {{"radius", given.radius}, {"smoothness", constants.smoothness}, {"gradient_bound", constants.gradient}});
 }
 
-/// The model's name in the id of a release. Names have hyphens too, so its number and hash are taken off from the end.
-std::string_view model_of(std::string_view id) {
-  const std::size_t hash = id.rfind('-');
-  return hash == std::string_view::npos ? id : id.substr(0, id.substr(0, hash).rfind('-'));
-}
-
 /// Throws UsageError before any row is read.
 ModelRecord with_right_options(ModelRecord record) {
   require_options(record.model.solver, record.options);
@@ -82,8 +76,8 @@ Learner::Learner(LiveStore& store, MemoryBudget& budget, ModelRecord record, Rel
       context_(std::move(context)),
       rows_(store, record_.weights, form_of(record_), budget),
       key_(key_of(store.path(), name_of(record_), context_.key)) {
-  for (const ModelSummary& present : list_models(store.path()))
-    if (present.damage.empty() && !present.id.empty()) context_.withdraw.push_back(present.id);
+  for (ModelSummary& present : list_models(store.path()))
+    if (present.damage.empty() && !present.id.empty()) present_models_.push_back(std::move(present));
   const SolverEntry& entry = solver_entry(record_.model.solver);
   if (!record_.options.hidden.empty())
     layers_memory_ = reserve_passes(Network(shape_of(record_.options, rows())), rows().size(), budget);
@@ -248,10 +242,14 @@ void Learner::follow_log() {
     throw DataError(whose + ", and " + signing_key_file(store_.path()).string() +
                     " is another; restore it from a copy" + anew);
   }
-  // The log still knows what a model that is gone has published.
-  std::vector<std::string>& old = context_.withdraw;
-  if (place_.number > 0 && std::find(old.begin(), old.end(), place_.release) == old.end())
-    old.push_back(place_.release);
+}
+
+std::vector<std::string> Learner::replaced_releases() const {
+  std::vector<std::string> ids;
+  for (const ModelSummary& model : present_models_)
+    if (model.sequence < store_.sequence() && model.name != name_of(record_)) ids.push_back(model.id);
+  if (place_.number > 0) ids.push_back(place_.release);  // also of a model that is gone: the log still knows it
+  return ids;
 }
 
 nlohmann::ordered_json Learner::place_in_log(std::uint64_t after, std::vector<std::string> requests) {
@@ -281,6 +279,7 @@ StepReport Learner::release(StepReport report, std::vector<std::string> requests
   add_network_constants(record_, report);
   const std::uint64_t after = std::exchange(record_.model.sequence, store_.sequence());
   context_.lazy = store_.lazy();
+  context_.withdraw = replaced_releases();
   nlohmann::ordered_json certificate = place_in_log(after, std::move(requests));
   certificate.update(certificate_fields(record_, report, context_));
   seal_certificate(record_, std::move(certificate), key_);
@@ -292,9 +291,6 @@ StepReport Learner::release(StepReport report, std::vector<std::string> requests
   if (receipts_) receipts_->add(record_);
   record_.requests = {};  // the model file has them
   solver_->tidy(record_.model);
-  // Each certificate names the release that it replaces; those before are named by the certificates before.
-  std::erase_if(context_.withdraw, [&](const std::string& id) { return model_of(id) == name_of(record_); });
-  context_.withdraw.push_back(release_id(record_));
   last_step_ = report;
   return report;
 }

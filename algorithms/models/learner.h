@@ -63,6 +63,8 @@ class Learner {
   [[nodiscard]] std::vector<std::string> missed_requests() const;
   /// Absolute path of the file that receipts go to.
   [[nodiscard]] std::string receipts_path() const;
+  /// Releases that still show what the present one forgot: other models that lag behind, and the one that it replaces.
+  [[nodiscard]] std::vector<std::string> replaced_releases() const;
   /// Finds the end of the log. Throws UsageError when another key signs it.
   void follow_log();
   /// The members of a certificate that say where in the log it goes, and which requests it covers: those after `after`.
@@ -71,6 +73,7 @@ class Learner {
   LiveStore& store_;
   ModelRecord record_;
   ReleaseContext context_;
+  std::vector<ModelSummary> present_models_;  // those of the store when the learner was made
   TrainingRows rows_;
   Reservation layers_memory_;   // for the passes of a network
   Reservation working_memory_;  // for the solver

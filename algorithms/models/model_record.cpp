@@ -31,8 +31,8 @@ constexpr int kCanonicalText = 3;  // without history
 constexpr int kReleaseText = 1;    // form of the release file
 
 /// Members of the text that depend on more than data and constants.
-constexpr const char* kHistory[] = {"sequence",       "releases", "certificate",  "private_part", "release_key",
-                                    "receipt_secret", "requests", "receipts_file"};
+constexpr const char* kHistory[] = {"sequence",    "releases",       "certificate", "private_part",
+                                    "release_key", "receipt_secret", "requests",    "receipts_file"};
 
 template <class Dense>
 std::vector<double> values_of(const Dense& dense) {
@@ -363,8 +363,7 @@ ModelRecord load_model(const std::filesystem::path& store, const Manifest& manif
     ModelRecord record = from_json(json, file);
     if (name_of(record) != name || find_solver(record.model.solver) == nullptr)
       throw std::runtime_error("it is a model of " + name_of(record));
-    // One that is canonical and of another time is brought up by the next stream.
-    if (!recorded && !solver_entry(record.model.solver).canonical) require_later(store, manifest, record);
+    if (!recorded) require_later(store, manifest, record);
     return record;
   } catch (const DataError&) {
     throw;
@@ -397,8 +396,13 @@ std::vector<ModelSummary> list_models(const std::filesystem::path& store) {
     try {
       const ModelRecord record = load_model(store, name);
       const Model& model = record.model;
-      models.push_back({name, model.solver, record.certificate.empty() ? std::string() : release_id(record),
-                        weights_digest(record), model.sequence, model.releases, {}});
+      models.push_back({name,
+                        model.solver,
+                        record.certificate.empty() ? std::string() : release_id(record),
+                        weights_digest(record),
+                        model.sequence,
+                        model.releases,
+                        {}});
     } catch (const UsageError&) {  // there is none
     } catch (const FormatError& error) {
       models.push_back({.name = name, .damage = error.message()});

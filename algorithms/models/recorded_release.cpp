@@ -68,7 +68,8 @@ class FolderLedger final : public ReleaseLedger {
 }  // namespace
 
 void record_release(const fs::path& store, std::string_view name, Manifest& manifest) {
-  if (fs::exists(release_file(store, name))) {  // which says where the logs end; the manifest is that of any history
+  // The manifest of a store without requests is that of any history, and says nothing of logs; the release file does.
+  if (manifest.sequence == 0 && !manifest.journal && fs::exists(release_file(store, name))) {
     forget_release(store, name, manifest);
     record_one(store, model_file(store, name), {}, manifest);
     return;

@@ -11,8 +11,8 @@
 
 namespace unweave {
 
-/// Puts a solver's model and logs into `manifest` as they are, durable; of a canonical model (SolverEntry::canonical) the
-/// model alone.
+/// Puts a solver's model and logs into `manifest` as they are, durable; of a canonical model (SolverEntry::canonical) in a
+/// store that has acknowledged no request the model alone.
 void record_release(const std::filesystem::path& store, std::string_view name, Manifest& manifest);
 
 /// Takes what is recorded of a solver out of `manifest`; false where nothing is.

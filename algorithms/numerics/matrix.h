@@ -4,6 +4,8 @@
 #include <Eigen/Core>
 #include <cstddef>
 
+#include "algorithms/numerics/wiping_memory.h"
+
 namespace unweave {
 
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;

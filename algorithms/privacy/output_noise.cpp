@@ -14,13 +14,16 @@ namespace {
 // of the curve about 1e-12: both are paid by asking for slightly less.
 constexpr double kEpsilonSlack = 1 - 1e-12;
 constexpr double kDeltaSlack = 1 - 1e-9;
-constexpr double kLeastEpsilon = 1e-50;  // whose slack still pays for 2 kappa
-constexpr double kSmoothing = 9;         // t^2 of Lemma 2, in grid steps squared
+constexpr double kLeastEpsilon = 1e-50;    // whose slack still pays for 2 kappa
+constexpr double kLeastDistance = 1e-140;  // whose square is a number
+constexpr double kSmoothing = 9;           // t^2 of Lemma 2, in grid steps squared
 
 }  // namespace
 
 OutputNoise plan_output_noise(double distance, std::size_t coordinates, double epsilon, double delta) {
   if (!(distance > 0) || !std::isfinite(distance)) throw UsageError("the distance of a release must be positive");
+  if (!(distance >= kLeastDistance))
+    throw UsageError("the noise level of this release underflows; use a larger " + option("tau"));
   if (!(epsilon >= kLeastEpsilon)) throw UsageError(option("epsilon") + " must be at least 1e-50");
   OutputNoise noise;
   noise.distance = distance;

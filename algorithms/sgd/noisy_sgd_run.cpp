@@ -43,6 +43,7 @@ void add_noise(double scale, RandomSource& random, std::span<double> weights) {
   double* const noise = block_buffer<double, BlockUse::product>(weights.size());
   random.gaussians({noise, weights.size()});
   for (std::size_t i = 0; i < weights.size(); ++i) weights[i] += scale * noise[i];
+  wipe(noise, weights.size() * sizeof(double));
 }
 
 void project(double radius, Matrix& weights) {

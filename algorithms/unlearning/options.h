@@ -30,7 +30,8 @@ struct SolverOptions {
   double epsilon = 1;
   double delta = 1e-4;
   double lambda = 1e-3;                  ///< per training row: the objective holds (lambda n / 2) |W|^2
-  std::string lambda_chosen = "public";  ///< or "validation at version K", the request until which data chose it
+  /// "given", "default" (of declared sizes), or "validation at version K", the request until which data chose it.
+  std::string lambda_chosen = "given";
   double tau = 1e-6;                     ///< gradient norm to which a minimisation is finished
   double alpha = 0.1;                    ///< noise level in the objective, for the solvers that have one
   BoundRule bound = BoundRule::kCorrected;

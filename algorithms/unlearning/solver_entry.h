@@ -62,7 +62,7 @@ struct SolverEntry {
   /// A model is a function of the present rows and the options alone, to the bit: its file holds nothing of its history
   /// (model_record.h), and a purge keeps it.
   bool canonical = false;
-  bool retrains = false;      ///< every batch trains again from nothing: what all others are compared with
+  bool retrains = false;  ///< every batch trains again from nothing: what all others are compared with
 
   const ParameterTable& (*parameters)() = no_parameters;
   /// Constructs the solver whole. Throws UsageError for parameters out of range.

@@ -52,10 +52,10 @@ std::vector<double> read_weights(const fs::path& file, std::uint64_t features, s
 
 void check_export(const fs::path& file, const fs::path& lines, const std::optional<std::string>& public_key) {
   const Beside beside = read_beside(lines);
-  const Json line = parse_json_or_discard<Json>(beside.certificate),
-             opening = parse_json_or_discard<Json>(beside.key);
+  const Json line = parse_json_or_discard<Json>(beside.certificate), opening = parse_json_or_discard<Json>(beside.key);
   if (!line.is_object() || line.value("format", Json()) != Json(kCertificateFormat) || !is_sealed(beside.certificate))
-    throw DataError(lines.string() + ": line 1: this is no certificate, or it was altered; restore the file from a copy");
+    throw DataError(lines.string() +
+                    ": line 1: this is no certificate, or it was altered; restore the file from a copy");
   const std::optional<Hash> key = hash_from_hex(opening.is_object() ? opening.value("key", std::string()) : "");
   if (!key || opening.value("format", Json()) != Json(kWeightsKeyFormat))
     throw DataError(lines.string() + ": line 2: this is no key of weights; restore the file from a copy");
@@ -67,14 +67,18 @@ void check_export(const fs::path& file, const fs::path& lines, const std::option
       throw CheckError(lines.string() + ": line 2: it is the key of another certificate's weights");
     static_cast<void>(check_line(line));
     const Json& constants = line.at("constants");
-    const std::vector<double> weights = read_weights(
-        file, whole_number<std::uint64_t>(constants.at("features").at("value")),
-        whole_number<std::uint64_t>(constants.at("classes").at("value")), constants.contains("hidden"));
+    const std::vector<double> weights =
+        read_weights(file, whole_number<std::uint64_t>(constants.at("features").at("value")),
+                     whole_number<std::uint64_t>(constants.at("classes").at("value")), constants.contains("hidden"));
     const std::string_view bytes(reinterpret_cast<const char*>(weights.data()), weights.size() * sizeof(double));
+    if (!line.contains("weights_digest"))
+      throw DataError(lines.string() + ": line 1: an earlier program wrote it, and it binds no weights; export the " +
+                      "model anew after its next release");
     if (to_hex(hash_of(bytes, *key)) != line.at("weights_digest").get<std::string>())
       throw CheckError(file.string() + ": these are not the weights that the certificate speaks of");
   } catch (const nlohmann::json::exception&) {
-    throw DataError(lines.string() + ": line 1: something is missing in the certificate or malformed; restore the file " +
+    throw DataError(lines.string() +
+                    ": line 1: something is missing in the certificate or malformed; restore the file " +
                     "from a copy");
   }
 }

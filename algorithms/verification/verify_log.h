@@ -66,7 +66,7 @@ LogEnd check_private_parts(const std::filesystem::path& file, const LogChecker& 
 /// An exported model: the array `weights`, and beside it, under the same name with .jsonl, its public line and the key of the
 /// line's weights_digest. What is wrong is found, not thrown.
 [[nodiscard]] VerifyReport verify_exported_model(const std::filesystem::path& weights,
-                                         const std::optional<std::string>& public_key);
+                                                 const std::optional<std::string>& public_key);
 
 /// Everything of a log of certificates that its public lines show, and receipts against it where a file of them is named.
 /// `public_key`: see LogChecker. What is wrong is found, not thrown.

@@ -187,11 +187,10 @@ void check_model(const ModelRecord& record, const LiveStore& store, RowsOfModels
   const std::size_t known = report.findings.size();
   if (record.certificate.empty()) {
     ++report.outdated;
-    report.remarks.push_back(
-        name_of(record) + ": not computed again: a purge has kept the model, and it has no certificate since; " +
-        operation("stream " + store.path().string() + ' ' + option("requests", "/dev/null") + ' ' +
-                  selecting(name_of(record))) +
-        " makes it");
+    report.remarks.push_back(name_of(record) + ": not computed again: no certificate speaks of this model file yet; " +
+                             operation("stream " + store.path().string() + ' ' + option("requests", "/dev/null") + ' ' +
+                                       selecting(name_of(record))) +
+                             " makes it");
     return;
   }
   check_certificate(record, store, report);

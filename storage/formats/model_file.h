@@ -1,7 +1,7 @@
 // storage/formats/model_file.h - a learnt model at rest: one text and arrays of doubles (FORMAT.md, "Models and certificates").
 //
-// Unlike the other files of a store a model is replaced in place, atomically: it has one checksum over everything and no
-// entry in the manifest.
+// Unlike the other files of a store a model is replaced in place, atomically: it has one checksum over everything, and the
+// manifest records it at a clean close.
 #pragma once
 
 #include <filesystem>

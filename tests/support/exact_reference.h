@@ -2,7 +2,6 @@
 // by code that shares nothing with the project's but the data.
 #pragma once
 
-#include <Eigen/Core>
 #include <algorithm>
 #include <boost/multiprecision/cpp_dec_float.hpp>
 #include <cmath>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "algorithms/learning/objective.h"
+#include "algorithms/numerics/matrix.h"
 #include "algorithms/solvers/exact/exact_slopes.h"
 
 namespace unweave::testing {

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "algorithms/learning/objective.h"
+#include "algorithms/numerics/matrix.h"
 #include "algorithms/privacy/residual_bounds.h"
 
 namespace unweave::testing {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "algorithms/learning/network.h"
+#include "algorithms/numerics/matrix.h"
 
 namespace unweave::testing {
 

@@ -146,7 +146,7 @@ class Run:
     def distance(self, numbers, arrays, filled):
         """E* of Lemma 12 with the rounding of Lemma 13, or the bound of the one record where that is smaller."""
         gone, norm, lam, curvature = self.visited(arrays), self.norm, self.lam, CURVATURE[self.head]
-        n = gamma(self.features + self.batch + self.classes + 64)
+        n = gamma(self.features + self.batch + self.classes + 64) * math.sqrt(self.features * self.classes)
         at_zero = math.sqrt(2) if self.head == "softmax" else math.sqrt(self.classes)
         size = distance = 0.0
         per_epoch = len(self.steps) // self.epochs

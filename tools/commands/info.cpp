@@ -137,7 +137,9 @@ void print_tables(const Json& info, std::ostream& out) {
 void run_info(CommandLine& line) {
   line.describe("Prints what a store holds: counts, sizes, the state of every level, requests.", {"STORE"},
                 "unweave info demo/debian.store");
-  line.options().add_options()("digest", po::bool_switch(), "compute the content digest, which --json always holds, and show it beside those of the models' weights");
+  line.options().add_options()(
+      "digest", po::bool_switch(),
+      "compute the content digest, which --json always holds, and show it beside those of the models' weights");
   if (!line.parse()) return;
   Resources resources({line.common().memory_bytes});
   const bool with_digest = line.common().json || line.get<bool>("digest");

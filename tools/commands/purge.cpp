@@ -33,7 +33,7 @@ void note_models(const CommandLine& line, const PurgeReport& report) {
   for (const ModelFault& kept : report.uncertified_models)
     line.error() << "note: the model " << kept.name << " stays and has no certificate yet; run `unweave stream "
                  << line.positional(0) << " --requests /dev/null --name " << kept.name
-                 << "`: " << command_text(kept.text) << '\n';
+                 << " [--key FILE]`: " << command_text(kept.text) << '\n';
 }
 
 void print(const CommandLine& line, const PurgeReport& report, bool keep_order, Measure& measure) {
@@ -95,8 +95,9 @@ void run_purge(CommandLine& line) {
       {"STORE"}, "unweave purge demo/debian.store");
   line.options().add_options()("keep-order", po::bool_switch(),
                                "the order of the nodes is public: keep it, though it comes from the graph as it was");
-  line.options().add_options()("always", po::bool_switch(),
-                               "also where no request was made: models and private parts of certificates go");
+  line.options().add_options()(
+      "always", po::bool_switch(),
+      "also where no request was made: private parts of certificates go, and models but for those of exact");
   add_key_option(line);
   if (!line.parse()) return;
   line.on_interrupt("what was removed may still be on the disk; run `unweave purge " + line.positional(0) +
@@ -107,7 +108,10 @@ void run_purge(CommandLine& line) {
   Resources resources({line.common().memory_bytes}, &progress);
   const PurgeReport report =
       purge_store(line.positional(0),
-                  {keep_order, line.get<bool>("always"), key_file(line), {},
+                  {keep_order,
+                   line.get<bool>("always"),
+                   key_file(line),
+                   {},
                    [&](const std::vector<std::string>& names) { note_removed_models(line, names); }},
                   resources);
   progress.finish();

@@ -128,7 +128,7 @@ void run_verify(CommandLine& line) {
       "with a log of certificates: receipts of `stream --receipts`, each of which it must cover");
   if (!line.parse()) return;
   const std::filesystem::path what = line.positional(0);
-  const VerifyReport report = what.extension() == ".npy"                ? verify_weights(line)
+  const VerifyReport report = what.extension() == ".npy"               ? verify_weights(line)
                               : std::filesystem::is_regular_file(what) ? verify_trail(line)
                                                                        : verify_all(line);
   print(report, line.out(), line.common().json);

@@ -30,7 +30,9 @@ RunConstants run_constants(Head head, double lambda, double row_norm, std::uint6
   constants.curvature = entry.smoothness.curvature;
   constants.third = entry.joint_third * kUp;
   constants.slope = entry.slope_at_zero * (entry.couples_classes ? 1 : std::sqrt(static_cast<double>(classes)));
-  constants.gamma = rounding_gamma(static_cast<double>(features + batch + classes + 64));
+  // A vector made backward is a product of matrices of as many columns, each of which errs alike.
+  constants.gamma = rounding_gamma(static_cast<double>(features + batch + classes + 64)) *
+                    std::sqrt(static_cast<double>(features * classes));
   return constants;
 }
 

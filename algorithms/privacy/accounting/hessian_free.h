@@ -18,7 +18,7 @@ struct RunConstants {
   double curvature = 0;  ///< >= the Hessian of a row's loss by its margins
   double third = 0;      ///< |slopes(m + z) - slopes(m) - curvature(m) z| <= third |z|^2 / 2
   double slope = 0;      ///< >= |slopes(0)|
-  double gamma = 0;      ///< relative error of a sum of products of the longest kind in a step
+  double gamma = 0;      ///< relative error of a sum of products of the longest kind in a step, times sqrt(F C)
   double weights = 0;    ///< >= |w_t| along the run that was learnt
 };
 

@@ -165,8 +165,12 @@ ExactMinimiser minimise_exactly(const Objective& objective, Matrix start, const 
   newton.tolerance = std::max(kNearEnough * objective.mu, std::numeric_limits<double>::min());
   newton.best_effort = true;
   newton.memory = options.memory;
+  const bool from_nothing = start.isZero(0);
+  const Matrix nothing = Matrix::Zero(start.rows(), start.cols());
   Refinement refinement(objective, options, minimise(objective, std::move(start), newton));
   if (refinement.run()) return refinement.take();
+  // Where it ends may depend on the start, which may depend on removed data; what zero reaches does not.
+  if (!from_nothing) return minimise_exactly(objective, nothing, options);
   const GridRounding& last = refinement.last();
   throw UsageError(
       "weight (" + std::to_string(last.feature) + ", " + std::to_string(last.of_class) + ") lies within " +

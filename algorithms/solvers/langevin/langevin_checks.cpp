@@ -68,7 +68,8 @@ std::size_t unseen_directions(const TrainingSet& rows) {
   const Rows& all = rows.rows();
   for (std::size_t i = 0; i < all.count * all.features; ++i)
     if (all.values[i] != 0) seen[i % all.features] = true;
-  const auto rank = std::min<std::size_t>(rows.size(), static_cast<std::size_t>(std::count(seen.begin(), seen.end(), true)));
+  const auto rank =
+      std::min<std::size_t>(rows.size(), static_cast<std::size_t>(std::count(seen.begin(), seen.end(), true)));
   return rows.features() - rank;
 }
 
@@ -94,7 +95,8 @@ void check_least_noise(const CheckedModel& model, const TrainingSet& rows, const
   const auto unseen = static_cast<double>(unseen_directions(rows) * model.classes());
   if (unseen > 0 && model.model.published.norm() <= constants.radius / 2)
     too_little("the part of the published weights that no row sees",
-               unseen_norm(rows, model.model.published) + kProductError * model.model.published.norm(), deviation, unseen);
+               unseen_norm(rows, model.model.published) + kProductError * model.model.published.norm(), deviation,
+               unseen);
 }
 
 }  // namespace

@@ -102,8 +102,8 @@ void require_tails(const LangevinConstants& constants, const NoisySgd& sgd, std:
   const double draws = sgd.iterations(constants.epochs) * static_cast<double>(weights);
   const double least = draws * kMissing * (1 + std::exp(options.epsilon)) / kShare;
   if (!(options.delta >= least))
-    throw UsageError("the normal numbers of so many steps end too early for this " + option("delta") + "; raise it to " +
-                     shown(least) + ", or lower " + option("epsilon") + " or the epochs");
+    throw UsageError("the normal numbers of so many steps end too early for this " + option("delta") +
+                     "; raise it to " + shown(least) + ", or lower " + option("epsilon") + " or the epochs");
 }
 
 double removed_row_weight(const NoisySgd& sgd, const SolverOptions& options) {

@@ -23,7 +23,8 @@ UnlearningPlan plan_langevin(bool full_batches, const PlannedTask& task) {
   plan.learning = constants.epochs;
   plan.constants = listed_constants(constants, sgd);
   plan.constants.emplace_back("sigma", constants.sigma);
-  if (const auto epochs = epochs_from_anywhere(constants, sgd, options); epochs && options.bound == BoundRule::kCorrected)
+  if (const auto epochs = epochs_from_anywhere(constants, sgd, options);
+      epochs && options.bound == BoundRule::kCorrected)
     plan.constants.emplace_back("epochs of an adaptive request", static_cast<double>(*epochs));
   plan.rules = {"sigma"};
   plan.fewest = [=](std::uint64_t removed, double epsilon) {

@@ -207,8 +207,10 @@ constinit const SolverEntry kLangevin{
         [] {
           return std::string(
               "Stochastic gradient descent with noise in every step; after a removal as many epochs more as its "
-              "account asks for. Certified (T2), also for requests that depend on earlier models: each then runs the epochs "
-              "that any start needs; fewer with " + option("non-adaptive") + ". For few features.");
+              "account asks for. Certified (T2), also for requests that depend on earlier models: each then runs the "
+              "epochs "
+              "that any start needs; fewer with " +
+              option("non-adaptive") + ". For few features.");
         },
     .theorem = "T2",
     .linear = kLinear,

@@ -4,6 +4,7 @@
 #include <Eigen/Cholesky>
 #include <cmath>
 
+#include "algorithms/numerics/matrix.h"
 #include "algorithms/numerics/row_sweep.h"
 #include "algorithms/random/counter_random.h"
 #include "storage/io/error.h"

@@ -6,6 +6,7 @@
 
 #include "algorithms/learning/conjugate_gradient.h"
 #include "algorithms/learning/newton.h"
+#include "algorithms/numerics/matrix.h"
 #include "algorithms/privacy/accounting/head_constants.h"
 #include "storage/io/error.h"
 #include "support/fenced_array.h"

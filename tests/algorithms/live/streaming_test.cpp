@@ -3,6 +3,7 @@
 
 #include <Eigen/Dense>
 
+#include "algorithms/numerics/matrix.h"
 #include "algorithms/registry/registry.h"
 #include "algorithms/solvers/streaming/streaming_solver.h"
 #include "algorithms/solvers/streaming/streaming_state.h"

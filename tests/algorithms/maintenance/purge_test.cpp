@@ -191,7 +191,9 @@ TEST_SUITE("unit") {
   TEST_CASE("a canonical model that a purge cannot keep goes, and one that it cannot certify waits for its key") {
     const testing::TrainedStore world(5);
     world.train("exact");
-    const auto remove_node = [&](std::size_t i) { return Request{RequestKind::remove_node, world.rows().nodes()[i], 0}; };
+    const auto remove_node = [&](std::size_t i) {
+      return Request{RequestKind::remove_node, world.rows().nodes()[i], 0};
+    };
     const fs::path own = world.store / "certificates" / "signing-key", given = world.folder / "key";
 
     // It is outdated and its key is not in the store: it goes with the rest.
@@ -245,7 +247,7 @@ TEST_SUITE("unit") {
     const ModelRecord bare = load_model(world.store, "exact");
     CHECK(bare.certificate.empty());
     CHECK(list_models(world.store).at(0).id.empty());
-    CHECK(testing::text_of(world.verify()).find("it has no certificate since") != std::string::npos);
+    CHECK(testing::text_of(world.verify()).find("no certificate speaks of this model file yet") != std::string::npos);
     world.catch_up("exact");
     CHECK(testing::read_all(world.model("exact")) == bytes);
     const ModelRecord again = load_model(world.store, "exact");

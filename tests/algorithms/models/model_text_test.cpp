@@ -113,6 +113,10 @@ TEST_SUITE("unit") {
     ModelFile other = read_model_file(world.model("exact"));
     other.arrays[0][0] += 1;
     write_model_file(world.model("exact"), other);
+    CHECK_THROWS_AS(static_cast<void>(load_model(world.store, "exact")), RecordError);
+    Manifest forgotten = read_manifest(world.store);
+    forgotten.releases.clear();
+    write_manifest(world.store, forgotten);
     CHECK(load_model(world.store, "exact").certificate.empty());
 
     ModelFile damaged = read_model_file(release_file(world.store, "exact"));

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "algorithms/learning/spectral_norm.h"
+#include "algorithms/numerics/matrix.h"
 #include "storage/io/error.h"
 #include "support/learner_data.h"
 

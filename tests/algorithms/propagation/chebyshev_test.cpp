@@ -10,6 +10,7 @@
 #include "algorithms/models/lazy_error.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/models/training_rows.h"
+#include "algorithms/numerics/matrix.h"
 #include "algorithms/propagation/schemes.h"
 #include "storage/io/error.h"
 #include "support/store_fixture.h"

@@ -13,6 +13,7 @@
 #include "algorithms/live/live_store.h"
 #include "algorithms/live/propagate.h"
 #include "algorithms/models/recorded_release.h"
+#include "algorithms/numerics/matrix.h"
 #include "storage/io/error.h"
 #include "support/store_fixture.h"
 #include "support/temp_dir.h"

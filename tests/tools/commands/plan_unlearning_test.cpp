@@ -101,7 +101,8 @@ TEST_SUITE("unit") {
         if (trained["terms"].contains(name))
           CHECK(trained["terms"][name].get<double>() == doctest::Approx(value.get<double>()));
       const auto batches =
-          run(words("stream", copy, solver, {"--requests", (dir / "r.txt").string(), "--batch", "1", "--seed", "2", "--non-adaptive"}))
+          run(words("stream", copy, solver,
+                    {"--requests", (dir / "r.txt").string(), "--batch", "1", "--seed", "2", "--non-adaptive"}))
               .lines();
       REQUIRE(batches.size() == 4);
       // Places of the rows are known then; the plan assumed the worst.

@@ -389,7 +389,8 @@ TEST_SUITE("unit") {
   TEST_CASE("langevin certifies all requests, those that are declared independent by fewer epochs") {
     const World world;
     REQUIRE(world.train("langevin").code == 0);
-    const Json line = world.stream(world.edges(0, 2), {"--solver", "langevin", "--batch", "1", "--non-adaptive"}).lines()[1];
+    const Json line =
+        world.stream(world.edges(0, 2), {"--solver", "langevin", "--batch", "1", "--non-adaptive"}).lines()[1];
     CHECK(line["certified"] == true);
     CHECK(line["claim"] == "T2");
     CHECK(line["retrained"] == false);

@@ -86,7 +86,7 @@ TEST_SUITE("unit") {
     const Flat world;
     const Json before = world.train().json();
     CHECK(before["lambda"].get<double>() > 0);
-    CHECK(before["lambda_chosen"] == "public");
+    CHECK(before["lambda_chosen"] == "default");
     std::string requests;
     for (int u = 0; u < 100; ++u) requests += "node " + std::to_string(u) + "\n";
     write_file(world.dir / "r.txt", requests);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "algorithms/learning/head.h"
+#include "algorithms/numerics/matrix.h"
 #include "storage/io/error.h"
 #include "support/special_values.h"
 

@@ -174,10 +174,10 @@ TEST_SUITE("unit") {
     CHECK(1 / sigma_of(1, 1, 1e-4) == doctest::Approx(0.3139).epsilon(1e-3));
     CHECK(gaussian_mu(1, 1e-4) == doctest::Approx(0.2270).epsilon(1e-3));
     CHECK(epsilon_of(1e-6, 1, 1e-4) == 0);
-    CHECK_THROWS_AS(LangevinAccountant(projected_run(kMnistRows, 128),
-                                       {BurnIn::kWeakTriangle, 3, Decay::kSharp, NoiseVariance::kActual,
-                                        Conversion::kExact}, 1e-4),
-                    UsageError);
+    CHECK_THROWS_AS(
+        LangevinAccountant(projected_run(kMnistRows, 128),
+                           {BurnIn::kWeakTriangle, 3, Decay::kSharp, NoiseVariance::kActual, Conversion::kExact}, 1e-4),
+        UsageError);
   }
 
   TEST_CASE("sharp <= loose, actual <= printed, aligned <= weak triangle, closed form <= grid") {

@@ -8,7 +8,10 @@
 
 #include "algorithms/models/learner.h"
 #include "algorithms/models/recorded_release.h"
+#include "algorithms/sgd/noisy_sgd_run.h"
+#include "algorithms/sgd/slots.h"
 #include "algorithms/solvers/langevin/langevin_constants.h"
+#include "algorithms/solvers/langevin/langevin_state.h"
 #include "algorithms/verification/verify.h"
 #include "storage/io/error.h"
 #include "support/trained_store.h"
@@ -105,7 +108,8 @@ TEST_SUITE("unit") {
     CHECK(json["withdraw"].size() == 1);
   }
 
-  TEST_CASE("after adaptive requests and after approximate rows an account certifies nothing, the epochs of any start do") {
+  TEST_CASE(
+      "after adaptive requests and after approximate rows an account certifies nothing, the epochs of any start do") {
     const TrainedStore world;
     world.train("langevin");
     const auto requests = batches(world);

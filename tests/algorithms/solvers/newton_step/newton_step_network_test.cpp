@@ -5,6 +5,7 @@
 #include <Eigen/Eigenvalues>
 
 #include "algorithms/learning/damped_step.h"
+#include "algorithms/numerics/matrix.h"
 #include "algorithms/registry/registry.h"
 #include "algorithms/sgd/sgd_run.h"
 #include "algorithms/solvers/hessian_free/hessian_free_state.h"

@@ -4,6 +4,7 @@
 
 #include <Eigen/Eigenvalues>
 
+#include "algorithms/numerics/matrix.h"
 #include "algorithms/registry/registry.h"
 #include "storage/io/error.h"
 #include "support/learner_data.h"
