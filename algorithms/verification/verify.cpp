@@ -60,7 +60,7 @@ void check_contents(const std::filesystem::path& store, const Manifest& manifest
     if (options.rebuild) require_rebuildable(store, embedding);
     run_checks({live.contents(), embedding, options, budget, report});
   }
-  if (report.findings.size() == known) check_models(models, live, budget, report);
+  if (report.findings.size() == known) check_models(models, live, options, budget, report);
 }
 
 void verify_generation(const std::filesystem::path& store, const Manifest& manifest, const VerifyOptions& options,

@@ -36,6 +36,8 @@ struct VerifyOptions {
   std::uint64_t seed = 1;  ///< seed of the sample
   /// The key that certificates must be signed under, in hexadecimal digits; without it, any key will do.
   std::optional<std::string> public_key{};
+  /// A copy of the store from before removals: models of T1 must not lean towards what they were there. Empty: none.
+  std::filesystem::path before{};
 };
 
 /// One thing that is wrong.

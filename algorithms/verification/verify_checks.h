@@ -22,6 +22,8 @@
 
 namespace unweave {
 
+struct EarlierRelease;
+
 /// What a check looks at and where it reports.
 struct VerifyContext {
   const Contents& contents;
@@ -64,15 +66,15 @@ void check_rebuild(const VerifyContext& context);
 [[nodiscard]] std::vector<ModelRecord> read_models(const std::filesystem::path& store, const Manifest& manifest,
                                                    const VerifyOptions& options, VerifyReport& report);
 /// Certificates and releases of these models against the store's present moment.
-void check_models(const std::vector<ModelRecord>& models, const LiveStore& store, MemoryBudget& budget,
-                  VerifyReport& report);
+void check_models(const std::vector<ModelRecord>& models, const LiveStore& store, const VerifyOptions& options,
+                  MemoryBudget& budget, VerifyReport& report);
 
 /// What the certificate of a model's last release says of itself and of the model, from public numbers alone.
 void check_certificate(const ModelRecord& record, const LiveStore& store, VerifyReport& report);
 /// The published weights against the rows that the model stands on: the present ones, exact. The certificate must have
 /// passed check_certificate().
-void check_release(const ModelRecord& record, const LiveStore& store, const TrainingSet& rows, MemoryBudget& budget,
-                   VerifyReport& report);
+void check_release(const ModelRecord& record, const LiveStore& store, const TrainingSet& rows,
+                   const EarlierRelease* before, MemoryBudget& budget, VerifyReport& report);
 
 template <class Keep>
 std::vector<NodeId> sample_nodes(const VerifyContext& context, std::uint64_t kept, const Keep& keep) {

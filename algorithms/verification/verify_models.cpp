@@ -7,6 +7,7 @@
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/models/signing_key.h"
 #include "algorithms/registry/registry.h"
+#include "algorithms/unlearning/checks/checked_model.h"
 #include "algorithms/verification/verify_checks.h"
 #include "algorithms/verification/verify_log.h"
 #include "engine/generations/store_purge.h"
@@ -182,8 +183,45 @@ class RowsOfModels {
   std::vector<double> weights_;
 };
 
-void check_model(const ModelRecord& record, const LiveStore& store, RowsOfModels& rows_of, MemoryBudget& budget,
-                 VerifyReport& report) {
+/// Copy of a store from before removals: its models, and the rows that they stood on.
+class EarlierStore {
+ public:
+  EarlierStore(const fs::path& path, MemoryBudget& budget) : store_(path, Access::read, budget, release_ledger()) {}
+
+  /// Null where there is nothing to compare with, which is remarked.
+  const EarlierRelease* of(const ModelRecord& now, MemoryBudget& budget, VerifyReport& report) {
+    const std::string& name = name_of(now);
+    const auto skip = [&](const std::string& why) {
+      report.remarks.push_back(name + ": not compared with " + store_.path().string() + ": " + why);
+      return nullptr;
+    };
+    try {
+      record_.emplace(load_model(store_.path(), name));
+      check_propagation(*record_, store_.manifest(), store_.path());
+      if (record_->model.sequence != store_.sequence() || store_.embedding().stale_rows() > 0)
+        return skip("its model has not absorbed all its requests");
+      if (record_->model.solver != now.model.solver || record_->options.lambda != now.options.lambda ||
+          record_->options.head != now.options.head || record_->weights != now.weights ||
+          form_of(*record_) != form_of(now))
+        return skip("its model was trained with other options");
+      rows_.reset();
+      rows_.emplace(store_, record_->weights, form_of(*record_), budget);
+    } catch (const Error& error) {
+      return skip(error.message());
+    }
+    release_.emplace(EarlierRelease{record_->model, rows_->set()});
+    return &*release_;
+  }
+
+ private:
+  LiveStore store_;
+  std::optional<ModelRecord> record_;
+  std::optional<TrainingRows> rows_;
+  std::optional<EarlierRelease> release_;
+};
+
+void check_model(const ModelRecord& record, const LiveStore& store, RowsOfModels& rows_of, EarlierStore* before,
+                 MemoryBudget& budget, VerifyReport& report) {
   const std::size_t known = report.findings.size();
   if (record.certificate.empty()) {
     ++report.outdated;
@@ -199,7 +237,8 @@ void check_model(const ModelRecord& record, const LiveStore& store, RowsOfModels
   const TrainingSet* rows = rows_of.of(record, report);
   if (rows == nullptr) return;
   if (rows->size() == record.model.trained_rows)
-    check_release(record, store, *rows, budget, report);
+    check_release(record, store, *rows, before != nullptr ? before->of(record, budget, report) : nullptr, budget,
+                  report);
   else
     report.findings.push_back({false, "releases: " + name_of(record) + ": the model says that it was trained on " +
                                           std::to_string(record.model.trained_rows) + " rows, there are " +
@@ -276,12 +315,14 @@ std::vector<ModelRecord> read_models(const fs::path& store, const Manifest& mani
   return models;
 }
 
-void check_models(const std::vector<ModelRecord>& models, const LiveStore& store, MemoryBudget& budget,
-                  VerifyReport& report) {
+void check_models(const std::vector<ModelRecord>& models, const LiveStore& store, const VerifyOptions& options,
+                  MemoryBudget& budget, VerifyReport& report) {
   RowsOfModels rows_of(store, budget);
+  std::optional<EarlierStore> before;
+  if (!options.before.empty()) before.emplace(options.before, budget);
   for (const ModelRecord& record : models) {
     const std::size_t known = report.findings.size();
-    check_model(record, store, rows_of, budget, report);
+    check_model(record, store, rows_of, before ? &*before : nullptr, budget, report);
     if (report.findings.size() == known || !is_released_again(record, store.path())) continue;
     report.findings.resize(known);
     report.remarks.push_back(name_of(record) + ": not computed again: a writer released it anew meanwhile");

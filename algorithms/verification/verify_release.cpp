@@ -58,8 +58,9 @@ void check_no_claim(const CheckedModel& model, Statements& say) {
   if (!model.certificate.at("claim").is_null()) say.wrong("it makes a claim, and this solver makes none");
 }
 
-CheckedModel checked(const ModelRecord& record, const std::filesystem::path& store, const Json& certificate) {
-  return {record.model, record.options, form_of(record), folder_of(store, name_of(record)), certificate};
+CheckedModel checked(const ModelRecord& record, const std::filesystem::path& store, const Json& certificate,
+                     const EarlierRelease* before = nullptr) {
+  return {record.model, record.options, form_of(record), folder_of(store, name_of(record)), certificate, before};
 }
 
 /// Adds what one check has found of a model.
@@ -113,15 +114,15 @@ void check_certificate(const ModelRecord& record, const LiveStore& store, Verify
   tell(say, "models", record, report);
 }
 
-void check_release(const ModelRecord& record, const LiveStore& store, const TrainingSet& rows, MemoryBudget& budget,
-                   VerifyReport& report) {
+void check_release(const ModelRecord& record, const LiveStore& store, const TrainingSet& rows,
+                   const EarlierRelease* before, MemoryBudget& budget, VerifyReport& report) {
   Statements say;
   bool compared = true;
   try {
     const Json certificate = whole_certificate(record);
     const SolverKind& kind = kind_of(record.model);
     compared = kind.check_release != nullptr &&
-               kind.check_release(checked(record, store.path(), certificate), rows, budget, say);
+               kind.check_release(checked(record, store.path(), certificate, before), rows, budget, say);
   } catch (const UsageError& error) {  // about what the model holds: nobody chose anything here
     say.wrong(error.message());
   }

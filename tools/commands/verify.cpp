@@ -77,7 +77,7 @@ std::optional<std::string> public_key(const CommandLine& line) {
 }
 
 VerifyReport verify_trail(const CommandLine& line) {
-  for (const char* option : {"sample", "rebuild"})
+  for (const char* option : {"sample", "rebuild", "before"})
     if (line.given(option)) throw UsageError("--" + std::string(option) + " needs a store, not a log of certificates");
   if (line.has("receipts") && !std::filesystem::exists(line.get<std::string>("receipts")))
     throw UsageError("--receipts: there is no file " + line.get<std::string>("receipts"));
@@ -86,7 +86,7 @@ VerifyReport verify_trail(const CommandLine& line) {
 }
 
 VerifyReport verify_weights(const CommandLine& line) {
-  for (const char* option : {"sample", "rebuild", "receipts"})
+  for (const char* option : {"sample", "rebuild", "before", "receipts"})
     if (line.given(option)) throw UsageError("--" + std::string(option) + " does not go with an exported model");
   return verify_export(line.positional(0), public_key(line));
 }
@@ -99,6 +99,7 @@ VerifyReport verify_all(const CommandLine& line) {
   options.rebuild = line.get<bool>("rebuild");
   options.seed = line.common().seed.value_or(options.seed);
   options.public_key = public_key(line);
+  if (line.has("before")) options.before = line.get<std::string>("before");
   StepProgress progress(line.error(), line.shows_progress());
   Resources resources({line.common().memory_bytes}, &progress);
   return verify_store(line.positional(0), options, resources);
@@ -124,6 +125,9 @@ void run_verify(CommandLine& line) {
   add("rebuild", po::bool_switch(), "compute all levels anew and compare; needs an embedding without stale rows");
   add("public-key", po::value<std::string>()->value_name("HEX"),
       "certificates must be signed under this key, which `train` prints; else under any one");
+  add("before", po::value<std::string>()->value_name("COPY"),
+      "a copy of the store from before removals: models of newton, retrain and descent-to-delete must not lean towards "
+      "what was learnt there, nor repeat its noise");
   add("receipts", po::value<std::string>()->value_name("F"),
       "with a log of certificates: receipts of `stream --receipts`, each of which it must cover");
   if (!line.parse()) return;

@@ -32,47 +32,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kProductError = 1e-5;  // more than 60 rounds of float32 products lose
-constexpr double kDeviations = 6.6;     // a false alarm then has a probability below 1e-9
-
-/// The norm of `weights` without what the rows span, or more: conjugate gradients on the normal equations, cut off. Rows are
-/// float32, and so are the products.
-double unseen_norm(const TrainingSet& rows, Matrix weights) {
-  constexpr int kRounds = 60;
-  const Rows& all = rows.rows();
-  const Eigen::Map<const FloatMatrix> z(all.values, index_of(all.count), index_of(all.features));
-  for (Eigen::Index c = 0; c < weights.cols(); ++c) {
-    Vector rest = weights.col(c);
-    Eigen::VectorXf image = z * rest.cast<float>(), direction = image;
-    double size = image.squaredNorm();
-    for (int round = 0; round < kRounds && size > 0; ++round) {
-      const Vector step = (z.transpose() * direction).cast<double>();
-      const double length = size / step.squaredNorm();
-      if (!std::isfinite(length)) break;
-      const Vector next = rest - length * step;
-      if (!(next.norm() < rest.norm())) break;
-      rest = next;
-      image = z * rest.cast<float>();
-      const double smaller = image.squaredNorm();
-      direction = image + static_cast<float>(smaller / size) * direction;
-      size = smaller;
-    }
-    weights.col(c) = rest;
-  }
-  return weights.norm();
-}
-
-/// At least so many directions are there in which no row points.
-std::size_t unseen_directions(const TrainingSet& rows) {
-  std::vector<bool> seen(rows.features());
-  const Rows& all = rows.rows();
-  for (std::size_t i = 0; i < all.count * all.features; ++i)
-    if (all.values[i] != 0) seen[i % all.features] = true;
-  const auto rank =
-      std::min<std::size_t>(rows.size(), static_cast<std::size_t>(std::count(seen.begin(), seen.end(), true)));
-  return rows.features() - rank;
-}
-
 NoisySgd sgd_of(const LangevinState& state, const CheckedModel& model) {
   return noisy_sgd_of(state.constants, model.options, model.classes());
 }
@@ -92,10 +51,10 @@ void check_least_noise(const CheckedModel& model, const TrainingSet& rows, const
   too_little("the distance of the published weights from a run without noise", distance, step, weights);
   const double epochs = sgd.iterations(state.last_epochs > 0 ? state.last_epochs : constants.epochs);
   const double deviation = step * std::sqrt(sgd.one_minus_power(2 * epochs) / sgd.one_minus_power(2));
-  const auto unseen = static_cast<double>(unseen_directions(rows) * model.classes());
+  const auto unseen = static_cast<double>((rows.features() - most_directions(rows)) * model.classes());
   if (unseen > 0 && model.model.published.norm() <= constants.radius / 2)
     too_little("the part of the published weights that no row sees",
-               unseen_norm(rows, model.model.published) + kProductError * model.model.published.norm(), deviation,
+               norm_outside_span(rows, model.model.published) + kSpanError * model.model.published.norm(), deviation,
                unseen);
 }
 
@@ -167,7 +126,7 @@ bool check_noise_of_steps(const CheckedModel& model, const TrainingSet& rows, Me
   }
 
   const double spread = std::sqrt(2 * constants.step_size / sgd.one_minus_power(2)) * constants.sigma;
-  double most = spread * (std::sqrt(static_cast<double>(still.size())) + kDeviations) + 1e-9 * constants.radius;
+  double most = spread * (std::sqrt(static_cast<double>(still.size())) + kSureDeviations) + 1e-9 * constants.radius;
   if (state.last_epochs > 0)
     most += sgd.power(sgd.iterations(state.last_epochs)) * state.distance +
             sgd.power(sgd.iterations(constants.epochs)) * sgd.diameter();

@@ -56,8 +56,8 @@ class OutputPerturbation final : public Solver {
     return report;
   }
 
-  /// Half of tau is the reference's: what `retrain` publishes stands as near to the minimiser. Of a lazy embedding it pays for
-  /// the stale rows instead.
+  /// Half of tau is the reference's, since what `retrain` publishes stands as near to the minimiser; with a lazy embedding it
+  /// pays for the stale rows instead.
   StepReport finish(Model& model, Matrix start, const TrainingSet& rows, const ApproximationError& lazy) const {
     StepReport report = begin_report(options_, kOutputNoise, options_.tau);
     report.reference = minimiser_with_noise(options_);

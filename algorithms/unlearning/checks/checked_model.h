@@ -6,11 +6,18 @@
 #include <span>
 #include <utility>
 
+#include "algorithms/learning/training_set.h"
 #include "algorithms/unlearning/checks/statements.h"
 #include "algorithms/unlearning/model.h"
 #include "algorithms/unlearning/options.h"
 
 namespace unweave {
+
+/// A release of the same model on other rows: from a copy of the store before removals.
+struct EarlierRelease {
+  const Model& model;
+  const TrainingSet& rows;
+};
 
 /// Members of the certificate are read as they are asked for; each throws nlohmann::json::exception where the certificate
 /// lacks one or has it in another form.
@@ -20,6 +27,7 @@ struct CheckedModel {
   RowForm form;                               ///< form of its rows
   std::filesystem::path folder;               ///< folder of the solver's own files
   const nlohmann::ordered_json& certificate;  ///< public and private part together
+  const EarlierRelease* before = nullptr;     ///< null where no copy was named
 
   [[nodiscard]] bool certified() const { return certificate.at("certified").get<bool>(); }
   [[nodiscard]] double number(const char* member) const { return certificate.at(member).get<double>(); }

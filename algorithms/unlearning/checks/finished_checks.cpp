@@ -17,6 +17,56 @@ double mu_of(const CheckedModel& model) {
   return strong_convexity(model.options.lambda, model.model.trained_rows);
 }
 
+/// What a release kept of rows that left lies in the directions of rows, those that are there as a rule: where features outnumber
+/// them, noise hides less of it there than in all directions.
+void check_in_span(const Matrix& apart, const TrainingSet& rows, const OutputNoise& noise, double shift,
+                   Statements& say) {
+  const std::size_t directions = most_directions(rows);
+  if (directions == 0 || directions == rows.features()) return;
+  const double all = apart.norm(), outside = std::min(all, norm_outside_span(rows, apart));
+  const double inside = std::sqrt(std::max(0.0, all * all - outside * outside));
+  const auto coordinates = static_cast<double>(directions * rows.classes());
+  const double most = noise.sigma * std::sqrt(coordinates * noise_factors(coordinates).high) + shift +
+                      noise.grid * std::sqrt(coordinates) / 2 + kSpanError * all;
+  if (inside > most)
+    say.wrong("in the directions of the present rows the published weights stand " + Json(inside).dump() +
+              " from the minimiser; noise of sigma " + Json(noise.sigma).dump() + " carries them to " +
+              Json(most).dump() + " at most");
+}
+
+/// The two tests that know where to look. A model that was not unlearnt leans towards the minimiser of the rows before; noise that
+/// was used twice lies in the same direction twice. Given the direction, the noise in it is one number of deviation sigma.
+void check_against_earlier(const CheckedModel& model, const NewtonResult& best, const OutputNoise& noise, double shift,
+                           std::size_t memory, Statements& say) {
+  const Model& earlier = model.before->model;
+  const TrainingSet& rows = model.before->rows;
+  if (earlier.published.rows() != model.model.published.rows() ||
+      earlier.published.cols() != model.model.published.cols())
+    return say.remark("the copy holds a model of another shape: not compared");
+  NewtonOptions newton;
+  newton.tolerance = model.options.tau;
+  newton.best_effort = true;
+  newton.memory = memory;
+  const NewtonResult then = minimise(
+      {rows.rows(), rows.classes(), model.options.head, strong_convexity(model.options.lambda, rows.size()), nullptr},
+      best.weights, newton);
+  const Matrix apart = model.model.published - best.weights;
+  const double slack =
+      kSureDeviations * noise.sigma + shift + noise.grid * std::sqrt(static_cast<double>(apart.size())) / 2;
+  const auto component = [&](const Matrix& direction) {
+    const double length = direction.norm();
+    return length > 0 ? apart.cwiseProduct(direction).sum() / length : 0;
+  };
+  if (const double lean = component(then.weights - best.weights); std::abs(lean) > slack)
+    say.wrong("the published weights lean " + Json(lean / noise.sigma).dump() +
+              " standard deviations of their noise towards the minimiser of the rows before: they were not unlearnt");
+  if (earlier.published == model.model.published)
+    return say.remark("the copy holds the same weights: whether noise was used twice is not checked");
+  if (const double again = component(earlier.published - then.weights); std::abs(again) > slack)
+    say.wrong("the noise of the published weights lies " + Json(again / noise.sigma).dump() +
+              " standard deviations in the direction of the noise of the copy's: it was used twice");
+}
+
 }  // namespace
 
 OutputNoise finished_noise(const CheckedModel& model) {
@@ -56,9 +106,11 @@ bool check_finished_release(const CheckedModel& model, const TrainingSet& rows, 
     say.remark("minimised again only to a gradient norm of " + Json(done.residual).dump() +
                ", which blunts the comparison");
 
-  check_spread(published, done.weights, "the minimiser", finished_noise(model), (residual_bound + done.residual) / mu,
-               say);
-  wipe(done.weights.data(), size_of(done.weights.size()) * sizeof(double));
+  const OutputNoise noise = finished_noise(model);
+  const double shift = (residual_bound + done.residual) / mu;
+  check_spread(published, done.weights, "the minimiser", noise, shift, say);
+  check_in_span(published - done.weights, rows, noise, shift, say);
+  if (model.before != nullptr) check_against_earlier(model, done, noise, shift, newton.memory, say);
   return true;
 }
 

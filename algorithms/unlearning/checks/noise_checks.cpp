@@ -68,4 +68,37 @@ void check_spread(const Matrix& published, const Matrix& centre, const std::stri
             " and " + Json(most).dump());
 }
 
+double norm_outside_span(const TrainingSet& rows, Matrix weights) {
+  constexpr int kRounds = 60;
+  const Rows& all = rows.rows();
+  const Eigen::Map<const FloatMatrix> z(all.values, index_of(all.count), index_of(all.features));
+  for (Eigen::Index c = 0; c < weights.cols(); ++c) {
+    Vector rest = weights.col(c);
+    Eigen::VectorXf image = z * rest.cast<float>(), direction = image;
+    double size = image.squaredNorm();
+    for (int round = 0; round < kRounds && size > 0; ++round) {
+      const Vector step = (z.transpose() * direction).cast<double>();
+      const double length = size / step.squaredNorm();
+      if (!std::isfinite(length)) break;
+      const Vector next = rest - length * step;
+      if (!(next.norm() < rest.norm())) break;
+      rest = next;
+      image = z * rest.cast<float>();
+      const double smaller = image.squaredNorm();
+      direction = image + static_cast<float>(smaller / size) * direction;
+      size = smaller;
+    }
+    weights.col(c) = rest;
+  }
+  return weights.norm();
+}
+
+std::size_t most_directions(const TrainingSet& rows) {
+  std::vector<bool> seen(rows.features());
+  const Rows& all = rows.rows();
+  for (std::size_t i = 0; i < all.count * all.features; ++i)
+    if (all.values[i] != 0) seen[i % all.features] = true;
+  return std::min<std::size_t>(all.count, static_cast<std::size_t>(std::count(seen.begin(), seen.end(), true)));
+}
+
 }  // namespace unweave

@@ -124,6 +124,74 @@ TEST_SUITE("unit") {
     check_one(publish(4), false, "stand ");
   }
 
+  TEST_CASE(
+      "a model that was not unlearnt, and noise used twice, are told by a copy from before where norms tell nothing") {
+    const TrainedStore world;
+    SolverOptions options = unseeded();
+    const auto train_to = [&](double tau) {
+      options.tau = tau;
+      world.train("newton", options);
+      return term(load_model(world.store, "newton"), "sigma");
+    };
+    const std::filesystem::path copy = world.folder / "before";
+    const Request request = {RequestKind::remove_node, world.rows().nodes()[3], 0};
+    const Matrix old = testing::dense_minimiser(world.rows(), options.lambda);
+    const double per_tau = train_to(1e-3) / 1e-3;
+    // The removal will move the minimiser by about ten standard deviations.
+    const TrainedStore other;
+    other.stream({request});
+    const Matrix now = testing::dense_minimiser(other.rows(), options.lambda);
+    static_cast<void>(train_to((old - now).norm() / 10 / per_tau));
+    std::filesystem::copy(world.store, copy, std::filesystem::copy_options::recursive);
+    const ModelRecord before = load_model(copy, "newton");
+    world.stream({request}, {"newton"});
+    const ModelRecord good = load_model(world.store, "newton");
+    const double grid = term(good, "grid"), sigma = term(good, "sigma");
+    CHECK((old - now).norm() / sigma > 9);
+    CHECK((old - now).norm() / sigma < 11);
+    const auto publish = [&](const Matrix& weights) {
+      world.forge("newton", [&](ModelRecord& record) { record.model.published = on_grid(weights, grid); });
+    };
+    const auto verify_with = [&] {
+      VerifyOptions compared;
+      compared.before = copy;
+      return verify_store(world.store, compared, testing::ample_budget());
+    };
+    CHECK(text_of(verify_with()) == "");
+    publish(old + (good.model.published - now));
+    CHECK(text_of(world.verify()) == "");
+    check_one(verify_with(), false, "towards the minimiser of the rows before");
+    publish(now + (before.model.published - old));
+    CHECK(text_of(world.verify()) == "");
+    check_one(verify_with(), false, "it was used twice");
+    publish(good.model.published);
+    CHECK(text_of(verify_with()) == "");
+    std::filesystem::remove_all(copy / "models");
+    CHECK(verify_with().ok());
+    CHECK(text_of(verify_with()).find("not compared with") != std::string::npos);
+  }
+
+  TEST_CASE("where features outnumber rows, the directions of the rows tell what all directions hide") {
+    const TrainedStore world(1000);
+    world.train("newton");
+    const ModelRecord good = load_model(world.store, "newton");
+    const double grid = term(good, "grid"), sigma = term(good, "sigma");
+    const TrainingSet rows = world.rows();
+    const auto publish = [&](std::size_t row, double deviations) {
+      world.forge("newton", [&](ModelRecord& record) {
+        const Eigen::Map<const Eigen::VectorXf> direction(rows.rows().values + row * rows.features(),
+                                                          index_of(rows.features()));
+        record.model.published = good.model.published;
+        record.model.published.col(1) += deviations * sigma * direction.cast<double>().normalized();
+        record.model.published = on_grid(record.model.published, grid);
+      });
+      return world.verify();
+    };
+    CHECK(text_of(publish(0, 0)) == "");
+    CHECK(text_of(publish(0, 4)) == "");
+    check_one(publish(0, 19), false, "in the directions of the present rows the published weights stand ");
+  }
+
   TEST_CASE("a model that did not follow a removal is found; one that says that it is outdated is not false") {
     const TrainedStore world;
     for (const char* solver : {"newton", "scalegun"}) world.train(solver);

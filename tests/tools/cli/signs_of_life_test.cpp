@@ -65,7 +65,7 @@ TEST_SUITE("unit") {
     };
     const Case cases[] = {
         {{"train", store, "--solver", "newton"},
-         {"training rows  ", " rows/s", "newton  ", " passes/s", "  gradient ", ", to come to 1"}},
+         {"training rows  ", " rows/s", "newton  ", " passes/s", "  gradient ", ", to come to 5"}},
         {{"train", store, "--solver", "newton", "--name", "other", "--lambda", "auto"},
          {"lambda  ", "/9 trials", "newton  "}},
         {{"train", store, "--solver", "descent-to-delete", "--lambda", "0.1"},
