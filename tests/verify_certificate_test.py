@@ -66,7 +66,7 @@ def forge(line, part, path, seed):
     said, hidden = json.loads(line), json.loads(part)
     holder = hidden
     for key in path:
-        holder = holder.get(key) if isinstance(holder, dict) else None
+        holder = holder.get(key) if isinstance(holder, dict) else holder[key] if isinstance(holder, list) else None
     inside = holder is not None and path != ("number",)
     alter(hidden if inside else said, path)
     part = json.dumps(hidden, separators=(",", ":"))

@@ -66,6 +66,7 @@ std::vector<std::string> private_fields(const StepReport& report) {
   std::vector<std::string> out{"residual_bound", "retrained", "terms"};
   if (report.private_claim)
     out.insert(out.end(), {"certified", "claim", "theorem", "delta", "reference", "adjacency", "releases"});
+  if (report.private_claim && !report.composed.empty()) out.emplace_back("composed");
   return out;
 }
 
@@ -87,7 +88,9 @@ std::vector<std::string> not_covered_by(const StepReport& report, const SolverOp
     out.emplace_back("the choice of lambda: it was tuned on data (" + options.lambda_chosen + "), and stays");
   if (report.requests == Requests::independent)
     out.emplace_back("requests that were chosen after seeing a release and sent as non-adaptive");
-  if (!covers_later)
+  if (report.certified && !report.composed.empty() && !report.private_claim)
+    out.emplace_back("several releases seen together at this epsilon: `composed` says at which k of them are");
+  else if (!covers_later)
     out.emplace_back("several releases seen together: each is compared with one retraining");
   else if (report.scope != Scope::every_release)
     out.emplace_back(
@@ -96,6 +99,17 @@ std::vector<std::string> not_covered_by(const StepReport& report, const SolverOp
     out.emplace_back("choices that depend on free memory: whether a later release keeps a preconditioner");
   if (!report.mechanism.not_covered.empty()) out.emplace_back(report.mechanism.not_covered);
   return out;
+}
+
+}  // namespace
+
+namespace {
+
+/// Epsilon of several releases together, at the delta of one.
+Json composed(const StepReport& report) {
+  Json all = Json::array();
+  for (const auto& [releases, epsilon] : report.composed) all.push_back({{"releases", releases}, {"epsilon", epsilon}});
+  return all;
 }
 
 }  // namespace
@@ -130,6 +144,7 @@ Json certificate_fields(const ModelRecord& record, const StepReport& report, con
       {"for_tests", report.for_tests},
       {"version", context.program},
   };
+  if (report.certified && !report.composed.empty()) json["composed"] = composed(report);
   if (name_of(record) != record.model.solver) json["name"] = record.name;
   if (!report.terms.published().empty()) json["public_terms"] = report.terms.published();
   return json;

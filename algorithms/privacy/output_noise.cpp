@@ -54,6 +54,15 @@ double least_delta(const OutputNoise& noise, double epsilon) {
   return delta_of(noise.sensitivity, smoothed_sigma(noise.sigma, noise.grid), epsilon);
 }
 
+double shift_of(const OutputNoise& noise) {
+  return noise.sensitivity / smoothed_sigma(noise.sigma, noise.grid);
+}
+
+double composed_epsilon(double shift, std::uint64_t releases, double delta) {
+  constexpr double kUp = 1 + 1e-9;  // pays for Lemma 2's factors and for rounding
+  return kUp * epsilon_of(shift * std::sqrt(static_cast<double>(releases)), 1, delta * kDeltaSlack);
+}
+
 Matrix publish(Matrix& weights, const OutputNoise& noise, RandomSource& random) {
   const double steps = 1 / noise.grid;  // exact, a power of two
   if (!(weights.size() == 0 || weights.cwiseAbs().maxCoeff() * steps < 0x1p62))

@@ -28,6 +28,11 @@ struct OutputNoise {
 /// The standard deviation that the smoothed discrete law keeps (THEOREMS.md, Lemma 2): 9 grid steps squared of the variance
 /// smooth it.
 [[nodiscard]] double smoothed_sigma(double sigma, double grid) noexcept;
+/// Standard deviations between two Gaussians that are no easier to tell apart than two releases with this noise (Lemma 2).
+[[nodiscard]] double shift_of(const OutputNoise& noise);
+/// Epsilon at `delta` of `releases` of them seen together, each of such a shift given all before it.
+[[nodiscard]] double composed_epsilon(double shift, std::uint64_t releases, double delta);
+
 /// Smallest delta at `epsilon` that sensitivity and noise of a release give.
 [[nodiscard]] double least_delta(const OutputNoise& noise, double epsilon);
 

@@ -40,10 +40,16 @@ void certify(StepReport& report, std::string_view theorem, double delta_reached)
   report.delta_reached = delta_reached;
 }
 
+void compose(StepReport& report, const OutputNoise& noise) {
+  for (const std::uint64_t releases : {2, 5, 10, 50})
+    report.composed.emplace_back(releases, composed_epsilon(shift_of(noise), releases, report.delta));
+}
+
 void withdraw_claims_of_seed(StepReport& report) {
   if (!report.for_tests) return;
   report.certified = false;
   report.claim.reset();
+  report.composed.clear();
 }
 
 void publish_output_noise(Terms& terms, double mu, const OutputNoise& noise) {

@@ -27,6 +27,8 @@ void release_with_noise(Model& model, Matrix& weights, const OutputNoise& noise,
 
 /// Says that a theorem certifies the release with this least delta.
 void certify(StepReport& report, std::string_view theorem, double delta_reached);
+/// Says what several certified releases with this noise come to, each compared with its own reference given all before it.
+void compose(StepReport& report, const OutputNoise& noise);
 /// Noise that was drawn from a seed is known to whoever knows the seed: such a release claims nothing and is certified by
 /// no theorem, whatever its solver has found.
 void withdraw_claims_of_seed(StepReport& report);

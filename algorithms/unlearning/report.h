@@ -3,6 +3,7 @@
 // A certificate prints a report and infers nothing: whatever it signs stands here as a value that the solver has set.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -84,8 +85,10 @@ struct StepReport {
   bool certified = false;
   std::optional<std::string> claim;     ///< the theorem it rests on, or the paper's own claim; absent: no claim
   std::optional<double> delta_reached;  ///< in a certified release, the least delta at epsilon that the theorem gives
-  bool private_claim = false;           ///< certified and claim depend on removed data without noise
-  bool for_tests = false;               ///< noise came from a seed; see withdraw_claims_of_seed()
+  /// Numbers of releases, and the epsilon at `delta` of so many seen together, where the theorem says it (release.h); else empty.
+  std::vector<std::pair<std::uint64_t, double>> composed;
+  bool private_claim = false;  ///< certified and claim depend on removed data without noise
+  bool for_tests = false;      ///< noise came from a seed; see withdraw_claims_of_seed()
   double epsilon = 0;
   double delta = 0;
   double budget = 0;          ///< largest residual bound that the claim allows, in the unit of its mechanism

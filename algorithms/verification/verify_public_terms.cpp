@@ -20,6 +20,7 @@ void check_public_terms(const nlohmann::ordered_json& json) {
   if (!(line.reached() <= line.options().delta && line.options().delta < 1))
     throw CheckError("the delta reached is above its target");
   entry->check_line(line);
+  line.require_composed();
 }
 
 }  // namespace unweave

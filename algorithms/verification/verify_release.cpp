@@ -5,6 +5,7 @@
 #include "algorithms/models/model_name.h"
 #include "algorithms/registry/registry.h"
 #include "algorithms/unlearning/checks/checked_model.h"
+#include "algorithms/unlearning/checks/public_line.h"
 #include "algorithms/verification/verify_checks.h"
 #include "storage/io/error.h"
 #include "storage/io/hex.h"
@@ -104,11 +105,14 @@ void check_certificate(const ModelRecord& record, const LiveStore& store, Verify
       const CheckedModel model = checked(record, store.path(), certificate);
       if (!kind.claims) check_no_claim(model, say);
       if (kind.check_certificate != nullptr) kind.check_certificate(model, say);
+      if (say.all_wrong().empty()) PublicLine(certificate).require_composed();
     }
   } catch (const Json::exception&) {
     say.unreadable(model_file(store.path(), name_of(record)).string() + ": the certificate in it is malformed; run " +
                    operation("train " + store.path().string() + ' ' + selecting(record.model.solver, name_of(record))));
   } catch (const UsageError& error) {
+    say.wrong(error.message());
+  } catch (const CheckError& error) {
     say.wrong(error.message());
   }
   tell(say, "models", record, report);

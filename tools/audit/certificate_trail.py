@@ -22,7 +22,7 @@ import sys
 
 import numpy as np
 
-from certificate_numerics import delta_of, sigma_of
+from certificate_numerics import delta_of, epsilon_of, sigma_of
 
 PRIME = 2**255 - 19
 ORDER = 2**252 + 27742317777372353535851937790883648493
@@ -148,6 +148,17 @@ def noise_problems(said):
     else:
         smoothed = math.sqrt(terms["sigma"]**2 - 9 * terms["grid"]**2)
         problems += near("the delta reached", delta["reached"], delta_of(terms["sensitivity"], smoothed, epsilon))
+    return problems + composed_problems(said)
+
+
+def composed_problems(said):
+    """Where a certificate says what several releases together come to: Gaussians in turn."""
+    terms, problems = said["terms"], []
+    for one in said.get("composed", []):
+        shift = terms["sensitivity"] / math.sqrt(terms["sigma"]**2 - 9 * terms["grid"]**2)
+        found = epsilon_of(shift * math.sqrt(one["releases"]), said["delta"]["target"])
+        if not abs(one["epsilon"] - found) <= 1e-7 * found:
+            problems.append(f"the epsilon of {one['releases']} releases is {one['epsilon']!r}, computed again it is {found!r}")
     return problems
 
 

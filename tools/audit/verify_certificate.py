@@ -83,6 +83,7 @@ class Verifier:
             certificate_slots.check_last_iterate(self)
         else:
             self.false.append(f"{theorem} is no theorem")
+        self.false += certificate_trail.composed_problems(self.certificate)
         return self.false
 
     def change(self):

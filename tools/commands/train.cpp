@@ -138,6 +138,8 @@ void run_train(CommandLine& line) {
     table.add_row({"bound", line.get<std::string>("bound")});
   }
   table.add_row({"certified", certified_text(report)});
+  for (const auto& [releases, epsilon] : report.composed)
+    table.add_row({"epsilon of " + std::to_string(releases) + " releases", number_text(epsilon)});
   table.add_row({"signed under", trained.public_key});
   if (report.budget > 0) {
     table.add_row({"residual bound", number_text(report.residual_bound)});

@@ -305,10 +305,12 @@ class HessianFreeSolver final : public Solver {
     else if (!(report.residual_bound <= report.budget))
       why = "the removed rows may be further from the retrained weights than s-max";
     report.private_claim = true;
-    if (why.empty())
+    if (why.empty()) {
       certify(report, "T3", least_delta(noise, options_.epsilon));
-    else
+      compose(report, noise);
+    } else {
       report.claim = "as published: Qiao et al., Algorithm 1; " + why;
+    }
   }
 
   std::string_view name_ = kHessianFree.name;

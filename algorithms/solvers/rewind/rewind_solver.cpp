@@ -206,8 +206,11 @@ class RewindSolver final : public Solver {
       return report;
     }
     const bool independent = in_turn || !state.adaptive_requests;
-    if (!options_.standardized && !options_.data_order && !state.lazy_rows && independent && residual <= noise.distance)
+    if (!options_.standardized && !options_.data_order && !state.lazy_rows && independent &&
+        residual <= noise.distance) {
       certify(report, "T4", in_turn ? least_delta(noise, options_.epsilon) : options_.delta);
+      if (in_turn) compose(report, noise);
+    }
     return report;
   }
 

@@ -54,6 +54,15 @@ void PublicLine::require_delta_of_noise() const {
                delta_of(term("sensitivity"), smoothed_sigma(term("sigma"), term("grid")), options_.epsilon));
 }
 
+void PublicLine::require_composed() const {
+  const auto composed = line_.find("composed");
+  if (composed == line_.end()) return;
+  const double shift = term("sensitivity") / smoothed_sigma(term("sigma"), term("grid"));
+  for (const auto& one : *composed)
+    require_near("epsilon of several releases", one.at("epsilon"),
+                 composed_epsilon(shift, one.at("releases").get<std::uint64_t>(), options_.delta));
+}
+
 void PublicLine::require_target_delta() const {
   require_near("the delta reached", reached(), options_.delta, 0);
 }

@@ -38,6 +38,8 @@ class PublicLine {
   /// The delta reached is that of sensitivity and noise, or the target itself.
   void require_delta_of_noise() const;
   void require_target_delta() const;
+  /// Where the line says what several releases together come to, that it follows from sensitivity and noise.
+  void require_composed() const;
 
   /// The constants of a run over slots that the line states; smoothness, strong convexity, gradient bound and number of
   /// batches must follow from them.

@@ -73,6 +73,23 @@ TEST_SUITE("unit") {
         }
   }
 
+  TEST_CASE("a start from which a minimisation does not end decides nothing: it begins again from zero") {
+    const TrainingSet set = random_rows(60, 12, 3, 11);
+    const Objective objective{set.rows(), 3, Head::kLogistic, 1e-15 * 60, nullptr};
+    NewtonOptions options;
+    options.tolerance = 1e-6;
+    options.memory = kMemory;
+    const NewtonResult cold = minimise(objective, Matrix::Zero(12, 3), options);
+    CHECK(cold.residual <= 1e-6);
+    int again = 0;
+    for (const double size : {1e6, 1e9, 1e12, 1e15, 1e18}) {
+      const NewtonResult warm = minimise(objective, size * random_matrix(12, 3, 5), options);
+      CHECK(warm.residual <= 1e-6);
+      again += warm.weights == cold.weights ? 1 : 0;  // the bits of a run from zero
+    }
+    CHECK(again > 0);
+  }
+
   TEST_CASE("noise in the objective moves the minimiser as the dense solver says") {
     const TrainingSet set = random_rows(120, 5, 3, 23);
     const Matrix noise = random_matrix(5, 3, 24, 0.5);

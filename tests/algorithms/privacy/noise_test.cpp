@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <numbers>
+#include <random>
 #include <span>
 #include <vector>
 
@@ -354,5 +355,35 @@ TEST_SUITE("unit") {
     CHECK((publish(weights, noise, random) - published).norm() > 0.1 * noise.sigma);  // fresh noise a release
     weights = Matrix::Constant(1, 1, 1e300);
     CHECK_THROWS_AS(static_cast<void>(publish(weights, noise, random)), UsageError);
+  }
+
+  TEST_CASE("releases in turn compose as Gaussians, and certificates say so") {
+    const OutputNoise noise = plan_output_noise(1e-3, 100, 1, 1e-4);
+    const double one = composed_epsilon(shift_of(noise), 1, 1e-4);
+    CHECK(one >= 1 - 1e-6);
+    CHECK(one <= 1 + 1e-6);
+    const std::map<std::uint64_t, double> known{{2, 1.48}, {5, 2.51}, {10, 3.77}, {50, 10.1}};
+    for (const auto& [releases, epsilon] : known)
+      CHECK(composed_epsilon(shift_of(noise), releases, 1e-4) == doctest::Approx(epsilon).epsilon(5e-3));
+    // Lemma 9: steps whose direction and length follow what was drawn before are told no better than one Gaussian pair.
+    std::mt19937_64 random(7);
+    std::normal_distribution<double> normal;
+    constexpr int kTrials = 200000;
+    const double shift = 0.8, nu = shift * std::sqrt(3.0), threshold = 1.2;
+    int from_p = 0, from_q = 0;
+    for (int trial = 0; trial < kTrials; ++trial)
+      for (const bool shifted : {false, true}) {
+        double likelihood = 0, past = 0;
+        for (int i = 0; i < 3; ++i) {
+          const double step = past > 0 ? shift : -shift * 0.5;  // |step| <= shift, chosen by the past
+          const double w = (shifted ? step : 0) + normal(random);
+          likelihood += step * w - step * step / 2;
+          past += w;
+        }
+        (shifted ? from_p : from_q) += likelihood > threshold ? 1 : 0;
+      }
+    const double p = from_p / double{kTrials}, q = from_q / double{kTrials};
+    for (const double epsilon : {0.0, 0.5, 1.0}) CHECK(p - std::exp(epsilon) * q <= delta_of(nu, 1, epsilon) + 0.01);
+    CHECK(p - std::exp(0.5) * q > 0.2 * delta_of(nu, 1, 0.5));  // and the test could fail
   }
 }
