@@ -6,7 +6,8 @@
 # FOLDER/mnist holds the *-ubyte.gz files. Rows are pixels of unit norm, lambda = 0.011 and delta = 1 / rows, as in the paper.
 # First table: one removed row and a fixed count of epochs (langevin) or steps (descent-to-delete) for it; the noise is the
 # least that certifies it, from `plan`; test accuracy after the request, mean and deviation over --trials. Second table: a
-# hundred requests one by one at the paper's noise 0.03 and epsilon = 1. Prints Markdown. Needs numpy.
+# hundred requests one by one at the paper's noise 0.03 and epsilon = 1. Requests are sent as oblivious (--non-adaptive).
+# Prints Markdown. Needs numpy.
 import argparse
 import json
 import pathlib
@@ -52,8 +53,8 @@ class Task:
                                       *set_options(parameters), "--json"))
         nodes = np.random.default_rng(seed).choice(self.train, requests, replace=False)
         file.write_text("".join(f"node {node}\n" for node in nodes))
-        out = self.run("stream", copy, "--requests", file, "--batch", 1, "--solver", solver, "--evaluate-every", requests,
-                       "--json")
+        out = self.run("stream", copy, "--requests", file, "--batch", 1, "--solver", solver, "--non-adaptive",
+                       "--evaluate-every", requests, "--json")
         shutil.rmtree(copy)
         return trained, [json.loads(line) for line in out.splitlines()]
 

@@ -6,11 +6,12 @@
 #
 # Data sets and splits as in removals.py; features are normalised row by row. Or a store of one's own, already propagated, which
 # stays as it is. The stream of a data set is drawn once: batches of 20 edges drawn uniformly, 4 training nodes and 1
-# training feature each, sent from a file, hence non-adaptive. Each solver gets its own copy of the propagated store (links to
-# its files, which are never written again), and --epsilon, --delta and --lambda alone. Prints a Markdown table a data set and
+# training feature each, sent with --non-adaptive. Each solver gets its own copy of the propagated store (links to its files,
+# which are never written again), and --epsilon, --delta and --lambda alone. Prints a Markdown table a data set and
 # JSON lines. Needs numpy and, for .zst, zstd.
 #
-# "ε spent" on a removal is that of all releases after it together, or of each of them alone.
+# "ε spent" on a removal is that of all releases after it together, or of each of them alone: what the newest certificate's
+# `releases` says.
 # "bound of budget" is the worst batch's residual bound as a share of what its claim allows: of epsilon for langevin.
 # "same prediction": of test rows, by it and by its retrained model.
 # "audit" is the lower bound of epsilon that `unweave audit` finds with the canary of the largest gradient, --audit-trials
@@ -89,7 +90,7 @@ def one_solver(run, solver, store, requests, args, lam):
                "--head", args.head)
     before = json.loads(run("train", store, "--no-intercept", "--solver", solver, *options, "--json"))
     out = run("stream", store, "--requests", requests, "--batch", EDGES + NODES + FEATURES, "--solver", solver,
-              "--evaluate-every", args.batches, "--json")
+              "--non-adaptive", "--evaluate-every", args.batches, "--json")
     batches = [json.loads(line) for line in out.splitlines()]
     compared = json.loads(run("evaluate", store, "--solver", solver, "--retrain", "--json").splitlines()[0])
     if not args.store:  # of a large store it reads every byte
