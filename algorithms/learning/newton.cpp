@@ -224,6 +224,18 @@ class Descent {
   Vector before_;                            // norms of the gradient before the last step, one a system
 };
 
+[[noreturn]] void refuse(const Descent& descent, double tolerance) {
+  const NewtonResult& best = descent.best();
+  if (!at_noise(best.gradient))
+    throw UsageError("the gradient norm fell only to " + scientific(best.gradient.norm) + " in " +
+                     std::to_string(best.steps) + " Newton steps; use a larger " + option("lambda") + " or " +
+                     option("tau") + ", or train again");
+  throw UsageError("a gradient norm of " + scientific(tolerance) +
+                   " cannot be reached in float64 on these rows (reached " + scientific(best.gradient.norm) +
+                   ", rounding error up to " + scientific(best.gradient.error) + "); use " +
+                   option("tau", scientific(2.5 * descent.residual())) + " or larger");
+}
+
 }  // namespace
 
 NewtonResult minimise(const Objective& objective, Matrix start, const NewtonOptions& options) {
@@ -232,23 +244,15 @@ NewtonResult minimise(const Objective& objective, Matrix start, const NewtonOpti
     throw UsageError("the gradient tolerance must be positive and finite");
 
   const bool from_nothing = start.isZero(0);
-  Descent descent(objective, std::move(start), options);
-  descent.approach();
-  if (descent.finish() || options.best_effort) return descent.take();
-  if (!from_nothing) {
-    // What the start was may depend on removed data, and whether a minimisation ends must not: zero knows nothing.
-    const Matrix& reached = descent.best().weights;
-    return minimise(objective, Matrix::Zero(reached.rows(), reached.cols()), options);
+  const Eigen::Index features = start.rows(), classes = start.cols();
+  {
+    Descent descent(objective, std::move(start), options);
+    descent.approach();
+    if (descent.finish() || options.best_effort) return descent.take();
+    if (from_nothing) refuse(descent, options.tolerance);
   }
-  const NewtonResult& best = descent.best();
-  if (!at_noise(best.gradient))
-    throw UsageError("the gradient norm fell only to " + scientific(best.gradient.norm) + " in " +
-                     std::to_string(best.steps) + " Newton steps; use a larger " + option("lambda") + " or " +
-                     option("tau") + ", or train again");
-  throw UsageError("a gradient norm of " + scientific(options.tolerance) +
-                   " cannot be reached in float64 on these rows (reached " + scientific(best.gradient.norm) +
-                   ", rounding error up to " + scientific(best.gradient.error) + "); use " +
-                   option("tau", scientific(2.5 * descent.residual())) + " or larger");
+  // The start may depend on removed data. So an error comes only of data on which learning from nothing fails too.
+  return minimise(objective, Matrix::Zero(features, classes), options);
 }
 
 }  // namespace unweave

@@ -85,7 +85,7 @@ class Purge {
 
   PurgeReport run() {
     if (report_.nothing) {
-      certify_models(*live_, uncertified_models(store_));  // a purge may have been cut before it came to that
+      certify_rest();
       return report_;
     }
     keep_models();
@@ -96,6 +96,7 @@ class Purge {
       build();
       if (report_.nothing) {
         abandon_purge(store_);
+        certify_rest();
         return report_;
       }
       meter_.start("removal", 0, "files");
@@ -153,6 +154,12 @@ class Purge {
       };
       if (attempt(model.name, report_.lost_models, bring_up)) report_.kept_models.push_back(model.name);
     }
+  }
+
+  /// An earlier purge may have been cut before it came to that.
+  void certify_rest() {
+    report_.certified_models = uncertified_models(store_);
+    certify_models(*live_, report_.certified_models);
   }
 
   /// Publishes kept models on the rows that there are: a proof that owes nothing to what was there before.

@@ -40,7 +40,9 @@ struct ModelFault {
 };
 
 struct PurgeReport {
-  bool nothing = false;  ///< nothing was to be forgotten, and nothing was done; all else is without meaning
+  bool nothing = false;  ///< nothing was to be forgotten; all else but models to be certified is without meaning
+  std::vector<std::string>
+      certified_models;  ///< where `nothing`: those that an earlier purge had kept and not certified
   Digest digest{};
   std::uint64_t bytes_written = 0;  ///< files of the purged store that were not in it before
   std::uint64_t bytes_kept = 0;     ///< files that stay

@@ -95,7 +95,7 @@ std::vector<std::string> not_covered_by(const StepReport& report, const SolverOp
   else if (report.scope != Scope::every_release)
     out.emplace_back(
         "later releases of other models, which start from publications of their own: one log pays for itself");
-  if (covers_later && report.scope != Scope::every_release)
+  if (covers_later && report.mechanism == kOutputNoise)
     out.emplace_back("choices that depend on free memory: whether a later release keeps a preconditioner");
   if (!report.mechanism.not_covered.empty()) out.emplace_back(report.mechanism.not_covered);
   return out;

@@ -40,10 +40,13 @@ void print(const CommandLine& line, const PurgeReport& report, bool keep_order, 
   const std::string& store = line.positional(0);
   if (report.nothing) {
     if (line.common().json)
-      write_json_line(line.out(), {{"purged", false}, {"requests", 0}});
-    else
+      write_json_line(line.out(), {{"purged", false}, {"requests", 0}, {"models_certified", report.certified_models}});
+    else if (report.certified_models.empty())
       line.out() << "nothing to forget: no request was made since the import or the last purge; the store stays as it "
                     "is\n";
+    else
+      for (const std::string& name : report.certified_models)
+        line.out() << "nothing to forget but for the certificate of " << name << ", which an earlier purge had kept\n";
     return;
   }
   const std::string next = "unweave verify " + store + (report.propagated ? " --rebuild" : "");

@@ -158,6 +158,15 @@ std::string scientific(double x) {
   return text;
 }
 
+[[noreturn]] void refuse(const Refinement& refinement) {
+  const GridRounding& last = refinement.last();
+  throw UsageError(
+      "weight (" + std::to_string(last.feature) + ", " + std::to_string(last.of_class) + ") lies within " +
+      scientific(refinement.radius()) +
+      " of a boundary of the grid and cannot be rounded; declare another grid from now on, by training with " +
+      option("set", "grid=..."));
+}
+
 }  // namespace
 
 ExactMinimiser minimise_exactly(const Objective& objective, Matrix start, const ExactOptions& options) {
@@ -167,16 +176,13 @@ ExactMinimiser minimise_exactly(const Objective& objective, Matrix start, const 
   newton.memory = options.memory;
   const bool from_nothing = start.isZero(0);
   const Matrix nothing = Matrix::Zero(start.rows(), start.cols());
-  Refinement refinement(objective, options, minimise(objective, std::move(start), newton));
-  if (refinement.run()) return refinement.take();
-  // Where it ends may depend on the start, which may depend on removed data; what zero reaches does not.
-  if (!from_nothing) return minimise_exactly(objective, nothing, options);
-  const GridRounding& last = refinement.last();
-  throw UsageError(
-      "weight (" + std::to_string(last.feature) + ", " + std::to_string(last.of_class) + ") lies within " +
-      scientific(refinement.radius()) +
-      " of a boundary of the grid and cannot be rounded; declare another grid from now on, by training with " +
-      option("set", "grid=..."));
+  {
+    Refinement refinement(objective, options, minimise(objective, std::move(start), newton));
+    if (refinement.run()) return refinement.take();
+    if (from_nothing) refuse(refinement);
+  }
+  // The start may depend on removed data. So an error comes only of data on which learning from nothing fails too.
+  return minimise_exactly(objective, nothing, options);
 }
 
 }  // namespace unweave

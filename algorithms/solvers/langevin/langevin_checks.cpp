@@ -14,7 +14,7 @@
 // (1 - c^2) around c^{KN} W_0, which by Anderson again is no nearer to any point than around it. With m the number of such
 // directions, at least F less the rank of the rows, the squared norm of that part of W is above the lower quantile of that variance times a
 // chi-square with m C degrees of freedom. (a) needs that the last step was not projected, |W| < R,
-// (b) that none was, for which |W| <= R / 2 is taken.
+// (b) that none was, of which |W| <= R / 2 is a sign and no proof.
 #include <algorithm>
 #include <cmath>
 

@@ -98,7 +98,7 @@ LangevinAccountant accountant_of(const LangevinConstants& constants, const Noisy
 
 void require_tails(const LangevinConstants& constants, const NoisySgd& sgd, std::size_t weights,
                    const SolverOptions& options) {
-  constexpr double kMissing = 2.4e-21, kShare = 0.01;
+  constexpr double kMissing = 1.4e-20, kShare = 0.01;
   const double draws = sgd.iterations(constants.epochs) * static_cast<double>(weights);
   const double least = draws * kMissing * (1 + std::exp(options.epsilon)) / kShare;
   if (!(options.delta >= least))

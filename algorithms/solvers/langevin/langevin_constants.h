@@ -52,7 +52,7 @@ struct LangevinParameters {
 [[nodiscard]] LangevinAccountant accountant_of(const LangevinConstants& constants, const NoisySgd& sgd,
                                                const SolverOptions& options);
 /// Throws UsageError where the normal numbers that a run draws for `weights` weights lack so much of their tails that it would
-/// show: T N draws a weight, each from a law that ends at 9.49 (RandomSource::gaussian), 2.3e-21 of a normal one's chance;
+/// show: T N draws a weight, in pairs that end at a radius of 9.49 (RandomSource::gaussian), 2^-65 of a normal pair's chance;
 /// together, times 1 + e^epsilon for both runs and directions, at most a hundredth of delta.
 void require_tails(const LangevinConstants& constants, const NoisySgd& sgd, std::size_t weights,
                    const SolverOptions& options);
