@@ -29,11 +29,11 @@ struct SolverOptions {
   Activation activation = Activation::kTanh;
   double epsilon = 1;
   double delta = 1e-4;
-  double lambda = 1e-3;                  ///< per training row: the objective holds (lambda n / 2) |W|^2
+  double lambda = 1e-3;  ///< per training row: the objective holds (lambda n / 2) |W|^2
   /// "given", "default" (of declared sizes), or "validation at version K", the request until which data chose it.
   std::string lambda_chosen = "given";
-  double tau = 1e-6;                     ///< gradient norm to which a minimisation is finished
-  double alpha = 0.1;                    ///< noise level in the objective, for the solvers that have one
+  double tau = 1e-6;   ///< gradient norm to which a minimisation is finished
+  double alpha = 0.1;  ///< noise level in the objective, for the solvers that have one
   BoundRule bound = BoundRule::kCorrected;
   GivenParameters parameters;         ///< those given of the solver's own
   std::size_t blocks = 1;             ///< parts of a row, which the embedding's weights decide
