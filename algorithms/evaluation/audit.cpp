@@ -5,8 +5,8 @@
 #include <array>
 
 #include "algorithms/evaluation/equality_audit.h"
+#include "algorithms/evaluation/stated_run.h"
 #include "algorithms/learning/newton.h"
-#include "algorithms/privacy/accounting/epsilon_lower_bound.h"
 #include "algorithms/privacy/output_noise.h"
 #include "algorithms/unlearning/report.h"
 #include "storage/io/error.h"
@@ -66,13 +66,17 @@ class Trials {
   Releases run() {
     Releases out;
     out.unlearned = unlearn(out.first);
-    out.retrained = result_.certified && finishes_ ? stated_release() : train_anew();
+    out.retrained = result_.certified && finishes_      ? stated_release()
+                    : result_.certified && follows_run_ ? follow_stated_run()
+                                                        : train_anew();
     how_.advance();
     return out;
   }
 
   [[nodiscard]] const Knowledge& known() const noexcept { return known_; }
   [[nodiscard]] AuditResult& result() noexcept { return result_; }
+  /// Whether the last release claims the whole curve of two Gaussians.
+  [[nodiscard]] bool claims_curve() const noexcept { return curve_; }
   /// Whether the claim of the last release is about the one before as well.
   [[nodiscard]] bool covers_later() const noexcept { return later_; }
 
@@ -101,8 +105,11 @@ class Trials {
       const StepReport report = solver.absorb(model, canary_.after, canary_.change, exact_);
       result_.certified = result_.certified && report.certified;
       result_.claim = report.claim;
+      curve_ = report.certified && report.gaussian_curve;
       later_ = report.certified && report.scope == Scope::all_later;
       finishes_ = report.mechanism == kOutputNoise;
+      follows_run_ = states_run(report);
+      if (follows_run_) stated_ = report;
       out = std::move(model.published);
     });
     return out;
@@ -127,6 +134,11 @@ class Trials {
     return publish(weights, noise, random);
   }
 
+  Matrix follow_stated_run() {
+    RandomSource random = noise_source(next_options(), 0);
+    return stated_run(stated_, options_, canary_.before, canary_.after, random);
+  }
+
   const SolverFactory& make_;
   const SolverOptions& options_;
   const Canary& canary_;
@@ -134,7 +146,9 @@ class Trials {
   const ApproximationError exact_;
   Knowledge known_;
   AuditResult result_;
-  bool later_ = false;
+  bool later_ = false, curve_ = false;
+  bool follows_run_ = false;
+  StepReport stated_;      // of the last release, where it states a run
   bool finishes_ = false;  // the last release was the minimiser with noise, which can be found here
   std::uint64_t seeds_used_ = 0;
 };
@@ -181,7 +195,6 @@ AuditResult audit(const SolverFactory& make, const SolverOptions& options, const
   if (how.trials < kFewest) throw UsageError("an audit needs at least " + std::to_string(kFewest) + " trials");
   if (options.epsilon == 0 && options.delta == 0) return audit_equality(make, options, canary, how);
   const std::uint64_t learning = how.trials / 8, choosing = 3 * learning, tests = how.trials - learning - choosing;
-  const double most = epsilon_lower_bound({tests, tests}, {tests, 0}, options.delta, how.confidence);
 
   Trials trials(make, options, canary, how);
   Matrix difference = Matrix::Zero(trials.known().gradient.rows(), trials.known().gradient.cols());
@@ -195,12 +208,13 @@ AuditResult audit(const SolverFactory& make, const SolverOptions& options, const
     for (std::uint64_t t = 0; t < count; ++t) attacker.add(trials.run(), scores);
     return scores;
   };
-  const Event event = choose_event(score(choosing), tests, options.delta, how.confidence);
-  const Evidence evidence = try_event(event, score(tests), options.delta, how.confidence);
+  const AuditedClaim claim{options.delta, how.confidence, trials.claims_curve()};
+  const Event event = choose_event(score(choosing), tests, claim);
+  const Evidence evidence = try_event(event, score(tests), claim);
   AuditResult result = std::move(trials.result());
   result.evidence = evidence;
   result.attack = kAttacks[event.statistic];
-  result.most = most;
+  result.most = claim.bound({tests, tests}, {tests, 0});
   return result;
 }
 

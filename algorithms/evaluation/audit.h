@@ -2,13 +2,14 @@
 //
 // The certificate of a release says that the unlearned model M and the model A(D') that never saw what was removed are
 // (epsilon, delta)-close. An audit draws many releases of both on one small task, each with noise of its own, and looks
-// for an event that separates them; Clopper-Pearson limits make of its frequencies a lower bound of epsilon. A bound
+// for an event that separates them; Clopper-Pearson limits make of its frequencies a lower bound of epsilon. Where a theorem
+// claims the whole curve of two Gaussians (StepReport::gaussian_curve), an event of any probability may refute it. A bound
 // above the epsilon of a certificate refutes it. One below proves nothing: another canary or attack may do better.
 //
 //   M       fit on the rows D, then absorb the change to D'
 //   A(D')   under T1 as the certificate's reference has it: the minimiser W*(D'), found here, and noise of the level that
-//           epsilon, delta, tau, lambda and n give, whatever the solver says of it; else what catch_up() trains anew, or,
-//           where that unlearns too, fit on D'
+//           epsilon, delta, tau, lambda and n give, whatever the solver says of it; under T2 and T4 in turn a run as the
+//           reference states it (stated_run.h); else what catch_up() trains anew, or, where that unlearns too, fit on D'
 //
 // A claim of epsilon = delta = 0 is audited by equality instead (equality_audit.h).
 //

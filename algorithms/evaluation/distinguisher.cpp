@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "algorithms/privacy/accounting/epsilon_lower_bound.h"
-
 namespace unweave {
 namespace {
 
@@ -17,14 +15,18 @@ EventCount count(const Event& event, const Scores& scores) {
   return {values.size(), static_cast<std::uint64_t>(hits)};
 }
 
-double bound_of(const Event& event, EventCount unlearned, EventCount retrained, double delta, double confidence) {
-  return event.unlearned_likelier ? epsilon_lower_bound(unlearned, retrained, delta, confidence)
-                                  : epsilon_lower_bound(retrained, unlearned, delta, confidence);
+double bound_of(const Event& event, EventCount unlearned, EventCount retrained, const AuditedClaim& claim) {
+  return event.unlearned_likelier ? claim.bound(unlearned, retrained) : claim.bound(retrained, unlearned);
 }
 
 }  // namespace
 
-Event choose_event(const TwoScores& scores, std::uint64_t tests, double delta, double confidence) {
+double AuditedClaim::bound(EventCount of_p, EventCount of_q) const {
+  const double any = epsilon_lower_bound(of_p, of_q, delta, confidence);
+  return gaussian_curve ? std::max(any, gaussian_epsilon_lower_bound(of_p, of_q, delta, confidence)) : any;
+}
+
+Event choose_event(const TwoScores& scores, std::uint64_t tests, const AuditedClaim& claim) {
   constexpr std::size_t kMostThresholds = 256;
   Event best;
   double most = -1;
@@ -41,7 +43,7 @@ Event choose_event(const TwoScores& scores, std::uint64_t tests, double delta, d
         const auto expected = [&](EventCount seen) {
           return EventCount{tests, (seen.hits * tests + seen.trials / 2) / seen.trials};
         };
-        const double bound = bound_of(event, expected(unlearned), expected(retrained), delta, confidence);
+        const double bound = bound_of(event, expected(unlearned), expected(retrained), claim);
         if (bound <= most) continue;
         most = bound;
         best = event;
@@ -50,9 +52,9 @@ Event choose_event(const TwoScores& scores, std::uint64_t tests, double delta, d
   return best;
 }
 
-Evidence try_event(const Event& event, const TwoScores& scores, double delta, double confidence) {
+Evidence try_event(const Event& event, const TwoScores& scores, const AuditedClaim& claim) {
   const EventCount unlearned = count(event, scores.unlearned), retrained = count(event, scores.retrained);
-  return {unlearned.trials, unlearned.hits, retrained.hits, bound_of(event, unlearned, retrained, delta, confidence)};
+  return {unlearned.trials, unlearned.hits, retrained.hits, bound_of(event, unlearned, retrained, claim)};
 }
 
 }  // namespace unweave

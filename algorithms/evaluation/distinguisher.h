@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "algorithms/privacy/accounting/epsilon_lower_bound.h"
+
 namespace unweave {
 
 /// Values of several statistics: scores[k][t] of statistic k in trial t, none of them NaN.
@@ -24,9 +26,19 @@ struct Event {
   bool unlearned_likelier = true;
 };
 
+/// What is claimed of the two sources, and with which confidence a lower bound of epsilon must hold.
+struct AuditedClaim {
+  double delta = 0;
+  double confidence = 0;
+  bool gaussian_curve = false;  ///< the whole curve of two Gaussians is claimed: gaussian_epsilon_lower_bound() applies
+
+  /// The bound that these counts give, of the likelier source and of the other one.
+  [[nodiscard]] double bound(EventCount of_p, EventCount of_q) const;
+};
+
 /// The event with the largest lower bound of epsilon if `tests` trials came out as these did, among all statistics, up to
 /// 256 thresholds of each, both sides and both directions. Throws UsageError as epsilon_lower_bound() does.
-[[nodiscard]] Event choose_event(const TwoScores& scores, std::uint64_t tests, double delta, double confidence);
+[[nodiscard]] Event choose_event(const TwoScores& scores, std::uint64_t tests, const AuditedClaim& claim);
 
 struct Evidence {
   std::uint64_t trials = 0;  ///< trials of each source
@@ -36,6 +48,6 @@ struct Evidence {
 };
 
 /// Tries the event on trials that had no part in choosing it.
-[[nodiscard]] Evidence try_event(const Event& event, const TwoScores& scores, double delta, double confidence);
+[[nodiscard]] Evidence try_event(const Event& event, const TwoScores& scores, const AuditedClaim& claim);
 
 }  // namespace unweave

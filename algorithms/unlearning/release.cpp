@@ -34,9 +34,10 @@ void release_with_noise(Model& model, Matrix& weights, const OutputNoise& noise,
   release(model, publish(weights, noise, random), rows);
 }
 
-void certify(StepReport& report, std::string_view theorem, double delta_reached) {
+void certify(StepReport& report, std::string_view theorem, double delta_reached, Curve curve) {
   report.certified = true;
   report.claim = theorem;
+  report.gaussian_curve = curve == Curve::gaussian;
   report.delta_reached = delta_reached;
 }
 

@@ -25,8 +25,13 @@ void release(Model& model, Matrix weights, const TrainingSet& rows);
 void release_with_noise(Model& model, Matrix& weights, const OutputNoise& noise, RandomSource& random,
                         const TrainingSet& rows);
 
+/// How far a theorem goes.
+enum class Curve {
+  point,  ///< (epsilon, delta) alone
+  gaussian,  ///< release and reference are no easier to tell apart than two Gaussians whose curve passes through that point
+};
 /// Says that a theorem certifies the release with this least delta.
-void certify(StepReport& report, std::string_view theorem, double delta_reached);
+void certify(StepReport& report, std::string_view theorem, double delta_reached, Curve curve = Curve::gaussian);
 /// Says what several certified releases with this noise come to, each compared with its own reference given all before it.
 void compose(StepReport& report, const OutputNoise& noise);
 /// Noise that was drawn from a seed is known to whoever knows the seed: such a release claims nothing and is certified by

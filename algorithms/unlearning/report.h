@@ -83,7 +83,9 @@ struct StepReport {
   Requests requests = Requests::any;
 
   bool certified = false;
-  std::optional<std::string> claim;     ///< the theorem it rests on, or the paper's own claim; absent: no claim
+  std::optional<std::string> claim;  ///< the theorem it rests on, or the paper's own claim; absent: no claim
+  /// The theorem gives the whole curve of two Gaussians through (epsilon, delta), not that one point alone.
+  bool gaussian_curve = false;
   std::optional<double> delta_reached;  ///< in a certified release, the least delta at epsilon that the theorem gives
   /// Numbers of releases, and the epsilon at `delta` of so many seen together, where the theorem says it (release.h); else empty.
   std::vector<std::pair<std::uint64_t, double>> composed;

@@ -48,6 +48,36 @@ class WeakNoise final : public Wrapped {
   }
 };
 
+/// Noise of a third of the level that its public terms name, of a run over slots (T2, T4).
+class ThirdOfNoise final : public Wrapped {
+ public:
+  ThirdOfNoise(std::string_view name, const SolverOptions& options, const SolverResources& resources)
+      : Wrapped(name, weakened(options), resources) {}
+  Fit fit(const TrainingSet& rows, const ApproximationError& lazy) const override {
+    Fit fit = honest().fit(rows, lazy);
+    pretend(fit.report);
+    return fit;
+  }
+  StepReport absorb(Model& model, const TrainingSet& after, const BatchChange& change,
+                    const ApproximationError& lazy) const override {
+    StepReport report = honest().absorb(model, after, change, lazy);
+    pretend(report);
+    return report;
+  }
+
+  static constexpr double kSigma = 0.05;
+
+ private:
+  static SolverOptions weakened(SolverOptions options) {
+    options.parameters["sigma"] = kSigma / 3;
+    return options;
+  }
+  static void pretend(StepReport& report) {
+    for (const char* const name : {"sigma", "distance", "sensitivity", "grid"})
+      if (report.terms.contains(name)) report.terms.publish(name, 3 * report.terms.at(name));
+  }
+};
+
 /// Publishes the model as it was, and the report of a step.
 class NoStep final : public Wrapped {
  public:

@@ -17,4 +17,10 @@ struct EventCount {
 /// Throws UsageError for more hits than trials, delta or confidence outside (0, 1).
 [[nodiscard]] double epsilon_lower_bound(EventCount of_p, EventCount of_q, double delta, double confidence);
 
+/// If P and Q are no easier to tell apart than two Gaussians mu standard deviations apart, P(E) <= Phi(Phi^-1(Q(E)) + mu) for
+/// every event E (the tests of two Gaussians, Neyman and Pearson). So mu is at least Phi^-1(p) - Phi^-1(q) with p and q as
+/// above, and epsilon at `delta` at least that of such Gaussians: more than epsilon_lower_bound() tells, as an event of
+/// any probability speaks. Throws as that.
+[[nodiscard]] double gaussian_epsilon_lower_bound(EventCount of_p, EventCount of_q, double delta, double confidence);
+
 }  // namespace unweave

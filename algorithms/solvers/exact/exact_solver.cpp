@@ -113,7 +113,7 @@ class Exact final : public Solver {
                       {"corrections", done.corrections},
                       {"doubts", static_cast<double>(done.doubts)}});
     release(model, std::move(done.weights), rows);
-    if (!options_.standardized) certify(report, kExactSolver.theorem, 0);
+    if (!options_.standardized) certify(report, kExactSolver.theorem, 0, Curve::point);
     return report;
   }
 

@@ -208,7 +208,8 @@ class RewindSolver final : public Solver {
     const bool independent = in_turn || !state.adaptive_requests;
     if (!options_.standardized && !options_.data_order && !state.lazy_rows && independent &&
         residual <= noise.distance) {
-      certify(report, "T4", in_turn ? least_delta(noise, options_.epsilon) : options_.delta);
+      certify(report, "T4", in_turn ? least_delta(noise, options_.epsilon) : options_.delta,
+              in_turn ? Curve::gaussian : Curve::point);
       if (in_turn) compose(report, noise);
     }
     return report;

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "algorithms/privacy/accounting/epsilon_lower_bound.h"
+#include "algorithms/privacy/gaussian_mechanism.h"
 #include "algorithms/registry/registry.h"
 #include "storage/io/error.h"
 #include "support/learner_data.h"
@@ -106,6 +107,37 @@ TEST_SUITE("unit") {
     CHECK(certain == doctest::Approx(17.4).epsilon(0.01));
   }
 
+  TEST_CASE("the curve of two Gaussians: no threshold refutes what is so, and most refute a shift twice as large") {
+    constexpr std::uint64_t kTrials = 400;
+    const double delta = 1e-4, mu = 1 / sigma_of(1, 1, delta);
+    std::mt19937_64 random(3);
+    std::normal_distribution<double> normal;
+    int false_alarms = 0, told = 0, told_by_point = 0;
+    for (int run = 0; run < 200; ++run)
+      for (const double shift : {mu, 3 * mu}) {
+        const double threshold = -1 + 0.01 * run;
+        std::uint64_t p = 0, q = 0;
+        for (std::uint64_t t = 0; t < kTrials; ++t) {
+          p += normal(random) + shift > threshold ? 1 : 0;
+          q += normal(random) > threshold ? 1 : 0;
+        }
+        const double bound = gaussian_epsilon_lower_bound({kTrials, p}, {kTrials, q}, delta, 0.95);
+        const double point = epsilon_lower_bound({kTrials, p}, {kTrials, q}, delta, 0.95);
+        if (shift == mu) {
+          false_alarms += bound > 1 ? 1 : 0;
+        } else {
+          told += bound > 1 ? 1 : 0;
+          told_by_point += point > 1 ? 1 : 0;
+        }
+      }
+    CHECK(false_alarms <= 10);  // five percent and less: the limits of Clopper and Pearson are careful
+    CHECK(told > 190);
+    CHECK(told_by_point < 20);
+    CHECK(gaussian_epsilon_lower_bound({10, 0}, {10, 10}, delta, 0.95) == 0);
+    CHECK(gaussian_epsilon_lower_bound({kTrials, kTrials}, {kTrials, 0}, delta, 0.95) > 5);
+    CHECK(std::isfinite(gaussian_epsilon_lower_bound({kTrials, kTrials}, {kTrials, 0}, delta, 0.95)));
+  }
+
   TEST_CASE("a lower bound of epsilon refuses what is no probability and no count") {
     for (const double bad : {0.0, 1.0, -1.0, std::numeric_limits<double>::quiet_NaN()}) {
       CHECK_THROWS_AS(static_cast<void>(epsilon_lower_bound({10, 5}, {10, 5}, bad, 0.9)), UsageError);
@@ -131,9 +163,9 @@ TEST_SUITE("unit") {
         return scores;
       };
       const TwoScores choice{sample(p), sample(1 - p)};
-      const Event event = choose_event(choice, 500, 1e-6, 0.8);
+      const Event event = choose_event(choice, 500, {1e-6, 0.8});
       CHECK(event.statistic == 0);
-      const double bound = try_event(event, {sample(p), sample(1 - p)}, 1e-6, 0.8).epsilon;
+      const double bound = try_event(event, {sample(p), sample(1 - p)}, {1e-6, 0.8}).epsilon;
       above += bound > truth ? 1 : 0;
       near += bound > truth - 0.5 ? 1 : 0;
     }
@@ -180,6 +212,25 @@ TEST_SUITE("unit") {
       CHECK(result.certified);
       CHECK(result.refuted());
       CHECK(result.evidence.epsilon <= result.most);
+    }
+  }
+
+  TEST_CASE("runs over slots with a third of the noise that they name are caught, against the run that is stated" *
+            doctest::test_suite("slow")) {
+    const Canary canary = canary_on(random_rows(24, 4, 2, 12), 1, 4, 0.3);
+    for (const char* name : {"langevin", "langevin-full", "rewind", "descend"}) {
+      CAPTURE(name);
+      SolverOptions options;
+      options.lambda = 0.05;
+      options.parameters["epochs"] = 60;
+      options.parameters["sigma"] = ThirdOfNoise::kSigma;
+      const AuditResult fair = attack(honest(name), canary, options, 400);
+      CHECK(fair.certified);
+      CHECK_FALSE(fair.refuted());
+      const AuditResult weak = attack(sabotaged<ThirdOfNoise>(name), canary, options, 400);
+      CHECK(weak.certified);
+      CHECK(weak.refuted());
+      CHECK(weak.attack == "distance from the minimiser");
     }
   }
 

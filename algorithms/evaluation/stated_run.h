@@ -1,0 +1,23 @@
+// algorithms/evaluation/stated_run.h - a training as the references of T2 and of T4 in turn state it, by a plain loop of its own.
+//
+// An audit compares releases with it, and not with what a solver does when it trains: noise that is too weak in both would
+// not be seen.
+#pragma once
+
+#include "algorithms/learning/training_set.h"
+#include "algorithms/numerics/matrix.h"
+#include "algorithms/random/random_source.h"
+#include "algorithms/unlearning/options.h"
+#include "algorithms/unlearning/report.h"
+
+namespace unweave {
+
+/// Whether the claim of a release states such a run.
+[[nodiscard]] bool states_run(const StepReport& report);
+
+/// A draw of A(D'): from W = 0, learning_epochs times over the batches in their order, on the rows `present` of D', which keep
+/// the slots that they had among the rows `learnt`; with the noise that the public terms of the report name.
+[[nodiscard]] Matrix stated_run(const StepReport& report, const SolverOptions& options, const TrainingSet& learnt,
+                                const TrainingSet& present, RandomSource& random);
+
+}  // namespace unweave
