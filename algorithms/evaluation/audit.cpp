@@ -148,7 +148,7 @@ class Trials {
   AuditResult result_;
   bool later_ = false, curve_ = false;
   bool follows_run_ = false;
-  StepReport stated_;      // of the last release, where it states a run
+  StepReport stated_;      // the last report that states a run
   bool finishes_ = false;  // the last release was the minimiser with noise, which can be found here
   std::uint64_t seeds_used_ = 0;
 };
