@@ -45,6 +45,8 @@ std::vector<double> read_weights(const fs::path& file, std::uint64_t features, s
     throw CheckError(file.string() + ": the certificate speaks of float64 weights, " +
                      (network ? std::string("one row") : std::to_string(features) + " x " + std::to_string(classes)) +
                      ", and these are " + header.shape_text());
+  if (header.elements > File::open_read(file).size() / sizeof(double))  // before so much memory is taken
+    throw DataError(file.string() + ": it ends before its last weight; restore the file from a copy");
   std::vector<double> weights(header.elements);
   reader.read(std::span<double>(weights));
   return weights;
@@ -56,9 +58,14 @@ void check_export(const fs::path& file, const fs::path& lines, const std::option
   if (!line.is_object() || line.value("format", Json()) != Json(kCertificateFormat) || !is_sealed(beside.certificate))
     throw DataError(lines.string() +
                     ": line 1: this is no certificate, or it was altered; restore the file from a copy");
-  const std::optional<Hash> key = hash_from_hex(opening.is_object() ? opening.value("key", std::string()) : "");
+  const Json digits = opening.is_object() ? opening.value("key", Json()) : Json();
+  const std::optional<Hash> key = digits.is_string() ? hash_from_hex(digits.get<std::string>()) : std::nullopt;
   if (!key || opening.value("format", Json()) != Json(kWeightsKeyFormat))
     throw DataError(lines.string() + ": line 2: this is no key of weights; restore the file from a copy");
+  const auto malformed = [&] {
+    throw DataError(lines.string() +
+                    ": line 1: something is missing in the certificate or malformed; restore the file from a copy");
+  };
   try {
     if (public_key && line.at("public_key") != *public_key)
       throw CheckError(lines.string() + ": line 1: it is signed by another key, whose public half is " +
@@ -77,9 +84,11 @@ void check_export(const fs::path& file, const fs::path& lines, const std::option
     if (to_hex(hash_of(bytes, *key)) != line.at("weights_digest").get<std::string>())
       throw CheckError(file.string() + ": these are not the weights that the certificate speaks of");
   } catch (const nlohmann::json::exception&) {
-    throw DataError(lines.string() +
-                    ": line 1: something is missing in the certificate or malformed; restore the file " +
-                    "from a copy");
+    malformed();
+  } catch (const Error&) {
+    throw;
+  } catch (const std::runtime_error&) {  // thrown by whole_number()
+    malformed();
   }
 }
 

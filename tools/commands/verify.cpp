@@ -132,9 +132,11 @@ void run_verify(CommandLine& line) {
       "with a log of certificates: receipts of `stream --receipts`, each of which it must cover");
   if (!line.parse()) return;
   const std::filesystem::path what = line.positional(0);
-  const VerifyReport report = what.extension() == ".npy"               ? verify_weights(line)
-                              : std::filesystem::is_regular_file(what) ? verify_trail(line)
-                                                                       : verify_all(line);
+  // A store may be called anything, a file with no store in it is an export or a log.
+  const bool folder = std::filesystem::is_directory(what);
+  const VerifyReport report = !folder && what.extension() == ".npy"               ? verify_weights(line)
+                              : !folder && std::filesystem::is_regular_file(what) ? verify_trail(line)
+                                                                                  : verify_all(line);
   print(report, line.out(), line.common().json);
   if (report.ok()) return;
   const std::string summary = line.positional(0) + ": " + std::to_string(report.findings.size()) +

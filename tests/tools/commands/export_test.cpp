@@ -206,6 +206,19 @@ TEST_SUITE("unit") {
       CHECK(verdict(weights, lines).code == 0);
       CHECK(run({"verify", data.file("w.npy"), "--public-key", std::string(64, '0')}).code == 4);
       CHECK(run({"verify", data.file("w.npy"), "--rebuild"}).code == 1);
+      // Files that are none.
+      for (const std::string& npy : {std::string(), std::string("x"), weights.substr(0, 60)})
+        CHECK(verdict(npy, lines).code == 2);
+      for (const std::string& jsonl : {std::string(), std::string("\n\n"), lines.substr(0, end) + "{\"key\":7}\n",
+                                       lines.substr(0, end) + "[]\n", std::string("{}\n{}\n")})
+        CHECK(verdict(weights, jsonl).code == 2);
+      fs::remove(data.file("w.jsonl"));
+      CHECK(run({"verify", data.file("w.npy")}).code == 2);
+      CHECK(run({"verify", data.file("none.npy")}).code == 2);
+      fs::create_directory(data.folder / "folder.npy");
+      CHECK(run({"verify", data.file("folder.npy")}).code == 2);
+      fs::remove(data.folder / "folder.npy");
+      CHECK(run({"verify", data.store.string(), "--before", data.file("none")}).code == 2);
     }
   }
 
