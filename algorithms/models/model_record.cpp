@@ -152,10 +152,24 @@ Json take_history(Json& text) {
   return history;
 }
 
+/// Calls body(), which takes the text of a file apart; what is wrong with the text is the file's fault.
+template <class Body>
+auto take_apart(const std::filesystem::path& file, const Body& body) {
+  try {
+    return body();
+  } catch (const DataError&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw FormatError(file, "text", fault_of(error));
+  }
+}
+
 /// What the release file says of this file of a model; nothing where it speaks of others, or is not there.
 std::optional<Json> history_of(const ModelFile& file, const std::filesystem::path& release) {
   if (!std::filesystem::exists(release)) return std::nullopt;
-  try {
+  return take_apart(release, [&]() -> std::optional<Json> {
     Json said = parse_json(read_model_file(release).text);
     if (said.at("release").get<int>() != kReleaseText)
       throw std::runtime_error("its text is of a form that this program does not know");
@@ -165,13 +179,7 @@ std::optional<Json> history_of(const ModelFile& file, const std::filesystem::pat
     if (said.at("model") == hash) return said;
     if (!before.is_null() && before.at("model") == hash) return before;
     return std::nullopt;
-  } catch (const DataError&) {
-    throw;
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (const std::exception& error) {
-    throw FormatError(release, "text", fault_of(error));
-  }
+  });
 }
 
 /// The text of a canonical model with its history. Without one it has absorbed nothing, and a writer certifies it anew.
@@ -348,7 +356,7 @@ ModelRecord load_model(const std::filesystem::path& store, const Manifest& manif
   }
   const bool recorded = is_recorded_model(store, manifest, name);
   ModelFile file = read_model_file(path);
-  try {
+  return take_apart(path, [&] {
     Json json = parse_json(file.text);
     while (form_of_text(json) == kCanonicalText) {
       const std::optional<Json> history = history_of(file, release_file(store, name));
@@ -365,13 +373,7 @@ ModelRecord load_model(const std::filesystem::path& store, const Manifest& manif
       throw std::runtime_error("it is a model of " + name_of(record));
     if (!recorded) require_later(store, manifest, record);
     return record;
-  } catch (const DataError&) {
-    throw;
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (const std::exception& error) {
-    throw FormatError(path, "text", fault_of(error));
-  }
+  });
 }
 
 ModelRecord load_model(const std::filesystem::path& store, std::string_view name) {
