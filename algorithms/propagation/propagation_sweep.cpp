@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::size_t kCacheLine = 64;  // bytes
 constexpr std::size_t kFillRows = 4096;
+constexpr std::size_t kCheckedBytes = std::size_t{128}
+                                      << 10;  // rows of level 0 that are checked while a cache has them
 constexpr std::size_t kNarrowRows = 64;  // rows of level 0 turned into 16 bits at a time; fewer, where columns are many
 constexpr std::size_t kNarrowValues = std::size_t{1} << 18;
 
@@ -46,6 +48,8 @@ TilePlan tiles_of(const BlockSource& source, const PropagationOptions& options, 
   TilePlan plan{width, (options.features + width - 1) / width, 0, workers * sweep_worker_bytes(source, width)};
   plan.tile_bytes = HugeBuffer::charge(tile_bytes(source.num_nodes, width, options));
   if (options.hops > 1) plan.tile_bytes += HugeBuffer::charge(tile_bytes(next_rows(source, options), width, options));
+  plan.worker_bytes +=
+      SumCheck::bytes(source.num_nodes, options.features, static_cast<std::uint32_t>(options.hops), options.wanted);
   if (!options.wanted.empty()) plan.tile_bytes += (options.wanted.size() - 1) * RowRanks::bytes(source.num_nodes);
   return plan;
 }
@@ -119,9 +123,25 @@ void fill_rows(const TileFill& fill, TileColumns columns, NodeRange rows, std::i
   }
 }
 
+/// Rows of level 0 go into the tile, and into the check of the first level while they are at hand.
+template <class T>
+void fill_checked(const BlockSource& source, const TileFill& fill, TileColumns columns, NodeRange rows, T* out,
+                  std::size_t slot, const LevelCheck& check) {
+  const std::size_t most =
+      std::max(kBlockNodes, kCheckedBytes / (columns.count * sizeof(T)) / kBlockNodes * kBlockNodes);
+  for (std::size_t first = rows.first; first < rows.last; first += most) {
+    const NodeRange some{static_cast<NodeId>(first),
+                         static_cast<NodeId>(std::min<std::size_t>(rows.last, first + most))};
+    fill_rows(fill, columns, some, out);
+    check_terms(source, slot, some, TileOf<T>{out, columns.count}, check);
+    out += some.size() * columns.count;
+  }
+}
+
 template <class T>
 double sweep_tiles(const BlockSource& source, const PropagationOptions& options, const TilePlan& plan,
                    MemoryBudget& budget, const TileFill& fill, const LevelSink& sink) {
+  const std::uint64_t slot_bytes = std::max<std::uint64_t>(1, options.check == nullptr ? 0 : source.max_decoded_bytes);
   // Level 0 has all rows and lies in the larger buffer; from then on the two take turns.
   HugeBuffer larger(tile_bytes(source.num_nodes, plan.width, options), budget, "column tile");
   HugeBuffer smaller;
@@ -147,12 +167,24 @@ double sweep_tiles(const BlockSource& source, const PropagationOptions& options,
   for (std::size_t first = 0; first < options.features; first += plan.width) {
     const TileColumns columns{first, std::min(plan.width, options.features - first)};
     if (first > 0) begin_fill = Clock::now();
-    run_items((source.num_nodes + kFillRows - 1) / kFillRows, active_threads(), [&](std::size_t item, std::size_t) {
+    const auto check_of = [&](int level) {
+      return options.check == nullptr ? LevelCheck{} : options.check->level(static_cast<std::uint32_t>(level), first);
+    };
+    const LevelCheck fill_check = check_of(0);
+    const std::size_t workers = std::clamp<std::size_t>(budget.available() / slot_bytes, 1, active_threads());
+    Reservation lists = budget.reserve(workers * slot_bytes, "lists of the check");
+    if (options.check != nullptr) source.make_slots(workers);
+    run_items((source.num_nodes + kFillRows - 1) / kFillRows, workers, [&](std::size_t item, std::size_t worker) {
       const std::size_t begin = item * kFillRows;
-      const std::size_t end = std::min<std::size_t>(source.num_nodes, begin + kFillRows);
-      fill_rows(fill, columns, {static_cast<NodeId>(begin), static_cast<NodeId>(end)},
-                larger.as<T>() + begin * columns.count);
+      const NodeRange rows{static_cast<NodeId>(begin),
+                           static_cast<NodeId>(std::min<std::size_t>(source.num_nodes, begin + kFillRows))};
+      T* const out = larger.as<T>() + begin * columns.count;
+      if (options.check == nullptr)
+        fill_rows(fill, columns, rows, out);
+      else
+        fill_checked(source, fill, columns, rows, out, worker, fill_check);
     });
+    lists.release();
     filling += Clock::now() - begin_fill;
     HugeBuffer* current = &larger;
     HugeBuffer* next = &smaller;
@@ -164,10 +196,16 @@ double sweep_tiles(const BlockSource& source, const PropagationOptions& options,
       // The last level's quotients are read by nobody: whoever wants them derives them from the sums.
       tile.quotients = level < options.hops ? next->as<T>() : nullptr;
       const RowMask* wanted = options.wanted.empty() ? nullptr : &options.wanted[static_cast<std::size_t>(level) - 1];
-      sweep_level(source, {tile, wanted, ranks_of(level - 1), ranks_of(level)}, budget,
-                  [&](const SumRows& rows) { sink(level, columns, rows); });
+      const LevelCheck check = check_of(level);
+      const SweepLevel job{tile, wanted, ranks_of(level - 1), ranks_of(level),
+                           options.check == nullptr ? nullptr : &check};
+      sweep_level(source, job, budget, [&](const SumRows& rows) { sink(level, columns, rows); });
+      if (const auto number = static_cast<std::uint32_t>(level);
+          options.check != nullptr && !options.check->holds(number))
+        throw DataError(blame_level(source, job, *options.check, number) + std::string(kMachineErred));
       if (level < options.hops) std::swap(current, next);
     }
+    if (options.check != nullptr) options.check->close_tile();
   }
   return std::chrono::duration<double>(filling).count();
 }

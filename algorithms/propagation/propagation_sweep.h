@@ -35,6 +35,9 @@ struct PropagationOptions {
   /// Empty: all rows at every level. Else hops masks: rows wanted at level 1..L. They must be a receptive field: u
   /// wanted at level l + 1 makes u and N(u) wanted at level l. Rows outside are neither computed nor handed over.
   std::span<const RowMask> wanted;
+  /// What each level's sums are checked with as they are formed, one of the graph's nodes, `features` and `hops`; null: nothing
+  /// is checked, as benchmarks of bare sums want it.
+  SumCheck* check = nullptr;
   std::size_t most_columns = 0;  ///< columns of a tile; 0: as many as fit. Read by plan_tiles() alone
   /// Takes the memory that the last level of the last tile does not need, as it begins; may be empty.
   std::function<void(HugeBuffer)> spare;
@@ -68,7 +71,8 @@ using LevelSink = std::function<void(int level, TileColumns columns, const SumRo
 ///
 /// returns  the seconds that committing and filling the tiles took, of which the first reading of the features is most
 /// memory   reserved in `budget`: what the plan says; where more is available, a worker for each thread
-/// throws   ResourceError (budget), UsageError (options), DataError and whatever fill, sink and decode throw
+/// throws   ResourceError (budget), UsageError (options), DataError and whatever fill, sink and decode throw; DataError with
+///          level and partition where sums are not those of their terms
 double propagation_sweep(const BlockSource& source, const PropagationOptions& options, const TilePlan& plan,
                          MemoryBudget& budget, const TileFill& fill, const LevelSink& sink);
 

@@ -9,6 +9,7 @@
 #include "algorithms/propagation/state_builder.h"
 #include "engine/graph/resident_rows.h"
 #include "engine/resources/look_ahead.h"
+#include "engine/sweep/sum_check.h"
 
 namespace unweave {
 namespace {
@@ -111,6 +112,7 @@ std::uint64_t recompute_levels(const Contents& contents, Embedding& embedding, M
 std::uint64_t recompute_rows(const Contents& contents, Embedding& embedding, std::uint32_t level,
                              std::span<const NodeId> rows) {
   const std::uint32_t columns = embedding.columns();
+  const FingerprintKey key(1, columns);
   std::uint64_t arcs = 0;
   std::vector<NodeId> list;
   std::vector<std::int32_t> one(columns);
@@ -121,15 +123,19 @@ std::uint64_t recompute_rows(const Contents& contents, Embedding& embedding, std
     contents.graph().neighbours(rows[i], list);
     list.push_back(rows[i]);
     std::fill(sum.begin(), sum.end(), 0);
+    std::uint64_t expected = 0;
     LookAhead neighbours(0, list.size(), [&](std::size_t j) {
       embedding.read_ahead(level - 1, {list[j], list[j] + 1});
     });
     for (std::size_t j = 0; j < list.size(); ++j) {
       neighbours.at(j);
       embedding.published(level - 1, list[j], one.data());
+      expected = add_residues(expected, fingerprint_of(std::span<const std::int32_t>(one), key.columns(0)));
       for (std::uint32_t c = 0; c < columns; ++c) sum[c] += one[c];
     }
     embedding.level(level).store(rows[i], sum.data());
+    if (fingerprint_of(embedding.level(level).row(rows[i]), columns, key.columns(0)) != expected)
+      throw_wrong_sums(level, contents.num_nodes(), rows[i]);
     arcs += list.size();
   }
   return arcs;

@@ -100,11 +100,16 @@ void share_memory(const BlockSource& source, const PropagationOptions& options, 
   }
 }
 
+SumCheck check_of(const Contents& contents, const SweepJob& job, MemoryBudget& budget) {
+  return {contents.num_nodes(), job.columns, job.last_level - job.first_level + 1, job.wanted, budget, job.first_level};
+}
+
 /// Runs the sweep and times it without the filling of the first tile.
-SweepResult run_sweep(const Contents& contents, const SweepJob& job, const PropagationOptions& options,
+SweepResult run_sweep(const Contents& contents, const SweepJob& job, PropagationOptions options, SumCheck& check,
                       const TilePlan& plan, MemoryBudget& budget, const LevelSink& sink,
                       const std::function<void()>& finish) {
   const Clock::time_point start = Clock::now();
+  options.check = &check;
   SweepResult result;
   result.tiles = plan.tiles;
   result.tile_width = plan.width;
@@ -144,7 +149,8 @@ SweepResult build_state_in_memory(const Contents& contents, const SweepJob& job,
         out.put(sums.nodes[i], columns.first, columns.count, sums.sums + i * columns.count);
     }
   };
-  return run_sweep(contents, job, options_of(job), plan, budget, sink, [&] {
+  SumCheck check = check_of(contents, job, budget);
+  return run_sweep(contents, job, options_of(job), check, plan, budget, sink, [&] {
     for (ResidentRows* one : rows) one->finish();
   });
 }
@@ -177,6 +183,7 @@ SweepResult build_state(const std::filesystem::path& store, const Contents& cont
   SpoolShare share;
   for (std::size_t index = 0; index < levels; ++index) share.all_rows += rows_of(contents, job, index);
   require_disk_room(store, plan.disk_bytes, "the sums", "keep fewer rows (" + option("rows", "labelled") + ")");
+  SumCheck check = check_of(contents, job, budget);
   WriteBuffers buffers(plan.write_buffers, budget);
   std::optional<ScatteredWriter> spool;
   if (plan.tiles.tiles > 1) spool.emplace(make_spool(store, plan.spooled_bytes, buffers.queue()));
@@ -200,12 +207,19 @@ SweepResult build_state(const std::filesystem::path& store, const Contents& cont
     else
       images[index]->put(rows.nodes, rows.sums, rows.wide_nodes, rows.wide_sums);
   };
-  SweepResult result = run_sweep(contents, job, options, plan.tiles, budget, sink, [&] {
+  SweepResult result = run_sweep(contents, job, options, check, plan.tiles, budget, sink, [&] {
     if (spool) {
       spool->finish();
       buffers.queue().drain();
     }
-    for (std::size_t index = 0; index < tiles.size(); ++index) tiles[index]->assemble(*images[index], budget);
+    for (std::size_t index = 0; index < tiles.size(); ++index) {
+      PartitionSums assembled(nodes);
+      tiles[index]->assemble(*images[index], {check.key(), assembled}, budget);
+      const auto level = static_cast<std::uint32_t>(index + 1);
+      if (const std::size_t at = assembled.mismatch(check.all_columns(level)); at < assembled.size())
+        throw DataError(check.text(level, at) + ": the sums are not those that were put on the disk" +
+                        std::string(kMachineErred));
+    }
     for (const auto& image : images) image->finish();
   });
   const Clock::time_point summed = Clock::now();

@@ -21,7 +21,7 @@ std::string reserved_rows() {
 }
 
 std::uint64_t bytes_of(std::size_t rows, std::uint32_t columns) {
-  return std::uint64_t{rows} * (sizeof(NodeId) + columns * sizeof(std::int32_t));
+  return std::uint64_t{rows} * (sizeof(NodeId) + sizeof(std::uint64_t) + columns * sizeof(std::int32_t));
 }
 
 }  // namespace
@@ -31,14 +31,16 @@ PushSpool::PushSpool(std::filesystem::path folder, std::uint32_t columns, NodeId
       columns_(columns),
       most_(nodes),
       budget_(budget),
-      deltas_at_((nodes * sizeof(NodeId) + kAlignment - 1) / kAlignment * kAlignment) {}
+      fingerprints_at_((nodes * sizeof(NodeId) + kAlignment - 1) / kAlignment * kAlignment),
+      deltas_at_(fingerprints_at_ + (nodes * sizeof(std::uint64_t) + kAlignment - 1) / kAlignment * kAlignment) {}
 
 bool PushSpool::is_better_for(std::uint64_t bytes) const noexcept {
   // Few rows are not worth a file; of many, something must be left for the level that they are pushed to.
   return is_used_ || budget_.available() < bytes + std::min(memory_shares::kPushRoom.of(budget_), 16 * bytes);
 }
 
-void PushSpool::write(std::span<const NodeId> nodes, std::span<const std::int32_t> deltas) {
+void PushSpool::write(std::span<const NodeId> nodes, std::span<const std::uint64_t> fingerprints,
+                      std::span<const std::int32_t> deltas) {
   std::uint64_t first = 0;
   {
     const std::scoped_lock lock(mutex_);
@@ -50,6 +52,7 @@ void PushSpool::write(std::span<const NodeId> nodes, std::span<const std::int32_
     rows_ += nodes.size();
   }
   file_->write(first * sizeof(NodeId), std::as_bytes(nodes));
+  file_->write(fingerprints_at_ + first * sizeof(std::uint64_t), std::as_bytes(fingerprints));
   file_->write(deltas_at_ + first * columns_ * sizeof(std::int32_t), std::as_bytes(deltas));
 }
 
@@ -57,17 +60,18 @@ PushSources PushSpool::take() {
   constexpr std::array<std::int32_t, kTilePadding> kZeros{};
   if (!is_used_) return {};
   file_->write(deltas_at_ + rows_ * columns_ * sizeof(std::int32_t), std::as_bytes(std::span(kZeros)));
-  PushSources sources(*std::move(file_), rows_, deltas_at_);
+  PushSources sources(*std::move(file_), rows_, fingerprints_at_, deltas_at_);
   file_.reset();
   rows_ = 0;
   is_used_ = false;
   return sources;
 }
 
-void PushedRows::add(NodeId node, const std::int32_t* delta) {
+void PushedRows::add(NodeId node, const std::int32_t* delta, std::uint64_t fingerprint) {
   ++size_;
-  if (!has_room()) return spool_->write({&node, 1}, {delta, columns_});
+  if (!has_room()) return spool_->write({&node, 1}, {&fingerprint, 1}, {delta, columns_});
   chunks_.back().nodes.push_back(node);
+  chunks_.back().fingerprints.push_back(fingerprint);
   chunks_.back().deltas.insert(chunks_.back().deltas.end(), delta, delta + columns_);
 }
 
@@ -78,10 +82,11 @@ bool PushedRows::has_room() {
   const std::uint64_t bytes = bytes_of(rows, columns_);
   if (!chunks_.empty() && spool_->is_better_for(bytes)) {
     Chunk last = std::move(chunks_.back());
-    spool_->write(last.nodes, last.deltas);
+    spool_->write(last.nodes, last.fingerprints, last.deltas);
     chunks_.pop_back();
     spill();
     last.nodes.clear();
+    last.fingerprints.clear();
     last.deltas.clear();
     chunks_.push_back(std::move(last));
     return true;
@@ -94,13 +99,14 @@ bool PushedRows::has_room() {
     return false;  // another task was faster
   }
   chunk.nodes.reserve(rows);
+  chunk.fingerprints.reserve(rows);
   chunk.deltas.reserve(rows * columns_);
   chunks_.push_back(std::move(chunk));
   return true;
 }
 
 void PushedRows::spill() {
-  for (const Chunk& chunk : chunks_) spool_->write(chunk.nodes, chunk.deltas);
+  for (const Chunk& chunk : chunks_) spool_->write(chunk.nodes, chunk.fingerprints, chunk.deltas);
   chunks_.clear();
 }
 
@@ -117,21 +123,26 @@ PushSources PushedRows::joined(std::vector<PushedRows> parts, std::uint32_t colu
     return parts.front().spool_->take();
   }
   std::vector<NodeId> nodes;
+  std::vector<std::uint64_t> fingerprints;
   std::vector<std::int32_t> deltas;
   // Pages of the new rows are touched as the chunks go: until all are gone, the chunks' charge is good for both.
   nodes.reserve(rows);
+  fingerprints.reserve(rows);
   deltas.reserve(rows * columns + kTilePadding);
   for (PushedRows& part : parts) {
     for (Chunk& chunk : part.chunks_) {
       nodes.insert(nodes.end(), chunk.nodes.begin(), chunk.nodes.end());
+      fingerprints.insert(fingerprints.end(), chunk.fingerprints.begin(), chunk.fingerprints.end());
       deltas.insert(deltas.end(), chunk.deltas.begin(), chunk.deltas.end());
       chunk.nodes = {};
+      chunk.fingerprints = {};
       chunk.deltas = {};
     }
   }
   deltas.resize(rows * columns + kTilePadding);
   parts.clear();
-  return {std::move(nodes), std::move(deltas), budget.reserve(bytes_of(rows, columns), reserved_rows())};
+  return {std::move(nodes), std::move(fingerprints), std::move(deltas),
+          budget.reserve(bytes_of(rows, columns), reserved_rows())};
 }
 
 }  // namespace unweave

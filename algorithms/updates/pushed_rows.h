@@ -24,14 +24,22 @@ class PushSources {
  public:
   PushSources() = default;
   /// deltas: nodes x columns, then kTilePadding zeros; `memory` is of both.
-  PushSources(std::vector<NodeId> nodes, std::vector<std::int32_t> deltas, Reservation memory)
-      : nodes_(std::move(nodes)), deltas_(std::move(deltas)), memory_(std::move(memory)) {}
-  /// The file begins with `rows` nodes; their deltas, with the zeros, begin at byte `deltas_at`.
-  PushSources(MappedSpool file, std::size_t rows, std::uint64_t deltas_at)
-      : file_(std::move(file)), file_rows_(rows), deltas_at_(deltas_at) {}
+  PushSources(std::vector<NodeId> nodes, std::vector<std::uint64_t> fingerprints, std::vector<std::int32_t> deltas,
+              Reservation memory)
+      : nodes_(std::move(nodes)),
+        fingerprints_(std::move(fingerprints)),
+        deltas_(std::move(deltas)),
+        memory_(std::move(memory)) {}
+  /// The file begins with `rows` nodes; their fingerprints, and their deltas with the zeros, begin at these bytes.
+  PushSources(MappedSpool file, std::size_t rows, std::uint64_t fingerprints_at, std::uint64_t deltas_at)
+      : file_(std::move(file)), file_rows_(rows), fingerprints_at_(fingerprints_at), deltas_at_(deltas_at) {}
 
   [[nodiscard]] std::span<const NodeId> nodes() const noexcept {
     return file_ ? std::span(file_->as<NodeId>(), file_rows_) : std::span(nodes_);
+  }
+  /// What the deltas of each node were when they were formed.
+  [[nodiscard]] const std::uint64_t* fingerprints() const noexcept {
+    return file_ ? file_->as<std::uint64_t>() + fingerprints_at_ / sizeof(std::uint64_t) : fingerprints_.data();
   }
   /// nodes x columns, and kTilePadding zeros.
   [[nodiscard]] const std::int32_t* deltas() const noexcept {
@@ -40,10 +48,12 @@ class PushSources {
 
  private:
   std::vector<NodeId> nodes_;
+  std::vector<std::uint64_t> fingerprints_;
   std::vector<std::int32_t> deltas_;
   Reservation memory_;
   std::optional<MappedSpool> file_;
   std::size_t file_rows_ = 0;
+  std::uint64_t fingerprints_at_ = 0;
   std::uint64_t deltas_at_ = 0;
 };
 
@@ -56,8 +66,9 @@ class PushSpool {
   /// Whether the budget is so short that a chunk of `bytes` should rather make room here.
   [[nodiscard]] bool is_better_for(std::uint64_t bytes) const noexcept;
   [[nodiscard]] bool is_used() const noexcept { return is_used_; }
-  /// deltas: nodes x columns. Throws ResourceError (disk), DataError.
-  void write(std::span<const NodeId> nodes, std::span<const std::int32_t> deltas);
+  /// fingerprints: one a node; deltas: nodes x columns. Throws ResourceError (disk), DataError.
+  void write(std::span<const NodeId> nodes, std::span<const std::uint64_t> fingerprints,
+             std::span<const std::int32_t> deltas);
   /// All rows that were written.
   [[nodiscard]] PushSources take();
 
@@ -68,6 +79,7 @@ class PushSpool {
   MemoryBudget& budget_;
   std::mutex mutex_;
   std::atomic<bool> is_used_ = false;
+  std::uint64_t fingerprints_at_;
   std::uint64_t deltas_at_;
   std::size_t rows_ = 0;
   std::optional<MappedSpool> file_;
@@ -80,8 +92,8 @@ class PushedRows {
   PushedRows(std::uint32_t columns, MemoryBudget& budget, std::shared_ptr<PushSpool> spool)
       : columns_(columns), budget_(&budget), spool_(std::move(spool)) {}
 
-  /// Adds a row, delta[columns]. Throws ResourceError, DataError.
-  void add(NodeId node, const std::int32_t* delta);
+  /// Adds a row, delta[columns], whose fingerprint is what it should be. Throws ResourceError, DataError.
+  void add(NodeId node, const std::int32_t* delta, std::uint64_t fingerprint);
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] const std::shared_ptr<PushSpool>& spool() const noexcept { return spool_; }
   /// Hands the rows over to the spool, if that has others. Throws ResourceError, DataError.
@@ -95,6 +107,7 @@ class PushedRows {
   struct Chunk {
     Reservation memory;
     std::vector<NodeId> nodes;
+    std::vector<std::uint64_t> fingerprints;
     std::vector<std::int32_t> deltas;
   };
   /// Whether the last chunk has room for a row: a chunk begins, or the last one's rows go to the spool; no, where there is

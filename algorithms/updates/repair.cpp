@@ -18,43 +18,59 @@ Repair::Repair(const BatchChanges& changes, std::uint32_t levels) : changes_(&ch
   cone.entered.resize(levels + std::size_t{1});
 }
 
-void Repair::capture(const Embedding& embedding, MemoryBudget& budget) {
+void Repair::capture(const Embedding& embedding, ColumnFactors factors, MemoryBudget& budget) {
   columns_ = embedding.columns();
-  memory_ = budget.reserve((levels_ + std::uint64_t{1}) * nodes_.size() * columns_ * sizeof(std::int32_t),
+  const std::uint64_t row_bytes = columns_ * sizeof(std::int32_t) + sizeof(std::uint64_t);
+  memory_ = budget.reserve((levels_ + std::uint64_t{1}) * nodes_.size() * row_bytes,
                            "rows that change (a smaller " + option("batch") + " has fewer)");
   for (std::uint32_t level = 0; level < levels_; ++level) {
     auto& rows = captured_.emplace_back(nodes_.size() * columns_);
+    auto& fingerprints = fingerprints_.emplace_back(nodes_.size());
     parallel_ranges(0, nodes_.size(), kRowGrain, [&](std::size_t first, std::size_t last) {
       LookAhead ahead(first, last, [&](std::size_t i) {
         if (embedding.cone().contains(level, nodes_[i])) embedding.read_ahead(level, {nodes_[i], nodes_[i] + 1});
       });
       for (std::size_t i = first; i < last; ++i) {
         ahead.at(i);
-        if (embedding.cone().contains(level, nodes_[i])) embedding.published(level, nodes_[i], &rows[i * columns_]);
+        if (!embedding.cone().contains(level, nodes_[i])) continue;
+        embedding.published(level, nodes_[i], &rows[i * columns_]);
+        fingerprints[i] = fingerprint_of(std::span<const std::int32_t>(&rows[i * columns_], columns_), factors);
       }
     });
   }
   deferred_.resize(nodes_.size() * columns_);
-  for (std::size_t i = 0; i < nodes_.size(); ++i)
+  auto& fingerprints = fingerprints_.emplace_back(nodes_.size());
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
     embedding.deferred().rows.add_to(nodes_[i], 1, &deferred_[i * columns_]);
+    fingerprints[i] = fingerprint_of(std::span<const std::int32_t>(&deferred_[i * columns_], columns_), factors);
+  }
 }
 
-void Repair::mend(std::uint32_t level, const Embedding& embedding, std::size_t changed, std::int64_t* sums) const {
+std::uint64_t Repair::mend(std::uint32_t level, const Embedding& embedding, std::size_t changed, ColumnFactors factors,
+                           std::int64_t* sums) const {
   std::vector<std::int32_t> one(columns_);
+  std::uint64_t added = 0;
   const auto add = [&](NodeId neighbour, std::int64_t sign) {
     const std::size_t at = index(neighbour);
     const auto& entered = cone.entered[level - 1];
+    std::uint64_t fingerprint = 0;
     if (std::binary_search(entered.begin(), entered.end(), neighbour)) {
       embedding.published(level - 1, neighbour, one.data());  // what is new has deferred nothing
+      fingerprint = fingerprint_of(std::span<const std::int32_t>(one), factors);
     } else {
       std::copy_n(captured(level - 1, at), columns_, one.data());
-      if (level == levels_)
+      fingerprint = fingerprints_[level - 1][at];
+      if (level == levels_) {
         for (std::uint32_t c = 0; c < columns_; ++c) one[c] -= deferred_[at * columns_ + c];
+        fingerprint = subtract_residues(fingerprint, fingerprints_.back()[at]);
+      }
     }
+    added = sign < 0 ? subtract_residues(added, fingerprint) : add_residues(added, fingerprint);
     for (std::uint32_t c = 0; c < columns_; ++c) sums[c] += sign * one[c];
   };
   for (const NodeId neighbour : changes_->nodes[changed].removed) add(neighbour, -1);
   for (const NodeId neighbour : changes_->nodes[changed].inserted) add(neighbour, 1);
+  return added;
 }
 
 }  // namespace unweave

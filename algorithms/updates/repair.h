@@ -10,6 +10,7 @@
 #include "algorithms/updates/cone_update.h"
 #include "algorithms/updates/requests.h"
 #include "engine/resources/memory.h"
+#include "engine/sweep/fingerprint.h"
 
 namespace unweave {
 
@@ -19,11 +20,13 @@ class Repair {
 
   /// `changes` must outlive this object.
   explicit Repair(const BatchChanges& changes, std::uint32_t levels);
-  /// Keeps what the changed nodes have published at levels 0 .. L-1. Before the changes are applied. Throws ResourceError.
-  void capture(const Embedding& embedding, MemoryBudget& budget);
+  /// Keeps what the changed nodes have published at levels 0 .. L-1, and its fingerprints for one factor a column. Before the
+  /// changes are applied. Throws ResourceError.
+  void capture(const Embedding& embedding, ColumnFactors factors, MemoryBudget& budget);
   /// Takes from the sums of the changed node at `changed` what former neighbours had told it, adds what new ones had told
-  /// theirs. `sums` are those of `level` (1 .. L), one a column.
-  void mend(std::uint32_t level, const Embedding& embedding, std::size_t changed, std::int64_t* sums) const;
+  /// theirs. `sums` are those of `level` (1 .. L), one a column. Returns the fingerprint of what it adds.
+  [[nodiscard]] std::uint64_t mend(std::uint32_t level, const Embedding& embedding, std::size_t changed,
+                                   ColumnFactors factors, std::int64_t* sums) const;
 
   [[nodiscard]] const BatchChanges& changes() const noexcept { return *changes_; }
   [[nodiscard]] const std::vector<NodeId>& nodes() const noexcept { return nodes_; }  ///< changed, sorted
@@ -36,6 +39,9 @@ class Repair {
   [[nodiscard]] const std::int32_t* captured(std::uint32_t level, std::size_t index) const {
     return &captured_[level][index * columns_];
   }
+  [[nodiscard]] std::uint64_t captured_fingerprint(std::uint32_t level, std::size_t index) const {
+    return fingerprints_[level][index];
+  }
 
   ConeChange cone;
 
@@ -44,9 +50,10 @@ class Repair {
   std::uint32_t levels_;
   std::uint32_t columns_ = 0;
   std::vector<NodeId> nodes_;
-  std::vector<std::vector<std::int32_t>> captured_;  ///< [level 0..L-1], nodes x columns
-  Reservation memory_;                               ///< charged for captured_ and deferred_
-  std::vector<std::int32_t> deferred_;               ///< the part of level L-1 that level L had not received
+  std::vector<std::vector<std::int32_t>> captured_;       ///< [level 0..L-1], nodes x columns
+  std::vector<std::vector<std::uint64_t>> fingerprints_;  ///< of captured_, and last of deferred_
+  Reservation memory_;                                    ///< charged for captured_ and deferred_
+  std::vector<std::int32_t> deferred_;                    ///< the part of level L-1 that level L had not received
 };
 
 }  // namespace unweave

@@ -25,7 +25,8 @@ Update::Update(Contents& contents, Embedding& embedding, ChangedRows& memory, Up
       embedding_(embedding),
       memory_(memory),
       budget_(memory.budget()),
-      options_(std::move(options)) {}
+      options_(std::move(options)),
+      key_(1, embedding.columns()) {}
 
 std::shared_ptr<PushSpool> Update::make_spool() const {
   return std::make_shared<PushSpool>(memory_.spools(), embedding_.columns(), contents_.num_nodes(), budget_);
@@ -43,7 +44,7 @@ UpdateReport Update::apply(const BatchChanges& changes, const Threshold& thresho
   if (!anew) {
     const std::uint64_t row_bytes = embedding_.columns() * sizeof(std::int32_t);
     memory_.make_room(embedding_, 2 * (std::uint64_t{levels} + 1) * repair.nodes().size() * row_bytes);
-    repair.capture(embedding_, budget_);
+    repair.capture(embedding_, key_.columns(0), budget_);
   }
 
   std::vector<NodeId> lost = lost_targets(contents_, changes);
@@ -69,12 +70,14 @@ UpdateReport Update::apply(const BatchChanges& changes, const Threshold& thresho
     for (std::size_t i = 0; i < repair.nodes().size(); ++i) {
       const NodeId node = repair.nodes()[i];
       embedding_.density(0, node, delta.data());
+      const std::uint64_t fingerprint = subtract_residues(
+          fingerprint_of(std::span<const std::int32_t>(delta), key_.columns(0)), repair.captured_fingerprint(0, i));
       std::uint32_t largest = 0;
       for (std::uint32_t c = 0; c < columns; ++c) {
         delta[c] -= repair.captured(0, i)[c];
         largest = std::max(largest, static_cast<std::uint32_t>(std::abs(delta[c])));
       }
-      settle(0, node, delta.data(), largest, repair, limits, rows);
+      settle(0, node, delta.data(), largest, fingerprint, repair, limits, rows);
     }
   }
   run_levels(repair, limits, std::move(pushed), report);
@@ -161,7 +164,7 @@ UpdateReport Update::deliver() {
     for (const NodeId node : nodes) {
       std::fill(delta.begin(), delta.end(), 0);
       deferred.rows.add_to(node, 1, delta.data());
-      rows.add(node, delta.data());
+      rows.add(node, delta.data(), fingerprint_of(std::span<const std::int32_t>(delta), key_.columns(0)));
     }
     nodes = {};
     deferred.rows.clear();
@@ -188,7 +191,8 @@ void Update::run_levels(Repair& repair, const Limits& limits, std::vector<Pushed
         stale.add_to(node, 1, delta.data());
         std::uint32_t largest = 0;
         for (const std::int32_t value : delta) largest = std::max(largest, static_cast<std::uint32_t>(std::abs(value)));
-        settle(level - 1, node, delta.data(), largest, repair, limits, rows);
+        const std::uint64_t fingerprint = fingerprint_of(std::span<const std::int32_t>(delta), key_.columns(0));
+        settle(level - 1, node, delta.data(), largest, fingerprint, repair, limits, rows);
       }
     }
     PushSources sources = PushedRows::joined(std::move(pushed), columns, budget_);

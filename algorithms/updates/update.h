@@ -26,6 +26,7 @@
 #include "algorithms/updates/requests.h"
 #include "algorithms/updates/update_report.h"
 #include "engine/graph/contents.h"
+#include "engine/sweep/fingerprint.h"
 
 namespace unweave {
 
@@ -75,8 +76,9 @@ class Update {
                                     const Limits& limits, UpdateReport& report);
   void update_row(std::uint32_t level, const PushSources& sources, const Repair& repair, const TouchedRows& touched,
                   std::size_t index, const Limits& limits, Part& part);
-  void settle(std::uint32_t level, NodeId node, const std::int32_t* delta, std::uint32_t largest, const Repair& repair,
-              const Limits& limits, PushedRows& next);
+  /// `fingerprint` is that of the delta, from what it is the difference of.
+  void settle(std::uint32_t level, NodeId node, const std::int32_t* delta, std::uint32_t largest,
+              std::uint64_t fingerprint, const Repair& repair, const Limits& limits, PushedRows& next);
   void enter_rows(std::uint32_t level, const std::vector<NodeId>& rows, UpdateReport& report);
 
   Contents& contents_;
@@ -84,6 +86,7 @@ class Update {
   ChangedRows& memory_;
   MemoryBudget& budget_;
   UpdateOptions options_;
+  FingerprintKey key_;  ///< whose factors every row that is pushed or written is checked with
 };
 
 }  // namespace unweave

@@ -7,6 +7,8 @@
 //   cone       the receptive field: each level keeps the rows that the level above reads, and counts them rightly
 //   sums       S^l(u) = sum of published t^{l-1} over u and its neighbours, as integers
 //   stale      stale rows belong to the receptive field, and the sums that bound their error are exact
+//   propagation  every sum of every level is that of its terms: all at once by random combinations of them, in one pass over
+//              graph, features and sums (engine/sweep/fingerprint.h). Of what is wrong 2^-56 passes at most
 //   models     every model and every log of certificates is readable and the two agree; a log is one chain under one key,
 //              and the private parts that are there are those that it commits to; what the newest certificate says of
 //              constants, noise and (epsilon, delta) is what comes out again
@@ -52,6 +54,7 @@ struct VerifyReport {
   std::uint64_t bytes = 0;          ///< bytes of these files
   std::uint64_t arcs = 0;           ///< arcs whose reverse was looked for
   std::uint64_t rows = 0;           ///< rows of sums, computed again
+  std::uint64_t proved = 0;         ///< rows of all levels, whose sums were proved together
   std::uint64_t rebuilt = 0;        ///< how many of these by a propagation of all contents
   std::uint64_t rebuild_tiles = 0;  ///< column tiles of that propagation
   std::uint64_t rebuild_bytes = 0;  ///< memory that it was planned with

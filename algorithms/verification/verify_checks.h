@@ -59,6 +59,10 @@ void check_splits(const VerifyContext& context);
 void check_cone(const VerifyContext& context);
 void check_sums(const VerifyContext& context);
 void check_stale(const VerifyContext& context);
+/// All sums of all levels by one identity each, in one pass; blame_sums() where one fails.
+void check_propagation(const VerifyContext& context);
+/// Finds, row by row, which partitions of a level have sums that are not those of their terms.
+void blame_sums(const VerifyContext& context, std::uint32_t level);
 void check_rebuild(const VerifyContext& context);
 
 /// Reads every model file and every log of certificates in full, and reports what is damaged and where the two

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <functional>
+#include <span>
 
 #include "algorithms/propagation/density.h"
 #include "algorithms/propagation/level0.h"
@@ -11,6 +13,8 @@
 #include "engine/resources/parallel.h"
 #include "engine/resources/watcher.h"
 #include "engine/sweep/sweep.h"
+#include "storage/formats/store_layout.h"
+#include "storage/io/message.h"
 
 namespace unweave {
 namespace {
@@ -129,6 +133,47 @@ void check_cone(const VerifyContext& context) {
   wrong.report_to(context.report, "cone");
 }
 
+namespace {
+
+/// Looks at rows of a level one by one; says what is wrong, and of whose rows.
+void check_rows(const VerifyContext& context, std::uint32_t level, std::span<const NodeId> nodes,
+                FalseStatements& wrong, const std::function<void(NodeId)>& blame) {
+  const Embedding& embedding = *context.embedding;
+  const StateLevel& kept = embedding.level(level);
+  const WatchedStep watched("sums of level " + std::to_string(level), nodes.size(), "rows");
+  parallel_ranges(0, nodes.size(), 16, [&](std::size_t first, std::size_t last) {
+    PlainPublished published(context.contents, embedding);
+    std::vector<NodeId> terms;
+    std::vector<std::int64_t> sums(embedding.columns()), total(embedding.columns());
+    for (std::size_t i = first; i < last; ++i) {
+      context.contents.graph().neighbours(nodes[i], terms);
+      terms.push_back(nodes[i]);
+      std::fill(total.begin(), total.end(), 0);
+      bool is_wrong = false;
+      for (const NodeId term : terms)
+        if (!published.add_to(level - 1, term, total)) {
+          is_wrong = true;
+          wrong.add(nodes[i], row_text(context, level, nodes[i]) + ": its term of " +
+                                  context.contents.order().text(term) + " is missing or above the scale");
+        }
+      static_cast<void>(kept.load(nodes[i], sums.data()));
+      const auto differs = std::mismatch(sums.begin(), sums.end(), total.begin());
+      if (differs.first != sums.end()) {
+        is_wrong = true;
+        wrong.add(nodes[i], row_text(context, level, nodes[i]) + ", column " +
+                                std::to_string(differs.first - sums.begin()) + ": the sum is " +
+                                std::to_string(*differs.first) + ", its terms add up to " +
+                                std::to_string(*differs.second));
+      }
+      if (is_wrong) blame(nodes[i]);
+      watched.advance(1);
+    }
+  });
+  context.report.rows += nodes.size();
+}
+
+}  // namespace
+
 void check_sums(const VerifyContext& context) {
   if (context.embedding == nullptr) return;
   const Embedding& embedding = *context.embedding;
@@ -137,32 +182,39 @@ void check_sums(const VerifyContext& context) {
     const StateLevel& kept = embedding.level(level);
     const auto nodes =
         sample_nodes(context, embedding.cone().rows(level), [&](NodeId node) { return kept.contains(node); });
-    const WatchedStep watched("sums of level " + std::to_string(level), nodes.size(), "rows");
-    parallel_ranges(0, nodes.size(), 16, [&](std::size_t first, std::size_t last) {
-      PlainPublished published(context.contents, embedding);
-      std::vector<NodeId> terms;
-      std::vector<std::int64_t> sums(embedding.columns()), total(embedding.columns());
-      for (std::size_t i = first; i < last; ++i) {
-        context.contents.graph().neighbours(nodes[i], terms);
-        terms.push_back(nodes[i]);
-        std::fill(total.begin(), total.end(), 0);
-        for (const NodeId term : terms)
-          if (!published.add_to(level - 1, term, total))
-            wrong.add(nodes[i], row_text(context, level, nodes[i]) + ": its term of " +
-                                    context.contents.order().text(term) + " is missing or above the scale");
-        static_cast<void>(kept.load(nodes[i], sums.data()));
-        const auto differs = std::mismatch(sums.begin(), sums.end(), total.begin());
-        if (differs.first != sums.end())
-          wrong.add(nodes[i], row_text(context, level, nodes[i]) + ", column " +
-                                  std::to_string(differs.first - sums.begin()) + ": the sum is " +
-                                  std::to_string(*differs.first) + ", its terms add up to " +
-                                  std::to_string(*differs.second));
-        watched.advance(1);
-      }
-    });
-    context.report.rows += nodes.size();
+    check_rows(context, level, nodes, wrong, [](NodeId) {});
   }
   wrong.report_to(context.report, "sums");
+}
+
+void blame_sums(const VerifyContext& context, std::uint32_t level) {
+  const Embedding& embedding = *context.embedding;
+  const StateLevel& kept = embedding.level(level);
+  std::vector<NodeId> nodes;
+  for (NodeId node = 0; node < context.contents.num_nodes(); ++node)
+    if (kept.contains(node)) nodes.push_back(node);
+  FalseStatements wrong;
+  const NodeId span = span_nodes(context.contents.num_nodes());
+  std::vector<std::atomic<std::uint64_t>> wrong_rows(num_spans(context.contents.num_nodes()));
+  check_rows(context, level, nodes, wrong, [&](NodeId node) { ++wrong_rows[node / span]; });
+  bool is_found = false;
+  for (std::size_t at = 0; at < wrong_rows.size(); ++at) {
+    if (wrong_rows[at] == 0) continue;
+    is_found = true;
+    const std::string file = kept.entries().empty() ? std::string() : kept.entries()[at].path;
+    context.report.findings.push_back({false,
+                                       "propagation: " + partition_text(level, context.contents.num_nodes(), at) +
+                                           ": " + std::to_string(wrong_rows[at]) +
+                                           " rows are not the sums of their terms; " + operation("repair") +
+                                           " makes them anew",
+                                       file});
+  }
+  if (!is_found)
+    context.report.findings.push_back(
+        {false, "propagation: level " + std::to_string(level) +
+                    ": sums were not those of their terms, and are when they are read again: the memory or the disk of "
+                    "this machine errs"});
+  wrong.report_to(context.report, "propagation");
 }
 
 void check_stale(const VerifyContext& context) {
@@ -215,6 +267,8 @@ void check_rebuild(const VerifyContext& context) {
   const WatchedStep watched("fresh propagation", all * embedding.columns(), "sums");
   const BlockSource source = block_source(context.contents.graph());
   const TilePlan plan = plan_tiles(source, options, context.budget.available());
+  SumCheck check(context.contents.num_nodes(), embedding.columns(), embedding.levels(), wanted, context.budget);
+  options.check = &check;
   propagation_sweep(source, options, plan, context.budget, level0_fill(context.contents, embedding.spec()),
                     [&](int level, TileColumns columns, const SumRows& fresh) {
                       const auto l = static_cast<std::uint32_t>(level);

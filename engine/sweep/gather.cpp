@@ -186,17 +186,67 @@ void quotients_of(const Sum* sums, std::size_t width, std::uint32_t degree, T* q
   for (; c < width; ++c) quotients[c] = static_cast<T>(std::nearbyint(static_cast<double>(sums[c]) / degree));
 }
 
-/// The quotients of a row of whole cache lines, written past the caches.
+/// y of at most kPanel columns, |values| < 2^31, as a residue.
+template <class T>
+HWY_INLINE std::uint64_t fingerprint_panel(const T* values, std::size_t columns, ColumnFactors factors) {
+#if HWY_TARGET == HWY_SCALAR
+  std::uint64_t sum = 0;
+  for (std::size_t c = 0; c < columns; ++c)
+    sum = add_residues(sum, signed_residue(std::int64_t{values[c]} * factors[c]));
+  return sum;
+#else
+  // A lane adds up a product of each vector: 31 + kFactorBits bits, and three more for kMaxVectors of them. Of 2^63, only
+  // -2^63 can come, which fits.
+  static_assert(31 + kFactorBits + 3 <= 63 && kMaxVectors <= 8);
+  const D32 d;
+  const hn::Repartition<std::int64_t, D32> wide;
+  auto even = hn::Zero(wide), odd = even;
+  const auto add = [&](V32 row, std::size_t c) HWY_ATTR {
+    // Products are of the lanes 0, 2, ..; a shift brings the others there, and a load their factors.
+    even = hn::Add(even, hn::MulEven(row, hn::LoadU(d, factors + c)));
+    odd = hn::Add(
+        odd, hn::MulEven(hn::BitCast(d, hn::ShiftRight<32>(hn::BitCast(wide, row))), hn::LoadU(d, factors + c + 1)));
+  };
+  std::size_t c = 0;
+  for (; c + kLane <= columns; c += kLane) add(load_terms(values + c), c);
+  if (c < columns) {
+    alignas(64) std::array<T, kLane> rest{};
+    std::copy(values + c, values + columns, rest.begin());
+    add(load_terms(rest.data()), c);
+  }
+  // Lanes as 2^32 high + low, so that their sums fit.
+  const auto mask = hn::Set(wide, 0xFFFFFFFF);
+  const auto low = hn::Add(hn::And(even, mask), hn::And(odd, mask));
+  const auto high = hn::Add(hn::ShiftRight<32>(even), hn::ShiftRight<32>(odd));
+  const std::int64_t low_sum = hn::GetLane(hn::SumOfLanes(wide, low));
+  const std::int64_t high_sum = hn::GetLane(hn::SumOfLanes(wide, high));
+  return signed_residue((Int128{high_sum} << 32) + low_sum);
+#endif
+}
+
+template <class T>
+std::uint64_t fingerprint(const T* values, std::size_t width, ColumnFactors factors) {
+  std::uint64_t sum = 0;
+  for (std::size_t column = 0; column < width; column += kPanel)
+    sum = add_residues(sum, fingerprint_panel(values + column, std::min(kPanel, width - column), factors + column));
+  return sum;
+}
+
+/// The quotients of a row of whole cache lines, written past the caches. Returns their fingerprint where there are factors.
 template <class Sum, class T>
-void stream_quotients(const Sum* sums, std::size_t width, std::uint32_t degree, T* quotients) {
+std::uint64_t stream_quotients(const Sum* sums, std::size_t width, std::uint32_t degree, ColumnFactors factors,
+                               T* quotients) {
   const hn::CappedTag<T, kCacheLine / sizeof(T)> d;  // whole vectors: some extensions cannot stream parts of one
   alignas(64) std::array<T, kPanel> panel;
+  std::uint64_t sum = 0;
   for (std::size_t column = 0; column < width; column += kPanel) {
     const std::size_t columns = std::min(kPanel, width - column);
     quotients_of(sums + column, columns, degree, panel.data());
     for (std::size_t c = 0; c < columns; c += hn::Lanes(d))
       hn::Stream(hn::Load(d, panel.data() + c), d, quotients + column + c);
+    if (factors != nullptr) sum = add_residues(sum, fingerprint_panel(panel.data(), columns, factors + column));
   }
+  return sum;
 }
 
 /// delta = quotient - published; returns the largest |delta|.
@@ -269,10 +319,14 @@ std::size_t gather_block(const TileOf<T>& tile, const GatherLists& lists, const 
     std::int32_t* const sums = out.sums + i * width;
     T* const quotients = out.quotients == nullptr ? nullptr : out.quotients + i * width;
     const auto put_quotients = [&](const auto* from) {
-      if (past_caches)
-        stream_quotients(from, width, degree, quotients);
-      else
+      std::uint64_t sum = 0;
+      if (past_caches) {
+        sum = stream_quotients(from, width, degree, out.factors, quotients);
+      } else {
         quotients_of(from, width, degree, quotients);
+        if (out.quotient_fingerprints != nullptr) sum = fingerprint(quotients, width, out.factors);
+      }
+      if (out.quotient_fingerprints != nullptr) out.quotient_fingerprints[i] = sum;
     };
     if (degree <= most) {
       for (std::size_t column = 0; column < width; column += kPanel) {
@@ -334,6 +388,16 @@ void Scaled(std::span<const float> x, double factor, double divisor, double limi
   }
 }
 
+void Fingerprints32(const std::int32_t* values, std::size_t rows, std::size_t width, ColumnFactors factors,
+                    std::uint64_t* out) {
+  for (std::size_t i = 0; i < rows; ++i) out[i] = fingerprint(values + i * width, width, factors);
+}
+
+void Fingerprints16(const std::int16_t* values, std::size_t rows, std::size_t width, ColumnFactors factors,
+                    std::uint64_t* out) {
+  for (std::size_t i = 0; i < rows; ++i) out[i] = fingerprint(values + i * width, width, factors);
+}
+
 const char* TargetName() {
   return hwy::TargetName(HWY_TARGET);
 }
@@ -347,6 +411,8 @@ namespace unweave {
 HWY_EXPORT(AddRows);
 HWY_EXPORT(Differences32);
 HWY_EXPORT(Differences64);
+HWY_EXPORT(Fingerprints16);
+HWY_EXPORT(Fingerprints32);
 HWY_EXPORT(GatherRows);
 HWY_EXPORT(GatherBlock);
 HWY_EXPORT(GatherShortBlock);
@@ -391,6 +457,16 @@ std::uint32_t round_differences(std::span<const std::int64_t> sums, std::uint32_
 
 void round_scaled(std::span<const float> x, double factor, double divisor, double limit, std::int32_t* out) {
   HWY_DYNAMIC_DISPATCH(Scaled)(x, factor, divisor, limit, out);
+}
+
+void fingerprint_rows(const std::int32_t* values, std::size_t rows, std::size_t width, ColumnFactors factors,
+                      std::uint64_t* out) {
+  HWY_DYNAMIC_DISPATCH(Fingerprints32)(values, rows, width, factors, out);
+}
+
+void fingerprint_rows(const std::int16_t* values, std::size_t rows, std::size_t width, ColumnFactors factors,
+                      std::uint64_t* out) {
+  HWY_DYNAMIC_DISPATCH(Fingerprints16)(values, rows, width, factors, out);
 }
 
 const char* gather_target() {

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <span>
 
+#include "engine/sweep/fingerprint.h"
 #include "storage/io/types.h"
 
 namespace unweave {
@@ -50,6 +51,9 @@ struct GatherOutputOf {
   std::int64_t* wide_sums = nullptr;    ///< rows with a sum beyond int32, in order of the nodes
   std::uint32_t* wide_nodes = nullptr;  ///< their positions in `nodes`
   T* quotients = nullptr;               ///< null, or nodes x width: round(sum / (neighbours + 1))
+  /// Null, or where y of each row of quotients goes, as it was formed and not as it lies in memory.
+  std::uint64_t* quotient_fingerprints = nullptr;
+  ColumnFactors factors = nullptr;  ///< of the tile's columns; read where there are fingerprints
 };
 using GatherOutput = GatherOutputOf<std::int32_t>;
 using ShortGatherOutput = GatherOutputOf<std::int16_t>;

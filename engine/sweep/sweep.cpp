@@ -73,7 +73,8 @@ struct Worker {
       : nodes(rows),
         sums(lines<std::int32_t>(rows * width)),
         wide_sums(lines<std::int64_t>(rows * width)),
-        wide_nodes(rows) {}
+        wide_nodes(rows),
+        fingerprints(rows) {}
 
   std::array<BlockLists, 2> lists;
   std::array<std::array<std::uint32_t, kBlockNodes>, 2> counts{};  // counts of wanted nodes, where not all are
@@ -84,7 +85,21 @@ struct Worker {
   Lines<std::int64_t> wide_sums;  // room for the worst case; pages that are never wide are never touched
   std::vector<std::uint32_t> wide_nodes;
   std::size_t num_wide = 0;
+  std::vector<std::uint64_t> fingerprints;  // of quotients, then of sums
+  std::uint64_t terms = 0;                  // of the quotients of the group
 };
+
+/// Writes the weights of the lists of some of a block's nodes, one after another: what the next level reads of them.
+void weigh_lists(const DecodedBlock& decoded, std::uint32_t nodes, const LevelCheck& check, std::uint64_t* weights) {
+  const NodeId* list = decoded.targets;
+  for (std::uint32_t i = 0; i < decoded.nodes; ++i) {
+    const std::span<const NodeId> targets(list, decoded.counts[i]);
+    list += decoded.counts[i];
+    if ((nodes >> i & 1U) == 0) continue;
+    *weights++ = check.readers == nullptr ? check.key->list_weight(decoded.first + i, targets)
+                                          : check.key->list_weight(decoded.first + i, targets, *check.readers);
+  }
+}
 
 template <class T>
 class LevelSweep {
@@ -96,6 +111,7 @@ class LevelSweep {
         wanted_(level.wanted),
         input_rows_(level.input_rows),
         quotient_rows_(level.quotient_rows),
+        check_(level.check),
         sink_(sink),
         group_(group_blocks(tile.input.width)) {
     for (std::size_t i = 0; i < workers; ++i) workers_.emplace_back(group_ * kBlockNodes, tile.input.width);
@@ -164,6 +180,8 @@ class LevelSweep {
       lists.nodes[lists.num_nodes++] = node;
       lists.num_targets += decoded.counts[i];
     }
+    if (check_ != nullptr && check_->must_weigh)
+      weigh_lists(decoded, wanted, *check_, check_->weights + quotient_row(lists.nodes.front()));
     if (wanted == all && input_rows_ == nullptr) {
       lists.counts = decoded.counts;
       lists.targets = decoded.targets;
@@ -212,11 +230,18 @@ class LevelSweep {
     in.targets = lists.targets;
     in.num_targets = lists.num_targets;
     if (more) in.lookahead = {next.targets, next.num_targets};
+    const bool checks = check_ != nullptr && check_->terms != nullptr;
     std::uint32_t* const wide_nodes = worker.wide_nodes.data() + worker.num_wide;
     const GatherOutputOf<T> out{worker.sums.get() + worker.num_nodes * width,
-                                worker.wide_sums.get() + worker.num_wide * width, wide_nodes,
-                                quotients_from(lists.nodes.front())};
+                                worker.wide_sums.get() + worker.num_wide * width,
+                                wide_nodes,
+                                quotients_from(lists.nodes.front()),
+                                checks ? worker.fingerprints.data() : nullptr,
+                                checks ? check_->factors : nullptr};
     const std::size_t wide = gather_lists(tile_.input, in, out);
+    const std::uint64_t* const weights = checks ? check_->weights + quotient_row(lists.nodes.front()) : nullptr;
+    for (std::size_t i = 0; checks && i < lists.num_nodes; ++i)
+      worker.terms = add_residues(worker.terms, multiply_residues(weights[i], worker.fingerprints[i]));
     for (std::size_t i = 0; i < wide; ++i) wide_nodes[i] += static_cast<std::uint32_t>(worker.num_nodes);
     std::copy_n(lists.nodes.begin(), lists.num_nodes,
                 worker.nodes.begin() + static_cast<std::ptrdiff_t>(worker.num_nodes));
@@ -227,15 +252,34 @@ class LevelSweep {
   /// Where the quotients of a wanted node go, and after them those of the wanted nodes that follow.
   T* quotients_from(NodeId node) const {
     if (tile_.quotients == nullptr) return nullptr;
-    return tile_.quotients +
-           std::size_t{quotient_rows_ == nullptr ? node : quotient_rows_->before(node)} * tile_.input.width;
+    return tile_.quotients + quotient_row(node) * tile_.input.width;
+  }
+
+  std::size_t quotient_row(NodeId node) const {
+    return quotient_rows_ == nullptr ? node : quotient_rows_->before(node);
   }
 
   void hand_over(std::size_t group, Worker& worker) const {
+    if (check_ != nullptr) check(worker);
     sink_({group * group_, std::span(worker.nodes).first(worker.num_nodes), tile_.input.width, worker.sums.get(),
            std::span(worker.wide_nodes).first(worker.num_wide), worker.wide_sums.get()});
     worker.num_nodes = 0;
     worker.num_wide = 0;
+  }
+
+  /// Adds to both sides what the group has, just before others take it.
+  void check(Worker& worker) const {
+    const std::size_t width = tile_.input.width;
+    fingerprint_rows(worker.sums.get(), worker.num_nodes, width, check_->factors, worker.fingerprints.data());
+    for (std::size_t k = 0; k < worker.num_wide; ++k)
+      worker.fingerprints[worker.wide_nodes[k]] =
+          fingerprint_of(std::span(worker.wide_sums.get() + k * width, width), check_->factors);
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < worker.num_nodes; ++i)
+      sum = add_residues(sum, multiply_residues(check_->key->weight(worker.nodes[i]), worker.fingerprints[i]));
+    check_->sums->add(worker.nodes.front(), sum);
+    if (check_->terms != nullptr) check_->terms->add(worker.nodes.front(), worker.terms);
+    worker.terms = 0;
   }
 
   const BlockSource& source_;
@@ -243,6 +287,7 @@ class LevelSweep {
   const RowMask* wanted_;
   const RowRanks* input_rows_;
   const RowRanks* quotient_rows_;
+  const LevelCheck* check_;
   const SumSink& sink_;
   std::size_t group_;  ///< blocks
   std::vector<Worker> workers_;
@@ -264,11 +309,82 @@ void sweep_tile(const BlockSource& source, const SweepTile<T>& tile, const Sweep
   LevelSweep<T>(source, tile, level, workers, sink).run();
 }
 
+/// A level whose two sides differ, gone through again with the tile that it has read.
+template <class T>
+std::string blame_tile(const BlockSource& source, const TileOf<T>& tile, const SweepLevel& level, SumCheck& check,
+                       std::uint32_t number) {
+  const ColumnFactors factors = level.check->factors;
+  PartitionSums terms(source.num_nodes), sums(source.num_nodes);
+  const auto fingerprint_at = [&](NodeId node) {
+    std::uint64_t one = 0;
+    const std::size_t row = level.input_rows == nullptr ? node : level.input_rows->before(node);
+    fingerprint_rows(tile.rows + row * tile.width, 1, tile.width, factors, &one);
+    return one;
+  };
+  const FingerprintKey& key = check.key();
+  LevelCheck reader;
+  reader.key = &key;
+  reader.readers = level.wanted;
+  source.make_slots(1);
+  DecodedBlock decoded;
+  std::array<std::uint64_t, kBlockNodes> weights{};
+  for (std::size_t block = 0; block < source.num_blocks; ++block) {
+    source.decode(block, 0, decoded);
+    weigh_lists(decoded, ~std::uint32_t{0}, reader, weights.data());
+    const NodeId* list = decoded.targets;
+    for (std::uint32_t i = 0; i < decoded.nodes; ++i) {
+      const NodeId node = decoded.first + i;
+      const std::span<const NodeId> targets(list, decoded.counts[i]);
+      list += decoded.counts[i];
+      if (level.input_rows != nullptr && !level.input_rows->contains(node)) continue;
+      terms.add(node, multiply_residues(weights[i], fingerprint_at(node)));
+      if (level.wanted != nullptr && !level.wanted->contains(node)) continue;
+      std::uint64_t sum = fingerprint_at(node);
+      for (const NodeId target : targets) sum = add_residues(sum, fingerprint_at(target));
+      sums.add(node, multiply_residues(key.weight(node), sum));
+    }
+  }
+  // Terms that have changed may have made sums overflow: they come first.
+  if (const std::size_t at = terms.mismatch(check.terms(number)); at < terms.size())
+    return check.text(number - 1, at) + ": normalised sums have changed since they were formed";
+  if (const std::size_t at = sums.mismatch(check.sums(number)); at < sums.size())
+    return check.text(number, at) + ": the sums are not those of their terms";
+  return check.text(number, 0) + ": sums that were not those of their terms now are";
+}
+
 }  // namespace
+
+template <class T>
+void check_terms(const BlockSource& source, std::size_t slot, NodeRange range, const TileOf<T>& rows,
+                 const LevelCheck& check) {
+  std::array<std::uint64_t, kBlockNodes> fingerprints{};
+  DecodedBlock decoded;
+  std::uint64_t sum = 0;
+  for (std::size_t first = range.first; first < range.last; first += kBlockNodes) {
+    if (check.must_weigh) {
+      source.decode(first / kBlockNodes, slot, decoded);
+      weigh_lists(decoded, ~std::uint32_t{0}, check, check.weights + first);
+    }
+    const std::size_t nodes = std::min<std::size_t>(kBlockNodes, range.last - first);
+    fingerprint_rows(rows.rows + (first - range.first) * rows.width, nodes, rows.width, check.factors,
+                     fingerprints.data());
+    for (std::size_t i = 0; i < nodes; ++i)
+      sum = add_residues(sum, multiply_residues(check.weights[first + i], fingerprints[i]));
+  }
+  check.terms->add(range.first, sum);
+}
+
+template void check_terms(const BlockSource&, std::size_t, NodeRange, const Tile&, const LevelCheck&);
+template void check_terms(const BlockSource&, std::size_t, NodeRange, const ShortTile&, const LevelCheck&);
+
+std::string blame_level(const BlockSource& source, const SweepLevel& level, SumCheck& check, std::uint32_t number) {
+  return std::visit([&](const auto& tile) { return blame_tile(source, tile.input, level, check, number); }, level.tile);
+}
 
 std::uint64_t sweep_worker_bytes(const BlockSource& source, std::size_t width) {
   const std::uint64_t rows = group_blocks(width) * kBlockNodes;
-  return rows * (width * (sizeof(std::int32_t) + sizeof(std::int64_t)) + sizeof(NodeId) + sizeof(std::uint32_t)) +
+  return rows * (width * (sizeof(std::int32_t) + sizeof(std::int64_t)) + sizeof(NodeId) + sizeof(std::uint32_t) +
+                 sizeof(std::uint64_t)) +
          4 * source.max_decoded_bytes;  // two blocks, and the lists of their wanted nodes side by side
 }
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "engine/graph/row_mask.h"
 #include "engine/resources/memory.h"
 #include "engine/sweep/gather.h"
+#include "engine/sweep/sum_check.h"
 #include "storage/io/types.h"
 
 namespace unweave {
@@ -48,6 +50,7 @@ struct SweepLevel {
   /// Whose rows the input tile holds: at least the wanted nodes and their neighbours. Null: those of all nodes.
   const RowRanks* input_rows = nullptr;
   const RowRanks* quotient_rows = nullptr;  ///< ranks of `wanted`, where it is given and there are quotients
+  const LevelCheck* check = nullptr;        ///< null: nothing is checked
 };
 
 /// A graph behind plain functions, so that the sweep is compiled once. A sweep makes its slots (decode buffers, two a
@@ -68,6 +71,17 @@ struct BlockSource {
 /// throws   UsageError (scale bits, quotient_rows), ResourceError (budget), DataError (a degree of kMaxDegree or more), whatever decode
 ///          and sink throw; quotients are then partly written
 void sweep_level(const BlockSource& source, const SweepLevel& level, MemoryBudget& budget, const SumSink& sink);
+
+/// Adds to `check.terms` what rows of the tile that a first level reads say of it, just after they were written: `rows` are
+/// those of the nodes of `range`, which begins with a block and lies in one partition; `slot` is one of the source's, in use by nobody.
+template <class T>
+void check_terms(const BlockSource& source, std::size_t slot, NodeRange range, const TileOf<T>& rows,
+                 const LevelCheck& check);
+
+/// Where a level whose sums are not those of their terms went wrong, found by going through it again, slowly, while the tile
+/// that it read is there: a message of the level's number, partition and nodes. The level has its check.
+[[nodiscard]] std::string blame_level(const BlockSource& source, const SweepLevel& level, SumCheck& check,
+                                      std::uint32_t number);
 
 /// Memory that one worker needs for a tile of `width` columns.
 [[nodiscard]] std::uint64_t sweep_worker_bytes(const BlockSource& source, std::size_t width);

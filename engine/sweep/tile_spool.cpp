@@ -31,6 +31,7 @@ struct TileSpool::Buffers {
 
   Buffers(std::size_t most, std::size_t columns, std::size_t tile_width)
       : ids(most),
+        fingerprints(most),
         rows(std::make_unique_for_overwrite<std::int32_t[]>(most * columns)),
         piece(static_cast<std::byte*>(std::aligned_alloc(WriteBehind::kAlignment, piece_bytes(most, tile_width)))) {
     if (!piece) throw std::bad_alloc();
@@ -41,10 +42,12 @@ struct TileSpool::Buffers {
     return (most * tile_width * sizeof(std::int32_t) / kBlock + 3) * kBlock;
   }
   static std::uint64_t bytes(std::size_t most, std::size_t columns, std::size_t tile_width) {
-    return most * (sizeof(NodeId) + columns * sizeof(std::int32_t)) + piece_bytes(most, tile_width);
+    return most * (sizeof(NodeId) + sizeof(std::uint64_t) + columns * sizeof(std::int32_t)) +
+           piece_bytes(most, tile_width);
   }
 
   std::vector<NodeId> ids;
+  std::vector<std::uint64_t> fingerprints;
   std::unique_ptr<std::int32_t[]> rows;
   std::unique_ptr<std::byte, Free> piece;
 };
@@ -93,7 +96,7 @@ void TileSpool::put(std::size_t first_column, const SumRows& rows) {
   }
 }
 
-void TileSpool::assemble(LevelImage& image, MemoryBudget& budget) const {
+void TileSpool::assemble(LevelImage& image, const SpoolCheck& check, MemoryBudget& budget) const {
   const std::size_t nodes = range_nodes(columns_);
   const std::size_t ranges = (nodes_ + nodes - 1) / nodes;
   const std::uint64_t worker_bytes = Buffers::bytes(nodes, columns_, tile_width_);
@@ -104,14 +107,14 @@ void TileSpool::assemble(LevelImage& image, MemoryBudget& budget) const {
     for (std::size_t item = next_item(); item < ranges; item = next_item()) {
       const NodeRange range{static_cast<NodeId>(item * nodes),
                             static_cast<NodeId>(std::min<std::size_t>(nodes_, (item + 1) * nodes))};
-      assemble_range(range, buffers, image);
+      assemble_range(range, buffers, image, check);
     }
   });
   for (std::size_t column = 0; column < columns_; column += tile_width_)
     spool_.file().give_back(tile_begin(column), rows_ * width_of(column) * sizeof(std::int32_t));
 }
 
-void TileSpool::assemble_range(NodeRange range, Buffers& buffers, LevelImage& image) const {
+void TileSpool::assemble_range(NodeRange range, Buffers& buffers, LevelImage& image, const SpoolCheck& check) const {
   constexpr std::size_t kBlock = WriteBehind::kAlignment;
   const std::uint64_t first = rank_of_block(range.first / kBlockNodes);
   std::size_t count = 0;
@@ -141,6 +144,14 @@ void TileSpool::assemble_range(NodeRange range, Buffers& buffers, LevelImage& im
       std::copy(sums.begin(), sums.end(), wide_rows.begin() + at + static_cast<std::ptrdiff_t>(column));
     std::fill_n(row, columns_, 0);
   }
+  fingerprint_rows(buffers.rows.get(), count, columns_, check.key.columns(0), buffers.fingerprints.data());
+  for (std::size_t k = 0; k < positions.size(); ++k)
+    buffers.fingerprints[positions[k]] =
+        fingerprint_of(std::span(wide_rows).subspan(k * columns_, columns_), check.key.columns(0));
+  std::uint64_t sum = 0;
+  for (std::size_t r = 0; r < count; ++r)
+    sum = add_residues(sum, multiply_residues(check.key.weight(ids[r]), buffers.fingerprints[r]));
+  check.sums.add(range.first, sum);
   image.put(ids, buffers.rows.get(), positions, wide_rows.data());
 }
 

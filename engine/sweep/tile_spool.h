@@ -27,6 +27,12 @@ struct SpoolShare {
   std::uint64_t rows_before = 0;  ///< rows of the levels before
 };
 
+/// Where sum_u r_u y(S(u)) of the whole rows goes, as they are put together: what came back from the disk.
+struct SpoolCheck {
+  const FingerprintKey& key;
+  PartitionSums& sums;
+};
+
 class TileSpool {
  public:
   /// One level's share of a spool for `columns` columns, cut into tiles of `tile_width` (the last one perhaps narrower).
@@ -38,7 +44,7 @@ class TileSpool {
   void put(std::size_t first_column, const SumRows& rows);
   /// Gives whole rows to the image, on more threads than there are processors, since they wait for the disk, and gives the
   /// part of the spool back. After the spool was finished and its queue drained. Throws ResourceError, DataError.
-  void assemble(LevelImage& image, MemoryBudget& budget) const;
+  void assemble(LevelImage& image, const SpoolCheck& check, MemoryBudget& budget) const;
 
  private:
   struct Buffers;
@@ -51,7 +57,7 @@ class TileSpool {
   }
   /// Rows of the level before a block of 32 nodes.
   [[nodiscard]] std::uint64_t rank_of_block(std::size_t block) const;
-  void assemble_range(NodeRange range, Buffers& buffers, LevelImage& image) const;
+  void assemble_range(NodeRange range, Buffers& buffers, LevelImage& image, const SpoolCheck& check) const;
 
   ScatteredWriter& spool_;
   SpoolShare share_;

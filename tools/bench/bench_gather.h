@@ -32,6 +32,7 @@ struct GatherBench {
   double sweep_per_second = 0;        ///< propagation_sweep on the same lists, every level's sums kept in memory
   double sweep_seconds = 0;           ///< without the filling of the first tile
   double short_sweep_per_second = 0;  ///< that sweep with 16 bits a value between the levels
+  double check_ratio = 0;             ///< time of a propagation that proves its sums over that of one that does not
   std::size_t tile_width = 0;
   [[nodiscard]] double ratio() const { return sweep_per_second / limit_per_second; }
 };

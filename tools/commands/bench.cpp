@@ -66,6 +66,7 @@ void bench_gather(const CommandLine& line) {
   figures.number("ratio", "ratio", result.ratio());
   figures.number("short_sweep_arc_features_per_second", "the same with 16-bit densities",
                  result.short_sweep_per_second);
+  figures.number("check_ratio", "time with checks of the sums, over that without", result.check_ratio);
   figures.print(line.out(), line.common().json);
 }
 

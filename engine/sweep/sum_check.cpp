@@ -1,0 +1,97 @@
+// engine/sweep/sum_check.cpp - residues by partition, and where two sides differ.
+#include "engine/sweep/sum_check.h"
+
+#include <algorithm>
+
+#include "storage/formats/store_layout.h"
+#include "storage/io/error.h"
+
+namespace unweave {
+
+PartitionSums::PartitionSums(NodeId nodes) : span_(span_nodes(nodes)), residues_(num_spans(nodes), 0) {}
+
+void PartitionSums::add(NodeId node, std::uint64_t residue) {
+  const std::scoped_lock lock(mutex_);
+  std::uint64_t& sum = residues_[node / span_];
+  sum = add_residues(sum, residue);
+}
+
+void PartitionSums::add(const PartitionSums& other) {
+  const std::scoped_lock lock(mutex_, other.mutex_);
+  for (std::size_t i = 0; i < residues_.size(); ++i) residues_[i] = add_residues(residues_[i], other.residues_[i]);
+}
+
+void PartitionSums::clear() {
+  const std::scoped_lock lock(mutex_);
+  std::fill(residues_.begin(), residues_.end(), 0);
+}
+
+std::uint64_t PartitionSums::total() const {
+  const std::scoped_lock lock(mutex_);
+  std::uint64_t sum = 0;
+  for (const std::uint64_t one : residues_) sum = add_residues(sum, one);
+  return sum;
+}
+
+std::size_t PartitionSums::mismatch(const PartitionSums& other) const {
+  const std::scoped_lock lock(mutex_, other.mutex_);
+  return static_cast<std::size_t>(std::mismatch(residues_.begin(), residues_.end(), other.residues_.begin()).first -
+                                  residues_.begin());
+}
+
+std::string partition_text(std::uint32_t level, NodeId nodes, std::size_t partition) {
+  const NodeRange range = span_range(nodes, partition);
+  return "level " + std::to_string(level) + ", partition " + std::to_string(partition) + " (nodes at positions " +
+         std::to_string(range.first) + " to " + std::to_string(range.last - 1) + ")";
+}
+
+void throw_wrong_sums(std::uint32_t level, NodeId nodes, NodeId node) {
+  throw DataError(partition_text(level, nodes, node / span_nodes(nodes)) + ": the row of the node at position " +
+                  std::to_string(node) + " does not have the sums of its terms" + std::string(kMachineErred));
+}
+
+SumCheck::SumCheck(NodeId nodes, std::size_t columns, std::uint32_t levels, std::span<const RowMask> wanted,
+                   MemoryBudget& budget, std::uint32_t first_level)
+    : memory_(budget.reserve(bytes(nodes, columns, levels, wanted), "checks of the sums")),
+      nodes_(nodes),
+      first_level_(first_level),
+      key_(nodes, columns),
+      wanted_(wanted) {
+  for (std::uint32_t l = 0; l < levels; ++l) {
+    levels_.push_back(std::make_unique<Level>(nodes));
+    if (l == 0 || !wanted.empty())
+      levels_[l]->weights = std::make_unique_for_overwrite<std::uint64_t[]>(l == 0 ? nodes : wanted[l - 1].size());
+  }
+}
+
+std::uint64_t SumCheck::bytes(NodeId nodes, std::size_t columns, std::uint32_t levels,
+                              std::span<const RowMask> wanted) noexcept {
+  std::uint64_t weights = nodes;
+  for (std::uint32_t l = 1; l < levels && !wanted.empty(); ++l) weights += wanted[l - 1].size();
+  return FingerprintKey::bytes(nodes, columns) + weights * sizeof(std::uint64_t) +
+         levels * (sizeof(Level) + 3 * num_spans(nodes) * sizeof(std::uint64_t));
+}
+
+LevelCheck SumCheck::level(std::uint32_t level, std::size_t first) {
+  LevelCheck check;
+  check.key = &key_;
+  check.factors = key_.columns(first);
+  if (level > 0) check.sums = &sums(level);
+  if (level == levels_.size()) return check;
+  check.terms = &terms(level + 1);
+  check.readers = wanted_.empty() ? nullptr : &wanted_[level];
+  check.weights = levels_[wanted_.empty() ? 0 : level]->weights.get();
+  check.must_weigh = is_first_tile_ && (level == 0 || !wanted_.empty());
+  return check;
+}
+
+void SumCheck::close_tile() {
+  is_first_tile_ = false;
+  for (const auto& level : levels_) {
+    level->all_columns.add(level->sums);
+    level->sums.clear();
+    level->terms.clear();
+  }
+}
+
+}  // namespace unweave

@@ -1,0 +1,113 @@
+// engine/sweep/sum_check.h - every sweep proves itself: both sides of the identity of engine/sweep/fingerprint.h, added up
+// while rows are in a cache, level by level and partition by partition.
+//
+// What is changed in memory after it was formed is noticed: normalised sums (their fingerprints are taken as they are
+// formed, their sums as the next level reads them), accumulators and sums (their fingerprints are taken as they are handed
+// over). Features, lists and files have checksums of their own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/graph/row_mask.h"
+#include "engine/resources/memory.h"
+#include "engine/sweep/fingerprint.h"
+#include "storage/io/types.h"
+
+namespace unweave {
+
+/// One side of an identity: residues, added up by partition of the nodes. add() may run on any number of threads.
+class PartitionSums {
+ public:
+  explicit PartitionSums(NodeId nodes);
+  PartitionSums(const PartitionSums&) = delete;
+  PartitionSums& operator=(const PartitionSums&) = delete;
+
+  /// Adds a residue to the partition of a node.
+  void add(NodeId node, std::uint64_t residue);
+  void add(const PartitionSums& other);
+  void clear();
+  [[nodiscard]] std::uint64_t total() const;
+  /// The first partition where the two differ; how many there are, when they are equal.
+  [[nodiscard]] std::size_t mismatch(const PartitionSums& other) const;
+  [[nodiscard]] std::size_t size() const noexcept { return residues_.size(); }
+
+ private:
+  NodeId span_;
+  mutable std::mutex mutex_;
+  std::vector<std::uint64_t> residues_;
+};
+
+/// How the message of such an error ends.
+inline constexpr std::string_view kMachineErred =
+    ": the memory or the processor of this machine erred; what was computed is dropped, run the command again";
+
+/// "level 2, partition 3 (nodes 131072 to 196607)", by positions of nodes.
+[[nodiscard]] std::string partition_text(std::uint32_t level, NodeId nodes, std::size_t partition);
+
+/// Throws DataError: the sums of this row, which were written, are not those of their terms.
+[[noreturn]] void throw_wrong_sums(std::uint32_t level, NodeId nodes, NodeId node);
+
+/// What one level of a sweep adds up over a tile of columns.
+struct LevelCheck {
+  const FingerprintKey* key = nullptr;
+  ColumnFactors factors = nullptr;  ///< of the tile's columns
+  PartitionSums* sums = nullptr;    ///< sum_u r_u y(S(u)), of this level
+  /// sum_v a_v y(t(v)) of the quotients, for the level that reads them; null where none does.
+  PartitionSums* terms = nullptr;
+  const RowMask* readers = nullptr;  ///< the wanted rows of that level; null: all
+  /// a_v of the rows whose quotients there are, in their order.
+  std::uint64_t* weights = nullptr;
+  bool must_weigh = false;  ///< the weights are still to be made, from the lists of the rows
+};
+
+/// Both sides of all levels of a propagation, whose column tiles come one after another.
+class SumCheck {
+ public:
+  /// For `levels` levels, counted from 1 here; messages count from first_level. `wanted`: the rows of each, or none where all
+  /// are wanted; they must outlive this object. Throws ResourceError.
+  SumCheck(NodeId nodes, std::size_t columns, std::uint32_t levels, std::span<const RowMask> wanted,
+           MemoryBudget& budget, std::uint32_t first_level = 1);
+  /// Memory of it: 8 bytes a node most of all, and where not all rows are wanted 8 bytes a row of all levels but the last.
+  [[nodiscard]] static std::uint64_t bytes(NodeId nodes, std::size_t columns, std::uint32_t levels,
+                                           std::span<const RowMask> wanted) noexcept;
+
+  [[nodiscard]] const FingerprintKey& key() const noexcept { return key_; }
+  /// partition_text() of one of the levels, or of the one below them all, 0.
+  [[nodiscard]] std::string text(std::uint32_t level, std::size_t partition) const {
+    return partition_text(first_level_ + level - 1, nodes_, partition);
+  }
+  /// What a level adds up over the tile that begins with column `first`. Level 0 has terms alone, and the last one none.
+  [[nodiscard]] LevelCheck level(std::uint32_t level, std::size_t first);
+  /// Of the present tile.
+  [[nodiscard]] PartitionSums& sums(std::uint32_t level) { return levels_[level - 1]->sums; }
+  [[nodiscard]] PartitionSums& terms(std::uint32_t level) { return levels_[level - 1]->terms; }
+  /// Whether the sums of the level are those of their terms.
+  [[nodiscard]] bool holds(std::uint32_t level) { return sums(level).total() == terms(level).total(); }
+  /// The tile is done with: its sums add to those of all columns.
+  void close_tile();
+  /// sum_u r_u y(S(u)) over the columns of all tiles that were closed.
+  [[nodiscard]] const PartitionSums& all_columns(std::uint32_t level) const { return levels_[level - 1]->all_columns; }
+
+ private:
+  struct Level {
+    explicit Level(NodeId nodes) : sums(nodes), terms(nodes), all_columns(nodes) {}
+    PartitionSums sums, terms, all_columns;
+    std::unique_ptr<std::uint64_t[]> weights;  ///< for the level's terms; none where those of level 1 are the same
+  };
+  Reservation memory_;
+  NodeId nodes_;
+  std::uint32_t first_level_;
+  FingerprintKey key_;
+  std::span<const RowMask> wanted_;
+  bool is_first_tile_ = true;
+  std::vector<std::unique_ptr<Level>> levels_;
+};
+
+}  // namespace unweave
