@@ -14,6 +14,7 @@
 #include "algorithms/verification/verify_log.h"
 #include "engine/generations/store_purge.h"
 #include "engine/graph/store.h"
+#include "engine/resources/watcher.h"
 #include "storage/formats/journal.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
@@ -68,7 +69,24 @@ class StoreRepair {
     Damage damage;
     if (const auto journal = journal_damage()) damage.try_emplace(journal_file(), journal->text);
     for (const Finding& finding : found.findings) damage.try_emplace(finding.file, finding.text);
+    if (damage.empty()) find_wrong_sums(damage);
     return damage;
+  }
+
+  /// Partitions that are whole, and whose sums are not those of the contents.
+  void find_wrong_sums(Damage& damage) {
+    if (!manifest_.propagation) return;
+    const Reservation opened = reserve_contents(manifest_, budget_);
+    const Contents contents(store_, manifest_);
+    const Reservation rows = reserve_embedding(store_, manifest_, budget_);
+    const Embedding embedding(store_, manifest_, contents);
+    VerifyReport found;
+    const VerifyOptions options;
+    const WatchedBy watched(meter_);
+    check_propagation({contents, &embedding, options, budget_, found});
+    for (const Finding& finding : found.findings)
+      if (!finding.file.empty())
+        damage.try_emplace((store_ / finding.file).string(), finding.text.substr(0, finding.text.rfind("; ")));
   }
 
   [[nodiscard]] std::string path_of(const FileEntry& entry) const { return (store_ / entry.path).string(); }

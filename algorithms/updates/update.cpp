@@ -70,14 +70,14 @@ UpdateReport Update::apply(const BatchChanges& changes, const Threshold& thresho
     for (std::size_t i = 0; i < repair.nodes().size(); ++i) {
       const NodeId node = repair.nodes()[i];
       embedding_.density(0, node, delta.data());
-      const std::uint64_t fingerprint = subtract_residues(
-          fingerprint_of(std::span<const std::int32_t>(delta), key_.columns(0)), repair.captured_fingerprint(0, i));
-      std::uint32_t largest = 0;
+      RowDifference difference;
+      difference.fingerprint = subtract_residues(fingerprint_of(std::span<const std::int32_t>(delta), key_.columns(0)),
+                                                 repair.captured_fingerprint(0, i));
       for (std::uint32_t c = 0; c < columns; ++c) {
         delta[c] -= repair.captured(0, i)[c];
-        largest = std::max(largest, static_cast<std::uint32_t>(std::abs(delta[c])));
+        difference.largest = std::max(difference.largest, static_cast<std::uint32_t>(std::abs(delta[c])));
       }
-      settle(0, node, delta.data(), largest, fingerprint, repair, limits, rows);
+      settle(0, node, delta.data(), difference, repair, limits, rows);
     }
   }
   run_levels(repair, limits, std::move(pushed), report);
@@ -189,10 +189,11 @@ void Update::run_levels(Repair& repair, const Limits& limits, std::vector<Pushed
       for (const NodeId node : stale.nodes()) {
         std::fill(delta.begin(), delta.end(), 0);
         stale.add_to(node, 1, delta.data());
-        std::uint32_t largest = 0;
-        for (const std::int32_t value : delta) largest = std::max(largest, static_cast<std::uint32_t>(std::abs(value)));
-        const std::uint64_t fingerprint = fingerprint_of(std::span<const std::int32_t>(delta), key_.columns(0));
-        settle(level - 1, node, delta.data(), largest, fingerprint, repair, limits, rows);
+        RowDifference difference;
+        for (const std::int32_t value : delta)
+          difference.largest = std::max(difference.largest, static_cast<std::uint32_t>(std::abs(value)));
+        difference.fingerprint = fingerprint_of(std::span<const std::int32_t>(delta), key_.columns(0));
+        settle(level - 1, node, delta.data(), difference, repair, limits, rows);
       }
     }
     PushSources sources = PushedRows::joined(std::move(pushed), columns, budget_);

@@ -27,6 +27,7 @@
 #include "algorithms/updates/update_report.h"
 #include "engine/graph/contents.h"
 #include "engine/sweep/fingerprint.h"
+#include "engine/sweep/gather.h"
 
 namespace unweave {
 
@@ -76,9 +77,9 @@ class Update {
                                     const Limits& limits, UpdateReport& report);
   void update_row(std::uint32_t level, const PushSources& sources, const Repair& repair, const TouchedRows& touched,
                   std::size_t index, const Limits& limits, Part& part);
-  /// `fingerprint` is that of the delta, from what it is the difference of.
-  void settle(std::uint32_t level, NodeId node, const std::int32_t* delta, std::uint32_t largest,
-              std::uint64_t fingerprint, const Repair& repair, const Limits& limits, PushedRows& next);
+  /// `difference` tells of the delta what it should be.
+  void settle(std::uint32_t level, NodeId node, const std::int32_t* delta, const RowDifference& difference,
+              const Repair& repair, const Limits& limits, PushedRows& next);
   void enter_rows(std::uint32_t level, const std::vector<NodeId>& rows, UpdateReport& report);
 
   Contents& contents_;

@@ -67,17 +67,12 @@ std::vector<NodeId> cut_by_degree(const Graph& graph, std::uint64_t slices) {
 /// What one task hands on, and its space for the row at hand.
 struct Update::Part {
   Part(std::uint32_t columns, MemoryBudget& budget, std::shared_ptr<PushSpool> spool)
-      : next(columns, budget, std::move(spool)),
-        wide(columns),
-        narrow(columns),
-        published(columns),
-        delta(columns),
-        formed(columns) {}
+      : next(columns, budget, std::move(spool)), wide(columns), narrow(columns), published(columns), delta(columns) {}
   PushedRows next;
   std::vector<NodeId> changed;
   std::uint64_t arcs = 0;  // summed
   std::vector<std::int64_t> wide;
-  std::vector<std::int32_t> narrow, published, delta, formed;
+  std::vector<std::int32_t> narrow, published, delta;
 };
 
 /// Nodes whose rows are brought up to date together, in parts for tasks.
@@ -109,7 +104,6 @@ void Update::update_row(std::uint32_t level, const PushSources& sources, const R
   StateLevel& sums = embedding_.level(level);
   const StateRow before = expected_row(sums, node);
   const ColumnFactors factors = key_.columns(0);
-  std::uint64_t expected = fingerprint_of(before, columns, factors), told = 0;
   if (!last_level) {
     if (changed == Repair::kNone) {
       density_from_sums(before, columns, degree, part.published.data());
@@ -117,37 +111,31 @@ void Update::update_row(std::uint32_t level, const PushSources& sources, const R
     } else {
       std::copy_n(repair.captured(level, changed), columns, part.published.data());
     }
-    told = changed == Repair::kNone ? fingerprint_of(std::span<const std::int32_t>(part.published), factors)
-                                    : repair.captured_fingerprint(level, changed);
   }
   // A difference of two normalised sums needs one bit more than one of them.
   const Tile tile{sources.deltas(), columns, static_cast<int>(embedding_.spec().scale_bits) + 1};
   const std::span list(touched.sources.data() + touched.first[index], touched.first[index + 1] - touched.first[index]);
-  for (const std::uint32_t source : list) expected = add_residues(expected, sources.fingerprints()[source]);
-  std::uint32_t largest = 0;
+  std::uint64_t sent = 0;
+  for (const std::uint32_t source : list) sent = add_residues(sent, sources.fingerprints()[source]);
+  RowDifference difference;
   if (changed == Repair::kNone && before.narrow != nullptr && add_rows(tile, list, before.narrow, part.narrow.data())) {
-    sums.store(node, part.narrow.data());
-    if (!last_level)
-      largest = round_differences(std::span<const std::int32_t>(part.narrow), degree, part.published.data(),
-                                  part.delta.data());
+    const std::span<const std::int32_t> after = part.narrow;
+    if (fingerprint_of_change(after, before.narrow, factors) != sent)
+      throw_wrong_sums(level, contents_.num_nodes(), node);
+    if (!last_level) difference = round_differences(after, degree, part.published.data(), factors, part.delta.data());
+    sums.store(node, after.data());
   } else {
     sums.load(node, part.wide.data());
+    std::uint64_t expected = add_residues(sent, fingerprint_of(before, columns, factors));
     gather_rows(tile, list, part.wide.data());
     if (changed != Repair::kNone)
       expected = add_residues(expected, repair.mend(level, embedding_, changed, factors, part.wide.data()));
-    sums.store(node, part.wide.data());
-    if (!last_level)
-      largest =
-          round_differences(std::span<const std::int64_t>(part.wide), degree, part.published.data(), part.delta.data());
+    const std::span<const std::int64_t> after = part.wide;
+    if (fingerprint_of(after, factors) != expected) throw_wrong_sums(level, contents_.num_nodes(), node);
+    if (!last_level) difference = round_differences(after, degree, part.published.data(), factors, part.delta.data());
+    sums.store(node, after.data());
   }
-  // What lies in memory now is what the row had and what it was sent; what it tells others is formed from it again.
-  const StateRow after = sums.row(node);
-  if (fingerprint_of(after, columns, factors) != expected) throw_wrong_sums(level, contents_.num_nodes(), node);
-  if (last_level) return;
-  density_from_sums(after, columns, degree, part.formed.data());
-  const std::uint64_t fingerprint =
-      subtract_residues(fingerprint_of(std::span<const std::int32_t>(part.formed), factors), told);
-  settle(level, node, part.delta.data(), largest, fingerprint, repair, limits, part.next);
+  if (!last_level) settle(level, node, part.delta.data(), difference, repair, limits, part.next);
 }
 
 /// Memory that a row of the level may keep when it is written: its sums, and what it does not push at once.
@@ -248,8 +236,9 @@ std::vector<PushedRows> Update::run_level(std::uint32_t level, PushSources sourc
 }
 
 /// Queues a row for its push, keeps it as stale, or neither when there is nothing to tell.
-void Update::settle(std::uint32_t level, NodeId node, const std::int32_t* delta, std::uint32_t largest,
-                    std::uint64_t fingerprint, const Repair& repair, const Limits& limits, PushedRows& next) {
+void Update::settle(std::uint32_t level, NodeId node, const std::int32_t* delta, const RowDifference& difference,
+                    const Repair& repair, const Limits& limits, PushedRows& next) {
+  const std::uint32_t largest = difference.largest;
   StaleRows& stale = embedding_.stale(level);
   const std::int64_t degree = contents_.graph().degree(node);
   bool push = false;
@@ -265,7 +254,7 @@ void Update::settle(std::uint32_t level, NodeId node, const std::int32_t* delta,
     stale.set(node, static_cast<std::uint32_t>(degree), delta);
   if (!push) return;
   if (!defers(level + 1))
-    next.add(node, delta, fingerprint);
+    next.add(node, delta, difference.fingerprint);
   else if (!embedding_.deferred().is_void)
     embedding_.deferred().rows.add(node, static_cast<std::uint32_t>(degree), delta);
 }

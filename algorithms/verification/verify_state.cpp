@@ -202,11 +202,12 @@ void blame_sums(const VerifyContext& context, std::uint32_t level) {
     if (wrong_rows[at] == 0) continue;
     is_found = true;
     const std::string file = kept.entries().empty() ? std::string() : kept.entries()[at].path;
+    const std::string rows = wrong_rows[at] == 1
+                                 ? "1 row is not the sum of its terms"
+                                 : std::to_string(wrong_rows[at]) + " rows are not the sums of their terms";
     context.report.findings.push_back({false,
                                        "propagation: " + partition_text(level, context.contents.num_nodes(), at) +
-                                           ": " + std::to_string(wrong_rows[at]) +
-                                           " rows are not the sums of their terms; " + operation("repair") +
-                                           " makes them anew",
+                                           ": " + rows + "; " + operation("repair") + " makes them anew",
                                        file});
   }
   if (!is_found)

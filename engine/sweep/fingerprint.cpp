@@ -94,10 +94,10 @@ std::uint64_t fingerprint_of(const StateRow& row, std::size_t columns, ColumnFac
 }
 
 std::uint64_t fingerprint_of(std::span<const std::int64_t> values, ColumnFactors factors) {
-  std::uint64_t sum = 0;
-  for (std::size_t c = 0; c < values.size(); ++c)
-    sum = add_residues(sum, multiply_residues(signed_residue(values[c]), static_cast<std::uint64_t>(factors[c])));
-  return sum;
+  Int128 sum = 0;  // 64 bits and kFactorBits, of fewer than 2^32 columns
+  for (std::size_t c = 0; c < values.size(); ++c) sum += Int128{values[c]} * factors[c];
+  const std::uint64_t magnitude = residue(static_cast<UInt128>(sum < 0 ? -sum : sum));
+  return sum < 0 ? subtract_residues(0, magnitude) : magnitude;
 }
 
 }  // namespace unweave

@@ -94,6 +94,9 @@ void fingerprint_rows(const std::int16_t* values, std::size_t rows, std::size_t 
 /// y of one row.
 [[nodiscard]] std::uint64_t fingerprint_of(std::span<const std::int32_t> values, ColumnFactors factors);
 [[nodiscard]] std::uint64_t fingerprint_of(std::span<const std::int64_t> values, ColumnFactors factors);
+/// y of after - before, both of the same length, modulo 2^32: their difference, where it fits int32.
+[[nodiscard]] std::uint64_t fingerprint_of_change(std::span<const std::int32_t> after, const std::int32_t* before,
+                                                  ColumnFactors factors);
 /// y of a row of sums, in the form in which it is kept; 0 where it is not.
 [[nodiscard]] std::uint64_t fingerprint_of(const StateRow& row, std::size_t columns, ColumnFactors factors);
 

@@ -186,13 +186,33 @@ void quotients_of(const Sum* sums, std::size_t width, std::uint32_t degree, T* q
   for (; c < width; ++c) quotients[c] = static_cast<T>(std::nearbyint(static_cast<double>(sums[c]) / degree));
 }
 
-/// y of at most kPanel columns, |values| < 2^31, as a residue.
+/// A row, and the difference of two rows modulo 2^32, as fingerprint_panel() reads them.
 template <class T>
-HWY_INLINE std::uint64_t fingerprint_panel(const T* values, std::size_t columns, ColumnFactors factors) {
+struct RowOf {
+  const T* values;
+
+  HWY_INLINE std::int32_t operator[](std::size_t c) const { return values[c]; }
+  HWY_INLINE V32 vector(std::size_t c) const { return load_terms(values + c); }
+};
+struct ChangeOf {
+  const std::int32_t* after;
+  const std::int32_t* before;
+
+  HWY_INLINE std::int32_t operator[](std::size_t c) const {
+    return static_cast<std::int32_t>(static_cast<std::uint32_t>(after[c]) - static_cast<std::uint32_t>(before[c]));
+  }
+  HWY_INLINE V32 vector(std::size_t c) const { return hn::Sub(load_terms(after + c), load_terms(before + c)); }
+};
+
+/// y of the columns [first, first + columns) of a row, kPanel of them at most, as a residue.
+template <class Row>
+HWY_INLINE std::uint64_t fingerprint_panel(const Row& row, std::size_t first, std::size_t columns,
+                                           ColumnFactors factors) {
+  factors += first;
 #if HWY_TARGET == HWY_SCALAR
   std::uint64_t sum = 0;
   for (std::size_t c = 0; c < columns; ++c)
-    sum = add_residues(sum, signed_residue(std::int64_t{values[c]} * factors[c]));
+    sum = add_residues(sum, signed_residue(std::int64_t{row[first + c]} * factors[c]));
   return sum;
 #else
   // A lane adds up a product of each vector: 31 + kFactorBits bits, and three more for kMaxVectors of them. Of 2^63, only
@@ -201,18 +221,18 @@ HWY_INLINE std::uint64_t fingerprint_panel(const T* values, std::size_t columns,
   const D32 d;
   const hn::Repartition<std::int64_t, D32> wide;
   auto even = hn::Zero(wide), odd = even;
-  const auto add = [&](V32 row, std::size_t c) HWY_ATTR {
+  const auto add = [&](V32 values, std::size_t c) HWY_ATTR {
     // Products are of the lanes 0, 2, ..; a shift brings the others there, and a load their factors.
-    even = hn::Add(even, hn::MulEven(row, hn::LoadU(d, factors + c)));
+    even = hn::Add(even, hn::MulEven(values, hn::LoadU(d, factors + c)));
     odd = hn::Add(
-        odd, hn::MulEven(hn::BitCast(d, hn::ShiftRight<32>(hn::BitCast(wide, row))), hn::LoadU(d, factors + c + 1)));
+        odd, hn::MulEven(hn::BitCast(d, hn::ShiftRight<32>(hn::BitCast(wide, values))), hn::LoadU(d, factors + c + 1)));
   };
   std::size_t c = 0;
-  for (; c + kLane <= columns; c += kLane) add(load_terms(values + c), c);
+  for (; c + kLane <= columns; c += kLane) add(row.vector(first + c), c);
   if (c < columns) {
-    alignas(64) std::array<T, kLane> rest{};
-    std::copy(values + c, values + columns, rest.begin());
-    add(load_terms(rest.data()), c);
+    alignas(64) std::array<std::int32_t, kLane> rest{};
+    for (std::size_t i = c; i < columns; ++i) rest[i - c] = row[first + i];
+    add(hn::Load(d, rest.data()), c);
   }
   // Lanes as 2^32 high + low, so that their sums fit.
   const auto mask = hn::Set(wide, 0xFFFFFFFF);
@@ -224,11 +244,11 @@ HWY_INLINE std::uint64_t fingerprint_panel(const T* values, std::size_t columns,
 #endif
 }
 
-template <class T>
-std::uint64_t fingerprint(const T* values, std::size_t width, ColumnFactors factors) {
+template <class Row>
+std::uint64_t fingerprint(const Row& row, std::size_t width, ColumnFactors factors) {
   std::uint64_t sum = 0;
   for (std::size_t column = 0; column < width; column += kPanel)
-    sum = add_residues(sum, fingerprint_panel(values + column, std::min(kPanel, width - column), factors + column));
+    sum = add_residues(sum, fingerprint_panel(row, column, std::min(kPanel, width - column), factors));
   return sum;
 }
 
@@ -244,15 +264,16 @@ std::uint64_t stream_quotients(const Sum* sums, std::size_t width, std::uint32_t
     quotients_of(sums + column, columns, degree, panel.data());
     for (std::size_t c = 0; c < columns; c += hn::Lanes(d))
       hn::Stream(hn::Load(d, panel.data() + c), d, quotients + column + c);
-    if (factors != nullptr) sum = add_residues(sum, fingerprint_panel(panel.data(), columns, factors + column));
+    if (factors != nullptr)
+      sum = add_residues(sum, fingerprint_panel(RowOf<T>{panel.data()}, 0, columns, factors + column));
   }
   return sum;
 }
 
-/// delta = quotient - published; returns the largest |delta|.
+/// delta = quotient - published; returns the largest |delta|. The quotients go to a panel too.
 template <class Sum>
 std::uint32_t differences_of(const Sum* sums, std::size_t width, std::uint32_t degree, const std::int32_t* published,
-                             std::int32_t* delta) {
+                             std::int32_t* delta, std::int32_t* quotients) {
   const DHalf d;
   const auto divisor = hn::Set(D64f(), static_cast<double>(degree));
   auto most = hn::Zero(d);
@@ -260,12 +281,14 @@ std::uint32_t differences_of(const Sum* sums, std::size_t width, std::uint32_t d
   for (; c + kHalfLane <= width; c += kHalfLane) {
     const auto quotient = hn::DemoteTo(d, hn::Round(hn::Div(load_doubles(sums + c), divisor)));
     const auto difference = hn::Sub(quotient, hn::LoadU(d, published + c));
+    hn::StoreU(quotient, d, quotients + c);
     most = hn::Max(most, hn::Abs(difference));
     hn::StoreU(difference, d, delta + c);
   }
   auto largest = static_cast<std::uint32_t>(hn::GetLane(hn::MaxOfLanes(d, most)));
   for (; c < width; ++c) {
-    delta[c] = static_cast<std::int32_t>(std::nearbyint(static_cast<double>(sums[c]) / degree)) - published[c];
+    quotients[c] = static_cast<std::int32_t>(std::nearbyint(static_cast<double>(sums[c]) / degree));
+    delta[c] = quotients[c] - published[c];
     largest = std::max(largest, static_cast<std::uint32_t>(std::abs(delta[c])));
   }
   return largest;
@@ -324,7 +347,7 @@ std::size_t gather_block(const TileOf<T>& tile, const GatherLists& lists, const 
         sum = stream_quotients(from, width, degree, out.factors, quotients);
       } else {
         quotients_of(from, width, degree, quotients);
-        if (out.quotient_fingerprints != nullptr) sum = fingerprint(quotients, width, out.factors);
+        if (out.quotient_fingerprints != nullptr) sum = fingerprint(RowOf<T>{quotients}, width, out.factors);
       }
       if (out.quotient_fingerprints != nullptr) out.quotient_fingerprints[i] = sum;
     };
@@ -362,14 +385,32 @@ void Quotients64(const std::int64_t* sums, std::size_t width, std::uint32_t degr
   quotients_of(sums, width, degree, quotients);
 }
 
-std::uint32_t Differences32(const std::int32_t* sums, std::size_t width, std::uint32_t degree,
-                            const std::int32_t* published, std::int32_t* delta) {
-  return differences_of(sums, width, degree, published, delta);
+/// differences_of() by panels, with the fingerprint of quotients - published: of what was formed, not of what was stored.
+template <class Sum>
+RowDifference difference_of(const Sum* sums, std::size_t width, std::uint32_t degree, const std::int32_t* published,
+                            ColumnFactors factors, std::int32_t* delta) {
+  alignas(64) std::array<std::int32_t, kPanel> quotients;
+  RowDifference result;
+  for (std::size_t column = 0; column < width; column += kPanel) {
+    const std::size_t columns = std::min(kPanel, width - column);
+    const std::uint32_t largest =
+        differences_of(sums + column, columns, degree, published + column, delta + column, quotients.data());
+    result.largest = std::max(result.largest, largest);
+    result.fingerprint =
+        add_residues(result.fingerprint,
+                     fingerprint_panel(ChangeOf{quotients.data(), published + column}, 0, columns, factors + column));
+  }
+  return result;
 }
 
-std::uint32_t Differences64(const std::int64_t* sums, std::size_t width, std::uint32_t degree,
-                            const std::int32_t* published, std::int32_t* delta) {
-  return differences_of(sums, width, degree, published, delta);
+RowDifference Differences32(const std::int32_t* sums, std::size_t width, std::uint32_t degree,
+                            const std::int32_t* published, ColumnFactors factors, std::int32_t* delta) {
+  return difference_of(sums, width, degree, published, factors, delta);
+}
+
+RowDifference Differences64(const std::int64_t* sums, std::size_t width, std::uint32_t degree,
+                            const std::int32_t* published, ColumnFactors factors, std::int32_t* delta) {
+  return difference_of(sums, width, degree, published, factors, delta);
 }
 
 void Scaled(std::span<const float> x, double factor, double divisor, double limit, std::int32_t* out) {
@@ -390,12 +431,17 @@ void Scaled(std::span<const float> x, double factor, double divisor, double limi
 
 void Fingerprints32(const std::int32_t* values, std::size_t rows, std::size_t width, ColumnFactors factors,
                     std::uint64_t* out) {
-  for (std::size_t i = 0; i < rows; ++i) out[i] = fingerprint(values + i * width, width, factors);
+  for (std::size_t i = 0; i < rows; ++i) out[i] = fingerprint(RowOf<std::int32_t>{values + i * width}, width, factors);
+}
+
+std::uint64_t FingerprintChange(const std::int32_t* after, const std::int32_t* before, std::size_t width,
+                                ColumnFactors factors) {
+  return fingerprint(ChangeOf{after, before}, width, factors);
 }
 
 void Fingerprints16(const std::int16_t* values, std::size_t rows, std::size_t width, ColumnFactors factors,
                     std::uint64_t* out) {
-  for (std::size_t i = 0; i < rows; ++i) out[i] = fingerprint(values + i * width, width, factors);
+  for (std::size_t i = 0; i < rows; ++i) out[i] = fingerprint(RowOf<std::int16_t>{values + i * width}, width, factors);
 }
 
 const char* TargetName() {
@@ -411,6 +457,7 @@ namespace unweave {
 HWY_EXPORT(AddRows);
 HWY_EXPORT(Differences32);
 HWY_EXPORT(Differences64);
+HWY_EXPORT(FingerprintChange);
 HWY_EXPORT(Fingerprints16);
 HWY_EXPORT(Fingerprints32);
 HWY_EXPORT(GatherRows);
@@ -445,14 +492,14 @@ bool add_rows(const Tile& tile, std::span<const NodeId> neighbours, const std::i
   return HWY_DYNAMIC_DISPATCH(AddRows)(tile, neighbours, before, after);
 }
 
-std::uint32_t round_differences(std::span<const std::int32_t> sums, std::uint32_t degree, const std::int32_t* published,
-                                std::int32_t* delta) {
-  return HWY_DYNAMIC_DISPATCH(Differences32)(sums.data(), sums.size(), degree, published, delta);
+RowDifference round_differences(std::span<const std::int32_t> sums, std::uint32_t degree, const std::int32_t* published,
+                                ColumnFactors factors, std::int32_t* delta) {
+  return HWY_DYNAMIC_DISPATCH(Differences32)(sums.data(), sums.size(), degree, published, factors, delta);
 }
 
-std::uint32_t round_differences(std::span<const std::int64_t> sums, std::uint32_t degree, const std::int32_t* published,
-                                std::int32_t* delta) {
-  return HWY_DYNAMIC_DISPATCH(Differences64)(sums.data(), sums.size(), degree, published, delta);
+RowDifference round_differences(std::span<const std::int64_t> sums, std::uint32_t degree, const std::int32_t* published,
+                                ColumnFactors factors, std::int32_t* delta) {
+  return HWY_DYNAMIC_DISPATCH(Differences64)(sums.data(), sums.size(), degree, published, factors, delta);
 }
 
 void round_scaled(std::span<const float> x, double factor, double divisor, double limit, std::int32_t* out) {
@@ -467,6 +514,11 @@ void fingerprint_rows(const std::int32_t* values, std::size_t rows, std::size_t 
 void fingerprint_rows(const std::int16_t* values, std::size_t rows, std::size_t width, ColumnFactors factors,
                       std::uint64_t* out) {
   HWY_DYNAMIC_DISPATCH(Fingerprints16)(values, rows, width, factors, out);
+}
+
+std::uint64_t fingerprint_of_change(std::span<const std::int32_t> after, const std::int32_t* before,
+                                    ColumnFactors factors) {
+  return HWY_DYNAMIC_DISPATCH(FingerprintChange)(after.data(), before, after.size(), factors);
 }
 
 const char* gather_target() {

@@ -76,11 +76,16 @@ std::size_t gather_lists(const ShortTile& tile, const GatherLists& lists, const 
 void round_quotients(std::span<const std::int32_t> sums, std::uint32_t degree, std::int32_t* quotients);
 void round_quotients(std::span<const std::int64_t> sums, std::uint32_t degree, std::int32_t* quotients);
 
-/// delta[c] = round_quotients(sums)[c] - published[c]; returns the largest |delta|. Differences must fit int32.
-std::uint32_t round_differences(std::span<const std::int32_t> sums, std::uint32_t degree, const std::int32_t* published,
-                                std::int32_t* delta);
-std::uint32_t round_differences(std::span<const std::int64_t> sums, std::uint32_t degree, const std::int32_t* published,
-                                std::int32_t* delta);
+struct RowDifference {
+  std::uint32_t largest = 0;      ///< of all |delta|
+  std::uint64_t fingerprint = 0;  ///< of the differences as they were formed
+};
+
+/// delta[c] = round_quotients(sums)[c] - published[c], which must fit int32.
+RowDifference round_differences(std::span<const std::int32_t> sums, std::uint32_t degree, const std::int32_t* published,
+                                ColumnFactors factors, std::int32_t* delta);
+RowDifference round_differences(std::span<const std::int64_t> sums, std::uint32_t degree, const std::int32_t* published,
+                                ColumnFactors factors, std::int32_t* delta);
 
 /// out[c] = factor * x[c] / divisor in float64, rounded to the nearest integer with ties to even, kept in +-limit. x is
 /// finite, and limit an integer that int32 holds.

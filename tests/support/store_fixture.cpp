@@ -5,7 +5,10 @@
 #include <cmath>
 #include <random>
 
+#include "storage/formats/manifest.h"
 #include "storage/formats/node_file.h"
+#include "storage/formats/state_file.h"
+#include "storage/formats/store_layout.h"
 #include "support/tiny_store.h"
 
 namespace unweave::testing {
@@ -197,6 +200,36 @@ bool apply_naively(Sample& sample, const Request& request) {
   if (removed == 0 && blank()) return false;
   clear();
   return true;
+}
+
+FileEntry falsify_sum(const std::filesystem::path& store, std::uint32_t level, std::size_t row) {
+  Manifest manifest = read_manifest(store);
+  FileEntry& entry = manifest.levels[level].partitions.at(0);
+  const NodeRange range = span_range(manifest.nodes, 0);
+  {
+    const StatePartition before(store, entry, level, range, manifest.features);
+    std::vector<std::uint64_t> members;
+    if (before.rows() < range.size()) members.resize((range.size() + 63) / 64);
+    for (NodeId node = range.first; node < range.last && !members.empty(); ++node)
+      if (before.contains(node)) members[node / 64] |= std::uint64_t{1} << node % 64;
+    StatePartitionWriter writer(store, level, range, manifest.features, members);
+    std::size_t at = 0;
+    for (NodeId node = range.first; node < range.last; ++node) {
+      if (!before.contains(node)) continue;
+      const StateRow sums = before.row(node);
+      if (sums.wide != nullptr) {
+        writer.add_wide(node, {sums.wide, manifest.features});
+        ++at;
+        continue;
+      }
+      std::vector<std::int32_t> values(sums.narrow, sums.narrow + manifest.features);
+      if (at++ == row) ++values[0];
+      writer.add(values);
+    }
+    entry = writer.finish();
+  }
+  write_manifest(store, manifest);
+  return entry;
 }
 
 }  // namespace unweave::testing

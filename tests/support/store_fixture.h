@@ -10,6 +10,7 @@
 
 #include "algorithms/live/live_store.h"
 #include "storage/formats/journal.h"
+#include "storage/formats/sealed_file.h"
 #include "storage/io/types.h"
 
 namespace unweave::testing {
@@ -45,6 +46,10 @@ using AllSums = std::vector<std::vector<std::vector<std::int64_t>>>;
 
 /// Requests of every kind, most of them removals of edges; some change nothing. The sample has edges.
 [[nodiscard]] std::vector<Request> random_requests(const Sample& sample, std::size_t count, std::uint64_t seed);
+
+/// Writes the first partition of a level anew, a whole and sound file, with one unit more in the first column of its row
+/// number `row` (32 bits). Returns what the manifest now names.
+FileEntry falsify_sum(const std::filesystem::path& store, std::uint32_t level, std::size_t row);
 
 /// Applies a request to the sample by set operations; false when it changes nothing.
 bool apply_naively(Sample& sample, const Request& request);

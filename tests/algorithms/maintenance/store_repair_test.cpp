@@ -11,6 +11,7 @@
 #include "storage/formats/recorded_file.h"
 #include "storage/io/error.h"
 #include "support/folder_bytes.h"
+#include "support/store_fixture.h"
 #include "support/trained_store.h"
 
 namespace unweave {
@@ -103,6 +104,32 @@ TEST_SUITE("unit") {
       CHECK(repair(store).empty());
     }
     CHECK(rebuilt >= 4);  // sums of two levels, counts, runs
+  }
+
+  TEST_CASE("sums that are wrong in a whole file are found, named and made anew") {
+    const TrainedStore fresh;
+    const Manifest manifest = read_manifest(fresh.store);
+    const std::string digest = repaired_digest(fresh.store);
+    for (const std::size_t level : {1U, 2U}) {
+      const testing::TempDir dir;
+      const fs::path store = dir / "s";
+      fs::copy(fresh.store, store, fs::copy_options::recursive);
+      const FileEntry wrong = testing::falsify_sum(store, static_cast<std::uint32_t>(level), 17);
+      CHECK(
+          text_of(verify_store(store, {0}, ample_budget())).find("level " + std::to_string(level) + ", partition 0") !=
+          std::string::npos);
+      const auto report = repair(store);
+      // Where a quotient of level 1 differs by it, level 2 is not what that level would make of it: both are named.
+      REQUIRE(!report.empty());
+      CHECK(report[0].file == (store / wrong.path).string());
+      CHECK(report[0].damage.find("propagation: level " + std::to_string(level) + ", partition 0") == 0);
+      CHECK(report[0].damage.find("1 row is not the sum of its terms") != std::string::npos);
+      CHECK(report[0].remedy == "rebuilt");
+      CHECK_FALSE(report[0].lost);
+      CHECK(repaired_digest(store) == digest);
+      CHECK(read_manifest(store).levels[level].partitions == manifest.levels[level].partitions);
+      CHECK(repair(store).empty());
+    }
   }
 
   TEST_CASE("state without the graph waits for the graph; what is whole is not touched") {

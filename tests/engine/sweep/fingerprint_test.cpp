@@ -100,6 +100,23 @@ TEST_SUITE("unit") {
     CHECK(fingerprint_of(std::vector<std::int64_t>(narrow.begin(), narrow.end()), key.columns(0)) == out);
   }
 
+  TEST_CASE("the fingerprint of a change is that of the difference") {
+    const std::vector<std::int32_t> before{5, -7, 1 << 30, -(1 << 30), 0, 3}, change{-6, 7, -(1 << 29), 1 << 29, 9, 0};
+    for (const std::size_t copies : {1U, 6U, 50U}) {
+      std::vector<std::int32_t> first, after, difference;
+      for (std::size_t i = 0; i < copies * before.size(); ++i) {
+        first.push_back(before[i % before.size()]);
+        difference.push_back(change[i % before.size()]);
+        after.push_back(first.back() + difference.back());
+      }
+      const FingerprintKey key(1, after.size());
+      testing::for_each_target([&] {
+        CHECK(fingerprint_of_change(after, first.data(), key.columns(0)) ==
+              plain_fingerprint(difference.data(), difference.size(), key.columns(0)));
+      });
+    }
+  }
+
   TEST_CASE("a list weighs what its nodes weigh together") {
     constexpr NodeId kNodes = 70'000;
     const FingerprintKey key(kNodes, 1);

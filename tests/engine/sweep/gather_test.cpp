@@ -244,15 +244,20 @@ TEST_SUITE("unit") {
           expected[c] = static_cast<std::int32_t>(testing::plain_quotient(sums[c], degree)) - published[c];
           largest = std::max(largest, static_cast<std::uint32_t>(std::abs(expected[c])));
         }
+        const FingerprintKey key(1, width);
+        const std::uint64_t fingerprint = fingerprint_of(std::span<const std::int32_t>(expected), key.columns(0));
         for_each_target([&] {
           std::vector<std::int32_t> got(width);
-          CHECK(round_differences(std::span<const std::int64_t>(sums), degree, published.data(), got.data()) ==
-                largest);
-          CHECK(got == expected);
-          std::fill(got.begin(), got.end(), 0);
-          CHECK(round_differences(std::span<const std::int32_t>(narrow), degree, published.data(), got.data()) ==
-                largest);
-          CHECK(got == expected);
+          const auto check = [&](const RowDifference& difference) {
+            CHECK(difference.largest == largest);
+            CHECK(difference.fingerprint == fingerprint);
+            CHECK(got == expected);
+            std::fill(got.begin(), got.end(), 0);
+          };
+          check(round_differences(std::span<const std::int64_t>(sums), degree, published.data(), key.columns(0),
+                                  got.data()));
+          check(round_differences(std::span<const std::int32_t>(narrow), degree, published.data(), key.columns(0),
+                                  got.data()));
         });
       }
     }
