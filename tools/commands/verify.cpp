@@ -110,10 +110,9 @@ VerifyReport verify_all(const CommandLine& line) {
 
 void run_verify(CommandLine& line) {
   line.describe(
-      "Checks every file of a store against its checksums, that graph, splits, receptive field, sums and stale rows "
-      "agree as "
-      "exact\n"
-      "integers, and that models up to date are what their certificates say: newton and retrain are minimised again.\n"
+      "Checks every file of a store against its checksums, that graph, splits, receptive field and stale rows agree as\n"
+      "exact integers, that every sum of every level is that of its terms, by one random combination of all, and that\n"
+      "models up to date are what their certificates say: newton and retrain are minimised again.\n"
       "Given a LOG of public certificates, STORE/certificates/NAME.jsonl or a copy, in the place of the store it "
       "checks\n"
       "what an auditor can: that it is one chain, signed under one key, and what follows from public numbers.\n"
@@ -122,7 +121,7 @@ void run_verify(CommandLine& line) {
       {"STORE|LOG|MODEL.npy"}, "unweave verify demo/debian.store --sample all");
   auto add = line.options().add_options();
   add("sample", po::value<SampleSize>()->value_name("K")->default_value({1000}),
-      "nodes a level whose sums are computed again, or 'all'");
+      "nodes a level whose sums are also computed again one by one, or 'all'");
   add("rebuild", po::bool_switch(), "compute all levels anew and compare; needs an embedding without stale rows");
   add("public-key", po::value<std::string>()->value_name("HEX"),
       "certificates must be signed under this key, which `train` prints; else under any one");
