@@ -11,6 +11,7 @@
 #include "algorithms/registry/registry.h"
 #include "algorithms/solvers/exact/exact_gradient.h"
 #include "algorithms/solvers/exact/exact_slopes.h"
+#include "engine/resources/watcher.h"
 #include "storage/input/linear_model.h"
 #include "storage/io/error.h"
 #include "storage/io/message.h"
@@ -60,8 +61,10 @@ GivenFigures measure(const Objective& objective, const Matrix& weights, const Li
                      MemoryBudget& budget) {
   const Reservation memory = budget.reserve(exact_gradient_bytes(objective.rows, objective.classes),
                                             "the exact gradient of the given weights");
+  const WatchedStep step("measure", 1, "passes");
   GivenFigures figures{.form = given.form, .missing = given.missing, .accuracies = {}};
   figures.gradient_bound = gradient_norm_bound(objective, weights);
+  step.advance(1);
   figures.distance_bound = std::nextafter(figures.gradient_bound / objective.mu, INFINITY);
   return figures;
 }
