@@ -23,6 +23,8 @@ static_assert(std::endian::native == std::endian::little, "elements are copied a
 
 constexpr std::size_t kMostHeader = std::size_t{1} << 16;  // bytes of a .safetensors header: ours has two tensors
 
+constexpr std::uint64_t kMostOffset = std::uint64_t{1} << 40;  // beyond what anybody seeks to
+
 /// An array of float64 in C order, and where it came from.
 struct Numbers {
   fs::path name;
@@ -236,8 +238,8 @@ LinearModel read_npz_model(const fs::path& file, const LinearShape& shape) {
                  by(rows, shape.width) + " (" + (classes ? "classes of " + *named : "classes") +
                      " x numbers of a row of the embedding)",
                  classes ? "save the classes that the rows speak of"
-                         : "add classes=clf.classes_ where the model lacks some of the classes, or train it on rows "
-                           "that `export --embeddings` wrote of this store");
+                         : "save the intercepts as an array intercept of their own, and add classes=clf.classes_ where "
+                           "the model lacks some of the classes");
   const Numbers numbers = read_numbers(reader);
   std::vector<double> intercepts;
   if (bias) {
@@ -299,7 +301,8 @@ class Safetensors {
   Numbers read(const char* name, const Tensor& tensor) {
     std::uint64_t elements = 1;
     for (const std::uint64_t extent : tensor.shape) elements *= extent;  // no more than was found right
-    if (tensor.first < at_ || tensor.last < tensor.first || tensor.last - tensor.first != elements * tensor.item_bytes)
+    if (tensor.first < at_ || tensor.last < tensor.first || tensor.last > kMostOffset ||
+        tensor.last - tensor.first != elements * tensor.item_bytes)
       fail(place_of(name), "data_offsets do not fit the shape, or overlap another tensor");
     source_.skip(tensor.first - at_);
     std::vector<char> bytes(elements * tensor.item_bytes);

@@ -83,6 +83,8 @@ void print_table(const CommandLine& line, const CertifiedModel& model, const For
   after.add_row({"weights that differ", count_text(model.changed) + " of " + count_text(model.weights)});
   after.add_row({"largest difference", number_text(model.largest_change)});
   after.add_row({"distance to the given weights", number_text(model.distance)});
+  if (trained.report.terms.contains("sigma"))
+    after.add_row({"standard deviation of the noise", number_text(trained.report.terms.at("sigma"))});
   if (!model.as_given) {
     after.add_row({"Newton steps", count_text(static_cast<std::uint64_t>(trained.report.steps))});
     after.add_row({"readings of the rows", count_text(static_cast<std::uint64_t>(trained.report.passes))});
@@ -100,7 +102,9 @@ void run_certify(CommandLine& line) {
       "the objective on the store's training rows, and saves a model that a theorem certifies: exact finishes them to\n"
       "the minimiser (T0); newton adds noise where they are near enough, or finishes them first (T1). What it prints\n"
       "of the given weights depends on how they were made: it is for you, and stands in no public line.",
-      {"STORE"}, "unweave certify demo/debian.store --model W.npy");
+      {"STORE"},
+      "unweave export demo/debian.store --model W.npy\n"
+      "  unweave certify demo/debian.store --model W.npy --name finished");
   auto add = line.options().add_options();
   add("model", po::value<std::string>()->value_name("W.npy"),
       "float32 or float64: classes x features, where it has intercepts with one column more, or transposed, as `export "
