@@ -89,6 +89,10 @@ CertifiedModel certify_model(Writer& writer, const ForeignModel& model, const Tr
   require_no_session(store, state.in_session);
   const bool intercept = how.intercept.value_or(entry.intercept);
   const LinearShape shape{store.manifest().classes, store.embedding().row_width(level_weights(store, how))};
+  // The file's array, its rows in order, the start, what the solver gets of it, the release and how it differs.
+  constexpr std::uint64_t kCopies = 7;
+  const Reservation memory = state.resources.memory().reserve(
+      kCopies * sizeof(double) * shape.classes * (shape.width + 1), "the given weights");
   LinearModel given;
   if (store.manifest().labels) {  // without them training says what is missing
     given = read_linear_model(model.weights, shape, model.intercepts);

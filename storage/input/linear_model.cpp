@@ -13,6 +13,7 @@
 #include "storage/input/npy.h"
 #include "storage/io/error.h"
 #include "storage/io/json_text.h"
+#include "storage/io/message.h"
 
 namespace unweave {
 namespace {
@@ -54,7 +55,7 @@ void require_usable(const Numbers& numbers) {
   }
 }
 
-/// Whether one of these shapes is the array's; (R, 1) and (1, R) are not R.
+/// Whether the array has one of these shapes; that of a scalar is empty.
 bool is_one_of(const std::vector<std::uint64_t>& shape, std::initializer_list<std::vector<std::uint64_t>> wanted) {
   return std::find(wanted.begin(), wanted.end(), shape) != wanted.end();
 }
@@ -76,7 +77,7 @@ Numbers read_numbers(NpyReader& reader) {
                      "convert the array with a.astype('float64')");
   Numbers out{reader.name(), header.shape, std::vector<double>(header.elements)};
   for (std::size_t done = 0; done < out.values.size();) done += reader.read(std::span(out.values).subspan(done));
-  if (header.fortran_order) {  // of two dimensions, as those with more were refused
+  if (header.fortran_order) {  // it has two dimensions: those with more were refused
     const std::vector<double> by_columns = std::exchange(out.values, std::vector<double>(header.elements));
     const std::uint64_t rows = header.shape[0], columns = header.shape[1];
     for (std::uint64_t i = 0; i < rows; ++i)
@@ -153,7 +154,8 @@ LinearModel read_npy_model(const fs::path& file, const LinearShape& shape,
   if (readings.empty())
     refuse_shape(reader.name(), reader.header().shape_text(),
                  shapes_text(shape) + ", a last column of intercepts more, or either transposed",
-                 "train the model on rows that `export --embeddings` wrote of this store, with its classes");
+                 "train the model on rows that " + operation("export " + option("embeddings")) +
+                     " wrote of this store, with its classes");
   if (readings.size() > 1)
     refuse_shape(reader.name(), reader.header().shape_text(),
                  shapes_text(shape) + ", and an array of this shape may be that or its transpose",
@@ -207,7 +209,7 @@ std::vector<std::uint64_t> read_classes(const fs::path& file, const std::string&
       throw InputError(reader.name(), "element " + std::to_string(k),
                        "class " + std::to_string(read[k]) + " is listed twice, or is none of the store's, 0 to " +
                            std::to_string(shape.classes - 1),
-                       "train the model on the labels that `export --labels` wrote");
+                       "train the model on the labels that " + operation("export " + option("labels")) + " wrote");
     out.push_back(static_cast<std::uint64_t>(read[k]));
   }
   return out;
