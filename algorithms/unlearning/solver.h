@@ -48,7 +48,7 @@ class Solver {
   [[nodiscard]] virtual Fit fit(const TrainingSet& rows, const ApproximationError& lazy) const = 0;
   /// Trains from given weights; the rows are exact. For the solvers whose theorem does not ask where weights come from
   /// (SolverEntry::any_start); others throw UsageError.
-  [[nodiscard]] virtual Fit fit_from(GivenWeights, const TrainingSet&) const {
+  [[nodiscard]] virtual Fit fit_from(const GivenWeights&, const TrainingSet&) const {
     throw UsageError(std::string(name()) + " does not go on from given weights");
   }
   /// Brings a model of this solver from the rows before a batch to `after`. Throws UsageError when model, rows and

@@ -77,10 +77,10 @@ class Exact final : public Solver {
     return fit;
   }
 
-  Fit fit_from(GivenWeights start, const TrainingSet& rows) const override {
+  Fit fit_from(const GivenWeights& start, const TrainingSet& rows) const override {
     Fit fit;
     fit.model = blank_model(name(), options_, rows);
-    fit.report = publish(fit.model, std::move(start.weights), rows, {});
+    fit.report = publish(fit.model, start.weights, rows, {});
     return fit;
   }
 

@@ -31,14 +31,14 @@ class OutputPerturbation final : public Solver {
     return fit;
   }
 
-  Fit fit_from(GivenWeights start, const TrainingSet& rows) const override {
-    if (!warm_) return Solver::fit_from(std::move(start), rows);
+  Fit fit_from(const GivenWeights& start, const TrainingSet& rows) const override {
+    if (!warm_) return Solver::fit_from(start, rows);
     Fit fit;
     fit.model = blank_model(name_, options_, rows);
     if (start.gradient_bound <= options_.tau / 2)
-      fit.report = release_given(fit.model, std::move(start), rows);
+      fit.report = release_given(fit.model, start, rows);
     else
-      fit.report = finish(fit.model, std::move(start.weights), rows, {});
+      fit.report = finish(fit.model, start.weights, rows, {});
     return fit;
   }
 
@@ -76,11 +76,12 @@ class OutputPerturbation final : public Solver {
   }
 
   /// Weights that stand near enough as they are: nobody moves them.
-  StepReport release_given(Model& model, GivenWeights given, const TrainingSet& rows) const {
+  StepReport release_given(Model& model, const GivenWeights& given, const TrainingSet& rows) const {
     StepReport report = begin();
     report.residual_bound = given.gradient_bound;
     report.terms.add({{"residual", given.gradient_bound}, {"float_error", 0}, {"approximation", 0}});
-    release_finished(model, given.weights, rows, report);
+    Matrix weights = given.weights;
+    release_finished(model, weights, rows, report);
     return report;
   }
 
