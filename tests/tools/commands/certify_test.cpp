@@ -218,11 +218,11 @@ TEST_SUITE("unit") {
         {{"--lambda", "-1"}, "lambda"},
         {{"--intercept", at.file("none.npy")}, "shape (4, 6)"},
     };
-    for (const auto& [more, part] : wrong) {
-      CAPTURE(part);
-      const Result result = at.certify(more);
+    for (const auto& one : wrong) {
+      CAPTURE(one.second);
+      const Result result = at.certify(one.first);
       CHECK(result.code != 0);
-      CHECK(has(result.error, part));
+      CHECK(has(result.error, one.second));
     }
     CHECK(run({"certify", at.store}).error ==
           "unweave: give --model, a file with the weights; `unweave train` learns a "
