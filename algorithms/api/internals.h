@@ -1,8 +1,12 @@
 // algorithms/api/internals.h - what the files of this folder see of each other's objects, and nobody else does.
 #pragma once
 
+#include <functional>
+#include <vector>
+
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/model_record.h"
+#include "algorithms/unlearning/solver.h"
 #include "unweave/store.h"
 
 namespace unweave {
@@ -32,6 +36,18 @@ void require_ids(const Reader& reader, std::span<const NodeId> nodes);
 
 /// Throws UsageError where a selection names another solver than that of the model.
 void require_solver(const ModelSelection& selection, const ModelRecord& record);
+
+/// Throws UsageError while a stream session is open.
+void require_no_session(const LiveStore& store, bool in_session);
+
+/// Weights of the levels for a model. Throws UsageError for a wrong number of them, DataError before a propagation.
+[[nodiscard]] std::vector<double> level_weights(const LiveStore& store, const TrainOptions& how);
+
+/// Gives the weights that a training goes on from, once options and weights of the levels are known and rows are read.
+using StartFrom = std::function<GivenWeights(const SolverOptions& options, const std::vector<double>& weights,
+                                             const TrainingSet& rows)>;
+/// What Writer::train() does; with a `start` the solver goes on from there. Throws what either throws.
+[[nodiscard]] TrainedModel train_model(Internals::WriterState& writer, const TrainOptions& how, const StartFrom& start);
 
 [[nodiscard]] ModelFacts facts_of(const ModelRecord& record);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <span>
 #include <utility>
 
@@ -18,6 +19,7 @@
 #include "storage/io/error.h"
 #include "storage/io/file.h"
 #include "storage/io/message.h"
+#include "storage/npy/named_arrays.h"
 
 namespace unweave {
 inline namespace v0 {
@@ -53,18 +55,54 @@ void export_train(const Reader& reader, const NpyTarget& target) {
   export_train(Internals::store(reader), target);
 }
 
+namespace {
+
+/// The arrays of a linear model by the names that others know them by: a row a class, and an intercept a class.
+struct ArrayNames {
+  const char *weights, *intercepts, *classes;  ///< null: no array of the classes
+};
+
+std::vector<NamedArray> named_weights(const ModelRecord& record, const ArrayNames& names) {
+  if (record.model.network)
+    throw UsageError(
+        "the model " + name_of(record) +
+        " is a network, which has more than one matrix; name a file .npy for all its parameters in one row");
+  const Matrix& weights = record.model.published;
+  const std::size_t classes = size_of(weights.cols()), width = row_width(record);
+  std::vector<double> rows, intercepts(classes);
+  for (Eigen::Index c = 0; c < weights.cols(); ++c) {
+    for (std::size_t j = 0; j < width; ++j) rows.push_back(weights(index_of(j), c));
+    if (record.options.intercept) intercepts[size_of(c)] = weights(index_of(width), c);
+  }
+  std::vector<NamedArray> arrays{named_array(names.weights, {classes, width}, rows),
+                                 named_array(names.intercepts, {classes}, intercepts)};
+  if (names.classes == nullptr) return arrays;
+  std::vector<std::int64_t> all(classes);
+  std::iota(all.begin(), all.end(), 0);
+  arrays.push_back(named_array(names.classes, {classes}, all));
+  return arrays;
+}
+
+}  // namespace
+
 void export_model(const StoredModel& model, const NpyTarget& target) {
   if (target.stream != nullptr) throw UsageError("a model is two files, weights and certificate; name a file");
   const ModelRecord& record = Internals::record(model);
   if (record.certificate.empty())
     throw DataError("no certificate speaks of the model " + name_of(record) + " yet; make one with " +
                     operation("stream STORE " + option("requests", "/dev/null") + ' ' + selecting(name_of(record))));
-  const Matrix& weights = record.model.published;
-  std::vector<std::uint64_t> shape{size_of(weights.rows())};
-  if (!record.model.network) shape.push_back(size_of(weights.cols()));
-  NpyWriter writer(target, "<f8", sizeof(double), shape);
-  writer.append(std::span<const double>(weights.data(), size_of(weights.size())));
-  writer.finish();
+  if (target.file.extension() == ".npz") {
+    write_npz(target.file, named_weights(record, {"coef_", "intercept_", "classes_"}));
+  } else if (target.file.extension() == ".safetensors") {
+    write_safetensors(target.file, named_weights(record, {"weight", "bias", nullptr}));
+  } else {
+    const Matrix& weights = record.model.published;
+    std::vector<std::uint64_t> shape{size_of(weights.rows())};
+    if (!record.model.network) shape.push_back(size_of(weights.cols()));
+    NpyWriter writer(target, "<f8", sizeof(double), shape);
+    writer.append(std::span<const double>(weights.data(), size_of(weights.size())));
+    writer.finish();
+  }
   replace_file(std::filesystem::absolute(target.file).replace_extension(".jsonl"),
                record.certificate + "\n" + weights_key_line(record) + "\n");
 }

@@ -9,7 +9,8 @@ namespace {
 
 SolverInfo info_of(const SolverEntry& entry) {
   const std::span<const Parameter> own = entry.parameters().listed();
-  return {entry.name, entry.meaning(), entry.networks.trained, entry.noisy, entry.intercept, {own.begin(), own.end()}};
+  return {entry.name,      entry.meaning(), entry.networks.trained,  entry.noisy,
+          entry.intercept, entry.any_start, {own.begin(), own.end()}};
 }
 
 }  // namespace

@@ -5,11 +5,8 @@
 #include <utility>
 
 #include "algorithms/api/internals.h"
-#include "algorithms/evaluation/evaluation.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/lazy_error.h"
-#include "algorithms/models/learner.h"
-#include "algorithms/models/model_name.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/propagation/schemes.h"
 #include "algorithms/registry/registry.h"
@@ -18,7 +15,6 @@
 #include "storage/io/error.h"
 #include "storage/io/hex.h"
 #include "storage/io/message.h"
-#include "unweave/version.h"
 
 namespace unweave {
 inline namespace v0 {
@@ -83,16 +79,6 @@ void add_levels(StoreInfo& info, const LiveStore& store) {
 }
 
 /// The model of this name, where there is one that can be read.
-std::optional<ModelRecord> present_model(const std::filesystem::path& store, const std::string& name) {
-  for (const ModelSummary& model : list_models(store))
-    if (model.damage.empty() && model.name == name) return load_model(store, name);
-  return std::nullopt;
-}
-
-void require_no_session(const LiveStore& store, bool in_session) {
-  if (in_session) throw UsageError(store.path().string() + ": a stream session is open; close it first");
-}
-
 /// The specification with the weights that its scheme gives. Throws UsageError for others, and what the levels cannot be.
 PropagationSpec with_weights(PropagationSpec spec) {
   if (spec.levels > kMostLevels) throw UsageError(option("hops") + " must be at most " + std::to_string(kMostLevels));
@@ -199,6 +185,10 @@ std::uint64_t Writer::acknowledged() const noexcept {
   return state_->store.sequence();
 }
 
+void require_no_session(const LiveStore& store, bool in_session) {
+  if (in_session) throw UsageError(store.path().string() + ": a stream session is open; close it first");
+}
+
 PropagateReport Writer::propagate(const PropagationSpec& wanted, const PropagateMeter& meter) {
   require_no_session(state_->store, state_->in_session);
   const PropagationSpec spec = with_weights(wanted);
@@ -223,55 +213,6 @@ std::vector<std::string> Writer::models_lost_by(const PropagationSpec& next) con
     if (stands_on(record, manifest(), path()) && !stands_on(record, after, path())) lost.push_back(model.name);
   }
   return lost;
-}
-
-TrainedModel Writer::train(const TrainOptions& how) {
-  const std::string solver = how.solver.empty() ? std::string(default_solver().name) : how.solver;
-  const std::string name = how.name.empty() ? solver : how.name;
-  SolverOptions options = taken_options(solver, how.options);
-  options.intercept = options.hidden.empty() && how.intercept.value_or(solver_entry(solver).intercept);
-  require_options(solver, options);
-  require_model_name(name, solver);
-  LiveStore& store = state_->store;
-  require_no_session(store, state_->in_session);
-  static_cast<void>(store.deliver());  // what a session may have put off
-  MemoryBudget& memory = state_->resources.memory();
-  WorkMeter& meter = state_->resources.meter();
-  const PropagationSpec& spec = store.embedding().spec();
-  const std::vector<double> weights =
-      how.weights.empty() ? spec.weights : scheme_weights("gpr", spec.levels, how.weights);
-
-  TrainedModel trained;
-  const DeclaredSizes sizes{solver, store.contents().num_nodes(), store.embedding().row_width(weights),
-                            store.manifest().classes, options.head};
-  if (sizes.classes > 0)
-    trained.default_lambda = default_lambda(sizes);  // without labels training says what is missing
-  options.lambda_chosen = how.lambda == LambdaChoice::given ? "given" : "default";
-  if (how.lambda != LambdaChoice::given && sizes.classes > 0) options.lambda = trained.default_lambda;
-  if (how.lambda == LambdaChoice::by_validation) {
-    meter.start("lambda", kLambdaTrials, "trials");
-    TunedLambda tuned = tune_lambda(store, memory, options, weights, [&](const LambdaTrial&) { meter.advance(1); });
-    options.lambda = tuned.lambda;
-    options.lambda_chosen = "validation at version " + std::to_string(store.sequence());
-    trained.lambda_trials = std::move(tuned.trials);
-  }
-  if (how.before_replacement) {
-    if (const std::optional<ModelRecord> present = present_model(path(), name))
-      how.before_replacement(facts_of(*present), {name, solver, options, weights});
-  }
-  const Learner learner = [&] {
-    const WatchedBy watched(meter);
-    return Learner::train(store, memory, solver, options, weights, {true, std::string(version()), {}, how.key, {}},
-                          name);
-  }();
-  store.record();
-  trained.facts = facts_of(learner.record());
-  trained.report = learner.last_step();
-  trained.rows = learner.rows().size();
-  trained.accuracies = evaluate_model(store, learner.record(), &learner.rows());
-  trained.majority = majority_accuracies(store);
-  trained.public_key = learner.public_key();
-  return trained;
 }
 
 }  // namespace v0

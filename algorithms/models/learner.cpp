@@ -123,7 +123,8 @@ Learner Learner::open(LiveStore& store, MemoryBudget& budget, std::string_view n
 }
 
 Learner Learner::train(LiveStore& store, MemoryBudget& budget, std::string_view solver, const SolverOptions& options,
-                       const std::vector<double>& weights, ReleaseContext context, std::string_view given) {
+                       const std::vector<double>& weights, ReleaseContext context, std::string_view given,
+                       const StartOn& start) {
   const std::string_view name = given.empty() ? solver : given;
   require_model_name(name, solver);
   require_log_of(store.path(), name, solver);
@@ -152,16 +153,23 @@ Learner Learner::train(LiveStore& store, MemoryBudget& budget, std::string_view 
                     ": there is no training row, so a model would say nothing: no node of the training split has a "
                     "label and is still there; import the data with " +
                     option("split", "train=F") + " and " + option("labels", "F") + " that fit together");
-  Fit fit = learner.solver_->fit(learner.rows(), learner.approximation());
-  if (fit.report.flush_needed) {
-    static_cast<void>(learner.flush_rows());
-    fit = learner.solver_->fit(learner.rows(), learner.approximation());
-  }
+  Fit fit = learner.fit(start);
   learner.record_.model = std::move(fit.model);
   if (!goes_on) store.forget_release(name);  // before there is another log
   learner.release(std::move(fit.report), {});
   learner.settle();
   return learner;
+}
+
+Fit Learner::fit(const StartOn& start) {
+  if (start) {
+    if (!approximation().exact()) static_cast<void>(flush_rows());
+    return solver_->fit_from(start(rows()), rows());
+  }
+  Fit fit = solver_->fit(rows(), approximation());
+  if (!fit.report.flush_needed) return fit;
+  static_cast<void>(flush_rows());
+  return solver_->fit(rows(), approximation());
 }
 
 std::optional<StepReport> Learner::catch_up() {

@@ -6,6 +6,7 @@
 // durable before the step is reported, but before the next model replaces the one that holds its certificate too.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -23,6 +24,9 @@
 
 namespace unweave {
 
+/// Gives the weights that a training goes on from. The rows are those that it will have, and exact.
+using StartOn = std::function<GivenWeights(const TrainingSet& rows)>;
+
 class Learner {
  public:
   /// Opens the model of this name. Throws UsageError when it was never trained or its certificates are signed by
@@ -31,9 +35,11 @@ class Learner {
   static Learner open(LiveStore& store, MemoryBudget& budget, std::string_view name, ReleaseContext context,
                       std::optional<std::uint64_t> seed);
   /// Trains from nothing on the present rows; `weights` are those of Z, L + 1 numbers. The model replaces an earlier
-  /// one of the same name, which is the solver's unless one is `given`. Throws what TrainingRows and the solver throw.
+  /// one of the same name, which is the solver's unless one is `given`. With a `start` it trains from there instead of from
+  /// nothing, after every stale row was published. Throws what TrainingRows, the start and the solver throw.
   static Learner train(LiveStore& store, MemoryBudget& budget, std::string_view solver, const SolverOptions& options,
-                       const std::vector<double>& weights, ReleaseContext context, std::string_view given = {});
+                       const std::vector<double>& weights, ReleaseContext context, std::string_view given = {},
+                       const StartOn& start = {});
 
   /// Brings a model that lags behind the store to the present, or one that a purge has kept to a certificate; none where the
   /// model has both.
@@ -55,6 +61,7 @@ class Learner {
  private:
   Learner(LiveStore& store, MemoryBudget& budget, ModelRecord record, ReleaseContext context);
   [[nodiscard]] ApproximationError approximation() const;
+  [[nodiscard]] Fit fit(const StartOn& start);
   /// Publishes every stale row and returns what that changed.
   BatchChange flush_rows();
   /// `requests`: all since the last release with their outcomes, or none where they are not known or nobody asks for receipts.

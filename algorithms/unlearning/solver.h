@@ -6,6 +6,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <string_view>
 
 #include "algorithms/learning/training_set.h"
@@ -13,6 +14,7 @@
 #include "algorithms/unlearning/model.h"
 #include "algorithms/unlearning/options.h"
 #include "algorithms/unlearning/report.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 
@@ -30,6 +32,13 @@ struct Fit {
   StepReport report;
 };
 
+/// Weights that came from anywhere, of rows of the same form.
+struct GivenWeights {
+  Matrix weights;  ///< F x C, finite
+  double gradient_bound =
+      0;  ///< proved: at least the norm of the objective's gradient there, on the rows that go with it
+};
+
 /// Immutable: all that a solver knows of a model lies in the model.
 class Solver {
  public:
@@ -37,6 +46,11 @@ class Solver {
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
   /// Trains from nothing. When the report says flush_needed the model is empty.
   [[nodiscard]] virtual Fit fit(const TrainingSet& rows, const ApproximationError& lazy) const = 0;
+  /// Trains from given weights; the rows are exact. For the solvers whose theorem does not ask where weights come from
+  /// (SolverEntry::any_start); others throw UsageError.
+  [[nodiscard]] virtual Fit fit_from(const GivenWeights&, const TrainingSet&) const {
+    throw UsageError(std::string(name()) + " does not go on from given weights");
+  }
   /// Brings a model of this solver from the rows before a batch to `after`. Throws UsageError when model, rows and
   /// change do not belong together.
   [[nodiscard]] virtual StepReport absorb(Model& model, const TrainingSet& after, const BatchChange& change,

@@ -62,6 +62,8 @@ struct SolverEntry {
   /// A model is a function of the present rows and the options alone, to the bit: its file holds nothing of its history
   /// (model_record.h), and a purge keeps it.
   bool canonical = false;
+  /// Its theorem holds from any weights: it trains on from those of a model that was made elsewhere (Solver::fit_from).
+  bool any_start = false;
   bool retrains = false;  ///< every batch trains again from nothing: what all others are compared with
 
   const ParameterTable& (*parameters)() = no_parameters;

@@ -1,9 +1,11 @@
 // algorithms/verification/verify_export.cpp - weights that were given away, against the public line that came with them.
+#include <algorithm>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "algorithms/verification/verify_log.h"
+#include "storage/input/linear_model.h"
 #include "storage/input/npy.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
@@ -31,8 +33,23 @@ Beside read_beside(const fs::path& file) {
   }));
   if (lines != 2)
     throw DataError(file.string() + ": it must hold two lines, the certificate of the weights and their key, as " +
-                    operation("export STORE " + option("model", "F.npy")) + " writes them beside F.npy");
+                    operation("export STORE " + option("model", "F")) + " writes them beside F");
   return beside;
+}
+
+/// Feature by feature, the intercepts last, as certificates bind them, out of a file whose arrays have names.
+std::vector<double> read_named_weights(const fs::path& file, std::uint64_t features, std::uint64_t classes,
+                                       bool intercept) {
+  const std::uint64_t width = features - (intercept ? 1 : 0);
+  const LinearModel read = read_linear_model(file, {classes, width});
+  if (!intercept && std::any_of(read.intercepts.begin(), read.intercepts.end(), [](double x) { return x != 0; }))
+    throw CheckError(file.string() + ": the certificate speaks of a model without intercepts, and it has some");
+  std::vector<double> weights(features * classes);
+  for (std::uint64_t c = 0; c < classes; ++c) {
+    for (std::uint64_t j = 0; j < width; ++j) weights[j * classes + c] = read.coefficients[c * width + j];
+    if (intercept && !read.intercepts.empty()) weights[width * classes + c] = read.intercepts[c];
+  }
+  return weights;
 }
 
 /// Throws DataError for an array that no model is exported as.
@@ -74,9 +91,12 @@ void check_export(const fs::path& file, const fs::path& lines, const std::option
       throw CheckError(lines.string() + ": line 2: it is the key of another certificate's weights");
     static_cast<void>(check_line(line));
     const Json& constants = line.at("constants");
+    const auto features = whole_number<std::uint32_t>(constants.at("features").at("value")),
+               classes = whole_number<std::uint32_t>(constants.at("classes").at("value"));
+    const bool named = file.extension() == ".npz" || file.extension() == ".safetensors";
     const std::vector<double> weights =
-        read_weights(file, whole_number<std::uint64_t>(constants.at("features").at("value")),
-                     whole_number<std::uint64_t>(constants.at("classes").at("value")), constants.contains("hidden"));
+        named ? read_named_weights(file, features, classes, constants.at("intercept").at("value").get<bool>())
+              : read_weights(file, features, classes, constants.contains("hidden"));
     const std::string_view bytes(reinterpret_cast<const char*>(weights.data()), weights.size() * sizeof(double));
     if (!line.contains("weights_digest"))
       throw DataError(lines.string() + ": line 1: an earlier program wrote it, and it binds no weights; export the " +

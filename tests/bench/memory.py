@@ -55,6 +55,7 @@ def commands(folder, scale, features):
         ("propagate", ["propagate", "STORE", "--hops", "2", "--quiet"], base),
         ("propagate, all rows", ["propagate", "STORE", "--hops", "2", "--rows", "all", "--quiet"], base),
         ("train newton", ["train", "STORE", "--solver", "newton", "--quiet"], base),
+        ("certify", ["certify", "STORE", "--model", store("weights.npy"), "--quiet"], base),
         ("train langevin", ["train", "STORE", "--solver", "langevin", "--quiet"], base),
         ("train hessian-free", ["train", "STORE", "--solver", "hessian-free", "--set", "epochs=1", "--quiet"], base),
         ("train, hidden layer of 512", ["train", "STORE", "--solver", "retrain", "--head", "mlp", "--hidden", "512",
@@ -106,6 +107,7 @@ def main():
         with open(at("hubs"), "w") as hubs:
             hubs.write("".join(f"node {2 ** i}\n" for i in range(options.scale)))
         run("train", at("trained"))
+        run("export", at("trained"), "--model", at("weights.npy"))
         shutil.copytree(at("trained"), at("streamed"))
         run("stream", at("streamed"), "--requests", at("requests"), "--batch", "1000")
         shutil.copytree(at("trained"), at("network"))

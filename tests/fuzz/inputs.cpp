@@ -10,6 +10,7 @@
 #include "storage/input/edge_reader.h"
 #include "storage/input/feature_reader.h"
 #include "storage/input/label_reader.h"
+#include "storage/input/linear_model.h"
 #include "storage/input/ogb_folder.h"
 #include "storage/input/request_reader.h"
 
@@ -139,10 +140,16 @@ void ogb(std::string_view bytes) {
     if (split) static_cast<void>(read_node_ids(*split));
 }
 
+/// Weights of three classes and four numbers, or of two and four, in the form that the first bytes begin.
+void linear(std::string_view bytes) {
+  const char* const name = bytes.starts_with("PK") ? "W.npz" : bytes.starts_with("\x93") ? "W.npy" : "W.safetensors";
+  static_cast<void>(read_linear_model(put_file(name, bytes), {2 + bytes.size() % 2, 4}));
+}
+
 constexpr Target kTargets[] = {
     {"edges", edges}, {"features", features}, {"csr", csr},         {"labels", labels},
     {"ids", ids},     {"requests", requests}, {"archive", archive}, {"compressed", compressed},
-    {"ogb", ogb}};
+    {"ogb", ogb},     {"linear", linear}};
 
 }  // namespace
 

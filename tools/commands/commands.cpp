@@ -13,6 +13,7 @@ std::span<const Command> all_commands() {
       {"plan", "estimate what a propagation takes, beside what there is", run_plan},
       {"propagate", "compute the embedding of every level anew", run_propagate},
       {"train", "learn a model on the training rows, to be unlearned from later", run_train},
+      {"certify", "release or finish a model that another program made", run_certify},
       {"stream", "remove edges, nodes and features, insert edges", run_stream},
       {"evaluate", "accuracy of the models, and what they still show of removed rows", run_evaluate},
       {"predict", "say the class of nodes, by a model", run_predict},

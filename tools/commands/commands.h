@@ -24,6 +24,7 @@ void run_purge(CommandLine& line);
 void run_repair(CommandLine& line);
 void run_stream(CommandLine& line);
 void run_train(CommandLine& line);
+void run_certify(CommandLine& line);
 void run_verify(CommandLine& line);
 
 }  // namespace unweave

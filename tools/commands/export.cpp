@@ -55,6 +55,13 @@ void export_rows(const CommandLine& line, const Reader& reader, const std::optio
                                           "writes rows of NaN for them");
 }
 
+/// Whether --model names a form in which scikit-learn's or PyTorch's arrays have names.
+bool names_archive(const CommandLine& line) {
+  if (!line.has("model")) return false;
+  const std::filesystem::path extension = std::filesystem::path(line.get<std::string>("model")).extension();
+  return extension == ".npz" || extension == ".safetensors";
+}
+
 void check_export_options(const CommandLine& line) {
   if (!line.has("model") && !line.has("embeddings") && !line.has("edges") && !line.has("labels") &&
       !line.has("train") && !line.has("requests"))
@@ -73,7 +80,12 @@ void check_export_options(const CommandLine& line) {
   if (line.has("model") && line.get<std::string>("model") == "-")
     throw UsageError("--model -: a model is two files, the weights F.npy and the certificate F.jsonl; name a file");
   const std::filesystem::path store = line.positional(0);
-  check_npy_outputs(line, {"model", "embeddings", "ids", "edges", "labels", "train"}, store);
+  std::vector<std::string> arrays{"embeddings", "ids", "edges", "labels", "train"};
+  if (names_archive(line))
+    line.require_outside("model", store);
+  else
+    arrays.insert(arrays.begin(), "model");
+  check_npy_outputs(line, arrays, store);
   line.require_outside("requests", store);
 }
 
@@ -89,10 +101,12 @@ void run_export(CommandLine& line) {
       "  unweave export demo/debian.store --model weights.npy\n"
       "  unweave export demo/debian.store --requests r.txt --draw node --count 100");
   auto add = line.options().add_options();
-  add("model", po::value<std::string>()->value_name("F.npy"),
-      "float64, the published weights, features x classes, where the model has an intercept with one row more, the "
-      "last; a row above norm 1 is divided by its norm before it meets them, as `predict` does; "
-      "beside it, as F.jsonl, the public line of its newest certificate. Of --head mlp all parameters in one row: "
+  add("model", po::value<std::string>()->value_name("F"),
+      "float64, the published weights: F.npz with coef_, intercept_ and classes_ for scikit-learn; F.safetensors with "
+      "weight and bias for PyTorch; F.npy features x classes, where the model has an intercept with one row more, the "
+      "last. A row above norm 1 is divided by its norm before it meets them, as `predict` does. "
+      "Beside it, as F.jsonl, the public line of its newest certificate. F.npy of --head mlp: all parameters in one "
+      "row: "
       "layer "
       "after layer, each inputs x outputs with the biases as last row, then the weights of the filter where it has "
       "one");

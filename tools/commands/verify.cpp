@@ -106,6 +106,12 @@ VerifyReport verify_all(const CommandLine& line) {
   return verify_store(line.positional(0), options, resources);
 }
 
+/// Whether a file that is no folder is named as `export --model` names weights.
+bool is_export(const std::filesystem::path& file) {
+  const std::filesystem::path extension = file.extension();
+  return extension == ".npy" || extension == ".npz" || extension == ".safetensors";
+}
+
 }  // namespace
 
 void run_verify(CommandLine& line) {
@@ -116,9 +122,10 @@ void run_verify(CommandLine& line) {
       "Given a LOG of public certificates, STORE/certificates/NAME.jsonl or a copy, in the place of the store it "
       "checks\n"
       "what an auditor can: that it is one chain, signed under one key, and what follows from public numbers.\n"
-      "Given a MODEL.npy of `export --model` it checks that the certificate beside it speaks of these weights.\n"
+      "Given a MODEL of `export --model`, .npy, .npz or .safetensors, it checks that the certificate beside it speaks "
+      "of these weights.\n"
       "Writes nothing. Exit code 2: something is unreadable or damaged; 4: a statement is false.",
-      {"STORE|LOG|MODEL.npy"}, "unweave verify demo/debian.store --sample all");
+      {"STORE|LOG|MODEL"}, "unweave verify demo/debian.store --sample all");
   auto add = line.options().add_options();
   add("sample", po::value<SampleSize>()->value_name("K")->default_value({1000}),
       "nodes a level whose sums are also computed again one by one, or 'all'");
@@ -134,7 +141,7 @@ void run_verify(CommandLine& line) {
   const std::filesystem::path what = line.positional(0);
   // A store may be called anything, a file with no store in it is an export or a log.
   const bool folder = std::filesystem::is_directory(what);
-  const VerifyReport report = !folder && what.extension() == ".npy"               ? verify_weights(line)
+  const VerifyReport report = !folder && is_export(what)                          ? verify_weights(line)
                               : !folder && std::filesystem::is_regular_file(what) ? verify_trail(line)
                                                                                   : verify_all(line);
   print(report, line.out(), line.common().json);

@@ -29,8 +29,11 @@ void export_edges(const Reader& reader, const NpyTarget& target);
 void export_labels(const Reader& reader, const NpyTarget& target);
 /// Ids of the training nodes that have a label, ascending, as int64.
 void export_train(const Reader& reader, const NpyTarget& target);
-/// Published weights as float64 [features, classes], of a network all parameters in one row; beside a file F.npy, as F.jsonl,
-/// the public line of the newest certificate.
+/// Published weights, and beside them, as F.jsonl, the public line of the newest certificate. The name of the file says in which
+/// form: F.npz holds coef_ [classes, features], intercept_ [classes] and classes_ as scikit-learn names them, F.safetensors the
+/// same weight and bias for a torch.nn.Linear, both without the intercepts among the features; any other name one array,
+/// float64 [features, classes], intercepts in the last row, of a network all parameters in one row. Throws UsageError for a
+/// network in one of the former two.
 void export_model(const StoredModel& model, const NpyTarget& target);
 
 /// Requests drawn at random from what the store holds. Throws UsageError where there are not so many.

@@ -18,6 +18,7 @@ struct SolverInfo {
   bool networks = false;              ///< it trains networks, too
   bool noisy = true;                  ///< it takes epsilon and delta; of any other solver both are 0
   bool intercept = true;              ///< its linear models have one unless the options say otherwise
+  bool any_start = false;             ///< it goes on from weights that another program made (certify.h)
   std::vector<Parameter> parameters;  ///< its own
 };
 

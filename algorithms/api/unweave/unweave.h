@@ -4,6 +4,7 @@
 //   resources.h    memory, threads, and who watches work and may cancel it
 //   ingest.h       new stores
 //   store.h        a reader or the writer of a store: facts, propagation, training
+//   certify.h      weights that another program made: measured, then released or finished under a theorem
 //   stream.h       requests, batch after batch
 //   rows.h         embeddings, edges, labels and scores, out of a store
 //   models.h       models of a store;  solvers.h: which solvers there are
@@ -19,6 +20,7 @@
 #include "storage/io/error.h"
 #include "storage/io/message.h"
 #include "unweave/audit.h"
+#include "unweave/certify.h"
 #include "unweave/evaluate.h"
 #include "unweave/ingest.h"
 #include "unweave/maintenance.h"

@@ -262,6 +262,17 @@ ExactGradient exact_gradient(const Objective& objective, const Matrix& weights, 
   return out;
 }
 
+double gradient_norm_bound(const Objective& objective, const Matrix& weights) {
+  constexpr int kMostLevels = 3;
+  const ExactGradient near = exact_gradient(objective, weights, kMostLevels);
+  double steepest = objective.mu;  // no eigenvalue of the Hessian is larger, wherever it is taken
+  for (std::size_t i = 0; i < objective.rows.count; ++i)
+    steepest += smoothness(objective.head).curvature * objective.rows.norms[i] * objective.rows.norms[i];
+  const Vector rest = system_norms(objective.head, weights - near.point);
+  const Vector systems = system_norms(objective.head, near.value) + near.error + kBoundSlack * steepest * rest;
+  return kBoundSlack * systems.norm();
+}
+
 namespace {
 
 struct ActionPart {

@@ -26,6 +26,10 @@ struct ExactGradient {
 /// (row_sweep.h). Throws ResourceError where the BLAS is not fit for it.
 [[nodiscard]] ExactGradient exact_gradient(const Objective& objective, const Matrix& weights, int levels);
 
+/// >= the Frobenius norm of the gradient at `weights` themselves, however far slices stand from them: proved, and of finite
+/// weights up to 1e15 hardly more than 1.01 times the norm. Costs, conditions and errors are those of exact_gradient().
+[[nodiscard]] double gradient_norm_bound(const Objective& objective, const Matrix& weights);
+
 /// The gradient at point + step, of a step so short that its second order hardly matters.
 struct FirstOrder {
   Matrix residual;  ///< F x C: value + Hessian at the point times step, in float64

@@ -77,6 +77,13 @@ class Exact final : public Solver {
     return fit;
   }
 
+  Fit fit_from(const GivenWeights& start, const TrainingSet& rows) const override {
+    Fit fit;
+    fit.model = blank_model(name(), options_, rows);
+    fit.report = publish(fit.model, start.weights, rows, {});
+    return fit;
+  }
+
   StepReport absorb(Model& model, const TrainingSet& after, const BatchChange& change,
                     const ApproximationError& lazy) const override {
     check_model(model, name(), after, change);
@@ -192,6 +199,7 @@ constinit const SolverEntry kExactSolver{
                .check_release = check_exact_release},
     .noisy = false,
     .canonical = true,
+    .any_start = true,
     .parameters = []() -> const ParameterTable& { return exact_parameters(); },
     .make = make_exact,
     .reserve = reserve_exact,

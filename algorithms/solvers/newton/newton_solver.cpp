@@ -2,6 +2,7 @@
 #include "algorithms/solvers/newton/newton_solver.h"
 
 #include <string>
+#include <utility>
 
 #include "algorithms/learning/newton.h"
 #include "algorithms/learning/spectral_norm.h"
@@ -27,6 +28,17 @@ class OutputPerturbation final : public Solver {
     fit.report = finish(fit.model, zero_weights(rows), rows, lazy);
     fit.report.retrained = !fit.report.flush_needed;
     if (fit.report.flush_needed) fit.model = Model{};
+    return fit;
+  }
+
+  Fit fit_from(const GivenWeights& start, const TrainingSet& rows) const override {
+    if (!warm_) return Solver::fit_from(start, rows);
+    Fit fit;
+    fit.model = blank_model(name_, options_, rows);
+    if (start.gradient_bound <= options_.tau / 2)
+      fit.report = release_given(fit.model, start, rows);
+    else
+      fit.report = finish(fit.model, start.weights, rows, {});
     return fit;
   }
 
@@ -56,13 +68,37 @@ class OutputPerturbation final : public Solver {
     return report;
   }
 
-  /// Half of tau is the reference's, since what `retrain` publishes stands as near to the minimiser; with a lazy embedding it
-  /// pays for the stale rows instead.
-  StepReport finish(Model& model, Matrix start, const TrainingSet& rows, const ApproximationError& lazy) const {
+  [[nodiscard]] StepReport begin() const {
     StepReport report = begin_report(options_, kOutputNoise, options_.tau);
     report.reference = minimiser_with_noise(options_);
     report.scope = Scope::all_later;
+    return report;
+  }
 
+  /// Weights that stand near enough as they are: nobody moves them.
+  StepReport release_given(Model& model, const GivenWeights& given, const TrainingSet& rows) const {
+    StepReport report = begin();
+    report.residual_bound = given.gradient_bound;
+    report.terms.add({{"residual", given.gradient_bound}, {"float_error", 0}, {"approximation", 0}});
+    Matrix weights = given.weights;
+    release_finished(model, weights, rows, report);
+    return report;
+  }
+
+  void release_finished(Model& model, Matrix& weights, const TrainingSet& rows, StepReport& report) const {
+    const double mu = strong_convexity(options_.lambda, rows.size());
+    const OutputNoise noise =
+        plan_output_noise(options_.tau / mu, size_of(weights.size()), options_.epsilon, options_.delta);
+    publish_output_noise(report.terms, mu, noise);
+    RandomSource random = noise_source(options_, model.releases);
+    release_with_noise(model, weights, noise, random, rows);
+    if (!options_.standardized) certify(report, "T1", least_delta(noise, options_.epsilon));
+  }
+
+  /// Half of tau is the reference's, since what `retrain` publishes stands as near to the minimiser; with a lazy embedding it
+  /// pays for the stale rows instead.
+  StepReport finish(Model& model, Matrix start, const TrainingSet& rows, const ApproximationError& lazy) const {
+    StepReport report = begin();
     const double mu = strong_convexity(options_.lambda, rows.size());
     const Objective objective{rows.rows(), rows.classes(), options_.head, mu, nullptr};
     const double frobenius = frobenius_norm(objective.rows);
@@ -85,12 +121,7 @@ class OutputPerturbation final : public Solver {
       wipe(done.weights.data(), size_of(done.weights.size()) * sizeof(double));
       return refuse(std::move(report));
     }
-    const OutputNoise noise =
-        plan_output_noise(options_.tau / mu, size_of(done.weights.size()), options_.epsilon, options_.delta);
-    publish_output_noise(report.terms, mu, noise);
-    RandomSource random = noise_source(options_, model.releases);
-    release_with_noise(model, done.weights, noise, random, rows);
-    if (!options_.standardized) certify(report, "T1", least_delta(noise, options_.epsilon));
+    release_finished(model, done.weights, rows, report);
     return report;
   }
 
@@ -136,6 +167,7 @@ constinit const SolverEntry kNewton{
         },
     .theorem = "T1",
     .linear = kFinished,
+    .any_start = true,
     .make = make_newton,
     .reserve = reserve_minimisation,
     .check_line = check_finished_line,

@@ -290,6 +290,31 @@ TEST_SUITE("unit") {
     }
   }
 
+  TEST_CASE("every solver goes on from given weights where its entry says so, and refuses them elsewhere") {
+    const Maker maker;
+    const TrainingSet rows = random_rows(60, 4, 3, 7);
+    SolverOptions options;
+    options.lambda = 0.01;
+    int taken = 0;
+    for (const std::string_view name : solver_names()) {
+      CAPTURE(std::string(name));
+      const auto solver = maker.make(name, options);
+      const GivenWeights given{random_matrix(4, 3, 5), kInfinity};  // nothing is known of them
+      if (!solver_entry(name).any_start) {
+        CHECK_THROWS_AS(static_cast<void>(solver->fit_from(given, rows)), UsageError);
+        continue;
+      }
+      const Fit fit = solver->fit_from(given, rows);
+      check_release(fit.model, fit.report, rows);
+      CHECK(fit.report.certified);
+      CHECK_FALSE(fit.report.flush_needed);
+      CHECK(fit.model.releases == 1);
+      CHECK((fit.model.published - dense_minimiser(rows, options.lambda, options.head)).norm() < 1e-3);
+      ++taken;
+    }
+    CHECK(taken >= 2);
+  }
+
   TEST_CASE("every solver: the certificate of a seeded release is for tests, and no model holds a seed") {
     const testing::TrainedStore world;
     for (const std::string_view name : solver_names())

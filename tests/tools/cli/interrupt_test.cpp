@@ -143,10 +143,12 @@ TEST_SUITE("unit") {
 
   TEST_CASE("every command says what is safe and how to go on, until its end") {
     const testing::TempDir dir;
-    const std::string store = (dir / "s").string(), built = (dir / "built").string();
+    const std::string store = (dir / "s").string(), built = (dir / "built").string(),
+                      weights = (dir / "W.npy").string();
     testing::write_store(store, testing::random_store(60, 150, 4, 3));
     testing::write_file(dir / "edges", "0 1\n1 2\n");
     testing::write_file(dir / "requests", "node 5\n");
+    testing::write_file(weights, testing::npy("<f8", "(4, 5)", std::vector<double>(20, 0.5)));
     const auto build = [](const std::string& path) {
       return "interrupted: " + path + " is a store if `unweave info " + path +
              "` can read it; else run the command again, which begins anew";
@@ -165,6 +167,8 @@ TEST_SUITE("unit") {
         {{"propagate", store},
          "interrupted: the store is whole, with its embedding of before or the new one; run the command again"},
         {{"train", store, "--solver", "newton"},
+         "interrupted: the store is whole, with its model of before or the new one; run the command again"},
+        {{"certify", store, "--model", weights, "--solver", "newton"},
          "interrupted: the store is whole, with its model of before or the new one; run the command again"},
         {{"info", store}, reads},
         {{"verify", store}, reads},

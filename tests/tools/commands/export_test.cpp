@@ -9,6 +9,7 @@
 
 #include "algorithms/models/certificate_log.h"
 #include "algorithms/models/model_record.h"
+#include "storage/input/linear_model.h"
 #include "support/input_files.h"
 #include "support/npy_file.h"
 #include "support/program.h"
@@ -220,6 +221,53 @@ TEST_SUITE("unit") {
       fs::remove(data.folder / "folder.npy");
       CHECK(run({"verify", data.store.string(), "--before", data.file("none")}).code == 2);
     }
+  }
+
+  TEST_CASE("a model for scikit-learn or PyTorch has the same weights by names, bound to its certificate as well") {
+    Exports data;
+    for (const bool intercept : {true, false}) {
+      CAPTURE(intercept);
+      SolverOptions options = testing::unseeded();
+      options.intercept = intercept;
+      data.train("newton", options);
+      const ModelRecord record = load_model(data.store, "newton");
+      const Matrix& published = record.model.published;
+      data.ok({"--model", data.file("m.npz")});
+      data.ok({"--model", data.file("m.safetensors")});
+      const LinearShape shape{4, 32};
+      for (const char* name : {"m.npz", "m.safetensors"}) {
+        CAPTURE(name);
+        const LinearModel read = read_linear_model(data.file(name), shape);
+        REQUIRE(read.intercepts.size() == 4);
+        for (Eigen::Index c = 0; c < 4; ++c) {
+          for (Eigen::Index j = 0; j < 32; ++j) CHECK(read.coefficients[size_of(32 * c + j)] == published(j, c));
+          CHECK(read.intercepts[size_of(c)] == (intercept ? published(32, c) : 0));
+        }
+        CHECK(run({"verify", data.file(name)}).code == 0);
+        CHECK(read_all(data.file("m.jsonl")).starts_with(record.certificate + "\n"));
+        // Another weight, a cut file, and one that is none.
+        const std::string whole = read_all(data.file(name));
+        std::string other = whole;
+        const double first = published(0, 0);
+        const std::size_t at = whole.find(std::string(reinterpret_cast<const char*>(&first), sizeof first));
+        REQUIRE(at != std::string::npos);
+        other[at] = static_cast<char>(other[at] ^ 1);
+        for (const std::string& bytes : {other, whole.substr(0, whole.size() / 2), std::string("x"), std::string()}) {
+          write_file(data.file(name), bytes);
+          CHECK(run({"verify", data.file(name)}).code != 0);
+        }
+        write_file(data.file(name), whole);
+      }
+    }
+    data.refused({"--model", data.file("m.npz.gz")}, {"m.npz.gz", "NumPy array"});
+    data.refused({"--model", (data.store / "m.npz").string()}, {"--model"});
+    SolverOptions network = testing::unseeded();
+    network.head = Head::kSoftmax;
+    network.hidden = {3};
+    data.train("retrain", network);
+    data.refused({"--model", data.file("n.npz"), "--solver", "retrain"}, {"network", ".npy"});
+    CHECK_FALSE(fs::exists(data.file("n.npz")));
+    CHECK_FALSE(fs::exists(data.file("n.jsonl")));
   }
 
   TEST_CASE("of a network all parameters are exported in one row") {

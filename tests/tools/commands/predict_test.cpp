@@ -30,11 +30,11 @@ using Ids = std::vector<std::int64_t>;
 constexpr int kNodes = 90, kColumns = 5;
 
 /// A graph whose features tell the class more or less; every seventh node has no label.
-struct World {
+struct ScoredWorld {
   testing::TempDir dir;
   std::string store = path("s");
 
-  explicit World(int classes = 4, const std::string& order = "none", const std::vector<std::string>& train = {}) {
+  explicit ScoredWorld(int classes = 4, const std::string& order = "none", const std::vector<std::string>& train = {}) {
     std::mt19937 random(3);
     std::string edges, features, labels, splits[3];
     for (int u = 0; u < kNodes; ++u) {
@@ -159,11 +159,11 @@ TEST_SUITE("unit") {
       for (const std::string order : {"none", "degree"}) {
         CAPTURE(head);
         CAPTURE(order);
-        const World world(4, order, {"--head", head});
+        const ScoredWorld world(4, order, {"--head", head});
         world.predict({"--out", world.path("c.npy"), "--scores", world.path("s.npy"), "--probabilities",
                        world.path("p.npy"), "--ids", world.path("i.npy")});
-        World::must({"export", world.store, "--embeddings", world.path("z.npy"), "--ids", world.path("zi.npy"),
-                     "--model", world.path("w.npy"), "--quiet"});
+        ScoredWorld::must({"export", world.store, "--embeddings", world.path("z.npy"), "--ids", world.path("zi.npy"),
+                           "--model", world.path("w.npy"), "--quiet"});
         CHECK(read_all(world.path("i.npy")) == read_all(world.path("zi.npy")));
         const auto z = Npy<float>(world.path("z.npy")).values;
         const auto w = Npy<double>(world.path("w.npy")).values;
@@ -201,8 +201,8 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("predictions as text and as JSON, of all nodes or of some in their order") {
-    const World world;
-    const Result all = World::must({"predict", world.store});
+    const ScoredWorld world;
+    const Result all = ScoredWorld::must({"predict", world.store});
     std::istringstream lines(all.out);
     std::string header;
     std::getline(lines, header);
@@ -214,7 +214,7 @@ TEST_SUITE("unit") {
                    "--scores", world.path("s.npy"), "--json"});
     const Ids said = Npy<std::int64_t>(world.path("c.npy")).values;
     const auto p = Npy<double>(world.path("p.npy")).values, s = Npy<double>(world.path("s.npy")).values;
-    const auto objects = World::must({"predict", world.store, "--nodes", world.path("some"), "--json"}).lines();
+    const auto objects = ScoredWorld::must({"predict", world.store, "--nodes", world.path("some"), "--json"}).lines();
     REQUIRE(objects.size() == 3);
     REQUIRE(said.size() == 3);
     for (std::size_t i = 0; i < 3; ++i) {
@@ -224,12 +224,12 @@ TEST_SUITE("unit") {
             Json(std::vector<double>(p.begin() + static_cast<int>(4 * i), p.begin() + static_cast<int>(4 * i + 4))));
       CHECK(objects[i]["score"] == s[4 * i + static_cast<std::size_t>(said[i])]);
     }
-    CHECK(World::must({"predict", world.store, "--nodes", world.path("some"), "--out", "-"}).out ==
+    CHECK(ScoredWorld::must({"predict", world.store, "--nodes", world.path("some"), "--out", "-"}).out ==
           read_all(world.path("c.npy")));
   }
 
   TEST_CASE("what cannot be predicted is told in a line, before anything is written") {
-    const World world;
+    const ScoredWorld world;
     const auto refused = [&](std::vector<std::string> words, int code, const std::vector<std::string>& parts) {
       words.insert(words.begin(), {"predict", world.store});
       const Result result = run(words);
@@ -249,20 +249,21 @@ TEST_SUITE("unit") {
     refused({"--solver", "retrain"}, 1, {"retrain is not trained"});
     // A model that is behind says so; one of another propagation cannot be used.
     write_file(world.dir / "r", "node 1\n");
-    World::must({"stream", world.store, "--requests", world.path("r")});
-    CHECK(World::must({"predict", world.store, "--out", world.path("c.npy")}).error.find("outdated") !=
+    ScoredWorld::must({"stream", world.store, "--requests", world.path("r")});
+    CHECK(ScoredWorld::must({"predict", world.store, "--out", world.path("c.npy")}).error.find("outdated") !=
           std::string::npos);
-    CHECK(World::must({"predict", world.store, "--out", world.path("c.npy"), "--json"}).json()["outdated"] == true);
-    World::must({"propagate", world.store, "--hops", "1"});
+    CHECK(ScoredWorld::must({"predict", world.store, "--out", world.path("c.npy"), "--json"}).json()["outdated"] ==
+          true);
+    ScoredWorld::must({"propagate", world.store, "--hops", "1"});
     refused({}, 2, {"stands on another propagation", "unweave train"});
   }
 
   TEST_CASE("F1, AUC and confusion are those of the definitions") {
     for (const std::string head : {"logistic", "softmax", "least-squares"}) {
       CAPTURE(head);
-      const World world(4, "degree", {"--head", head});
-      const Json metrics = World::must({"evaluate", world.store, "--json"}).json()["metrics"];
-      World::must({"export", world.store, "--labels", world.path("y.npy")});
+      const ScoredWorld world(4, "degree", {"--head", head});
+      const Json metrics = ScoredWorld::must({"evaluate", world.store, "--json"}).json()["metrics"];
+      ScoredWorld::must({"export", world.store, "--labels", world.path("y.npy")});
       const Ids labels = Npy<std::int64_t>(world.path("y.npy")).values;
       const char* const names[] = {"train", "valid", "test"};
       for (int split = 0; split < 3; ++split) {
@@ -291,11 +292,11 @@ TEST_SUITE("unit") {
     write_file(dir / "x", "1\n1\n1\n1\n1\n1\n.5\n.5\n");
     write_file(dir / "y", "0\n1\n0\n1\n1\n0\n0\n1\n");
     write_file(dir / "t", "0\n1\n2\n3\n4\n5\n");
-    World::must({"import", path("s"), "--edges", path("e"), "--features", path("x"), "--nodes", "8", "--labels",
-                 path("y"), "--split", "train=" + path("t")});
-    World::must({"propagate", path("s")});
-    World::must({"train", path("s"), "--solver", "newton", "--seed", "1"});
-    const Json metrics = World::must({"evaluate", path("s"), "--json"}).json()["metrics"];
+    ScoredWorld::must({"import", path("s"), "--edges", path("e"), "--features", path("x"), "--nodes", "8", "--labels",
+                       path("y"), "--split", "train=" + path("t")});
+    ScoredWorld::must({"propagate", path("s")});
+    ScoredWorld::must({"train", path("s"), "--solver", "newton", "--seed", "1"});
+    const Json metrics = ScoredWorld::must({"evaluate", path("s"), "--json"}).json()["metrics"];
     CHECK(metrics["train"]["macro_auc"] == 0.5);
     CHECK(metrics["train"]["majority"] == 0.5);
     CHECK(metrics["test"]["rows"] == 0);
@@ -303,22 +304,23 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("metrics as text: by class where there are few, else where asked for") {
-    const World world;
-    const std::string text = World::must({"evaluate", world.store}).out;
+    const ScoredWorld world;
+    const std::string text = ScoredWorld::must({"evaluate", world.store}).out;
     for (const char* part :
          {"majority", "macro F1", "micro F1", "AUC", "precision", "what is said (across)", "left out"})
       CHECK(text.find(part) != std::string::npos);
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 90);
 
-    const World many(25);
-    const std::string few = World::must({"evaluate", many.store}).out;
+    const ScoredWorld many(25);
+    const std::string few = ScoredWorld::must({"evaluate", many.store}).out;
     CHECK(few.find("macro F1") != std::string::npos);
     CHECK(few.find("precision") == std::string::npos);
-    CHECK(World::must({"evaluate", many.store, "--by-class"}).out.find("precision") != std::string::npos);
-    CHECK_FALSE(World::must({"evaluate", many.store, "--json"}).json()["metrics"]["test"].contains("confusion"));
-    CHECK(World::must({"evaluate", many.store, "--json", "--by-class"}).json()["metrics"]["test"]["confusion"].size() ==
-          25);
+    CHECK(ScoredWorld::must({"evaluate", many.store, "--by-class"}).out.find("precision") != std::string::npos);
+    CHECK_FALSE(ScoredWorld::must({"evaluate", many.store, "--json"}).json()["metrics"]["test"].contains("confusion"));
+    CHECK(ScoredWorld::must({"evaluate", many.store, "--json", "--by-class"})
+              .json()["metrics"]["test"]["confusion"]
+              .size() == 25);
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <limits>
 #include <random>
 
 #include "algorithms/learning/newton.h"
@@ -126,6 +127,46 @@ TEST_SUITE("unit") {
       const ExactGradient found = exact_gradient(objective, random_matrix(600, 2, 3), 2);
       CHECK(largest_share(found.value, decimal_gradient(objective, as_decimals(found.point)), found.error) <= 1);
     }
+  }
+
+  TEST_CASE("the bound of the gradient's norm holds at any weights, and is tight") {
+    for (const Head head : exact_heads())
+      for (const std::uint64_t seed : {21, 22}) {
+        CAPTURE(name_of(head));
+        const TrainingSet rows = tiny_rows(seed);
+        const Objective objective = testing::objective_of(rows, 1e-3, head);
+        const Matrix near = near_minimiser(objective);
+        Matrix mixed = random_matrix(8, 3, static_cast<unsigned>(seed));
+        for (Eigen::Index k = 0; k < mixed.size(); ++k)
+          mixed.data()[k] *= std::exp2(-5.0 * static_cast<double>(k));  // most lie below all slices in part or whole
+        const Matrix single = near.cast<float>().cast<double>();
+        for (const Matrix& weights : {near, single, mixed, Matrix(1e6 * mixed), Matrix(Matrix::Zero(8, 3))}) {
+          Decimal squares = 0;
+          for (const auto& column : decimal_gradient(objective, as_decimals(weights)))
+            for (const Decimal& x : column) squares += x * x;
+          const Decimal norm = sqrt(squares), bound = gradient_norm_bound(objective, weights);
+          CHECK(bound >= norm);
+          CHECK(bound <= Decimal(1.03) * norm + Decimal(1e-16) * Decimal(1 + weights.norm()));
+        }
+      }
+  }
+
+  TEST_CASE("the bound of the gradient's norm holds where a weight lies below the slices of all of them") {
+    // Two rows that share no feature, under least squares with mu = 1: the minimiser is (1/2, 2^-65) for the first class and
+    // its negative for the other. Slices end at 2^-61, and take the given second weight for 0, which is nearer to it.
+    TrainingSet rows(2, 2, RowForm(std::numeric_limits<double>::infinity()));
+    rows.append(0, std::vector<float>{1, 0}, 0);
+    rows.append(1, std::vector<float>{0, 0x1p-65F}, 0);
+    const Objective objective = testing::objective_of(rows, 0.5, Head::kLeastSquares);
+    Matrix weights(2, 2);
+    weights << 0.5, -0.5, 0.75 * 0x1p-62, -0.75 * 0x1p-62;
+    const ExactGradient sliced = exact_gradient(objective, weights, 3);
+    REQUIRE(sliced.point(1, 0) == 0);
+    Decimal squares = 0;
+    for (const auto& column : decimal_gradient(objective, as_decimals(weights)))
+      for (const Decimal& x : column) squares += x * x;
+    CHECK(Decimal(system_norms(objective.head, sliced.value).norm()) < sqrt(squares) / 2);
+    CHECK(Decimal(gradient_norm_bound(objective, weights)) >= sqrt(squares));
   }
 
   TEST_CASE("without rows the gradient is mu W") {

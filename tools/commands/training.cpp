@@ -1,0 +1,138 @@
+// tools/commands/training.cpp - options, remarks and figures of the commands that learn a model.
+#include "tools/commands/training.h"
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+
+#include "tools/commands/model_notes.h"
+#include "tools/commands/model_output.h"
+#include "tools/commands/propagation_options.h"
+#include "tools/commands/solver_options.h"
+#include "unweave/solvers.h"
+
+namespace unweave {
+namespace {
+
+/// The name under which a step reports the value that it used.
+std::string term_of(const Parameter& own) {
+  std::string term(own.name);
+  std::replace(term.begin(), term.end(), '-', '_');
+  return term;
+}
+
+/// Beyond this factor between a given lambda and the default one the user is told.
+constexpr double kFarFromDefault = 100;
+
+}  // namespace
+
+void add_training_options(CommandLine& line, std::string_view solvers) {
+  const std::string names(solvers);
+  auto add = line.options().add_options();
+  add("solver",
+      po::value<std::string>()->value_name("NAME")->default_value(std::string(all_solver_infos().front().name)),
+      names.c_str());
+  add_name_option(line, "name of the model: letters, digits, - and _; default: its solver's");
+  add("weights", po::value<RealList>()->value_name("W"), "L + 1 weights of the levels; default: as propagated");
+  add_solver_options(line);
+  add_key_option(line);
+}
+
+void warn_of_training(const CommandLine& line, const TrainedModel& model) {
+  if (line.common().quiet) return;
+  const double lambda = model.facts.options.lambda, usual = model.default_lambda, ratio = lambda / usual;
+  if (ratio > kFarFromDefault || ratio < 1 / kFarFromDefault)
+    line.error() << "note: lambda " << number_text(lambda) << " is far from the default for this store, "
+                 << number_text(usual) << (ratio > 1 ? ": weights are drawn towards 0" : "")
+                 << "; --lambda auto compares nine values on the validation split\n";
+  const Accuracies &accuracies = model.accuracies, &majority = model.majority;
+  const std::tuple<const char*, std::optional<double>, std::optional<double>> splits[] = {
+      {"validation", accuracies.valid, majority.valid},
+      {"test", accuracies.test, majority.test},
+      {"training", accuracies.train, majority.train}};
+  for (const auto& [split, own, always] : splits) {
+    if (!own || !always) continue;
+    if (*own <= *always)
+      line.error() << "warning: accuracy on the " << split << " split is " << accuracy_text(own)
+                   << ", and always naming the most frequent class would reach " << accuracy_text(always)
+                   << "; try --lambda auto, or look at per-class figures with `unweave evaluate`\n";
+    return;
+  }
+}
+
+TrainOptions train_options(const CommandLine& line, StepProgress& progress) {
+  TrainOptions how;
+  how.solver = line.get<std::string>("solver");
+  how.options = read_solver_options(line, how.solver);
+  check_solver_options(how.solver, how.options);  // wrong usage is told before the store is read
+  if (line.has("name")) {
+    how.name = line.get<std::string>("name");
+    check_model_name(how.name, how.solver);
+  }
+  how.lambda = lambda_choice(line);
+  how.intercept = how.options.intercept;
+  if (line.has("weights")) how.weights = line.get<RealList>("weights").values;
+  how.key = key_file(line);
+  how.before_replacement = [&](const ModelFacts& present, const ModelFacts& next) {
+    progress.finish();
+    note_replaced_model(line, present, next);
+  };
+  return how;
+}
+
+void add_training(nlohmann::ordered_json& json, const TrainedModel& model, Measure& measure) {
+  const SolverOptions& options = model.facts.options;
+  const StepReport& report = model.report;
+  json["solver"] = model.facts.solver;
+  json["name"] = model.facts.name;
+  measure.report(json);
+  json["lambda"] = options.lambda;
+  json["lambda_chosen"] = options.lambda_chosen;
+  for (const LambdaTrial& trial : model.lambda_trials)
+    json["lambda_trials"].push_back(
+        {{"lambda", trial.lambda},
+         {"accuracy_valid", trial.accuracy ? nlohmann::ordered_json(*trial.accuracy) : nlohmann::ordered_json()}});
+  json["intercept"] = options.intercept;
+  json["epsilon"] = report.epsilon;
+  json["delta"] = report.delta;
+  add_step(json, report, false);
+  add_accuracies(json, model.accuracies);
+  json["training_rows"] = model.rows;
+  json["steps"] = report.steps;
+  json["public_key"] = model.public_key;
+}
+
+void add_training(Table& table, const CommandLine& line, const TrainedModel& model) {
+  const SolverOptions& options = model.facts.options;
+  const StepReport& report = model.report;
+  const Accuracies& accuracies = model.accuracies;
+  table.add_row({"head", std::string(head_name(options))});
+  table.add_row({"training rows", count_text(model.rows)});
+  table.add_row({"epsilon, delta", number_text(options.epsilon) + ", " + number_text(options.delta)});
+  if (options.hidden.empty()) table.add_row({"intercept", options.intercept ? "yes" : "no"});
+  for (const LambdaTrial& trial : model.lambda_trials)
+    table.add_row({"lambda " + number_text(trial.lambda),
+                   trial.accuracy ? accuracy_text(trial.accuracy) + " validation" : "not minimised"});
+  table.add_row({"lambda", number_text(options.lambda)});
+  table.add_row({"tau", number_text(options.tau)});
+  for (const Parameter& own : solver_info(model.facts.solver).parameters)
+    if (const std::string term = term_of(own); report.terms.contains(term))
+      table.add_row({std::string(own.name), number_text(report.terms.at(term))});
+  if (!report.certified && report.budget > 0) {
+    table.add_row({"alpha", number_text(options.alpha)});
+    table.add_row({"bound", line.get<std::string>("bound")});
+  }
+  table.add_row({"certified", certified_text(report)});
+  for (const auto& [releases, epsilon] : report.composed)
+    table.add_row({"epsilon of " + std::to_string(releases) + " releases", number_text(epsilon)});
+  table.add_row({"signed under", model.public_key});
+  if (report.budget > 0) {
+    table.add_row({"residual bound", number_text(report.residual_bound)});
+    table.add_row({"budget", number_text(report.budget)});
+  }
+  table.add_row({"accuracy, training", accuracy_text(accuracies.train)});
+  table.add_row({"accuracy, validation", accuracy_text(accuracies.valid)});
+  table.add_row({"accuracy, test", accuracy_text(accuracies.test)});
+}
+
+}  // namespace unweave
