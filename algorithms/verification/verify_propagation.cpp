@@ -13,6 +13,7 @@
 #include "engine/resources/parallel.h"
 #include "engine/resources/watcher.h"
 #include "engine/sweep/fingerprint.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {
@@ -44,12 +45,11 @@ class Identities {
     const std::uint64_t masks = embedding.cone().all_rows() ? 0 : embedding.levels() * RowMask::bytes(nodes);
     return kKeys * FingerprintKey::bytes(nodes, embedding.columns()) + masks;
   }
-  static std::size_t blocks_at_once(std::uint32_t columns) {
-    return std::clamp<std::size_t>(kIdentityBytes / (kBlockNodes * columns * sizeof(std::int32_t)), 1, kMostBlocks);
-  }
-  /// Buffers of a thread.
-  static std::uint64_t worker_bytes(const Contents& contents, std::uint32_t columns) {
-    return blocks_at_once(columns) * kBlockNodes * columns * 2 * sizeof(std::int32_t) +
+  /// Buffers of a thread that goes through so many blocks at a time.
+  static std::uint64_t worker_bytes(const Contents& contents, std::size_t blocks) {
+    const std::uint64_t columns = contents.features().columns();
+    const std::uint64_t features = blocks * kBlockNodes * columns * sizeof(float);
+    return features + (blocks * kBlockNodes + 1) * columns * sizeof(std::int32_t) +
            contents.graph().max_decoded_bytes();
   }
 
@@ -163,31 +163,45 @@ class Identities {
   std::vector<Sides> total_;
 };
 
+/// Goes through all blocks. Throws ResourceError where the budget does not hold a block of rows.
+void add_all(const VerifyContext& context, Identities& identities) {
+  const Contents& contents = context.contents;
+  const std::uint64_t least = Identities::worker_bytes(contents, 1), available = context.budget.available();
+  const std::size_t workers = std::clamp<std::size_t>(available / least, 1, active_threads());
+  std::size_t step = std::clamp<std::size_t>(
+      kIdentityBytes / (kBlockNodes * contents.features().columns() * sizeof(std::int32_t)), 1, kMostBlocks);
+  while (step > 1 && workers * Identities::worker_bytes(contents, step) > available) step /= 2;
+  const Reservation rows =
+      context.budget.reserve(workers * Identities::worker_bytes(contents, step), "rows being verified");
+  const std::size_t blocks = contents.graph().num_blocks();
+  const WatchedStep watched("propagation", blocks, "blocks");
+  run_items((blocks + step - 1) / step, workers, [&](std::size_t item, std::size_t) {
+    const std::size_t first = item * step, last = std::min(blocks, first + step);
+    identities.add(first, last);
+    watched.advance(last - first);
+  });
+}
+
 }  // namespace
 
 void check_propagation(const VerifyContext& context) {
   if (context.embedding == nullptr || context.embedding->levels() == 0) return;
-  const Contents& contents = context.contents;
   const Embedding& embedding = *context.embedding;
-  const std::uint64_t worker_bytes = Identities::worker_bytes(contents, embedding.columns());
-  const Reservation memory = context.budget.reserve(Identities::bytes(contents, embedding), "checks of the sums");
-  const std::size_t workers = std::clamp<std::size_t>(context.budget.available() / worker_bytes, 1, active_threads());
-  const Reservation rows = context.budget.reserve(workers * worker_bytes, "rows being verified");
-  Identities identities(contents, embedding);
-  std::uint64_t all = 0;
-  for (std::uint32_t level = 1; level <= embedding.levels(); ++level) all += embedding.cone().rows(level);
-  {
-    const WatchedStep watched("propagation", contents.graph().num_blocks(), "blocks");
-    const std::size_t step = Identities::blocks_at_once(embedding.columns());
-    run_items((contents.graph().num_blocks() + step - 1) / step, workers, [&](std::size_t item, std::size_t) {
-      const std::size_t first = item * step, last = std::min(contents.graph().num_blocks(), first + step);
-      identities.add(first, last);
-      watched.advance(last - first);
-    });
+  std::vector<std::uint32_t> wrong;
+  try {
+    const Reservation memory =
+        context.budget.reserve(Identities::bytes(context.contents, embedding), "checks of the sums");
+    Identities identities(context.contents, embedding);
+    add_all(context, identities);
+    for (std::uint32_t level = 1; level <= embedding.levels(); ++level)
+      if (!identities.hold(level)) wrong.push_back(level);
+  } catch (const ResourceError& error) {
+    context.report.remarks.push_back("propagation: the sums of all rows were not proved: " + error.message());
+    return;
   }
   for (std::uint32_t level = 1; level <= embedding.levels(); ++level)
-    if (!identities.hold(level)) blame_sums(context, level);
-  context.report.proved += all;
+    context.report.proved += embedding.cone().rows(level);
+  for (const std::uint32_t level : wrong) blame_sums(context, level);
 }
 
 }  // namespace unweave

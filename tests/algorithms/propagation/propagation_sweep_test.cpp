@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cmath>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -26,14 +27,19 @@ constexpr std::int64_t kAbsent = -1'000'000'000'000'000;
 using Integers = std::vector<std::int64_t>;  // nodes x features
 
 /// S^1..S^L as propagation_sweep hands them over; rows that it does not hand over hold kAbsent.
-std::vector<Integers> propagate(const CsrGraph& graph, const Integers& t0, const PropagationOptions& options,
+std::vector<Integers> propagate(const CsrGraph& graph, const Integers& t0, PropagationOptions options,
                                 MemoryBudget& budget) {
   std::vector<Integers> sums(static_cast<std::size_t>(options.hops), Integers(t0.size(), kAbsent));
   std::mutex mutex;
   const std::size_t features = options.features;
   const BlockSource source = block_source(graph);
+  const TilePlan plan = plan_tiles(source, options, budget.available());
+  std::optional<SumCheck> check;
+  if (options.hops > 0)
+    options.check =
+        &check.emplace(graph.num_nodes(), features, static_cast<std::uint32_t>(options.hops), options.wanted, budget);
   propagation_sweep(
-      source, options, plan_tiles(source, options, budget.available()), budget,
+      source, options, plan, budget,
       [&](TileColumns columns, NodeRange rows, std::int32_t* out) {
         for (NodeId u = rows.first; u < rows.last; ++u) {
           for (std::size_t c = 0; c < columns.count; ++c) {
@@ -53,6 +59,7 @@ std::vector<Integers> propagate(const CsrGraph& graph, const Integers& t0, const
           std::copy_n(rows.wide_sums + k * rows.width, rows.width, row(rows.wide_nodes[k]));
         }
       });
+  check.reset();
   CHECK(budget.used() == 0);
   return sums;
 }
@@ -263,7 +270,7 @@ TEST_SUITE("unit") {
 
     const auto needed = [&](std::size_t width, std::uint64_t tiles, std::uint64_t ranges) {
       return tiles * HugeBuffer::charge(sample.nodes * width * 4 + 4 * kTilePadding) +
-             ranges * sweep_worker_bytes(source, width);
+             ranges * sweep_worker_bytes(source, width) + SumCheck::bytes(sample.nodes, options.features, 2, {});
     };
     struct Case {
       std::uint64_t bytes;

@@ -350,7 +350,7 @@ TEST_SUITE("unit") {
     // All rows are proved together, whatever the sample; then the wrong ones are looked for.
     CHECK(text_of(verify(folder / "s", 0)) ==
           "4 propagation: level 1, partition 0 (nodes at positions 0 to 2): 1 row is not the sum of its terms; "
-          "repair makes them anew\n"
+          "`repair` makes them anew\n"
           "4 propagation: level 1, node 1, column 0: the sum is 13740628, its terms add up to 13740627\n");
   }
 
