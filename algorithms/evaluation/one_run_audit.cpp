@@ -67,23 +67,42 @@ Matrix moved_margins(const Matrix& release, const Matrix& reference, const Solve
   return moved;
 }
 
+/// The removed rows, and behind them rows that stay, as many as the system has room for.
+TrainingSet rows_of_system(const TrainingSet& removed, const TrainingSet& after) {
+  TrainingSet rows(removed.features(), removed.classes(), removed.form());
+  std::size_t room = kMostCanaries - removed.size();
+  std::vector<NodeId> nodes(removed.nodes().begin(), removed.nodes().end());
+  for (std::size_t i = 0; i < after.size() && room > 0; ++i, --room) nodes.push_back(after.nodes()[i]);
+  std::sort(nodes.begin(), nodes.end());
+  for (const NodeId node : nodes) {
+    const auto left = removed.find(node);
+    const TrainingSet& from = left ? removed : after;
+    const std::size_t at = left ? *left : *after.find(node);
+    rows.append(node, from.row(at), from.labels()[at]);
+  }
+  return rows;
+}
+
 /// How much more a release speaks for the other label of each removed row than the reference does: above 0, the coin seems up. A
-/// row that was learnt moves the margins of all rows like it. So the margins are taken apart into what each row gave, by
-/// regression on the inner products of the rows.
+/// row that was learnt moves the margins of all rows like it, and one that stayed may weigh less beside it. So the margins are
+/// taken apart into what each row gave, by regression on the inner products of the rows.
 std::vector<double> scores_of(const Matrix& release, const Matrix& reference, const SolverOptions& options,
-                              const TrainingSet& removed, const std::vector<std::size_t>& shift) {
-  const Eigen::Index count = index_of(removed.size());
-  Matrix rows(count, index_of(removed.features()));
+                              const Canary& canary, const std::vector<std::size_t>& shift) {
+  const TrainingSet& removed = canary.change.removed;
+  const TrainingSet set = rows_of_system(removed, canary.after);
+  const Eigen::Index count = index_of(set.size());
+  Matrix rows(count, index_of(set.features()));
   for (Eigen::Index i = 0; i < count; ++i)
-    rows.row(i) = Eigen::Map<const Eigen::VectorXf>(removed.row(size_of(i)).data(), rows.cols()).cast<double>();
+    rows.row(i) = Eigen::Map<const Eigen::VectorXf>(set.row(size_of(i)).data(), rows.cols()).cast<double>();
   Matrix products = rows * rows.transpose();
   const double ridge = kCanaryRidge * products.trace() / static_cast<double>(count);
   products.diagonal().array() += ridge > 0 ? ridge : 1;
-  const Matrix given = products.llt().solve(moved_margins(release, reference, options, removed));
+  const Matrix given = products.llt().solve(moved_margins(release, reference, options, set));
   std::vector<double> scores(removed.size());
   for (std::size_t i = 0; i < scores.size(); ++i) {
     const ClassId own = removed.labels()[i], other = label_on(own, shift[i], removed.classes());
-    scores[i] = given(index_of(i), other) - given(index_of(i), own);
+    const Eigen::Index at = index_of(*set.find(removed.nodes()[i]));
+    scores[i] = given(at, other) - given(at, own);
   }
   return scores;
 }
@@ -134,7 +153,7 @@ AuditResult audit_in_one_run(const SolverFactory& make, const SolverOptions& opt
   const AuditedClaim claim{options.delta, how.confidence, trials.claims_curve()};
   AuditResult result = std::move(trials.result());
   result.attack = "labels of the canaries";
-  const CoinGuesses guesses = guess(scores_of(releases.unlearned, reference, options, removed, coins.shift), coins.up);
+  const CoinGuesses guesses = guess(scores_of(releases.unlearned, reference, options, canary, coins.shift), coins.up);
   result.guesses = guesses;
   result.evidence.trials = 1;
   result.evidence.epsilon = claim.bound(guesses);

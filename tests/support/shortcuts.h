@@ -271,7 +271,7 @@ inline std::vector<Sabotage> sabotages_of(const std::string& name, const SolverO
   } else if (name != "newton-step" && name != "jackknife") {  // whose only step is missing below
     all.push_back({"one step too few", made_by<OneStepTooFew>(name)});
   }
-  all.push_back({"a moved row left out", made_by<OneMoveMissing>(name)});
+  if (canary.change.moved_to.size() > 0) all.push_back({"a moved row left out", made_by<OneMoveMissing>(name)});
   all.push_back({"the iterate from before", made_by<OldIterate>(name)});
   all.push_back({"another row forgotten", made_by<WrongRow>(name)});
   return all;
