@@ -62,6 +62,9 @@ std::string reach_of(std::uint64_t trials, double most, double confidence) {
 void check_options(const CommandLine& line) {
   const double confidence = line.get<Real>("confidence").value;
   if (!(confidence > 0 && confidence < 1)) throw UsageError("--confidence must lie strictly between 0 and 1");
+  for (const char* option : {"canary", "trials"})
+    if (line.has("one-run") && line.given(option))
+      throw UsageError("--one-run takes no --" + std::string(option) + ": it chooses many canaries, and trains once");
 }
 
 }  // namespace
