@@ -9,6 +9,7 @@
 #include "algorithms/api/internals.h"
 #include "algorithms/evaluation/audit.h"
 #include "algorithms/evaluation/canary.h"
+#include "algorithms/evaluation/one_run_audit.h"
 #include "algorithms/models/model_record.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/registry/registry.h"
@@ -31,6 +32,7 @@ void require_attack(const AttackOptions& options) {
 std::vector<CanaryRequests> chosen_canaries(const LiveStore& store, const ModelRecord& record,
                                             const AttackOptions& options, MemoryBudget& budget) {
   if (options.requests) return {{"requests", *options.requests}};
+  if (options.one_run > 0) return {steepest_rows(store, record, options.one_run, budget)};
   std::vector<CanaryRequests> found = find_canaries(store, record, budget);
   const bool all = options.canary == "all";
   if (!all) std::erase_if(found, [&](const CanaryRequests& canary) { return canary.name != options.canary; });
@@ -72,11 +74,13 @@ AuditResult run_attack(const std::filesystem::path& path, const Attack& attack, 
   how.confidence = options.confidence;
   how.folder = folder.path();
   how.working_memory = static_cast<std::size_t>(memory.bytes());
-  resources.meter().start(attack.model.name() + ", " + canary.name, how.trials, "trials");
+  resources.meter().start(attack.model.name() + ", " + canary.name, options.one_run > 0 ? 1 : how.trials, "trials");
   how.advance = [&] { resources.meter().advance(1); };
-  return audit([&](const SolverOptions& own,
-                   const SolverResources& kept) { return make_solver(record.model.solver, own, kept); },
-               record.options, canary, how);
+  const SolverFactory make = [&](const SolverOptions& own, const SolverResources& kept) {
+    return make_solver(record.model.solver, own, kept);
+  };
+  return options.one_run > 0 ? audit_in_one_run(make, record.options, canary, how)
+                             : audit(make, record.options, canary, how);
 }
 
 }  // namespace v0

@@ -8,6 +8,7 @@
 #include "algorithms/evaluation/efficacy.h"
 #include "algorithms/evaluation/evaluation.h"
 #include "algorithms/evaluation/model_comparison.h"
+#include "algorithms/evaluation/trend_attack.h"
 #include "algorithms/learning/working_memory.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/lazy_error.h"
@@ -128,7 +129,10 @@ struct Evaluator::Impl {
         if (contents.label(position) != kNoLabel) nodes->push_back(position);
       }
     }
-    if (before != nullptr) tests.emplace(*before, store, options.attack_rows, options.seed);
+    if (before != nullptr) {
+      tests.emplace(*before, store, options.attack_rows, options.seed);
+      edges.emplace(*before, store, options.attack_rows, options.seed);
+    }
   }
 
   [[nodiscard]] const LiveStore& store_of_nodes() const { return before != nullptr ? *before : store; }
@@ -178,8 +182,13 @@ struct Evaluator::Impl {
     if (nodes)
       evaluation.accuracy_nodes = accuracy_of(store_of_nodes(), *nodes, predict(store_of_nodes(), record, *nodes));
     if (tests)
-      evaluation.forgetting = {tests->forgotten().size(), tests->vanished_classes(), tests->attack_rows(),
-                               tests->seed(), tests->of(record)};
+      evaluation.forgetting = {tests->forgotten().size(),
+                               tests->vanished_classes(),
+                               tests->attack_rows(),
+                               tests->seed(),
+                               tests->of(record),
+                               edges->of(record, present ? store : *before),
+                               retrained ? std::optional(edges->of(*retrained, store)) : std::nullopt};
     if (options.retrain) evaluation.comparison = compare(record);
     return evaluation;
   }
@@ -209,6 +218,7 @@ struct Evaluator::Impl {
   EvaluateOptions options;
   std::optional<std::vector<NodeId>> nodes;  // positions of the nodes that have a label
   std::optional<EfficacyTests> tests;
+  std::optional<TrendAttack> edges;
   std::optional<ModelRecord> original, retrained;  // for the model at hand
 };
 

@@ -8,14 +8,15 @@
 //
 //   M       fit on the rows D, then absorb the change to D'
 //   A(D')   under T1 as the certificate's reference has it: the minimiser W*(D'), found here, and noise of the level that
-//           epsilon, delta, tau, lambda and n give, whatever the solver says of it; under T2 and T4 in turn a run as the
-//           reference states it (stated_run.h); else what catch_up() trains anew, or, where that unlearns too, fit on D'
+//           epsilon, delta, tau, lambda and n give, whatever the solver says of it; under T2, T3 and T4 in turn a run as
+//           the reference states it (stated_run.h); else what catch_up() trains anew, or, where that unlearns too, fit on D'
 //
 // A claim of epsilon = delta = 0 is audited by equality instead (equality_audit.h).
 //
 // The attacker knows D, D' and both minimisers, and looks at P - W*(D') of a release P: along the gradient that the
 // removal leaves at W*(D), along W*(D) - W*(D') (about H^-1 of it), along the difference of the means of both kinds, its
-// norm; and where the claim covers all later releases together, at what P shares with the noise of the release before.
+// norm, and its distance from the mean of the retrained, which is another point where a run ends before the minimiser; and
+// where the claim covers all later releases together, along the way to the release before, and at what P shares with its noise.
 #pragma once
 
 #include <cstdint>

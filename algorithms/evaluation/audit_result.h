@@ -16,8 +16,10 @@ struct AuditResult {
   double delta = 0;
   std::string_view attack;  ///< the statistic that separated best
   Evidence evidence;
-  double most =
-      0;  ///< the lower bound that as many trials give where the two never agree; infinite where bits are compared
+  std::optional<CoinGuesses> guesses;  ///< given by an audit in one run, which makes no other trials
+  /// The lower bound that as many trials give where the two never agree, or as many guesses where all are right; infinite where
+  /// bits are compared.
+  double most = 0;
 
   [[nodiscard]] bool refuted() const noexcept { return certified && evidence.epsilon > epsilon; }
 };

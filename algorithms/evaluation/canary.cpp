@@ -101,6 +101,21 @@ std::vector<CanaryRequests> find_canaries(const LiveStore& store, const ModelRec
   return canaries;
 }
 
+CanaryRequests steepest_rows(const LiveStore& store, const ModelRecord& record, std::uint64_t count,
+                             MemoryBudget& budget) {
+  const TrainingRows held(store, record.weights, form_of(record), budget);
+  const TrainingSet& rows = held.set();
+  const std::vector<double> gradient = gradient_norms(rows, record.model);
+  std::vector<std::size_t> order(rows.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return gradient[a] > gradient[b]; });
+  if (!order.empty()) order.resize(std::min<std::size_t>(order.size() - 1, count));
+  CanaryRequests canary{"steepest rows", {}};
+  for (const std::size_t i : order)
+    canary.requests.push_back({RequestKind::remove_node, store.contents().order().user(rows.nodes()[i]), 0});
+  return canary;
+}
+
 Canary release_canary(const CanaryRequests& of, LiveStore& store, const ModelRecord& record, std::uint64_t most_rows,
                       MemoryBudget& budget) {
   static_cast<void>(store.rehearse({}));  // an audit is about exact rows

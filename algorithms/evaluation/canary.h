@@ -22,6 +22,11 @@ namespace unweave {
 [[nodiscard]] std::vector<CanaryRequests> find_canaries(const LiveStore& store, const ModelRecord& record,
                                                         MemoryBudget& budget);
 
+/// The removal, together, of the `count` training nodes whose rows have the largest gradients at the model's published weights, or of
+/// all but one where there are no more. Throws what TrainingRows throws.
+[[nodiscard]] CanaryRequests steepest_rows(const LiveStore& store, const ModelRecord& record, std::uint64_t count,
+                                           MemoryBudget& budget);
+
 /// Applies the requests to a reader of the store, which then stands after them. At most `most_rows` training rows take
 /// part: those that leave first, then those that move farthest, then others evenly; a claim holds for every data set,
 /// hence for this part too. Throws UsageError where the requests change no training row.

@@ -26,6 +26,11 @@ double AuditedClaim::bound(EventCount of_p, EventCount of_q) const {
   return gaussian_curve ? std::max(any, gaussian_epsilon_lower_bound(of_p, of_q, delta, confidence)) : any;
 }
 
+double AuditedClaim::bound(CoinGuesses guesses) const {
+  const double any = one_run_lower_bound(guesses, delta, confidence);
+  return gaussian_curve ? std::max(any, gaussian_one_run_lower_bound(guesses, delta, confidence)) : any;
+}
+
 Event choose_event(const TwoScores& scores, std::uint64_t tests, const AuditedClaim& claim) {
   constexpr std::size_t kMostThresholds = 256;
   Event best;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "algorithms/privacy/accounting/epsilon_lower_bound.h"
+#include "algorithms/privacy/accounting/one_run_bound.h"
 
 namespace unweave {
 
@@ -34,6 +35,8 @@ struct AuditedClaim {
 
   /// The bound that these counts give, of the likelier source and of the other one.
   [[nodiscard]] double bound(EventCount of_p, EventCount of_q) const;
+  /// The bound that guesses of coins from one release give.
+  [[nodiscard]] double bound(CoinGuesses guesses) const;
 };
 
 /// The event with the largest lower bound of epsilon if `tests` trials came out as these did, among all statistics, up to

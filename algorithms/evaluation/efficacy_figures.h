@@ -1,6 +1,8 @@
-// algorithms/evaluation/efficacy_figures.h - what a model still shows of forgotten rows, in figures (efficacy.h has the tests).
+// algorithms/evaluation/efficacy_figures.h - what a model still shows of forgotten rows and edges, in figures (efficacy.h and trend_attack.h have the
+// tests).
 #pragma once
 
+#include <cstddef>
 #include <optional>
 
 namespace unweave {
@@ -18,6 +20,15 @@ struct Efficacy {
   std::optional<double> attack_auc;             ///< area_under_curve() of forgotten rows against test rows
   std::optional<double> presence;               ///< mean PresenceAttack::presence() by an attack on the original model
   std::optional<double> presence_ratio;  ///< mean of the rows' presence in the original model over that in this one
+};
+
+/// How well removed edges are told from pairs that were never connected: areas under the curve, absent where there are no such
+/// pairs. One half: not at all.
+struct EdgeRecovery {
+  std::size_t edges = 0;               ///< removed ones that were tried
+  std::optional<double> auc;           ///< by TrendAttack
+  std::optional<double> likeness_auc;  ///< by how alike the predictions of both ends are, alone
+  std::optional<double> dip_auc;       ///< by how far both ends' confidence dips below their neighbours', alone
 };
 
 }  // namespace unweave

@@ -16,7 +16,8 @@ namespace unweave::testing {
 class Wrapped : public Solver {
  public:
   Wrapped(std::string_view name, const SolverOptions& options, const SolverResources& resources)
-      : solver_(make_solver(name, options, resources)) {}
+      : Wrapped(make_solver(name, options, resources)) {}
+  explicit Wrapped(std::unique_ptr<Solver> solver) : solver_(std::move(solver)) {}
   std::string_view name() const noexcept override { return solver_->name(); }
   Fit fit(const TrainingSet& rows, const ApproximationError& lazy) const override { return solver_->fit(rows, lazy); }
   StepReport absorb(Model& model, const TrainingSet& after, const BatchChange& change,
@@ -27,6 +28,7 @@ class Wrapped : public Solver {
     return solver_->catch_up(model, rows, lazy);
   }
   bool reads_moved_rows() const noexcept override { return solver_->reads_moved_rows(); }
+  void tidy(const Model& model) const override { solver_->tidy(model); }
 
  protected:
   [[nodiscard]] const Solver& honest() const noexcept { return *solver_; }
@@ -48,7 +50,8 @@ class WeakNoise final : public Wrapped {
   }
 };
 
-/// Noise of a third of the level that its public terms name, of a run over slots (T2, T4).
+/// Noise of a third of the level that its public terms name: of `sigma` (T2, T4) or `s-max` (T3) where the options give it, else of
+/// tau (T1).
 class ThirdOfNoise final : public Wrapped {
  public:
   ThirdOfNoise(std::string_view name, const SolverOptions& options, const SolverResources& resources)
@@ -65,15 +68,18 @@ class ThirdOfNoise final : public Wrapped {
     return report;
   }
 
-  static constexpr double kSigma = 0.05;
-
  private:
   static SolverOptions weakened(SolverOptions options) {
-    options.parameters["sigma"] = kSigma / 3;
+    for (const char* const level : {"sigma", "s-max"})
+      if (const auto at = options.parameters.find(level); at != options.parameters.end()) {
+        at->second /= 3;
+        return options;
+      }
+    options.tau /= 3;
     return options;
   }
   static void pretend(StepReport& report) {
-    for (const char* const name : {"sigma", "distance", "sensitivity", "grid"})
+    for (const char* const name : {"sigma", "s_max", "distance", "sensitivity", "grid"})
       if (report.terms.contains(name)) report.terms.publish(name, 3 * report.terms.at(name));
   }
 };

@@ -27,6 +27,10 @@ AttackOptions attack_options(const CommandLine& line) {
   }
   options.trials = line.get<Count>("trials").value;
   options.rows = line.get<Count>("rows").value;
+  if (line.has("one-run")) {
+    options.one_run = line.get<Count>("one-run").value;
+    if (options.one_run == 0) throw UsageError("--one-run needs at least one canary");
+  }
   options.seed = line.common().seed;
   return options;
 }
@@ -39,6 +43,11 @@ std::string verdict_of(const AuditResult& result) {
 }
 
 /// What a bound near 0 may mean.
+std::string reach_of(const CoinGuesses& guesses, double most, double confidence) {
+  return count_text(guesses.right) + " of " + count_text(guesses.made) + " guesses were right. With so many epsilon " +
+         number_text(most) + " is the most that could have been shown, at confidence " + number_text(confidence) + ".";
+}
+
 std::string reach_of(std::uint64_t trials, double most, double confidence) {
   if (std::isinf(most)) {
     const double share = 1 - std::pow(1 - confidence, 1 / static_cast<double>(trials));
@@ -53,6 +62,9 @@ std::string reach_of(std::uint64_t trials, double most, double confidence) {
 void check_options(const CommandLine& line) {
   const double confidence = line.get<Real>("confidence").value;
   if (!(confidence > 0 && confidence < 1)) throw UsageError("--confidence must lie strictly between 0 and 1");
+  for (const char* option : {"canary", "trials"})
+    if (line.has("one-run") && line.given(option))
+      throw UsageError("--one-run takes no --" + std::string(option) + ": it chooses many canaries, and trains once");
 }
 
 }  // namespace
@@ -71,6 +83,10 @@ void run_audit(CommandLine& line) {
       "with "
       "the largest gradient; or all three, one after the other");
   add("requests", po::value<std::string>()->value_name("F"), "removals to be the canary instead, as for stream");
+  add("one-run", po::value<Count>()->value_name("K"),
+      "instead of many releases train once, unlearn K training nodes together (those with the largest gradients, or "
+      "those of "
+      "--requests), and guess from that release by which of two labels each was learnt");
   add("trials", po::value<Count>()->value_name("T")->default_value({400}), "releases of each kind and canary");
   add("confidence", po::value<Real>()->value_name("C")->default_value({0.95}),
       "with which all bounds of this command hold together");
@@ -97,12 +113,13 @@ void run_audit(CommandLine& line) {
     if (result.refuted())
       refuted += (refuted.empty() ? "" : "; ") + name + ", canary " + attack.canary.name + ": epsilon is at least " +
                  number_text(evidence.epsilon) + ", the certificates say " + number_text(result.epsilon);
+    const std::uint64_t trials = result.guesses ? 1 : line.get<Count>("trials").value;
     if (line.common().json) {
-      write_json_line(line.out(), {{"solver", solver},
+      nlohmann::ordered_json json({{"solver", solver},
                                    {"name", attack.model.name()},
                                    {"canary", attack.canary.name},
                                    {"attack", result.attack},
-                                   {"trials", line.get<Count>("trials").value},
+                                   {"trials", trials},
                                    {"tests", evidence.trials},
                                    {"hits_unlearned", evidence.unlearned_hits},
                                    {"hits_retrained", evidence.retrained_hits},
@@ -114,10 +131,16 @@ void run_audit(CommandLine& line) {
                                    {"epsilon_lower_bound", evidence.epsilon},
                                    {"epsilon_provable", result.most},
                                    {"refuted", result.refuted()}});
+      if (result.guesses) {
+        json["guesses"] = result.guesses->made;
+        json["guesses_right"] = result.guesses->right;
+      }
+      write_json_line(line.out(), json);
       continue;
     }
-    reaches.insert(reach_of(line.get<Count>("trials").value, result.most, 1 - miss));
-    table.add_row({name, attack.canary.name, std::string(result.attack), count_text(line.get<Count>("trials").value),
+    reaches.insert(result.guesses ? reach_of(*result.guesses, result.most, 1 - miss)
+                                  : reach_of(trials, result.most, 1 - miss));
+    table.add_row({name, attack.canary.name, std::string(result.attack), count_text(trials),
                    number_text(result.epsilon) + ", " + number_text(result.delta), result.certified ? "yes" : "no",
                    number_text(evidence.epsilon), verdict_of(result)});
   }

@@ -44,8 +44,9 @@ void add_comparison(nlohmann::ordered_json& json, const Comparison& of, bool wit
   json["loss_change_spearman"] = value_of(of.loss_changes->spearman);
 }
 
-const std::vector<std::string> kForgettingColumns{"forgotten",      "replayed",     "of all",     "of present",
-                                                  "called members", "by threshold", "attack AUC", "presence ratio"};
+const std::vector<std::string> kForgettingColumns{"forgotten",  "replayed",       "of all",
+                                                  "of present", "called members", "by threshold",
+                                                  "attack AUC", "presence ratio", "edge AUC"};
 
 void print_legend(std::ostream& out) {
   out << "\nforgotten       accuracy on forgotten training rows, as they were in the copy\n"
@@ -55,7 +56,10 @@ void print_legend(std::ostream& out) {
          "called members  share of the forgotten that an attack takes for training rows\n"
          "by threshold    the same by one threshold of the confidence\n"
          "attack AUC      forgotten against test rows by confidence; 0.5: not told apart\n"
-         "presence ratio  presence in the original model over that here; 1: as before\n";
+         "presence ratio  presence in the original model over that here; 1: as before\n"
+         "edge AUC        removed edges against pairs never connected, by the predictions on their ends; compare with "
+         "the\n"
+         "                retrained model's (--retrain): neighbours are alike, whatever a model has seen\n";
 }
 
 /// The fields of one model, and its cells of kForgettingColumns.
@@ -75,8 +79,14 @@ void add_forgetting(nlohmann::ordered_json& json, std::vector<std::string>& cell
   json["mia_auc"] = value_of(of.attack_auc);
   json["presence"] = value_of(of.presence);
   json["presence_ratio"] = value_of(of.presence_ratio);
-  for (const auto& value : {of.accuracy_forgotten, of.replay_forgotten, of.replay_all, of.replay_present,
-                            of.svm_member_rate, of.threshold_member_rate, of.attack_auc, of.presence_ratio})
+  json["removed_edges"] = forgetting.edges.edges;
+  json["trend_auc"] = value_of(forgetting.edges.auc);
+  json["trend_likeness_auc"] = value_of(forgetting.edges.likeness_auc);
+  json["trend_dip_auc"] = value_of(forgetting.edges.dip_auc);
+  if (forgetting.edges_retrained) json["trend_auc_retrained"] = value_of(forgetting.edges_retrained->auc);
+  for (const auto& value :
+       {of.accuracy_forgotten, of.replay_forgotten, of.replay_all, of.replay_present, of.svm_member_rate,
+        of.threshold_member_rate, of.attack_auc, of.presence_ratio, forgetting.edges.auc})
     cells.push_back(accuracy_text(value));
 }
 
@@ -123,6 +133,8 @@ class Printer {
       cells.push_back(accuracy_text(of.comparison->retrained_distance));
       cells.push_back(of_test ? number_text(of_test->divergence) : "-");
       cells.push_back(of_test ? number_text(of_test->agreement) : "-");
+      if (of.forgetting)
+        cells.push_back(of.forgetting->edges_retrained ? accuracy_text(of.forgetting->edges_retrained->auc) : "-");
     }
     if (line_.common().json) return write_json_line(line_.out(), json);
     const std::string state = !of.present ? "before the removals" : of.outdated ? "outdated" : "up to date";
@@ -146,7 +158,10 @@ class Printer {
     std::vector<std::string> names{"solver", "training", "validation", "test"};
     if (with_nodes_) names.emplace_back("nodes");
     if (with_copy_) names.insert(names.end(), kForgettingColumns.begin(), kForgettingColumns.end());
-    if (options.retrain) names.insert(names.end(), {"from retrained", "KL, test", "agreement, test"});
+    if (options.retrain) {
+      names.insert(names.end(), {"from retrained", "KL, test", "agreement, test"});
+      if (with_copy_) names.emplace_back("edge AUC, retrained");
+    }
     names.insert(names.end(), {"requests absorbed", "state"});
     return names;
   }
@@ -177,12 +192,14 @@ void run_evaluate(CommandLine& line) {
       "also the accuracy on these nodes, ids as .npy or text; with --before as they were in the copy");
   add("before", po::value<std::string>()->value_name("COPY"),
       "a copy from before the removals: accuracy on the forgotten rows as they were, deleted data replay, membership "
-      "inference");
+      "inference, and whether removed edges show");
   add("by-class", po::bool_switch(),
       "precision, recall, F1 and AUC of every class, and the confusion matrix, of any number of models and classes; "
       "without it of a single model of at most 20 classes, with --json of every such model");
   add("attack-rows", po::value<Count>()->value_name("K")->default_value({10000}),
-      "with --before: most training and most test rows that an attack learns from, drawn by --seed (1); 0: no attack");
+      "with --before: most training and most test rows that an attack learns from, and most removed edges that one "
+      "looks "
+      "for, drawn by --seed (1); 0: no attack");
   if (!line.parse()) return;
 
   if (line.given("attack-rows") && !line.has("before")) throw UsageError("--attack-rows needs --before");

@@ -19,8 +19,11 @@ struct AttackOptions {
   std::string canary = "all";  ///< hub, bridge or gradient (algorithms/evaluation/canary.h), or all three
   std::optional<std::vector<Request>> requests{};  ///< removals that are the canary instead
   std::uint64_t trials = 400;                      ///< releases of each kind
-  double confidence = 0.95;             ///< confidence of one bound; k bounds hold together with 1 - (1 - it) k
-  std::uint64_t rows = 1000;            ///< training rows that take part, at most
+  double confidence = 0.95;   ///< confidence of one bound; k bounds hold together with 1 - (1 - it) k
+  std::uint64_t rows = 1000;  ///< training rows that take part, at most
+  /// Above 0: one training and one release in place of many, and so many training nodes with the largest gradients, or those that
+  /// `requests` remove, leave together; coins that chose their labels are guessed (algorithms/evaluation/one_run_audit.h).
+  std::uint64_t one_run = 0;
   std::optional<std::uint64_t> seed{};  ///< seed of the noise, for tests
 };
 

@@ -26,9 +26,10 @@ struct EvaluateOptions {
   bool retrain = false;   ///< compare with a model that has never seen anything but the present data
   bool by_class = false;  ///< confusion matrices of models of more than kFewClasses classes, too
   std::optional<std::vector<NodeId>>
-      nodes{};                      ///< accuracy on these, too: of the store, or of the copy where there is one
-  std::size_t attack_rows = 10000;  ///< most training and most test rows that an attack learns from; 0: no attack
-  std::uint64_t seed = 1;           ///< by which they are drawn
+      nodes{};  ///< accuracy on these, too: of the store, or of the copy where there is one
+  std::size_t attack_rows =
+      10000;  ///< most training and most test rows that an attack learns from, and most removed edges that one looks for; 0: no attack
+  std::uint64_t seed = 1;  ///< by which they are drawn
 };
 
 /// How good one model is on the labelled nodes of each split.
@@ -44,6 +45,9 @@ struct Forgetting {
   std::size_t attack_rows = 0;  ///< rows of either kind that an attack learnt from
   std::uint64_t seed = 1;
   Efficacy figures;
+  EdgeRecovery edges;  ///< removed edges, from what the model says of their ends
+  std::optional<EdgeRecovery>
+      edges_retrained;  ///< by that attack on the retrained model, given with EvaluateOptions::retrain
 };
 
 /// How far published weights have come from those of the model from before the removals.

@@ -27,9 +27,11 @@ constexpr Eigen::Index kRows = 40, kColumns = 10;  // 3200 bytes: the heap keeps
 /// How many of the values lie where a matrix was. The first words belong to the allocator.
 template <class Dense>
 std::size_t left_of(Dense* matrix, typename Dense::Scalar value) {
-  auto where = reinterpret_cast<std::uintptr_t>(matrix->data());
+  // Volatile, so that no compiler follows the address to the read below, which it rightly warns of.
+  volatile auto address = reinterpret_cast<std::uintptr_t>(matrix->data());
   const std::size_t count = size_of(matrix->size());
   delete matrix;
+  const std::uintptr_t where = address;
   std::size_t left = 0;
   for (std::size_t i = 8; i < count; ++i) {
     typename Dense::Scalar found;

@@ -74,6 +74,31 @@ TEST_SUITE("unit") {
     CHECK(testing::folder_bytes(world.store) == files);
   }
 
+  TEST_CASE("audit --one-run trains once, guesses labels, and refuses what removes no training node or no canary") {
+    const World world;
+    world.train("newton");
+    const auto files = testing::folder_bytes(world.store);
+    const Result result = world.audit({"--one-run", "12", "--confidence", "0.999999", "--json"});
+    CAPTURE(result.error);
+    REQUIRE(result.code == 0);
+    REQUIRE(result.lines().size() == 1);
+    const nlohmann::json line = result.lines()[0];
+    CHECK(line["canary"] == "steepest rows");
+    CHECK(line["trials"] == 1);
+    CHECK(line["guesses"] == 12);
+    CHECK(line["guesses_right"].get<int>() <= 12);
+    CHECK(line["certified"] == true);
+    CHECK(line["refuted"] == false);
+    CHECK(line["epsilon_lower_bound"].get<double>() <= line["epsilon_provable"].get<double>());
+    const Result table = world.audit({"--one-run", "12", "--confidence", "0.999999"});
+    CHECK(table.out.find(" of 12 guesses were right. With so many epsilon ") != std::string::npos);
+    CHECK(world.audit({"--one-run", "0"}).code == 2);
+    CHECK(world.audit({"--one-run", "3", "--canary", "hub"}).code == 2);
+    CHECK(world.audit({"--one-run", "3", "--trials", "30"}).code == 2);
+    CHECK(world.audit({"--one-run", "3", "--requests", world.file("edge 0 1\n")}).code != 0);
+    CHECK(testing::folder_bytes(world.store) == files);
+  }
+
   TEST_CASE("a claim of epsilon 0 is audited by equality with training from nothing") {
     const World world;
     world.train("exact");

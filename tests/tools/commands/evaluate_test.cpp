@@ -101,6 +101,9 @@ TEST_SUITE("unit") {
     CHECK(after["mia_member_rate"].get<double>() + after["mia_nonmember_rate"].get<double>() == doctest::Approx(1));
     CHECK(after["attack_rows"] == 90);
     CHECK(after["attack_seed"] == 1);
+    CHECK(after["removed_edges"] == 0);  // nodes left with theirs
+    CHECK(after["trend_auc"].is_null());
+    CHECK_FALSE(after.contains("trend_auc_retrained"));
     // What was not unlearned remembers.
     CHECK(outdated["outdated"] == true);
     CHECK(outdated["replay_forgotten"] == before["replay_forgotten"]);
@@ -109,8 +112,33 @@ TEST_SUITE("unit") {
     CHECK(table.out.find("before the removals") != std::string::npos);
     CHECK(table.out.find("presence ratio") != std::string::npos);
     for (const std::string column : {"forgotten", "replayed", "of all", "of present", "called members", "by threshold",
-                                     "attack AUC", "presence ratio"})
+                                     "attack AUC", "presence ratio", "edge AUC"})
       CHECK(table.out.find("\n" + column + "  ") != std::string::npos);  // the line that says what it is
+  }
+
+  TEST_CASE("removed edges are looked for in both models, and in the retrained one") {
+    const Files files;
+    REQUIRE(files.import("s").code == 0);
+    files.train("s", {"newton"});
+    files.copy("s", "copy");
+    files.must({"export", files.path("s"), "--requests", files.path("e.txt"), "--draw", "edge", "--count", "20",
+                "--seed", "1"});
+    files.must({"stream", files.path("s"), "--requests", files.path("e.txt"), "--solver", "newton", "--seed", "1"});
+    const auto lines =
+        run({"evaluate", files.path("s"), "--before", files.path("copy"), "--solver", "newton", "--retrain", "--json"})
+            .lines();
+    REQUIRE(lines.size() == 2);
+    for (const Json& line : lines) {
+      CHECK(line["removed_edges"].get<int>() > 0);
+      CHECK(line["removed_edges"].get<int>() <= 20);
+      for (const char* field : {"trend_auc", "trend_likeness_auc", "trend_dip_auc", "trend_auc_retrained"}) {
+        CHECK(line[field].get<double>() >= 0);
+        CHECK(line[field].get<double>() <= 1);
+      }
+    }
+    CHECK(lines[0]["trend_auc_retrained"] == lines[1]["trend_auc_retrained"]);
+    CHECK(lines[1]["trend_auc"].get<double>() ==
+          doctest::Approx(lines[1]["trend_auc_retrained"].get<double>()).epsilon(0.05));
   }
 
   TEST_CASE("weights, predictions and losses beside a retrained model's, before and after the removal") {
