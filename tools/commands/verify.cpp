@@ -116,7 +116,8 @@ bool is_export(const std::filesystem::path& file) {
 
 void run_verify(CommandLine& line) {
   line.describe(
-      "Checks every file of a store against its checksums, that graph, splits, receptive field and stale rows agree as\n"
+      "Checks every file of a store against its checksums, that graph, splits, receptive field and stale rows agree "
+      "as\n"
       "exact integers, that every sum of every level is that of its terms, by one random combination of all, and that\n"
       "models up to date are what their certificates say: newton and retrain are minimised again.\n"
       "Given a LOG of public certificates, STORE/certificates/NAME.jsonl or a copy, in the place of the store it "
