@@ -129,10 +129,7 @@ struct Evaluator::Impl {
         if (contents.label(position) != kNoLabel) nodes->push_back(position);
       }
     }
-    if (before != nullptr) {
-      tests.emplace(*before, store, options.attack_rows, options.seed);
-      edges.emplace(*before, store, options.attack_rows, options.seed);
-    }
+    if (before != nullptr) tests.emplace(*before, store, options.attack_rows, options.seed);
   }
 
   [[nodiscard]] const LiveStore& store_of_nodes() const { return before != nullptr ? *before : store; }
@@ -196,6 +193,10 @@ struct Evaluator::Impl {
   std::vector<ModelEvaluation> evaluate(const ModelRecord& record) {
     const std::string& name = name_of(record);
     check_propagation(record, store.manifest(), store.path());
+    if (before != nullptr && !edges) {
+      check_propagation(record, before->manifest(), before->path());
+      edges.emplace(*before, store, options.attack_rows, options.seed);
+    }
     original.reset();
     retrained.reset();
     if (before != nullptr && has_model(before->path(), name)) original = load_model(before->path(), name);

@@ -57,9 +57,8 @@ void print_legend(std::ostream& out) {
          "by threshold    the same by one threshold of the confidence\n"
          "attack AUC      forgotten against test rows by confidence; 0.5: not told apart\n"
          "presence ratio  presence in the original model over that here; 1: as before\n"
-         "edge AUC        removed edges against pairs never connected, by the predictions on their ends; compare with "
-         "the\n"
-         "                retrained model's (--retrain): neighbours are alike, whatever a model has seen\n";
+         "edge AUC        removed edges against pairs never connected, by predictions on\n"
+         "                their ends; compare it with the retrained model's (--retrain)\n";
 }
 
 /// The fields of one model, and its cells of kForgettingColumns.

@@ -186,7 +186,8 @@ TEST_SUITE("heavy") {
         auto& set = subject.options.parameters;
         if (runs_in_turn(name)) set["sigma"] = 1e-6;
         if (set.contains("s-max")) set.insert_or_assign("s-max", 5e-6);
-        if (set.contains("s-max")) set["epochs"] = 10;
+        if (set.contains("s-max")) set["epochs"] = 30;
+        if (set.contains("s-max")) set["batch-rows"] = static_cast<double>(canary.before.size());
         AuditOptions how;
         how.confidence = 0.995;
         how.folder = folder / "trial";
