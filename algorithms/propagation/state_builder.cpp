@@ -123,6 +123,7 @@ SweepResult run_sweep(const Contents& contents, const SweepJob& job, Propagation
   };
   const double filling = propagation_sweep(block_source(contents.graph()), options, plan, budget, job.fill, counted);
   meter.report();
+  check.drop_weights();
   finish();
   result.rows = rows_done / std::max<std::uint64_t>(1, result.tiles);
   result.seconds = seconds_since(start) - filling;

@@ -51,7 +51,7 @@ class Repair {
   std::uint32_t columns_ = 0;
   std::vector<NodeId> nodes_;
   std::vector<std::vector<std::int32_t>> captured_;       ///< [level 0..L-1], nodes x columns
-  std::vector<std::vector<std::uint64_t>> fingerprints_;  ///< of captured_, and last of deferred_
+  std::vector<std::vector<std::uint64_t>> fingerprints_;  ///< those of captured_, and last those of deferred_
   Reservation memory_;                                    ///< charged for captured_ and deferred_
   std::vector<std::int32_t> deferred_;                    ///< the part of level L-1 that level L had not received
 };

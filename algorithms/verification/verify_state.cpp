@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cmath>
 #include <functional>
+#include <mutex>
 #include <span>
 
 #include "algorithms/propagation/density.h"
@@ -193,29 +194,36 @@ void blame_sums(const VerifyContext& context, std::uint32_t level) {
   std::vector<NodeId> nodes;
   for (NodeId node = 0; node < context.contents.num_nodes(); ++node)
     if (kept.contains(node)) nodes.push_back(node);
-  FalseStatements wrong;
-  const NodeId span = span_nodes(context.contents.num_nodes());
-  std::vector<std::atomic<std::uint64_t>> wrong_rows(num_spans(context.contents.num_nodes()));
-  check_rows(context, level, nodes, wrong, [&](NodeId node) { ++wrong_rows[node / span]; });
+  struct Wrong {
+    std::uint64_t rows = 0;
+    NodeId first = 0;
+  };
+  std::vector<Wrong> wrong(num_spans(context.contents.num_nodes()));
+  std::mutex mutex;
+  FalseStatements unused;
+  check_rows(context, level, nodes, unused, [&](NodeId node) {
+    const std::scoped_lock lock(mutex);
+    Wrong& one = wrong[node / span_nodes(context.contents.num_nodes())];
+    one.first = one.rows++ == 0 ? node : std::min(one.first, node);
+  });
   bool is_found = false;
-  for (std::size_t at = 0; at < wrong_rows.size(); ++at) {
-    if (wrong_rows[at] == 0) continue;
+  for (std::size_t at = 0; at < wrong.size(); ++at) {
+    const Wrong& one = wrong[at];
+    if (one.rows == 0) continue;
     is_found = true;
+    const std::string place = "propagation: " + partition_text(level, context.contents.num_nodes(), at) + ": ";
+    const std::string first = context.contents.order().text(one.first);
+    const std::string rows =
+        one.rows == 1 ? "the row of " + first + " is not the sum of its terms"
+                      : std::to_string(one.rows) + " rows are not the sums of their terms, first that of " + first;
     const std::string file = kept.entries().empty() ? std::string() : kept.entries()[at].path;
-    const std::string rows = wrong_rows[at] == 1
-                                 ? "1 row is not the sum of its terms"
-                                 : std::to_string(wrong_rows[at]) + " rows are not the sums of their terms";
-    context.report.findings.push_back({false,
-                                       "propagation: " + partition_text(level, context.contents.num_nodes(), at) +
-                                           ": " + rows + "; " + operation("repair") + " makes them anew",
-                                       file});
+    context.report.findings.push_back({false, place + rows + "; " + operation("repair") + " makes them anew", file});
   }
   if (!is_found)
     context.report.findings.push_back(
         {false, "propagation: level " + std::to_string(level) +
                     ": sums were not those of their terms, and are when they are read again: the memory or the disk of "
                     "this machine errs"});
-  wrong.report_to(context.report, "propagation");
 }
 
 void check_stale(const VerifyContext& context) {

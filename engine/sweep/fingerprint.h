@@ -73,7 +73,7 @@ class FingerprintKey {
   }
   /// a_v of a node with these neighbours: r summed over them and over the node itself.
   [[nodiscard]] std::uint64_t list_weight(NodeId node, std::span<const NodeId> neighbours) const noexcept;
-  /// The same over those of them that are in `rows`.
+  /// What those of them that are in `rows` weigh.
   [[nodiscard]] std::uint64_t list_weight(NodeId node, std::span<const NodeId> neighbours,
                                           const RowMask& rows) const noexcept;
 

@@ -215,8 +215,8 @@ HWY_INLINE std::uint64_t fingerprint_panel(const Row& row, std::size_t first, st
     sum = add_residues(sum, signed_residue(std::int64_t{row[first + c]} * factors[c]));
   return sum;
 #else
-  // A lane adds up a product of each vector: 31 + kFactorBits bits, and three more for kMaxVectors of them. Of 2^63, only
-  // -2^63 can come, which fits.
+  // A lane adds up a product of each vector: 31 + kFactorBits bits, and three more for kMaxVectors of them. The sum
+  // can reach -2^63, which fits, and not 2^63.
   static_assert(31 + kFactorBits + 3 <= 63 && kMaxVectors <= 8);
   const D32 d;
   const hn::Repartition<std::int64_t, D32> wide;

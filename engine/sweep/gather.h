@@ -53,7 +53,7 @@ struct GatherOutputOf {
   T* quotients = nullptr;               ///< null, or nodes x width: round(sum / (neighbours + 1))
   /// Null, or where y of each row of quotients goes, as it was formed and not as it lies in memory.
   std::uint64_t* quotient_fingerprints = nullptr;
-  ColumnFactors factors = nullptr;  ///< of the tile's columns; read where there are fingerprints
+  ColumnFactors factors = nullptr;  ///< those of the tile's columns, read where there are fingerprints
 };
 using GatherOutput = GatherOutputOf<std::int32_t>;
 using ShortGatherOutput = GatherOutputOf<std::int16_t>;
@@ -77,8 +77,8 @@ void round_quotients(std::span<const std::int32_t> sums, std::uint32_t degree, s
 void round_quotients(std::span<const std::int64_t> sums, std::uint32_t degree, std::int32_t* quotients);
 
 struct RowDifference {
-  std::uint32_t largest = 0;      ///< of all |delta|
-  std::uint64_t fingerprint = 0;  ///< of the differences as they were formed
+  std::uint32_t largest = 0;      ///< the largest |delta|
+  std::uint64_t fingerprint = 0;  ///< that of the differences as they were formed
 };
 
 /// delta[c] = round_quotients(sums)[c] - published[c], which must fit int32.

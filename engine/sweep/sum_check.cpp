@@ -52,7 +52,9 @@ void throw_wrong_sums(std::uint32_t level, NodeId nodes, NodeId node) {
 
 SumCheck::SumCheck(NodeId nodes, std::size_t columns, std::uint32_t levels, std::span<const RowMask> wanted,
                    MemoryBudget& budget, std::uint32_t first_level)
-    : memory_(budget.reserve(bytes(nodes, columns, levels, wanted), "checks of the sums")),
+    : memory_(budget.reserve(bytes(nodes, columns, levels, wanted) - weight_bytes(nodes, levels, wanted),
+                             "checks of the sums")),
+      weight_memory_(budget.reserve(weight_bytes(nodes, levels, wanted), "weights of the lists")),
       nodes_(nodes),
       first_level_(first_level),
       key_(nodes, columns),
@@ -66,10 +68,19 @@ SumCheck::SumCheck(NodeId nodes, std::size_t columns, std::uint32_t levels, std:
 
 std::uint64_t SumCheck::bytes(NodeId nodes, std::size_t columns, std::uint32_t levels,
                               std::span<const RowMask> wanted) noexcept {
+  return FingerprintKey::bytes(nodes, columns) + weight_bytes(nodes, levels, wanted) +
+         levels * (sizeof(Level) + 3 * num_spans(nodes) * sizeof(std::uint64_t));
+}
+
+std::uint64_t SumCheck::weight_bytes(NodeId nodes, std::uint32_t levels, std::span<const RowMask> wanted) noexcept {
   std::uint64_t weights = nodes;
   for (std::uint32_t l = 1; l < levels && !wanted.empty(); ++l) weights += wanted[l - 1].size();
-  return FingerprintKey::bytes(nodes, columns) + weights * sizeof(std::uint64_t) +
-         levels * (sizeof(Level) + 3 * num_spans(nodes) * sizeof(std::uint64_t));
+  return weights * sizeof(std::uint64_t);
+}
+
+void SumCheck::drop_weights() noexcept {
+  for (const auto& level : levels_) level->weights.reset();
+  weight_memory_.release();
 }
 
 LevelCheck SumCheck::level(std::uint32_t level, std::size_t first) {

@@ -57,7 +57,7 @@ inline constexpr std::string_view kMachineErred =
 /// What one level of a sweep adds up over a tile of columns.
 struct LevelCheck {
   const FingerprintKey* key = nullptr;
-  ColumnFactors factors = nullptr;  ///< of the tile's columns
+  ColumnFactors factors = nullptr;  ///< those of the tile's columns
   PartitionSums* sums = nullptr;    ///< sum_u r_u y(S(u)), of this level
   /// sum_v a_v y(t(v)) of the quotients, for the level that reads them; null where none does.
   PartitionSums* terms = nullptr;
@@ -85,13 +85,15 @@ class SumCheck {
   }
   /// What a level adds up over the tile that begins with column `first`. Level 0 has terms alone, and the last one none.
   [[nodiscard]] LevelCheck level(std::uint32_t level, std::size_t first);
-  /// Of the present tile.
+  /// Both sides of the present tile.
   [[nodiscard]] PartitionSums& sums(std::uint32_t level) { return levels_[level - 1]->sums; }
   [[nodiscard]] PartitionSums& terms(std::uint32_t level) { return levels_[level - 1]->terms; }
   /// Whether the sums of the level are those of their terms.
   [[nodiscard]] bool holds(std::uint32_t level) { return sums(level).total() == terms(level).total(); }
   /// The tile is done with: its sums add to those of all columns.
   void close_tile();
+  /// Gives the weights' memory back, once all tiles were closed.
+  void drop_weights() noexcept;
   /// sum_u r_u y(S(u)) over the columns of all tiles that were closed.
   [[nodiscard]] const PartitionSums& all_columns(std::uint32_t level) const { return levels_[level - 1]->all_columns; }
 
@@ -101,7 +103,9 @@ class SumCheck {
     PartitionSums sums, terms, all_columns;
     std::unique_ptr<std::uint64_t[]> weights;  ///< for the level's terms; none where those of level 1 are the same
   };
-  Reservation memory_;
+  [[nodiscard]] static std::uint64_t weight_bytes(NodeId nodes, std::uint32_t levels,
+                                                  std::span<const RowMask> wanted) noexcept;
+  Reservation memory_, weight_memory_;
   NodeId nodes_;
   std::uint32_t first_level_;
   FingerprintKey key_;

@@ -85,8 +85,8 @@ struct Worker {
   Lines<std::int64_t> wide_sums;  // room for the worst case; pages that are never wide are never touched
   std::vector<std::uint32_t> wide_nodes;
   std::size_t num_wide = 0;
-  std::vector<std::uint64_t> fingerprints;  // of quotients, then of sums
-  std::uint64_t terms = 0;                  // of the quotients of the group
+  std::vector<std::uint64_t> fingerprints;  // those of quotients, then those of sums
+  std::uint64_t terms = 0;                  // what the quotients of the group add
 };
 
 /// Writes the weights of the lists of some of a block's nodes, one after another: what the next level reads of them.
