@@ -92,9 +92,9 @@ TEST_SUITE("unit") {
     CHECK(line["epsilon_lower_bound"].get<double>() <= line["epsilon_provable"].get<double>());
     const Result table = world.audit({"--one-run", "12", "--confidence", "0.999999"});
     CHECK(table.out.find(" of 12 guesses were right. With so many epsilon ") != std::string::npos);
-    CHECK(world.audit({"--one-run", "0"}).code == 2);
-    CHECK(world.audit({"--one-run", "3", "--canary", "hub"}).code == 2);
-    CHECK(world.audit({"--one-run", "3", "--trials", "30"}).code == 2);
+    CHECK(world.audit({"--one-run", "0"}).code == 1);
+    CHECK(world.audit({"--one-run", "3", "--canary", "hub"}).code == 1);
+    CHECK(world.audit({"--one-run", "3", "--trials", "30"}).code == 1);
     CHECK(world.audit({"--one-run", "3", "--requests", world.file("edge 0 1\n")}).code != 0);
     CHECK(testing::folder_bytes(world.store) == files);
   }
