@@ -148,6 +148,7 @@ EdgeRecovery TrendAttack::of(const ModelRecord& model, const LiveStore& rows) co
       ends.size() * (classes * sizeof(double) + 64) + kMostNeighbours * classes * sizeof(double), "an attack on edges");
   const auto ask = [&](const std::vector<NodeId>& users, double* out) {
     std::vector<NodeId> positions;
+    positions.reserve(users.size());
     for (const NodeId user : users) positions.push_back(rows.contents().order().position(user));
     score_nodes(rows, model, positions, out);
     for (std::size_t i = 0; i < users.size(); ++i) probabilities_in_place(model.model.head, out + i * classes, classes);

@@ -58,7 +58,7 @@ class Identities {
     const std::uint32_t columns = embedding_.columns();
     const NodeRange range{static_cast<NodeId>(first * kBlockNodes),
                           static_cast<NodeId>(std::min<std::size_t>(contents_.num_nodes(), last * kBlockNodes))};
-    std::vector<std::int32_t> level0(range.size() * columns);
+    std::vector<std::int32_t> level0(std::size_t{range.size()} * columns);
     Part part(total_.size(), columns);
     contents_.graph().read_ahead(first, last);
     for (std::uint32_t level = 1; level <= embedding_.levels(); ++level) embedding_.level(level).read_ahead(range);

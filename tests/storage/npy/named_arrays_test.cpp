@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -73,7 +75,10 @@ TEST_SUITE("unit") {
     CHECK(header["classes_"]["data_offsets"] == nlohmann::json{48, 64});
     for (const auto& [key, value] : header["__metadata__"].items()) CHECK(value.is_string());  // as the format wants it
     REQUIRE(bytes.size() == 8 + length + 64);
-    CHECK(std::memcmp(bytes.data() + 8 + length, kNamedNumbers.data(), 48) == 0);
+    std::vector<double> numbers(6);
+    std::memcpy(numbers.data(), bytes.data() + 8 + length, 48);
+    CHECK(std::equal(numbers.begin(), numbers.end(), kNamedNumbers.begin()));
+    CHECK(std::signbit(numbers[4]));
     CHECK(std::memcmp(bytes.data() + 8 + length + 48, kNamedClasses.data(), 16) == 0);
   }
 
