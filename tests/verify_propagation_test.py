@@ -121,6 +121,34 @@ def main(program):
         assert "requests that its files do not contain" in verify(wide, 2)
         run(program, "purge", wide)
         verify(wide)
+        # Whatever lies there instead of a file is named.
+        for entry in (manifests[whole[1]]["shards"][0], manifests[whole[1]]["levels"][2]["partitions"][0], manifests[whole[1]]["labels"]):
+            path = whole[1] / entry["path"]
+            data = path.read_bytes()
+            for bad in (b"", data[:100], data[: len(data) // 2], b"\xff" * len(data)):
+                path.write_bytes(bad)
+                assert str(path) in verify(whole[1], 2)
+            path.unlink()
+            assert str(path) in verify(whole[1], 2)
+            path.mkdir()
+            assert str(path) in verify(whole[1], 2)
+            path.rmdir()
+            path.write_bytes(data)
+        shard = whole[1] / manifests[whole[1]]["shards"][0]["path"]
+        data = shard.read_bytes()
+        for at in range(HEADER, len(data) - 4096, len(data) // 40):  # bytes without a meaning of their own end in no trace
+            shard.write_bytes(data[:at] + bytes(64) + data[at + 64 :])
+            done = subprocess.run([sys.executable, "-B", VERIFIER, whole[1], "--jobs", "1"], capture_output=True, text=True)
+            assert done.returncode in (1, 2) and "Traceback" not in done.stderr, done.stderr
+        shard.write_bytes(data)
+        manifest = whole[1] / "manifest.json"
+        text = manifest.read_text()
+        for bad in ("", text[: len(text) // 2], "{}", "[1]"):
+            manifest.write_text(bad)
+            assert str(manifest) in verify(whole[1], 2)
+        manifest.write_text(text)
+        assert "none" in verify(stores.folder / "none", 2)
+
         path = wide / json.loads((wide / "manifest.json").read_text())["contents"]["shards"][0]["path"]
         path.write_bytes(path.read_bytes()[:-5])
         assert str(path) in verify(wide, 2)

@@ -14,8 +14,7 @@ namespace {
 
 constexpr std::size_t kCacheLine = 64;  // bytes
 constexpr std::size_t kFillRows = 4096;
-constexpr std::size_t kCheckedBytes = std::size_t{128}
-                                      << 10;  // rows of level 0 that are checked while a cache has them
+constexpr std::size_t kCheckedBytes = std::size_t{128} << 10;  // rows of level 0 that are checked from a cache
 constexpr std::size_t kNarrowRows = 64;  // rows of level 0 turned into 16 bits at a time; fewer, where columns are many
 constexpr std::size_t kNarrowValues = std::size_t{1} << 18;
 

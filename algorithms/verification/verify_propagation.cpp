@@ -169,7 +169,8 @@ void add_all(const VerifyContext& context, Identities& identities) {
   const std::uint64_t least = Identities::worker_bytes(contents, 1), available = context.budget.available();
   const std::size_t workers = std::clamp<std::size_t>(available / least, 1, active_threads());
   std::size_t step = std::clamp<std::size_t>(
-      kIdentityBytes / (kBlockNodes * contents.features().columns() * sizeof(std::int32_t)), 1, kMostBlocks);
+      kIdentityBytes / (kBlockNodes * std::max(1U, contents.features().columns()) * sizeof(std::int32_t)), 1,
+      kMostBlocks);
   while (step > 1 && workers * Identities::worker_bytes(contents, step) > available) step /= 2;
   const Reservation rows =
       context.budget.reserve(workers * Identities::worker_bytes(contents, step), "rows being verified");

@@ -51,7 +51,7 @@ inline constexpr std::string_view kMachineErred =
 /// "level 2, partition 3 (nodes 131072 to 196607)", by positions of nodes.
 [[nodiscard]] std::string partition_text(std::uint32_t level, NodeId nodes, std::size_t partition);
 
-/// Throws DataError: the sums of this row, which were written, are not those of their terms.
+/// Throws DataError: the sums of the row of this node are not those of their terms.
 [[noreturn]] void throw_wrong_sums(std::uint32_t level, NodeId nodes, NodeId node);
 
 /// What one level of a sweep adds up over a tile of columns.

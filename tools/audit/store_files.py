@@ -20,10 +20,13 @@ class Unreadable(Exception):
 
 def read_manifest(store):
     path = pathlib.Path(store) / "manifest.json"
-    outer = json.loads(path.read_text(encoding="utf-8"))
-    if outer["format"] != "unweave store" or outer["version"] != 5:
-        raise Unreadable(f"{path}: format {outer['format']} {outer['version']}, not unweave store 5")
-    return outer["contents"]
+    try:
+        outer = json.loads(path.read_text(encoding="utf-8"))
+        if outer["format"] != "unweave store" or outer["version"] != 5:
+            raise Unreadable(f"{path}: format {outer['format']} {outer['version']}, not unweave store 5")
+        return outer["contents"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise Unreadable(f"{path}: no manifest of a store ({error}); `unweave verify` says what is damaged") from None
 
 
 def spans_of(nodes):
@@ -39,9 +42,10 @@ class Sealed:
 
     def __init__(self, store, entry, kind):
         self.path = pathlib.Path(store) / entry["path"]
+        size = self.path.stat().st_size
+        if not self.path.is_file() or size != entry["bytes"] or size < HEADER:
+            raise Unreadable(f"{self.path}: byte {size}: the manifest says a file of {entry['bytes']} bytes; restore it from a copy")
         self.bytes = np.memmap(self.path, dtype=np.uint8, mode="r")
-        if len(self.bytes) != entry["bytes"]:
-            raise Unreadable(f"{self.path}: byte {len(self.bytes)}: the manifest says {entry['bytes']} bytes")
         if bytes(self.bytes[:16]) != b"UNWEAVE\0" + kind.ljust(8).encode():
             raise Unreadable(f"{self.path}: byte 0: not a file of kind {kind}")
         head = self.bytes[24:80].view("<u8")

@@ -20,6 +20,7 @@ import decimal
 import math
 import multiprocessing
 import secrets
+import signal
 import sys
 
 import numpy as np
@@ -69,6 +70,11 @@ def weighted(weights, products):
     return sums
 
 
+def leave_interrupts():
+    """A worker's: the parent is interrupted, and ends its workers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
 class Verifier:
     def __init__(self, store, manifest):
         self.store, self.manifest = store, manifest
@@ -98,7 +104,11 @@ class Verifier:
     def span(self, span):
         """Both sides of every level, as far as a span has them: [level - 1][left or right][k]; and how many rows are missing."""
         first, last = self.spans[span]
-        counts, ids = store_files.read_shard(self.store, self.manifest["shards"][span], first, last)
+        try:
+            counts, ids = store_files.read_shard(self.store, self.manifest["shards"][span], first, last)
+        except (IndexError, ValueError, OverflowError, MemoryError) as error:
+            raise Unreadable(f"{self.store}/{self.manifest['shards'][span]['path']}: no lists of neighbours ({error}); "
+                             "`unweave verify` says what is damaged") from None
         if ids.size and (ids.min() < 0 or ids.max() >= self.nodes):
             raise Unreadable(f"{self.store}: {self.manifest['shards'][span]['path']}: ids past the number of nodes")
         sides = [[[0] * self.q.shape[1] for _ in range(2)] for _ in range(self.levels)]
@@ -142,7 +152,7 @@ class Verifier:
                 false.append(f"level {self.levels}: its rows are not those of the labelled nodes")
         totals = [[[0] * self.q.shape[1] for _ in range(2)] for _ in range(self.levels)]
         missing = 0
-        with multiprocessing.get_context("fork").Pool(jobs) as pool:
+        with multiprocessing.get_context("fork").Pool(jobs, leave_interrupts) as pool:
             for sides, gone in pool.imap_unordered(self.span, range(len(self.spans))):
                 missing += gone
                 for level in range(self.levels):
@@ -169,9 +179,12 @@ def main():
             raise Unreadable(f"{options.store}: it has requests that its files do not contain; run `unweave purge` on a copy first")
         verifier = Verifier(options.store, manifest)
         false = verifier.run(options.jobs)
-    except (OSError, ValueError, KeyError, Unreadable) as error:
+    except (OSError, ValueError, KeyError, IndexError, Unreadable) as error:
         print(f"verify_propagation: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("verify_propagation: interrupted; nothing was written", file=sys.stderr)
+        return 130
     for line in false:
         print(line)
     if not false:

@@ -182,7 +182,7 @@ TEST_SUITE("heavy") {
     for (const char* const name : {"exact", "newton", "descent-to-delete", "langevin", "descend", "hessian-free"})
       for (const bool keeps : {false, true}) {
         Subject subject = subject_of(name, canary.before.size(), canary.before.form());
-        // So little noise that single rows show: where it hides each of them, one release tells nothing of their coins.
+        // The noise is so little that single rows show. Noise that hides each row would hide the coins of all of them.
         auto& set = subject.options.parameters;
         if (runs_in_turn(name)) set["sigma"] = 1e-6;
         if (set.contains("s-max")) set.insert_or_assign("s-max", 5e-6);

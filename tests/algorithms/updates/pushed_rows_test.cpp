@@ -38,6 +38,12 @@ testing::Sample star(NodeId leaves, std::uint32_t columns) {
   return sample;
 }
 
+/// That graph as a store, propagated over two levels.
+void build_star(const std::filesystem::path& store, NodeId leaves, std::uint32_t columns) {
+  testing::build_store(store, star(leaves, columns));
+  testing::propagate_store(store, testing::tiny_spec(2, true));
+}
+
 /// Pushes through all levels what the removal of the star's hub changes; returns the bytes that were charged at most.
 std::uint64_t push_removal(const std::filesystem::path& store, std::uint32_t columns, std::uint64_t memory,
                            testing::AllSums* sums = nullptr, const std::function<void()>& folding = {}) {
@@ -138,8 +144,7 @@ TEST_SUITE("unit") {
     constexpr NodeId kLeaves = 4000;
     constexpr std::uint32_t kColumns = 48;
     const testing::TempDir folder;
-    testing::build_store(folder / "s", star(kLeaves, kColumns));
-    testing::propagate_store(folder / "s", testing::tiny_spec(2, true));
+    build_star(folder / "s", kLeaves, kColumns);
     const std::uint64_t captured = 3 * kLeaves * (kColumns * sizeof(std::int32_t) + sizeof(std::uint64_t));
     const std::uint64_t memory = captured + kLeaves * row_bytes(kColumns);
     const ThreadLimit two(2);
@@ -180,8 +185,7 @@ TEST_SUITE("unit") {
     constexpr NodeId kLeaves = 4000;
     constexpr std::uint32_t kColumns = 48;
     const testing::TempDir folder;
-    testing::build_store(folder / "s", star(kLeaves, kColumns));
-    testing::propagate_store(folder / "s", testing::tiny_spec(2, true));
+    build_star(folder / "s", kLeaves, kColumns);
     // Captured are levels 0 and 1 and what is deferred. All leaves are pushed from level 0 to 1, and from there on.
     const std::uint64_t rows = 2 * kLeaves * row_bytes(kColumns);
     const std::uint64_t captured =
