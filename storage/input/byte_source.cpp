@@ -6,6 +6,7 @@
 #include <cstring>
 #include <system_error>
 
+#include "storage/input/memory_array.h"
 #include "storage/input/raw_bytes.h"
 #include "storage/io/error.h"
 
@@ -39,6 +40,11 @@ std::filesystem::path display_name(const InputFile& file) {
 }
 
 ByteSource::ByteSource(const InputFile& file) : name_(display_name(file)), remark_(file.remark), buffer_(kBufferBytes) {
+  if (file.memory) {
+    raw_ = open_memory_bytes(file.memory);
+    reopenable_ = true;
+    return;
+  }
   if (!file.member.empty()) {
     raw_ = open_zip_bytes(file.path, file.member);
     reopenable_ = true;

@@ -13,6 +13,7 @@
 namespace unweave {
 
 class RawBytes;
+struct MemoryArray;
 
 /// Sets aside memory for a reader, as long as what it returns lives. Throws ResourceError.
 using ChargeReader = std::function<std::shared_ptr<void>(std::uint64_t bytes)>;
@@ -20,16 +21,23 @@ using ChargeReader = std::function<std::shared_ptr<void>(std::uint64_t bytes)>;
 /// Takes a sentence about what was read otherwise than it stands there.
 using TakeRemark = std::function<void(const std::string& sentence)>;
 
-/// A file that the user names: a path, "-" for standard input, or one member of a zip or .npz archive.
+/// A file that the user names: a path, "-" for standard input, or one member of a zip or .npz archive; or an array in memory.
 struct InputFile {
   std::filesystem::path path;
   std::string member;     ///< empty: the whole file; else the member's name, with or without its ".npy"
   ChargeReader charge{};  ///< called with the window of a zstd file; empty: windows above kUsualWindow are refused
   TakeRemark remark{};    ///< called with each remark; empty: what would need a remark is refused
+  std::shared_ptr<const MemoryArray> memory{};  ///< read in the place of a file, whose path is its name in messages
 };
 
 /// The largest window in bytes that zstd takes at its levels up to 19 without --long.
 inline constexpr std::uint64_t kUsualWindow = std::uint64_t{1} << 23;
+
+/// An array in memory as an input: it is read as a .npy file of it would be. `descr` is NumPy's name of its type ("<i8").
+/// `pieces`, one after another, hold the elements in C order, or in Fortran order; they must stay as long as the input is
+/// read. `name` is for messages. Throws UsageError where the pieces are not those of the shape.
+[[nodiscard]] InputFile memory_input(std::string name, std::string_view descr, std::span<const std::uint64_t> shape,
+                                     bool fortran_order, std::vector<std::span<const char>> pieces);
 
 /// For messages: the path, "standard input", or "path[member]".
 [[nodiscard]] std::filesystem::path display_name(const InputFile& file);

@@ -241,7 +241,7 @@ std::unique_ptr<FeatureReader> open_csr_archive(const std::filesystem::path& pat
 }  // namespace
 
 std::unique_ptr<FeatureReader> open_features(const InputFile& file, std::optional<std::uint64_t> rows) {
-  if (!file.member.empty() || !is_zip(file.path)) {
+  if (file.memory || !file.member.empty() || !is_zip(file.path)) {
     ByteSource source(file);
     if (!is_npy(file, source)) {
       refuse_foreign_format(source, file, InputKind::kFeatures);

@@ -9,9 +9,9 @@ std::string npy_shape_text(std::span<const std::uint64_t> shape) {
   return text + (shape.size() == 1 ? ",)" : ")");
 }
 
-std::string npy_header(std::string_view descr, std::span<const std::uint64_t> shape) {
-  std::string text =
-      "{'descr': '" + std::string(descr) + "', 'fortran_order': False, 'shape': " + npy_shape_text(shape) + ", }";
+std::string npy_header(std::string_view descr, std::span<const std::uint64_t> shape, bool fortran_order) {
+  std::string text = "{'descr': '" + std::string(descr) + "', 'fortran_order': " + (fortran_order ? "True" : "False") +
+                     ", 'shape': " + npy_shape_text(shape) + ", }";
   constexpr std::size_t kPreamble = 10;
   constexpr std::size_t kAlign = 64;
   const std::size_t total = (kPreamble + text.size() + 1 + kAlign - 1) / kAlign * kAlign;

@@ -1,0 +1,399 @@
+// tools/python/bindings/module.cpp - the module unweave._native: what the package unweave is written with.
+//
+// Every function takes the machine that it may use, and where it can be long, who is told of its progress.
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+#include <pybind11/stl/filesystem.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings/array_stream.h"
+#include "bindings/values.h"
+#include "bindings/work.h"
+#include "unweave/unweave.h"
+
+namespace unweave::python {
+namespace {
+
+using Path = std::filesystem::path;
+using Ids = std::optional<std::vector<std::int64_t>>;
+
+/// Ids as the library has them. Throws UsageError for those that no node can have.
+std::optional<std::vector<NodeId>> node_ids(const Ids& ids, std::uint64_t nodes) {
+  if (!ids) return std::nullopt;
+  std::vector<NodeId> out;
+  out.reserve(ids->size());
+  for (const std::int64_t id : *ids) {
+    if (id < 0 || static_cast<std::uint64_t>(id) >= nodes)
+      throw UsageError("node " + std::to_string(id) + " is not in the store, whose ids are 0 to " +
+                       std::to_string(nodes - 1));
+    out.push_back(static_cast<NodeId>(id));
+  }
+  return out;
+}
+
+template <class T>
+std::span<char> bytes_of(py::array_t<T>& array) {
+  return {reinterpret_cast<char*>(array.mutable_data()), static_cast<std::size_t>(array.nbytes())};
+}
+
+py::dict import_arrays(Machine& machine, const py::object& progress, const Path& store, const py::dict& options) {
+  const ImportOptions how = import_options(options);
+  ImportReport report;
+  run(machine, progress, [&] { report = import_store(store, how, machine.resources()); });
+  return dict_of(report);
+}
+
+py::dict generate(Machine& machine, const py::object& progress, const Path& store, const py::dict& options) {
+  const GenerateOptions how = generate_options(options);
+  BuildReport report;
+  run(machine, progress, [&] { report = generate_store(store, how, machine.resources()); });
+  return dict_of(report);
+}
+
+py::dict info(Machine& machine, const py::object& progress, const Path& store, bool digest) {
+  StoreInfo found;
+  run(machine, progress, [&] { found = describe_store(store, machine.resources(), digest); });
+  return dict_of(found);
+}
+
+py::dict propagate(Machine& machine, const py::object& progress, const Path& store, const py::dict& options) {
+  std::optional<Writer> writer;
+  run_whole(machine, [&] { writer.emplace(store, machine.resources()); });
+  const PropagationSpec spec = propagation_spec(options, writer->has_labels());
+  PropagateReport report;
+  run(machine, progress, [&] {
+    report = writer->propagate(spec);
+    writer.reset();
+  });
+  return dict_of(report);
+}
+
+py::dict train(Machine& machine, const py::object& progress, const Path& store, const py::dict& options) {
+  const TrainOptions how = train_options(options);
+  TrainedModel model;
+  run(machine, progress, [&] { model = Writer(store, machine.resources()).train(how); });
+  return dict_of(model);
+}
+
+/// Rows of Z in memory, or in a file where one is named; then nothing is returned.
+py::object embeddings(Machine& machine, const py::object& progress, const Path& store, const Ids& nodes,
+                      const std::vector<double>& weights, bool missing_as_nan, const std::optional<Path>& file,
+                      const std::optional<Path>& ids_file) {
+  const MissingRows missing = missing_as_nan ? MissingRows::nan : MissingRows::leave_out;
+  if (file) {
+    run(machine, progress, [&] {
+      const Reader reader(store, machine.resources());
+      export_embeddings(reader, node_ids(nodes, reader.nodes()), weights, NpyTarget(*file), missing,
+                        ids_file ? std::optional(NpyTarget(*ids_file)) : std::nullopt);
+    });
+    return py::none();
+  }
+  std::optional<Reader> reader;
+  std::optional<std::vector<NodeId>> wanted;
+  std::size_t rows = 0, columns = 0;
+  run_whole(machine, [&] {
+    reader.emplace(store, machine.resources());
+    wanted = node_ids(nodes, reader->nodes());
+    rows = wanted ? wanted->size() : static_cast<std::size_t>(embedded_nodes(*reader));
+    const Manifest& manifest = reader->manifest();
+    const std::size_t blocks =
+        manifest.propagation
+            ? blocks_of(weights.empty() ? manifest.propagation->weights : weights, manifest.propagation->levels)
+            : 1;
+    columns = std::max<std::size_t>(blocks, 1) * manifest.features;
+  });
+  py::array_t<float> out({rows, columns});
+  const std::span<char> memory = bytes_of(out);
+  run(machine, progress, [&] {
+    ArrayStream stream(memory);
+    export_embeddings(*reader, wanted, weights, NpyTarget(stream), missing);
+    reader.reset();
+  });
+  return out;
+}
+
+py::array_t<std::int64_t> edges(Machine& machine, const py::object& progress, const Path& store) {
+  std::optional<Reader> reader;
+  run_whole(machine, [&] { reader.emplace(store, machine.resources()); });
+  std::uint64_t count = 0;
+  run_whole(machine, [&] { count = describe_store(store, machine.resources()).edges; });
+  py::array_t<std::int64_t> out({static_cast<std::size_t>(count), std::size_t{2}});
+  const std::span<char> memory = bytes_of(out);
+  run(machine, progress, [&] {
+    ArrayStream stream(memory);
+    export_edges(*reader, NpyTarget(stream));
+  });
+  return out;
+}
+
+py::array_t<std::int64_t> labels(Machine& machine, const py::object& progress, const Path& store) {
+  std::optional<Reader> reader;
+  run_whole(machine, [&] { reader.emplace(store, machine.resources()); });
+  py::array_t<std::int64_t> out(static_cast<py::ssize_t>(reader->nodes()));
+  const std::span<char> memory = bytes_of(out);
+  run(machine, progress, [&] {
+    ArrayStream stream(memory);
+    export_labels(*reader, NpyTarget(stream));
+  });
+  return out;
+}
+
+/// Ids and, as asked for, classes, margins or probabilities of nodes.
+py::dict predict(Machine& machine, const py::object& progress, const Path& store, const py::dict& selection,
+                 const Ids& nodes, const std::string& what) {
+  const StoredModel model = read_model(store, model_selection(selection));
+  const std::size_t classes = model.facts().classes;
+  const Head head = model.facts().head;
+  std::optional<Reader> reader;
+  std::optional<std::vector<NodeId>> wanted;
+  std::size_t rows = 0;
+  run_whole(machine, [&] {
+    reader.emplace(store, machine.resources());
+    require_propagation(*reader, model);
+    wanted = node_ids(nodes, reader->nodes());
+    rows = wanted ? wanted->size() : static_cast<std::size_t>(embedded_nodes(*reader));
+  });
+  py::array_t<std::int64_t> ids(static_cast<py::ssize_t>(rows)), said;
+  py::array_t<double> scores;
+  if (what == "classes")
+    said = py::array_t<std::int64_t>(static_cast<py::ssize_t>(rows));
+  else
+    scores = py::array_t<double>({rows, classes});
+  std::int64_t* const to_ids = ids.mutable_data();
+  std::int64_t* const to_said = what == "classes" ? said.mutable_data() : nullptr;
+  double* const to_scores = what == "classes" ? nullptr : scores.mutable_data();
+  run(machine, progress, [&] {
+    std::size_t row = 0;
+    score_nodes(*reader, model, wanted, [&](std::span<const std::int64_t> some, std::span<double> margins) {
+      for (std::size_t i = 0; i < some.size(); ++i, ++row) {
+        double* const one = margins.data() + i * classes;
+        to_ids[row] = some[i];
+        if (to_said != nullptr) {
+          to_said[row] = std::max_element(one, one + classes) - one;
+          continue;
+        }
+        if (what == "probabilities") probabilities_in_place(head, one, classes);
+        std::copy_n(one, classes, to_scores + row * classes);
+      }
+    });
+    reader.reset();
+  });
+  py::dict out;
+  out["ids"] = ids;
+  if (to_said != nullptr)
+    out["classes"] = said;
+  else
+    out["scores"] = scores;
+  return out;
+}
+
+py::list evaluate(Machine& machine, const py::object& progress, const Path& store, const py::dict& selection,
+                  bool retrain) {
+  std::vector<ModelEvaluation> found;
+  run(machine, progress, [&] {
+    const std::vector<StoredModel> models = read_models(store, ModelSelection{});
+    const Reader reader(store, machine.resources());
+    EvaluateOptions options;
+    options.retrain = retrain;
+    Evaluator evaluator(reader, nullptr, options);
+    for (const StoredModel& model : models)
+      for (ModelEvaluation& one : evaluator.evaluate(model)) found.push_back(std::move(one));
+  });
+  const ModelSelection wanted = model_selection(selection);
+  py::list out;
+  for (const ModelEvaluation& one : found)
+    if ((!wanted.name || one.name == *wanted.name) && (!wanted.solver || one.solver == *wanted.solver))
+      out.append(dict_of(one));
+  return out;
+}
+
+py::dict verify(Machine& machine, const py::object& progress, const Path& store,
+                const std::optional<std::uint64_t>& sample, bool rebuild,
+                const std::optional<std::string>& public_key) {
+  VerifyOptions options;
+  options.sample = sample;
+  options.rebuild = rebuild;
+  options.public_key = public_key;
+  VerifyReport report;
+  run(machine, progress, [&] { report = verify_store(store, options, machine.resources()); });
+  return dict_of(report);
+}
+
+py::dict purge(Machine& machine, const py::object& progress, const Path& store, bool keep_order,
+               const std::optional<Path>& key) {
+  PurgeOptions options;
+  options.keep_order = keep_order;
+  options.key = key.value_or(Path());
+  PurgeReport report;
+  run(machine, progress, [&] { report = purge_store(store, options, machine.resources()); });
+  return dict_of(report);
+}
+
+py::list repair(Machine& machine, const py::object& progress, const Path& store, bool cut_journal) {
+  std::vector<RepairedFile> files;
+  run(machine, progress, [&] { files = repair_store(store, {cut_journal}, machine.resources()); });
+  py::list out;
+  for (const RepairedFile& file : files)
+    out.append(py::dict(py::arg("file") = file.file, py::arg("damage") = text_of(file.damage),
+                        py::arg("remedy") = text_of(file.remedy), py::arg("lost") = file.lost));
+  return out;
+}
+
+RequestKind kind_named(const std::string& name) {
+  if (name == "edge") return RequestKind::remove_edge;
+  if (name == "node") return RequestKind::remove_node;
+  if (name == "feature") return RequestKind::remove_feature;
+  if (name == "insert-edge") return RequestKind::insert_edge;
+  throw UsageError("'" + name + "' is no kind of request; there are edge, node, feature and insert-edge");
+}
+
+/// A writer and its session.
+class Stream {
+ public:
+  Stream(std::shared_ptr<Machine> machine, const py::object& progress, const Path& store, const py::dict& options)
+      : machine_(std::move(machine)) {
+    StreamOptions how;
+    how.mode.r_max = taken_or(options, "r_max", 0.0);
+    how.strict = taken_or(options, "strict", false);
+    how.model = model_selection(options);
+    how.adaptive = taken_or(options, "adaptive", true);
+    how.key = taken_or(options, "key", Path());
+    how.receipts = taken_or(options, "receipts", Path());
+    run(*machine_, progress, [&] {
+      writer_.emplace(store, machine_->resources());
+      session_.emplace(*writer_, std::move(how));
+    });
+  }
+  ~Stream() {
+    const py::gil_scoped_release released;
+    session_.reset();
+    writer_.reset();
+  }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  /// Requests of one kind after another: names of kinds, and as many ids u and v.
+  py::dict send(const std::vector<std::string>& kinds, const std::vector<std::uint64_t>& u,
+                const std::vector<std::uint64_t>& v) {
+    if (kinds.size() != u.size() || kinds.size() != v.size()) throw UsageError("kinds, u and v must be as long");
+    std::vector<Request> requests;
+    requests.reserve(kinds.size());
+    for (std::size_t i = 0; i < kinds.size(); ++i) requests.push_back({kind_named(kinds[i]), u[i], v[i]});
+    return send(requests);
+  }
+  py::dict send_all(const std::string& kind, const py::array_t<std::uint64_t, py::array::c_style>& ids) {
+    const RequestKind what = kind_named(kind);
+    const bool pairs = what == RequestKind::remove_edge || what == RequestKind::insert_edge;
+    if (pairs ? ids.ndim() != 2 || ids.shape(1) != 2 : ids.ndim() != 1)
+      throw UsageError(pairs ? "edges must be an array of shape (m, 2)" : "nodes must be an array of one dimension");
+    std::vector<Request> requests(static_cast<std::size_t>(ids.shape(0)));
+    const std::uint64_t* const from = ids.data();
+    for (std::size_t i = 0; i < requests.size(); ++i)
+      requests[i] = pairs ? Request{what, from[2 * i], from[2 * i + 1]} : Request{what, from[i], 0};
+    return send(requests);
+  }
+
+  py::dict close() {
+    CloseReport report;
+    if (session_)
+      run_whole(*machine_, [&] {
+        report = session_->close();
+        session_.reset();
+        writer_.reset();
+      });
+    return py::dict(py::arg("seconds") = report.seconds, py::arg("rows_touched") = report.update.rows_touched);
+  }
+  /// Leaves what is durable to the next session, as a crash would.
+  void abandon() {
+    const py::gil_scoped_release released;
+    session_.reset();
+    writer_.reset();
+  }
+  py::dict accuracies() {
+    Accuracies found;
+    run_whole(*machine_, [&] { found = open().accuracies(); });
+    return dict_of(found);
+  }
+
+ private:
+  StreamSession& open() {
+    if (!session_) throw UsageError("the stream is closed; open another one");
+    return *session_;
+  }
+  py::dict send(const std::vector<Request>& requests) {
+    BatchOutcome outcome;
+    run_whole(*machine_, [&] { outcome = open().send(requests); });
+    return dict_of(outcome);
+  }
+
+  std::shared_ptr<Machine> machine_;
+  std::optional<Writer> writer_;
+  std::optional<StreamSession> session_;
+};
+
+void export_model_file(const Path& store, const py::dict& selection, const Path& file) {
+  export_model(read_model(store, model_selection(selection)), NpyTarget(file));
+}
+
+py::list certificates(const Path& store, const py::dict& selection) {
+  py::list out;
+  for (const StoredModel& model : read_models(store, model_selection(selection))) out.append(model.certificate());
+  return out;
+}
+
+py::list solvers() {
+  py::list out;
+  for (const SolverInfo& solver : all_solver_infos()) {
+    py::list parameters;
+    for (const Parameter& own : solver.parameters)
+      parameters.append(
+          py::dict(py::arg("name") = own.name, py::arg("default") = own.standard, py::arg("text") = text_of(own.text)));
+    out.append(py::dict(py::arg("name") = solver.name, py::arg("meaning") = text_of(solver.meaning),
+                        py::arg("networks") = solver.networks, py::arg("noisy") = solver.noisy,
+                        py::arg("parameters") = parameters));
+  }
+  return out;
+}
+
+}  // namespace
+}  // namespace unweave::python
+
+PYBIND11_MODULE(_native, module) {
+  using namespace unweave::python;  // NOLINT: the module is made of it
+  translate_errors();
+  module.attr("__version__") = unweave::version();
+  py::class_<Machine, std::shared_ptr<Machine>>(module, "Machine")
+      .def(py::init<std::uint64_t, std::size_t>(), py::arg("memory_bytes") = 0, py::arg("threads") = 0);
+  py::class_<Stream>(module, "Stream")
+      .def(py::init<std::shared_ptr<Machine>, const py::object&, const Path&, const py::dict&>())
+      .def("send", py::overload_cast<const std::vector<std::string>&, const std::vector<std::uint64_t>&,
+                                     const std::vector<std::uint64_t>&>(&Stream::send))
+      .def("send_all", &Stream::send_all)
+      .def("close", &Stream::close)
+      .def("abandon", &Stream::abandon)
+      .def("accuracies", &Stream::accuracies);
+  module.def("import_arrays", &import_arrays);
+  module.def("generate", &generate);
+  module.def("info", &info);
+  module.def("propagate", &propagate);
+  module.def("train", &train);
+  module.def("embeddings", &embeddings);
+  module.def("edges", &edges);
+  module.def("labels", &labels);
+  module.def("predict", &predict);
+  module.def("evaluate", &evaluate);
+  module.def("verify", &verify);
+  module.def("purge", &purge);
+  module.def("repair", &repair);
+  module.def("export_model", &export_model_file);
+  module.def("certificates", &certificates);
+  module.def("solvers", &solvers);
+}

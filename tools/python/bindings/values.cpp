@@ -1,0 +1,398 @@
+// tools/python/bindings/values.cpp - reads options that Python gives, and hands over what the library reports.
+#include "bindings/values.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string_view>
+#include <utility>
+
+namespace unweave::python {
+namespace {
+
+/// A scale as `import --scale` names it: "rows", "none" or a number.
+FeatureScale feature_scale(const py::object& given) {
+  FeatureScale scale;
+  if (py::isinstance<py::str>(given)) {
+    const auto text = given.cast<std::string>();
+    if (text != "rows" && text != "none") throw UsageError(option("scale") + " must be rows, none or a number");
+    scale.as_given = text == "none";
+    return scale;
+  }
+  scale.divisor = given.cast<double>();
+  if (!(scale.divisor >= FeatureScale::kLeastDivisor && scale.divisor <= FeatureScale::kMostDivisor))
+    throw UsageError(option("scale") + " must lie between 1e-100 and 1e100");
+  return scale;
+}
+
+FeatureType feature_type(const std::string& name) {
+  const std::optional<FeatureType> type = feature_type_named(name);
+  if (!type) throw UsageError(option("feature-type") + " must be f32 or f16");
+  return *type;
+}
+
+std::optional<InputFile> file_at(const py::dict& options, const char* key) {
+  if (!options.contains(key) || options[key].is_none()) return std::nullopt;
+  return input_file(options[key]);
+}
+
+py::object value_of(const std::optional<double>& value) {
+  return value ? py::object(py::float_(*value)) : py::object(py::none());
+}
+
+py::dict dict_of(const Metrics& metrics) {
+  py::dict out;
+  out["rows"] = metrics.rows;
+  out["accuracy"] = value_of(metrics.accuracy());
+  out["majority"] = value_of(metrics.majority());
+  out["macro_f1"] = value_of(metrics.macro_f1());
+  out["macro_auc"] = value_of(metrics.macro_auc());
+  return out;
+}
+
+py::list texts_of(const std::vector<std::string>& messages) {
+  py::list texts;
+  for (const std::string& message : messages) texts.append(text_of(message));
+  return texts;
+}
+
+py::list faults_of(const std::vector<ModelFault>& faults) {
+  py::list out;
+  for (const ModelFault& fault : faults)
+    out.append(py::dict(py::arg("name") = fault.name, py::arg("text") = text_of(fault.text)));
+  return out;
+}
+
+}  // namespace
+
+std::string text_of(const std::string& message) {
+  return shown(message, {"", "=", "", "`unweave ", "`"});
+}
+
+InputFile input_file(const py::object& source) {
+  if (!py::isinstance<py::dict>(source)) return InputFile{source.cast<std::filesystem::path>(), {}};
+  const auto array = source.cast<py::dict>();
+  std::vector<std::span<const char>> pieces;
+  for (const py::handle piece : array["pieces"]) {
+    const auto memory = py::cast<py::array>(piece);
+    pieces.emplace_back(static_cast<const char*>(memory.data()), static_cast<std::size_t>(memory.nbytes()));
+  }
+  return memory_input(array["name"].cast<std::string>(), array["type"].cast<std::string>(),
+                      array["shape"].cast<std::vector<std::uint64_t>>(), array["fortran_order"].cast<bool>(),
+                      std::move(pieces));
+}
+
+ImportOptions import_options(const py::dict& options) {
+  ImportOptions out;
+  out.edges = file_at(options, "edges");
+  out.two_row_edges = taken_or(options, "two_row_edges", false);
+  out.ignore_weights = taken_or(options, "ignore_weights", false);
+  if (options.contains("csr") && !options["csr"].is_none()) {
+    const auto csr = options["csr"].cast<py::dict>();
+    out.features = CsrInput{{input_file(csr["indptr"]), input_file(csr["indices"]), file_at(csr, "values")},
+                            csr["columns"].cast<std::uint64_t>()};
+  } else if (const auto features = file_at(options, "features")) {
+    out.features = *features;
+  }
+  out.nodes = taken<std::uint64_t>(options, "nodes");
+  out.labels = file_at(options, "labels");
+  out.classes = taken<std::uint64_t>(options, "classes");
+  out.train = file_at(options, "train");
+  out.valid = file_at(options, "valid");
+  out.test = file_at(options, "test");
+  out.standardize = taken_or(options, "standardize", false);
+  out.feature_type = feature_type(taken_or<std::string>(options, "feature_type", "f32"));
+  if (options.contains("scale") && !options["scale"].is_none()) out.scale = feature_scale(options["scale"]);
+  out.order = taken_or<std::string>(options, "order", "none");
+  return out;
+}
+
+GenerateOptions generate_options(const py::dict& options) {
+  const auto model = taken_or<std::string>(options, "model", "rmat");
+  GenerateOptions out;
+  if (model == "citation") {
+    out = citation_options(taken<std::uint64_t>(options, "nodes"));
+  } else if (model == "sbm") {
+    out.model = GraphModel::kSbm;
+  } else if (model != "rmat") {
+    throw UsageError(option("model") + " must be rmat, sbm or citation");
+  }
+  out.scale = taken_or(options, "scale", out.scale);
+  out.edge_factor = taken_or(options, "edge_factor", out.edge_factor);
+  if (const auto nodes = taken<std::uint64_t>(options, "nodes")) out.nodes = nodes;
+  if (const auto edges = taken<std::uint64_t>(options, "edges")) out.edges = edges;
+  out.features = taken_or(options, "features", out.features);
+  out.classes = taken_or(options, "classes", out.classes);
+  out.seed = taken_or(options, "seed", out.seed);
+  out.feature_type = feature_type(taken_or<std::string>(options, "feature_type", "f32"));
+  return out;
+}
+
+PropagationSpec propagation_spec(const py::dict& options, bool has_labels) {
+  PropagationSpec spec;
+  spec.levels = taken_or(options, "hops", std::uint32_t{2});
+  const auto weights = taken_or(options, "weights", std::vector<double>());
+  const auto scheme = taken_or<std::string>(options, "scheme", "");
+  spec.weights = scheme_weights(scheme, spec.levels, weights);
+  spec.scheme = !weights.empty() ? "gpr" : scheme.empty() ? "sgc" : scheme;
+  spec.rho = taken_or(options, "rho", spec.rho);
+  const bool chebyshev = spec.scheme == "chebyshev";
+  spec.scale_bits =
+      taken_or(options, "scale_bits", chebyshev ? static_cast<std::uint32_t>(kLeastChebyshevBits) : spec.scale_bits);
+  const auto rows = taken_or<std::string>(options, "rows", has_labels ? "labelled" : "all");
+  if (rows != "all" && rows != "labelled") throw UsageError(option("rows") + " must be all or labelled");
+  spec.all_rows = rows == "all";
+  return spec;
+}
+
+TrainOptions train_options(const py::dict& options) {
+  TrainOptions out;
+  out.solver = taken_or<std::string>(options, "solver", std::string(all_solver_infos().front().name));
+  out.name = taken_or<std::string>(options, "name", "");
+  SolverOptions& solver = out.options;
+  if (const auto head = taken<std::string>(options, "head")) {
+    if (*head == "mlp") {
+      solver.head = Head::kSoftmax;
+      solver.hidden = taken_or(options, "hidden", std::vector<std::size_t>{64});
+    } else {
+      solver.head = parse_head(*head);
+    }
+  }
+  if (const auto activation = taken<std::string>(options, "activation"))
+    solver.activation = parse_activation(*activation);
+  solver.epsilon = taken_or(options, "epsilon", solver.epsilon);
+  solver.delta = taken_or(options, "delta", solver.delta);
+  solver.tau = taken_or(options, "tau", solver.tau);
+  solver.alpha = taken_or(options, "alpha", solver.alpha);
+  if (const auto bound = taken<std::string>(options, "bound")) solver.bound = parse_bound(*bound);
+  if (options.contains("parameters"))
+    for (const auto& [name, value] : options["parameters"].cast<std::map<std::string, double>>())
+      solver.parameters[name] = value;
+  solver.seed = taken<std::uint64_t>(options, "seed");
+  if (options.contains("lam") && !options["lam"].is_none()) {
+    if (py::isinstance<py::str>(options["lam"])) {
+      if (options["lam"].cast<std::string>() != "auto") throw UsageError("lam must be a number or auto");
+      out.lambda = LambdaChoice::by_validation;
+    } else {
+      out.lambda = LambdaChoice::given;
+      solver.lambda = options["lam"].cast<double>();
+    }
+  }
+  out.intercept = taken<bool>(options, "intercept");
+  solver.intercept = solver.hidden.empty() && out.intercept.value_or(solver_info(out.solver).intercept);
+  out.weights = taken_or(options, "weights", std::vector<double>());
+  out.key = taken_or(options, "key", std::filesystem::path());
+  return out;
+}
+
+ModelSelection model_selection(const py::dict& options) {
+  return {taken<std::string>(options, "name"), taken<std::string>(options, "solver")};
+}
+
+py::dict dict_of(const BuildReport& report) {
+  py::dict out;
+  out["nodes"] = report.nodes;
+  out["edges"] = report.edges;
+  out["features"] = report.features;
+  out["classes"] = report.classes;
+  out["edges_read"] = report.edges_read;
+  out["self_loops"] = report.self_loops;
+  out["duplicates"] = report.duplicates;
+  out["unlabelled_split_ids"] = report.unlabelled_split_ids;
+  out["order"] = report.order;
+  out["bits_per_arc"] = report.bits_per_arc;
+  return out;
+}
+
+py::dict dict_of(const ImportReport& report) {
+  py::dict out = dict_of(static_cast<const BuildReport&>(report));
+  out["one_way_edges"] = report.one_way_edges;
+  out["ignored_weights"] = report.ignored_weights;
+  out["rows_scaled"] = report.rows_scaled ? py::object(py::int_(*report.rows_scaled)) : py::object(py::none());
+  out["largest_norm"] = report.largest_norm;
+  constexpr std::array kSplits{"train", "valid", "test"};
+  for (std::size_t i = 0; i < kSplits.size(); ++i)
+    out[kSplits[i]] = report.splits[i] ? py::object(py::int_(*report.splits[i])) : py::object(py::none());
+  out["remarks"] = texts_of(report.remarks);
+  return out;
+}
+
+py::dict dict_of(const StoreInfo& info) {
+  py::dict out;
+  out["nodes"] = info.nodes;
+  out["edges"] = info.edges;
+  out["arcs"] = info.arcs;
+  out["features"] = info.features;
+  out["classes"] = info.classes;
+  out["targets"] = info.targets;
+  out["bits_per_arc"] = value_of(info.bits_per_arc);
+  out["order"] = info.order;
+  out["stale_rows"] = info.stale_rows;
+  out["lazy_error_bound"] = info.lazy_error_bound;
+  out["pending_requests"] = info.pending_requests;
+  out["acknowledged"] = info.acknowledged;
+  out["pending_purge"] = info.pending_purge;
+  out["labelled"] = info.labelled;
+  out["train"] = info.train;
+  out["valid"] = info.valid;
+  out["test"] = info.test;
+  out["standardized"] = info.standardized;
+  out["sparse_features"] = info.feature_layout.sparse;
+  out["feature_type"] = feature_type_name(info.feature_layout.type);
+  py::dict bytes;
+  for (const auto& [folder, size] : info.bytes) bytes[py::str(folder)] = size;
+  out["bytes"] = bytes;
+  out["hops"] = py::none();
+  if (info.propagation) {
+    const PropagationSpec& spec = *info.propagation;
+    out["hops"] = spec.levels;
+    out["scheme"] = spec.scheme;
+    out["weights"] = spec.weights;
+    out["rho"] = spec.rho;
+    out["scale_bits"] = spec.scale_bits;
+    out["rows"] = spec.all_rows ? "all" : "labelled";
+  }
+  py::list models;
+  for (const ModelInfo& model : info.models) {
+    py::dict one;
+    one["name"] = model.name;
+    one["solver"] = model.solver;
+    one["id"] = model.id;
+    one["digest"] = model.digest;
+    one["sequence"] = model.sequence;
+    one["outdated"] = model.outdated;
+    one["other_propagation"] = model.other_propagation;
+    one["damage"] = model.damage.empty() ? py::object(py::none()) : py::object(py::str(text_of(model.damage)));
+    models.append(one);
+  }
+  out["models"] = models;
+  out["digest"] = info.digest ? py::object(py::str(digest_text(*info.digest))) : py::object(py::none());
+  return out;
+}
+
+py::dict dict_of(const PropagateReport& report) {
+  py::dict out;
+  out["rows"] = report.rows;
+  out["tiles"] = report.tiles;
+  out["tile_width"] = report.tile_width;
+  out["sweep_seconds"] = report.sweep_seconds;
+  out["sync_seconds"] = report.sync_seconds;
+  out["arc_features_per_second"] = report.arc_features_per_second;
+  return out;
+}
+
+py::dict dict_of(const Accuracies& accuracies) {
+  py::dict out;
+  out["train"] = value_of(accuracies.train);
+  out["valid"] = value_of(accuracies.valid);
+  out["test"] = value_of(accuracies.test);
+  return out;
+}
+
+py::dict dict_of(const StepReport& report) {
+  py::dict out;
+  out["certified"] = report.certified;
+  out["claim"] = report.claim ? py::object(py::str(*report.claim)) : py::object(py::none());
+  out["epsilon"] = report.epsilon;
+  out["delta"] = report.delta;
+  out["residual_bound"] = report.residual_bound;
+  out["budget"] = report.budget;
+  out["retrained"] = report.retrained;
+  out["for_tests"] = report.for_tests;
+  out["steps"] = report.steps;
+  out["passes"] = report.passes;
+  return out;
+}
+
+py::dict dict_of(const TrainedModel& model) {
+  py::dict out = dict_of(model.report);
+  out["solver"] = model.facts.solver;
+  out["name"] = model.facts.name;
+  out["head"] = head_name(model.facts.options);
+  out["lambda"] = model.facts.options.lambda;
+  out["lambda_chosen"] = model.facts.options.lambda_chosen;
+  out["intercept"] = model.facts.options.intercept;
+  out["training_rows"] = model.rows;
+  out["accuracy"] = dict_of(model.accuracies);
+  out["majority"] = dict_of(model.majority);
+  out["public_key"] = model.public_key;
+  return out;
+}
+
+py::dict dict_of(const BatchOutcome& outcome) {
+  const BatchReport& batch = outcome.batch;
+  py::dict out;
+  out["refused"] = outcome.refused;
+  out["requests"] = batch.changes.requests;
+  out["applied"] = batch.changes.applied;
+  out["rejected"] = batch.changes.rejected;
+  out["edges_removed"] = batch.changes.edges_removed;
+  out["nodes_removed"] = batch.changes.nodes_removed;
+  out["features_removed"] = batch.changes.features_removed;
+  out["edges_inserted"] = batch.changes.edges_inserted;
+  out["last_request"] = batch.last_request;
+  py::list statuses;
+  for (const RequestStatus status : batch.changes.statuses) statuses.append(name_of(status));
+  out["statuses"] = statuses;
+  out["rows_touched"] = batch.update.rows_touched;
+  out["seconds_journal"] = batch.seconds_journal;
+  out["seconds_propagate"] = batch.seconds_propagate;
+  out["seconds"] = outcome.seconds;
+  out["seconds_unlearn"] = outcome.seconds_unlearn;
+  out["model"] = outcome.step ? py::object(dict_of(*outcome.step)) : py::object(py::none());
+  return out;
+}
+
+py::dict dict_of(const VerifyReport& report) {
+  py::dict out;
+  out["ok"] = report.ok();
+  py::list findings;
+  for (const Finding& finding : report.findings)
+    findings.append(py::dict(py::arg("text") = text_of(finding.text), py::arg("file") = finding.file,
+                             py::arg("unreadable") = finding.unreadable));
+  out["findings"] = findings;
+  out["remarks"] = texts_of(report.remarks);
+  out["checked"] = report.checked();
+  out["files"] = report.files;
+  out["bytes"] = report.bytes;
+  out["proved_rows"] = report.proved;
+  out["rebuilt_rows"] = report.rebuilt;
+  out["models"] = report.models;
+  out["certificates"] = report.certificates;
+  out["receipts"] = report.receipts;
+  return out;
+}
+
+py::dict dict_of(const PurgeReport& report) {
+  py::dict out;
+  out["nothing"] = report.nothing;
+  out["digest"] = report.nothing ? py::object(py::none()) : py::object(py::str(digest_text(report.digest)));
+  out["requests"] = report.requests;
+  out["bytes_written"] = report.bytes_written;
+  out["bytes_kept"] = report.bytes_kept;
+  out["bytes_removed"] = report.bytes_removed;
+  out["kept_models"] = report.kept_models;
+  out["lost_models"] = faults_of(report.lost_models);
+  out["uncertified_models"] = faults_of(report.uncertified_models);
+  return out;
+}
+
+py::dict dict_of(const ModelEvaluation& evaluation) {
+  py::dict out;
+  out["name"] = evaluation.name;
+  out["solver"] = evaluation.solver;
+  out["sequence"] = evaluation.sequence;
+  out["outdated"] = evaluation.outdated;
+  out["present"] = evaluation.present;
+  out["classes"] = evaluation.classes;
+  out["train"] = dict_of(evaluation.metrics.train);
+  out["valid"] = dict_of(evaluation.metrics.valid);
+  out["test"] = dict_of(evaluation.metrics.test);
+  if (evaluation.comparison) {
+    out["retrained_distance"] = value_of(evaluation.comparison->retrained_distance);
+    out["retrained_cosine"] = value_of(evaluation.comparison->retrained_cosine);
+  }
+  return out;
+}
+
+}  // namespace unweave::python

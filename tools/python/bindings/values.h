@@ -1,0 +1,55 @@
+// tools/python/bindings/values.h - options out of dictionaries, reports into them.
+//
+// The keys are the fields of `--json` (tools/guide/reference/outputs.md), wherever a command prints the same fact.
+#pragma once
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+#include <pybind11/stl/filesystem.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "unweave/unweave.h"
+
+namespace unweave::python {
+
+namespace py = pybind11;
+
+/// The value of a key; none where it is missing or None. Throws py::cast_error for another type.
+template <class T>
+[[nodiscard]] std::optional<T> taken(const py::dict& options, const char* key) {
+  if (!options.contains(key) || options[key].is_none()) return std::nullopt;
+  return options[key].template cast<T>();
+}
+template <class T>
+[[nodiscard]] T taken_or(const py::dict& options, const char* key, T otherwise) {
+  return taken<T>(options, key).value_or(std::move(otherwise));
+}
+
+/// An input: a path, or the dictionary that unweave/arrays.py makes of arrays, which keeps them alive.
+[[nodiscard]] InputFile input_file(const py::object& source);
+[[nodiscard]] ImportOptions import_options(const py::dict& options);
+[[nodiscard]] GenerateOptions generate_options(const py::dict& options);
+[[nodiscard]] PropagationSpec propagation_spec(const py::dict& options, bool has_labels);
+[[nodiscard]] TrainOptions train_options(const py::dict& options);
+[[nodiscard]] ModelSelection model_selection(const py::dict& options);
+
+[[nodiscard]] py::dict dict_of(const BuildReport& report);
+[[nodiscard]] py::dict dict_of(const ImportReport& report);
+[[nodiscard]] py::dict dict_of(const StoreInfo& info);
+[[nodiscard]] py::dict dict_of(const PropagateReport& report);
+[[nodiscard]] py::dict dict_of(const Accuracies& accuracies);
+[[nodiscard]] py::dict dict_of(const StepReport& report);
+[[nodiscard]] py::dict dict_of(const TrainedModel& model);
+[[nodiscard]] py::dict dict_of(const BatchOutcome& outcome);
+[[nodiscard]] py::dict dict_of(const VerifyReport& report);
+[[nodiscard]] py::dict dict_of(const PurgeReport& report);
+[[nodiscard]] py::dict dict_of(const ModelEvaluation& evaluation);
+
+/// The text of a message, as errors have it.
+[[nodiscard]] std::string text_of(const std::string& message);
+
+}  // namespace unweave::python

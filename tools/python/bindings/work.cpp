@@ -1,0 +1,140 @@
+// tools/python/bindings/work.cpp - runs work beside the interpreter, and tells its errors.
+#include "bindings/work.h"
+
+#include <pybind11/stl.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <optional>
+#include <string>
+#include <thread>
+
+namespace unweave::python {
+namespace {
+
+constexpr std::chrono::milliseconds kBetweenLooks{100};
+
+/// Counts what is done, for whoever looks.
+class Meter final : public WorkMeter {
+ public:
+  struct State {
+    std::string step, unit;
+    std::uint64_t done = 0, total = 0;
+  };
+
+  void start(std::string_view step, std::uint64_t total, std::string_view unit) override {
+    const std::scoped_lock lock(mutex_);
+    step_ = step;
+    unit_ = unit;
+    total_ = total;
+    done_ = 0;
+  }
+  [[nodiscard]] State state() {
+    const std::scoped_lock lock(mutex_);
+    return {step_, unit_, done_, total_};
+  }
+  void cancel() noexcept { cancelled_ = true; }
+
+ protected:
+  void add(std::uint64_t count) noexcept override { done_ += count; }
+  bool cancelled() noexcept override { return cancelled_; }
+
+ private:
+  std::mutex mutex_;
+  std::string step_, unit_;
+  std::uint64_t total_ = 0;
+  std::atomic<std::uint64_t> done_ = 0;
+  std::atomic<bool> cancelled_ = false;
+};
+
+void tell(const py::object& progress, Meter& meter) {
+  const Meter::State state = meter.state();
+  if (!progress.is_none() && !state.step.empty()) progress(state.step, state.done, state.total, state.unit);
+}
+
+/// Raises the exception of this name with the library's message.
+void raise(const char* name, const Error& error) {
+  const py::object type = py::module_::import("unweave.errors").attr(name);
+  const std::string text = shown(error.message(), {"", "=", "", "`unweave ", "`"});
+  const py::object raised = type(text, error.options());
+  PyErr_SetObject(type.ptr(), raised.ptr());
+}
+
+}  // namespace
+
+void run(Machine& machine, const py::object& progress, const std::function<void()>& work) {
+  std::unique_lock<std::mutex> turn(machine.mutex_, std::defer_lock);
+  {
+    const py::gil_scoped_release released;
+    turn.lock();
+  }
+  Meter meter;
+  machine.resources_.set_meter(&meter);
+  std::mutex mutex;
+  std::condition_variable ended;
+  bool done = false;
+  std::exception_ptr failure;
+  std::thread worker([&] {
+    try {
+      work();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    const std::scoped_lock lock(mutex);
+    done = true;
+    ended.notify_one();
+  });
+  std::optional<py::error_already_set> interruption;
+  while (true) {
+    {
+      const py::gil_scoped_release released;
+      std::unique_lock lock(mutex);
+      if (ended.wait_for(lock, kBetweenLooks, [&] { return done; })) break;
+    }
+    if (interruption) continue;
+    try {
+      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+      tell(progress, meter);
+    } catch (py::error_already_set& error) {
+      interruption.emplace(error);
+      meter.cancel();
+    }
+  }
+  {
+    const py::gil_scoped_release released;
+    worker.join();
+  }
+  machine.resources_.set_meter(nullptr);
+  turn.unlock();
+  if (interruption) throw py::error_already_set(*interruption);
+  if (failure) std::rethrow_exception(failure);
+  tell(progress, meter);
+}
+
+void run_whole(Machine& machine, const std::function<void()>& work) {
+  const py::gil_scoped_release released;
+  const std::scoped_lock turn(machine.mutex_);
+  work();
+}
+
+void translate_errors() {
+  py::register_exception_translator([](std::exception_ptr thrown) {
+    try {
+      if (thrown) std::rethrow_exception(thrown);
+    } catch (const UsageError& error) {
+      raise("UsageError", error);
+    } catch (const DataError& error) {
+      raise("DataError", error);
+    } catch (const ResourceError& error) {
+      raise("ResourceError", error);
+    } catch (const CheckError& error) {
+      raise("CheckError", error);
+    } catch (const Error& error) {
+      raise("Error", error);
+    }
+  });
+}
+
+}  // namespace unweave::python

@@ -1,0 +1,42 @@
+// tools/python/bindings/work.h - long work off Python's lock: progress is told, Ctrl-C cancels it.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <cstdint>
+#include <functional>
+#include <mutex>
+
+#include "unweave/unweave.h"
+
+namespace unweave::python {
+
+namespace py = pybind11;
+
+/// The memory and the threads of one store that Python has open.
+class Machine {
+ public:
+  /// As ResourceLimits has them: 0 stands for most of the memory, and for a thread a core.
+  Machine(std::uint64_t memory_bytes, std::size_t threads) : resources_({memory_bytes, threads}) {}
+
+  [[nodiscard]] Resources& resources() noexcept { return resources_; }
+
+ private:
+  friend void run(Machine& machine, const py::object& progress, const std::function<void()>& work);
+  friend void run_whole(Machine& machine, const std::function<void()>& work);
+  Resources resources_;
+  std::mutex mutex_;  ///< held by the one thread that works
+};
+
+/// Runs `work` on a thread of its own, without Python's lock. `progress` is None, or is called about ten times a second, with
+/// the lock, as progress(step, done, total, unit); total is 0 where it is not known. An exception that it throws, or that a
+/// signal raises, cancels the work, and is thrown when the work has ended. Work of one machine waits for its turn.
+void run(Machine& machine, const py::object& progress, const std::function<void()>& work);
+
+/// Runs work that cannot be cancelled and is short, on the calling thread, without Python's lock.
+void run_whole(Machine& machine, const std::function<void()>& work);
+
+/// Makes the library's exceptions those of the module unweave.errors.
+void translate_errors();
+
+}  // namespace unweave::python

@@ -1,0 +1,179 @@
+# tools/python/tests/test_store.py - a store from import to purge, against dense references and the command line.
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import unweave
+
+
+def test_five_lines_from_edge_index_to_embeddings(sample, tmp_path):
+    store = unweave.import_store(tmp_path / "s", sample.edge_index, sample.x)
+    store.propagate(hops=2)
+    rows = store.embeddings()
+    assert np.abs(rows - sample.hop(2)).max() < 1e-5
+
+
+def test_embeddings_are_a_read_only_map_or_rows_in_memory(store, tmp_path):
+    everything = store.embeddings()
+    assert isinstance(everything, np.memmap) and not everything.flags.writeable and everything.dtype == np.float32
+    assert not [path for path in store.path.parent.iterdir() if path.name.startswith(".embeddings")]
+    some = store.embeddings([7, 3, 7])
+    assert np.array_equal(some, everything[[7, 3, 7]])
+    mask = np.zeros(400, bool)
+    mask[[3, 9]] = True
+    assert np.array_equal(store.embeddings(mask), everything[[3, 9]])
+    named = store.embeddings(out=tmp_path / "Z.npy")
+    assert np.array_equal(named, everything) and (tmp_path / "Z.npy").exists()
+    assert store.embeddings([]).shape == (0, 12)
+
+
+def test_batches_cover_all_rows_once_and_hops_are_the_levels(store, sample):
+    seen = []
+    for ids, rows in store.batches(size=150, shuffle=3, hops=True):
+        assert rows.shape == (len(ids), 3, 12) and rows.dtype == np.float32
+        for level in range(3):
+            assert np.abs(rows[:, level] - sample.hop(level)[ids]).max() < 1e-5
+        seen.append(ids)
+    assert [len(ids) for ids in seen] == [150, 150, 100]
+    assert np.array_equal(np.sort(np.concatenate(seen)), np.arange(400))
+    again = [ids for ids, _ in store.batches(size=150, shuffle=3)]
+    assert np.array_equal(np.concatenate(again), np.concatenate(seen))
+
+
+def test_unlearning_equals_training_anew(store, sample, tmp_path):
+    trained = store.train("exact")
+    assert trained.certified and trained.claim == "T0" and trained.accuracy.test > 0.5
+    removed = store.edges()[:40]
+    with store.stream("exact") as stream:
+        first = stream.remove_edges(removed)
+        second = stream.send([("node", 12), "feature 3", ("edge", 5, 5), ("node", 12)])
+        assert stream.accuracy().train > 0.5
+    assert first.applied == 40 and first.model.certified
+    assert second.statuses == ["applied", "applied", "self-loop", "repeated"]
+
+    kept = store.edges()
+    x, y = sample.x.copy(), sample.y.copy()
+    x[[12, 3]], y[[12, 3]] = 0, -1  # without features a node has no place among the training rows
+    anew = unweave.import_store(tmp_path / "anew", kept, x, y, train=sample.train, test=sample.test, nodes=400)
+    anew.propagate(hops=2, rows="all")
+    anew.train("exact")
+    assert np.array_equal(anew.embeddings(), store.embeddings())
+    one, other = (s.export_model(tmp_path / name) for s, name in ((store, "a.npy"), (anew, "b.npy")))
+    assert np.array_equal(np.load(one), np.load(other))
+    assert np.array_equal(store.predict(np.arange(400)), anew.predict(np.arange(400)))
+    assert store.verify(rebuild=True).ok
+    purged = store.purge()
+    assert purged.kept_models == ["exact"] and not purged.uncertified_models
+    assert store.info(digest=True).digest == anew.info(digest=True).digest
+    assert store.certificates()[0].certified
+
+
+def test_inserted_edges_and_abandoned_streams_stay(store):
+    before = {tuple(edge) for edge in store.edges().tolist()}
+    new = next((u, v) for u in range(400) for v in range(u + 1, 400) if (u, v) not in before)
+    with pytest.raises(ZeroDivisionError):
+        with store.stream() as stream:
+            assert stream.insert_edges(np.array([[new[0]], [new[1]]])).edges_inserted == 1
+            raise ZeroDivisionError
+    assert {tuple(edge) for edge in store.edges().tolist()} == before | {new}
+    with pytest.raises(unweave.UsageError, match="closed"):
+        stream.send(["node 1"])
+
+
+def test_the_command_line_says_the_same(store, program, tmp_path):
+    store.train("exact")
+    seen = json.loads(subprocess.run([program, "info", store.path, "--json"], check=True, capture_output=True).stdout)
+    info = store.info(digest=True)
+    for key in ("nodes", "edges", "features", "classes", "digest", "hops", "weights", "rows", "train", "test", "targets"):
+        assert info[key] == seen[key], key
+    file = tmp_path / "Z.npy"
+    subprocess.run([program, "export", store.path, "--embeddings", file], check=True, capture_output=True)
+    assert np.array_equal(np.load(file), store.embeddings())
+    failed = subprocess.run([program, "info", tmp_path / "absent"], capture_output=True, text=True)
+    assert failed.returncode == 2
+    with pytest.raises(unweave.DataError) as error:
+        unweave.Store(tmp_path / "absent").info()
+    assert str(error.value).split(";")[0] in failed.stderr
+
+
+def test_errors_have_types_and_name_arguments(store, tmp_path):
+    with pytest.raises(unweave.UsageError, match="sgd"):
+        store.train("sgd")
+    with pytest.raises(unweave.UsageError) as error:
+        store.propagate(rows="some")
+    assert error.value.options == ["rows"] and isinstance(error.value, ValueError)
+    with pytest.raises(unweave.UsageError, match="node 400 is not in the store"):
+        store.embeddings([400])
+    with pytest.raises(unweave.UsageError, match="'8 G'"):
+        unweave.Store(store.path, memory="8 G")
+    with pytest.raises(unweave.UsageError, match="at least 16M"):
+        unweave.Store(store.path, memory="1M")
+    with store.stream():
+        with pytest.raises(unweave.ResourceError):
+            unweave.Store(store.path).train()
+    manifest = store.path / "manifest.json"
+    manifest.write_bytes(manifest.read_bytes()[:100])
+    with pytest.raises(unweave.DataError, match="manifest.json"):
+        store.info()
+
+
+def test_progress_is_told_and_may_stop_the_work(store):
+    told = []
+    watched = unweave.Store(store.path, progress=lambda *one: told.append(one))
+    watched.propagate(hops=3)
+    assert told and all(len(one) == 4 and one[1] <= one[2] for one in told if one[2])
+
+    def refuse(*_):
+        raise KeyError("enough")
+
+    # Progress is told every tenth of a second at most: work that is shorter is told at its end.
+    with pytest.raises(KeyError):
+        unweave.Store(store.path, progress=refuse).propagate(hops=2)
+    assert store.verify().ok
+
+
+@pytest.mark.skipif(threading.current_thread() is not threading.main_thread(), reason="signals reach the main thread")
+def test_ctrl_c_ends_long_work_and_leaves_the_store_whole(tmp_path):
+    store = unweave.generate_store(tmp_path / "long", scale=16, features=64)
+    before = threading.active_count()
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    started = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        store.propagate(hops=1000, rows="all")  # minutes of work
+    timer.join()
+    assert time.monotonic() - started < 60 and threading.active_count() <= before
+    assert store.info().hops is None
+    store.propagate(hops=1, rows="all")
+    assert store.verify().ok
+
+
+def test_another_thread_runs_meanwhile(store):
+    """The interpreter's lock is free while the library works."""
+    counted = 0
+    done = threading.Event()
+
+    def count():
+        nonlocal counted
+        while not done.is_set():
+            counted += 1
+            time.sleep(0)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    store.train("exact", name="again")
+    done.set()
+    thread.join()
+    assert counted > 0
+
+
+def test_solvers_and_version():
+    names = [solver.name for solver in unweave.solvers()]
+    assert names[0] == "exact" and "newton" in names
+    assert unweave.__version__.count(".") == 2

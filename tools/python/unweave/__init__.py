@@ -1,0 +1,20 @@
+"""Unweave: feature propagation over graphs that do not fit in memory, embeddings that removals keep exact, and models that forget
+with a certificate.
+
+    import unweave
+    store = unweave.import_store("demo.store", edge_index, x, y, train=train_mask, test=test_mask)
+    store.propagate(hops=2)
+    Z = store.embeddings()
+
+    store.train("exact")
+    with store.stream("exact") as stream:
+        stream.send([("edge", 4, 7), ("node", 12)])
+"""
+from ._native import __version__
+from .estimator import ForgettingClassifier
+from .errors import CheckError, DataError, Error, ResourceError, UsageError
+from .records import Record
+from .store import Store, Stream, generate_store, import_store, solvers
+
+__all__ = ["__version__", "CheckError", "DataError", "Error", "ForgettingClassifier", "Record", "ResourceError", "Store", "Stream", "UsageError",
+           "generate_store", "import_store", "solvers"]

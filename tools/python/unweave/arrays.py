@@ -1,0 +1,200 @@
+"""Arrays, tables and graphs of other packages, as inputs of an import. Nothing is copied where memory can be read as it lies."""
+from __future__ import annotations
+
+import os
+from typing import Any, Iterable
+
+import numpy as np
+
+from . import _arrow
+from .errors import UsageError
+
+__all__ = ["array_of", "edges_of", "features_of", "ids_of", "labels_of", "parts_of_graph"]
+
+
+def is_path(value: Any) -> bool:
+    return isinstance(value, (str, os.PathLike))
+
+
+def array_of(value: Any, name: str) -> np.ndarray:
+    """An array of NumPy over the memory of ``value``: an array, a tensor on the CPU (``__dlpack__``), a column or a series, a
+    list of numbers. Throws UsageError for what is none."""
+    if isinstance(value, np.ndarray):
+        array = value
+    elif hasattr(value, "__arrow_c_stream__"):
+        columns = _arrow.columns(value, name)
+        if len(columns) != 1:
+            raise UsageError(f"{name}: a table of {len(columns)} columns, where one is wanted")
+        array = _whole(columns[0][1])
+    elif hasattr(value, "to_numpy"):
+        array = value.to_numpy()
+    elif hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
+        array = np.from_dlpack(value)
+    elif hasattr(value, "detach"):  # a tensor of PyTorch that may want a gradient
+        array = np.asarray(value.detach())
+    else:
+        array = np.asarray(value)
+    if array.dtype.kind not in "biuf":
+        raise UsageError(f"{name}: elements of type {array.dtype}, where numbers are wanted")
+    return array
+
+
+def _whole(chunks: list[np.ndarray]) -> np.ndarray:
+    return chunks[0] if len(chunks) == 1 else np.concatenate(chunks)
+
+
+def _little(array: np.ndarray) -> np.ndarray:
+    """The array with a type that a .npy file of Unweave's may have."""
+    if array.dtype.byteorder == ">" or array.dtype.itemsize > 8:
+        array = array.astype(np.float64 if array.dtype.kind == "f" else array.dtype.newbyteorder("<"))
+    return array
+
+
+def _input(name: str, array: np.ndarray) -> dict[str, Any]:
+    """One array as an input."""
+    array = _little(array)
+    fortran = array.flags.f_contiguous and not array.flags.c_contiguous
+    if not (fortran or array.flags.c_contiguous):
+        array = np.ascontiguousarray(array)
+    return {"name": name, "type": array.dtype.str.replace("|b", "|b"), "shape": list(array.shape),
+            "fortran_order": bool(fortran), "pieces": [array.T if fortran else array]}
+
+
+def _pair_input(name: str, first: list[np.ndarray], second: list[np.ndarray]) -> dict[str, Any]:
+    """Two columns of ids, in pieces, as an array of shape (2, m)."""
+    count, other = sum(map(len, first)), sum(map(len, second))
+    if count != other:
+        raise UsageError(f"{name}: {count} sources and {other} targets")
+    types = {piece.dtype for piece in [*first, *second]} or {np.dtype(np.int64)}
+    kind = types.pop() if len(types) == 1 else np.dtype(np.int64)
+    pieces = [np.ascontiguousarray(_little(piece.astype(kind, copy=False))) for piece in [*first, *second]]
+    return {"name": name, "type": _little(np.empty(0, kind)).dtype.str, "shape": [2, count], "fortran_order": False,
+            "pieces": pieces}
+
+
+def _check_ids(name: str, *pieces: np.ndarray) -> None:
+    for piece in pieces:
+        if piece.dtype.kind not in "iu":
+            raise UsageError(f"{name}: ids of type {piece.dtype}, where integers are wanted")
+
+
+def edges_of(graph: Any) -> dict[str, Any]:
+    """Options of an import for the edges of ``graph``:
+
+    - a path, as ``--edges`` of the command line takes it;
+    - an array of integers of any type and order, of shape (2, m) or (m, 2); (2, 2) is (2, m), as PyG has it;
+    - a pair (u, v) of arrays;
+    - a sparse matrix of SciPy, whose non-zeros are the edges;
+    - a table with two columns (pandas, or ``__arrow_c_stream__``), the first two of which are the ends;
+    - a graph of DGL, or anything that has ``edges()`` that gives (u, v).
+    """
+    name = "graph"
+    if is_path(graph):
+        return {"edges": os.fspath(graph)}
+    if hasattr(graph, "tocoo"):
+        if graph.shape[0] != graph.shape[1]:
+            raise UsageError(f"graph: a matrix of shape {graph.shape}, where a square one is wanted")
+        matrix = graph.tocoo()
+        return {"edges": _pair_input(name, [matrix.row], [matrix.col]), "two_row_edges": True, "nodes": int(graph.shape[0])}
+    if hasattr(graph, "__arrow_c_stream__"):
+        columns = _arrow.columns(graph, name)
+        if len(columns) < 2:
+            raise UsageError("graph: a table of fewer than two columns, the ends of the edges")
+        ends = [columns[0][1], columns[1][1]]
+        _check_ids(name, *ends[0], *ends[1])
+        return {"edges": _pair_input(name, *ends), "two_row_edges": True}
+    if hasattr(graph, "iloc") and hasattr(graph, "columns"):
+        if len(graph.columns) < 2:
+            raise UsageError("graph: a table of fewer than two columns, the ends of the edges")
+        ends = [array_of(graph.iloc[:, i], name) for i in (0, 1)]
+        _check_ids(name, *ends)
+        return {"edges": _pair_input(name, [ends[0]], [ends[1]]), "two_row_edges": True}
+    if hasattr(graph, "edges") and callable(graph.edges):
+        graph = graph.edges()
+    if isinstance(graph, tuple) and len(graph) == 2:
+        ends = [array_of(one, name) for one in graph]
+        _check_ids(name, *ends)
+        return {"edges": _pair_input(name, [ends[0]], [ends[1]]), "two_row_edges": True}
+    array = array_of(graph, name)
+    _check_ids(name, array)
+    if array.ndim != 2 or 2 not in array.shape:
+        raise UsageError(f"graph: an array of shape {array.shape}, where (2, m) or (m, 2) is wanted")
+    return {"edges": _input(name, array), "two_row_edges": array.shape[0] == 2}
+
+
+def features_of(features: Any) -> dict[str, Any]:
+    """Options of an import for the features: a path, an array (N, F), or a sparse matrix of SciPy."""
+    if is_path(features):
+        return {"features": os.fspath(features)}
+    if hasattr(features, "tocsr"):
+        matrix = features.tocsr()
+        if not matrix.has_sorted_indices:
+            matrix = matrix.sorted_indices()
+        return {"csr": {"indptr": _input("features.indptr", matrix.indptr), "indices": _input("features.indices", matrix.indices),
+                        "values": _input("features.data", array_of(matrix.data, "features")), "columns": int(matrix.shape[1])}}
+    array = _table(features, "features")
+    if array.ndim == 1:
+        array = array.reshape(-1, 1)
+    if array.ndim != 2:
+        raise UsageError(f"features: an array of shape {array.shape}, where (N, F) is wanted")
+    if array.flags.f_contiguous and not array.flags.c_contiguous:
+        array = np.ascontiguousarray(array)  # rows are read one after another
+    return {"features": _input("features", array)}
+
+
+def _table(value: Any, name: str) -> np.ndarray:
+    """An array of one or more columns."""
+    if hasattr(value, "__arrow_c_stream__") and not isinstance(value, np.ndarray):
+        columns = [_whole(chunks) for _, chunks in _arrow.columns(value, name)]
+        return columns[0] if len(columns) == 1 else np.column_stack(columns)
+    return array_of(value, name)
+
+
+def labels_of(labels: Any) -> dict[str, Any]:
+    """Options of an import for the classes of all nodes: a path, or an array of N numbers, -1 or NaN for none."""
+    if is_path(labels):
+        return {"labels": os.fspath(labels)}
+    return {"labels": _input("labels", array_of(labels, "labels"))}
+
+
+def ids_of(ids: Any, name: str) -> Any:
+    """An input for ids of nodes, or for a mask: a path, or an array of integers or of booleans."""
+    if is_path(ids):
+        return os.fspath(ids)
+    array = array_of(ids, name)
+    if array.size == 0 and array.dtype.kind == "f":
+        array = array.astype(np.int64)  # an empty list
+    if array.dtype.kind not in "biu":
+        raise UsageError(f"{name}: elements of type {array.dtype}, where ids or a mask are wanted")
+    return _input(name, array)
+
+
+def _first(container: Any, names: Iterable[str]) -> Any:
+    for name in names:
+        try:
+            value = container[name]
+        except (KeyError, TypeError, AttributeError):
+            continue
+        if value is not None:
+            return value
+    return None
+
+
+def parts_of_graph(graph: Any) -> dict[str, Any]:
+    """Graph, features, labels and splits of an object that has them all: ``Data`` of PyG (edge_index, x, y, masks), or a graph of
+    DGL (``ndata`` with feat, label and masks). Anything else is the graph alone."""
+    masks = {"train": "train_mask", "valid": "val_mask", "test": "test_mask"}
+    if getattr(graph, "edge_index", None) is not None:
+        parts = {"graph": graph.edge_index, "features": getattr(graph, "x", None), "labels": getattr(graph, "y", None)}
+        parts.update({split: getattr(graph, mask, None) for split, mask in masks.items()})
+        nodes = getattr(graph, "num_nodes", None)
+        parts["nodes"] = None if nodes is None else int(nodes)
+        return parts
+    if hasattr(graph, "ndata"):
+        data = graph.ndata
+        parts = {"graph": graph, "features": _first(data, ("feat", "x", "features")), "labels": _first(data, ("label", "y", "labels"))}
+        parts.update({split: _first(data, (mask,)) for split, mask in masks.items()})
+        nodes = graph.num_nodes() if callable(getattr(graph, "num_nodes", None)) else None
+        parts["nodes"] = None if nodes is None else int(nodes)
+        return parts
+    return {"graph": graph}

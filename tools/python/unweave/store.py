@@ -1,0 +1,373 @@
+"""Stores: import, propagation, training, streams of removals, and what is read out."""
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import re
+import tempfile
+import warnings
+from typing import Any, Iterable, Iterator, Sequence, Union
+
+import numpy as np
+
+from . import _native, arrays
+from .errors import UsageError
+from .progress import Progress, watcher
+from .records import Record
+
+__all__ = ["Store", "Stream", "generate_store", "import_store", "solvers"]
+
+Path = Union[str, "os.PathLike[str]"]
+Request = Union[str, Sequence[Any]]
+_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+_LEAST_MEMORY = 2**24
+
+
+def _bytes(memory: int | str | None) -> int:
+    """Bytes of "8G"; 0 for None, which leaves the choice to the library: 80 % of the machine's or the control group's."""
+    if memory is None:
+        return 0
+    match = re.fullmatch(r"([0-9]+)([KMGT]?)", str(memory))
+    if not match or int(match[1]) == 0:
+        raise UsageError(f"memory: {memory!r} is not a size above 0 with K, M, G or T (powers of 1024), such as '8G'", ["memory"])
+    size = int(match[1]) * _UNITS[match[2]]
+    if size < _LEAST_MEMORY:
+        raise UsageError("memory: at least 16M, which the process takes anyway", ["memory"])
+    return size
+
+
+def _ids(nodes: Any, name: str = "nodes") -> np.ndarray | None:
+    if nodes is None:
+        return None
+    array = arrays.array_of(nodes, name)
+    if array.dtype.kind == "b":
+        array = np.flatnonzero(array)
+    if array.size == 0:
+        array = array.astype(np.int64)
+    if array.dtype.kind not in "iu" or array.ndim > 1:
+        raise UsageError(f"{name}: an array of shape {array.shape} and type {array.dtype}, where ids of nodes or a mask are wanted", [name])
+    return np.atleast_1d(array).astype(np.int64, copy=False)
+
+
+class Store:
+    """A store in a folder, as ``unweave import`` makes it.
+
+    The object holds nothing open between calls: any number of them, in any processes, may read while one writes. A call that
+    changes the store is durable when it returns. ``memory`` ("8G", or bytes) bounds what all calls of this object take together,
+    ``threads`` how many threads the process works on. ``progress``: True, False, None for bars of tqdm on a terminal, or a function
+    of (step, done, total, unit). Ctrl-C ends a call with KeyboardInterrupt; the store is whole then.
+
+    Errors are :class:`unweave.UsageError`, :class:`unweave.DataError` and :class:`unweave.ResourceError`.
+    """
+
+    def __init__(self, path: Path, *, memory: int | str | None = None, threads: int = 0, progress: Progress = None) -> None:
+        self.path = pathlib.Path(path)
+        self._machine = _native.Machine(_bytes(memory), threads)
+        self.imported: Record | None = None  # the report of import_store(), which made it
+        self._progress = progress
+
+    def __repr__(self) -> str:
+        return f"unweave.Store({str(self.path)!r})"
+
+    def _watcher(self) -> Any:
+        return watcher(self._progress)
+
+    # What is in it
+
+    def info(self, *, digest: bool = False) -> Record:
+        """What the store holds: nodes, edges, features, classes, the propagation, models. ``digest`` reads all of it for the content
+        digest, which is equal for equal contents."""
+        return Record.of(_native.info(self._machine, self._watcher(), self.path, digest))
+
+    @property
+    def num_nodes(self) -> int:
+        return self.info().nodes
+
+    def edges(self) -> np.ndarray:
+        """All edges, each once, as int64 [m, 2], u < v, sorted."""
+        return _native.edges(self._machine, self._watcher(), self.path)
+
+    def labels(self) -> np.ndarray:
+        """Classes of all nodes as int64 [N], -1 for none."""
+        return _native.labels(self._machine, self._watcher(), self.path)
+
+    # Propagation
+
+    def propagate(self, hops: int = 2, *, weights: Sequence[float] | None = None, scheme: str | None = None, rho: float = 0.5,
+                  scale_bits: int | None = None, rows: str | None = None) -> Record:
+        """Computes the embedding Z = sum of w_l P^l X, l = 0 .. hops, with P = D^-rho A D^(rho-1).
+
+        ``weights``: hops + 1 numbers; without them those of ``scheme`` ("sgc", "ppr:0.1", "heat:3", "chebyshev"), w_L = 1 by default.
+        ``rows``: "all", or "labelled", which is the default where there are labels: only what these nodes read is computed.
+        """
+        options = {"hops": hops, "weights": None if weights is None else list(map(float, weights)), "scheme": scheme, "rho": rho,
+                   "scale_bits": scale_bits, "rows": rows}
+        return Record.of(_native.propagate(self._machine, self._watcher(), self.path, options))
+
+    def embedded(self) -> np.ndarray:
+        """Ids of the nodes that have a row of Z, ascending, int64."""
+        info = self.info()
+        if info.hops is None:
+            raise UsageError("the store was not propagated yet; call propagate()")
+        if info.rows == "all":
+            return np.arange(info.nodes, dtype=np.int64)
+        return np.flatnonzero(self.labels() >= 0)
+
+    def embeddings(self, nodes: Any = None, *, weights: Sequence[float] | None = None, out: Path | None = None,
+                   missing: str = "error") -> np.ndarray:
+        """Rows of Z, float32 [rows, columns].
+
+        ``nodes``: ids or a mask; their rows come in memory, in their order. Without, all rows that there are, in the order of
+        :meth:`embedded`, come as a read-only memory map of the file ``out``, or of one without a name in the store's folder's
+        parent, which goes when the array does. ``weights``: others than those of the propagation. ``missing``: "error" or "nan"
+        for nodes that have no row.
+        """
+        if missing not in ("error", "nan"):
+            raise UsageError(f"missing: {missing!r} is neither 'error' nor 'nan'", ["missing"])
+        numbers = [] if weights is None else list(map(float, weights))
+        wanted = _ids(nodes)
+        native = (self._machine, self._watcher(), self.path, wanted, numbers, missing == "nan")
+        if wanted is not None and out is None:
+            return _native.embeddings(*native, None, None)
+        if out is not None:
+            _native.embeddings(*native, pathlib.Path(out), None)
+            return np.load(out, mmap_mode="r")
+        with tempfile.TemporaryDirectory(prefix=".embeddings-", dir=self.path.absolute().parent) as folder:
+            file = pathlib.Path(folder) / "Z.npy"
+            _native.embeddings(*native, file, None)
+            return np.load(file, mmap_mode="r")  # the memory map keeps the file that the folder loses
+
+    def batches(self, nodes: Any = None, *, size: int = 65536, shuffle: int | None = None, hops: bool = False,
+                weights: Sequence[float] | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Pairs (ids, rows) for a training loop, ``size`` nodes at a time, never more in memory.
+
+        ``nodes``: ids or a mask; all of :meth:`embedded` by default. ``shuffle``: a seed; every call with it gives the same order.
+        ``hops``: rows are stacks [X, PX, .., P^L X], float32 [size, L + 1, F], as SIGN, SGC+MLP and other models of precomputed
+        hops read them.
+        """
+        if size < 1:
+            raise UsageError("size must be at least 1", ["size"])
+        ids = self.embedded() if nodes is None else _ids(nodes)
+        assert ids is not None
+        if shuffle is not None:
+            ids = np.random.default_rng(shuffle).permutation(ids)
+        levels = int(self.info().hops or 0)
+        for first in range(0, len(ids), size):
+            some = ids[first:first + size]
+            if hops:
+                yield some, np.stack([self.embeddings(some, weights=np.eye(levels + 1)[level]) for level in range(levels + 1)], axis=1)
+            else:
+                yield some, self.embeddings(some, weights=weights)
+
+    # Models
+
+    def train(self, solver: str = "exact", *, name: str | None = None, head: str | None = None, lam: float | str | None = None,
+              epsilon: float | None = None, delta: float | None = None, intercept: bool | None = None, tau: float | None = None,
+              alpha: float | None = None, bound: str | None = None, hidden: Sequence[int] | None = None, activation: str | None = None,
+              weights: Sequence[float] | None = None, seed: int | None = None, key: Path | None = None,
+              parameters: dict[str, float] | None = None) -> Record:
+        """Learns a model on the training rows and saves it in the store. ``lam``: lambda, a number, or "auto" for the best on the
+        validation split. ``parameters``: the solver's own (:func:`unweave.solvers`). A ``seed`` is for tests: what it makes is not
+        certified."""
+        options = {"solver": solver, "name": name, "head": head, "lam": lam, "epsilon": epsilon, "delta": delta, "intercept": intercept,
+                   "tau": tau, "alpha": alpha, "bound": bound, "hidden": None if hidden is None else list(hidden),
+                   "activation": activation, "weights": None if weights is None else list(map(float, weights)), "seed": seed,
+                   "key": None if key is None else pathlib.Path(key), "parameters": dict(parameters or {})}
+        return Record.of(_native.train(self._machine, self._watcher(), self.path, options))
+
+    def _predict(self, nodes: Any, solver: str | None, name: str | None, what: str) -> dict[str, np.ndarray]:
+        selection = {"solver": solver, "name": name}
+        return _native.predict(self._machine, self._watcher(), self.path, selection, _ids(nodes), what)
+
+    def predict(self, nodes: Any = None, *, solver: str | None = None, name: str | None = None) -> np.ndarray:
+        """Classes that a model gives nodes, int64; all of :meth:`embedded` by default."""
+        return self._predict(nodes, solver, name, "classes")["classes"]
+
+    def predict_proba(self, nodes: Any = None, *, solver: str | None = None, name: str | None = None) -> np.ndarray:
+        """Probabilities, float64 [rows, classes]. One-vs-rest heads: each class's own over their sum."""
+        return self._predict(nodes, solver, name, "probabilities")["scores"]
+
+    def scores(self, nodes: Any = None, *, solver: str | None = None, name: str | None = None) -> np.ndarray:
+        """Margins, float64 [rows, classes]; the largest is the prediction."""
+        return self._predict(nodes, solver, name, "margins")["scores"]
+
+    def evaluate(self, *, solver: str | None = None, name: str | None = None, retrain: bool = False) -> list[Record]:
+        """How good models are on each split; ``retrain`` compares each with one that has never seen anything but the present data."""
+        selection = {"solver": solver, "name": name}
+        return Record.of(_native.evaluate(self._machine, self._watcher(), self.path, selection, retrain))
+
+    def export_model(self, file: Path, *, solver: str | None = None, name: str | None = None) -> pathlib.Path:
+        """Writes published weights: ``.npz`` with scikit-learn's names, ``.safetensors`` for a torch.nn.Linear, or ``.npy``."""
+        path = pathlib.Path(file)
+        _native.export_model(self.path, {"solver": solver, "name": name}, path)
+        return path
+
+    def certificates(self, *, solver: str | None = None, name: str | None = None) -> list[Record]:
+        """The public line of each model's newest certificate; a model without one, which a purge kept, is left out."""
+        lines = _native.certificates(self.path, {"solver": solver, "name": name})
+        return [Record.of(json.loads(line)) for line in lines if line]
+
+    # Removals
+
+    def stream(self, solver: str | None = None, *, name: str | None = None, r_max: float = 0.0, strict: bool = False,
+               adaptive: bool = True, receipts: Path | None = None, key: Path | None = None) -> Stream:
+        """Opens a stream of requests, for a ``with`` block. ``solver`` or ``name``: the model that forgets with every batch; without,
+        graph and embeddings alone change. ``receipts``: a file that gets a receipt for every request. ``strict``: a batch with a
+        request that would change nothing is refused whole."""
+        return Stream(self, {"solver": solver, "name": name, "r_max": r_max, "strict": strict, "adaptive": adaptive,
+                             "receipts": None if receipts is None else pathlib.Path(receipts),
+                             "key": None if key is None else pathlib.Path(key)})
+
+    # Keeping it
+
+    def verify(self, *, rebuild: bool = False, sample: int | None = 1000, public_key: str | None = None) -> Record:
+        """Checks every file and statement. ``ok`` says whether all hold, ``findings`` what is wrong. ``rebuild`` recomputes every sum
+        and trains exact models from nothing. ``sample``: nodes looked at where a check samples; None: all."""
+        return Record.of(_native.verify(self._machine, self._watcher(), self.path, sample, rebuild, public_key))
+
+    def purge(self, *, keep_order: bool = False, key: Path | None = None) -> Record:
+        """Erases what was removed from every byte of the store. Models of ``exact`` stay and are certified anew; a model that is lost,
+        or that nobody could certify, is told by a warning, too."""
+        report = Record.of(_native.purge(self._machine, self._watcher(), self.path, keep_order, None if key is None else pathlib.Path(key)))
+        for model in report.lost_models:
+            warnings.warn(f"the model {model.name} could not be brought up to date, and went: {model.text}", stacklevel=2)
+        for model in report.uncertified_models:
+            warnings.warn(f"the model {model.name} stays and has no certificate yet: {model.text}", stacklevel=2)
+        return report
+
+    def repair(self, *, cut_journal: bool = False) -> list[Record]:
+        """Rebuilds damaged files that follow from others, and names what is lost."""
+        return Record.of(_native.repair(self._machine, self._watcher(), self.path, cut_journal))
+
+
+class Stream:
+    """Requests to a store, batch after batch, each durable when :meth:`send` returns.
+
+        with store.stream("exact") as stream:
+            outcome = stream.send([("edge", 4, 7), ("node", 12), ("feature", 3)])
+
+    A block that ends closes the stream; one that ends by an exception leaves all that was acknowledged, as a killed process would.
+    Ctrl-C during a batch waits for its end.
+    """
+
+    def __init__(self, store: Store, options: dict[str, Any]) -> None:
+        self._native = _native.Stream(store._machine, store._watcher(), store.path, options)
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self._native.abandon()
+
+    def send(self, requests: Iterable[Request]) -> Record:
+        """One batch: lines as in a file of requests ("edge 4 7"), or tuples ("edge", 4, 7), ("node", 12), ("feature", 3),
+        ("insert-edge", 4, 7). ``statuses`` says of each whether it was applied, or why not."""
+        kinds, u, v = [], [], []
+        for number, request in enumerate(requests):
+            parts = request.split() if isinstance(request, str) else list(request)
+            wanted = 3 if parts and str(parts[0]).endswith("edge") else 2
+            try:
+                ids = [int(part) for part in parts[1:]]
+            except (TypeError, ValueError):
+                ids = []
+            if len(parts) != wanted or len(ids) != wanted - 1 or min(ids) < 0 or max(ids) >= 2**64:
+                raise UsageError(f"request {number}, {request!r}: write ('edge', u, v), ('node', u), ('feature', u) or ('insert-edge', u, v)")
+            kinds.append(str(parts[0]))
+            u.append(ids[0])
+            v.append(ids[1] if wanted == 3 else 0)
+        return Record.of(self._native.send(kinds, u, v))
+
+    def remove_edges(self, edges: Any) -> Record:
+        """One batch that removes edges, an array (m, 2) or (2, m); (2, 2) is (2, m), as PyG has it."""
+        return self._send_pairs("edge", edges)
+
+    def insert_edges(self, edges: Any) -> Record:
+        """One batch that inserts edges."""
+        return self._send_pairs("insert-edge", edges)
+
+    def remove_nodes(self, nodes: Any) -> Record:
+        """One batch that removes nodes: their edges, features, labels and places in splits."""
+        return Record.of(self._native.send_all("node", self._unsigned(_ids(nodes))))
+
+    def remove_features(self, nodes: Any) -> Record:
+        """One batch that removes the features of nodes, and with them their labels and places in splits."""
+        return Record.of(self._native.send_all("feature", self._unsigned(_ids(nodes))))
+
+    def _send_pairs(self, kind: str, edges: Any) -> Record:
+        array = arrays.array_of(edges, "edges")
+        if array.ndim != 2 or 2 not in array.shape or array.dtype.kind not in "iu":
+            raise UsageError(f"edges: an array of shape {array.shape} and type {array.dtype}, where integers (m, 2) or (2, m) are wanted")
+        if array.shape[0] == 2:
+            array = array.T
+        return Record.of(self._native.send_all(kind, self._unsigned(array)))
+
+    @staticmethod
+    def _unsigned(ids: np.ndarray | None) -> np.ndarray:
+        assert ids is not None
+        if ids.size and ids.min() < 0:
+            raise UsageError(f"node {ids.min()} is not in the store")
+        return np.ascontiguousarray(ids, dtype=np.uint64)
+
+    def accuracy(self) -> Record:
+        """How often the model that follows is right on each split."""
+        return Record.of(self._native.accuracies())
+
+    def close(self) -> Record:
+        """Does what batches have put off. The stream takes no more."""
+        return Record.of(self._native.close())
+
+
+def import_store(path: Path, graph: Any = None, features: Any = None, labels: Any = None, *, train: Any = None, valid: Any = None,
+                 test: Any = None, nodes: int | None = None, classes: int | None = None, order: str = "none", scale: float | str = "rows",
+                 feature_type: str = "f32", standardize: bool = False, ignore_weights: bool = False, memory: int | str | None = None,
+                 threads: int = 0, progress: Progress = None) -> Store:
+    """Builds a store in a new or empty folder and returns it; ``store.imported`` is the report.
+
+    ``graph``: anything that :func:`unweave.arrays.edges_of` takes, or an object that has features, labels and masks too, ``Data`` of
+    PyG or a graph of DGL; arguments that are given take the place of its own. ``features``: (N, F), or a sparse matrix. ``labels``:
+    N classes, -1 or NaN for none. ``train``, ``valid``, ``test``: ids or masks. Paths stand for any of them. Rows of features above
+    norm 1 are divided by it (``scale``), as certificates need it.
+    """
+    parts = {"features": features, "labels": labels, "train": train, "valid": valid, "test": test, "nodes": nodes}
+    if graph is not None:
+        own = arrays.parts_of_graph(graph) if not arrays.is_path(graph) else {"graph": graph}
+        graph = own.pop("graph")
+        for name, value in own.items():
+            if parts.get(name) is None:
+                parts[name] = value
+    options: dict[str, Any] = {"classes": classes, "order": order, "feature_type": feature_type, "standardize": standardize,
+                               "scale": None if standardize else scale, "ignore_weights": ignore_weights}
+    if graph is not None:
+        options.update(arrays.edges_of(graph))
+    if parts["nodes"] is not None:
+        options["nodes"] = int(parts["nodes"])
+    if parts["features"] is not None:
+        options.update(arrays.features_of(parts["features"]))
+    if parts["labels"] is not None:
+        options.update(arrays.labels_of(parts["labels"]))
+    for split in ("train", "valid", "test"):
+        if parts[split] is not None:
+            options[split] = arrays.ids_of(parts[split], split)
+    store = Store(path, memory=memory, threads=threads, progress=progress)
+    store.imported = Record.of(_native.import_arrays(store._machine, store._watcher(), store.path, options))
+    return store
+
+
+def generate_store(path: Path, *, model: str = "rmat", scale: int | None = None, nodes: int | None = None, edges: int | None = None,
+                   edge_factor: int | None = None, features: int | None = None, classes: int | None = None, feature_type: str = "f32",
+                   seed: int = 1, memory: int | str | None = None, threads: int = 0, progress: Progress = None) -> Store:
+    """Builds a store of a synthetic graph: "rmat", "sbm" or "citation". Equal arguments give equal files."""
+    store = Store(path, memory=memory, threads=threads, progress=progress)
+    options = {"model": model, "scale": scale, "nodes": nodes, "edges": edges, "edge_factor": edge_factor, "features": features,
+               "classes": classes, "feature_type": feature_type, "seed": seed}
+    _native.generate(store._machine, store._watcher(), store.path, options)
+    return store
+
+
+def solvers() -> list[Record]:
+    """The solvers there are: how each learns and unlearns, what it claims, and its own parameters. The first is the default."""
+    return Record.of(_native.solvers())
