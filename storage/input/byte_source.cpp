@@ -34,6 +34,15 @@ void require_suffix_matches(const InputFile& file, const std::filesystem::path& 
 
 }  // namespace
 
+InputFile named_input(const std::string& text) {
+  constexpr std::string_view kOpens = ".npz[";
+  const std::size_t at = text.ends_with(']') ? text.find(kOpens) : std::string::npos;
+  std::error_code unreadable;
+  if (at == std::string::npos || std::filesystem::exists(text, unreadable)) return InputFile{text, {}};
+  const std::size_t member = at + kOpens.size();
+  return InputFile{text.substr(0, member - 1), text.substr(member, text.size() - 1 - member)};
+}
+
 std::filesystem::path display_name(const InputFile& file) {
   if (!file.member.empty()) return file.path.string() + "[" + file.member + "]";
   return file.path == "-" ? "standard input" : file.path;

@@ -33,6 +33,9 @@ struct InputFile {
 /// The largest window in bytes that zstd takes at its levels up to 19 without --long.
 inline constexpr std::uint64_t kUsualWindow = std::uint64_t{1} << 23;
 
+/// The file that a user's text names: a path, or FILE.npz[MEMBER] for one array of an archive.
+[[nodiscard]] InputFile named_input(const std::string& text);
+
 /// An array in memory as an input: it is read as a .npy file of it would be. `descr` is NumPy's name of its type ("<i8").
 /// `pieces`, one after another, hold the elements in C order, or in Fortran order; they must stay as long as the input is
 /// read. `name` is for messages. Throws UsageError where the pieces are not those of the shape.

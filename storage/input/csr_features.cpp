@@ -6,6 +6,7 @@
 #include <numeric>
 #include <string>
 
+#include "storage/input/csr_archive.h"
 #include "storage/input/feature_formats.h"
 #include "storage/input/foreign_format.h"
 #include "storage/io/error.h"
@@ -189,50 +190,25 @@ class CsrFeatures final : public FeatureReader {
   std::vector<std::pair<std::uint32_t, double>> sorted_;
 };
 
-struct CsrMembers {
-  std::string data;
-  std::string indices;
-  std::string indptr;
-  std::string shape;
-};
-
-/// The names under which a CSR matrix lies in an archive, if it does.
-std::optional<CsrMembers> find_csr(const std::vector<std::string>& members) {
-  for (const std::string prefix : {"", "attr_"}) {
-    const CsrMembers names = {prefix + "data", prefix + "indices", prefix + "indptr", prefix + "shape"};
-    const auto has = [&](const std::string& name) {
-      return std::find(members.begin(), members.end(), name) != members.end();
-    };
-    if (has(names.data) && has(names.indices) && has(names.indptr) && has(names.shape)) return names;
-  }
-  return std::nullopt;
-}
-
-/// scipy says in "format" how the arrays are meant: those of a CSC matrix look just like CSR.
+/// Throws InputError for another format than CSR.
 void require_csr_format(const std::filesystem::path& path) {
-  NpyReader reader(InputFile{path, "format"});
-  std::string text = reader.read_small_bytes();
-  std::erase(text, '\0');
+  const std::string text = matrix_format(path);
   if (text != "csr") {
-    throw InputError(reader.name(), "element []", "the matrix is stored as '" + text + "', not csr",
+    throw InputError(display_name(InputFile{path, "format"}), "element []",
+                     "the matrix is stored as '" + text + "', not csr",
                      "save matrix.tocsr() with scipy.sparse.save_npz");
   }
 }
 
 std::unique_ptr<FeatureReader> open_csr_archive(const std::filesystem::path& path, const CsrMembers& names) {
-  NpyReader shape(InputFile{path, names.shape});
-  shape.require_integers("the sizes of a matrix");
-  std::vector<std::int64_t> sizes(2);
-  if (shape.header().elements != 2 || shape.read(sizes) != 2 || sizes[0] < 0 || sizes[1] < 0) {
-    throw InputError(shape.name(), ".npy header", "not the shape of a matrix", kSaveAgain);
-  }
+  const auto [rows, columns] = matrix_shape(path, names.shape);
   auto features =
       std::make_unique<CsrFeatures>(NpyReader(InputFile{path, names.indptr}), NpyReader(InputFile{path, names.indices}),
-                                    NpyReader(InputFile{path, names.data}), static_cast<std::uint64_t>(sizes[1]));
-  if (features->rows() != static_cast<std::uint64_t>(sizes[0])) {
+                                    NpyReader(InputFile{path, names.data}), columns);
+  if (features->rows() != rows) {
     throw InputError(
-        shape.name(), "element [0]",
-        std::to_string(sizes[0]) + " rows, but the row offsets are those of " + std::to_string(features->rows()),
+        display_name(InputFile{path, names.shape}), "element [0]",
+        std::to_string(rows) + " rows, but the row offsets are those of " + std::to_string(features->rows()),
         kSaveAgain);
   }
   return features;
@@ -256,10 +232,11 @@ std::unique_ptr<FeatureReader> open_features(const InputFile& file, std::optiona
   const auto has = [&](std::string_view name) {
     return std::find(members.begin(), members.end(), name) != members.end();
   };
-  if (const auto names = find_csr(members)) {
-    if (names->data == "data" && has("format")) require_csr_format(file.path);
-    return open_csr_archive(file.path, *names);
-  }
+  for (const std::string_view prefix : {"", "attr_"})
+    if (const auto names = find_csr(members, prefix)) {
+      if (prefix.empty() && has("format")) require_csr_format(file.path);
+      return open_csr_archive(file.path, *names);
+    }
   if (members.size() == 1) return open_npy_features(NpyReader(InputFile{file.path, members[0]}));
   if (has("arr_0")) return open_npy_features(NpyReader(InputFile{file.path, "arr_0"}));
   throw InputError(file.path, "members", "no CSR matrix (data, indices, indptr, shape) and not one dense array",

@@ -11,8 +11,11 @@ namespace unweave {
 [[nodiscard]] std::unique_ptr<EdgeReader> open_text_edges(ByteSource source, std::uint64_t limit, bool ignore_weights);
 [[nodiscard]] std::unique_ptr<EdgeReader> open_matrix_market_edges(ByteSource source, std::uint64_t limit,
                                                                    bool ignore_weights);
+[[nodiscard]] std::unique_ptr<EdgeReader> open_metis_edges(ByteSource source, std::uint64_t limit, bool ignore_weights);
 /// `file` is what `source` was made from.
 [[nodiscard]] std::unique_ptr<EdgeReader> open_npy_edges(ByteSource source, const InputFile& file,
                                                          const EdgeOptions& options);
+/// Takes the archive whole.
+[[nodiscard]] std::unique_ptr<EdgeReader> open_npz_edges(const InputFile& file, const EdgeOptions& options);
 
 }  // namespace unweave

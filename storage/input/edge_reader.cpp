@@ -3,6 +3,7 @@
 
 #include "storage/input/edge_formats.h"
 #include "storage/input/foreign_format.h"
+#include "storage/input/metis_check.h"
 #include "storage/input/node_id.h"
 #include "storage/input/npy.h"
 #include "storage/io/error.h"
@@ -10,6 +11,7 @@
 namespace unweave {
 
 std::unique_ptr<EdgeReader> open_edges(const InputFile& file, const EdgeOptions& options) {
+  if (!file.memory && file.member.empty() && is_zip(file.path)) return open_npz_edges(file, options);
   ByteSource source(file);
   if (is_npy(file, source)) return open_npy_edges(std::move(source), file, options);
   const std::uint64_t limit = id_limit(options.num_nodes);
@@ -18,6 +20,9 @@ std::unique_ptr<EdgeReader> open_edges(const InputFile& file, const EdgeOptions&
   if (head.starts_with(kBanner) || uncompressed_extension(file.path) == ".mtx") {
     return open_matrix_market_edges(std::move(source), limit, options.ignore_weights);
   }
+  constexpr std::size_t kLookedAt = std::size_t{64} << 10;
+  if (uncompressed_extension(file.path) == ".metis" || begins_like_metis(source.peek(kLookedAt).substr(0, kLookedAt)))
+    return open_metis_edges(std::move(source), limit, options.ignore_weights);
   refuse_foreign_format(source, file, InputKind::kEdges);
   return open_text_edges(std::move(source), limit, options.ignore_weights);
 }

@@ -46,8 +46,12 @@ struct EdgeOptions {
 /// - `.npy` of integers: m x 2, or 2 x m (2 x 2 is read as m x 2), C or Fortran order;
 /// - Matrix Market coordinate: pattern, real or integer (values are 1, or ignored as weights, zeros too), general or
 ///   symmetric, square;
-/// - else text: two ids a line separated by blanks, tabs or a comma, a third number where weights are ignored; `#` starts
-///   a comment line; a header line is skipped where the file takes remarks. A text that turns out to be METIS is an error.
+/// - `.npz`: a sparse matrix of SciPy (csr, csc, coo; values are 1, or ignored as weights), the adjacency of Shchur's archives
+///   (adj_data ..), an array edge_index, or the only array;
+/// - METIS adjacency lists, by the name .metis or where no list of edges begins so; node and edge weights may be ignored;
+/// - else text: two ids a line separated by blanks, tabs or a comma, a third number where weights are ignored, or attributes of
+///   NetworkX, "{}" or such as are ignored; `#` starts a comment line; a header line is skipped where the file takes remarks. A
+///   text that turns out to be METIS is an error.
 /// Other formats, as foreign_format.h knows them, are errors that name them.
 /// A reader holds a few MiB. It opens the file of a 2 x m array twice (the second time it skips to the second row);
 /// from a pipe it spools the first row to temp_dir at 4 bytes an id.

@@ -5,7 +5,6 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/input/metis_check.h"
 #include "storage/io/error.h"
 
 namespace unweave {
@@ -73,13 +72,6 @@ std::vector<std::string> members_of(const std::filesystem::path& path) {
 [[noreturn]] void refuse_zip(const ByteSource& source, const InputFile& file, InputKind kind) {
   const std::string path = python_path(file.path);
   const std::vector<std::string> members = members_of(file.path);
-  const auto has = [&](std::string_view name) {
-    return std::find(members.begin(), members.end(), name) != members.end();
-  };
-  if (has("indptr") && has("indices") && kind == InputKind::kEdges)
-    refuse(source, "a sparse matrix of SciPy",
-           "convert it with Python: import numpy, scipy.sparse; a = scipy.sparse.load_npz(" + path +
-               ").tocoo(); numpy.save('edges.npy', numpy.stack([a.row, a.col]))");
   if (std::any_of(members.begin(), members.end(), [](const auto& name) { return name.ends_with("data.pkl"); }))
     refuse(source, "a file of torch.save",
            "convert it with Python: import numpy, torch; t = torch.load(" + path + "); numpy.save('" +
@@ -90,8 +82,7 @@ std::vector<std::string> members_of(const std::filesystem::path& path) {
   std::string names;
   for (const std::string& name : members) names.append(names.empty() ? "" : ", ").append(name);
   refuse(source, "a zip archive of the arrays " + names,
-         "save the one that is meant with Python: import numpy; a = numpy.load(" + path + ")['" + members[0] +
-             "']; numpy.save('" + array_name(kind) + "', a)");
+         "name the one that is meant, as in " + file.path.string() + "[" + members[0] + "]");
 }
 
 bool is_gml(std::string_view head) {
@@ -103,14 +94,6 @@ bool is_gml(std::string_view head) {
 }
 
 }  // namespace
-
-void throw_metis(const std::filesystem::path& file, std::string_view place) {
-  throw InputError(file, place,
-                   "METIS adjacency (numbers of nodes and edges, then the neighbours of each node), no edges",
-                   "convert it with Python: import numpy; rows = open(" + python_path(file) +
-                       ").read().splitlines()[1:]; numpy.save('edges.npy', [(u, int(v) - 1) for u, row in "
-                       "enumerate(rows) for v in row.split()])");
-}
 
 void refuse_foreign_format(ByteSource& source, const InputFile& file, InputKind kind) {
   const std::string_view head = source.peek(kHeadBytes).substr(0, kHeadBytes);
@@ -126,7 +109,6 @@ void refuse_foreign_format(ByteSource& source, const InputFile& file, InputKind 
     refuse(source, "an HDF5 file",
            "save the array that is meant with Python: import h5py, numpy; a = h5py.File(" + path +
                ")['NAME'][:]; numpy.save('" + array_name(kind) + "', a)");
-  const auto extension = uncompressed_extension(file.path);
   if (head.size() >= 2 && head[0] == '\x80' && head[1] >= 2 && head[1] <= 5)
     refuse(source, "a pickle",
            "if it holds a graph of networkx, " +
@@ -150,8 +132,6 @@ void refuse_foreign_format(ByteSource& source, const InputFile& file, InputKind 
                with_networkx("json, networkx, numpy", "networkx.node_link_graph(json.load(open(" + path + ")))", kind));
   if (is_gml(text))
     refuse(source, "a GML file", with_networkx("networkx, numpy", "networkx.read_gml(" + path + ")", kind));
-  if (kind == InputKind::kEdges && (extension == ".metis" || begins_like_metis(text)))
-    throw_metis(source.name(), "line 1");
 }
 
 }  // namespace unweave

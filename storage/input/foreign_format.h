@@ -12,11 +12,8 @@ namespace unweave {
 enum class InputKind : std::uint8_t { kEdges, kFeatures, kLabels, kNodeIds };
 
 /// Throws InputError naming format and conversion where `source`, made from `file` and at its first byte, holds Parquet,
-/// Arrow (file or stream), HDF5, XML (GraphML, GEXF), GML, JSON, a pickle, a zip archive (one of torch.save, a sparse
-/// matrix of SciPy, other arrays) or UTF-16 text; where it is given for edges, METIS adjacency lists too.
+/// Arrow (file or stream), HDF5, XML (GraphML, GEXF), GML, JSON, a pickle, a zip archive (one of torch.save, or of arrays, none
+/// of which is named) or UTF-16 text.
 void refuse_foreign_format(ByteSource& source, const InputFile& file, InputKind kind);
-
-/// The error for METIS adjacency lists, `place` where they were recognised.
-[[noreturn]] void throw_metis(const std::filesystem::path& file, std::string_view place);
 
 }  // namespace unweave

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "storage/input/edge_formats.h"
-#include "storage/input/foreign_format.h"
 #include "storage/input/line_reader.h"
 #include "storage/input/metis_check.h"
 #include "storage/input/node_id.h"
@@ -54,7 +53,10 @@ class TextEdges final : public EdgeReader {
       count += plain;
       if (count == out.size()) return count;
       if (!lines_.next(line)) {
-        if (metis_.proven(lines_.number())) throw_metis(lines_.name(), "whole file");
+        if (metis_.proven(lines_.number()))
+          throw InputError(lines_.name(), "whole file",
+                           "METIS adjacency (numbers of nodes and edges, then the neighbours of each node), no edges",
+                           "give it a name that ends in .metis, and it is read as what it is");
         return count;
       }
       Fields fields(line);
@@ -79,6 +81,13 @@ class TextEdges final : public EdgeReader {
     std::uint64_t u = 0;
     std::uint64_t v = 0;
     if (fields.number(u) != std::errc() || fields.number(v) != std::errc() || u >= limit_ || v >= limit_) explain(line);
+    if (fields.first() == '{') {  // attributes, as networkx.write_edgelist() puts them behind
+      const std::string_view attributes = rest_of(line);
+      if (columns_ == 3 || attributes.empty() || (attributes != "{}" && !ignore_weights_)) explain(line);
+      if (attributes != "{}") ++ignored_weights_;
+      columns_ = 2;
+      return {static_cast<NodeId>(u), static_cast<NodeId>(v)};
+    }
     if (columns_ == 0) columns_ = ignore_weights_ && !fields.at_end() ? 3 : 2;
     double weight = 0;
     if (columns_ == 3) {
@@ -116,7 +125,9 @@ class TextEdges final : public EdgeReader {
     const std::size_t expected = columns_ == 3 ? 3 : 2;
     if (line.find('{') != std::string_view::npos) {
       throw InputError(lines_.name(), lines_.place(), "attributes of an edge in " + quote_for_message(line),
-                       "write them without, by networkx.write_edgelist(G, path, data=False)");
+                       "write them without, by networkx.write_edgelist(G, path, data=False), or take the edges without "
+                       "them by " +
+                           option("ignore-weights"));
     }
     if (columns == 3 && expected == 2 && has_weight(line)) {
       throw InputError(lines_.name(), lines_.place(),
@@ -134,6 +145,13 @@ class TextEdges final : public EdgeReader {
     (void)parse_id(fields, lines_, limit_);
     throw InputError(lines_.name(), lines_.place(), quote_for_message(line) + " is not an edge",
                      "give two node ids a line");
+  }
+
+  /// Attributes at the end of a line, "{..}", without blanks after them; empty where they do not end so.
+  static std::string_view rest_of(std::string_view line) {
+    std::string_view rest = line.substr(line.find('{'));
+    rest = rest.substr(0, rest.find_last_not_of(" \t") + 1);
+    return rest.ends_with('}') ? rest : std::string_view();
   }
 
   static bool has_weight(std::string_view line) {

@@ -51,7 +51,7 @@ std::map<std::string, InputFile> parse_files(const std::string& option, const st
       for (const std::string& name : allowed) names.append(names.empty() ? "" : ", ").append(name);
       fail(std::string("there is no key '").append(key).append("'; there are ").append(names));
     }
-    if (!files.emplace(key, InputFile{part.substr(equals + 1), {}}).second) fail(key + " is given twice");
+    if (!files.emplace(key, named_input(part.substr(equals + 1))).second) fail(key + " is given twice");
     at = comma + 1;
   }
   return files;
@@ -64,7 +64,7 @@ std::optional<InputFile> file_at(const std::map<std::string, InputFile>& files, 
 
 std::optional<InputFile> file_option(const CommandLine& line, const std::string& option) {
   if (!line.has(option)) return std::nullopt;
-  return InputFile{line.get<std::string>(option), {}};
+  return named_input(line.get<std::string>(option));
 }
 
 std::optional<std::uint64_t> count_option(const CommandLine& line, const std::string& option) {
@@ -78,7 +78,7 @@ std::optional<std::variant<InputFile, CsrInput>> features_option(const CommandLi
   const bool csr = text.starts_with("indptr=") || text.starts_with("indices=") || text.starts_with("values=");
   if (columns && !csr) throw UsageError("--columns goes with --features indptr=F,indices=F[,values=F] only");
   if (!line.has("features")) return std::nullopt;
-  if (!csr) return InputFile{text, {}};
+  if (!csr) return named_input(text);
   const auto files = parse_files("features", text, {"indptr", "indices", "values"});
   const auto indptr = file_at(files, "indptr");
   const auto indices = file_at(files, "indices");
@@ -156,7 +156,9 @@ void run_import(CommandLine& line) {
   const auto file = [] { return po::value<std::string>()->value_name("F"); };
   const auto count = [](const char* name) { return po::value<Count>()->value_name(name); };
   add("edges", file(),
-      "text (two ids a line, # comments, perhaps a header), .npy (m x 2 or 2 x m integers) or Matrix Market");
+      "text (two ids a line, # comments, perhaps a header), .npy (m x 2 or 2 x m integers), .npz (a sparse matrix of "
+      "SciPy, "
+      "Shchur's adj_*, edge_index), Matrix Market or METIS; one array of an archive is F.npz[NAME], here and below");
   add("ignore-weights", po::bool_switch(),
       "take edges that have weights, a third number a line or values of a Matrix Market file, without them");
   add("features", file(),

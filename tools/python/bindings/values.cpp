@@ -70,7 +70,7 @@ std::string text_of(const std::string& message) {
 }
 
 InputFile input_file(const py::object& source) {
-  if (!py::isinstance<py::dict>(source)) return InputFile{source.cast<std::filesystem::path>(), {}};
+  if (!py::isinstance<py::dict>(source)) return named_input(source.cast<std::filesystem::path>().string());
   const auto array = source.cast<py::dict>();
   std::vector<std::span<const char>> pieces;
   for (const py::handle piece : array["pieces"]) {

@@ -182,3 +182,17 @@ def test_what_cannot_be_meant_is_refused(sample, tmp_path):
 
 def test_modules_of_others_are_not_needed():
     assert "torch" not in sys.modules or hasattr(sys.modules["torch"], "from_numpy")
+
+
+def test_files_of_scipy(sample, tmp_path):
+    """What SciPy itself writes."""
+    scipy_sparse = pytest.importorskip("scipy.sparse")
+    adjacency = scipy_sparse.csr_matrix(sample.adjacency() - np.eye(400))
+    wanted = digest(tmp_path, sample.edge_index, sample.x, sample.y, nodes=400)
+    np.savez(tmp_path / "rest.npz", x=sample.x, y=sample.y)
+    for form in ("csr", "csc", "coo"):
+        for compressed in (False, True):
+            file = tmp_path / "adjacency.npz"
+            scipy_sparse.save_npz(file, adjacency.asformat(form), compressed=compressed)
+            rest = str(tmp_path / "rest.npz")
+            assert digest(tmp_path, file, f"{rest}[x]", f"{rest}[y]") == wanted
