@@ -7,6 +7,7 @@
 
 #include "algorithms/api/internals.h"
 #include "algorithms/evaluation/evaluation.h"
+#include "algorithms/live/change_feed.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/lazy_error.h"
 #include "algorithms/models/learner.h"
@@ -80,6 +81,10 @@ struct StreamSession::Impl {
       missed = learner->catch_up();
       seconds_catch_up = seconds_since(start);
     }
+    if (!options.changes.empty()) {
+      static_cast<void>(store.deliver());
+      feed.emplace(store, options.changes);
+    }
     store.watch_appends([this] { call(options.before_acknowledged); }, [this] { call(options.acknowledged); });
   }
 
@@ -120,6 +125,7 @@ struct StreamSession::Impl {
   LiveStore& store = turn.state().store;
   StreamOptions options;
   std::optional<Learner> learner;
+  std::optional<ChangeFeed> feed;
   std::optional<StepReport> missed;  // what catching up did, until an outcome tells of it
   double seconds_catch_up = 0;
   Reservation room;          // room for requests and all that is made of them
@@ -158,9 +164,13 @@ BatchOutcome StreamSession::send(std::span<const Request> requests) {
   }
   session.failed = true;
   outcome.batch = store.apply(requests, std::move(changes), session.options.mode,
-                              session.learner ? LastLevel::at_once : LastLevel::deferred);
+                              session.learner || session.feed ? LastLevel::at_once : LastLevel::deferred);
   outcome.seconds = seconds_since(start);
   if (session.learner) session.absorb(requests, outcome);
+  if (session.feed) {
+    session.feed->add(outcome.batch);
+    outcome.changes_entry = session.feed->entries();
+  }
   session.failed = false;
   return outcome;
 }
@@ -180,6 +190,7 @@ CloseReport StreamSession::close() {
   report.seconds = seconds_since(start);
   impl_->store.checkpoint();
   impl_->store.record();
+  if (impl_->feed) impl_->feed->seal();
   return report;
 }
 

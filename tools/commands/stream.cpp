@@ -227,6 +227,7 @@ StreamOptions Stream::options() {
   options.adaptive = !line_.get<bool>("non-adaptive");
   options.key = key_file(line_);
   if (line_.has("receipts")) options.receipts = line_.get<std::string>("receipts");
+  if (line_.has("changes")) options.changes = line_.get<std::string>("changes");
   options.seed = line_.common().seed;
   options.decided = [this](const DecidedBatch& batch) {
     if (rejected_file_) rejected_file_->add({batch, places_});  // before the batch is acknowledged
@@ -267,6 +268,7 @@ void Stream::print(const BatchOutcome& outcome, const StreamMeter::Batch& work) 
   if (line_.common().json) {
     nlohmann::ordered_json json = fields_of(batch_, report, work, session_.lazy_error_bound(), !prints_private());
     if (outcome.step) add_model(json, outcome, accuracies, !prints_private());
+    if (outcome.changes_entry) json["changes_entry"] = *outcome.changes_entry;
     if (prints_private())
       write_with_rejections(out, json, decided);
     else
@@ -368,6 +370,9 @@ void run_stream(CommandLine& line) {
       "with --solver: append to F, for every request, a line that proves to its sender that the batch's certificate "
       "covers it (verify --receipts); give each sender his own lines; what a crash kept from F comes with the next "
       "stream that names F");
+  add("changes", po::value<std::string>()->value_name("DIR"),
+      "folder that follows the embedding: after each batch the rows that changed, as .npy, for an index of vectors "
+      "(algorithms/live/change_feed.h)");
   add("non-adaptive", po::bool_switch(),
       "no request was chosen after looking at a release: certificates may assume it, and langevin runs fewer epochs");
   add("measure-limit", po::bool_switch(),
@@ -382,7 +387,7 @@ void run_stream(CommandLine& line) {
     if (line.has(option) && !model.name && !model.solver)
       throw UsageError("--" + std::string(option) +
                        " needs --solver or --name: without a model there is no certificate");
-  for (const char* option : {"receipts", "rejected"}) line.require_outside(option, line.positional(0));
+  for (const char* option : {"receipts", "rejected", "changes"}) line.require_outside(option, line.positional(0));
   if (line.has("rejected") && line.get<std::string>("rejected") == "-")
     throw UsageError("--rejected: name a file; on standard output --json has the list");
   if (line.has("receipts") && line.get<std::string>("receipts") == "-")

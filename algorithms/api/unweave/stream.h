@@ -15,6 +15,7 @@
 //   journal   the batch becomes durable: from here on it is acknowledged
 //   apply     graph, features and sums follow
 //   absorb    the model forgets; its file and its receipts are durable
+//   feed      the feed of changes has the rows that changed, where there is one
 //   outcome   send() returns
 //   settle    the log of certificates becomes durable, at the latest before the next model replaces this one
 #pragma once
@@ -47,13 +48,15 @@ struct DecidedBatch {
 };
 
 struct StreamOptions {
-  StreamMode mode{};                    ///< exact unless r_max is above 0
-  Plan plan = Plan::automatic;          ///< how levels follow a batch; the bits are the same
-  bool strict = false;                  ///< a batch with a rejected request is refused whole
-  ModelSelection model{};               ///< model that follows the stream; without one, the last level waits
-  bool adaptive = true;                 ///< requests may be chosen after looking at releases
-  std::filesystem::path key{};          ///< as TrainOptions has it
-  std::filesystem::path receipts{};     ///< file that gets a receipt for every request; empty: there are none
+  StreamMode mode{};                 ///< exact unless r_max is above 0
+  Plan plan = Plan::automatic;       ///< how levels follow a batch; the bits are the same
+  bool strict = false;               ///< a batch with a rejected request is refused whole
+  ModelSelection model{};            ///< model that follows the stream; without one, the last level waits
+  bool adaptive = true;              ///< requests may be chosen after looking at releases
+  std::filesystem::path key{};       ///< as TrainOptions has it
+  std::filesystem::path receipts{};  ///< file that gets a receipt for every request; empty: there are none
+  std::filesystem::path
+      changes{};  ///< folder that follows the rows of Z (algorithms/live/change_feed.h); empty: none does
   std::optional<std::uint64_t> seed{};  ///< seed of noise, for tests: what is released is not certified
 
   /// Called before anything of a batch is durable. What it throws refuses the batch. All three may be empty.
@@ -70,7 +73,8 @@ struct BatchOutcome {
   double seconds = 0;                ///< from requests to sums, the model not counted
   std::optional<StepReport> step{};  ///< step of the model that follows; the first one counts what it had missed before
   double seconds_unlearn = 0;
-  std::optional<double> seconds_catch_up{};  ///< only in the first outcome of a model that had missed requests
+  std::optional<std::uint64_t> changes_entry{};  ///< number of the entry of the feed of changes that holds its rows
+  std::optional<double> seconds_catch_up{};      ///< only in the first outcome of a model that had missed requests
 };
 
 /// What close() did.

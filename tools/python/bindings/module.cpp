@@ -255,6 +255,13 @@ RequestKind kind_named(const std::string& name) {
   throw UsageError("'" + name + "' is no kind of request; there are edge, node, feature and insert-edge");
 }
 
+Plan plan_named(const std::string& name) {
+  if (name == "auto") return Plan::automatic;
+  if (name == "push") return Plan::push;
+  if (name == "recompute") return Plan::recompute;
+  throw UsageError(option("plan") + " must be auto, push or recompute");
+}
+
 /// A writer and its session.
 class Stream {
  public:
@@ -262,11 +269,13 @@ class Stream {
       : machine_(std::move(machine)) {
     StreamOptions how;
     how.mode.r_max = taken_or(options, "r_max", 0.0);
+    how.plan = plan_named(taken_or<std::string>(options, "plan", "auto"));
     how.strict = taken_or(options, "strict", false);
     how.model = model_selection(options);
     how.adaptive = taken_or(options, "adaptive", true);
     how.key = taken_or(options, "key", Path());
     how.receipts = taken_or(options, "receipts", Path());
+    how.changes = taken_or(options, "changes", Path());
     run(*machine_, progress, [&] {
       writer_.emplace(store, machine_->resources());
       session_.emplace(*writer_, std::move(how));

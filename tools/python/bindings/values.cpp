@@ -339,6 +339,7 @@ py::dict dict_of(const BatchOutcome& outcome) {
   out["seconds_propagate"] = batch.seconds_propagate;
   out["seconds"] = outcome.seconds;
   out["seconds_unlearn"] = outcome.seconds_unlearn;
+  out["changes_entry"] = outcome.changes_entry ? py::object(py::int_(*outcome.changes_entry)) : py::object(py::none());
   out["model"] = outcome.step ? py::object(dict_of(*outcome.step)) : py::object(py::none());
   return out;
 }

@@ -11,10 +11,11 @@ with a certificate.
         stream.send([("edge", 4, 7), ("node", 12)])
 """
 from ._native import __version__
+from .changes import Change, Changes
 from .estimator import ForgettingClassifier
 from .errors import CheckError, DataError, Error, ResourceError, UsageError
 from .records import Record
 from .store import Store, Stream, generate_store, import_store, solvers
 
-__all__ = ["__version__", "CheckError", "DataError", "Error", "ForgettingClassifier", "Record", "ResourceError", "Store", "Stream", "UsageError",
+__all__ = ["__version__", "Change", "Changes", "CheckError", "DataError", "Error", "ForgettingClassifier", "Record", "ResourceError", "Store", "Stream", "UsageError",
            "generate_store", "import_store", "solvers"]

@@ -210,13 +210,16 @@ class Store:
 
     # Removals
 
-    def stream(self, solver: str | None = None, *, name: str | None = None, r_max: float = 0.0, strict: bool = False,
-               adaptive: bool = True, receipts: Path | None = None, key: Path | None = None) -> Stream:
+    def stream(self, solver: str | None = None, *, name: str | None = None, r_max: float = 0.0, plan: str = "auto", strict: bool = False,
+               adaptive: bool = True, receipts: Path | None = None, changes: Path | None = None, key: Path | None = None) -> Stream:
         """Opens a stream of requests, for a ``with`` block. ``solver`` or ``name``: the model that forgets with every batch; without,
-        graph and embeddings alone change. ``receipts``: a file that gets a receipt for every request. ``strict``: a batch with a
-        request that would change nothing is refused whole."""
-        return Stream(self, {"solver": solver, "name": name, "r_max": r_max, "strict": strict, "adaptive": adaptive,
+        graph and embeddings alone change. ``receipts``: a file that gets a receipt for every request. ``changes``: a folder
+        that gets the rows of Z that each batch changes (:class:`unweave.Changes`). ``strict``: a batch with a request that would change
+        nothing is refused whole. ``plan``: how levels follow a batch, "push", "recompute" or what seems cheaper; the bits are the
+        same, but a feed gets all rows after a recomputation."""
+        return Stream(self, {"solver": solver, "name": name, "r_max": r_max, "plan": plan, "strict": strict, "adaptive": adaptive,
                              "receipts": None if receipts is None else pathlib.Path(receipts),
+                             "changes": None if changes is None else pathlib.Path(changes),
                              "key": None if key is None else pathlib.Path(key)})
 
     # Keeping it

@@ -1,0 +1,159 @@
+// algorithms/live/change_feed.cpp - writes the rows that batches change, and knows whether it has missed any.
+#include "algorithms/live/change_feed.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "algorithms/live/export.h"
+#include "algorithms/live/live_store.h"
+#include "storage/io/checksum.h"
+#include "storage/io/error.h"
+#include "storage/io/file.h"
+#include "storage/io/hex.h"
+#include "storage/io/json_text.h"
+#include "storage/io/line_log.h"
+#include "storage/npy/npy_writer.h"
+
+namespace unweave {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kLines = "changes.jsonl", kState = "state.json", kReaders = "readers";
+
+std::string bytes_of(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// The last entry that a reader's file names; none where it names none.
+std::optional<std::uint64_t> taken_by(const fs::path& reader) {
+  const std::string text = bytes_of(reader);
+  std::uint64_t entry = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), entry);
+  if (error != std::errc()) return std::nullopt;
+  return entry;
+}
+
+void write_ids(const fs::path& path, std::span<const NodeId> ids) {
+  const std::array<std::uint64_t, 1> shape{ids.size()};
+  NpyWriter writer(path, "<i8", sizeof(std::int64_t), shape);
+  constexpr std::size_t kChunk = 4096;
+  std::array<std::int64_t, kChunk> wide{};
+  for (std::size_t at = 0; at < ids.size(); at += kChunk) {
+    const std::size_t count = std::min(kChunk, ids.size() - at);
+    std::copy_n(ids.begin() + static_cast<std::ptrdiff_t>(at), count, wide.begin());
+    writer.append(std::span<const std::int64_t>(wide.data(), count));
+  }
+  writer.finish();
+}
+
+}  // namespace
+
+ChangeFeed::ChangeFeed(const LiveStore& store, fs::path folder) : store_(store), folder_(std::move(folder)) {
+  static_cast<void>(store.embedding());  // throws before a propagation
+  std::error_code error;
+  const bool is_feed = fs::exists(folder_ / kLines, error);
+  if (!is_feed && fs::exists(folder_, error) && !fs::is_empty(folder_, error))
+    throw UsageError(folder_.string() + ": the folder holds other files than a feed of changes; name a new one");
+  make_folders(folder_ / kReaders);
+  if (const auto last = last_line(folder_ / kLines)) {
+    try {
+      entry_ = whole_number<std::uint64_t>(parse_json(*last).at("entry"));
+    } catch (const std::exception& fault) {
+      throw DataError((folder_ / kLines).string() + ": the last line names no entry (" + fault_of(fault) +
+                      "); restore the file from a copy, or begin a feed in a new folder");
+    }
+  }
+  kept_ = entry_ + 1;
+  for (const fs::directory_entry& one : fs::directory_iterator(folder_)) {
+    const std::string name = one.path().filename().string();
+    std::uint64_t entry = 0;
+    if (!name.ends_with(".npy") || std::from_chars(name.data(), name.data() + name.size(), entry).ec != std::errc())
+      continue;
+    if (entry > entry_)
+      fs::remove(one.path(), error);  // what a crash kept from its line
+    else
+      kept_ = std::min(kept_, entry);
+  }
+  if (entry_ == 0 || bytes_of(folder_ / kState) != state()) add_all_rows();
+}
+
+std::string ChangeFeed::state() const {
+  const std::string manifest = bytes_of(store_.path() / kManifestName);
+  const Checksum128 checksum = checksum128(std::as_bytes(std::span(manifest)), {});
+  return nlohmann::ordered_json{{"sequence", store_.sequence()}, {"manifest", to_hex(checksum)}}.dump() + "\n";
+}
+
+std::span<const double> ChangeFeed::weights() const {
+  return store_.manifest().propagation->weights;
+}
+
+fs::path ChangeFeed::file(std::uint64_t entry, const char* what) const {
+  return folder_ / (std::to_string(entry) + "." + what + ".npy");
+}
+
+void ChangeFeed::add_all_rows() {
+  const std::uint64_t entry = entry_ + 1;
+  const ExportedRows written = export_embeddings(store_, std::nullopt, weights(), NpyTarget(file(entry, "rows")),
+                                                 MissingRows::leave_out, NpyTarget(file(entry, "ids")));
+  write_ids(file(entry, "removed"), {});
+  add_line(true, written.rows, 0);
+}
+
+void ChangeFeed::add(const BatchReport& batch) {
+  if (batch.update.all_rows) return add_all_rows();
+  const Embedding& embedding = store_.embedding();
+  const NodeOrder& order = store_.contents().order();
+  std::vector<NodeId> ids, removed;
+  const Reservation memory = store_.budget().reserve(
+      (batch.update.changed.size() + batch.changes.nodes.size()) * 2 * sizeof(NodeId), "ids of changed rows");
+  const auto put = [&](NodeId node) { (embedding.is_target(node) ? ids : removed).push_back(order.user(node)); };
+  for (const NodeId node : batch.update.changed) put(node);
+  for (const NodeChange& change : batch.changes.nodes)  // a node that loses its row need not be among the changed ones
+    if (change.cleared && !embedding.is_target(change.node)) put(change.node);
+  for (std::vector<NodeId>* const list : {&ids, &removed}) {
+    std::sort(list->begin(), list->end());
+    list->erase(std::unique(list->begin(), list->end()), list->end());
+  }
+  const std::uint64_t entry = entry_ + 1;
+  export_embeddings(store_, ids, weights(), NpyTarget(file(entry, "rows")));
+  write_ids(file(entry, "ids"), ids);
+  write_ids(file(entry, "removed"), removed);
+  add_line(false, ids.size(), removed.size());
+}
+
+void ChangeFeed::add_line(bool complete, std::uint64_t rows, std::uint64_t removed) {
+  const nlohmann::ordered_json line{{"entry", entry_ + 1},  {"sequence", store_.sequence()},
+                                    {"complete", complete}, {"rows", rows},
+                                    {"removed", removed},   {"columns", store_.embedding().row_width(weights())}};
+  AppendedLine(folder_ / kLines, line.dump(), Readers::all).sync();
+  ++entry_;
+  drop_taken();
+}
+
+void ChangeFeed::drop_taken() {
+  std::uint64_t taken = std::numeric_limits<std::uint64_t>::max();
+  bool any = false;
+  for (const fs::directory_entry& one : fs::directory_iterator(folder_ / kReaders)) {
+    any = true;
+    taken = std::min(taken, taken_by(one.path()).value_or(0));
+  }
+  std::error_code error;
+  for (; any && kept_ <= std::min(taken, entry_); ++kept_)
+    for (const char* const what : {"ids", "rows", "removed"}) fs::remove(file(kept_, what), error);
+}
+
+void ChangeFeed::seal() const {
+  replace_file(folder_ / kState, state());
+}
+
+}  // namespace unweave
