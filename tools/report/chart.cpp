@@ -19,10 +19,10 @@ constexpr double kBottomMargin = 66;                   // below it: ticks and th
 constexpr std::size_t kMostMarkers = 60;               // of a series; more would hide its line
 constexpr double kMarker = 5.5;                        // half of its width
 
-/// A coordinate: tenths are enough, and keep the page small.
+/// A coordinate: tenths are enough, and keep the page small. Far outside of the drawing all places are one.
 std::string at(double x) {
   std::array<char, 32> text{};
-  const int size = std::snprintf(text.data(), text.size(), "%.1f", x);
+  const int size = std::snprintf(text.data(), text.size(), "%.1f", std::isnan(x) ? 0 : std::clamp(x, -1e4, 1e4));
   return {text.data(), static_cast<std::size_t>(std::max(size, 0))};
 }
 
@@ -45,7 +45,11 @@ double round_step(double span, int most_steps) {
 
 /// From `low` to `high`, rounded outwards to ticks.
 Axis axis_of(double low, double high, double begin, double end, int most_steps) {
-  if (!(high > low)) high = low + (low != 0 ? std::abs(low) / 10 : 1);
+  constexpr double kMost = 1e100;  // no line of a command has as much; differences of such values stay finite
+  low = std::clamp(low, -kMost, kMost);
+  high = std::clamp(high, -kMost, kMost);
+  const double size = std::max(std::abs(low), std::abs(high));
+  if (high - low <= 1e-9 * size || size < 1 / kMost) high = low + (size < 1 / kMost ? 1 : size / 10);
   const double step = round_step(high - low, most_steps);
   Axis axis{std::floor(low / step + 1e-9) * step, std::ceil(high / step - 1e-9) * step, begin, end};
   const auto steps = static_cast<int>(std::lround((axis.high - axis.low) / step));
@@ -65,6 +69,12 @@ std::string svg_line(double x1, double y1, double x2, double y2, const std::stri
 /// `text`: HTML.
 std::string svg_text(double x, double y, const std::string& anchor, const std::string& text) {
   return "<text x=\"" + at(x) + "\" y=\"" + at(y) + "\" text-anchor=\"" + anchor + "\">" + text + "</text>\n";
+}
+
+/// A line through "x,y x,y ...".
+std::string polyline(std::size_t series, std::string points) {
+  if (points.ends_with(' ')) points.pop_back();
+  return "<polyline class=\"line s" + std::to_string(series) + "\" points=\"" + points + "\"/>\n";
 }
 
 /// Circle, square, triangle or diamond, with what it stands for as `title`, a text.
@@ -88,32 +98,38 @@ std::string marker(std::size_t series, double x, double y, const std::string& ti
 }
 
 /// Grid, ticks and name of the axis at the bottom.
-std::string x_axis_svg(const Axis& axis, double top, double bottom, const std::string& label) {
+std::string x_axis_svg(const Axis& axis, double left, double top, double bottom, const std::string& label) {
   std::string svg;
   for (const double tick : axis.ticks) {
     const double x = axis.place(tick);
     svg += svg_line(x, top, x, bottom, "grid") + svg_text(x, bottom + 24, "middle", tick_text(tick));
   }
-  svg += svg_line(kLeft, bottom, kRight, bottom, "axis");
+  svg += svg_line(left, bottom, axis.end, bottom, "axis");
   return svg + svg_text((axis.begin + axis.end) / 2, bottom + 54, "middle", escaped(label));
 }
 
-std::string y_axis_svg(const Axis& axis) {
+std::string y_axis_svg(const Axis& axis, double right) {
   std::string svg;
   for (const double tick : axis.ticks) {
     const double y = axis.place(tick);
-    svg += svg_line(kLeft, y, kRight, y, "grid") + svg_text(kLeft - 8, y + 5, "end", tick_text(tick));
+    svg += svg_line(kLeft, y, right, y, "grid") + svg_text(kLeft - 8, y + 5, "end", tick_text(tick));
   }
   return svg + svg_line(kLeft, axis.end, kLeft, axis.begin, "axis");
 }
 
-/// A sample of each series beside its name. `lines`: with the stroke of its line.
-std::string legend_html(const std::vector<std::string>& labels, bool lines) {
+/// What a series looks like, beside its name.
+struct LegendEntry {
+  std::string label;
+  bool line = true, mark = true;
+};
+
+std::string legend_html(const std::vector<LegendEntry>& entries) {
   std::string html = "<ul class=\"legend\">\n";
-  for (std::size_t i = 0; i < labels.size(); ++i) {
+  for (std::size_t i = 0; i < entries.size(); ++i) {
     html += "<li><svg aria-hidden=\"true\" width=\"40\" height=\"16\" viewBox=\"0 0 40 16\">";
-    if (lines) html += "<polyline class=\"line s" + std::to_string(i) + "\" points=\"0,8 40,8\"/>";
-    html += marker(i, 20, 8, "") + "</svg> " + escaped(labels[i]) + "</li>\n";
+    if (entries[i].line) html += polyline(i, "0,8 40,8");
+    if (entries[i].mark) html += marker(i, 20, 8, "");
+    html += "</svg> " + escaped(entries[i].label) + "</li>\n";
   }
   return html + "</ul>\n";
 }
@@ -129,10 +145,10 @@ std::string figure_html(const ChartTexts& texts, double height, const std::strin
          "</svg>\n</figure>\n";
 }
 
-std::vector<std::string> labels_of(const std::vector<Series>& series) {
-  std::vector<std::string> labels;
-  for (const Series& one : series) labels.push_back(one.label);
-  return labels;
+std::vector<LegendEntry> legend_of(const std::vector<Series>& series, bool lines) {
+  std::vector<LegendEntry> entries;
+  for (const Series& one : series) entries.push_back({one.label, lines});
+  return entries;
 }
 
 /// The least and the largest value; 0 and 0 where there is none.
@@ -151,9 +167,8 @@ std::pair<double, double> range_of(const std::vector<Series>& series) {
 std::string series_svg(const Series& series, std::size_t number, const Axis& xs, const Axis& ys) {
   std::string lines, markers, run;
   std::size_t points = 0;
-  const std::string style = "line s" + std::to_string(number);
   const auto end_run = [&] {
-    if (points > 1) lines += "<polyline class=\"" + style + "\" points=\"" + run + "\"/>\n";
+    if (points > 1) lines += polyline(number, run);
     run.clear();
     points = 0;
   };
@@ -165,7 +180,8 @@ std::string series_svg(const Series& series, std::size_t number, const Axis& xs,
     }
     const double x = xs.place(static_cast<double>(i + 1)), y = ys.place(*series.values[i]);
     const bool alone = points == 0 && (i + 1 == size || !series.values[i + 1]);
-    run += (points++ > 0 ? " " : "") + at(x) + "," + at(y);
+    run += at(x) + "," + at(y) + " ";
+    ++points;
     if (size <= kMostMarkers || alone)
       markers +=
           marker(number, x, y, std::to_string(i + 1) + ": " + series.label + " " + number_text(*series.values[i]));
@@ -186,30 +202,18 @@ Axis whole_axis(std::size_t last) {
   return axis;
 }
 
-/// The largest y that (epsilon, delta) leaves to an attack at x.
-double most_of(const TradeOff::Claim& claim, double x) {
-  const double grown = std::exp(claim.epsilon) * x + claim.delta;
-  const double other = 1 - (1 - claim.delta - x) / std::exp(claim.epsilon);
-  return std::clamp(std::min(grown, other), x, 1.0);
-}
-
-/// Upper and lower border: the region is its own mirror image in the middle of the plot.
+/// What is above the diagonal, and its mirror image in the middle of the plot. With y = e^epsilon x + delta and the same of
+/// 1 - x and 1 - y both borders are straight lines with one corner.
 std::string claim_svg(const TradeOff::Claim& claim, std::size_t number, const Axis& xs, const Axis& ys) {
-  constexpr int kSteps = 100;
+  const double delta = std::clamp(claim.delta, 0.0, 1.0);
+  const double corner = (1 - delta) / (1 + std::exp(std::max(0.0, claim.epsilon)));
+  const std::pair<double, double> border[] = {{0, delta}, {corner, 1 - corner}, {1 - delta, 1}};
   std::string upper, lower;
-  for (int i = 0; i <= kSteps; ++i) {
-    // Steps of squares: the border is steepest at its ends.
-    const double part = static_cast<double>(i) / kSteps;
-    const double x = part < 0.5 ? 2 * part * part : 1 - 2 * (1 - part) * (1 - part);
-    const double y = most_of(claim, x);
+  for (const auto& [x, y] : border) {
     upper += at(xs.place(x)) + "," + at(ys.place(y)) + " ";
-    lower += at(xs.place(1 - x)) + "," + at(ys.place(1 - y)) + " ";
+    lower += at(xs.place(y)) + "," + at(ys.place(x)) + " ";
   }
-  upper.pop_back();
-  lower.pop_back();
-  const std::string style = "s" + std::to_string(number);
-  return "<polyline class=\"line " + style + "\" points=\"" + upper + "\"/>\n<polyline class=\"line " + style +
-         "\" points=\"" + lower + "\"/>\n";
+  return polyline(number, upper) + polyline(number, lower);
 }
 
 }  // namespace
@@ -221,43 +225,48 @@ std::string line_chart(const ChartTexts& texts, const std::vector<Series>& serie
   const double bottom = kHeight - kBottomMargin;
   const Axis xs = whole_axis(last);
   const Axis ys = axis_of(from_zero ? std::min(0.0, low) : low, high, bottom, kTop, 6);
-  std::string drawing = y_axis_svg(ys) + x_axis_svg(xs, kTop, bottom, texts.x_label);
+  std::string drawing = y_axis_svg(ys, kRight) + x_axis_svg(xs, kLeft, kTop, bottom, texts.x_label);
   for (std::size_t i = 0; i < series.size(); ++i) drawing += series_svg(series[i], i, xs, ys);
-  return figure_html(texts, kHeight, drawing, legend_html(labels_of(series), true));
+  return figure_html(texts, kHeight, drawing, legend_html(legend_of(series, true)));
 }
 
 std::string point_chart(const ChartTexts& texts, const std::vector<std::string>& rows,
                         const std::vector<Series>& series, std::optional<double> most) {
-  constexpr double kRow = 56, kNameHeight = 20, kFirst = 10;
+  constexpr double kNameHeight = 24, kStep = 14, kGap = 14, kPointsLeft = 24;
   constexpr std::size_t kNameCharacters = 40;
-  const double bottom = kTop + kRow * static_cast<double>(rows.size());
-  const double left = 24;
-  const Axis xs = axis_of(0, most.value_or(range_of(series).second), left, kRight, 8);
-  std::string drawing = x_axis_svg(xs, kTop, bottom, texts.x_label);
+  // Each series has a track of its own, so that equal values do not hide one another.
+  const double row_height = kNameHeight + kStep * static_cast<double>(series.size()) + kGap;
+  const double bottom = kTop + row_height * static_cast<double>(rows.size());
+  const Axis xs = axis_of(0, most.value_or(range_of(series).second), kPointsLeft, kRight, 8);
+  std::string drawing = x_axis_svg(xs, kPointsLeft, kTop, bottom, texts.x_label);
   for (std::size_t row = 0; row < rows.size(); ++row) {
-    const double top = kTop + kRow * static_cast<double>(row), y = top + kNameHeight + 20;
-    drawing += svg_text(left + kFirst, top + kNameHeight, "start", escaped(shortened(rows[row], kNameCharacters)));
-    drawing += svg_line(left, y, kRight, y, "track");
-    for (std::size_t i = 0; i < series.size(); ++i)
+    double y = kTop + row_height * static_cast<double>(row) + kNameHeight;
+    drawing += svg_text(kPointsLeft + 8, y - 4, "start", escaped(shortened(rows[row], kNameCharacters)));
+    for (std::size_t i = 0; i < series.size(); ++i) {
+      y += kStep;
+      drawing += svg_line(kPointsLeft, y, kRight, y, "track");
       if (const std::optional<double>& value = series[i].values[row])
         drawing += marker(i, xs.place(*value), y, rows[row] + ": " + series[i].label + " " + number_text(*value));
+    }
   }
   ChartTexts without_y = texts;
   without_y.y_label.clear();
-  return figure_html(without_y, bottom + kBottomMargin, drawing, legend_html(labels_of(series), false));
+  return figure_html(without_y, bottom + kBottomMargin, drawing, legend_html(legend_of(series, false)));
 }
 
 std::string trade_off_chart(const ChartTexts& texts, const TradeOff& trade_off) {
-  constexpr double kSquare = 480;
+  constexpr double kSquare = 400;
   const double bottom = kTop + kSquare;
   const Axis xs = axis_of(0, 1, kLeft, kLeft + kSquare, 5), ys = axis_of(0, 1, bottom, kTop, 5);
-  std::string drawing = y_axis_svg(ys) + x_axis_svg(xs, kTop, bottom, texts.x_label);
-  std::vector<std::string> labels{"an attack on a model"};
+  std::string drawing = y_axis_svg(ys, xs.end) + x_axis_svg(xs, kLeft, kTop, bottom, texts.x_label) +
+                        svg_line(xs.begin, ys.begin, xs.end, ys.end, "axis");
+  std::vector<LegendEntry> legend{{"an attack, with the number of its audit", false, true}};
   for (std::size_t i = 0; i < trade_off.claims.size(); ++i) {
     const TradeOff::Claim& claim = trade_off.claims[i];
     drawing += claim_svg(claim, i + 1, xs, ys);
-    labels.push_back("border of the claim, \xCE\xB5 = " + number_text(claim.epsilon) +
-                     ", \xCE\xB4 = " + number_text(claim.delta));
+    legend.push_back(
+        {"border of the claim, \xCE\xB5 = " + number_text(claim.epsilon) + ", \xCE\xB4 = " + number_text(claim.delta),
+         true, false});
   }
   for (const TradeOff::Point& point : trade_off.points) {
     const bool right = point.x > 0.7;
@@ -265,7 +274,7 @@ std::string trade_off_chart(const ChartTexts& texts, const TradeOff& trade_off) 
                svg_text(xs.place(point.x) + (right ? -10 : 10), ys.place(point.y) - 8, right ? "end" : "start",
                         escaped(point.label));
   }
-  return figure_html(texts, bottom + kBottomMargin, drawing, legend_html(labels, true));
+  return figure_html(texts, bottom + kBottomMargin, drawing, legend_html(legend));
 }
 
 }  // namespace unweave

@@ -334,6 +334,26 @@ std::string evaluated_model(const RunLine& line) {
   return model_of(line) + (of == "present" ? "" : ", " + of + " the removals");
 }
 
+/// Time of unlearning beside that of training.
+std::string cost_of_both(const RunLines& lines) {
+  double seconds = 0;
+  std::uint64_t batches = 0, retrained = 0;
+  for (const RunLine& batch : lines.batches) {
+    const auto one = batch.real("seconds_unlearn");
+    if (!one) continue;
+    seconds += *one;
+    ++batches;
+    if (batch.flag("retrained").value_or(false)) ++retrained;
+  }
+  if (batches == 0) return "";
+  HtmlList list;
+  list.add("Unlearning a batch, mean", seconds_cell(seconds / static_cast<double>(batches)));
+  for (const RunLine& line : lines.trainings)
+    list.add("Training " + model_of(line) + ", the whole command", seconds_cell(line.real("seconds")));
+  list.add("Batches that trained from nothing", count_cell(retrained) + " of " + count_text(batches));
+  return list.html();
+}
+
 std::string retraining_section(const RunLines& lines) {
   HtmlTable table("Models beside retrained ones", {{"model", kText},
                                                    {"requests absorbed"},
@@ -364,8 +384,7 @@ std::string retraining_section(const RunLines& lines) {
     names.push_back(evaluated_model(line));
     for (std::size_t i = 0; i < series.size(); ++i) series[i].values.push_back(line.real(agreements[i]));
   }
-  if (table.empty()) return "";
-  std::string html;
+  std::string html = cost_of_both(lines);
   if (!names.empty()) {
     html += paragraph(
         "Beside each model a second one was trained from nothing on the present data. <em>Agreement</em> is the share "
@@ -377,7 +396,7 @@ std::string retraining_section(const RunLines& lines) {
                          "share of rows with the same prediction", ""},
                         names, series, 1.0);
   }
-  return html + table.html();
+  return table.empty() ? html : html + table.html();
 }
 
 std::string forgetting_section(const RunLines& lines) {

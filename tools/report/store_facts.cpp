@@ -21,7 +21,11 @@ CertificateLog read_certificate_log(const std::filesystem::path& file) {
   read_lines(file, [&](std::string_view line, std::uint64_t number) {
     if (!line.starts_with(kPublicLine))
       throw FormatError(file, "line " + std::to_string(number), "this is no public line of a certificate");
-    log.certificates.push_back(parse_run_line(file, number, line));
+    try {
+      log.certificates.push_back(parse_run_line(file, number, line));
+    } catch (const InputError& error) {
+      throw FormatError(file, error.place, "this is no JSON object");
+    }
   });
   return log;
 }

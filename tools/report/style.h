@@ -23,7 +23,8 @@ footer { padding: 1rem 1rem 2rem; color: var(--soft); }
 h1 { margin: 0; font-size: 1.8rem; line-height: 1.2; }
 h2 { margin: 2.5rem 0 .5rem; padding-top: .75rem; border-top: 2px solid var(--rule); font-size: 1.35rem; line-height: 1.3; }
 h3 { margin: 1.5rem 0 .5rem; font-size: 1.08rem; }
-p, ul, dl { max-width: 46rem; }
+p, ul { max-width: 46rem; }
+dl { max-width: 50rem; }
 p { margin: .5rem 0; }
 a { color: var(--link); }
 :focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
@@ -41,6 +42,7 @@ dl { margin: .75rem 0; }
 dl:not(.tiles) > div { display: grid; grid-template-columns: 13rem 1fr; gap: 0 1rem; padding: .25rem 0; border-bottom: 1px solid var(--rule); }
 dt { color: var(--soft); }
 dd { margin: 0; overflow-wrap: anywhere; }
+dd ul { margin: 0; padding-left: 1.2rem; }
 code { font: .875em/1.4 ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; overflow-wrap: anywhere; }
 .scroll { max-width: 100%; max-height: 26rem; margin: .75rem 0 1.25rem; overflow: auto; border: 1px solid var(--rule); border-radius: .4rem; }
 table { width: 100%; border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
@@ -51,13 +53,14 @@ th.text, td.text { text-align: left; }
 figure { max-width: 40rem; margin: 1.25rem 0; }
 figcaption { font-weight: 600; }
 .legend { display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; margin: .35rem 0; padding: 0; list-style: none; font-size: .9rem; }
-.legend svg { vertical-align: -.15em; }
+.legend li { display: flex; align-items: center; gap: .4rem; }
+.legend svg { flex: none; }
 .unit { margin: .4rem 0 0; color: var(--soft); font-size: .875rem; }
 .chart { display: block; width: 100%; height: auto; }
-.chart text { fill: var(--soft); font-size: 14px; }
+.chart text { fill: var(--soft); font-size: 14px; paint-order: stroke; stroke: var(--ground); stroke-width: 4px; }
 .grid { stroke: var(--rule); stroke-width: .6; }
 .axis { stroke: var(--soft); stroke-width: 1.2; }
-.track { stroke: var(--rule); stroke-width: 2; }
+.track { stroke: var(--rule); stroke-width: 1.2; }
 .line { fill: none; stroke-width: 2.2; stroke-linejoin: round; }
 .mark { stroke: var(--ground); stroke-width: 1; }
 .line.s0 { stroke: var(--s0); } .mark.s0 { fill: var(--s0); }
