@@ -163,31 +163,18 @@ std::pair<double, double> range_of(const std::vector<Series>& series) {
   return {low.value_or(0), high.value_or(0)};
 }
 
-/// Lines through values that follow one another, and markers where they are few or stand alone.
+/// A line through all values that there are, with markers where they are few.
 std::string series_svg(const Series& series, std::size_t number, const Axis& xs, const Axis& ys) {
-  std::string lines, markers, run;
-  std::size_t points = 0;
-  const auto end_run = [&] {
-    if (points > 1) lines += polyline(number, run);
-    run.clear();
-    points = 0;
-  };
-  const std::size_t size = series.values.size();
-  for (std::size_t i = 0; i < size; ++i) {
-    if (!series.values[i]) {
-      end_run();
-      continue;
-    }
+  std::string points, markers;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < series.values.size(); ++i) {
+    if (!series.values[i]) continue;
     const double x = xs.place(static_cast<double>(i + 1)), y = ys.place(*series.values[i]);
-    const bool alone = points == 0 && (i + 1 == size || !series.values[i + 1]);
-    run += at(x) + "," + at(y) + " ";
-    ++points;
-    if (size <= kMostMarkers || alone)
-      markers +=
-          marker(number, x, y, std::to_string(i + 1) + ": " + series.label + " " + number_text(*series.values[i]));
+    points += at(x) + "," + at(y) + " ";
+    ++count;
+    markers += marker(number, x, y, std::to_string(i + 1) + ": " + series.label + " " + number_text(*series.values[i]));
   }
-  end_run();
-  return lines + markers;
+  return polyline(number, points) + (count <= kMostMarkers ? markers : std::string());
 }
 
 /// Ticks of whole numbers from 1 to `last`.

@@ -16,7 +16,7 @@ inline constexpr std::string_view kPageStyle = R"css(
 }
 * { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; }
-body { margin: 0; background: var(--ground); color: var(--text); font: 1rem/1.5 system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
+body { margin: 0; background: var(--ground); color: var(--text); overflow-wrap: break-word; font: 1rem/1.5 system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
 header, main, nav, footer { max-width: 62rem; margin: 0 auto; padding: 0 1rem; }
 header { padding-top: 1.5rem; }
 footer { padding: 1rem 1rem 2rem; color: var(--soft); }
@@ -40,7 +40,7 @@ nav a { display: inline-block; padding: .2rem 0; }
 .bad { color: var(--bad); font-weight: 600; }
 dl { margin: .75rem 0; }
 dl:not(.tiles) > div { display: grid; grid-template-columns: 13rem 1fr; gap: 0 1rem; padding: .25rem 0; border-bottom: 1px solid var(--rule); }
-dt { color: var(--soft); }
+dt { color: var(--soft); overflow-wrap: anywhere; }
 dd { margin: 0; overflow-wrap: anywhere; }
 dd ul { margin: 0; padding-left: 1.2rem; }
 code { font: .875em/1.4 ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; overflow-wrap: anywhere; }
