@@ -13,10 +13,10 @@
 namespace unweave {
 namespace {
 
-constexpr double kWidth = 600, kHeight = 320;          // of the drawing, in its own units
-constexpr double kLeft = 84, kRight = 576, kTop = 18;  // of the plot; room for ticks of a phone's size
+constexpr double kWidth = 600, kHeight = 320;          // the drawing, in its own units
+constexpr double kLeft = 84, kRight = 576, kTop = 18;  // the plot, with room for ticks of a phone's size
 constexpr double kBottomMargin = 66;                   // below it: ticks and the name of the axis
-constexpr std::size_t kMostMarkers = 60;               // of a series; more would hide its line
+constexpr std::size_t kMostMarkers = 60;               // in a series: more would hide its line
 constexpr double kMarker = 5.5;                        // half of its width
 
 /// A coordinate: tenths are enough, and keep the page small. Far outside of the drawing all places are one.

@@ -13,7 +13,7 @@ namespace unweave {
 /// At most kMostSeries in a chart.
 struct Series {
   std::string label;
-  std::vector<std::optional<double>> values;  ///< none: not measured; lines go over it
+  std::vector<std::optional<double>> values;  ///< without a value: not measured; lines go over it
 };
 
 inline constexpr std::size_t kMostSeries = 4;

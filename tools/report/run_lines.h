@@ -16,7 +16,7 @@ namespace unweave {
 /// which names file and line, for one of another kind.
 struct RunLine {
   std::filesystem::path file;
-  std::uint64_t number = 0;  ///< of the line, from 1
+  std::uint64_t number = 0;  ///< counted from 1
   nlohmann::ordered_json fields;
 
   [[nodiscard]] bool has(std::string_view name) const;

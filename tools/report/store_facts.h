@@ -17,7 +17,7 @@ struct CertificateLog {
 };
 
 struct StoreFacts {
-  std::string name;                  ///< of its folder
+  std::string name;                  ///< the last part of its path
   StoreInfo info;                    ///< with the content digest
   std::vector<CertificateLog> logs;  ///< by name, also of models that a purge has removed
 };

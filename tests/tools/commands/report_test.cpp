@@ -15,18 +15,18 @@ namespace unweave {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;
 using testing::read_all;
 using testing::Result;
 using testing::run;
 using testing::TempDir;
 using testing::write_file;
 
-bool has(const std::string& page, const std::string& part) {
+bool shows(const std::string& page, const std::string& part) {
   return page.find(part) != std::string::npos;
 }
 
-std::size_t count_of(const std::string& page, const std::string& part) {
+std::size_t times_of(const std::string& page, const std::string& part) {
   std::size_t count = 0;
   for (std::size_t at = page.find(part); at != std::string::npos; at = page.find(part, at + part.size())) ++count;
   return count;
@@ -56,12 +56,12 @@ void check_elements(const std::string& page) {
 void check_page(const std::string& page) {
   for (const char* const part :
        {"http:", "https:", "src=", "url(", "@import", "<script", "<link", "<img", "javascript:"})
-    CHECK_MESSAGE(!has(page, part), part);
-  CHECK(count_of(page, "href=\"") == count_of(page, "href=\"#"));
+    CHECK_MESSAGE(!shows(page, part), part);
+  CHECK(times_of(page, "href=\"") == times_of(page, "href=\"#"));
   CHECK(page.starts_with("<!DOCTYPE html>\n<html lang=\"en\">\n"));
   CHECK(page.ends_with("</body>\n</html>\n"));
-  CHECK(count_of(page, "<h1>") == 1);
-  CHECK(count_of(page, "<main>") == 1);
+  CHECK(times_of(page, "<h1>") == 1);
+  CHECK(times_of(page, "<main>") == 1);
   check_elements(page);
 }
 
@@ -114,17 +114,17 @@ TEST_SUITE("unit") {
       for (const char* const name : {"residual_bound", "accuracy_train", "accuracy_test", "seconds_propagate",
                                      "seconds_predicted", "seconds_unlearn"})
         CHECK_MESSAGE(
-            (has(page, "<data value=\"" + line[name].dump() + "\">") || has(page, ">" + line[name].dump() + "<")),
+            (shows(page, "<data value=\"" + line[name].dump() + "\">") || shows(page, ">" + line[name].dump() + "<")),
             name);
-      CHECK(count_of(page, "<tr><th scope=\"row\">" + std::to_string(i) + "</th>") == 3);
+      CHECK(times_of(page, "<tr><th scope=\"row\">" + std::to_string(i) + "</th>") == 3);
     }
-    CHECK(has(page, "Rejected: absent-edge"));
-    CHECK_FALSE(has(page, "4711"));
-    CHECK(count_of(page, "<svg class=\"chart\"") == 3);
-    CHECK(count_of(page, "<desc") == 3);
-    CHECK(has(page, "<dt>Requests</dt><dd>700"));
-    CHECK(has(page, "630 applied, 70 rejected"));
-    CHECK_FALSE(has(page, ">validation<"));  // no line has such a number
+    CHECK(shows(page, "Rejected: absent-edge"));
+    CHECK_FALSE(shows(page, "4711"));
+    CHECK(times_of(page, "<svg class=\"chart\"") == 3);
+    CHECK(times_of(page, "<desc") == 3);
+    CHECK(shows(page, "<dt>Requests</dt><dd>700"));
+    CHECK(shows(page, "630 applied, 70 rejected"));
+    CHECK_FALSE(shows(page, ">validation<"));  // no line has such a number
     CHECK(report(dir, {run_file}) == page);
 
     const Json summary = run({"report", run_file, "--out", (dir / "page.html").string(), "--json"}).json();
@@ -144,15 +144,15 @@ TEST_SUITE("unit") {
         "{\"batch\":2,\"requests\":5,\"last_request\":15,\"accuracy_test\":0.25,\"time\":\"2026-11-25\"}";
     const std::string page = report(dir, {write_file(dir / "public.jsonl", lines).string()});
     check_page(page);
-    CHECK(has(page, "of its stream"));
-    CHECK(has(page, "2026-11-25"));
-    CHECK(has(page, "printed for publication"));
-    CHECK_FALSE(has(page, ">applied<"));
-    CHECK_FALSE(has(page, "Cost by batch"));
+    CHECK(shows(page, "of its stream"));
+    CHECK(shows(page, "2026-11-25"));
+    CHECK(shows(page, "printed for publication"));
+    CHECK_FALSE(shows(page, ">applied<"));
+    CHECK_FALSE(shows(page, "Cost by batch"));
 
     const std::string other = write_file(dir / "other.jsonl", "{\"nodes\":3}\n").string();
     const std::string both = report(dir, {(dir / "public.jsonl").string(), other});
-    CHECK(has(both, "<li>1 line of other commands"));
+    CHECK(shows(both, "<li>1 line of other commands"));
     check_page(report(dir, {write_file(dir / "none.jsonl", "").string()}));
     // Lengths that no machine has, and values that leave an axis without extent.
     check_page(report(
@@ -185,10 +185,10 @@ TEST_SUITE("unit") {
     const fs::path file = dir / "<img onerror=x>.jsonl";
     const std::string page = report(dir, {write_file(file, lines).string()});
     check_page(page);
-    CHECK(count_of(page, "&lt;script&gt;alert(1)&lt;/script&gt;") > 10);
-    CHECK(has(page, "&lt;img onerror=x&gt;.jsonl"));
-    CHECK_FALSE(has(page, "\x1b"));
-    CHECK(has(page, "some do not hold"));
+    CHECK(times_of(page, "&lt;script&gt;alert(1)&lt;/script&gt;") > 10);
+    CHECK(shows(page, "&lt;img onerror=x&gt;.jsonl"));
+    CHECK_FALSE(shows(page, "\x1b"));
+    CHECK(shows(page, "some do not hold"));
   }
 
   TEST_CASE("a line that cannot be read is named, and the page that was there stays") {
@@ -199,9 +199,9 @@ TEST_SUITE("unit") {
       const Result result = run({"report", file, "--out", page});
       CAPTURE(result.error);
       CHECK(result.code == 2);
-      CHECK(has(result.error, file + ": " + part));
-      CHECK(has(result.error, "--json"));
-      CHECK(count_of(result.error, "\n") == 1);
+      CHECK(shows(result.error, file + ": " + part));
+      CHECK(shows(result.error, "--json"));
+      CHECK(times_of(result.error, "\n") == 1);
       CHECK(read_all(page) == "as it was");
     };
     const std::string good = batch_line(1).dump() + "\n";
@@ -252,38 +252,38 @@ TEST_SUITE("unit") {
 
     const std::string page = report(dir, {store, lines});
     check_page(page);
-    CHECK(has(page, "<h1>Unlearning report: a&lt;b&gt;.store</h1>"));
+    CHECK(shows(page, "<h1>Unlearning report: a&lt;b&gt;.store</h1>"));
     for (const char* const title : {"What was asked and done", "Under which theorem", "Accuracy by batch",
                                     "Cost by batch", "Trainings", "Unlearning against retraining", "Audits", "Checks",
                                     "The store", "Certificates", "What this page does not show"})
-      CHECK_MESSAGE(has(page, ">" + std::string(title) + "</h2>"), title);
-    CHECK(has(page, "all checks hold"));
-    CHECK(has(page, "not refuted"));
+      CHECK_MESSAGE(shows(page, ">" + std::string(title) + "</h2>"), title);
+    CHECK(shows(page, "all checks hold"));
+    CHECK(shows(page, "not refuted"));
     const Json info = run({"info", store, "--json"}).json();
-    CHECK(has(page, info["digest"].get<std::string>()));
-    for (const Json& model : info["models"]) CHECK(has(page, model["digest"].get<std::string>()));
+    CHECK(shows(page, info["digest"].get<std::string>()));
+    for (const Json& model : info["models"]) CHECK(shows(page, model["digest"].get<std::string>()));
     for (const char* const name : {"newton", "other"}) {
       std::istringstream log(read_all(fs::path(store) / "certificates" / (std::string(name) + ".jsonl")));
       for (std::string line; std::getline(log, line);) {
         const Json certificate = Json::parse(line);
         for (const char* const member : {"id", "digest", "public_key", "log"})
-          CHECK_MESSAGE(has(page, "<code>" + certificate[member].get<std::string>() + "</code>"), member);
+          CHECK_MESSAGE(shows(page, "<code>" + certificate[member].get<std::string>() + "</code>"), member);
       }
     }
     std::istringstream hidden(read_all(fs::path(store) / "certificates/newton.private.jsonl"));
     for (std::string line; std::getline(hidden, line);)
-      CHECK_FALSE(has(page, Json::parse(line)["nonce"].get<std::string>()));
+      CHECK_FALSE(shows(page, Json::parse(line)["nonce"].get<std::string>()));
     std::string seed = read_all(fs::path(store) / "certificates/signing-key");
     seed.pop_back();
-    CHECK_FALSE(has(page, seed));
-    CHECK_FALSE(has(page, "node 5"));
+    CHECK_FALSE(shows(page, seed));
+    CHECK_FALSE(shows(page, "node 5"));
     CHECK(report(dir, {store, lines}) == page);
 
     CHECK(run({"report", store, "--out", store + "/page.html"}).code == 1);
     REQUIRE(run({"purge", store}).code == 0);
     const std::string purged = report(dir, {store});
     check_page(purged);
-    CHECK(has(purged, "no request since the import or the last purge"));
+    CHECK(shows(purged, "no request since the import or the last purge"));
     write_file(fs::path(store) / "certificates/newton.jsonl", "{\"format\":\"unweave weights\"}\n");
     CHECK(run({"report", store, "--out", (dir / "page.html").string()}).code == 2);
     CHECK(read_all(dir / "page.html") == purged);
