@@ -12,13 +12,16 @@
 namespace unweave {
 namespace {
 
-void check_out(const CommandLine& line, std::span<const std::string> runs) {
+void check_files(const CommandLine& line, std::span<const std::string> runs) {
   const auto& out = line.get<std::string>("out");
   if (out == "-") throw UsageError("--out: name a file; it appears when the page is whole");
   if (std::filesystem::is_directory(line.positional(0))) line.require_outside("out", line.positional(0));
-  for (const std::string& run : runs)
+  for (const std::string& run : runs) {
+    if (std::filesystem::is_directory(run))
+      throw UsageError(run + " is a folder; one store may be named, before the files of lines");
     if (std::filesystem::weakly_canonical(run) == std::filesystem::weakly_canonical(out))
       throw UsageError("--out: " + out + " is read; name another file");
+  }
 }
 
 void print_summary(const CommandLine& line, const ReportInput& input, std::uint64_t bytes) {
@@ -68,7 +71,7 @@ void run_report(CommandLine& line) {
   line.on_interrupt("the store is as it was, and a file named is whole or as it was; run the command again");
   const bool has_store = std::filesystem::is_directory(line.positional(0));
   const std::span<const std::string> runs = line.positionals().subspan(has_store ? 1 : 0);
-  check_out(line, runs);
+  check_files(line, runs);
   ReportInput input;
   for (const std::string& run : runs) input.lines.read(run);
   if (has_store) {

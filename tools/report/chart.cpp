@@ -147,6 +147,7 @@ std::string figure_html(const ChartTexts& texts, double height, const std::strin
 
 std::vector<LegendEntry> legend_of(const std::vector<Series>& series, bool lines) {
   std::vector<LegendEntry> entries;
+  entries.reserve(series.size());
   for (const Series& one : series) entries.push_back({one.label, lines});
   return entries;
 }

@@ -32,7 +32,8 @@ constexpr TheoremText kTheorems[] = {
     {"T2", "Noisy steps go on from the weights of before, on the present data, until what was removed is covered."},
     {"T3", "Vectors that were made while learning take the removed records out, and noise covers the remainder."},
     {"T4",
-     "Learning goes on from an earlier point, on the present data, and noise on the last weights covers the distance."},
+     "Learning goes on from an iterate of before, on the present data, and noise on the last weights covers what "
+     "remains."},
 };
 
 /// A part of the page with a heading of its own.
@@ -713,8 +714,8 @@ std::string certificate_section(const StoreFacts& store) {
 /// Whether all that the page shows may be published: lines of `stream --public` alone.
 bool is_public(const ReportInput& input) {
   const RunLines& lines = input.lines;
-  return !input.store && lines.trainings.empty() && lines.evaluations.empty() && lines.audits.empty() &&
-         lines.verifications.empty() && lines.purges.empty() &&
+  return !input.store && !lines.batches.empty() && lines.trainings.empty() && lines.evaluations.empty() &&
+         lines.audits.empty() && lines.verifications.empty() && lines.purges.empty() &&
          std::none_of(lines.batches.begin(), lines.batches.end(),
                       [](const RunLine& line) { return line.has("applied"); });
 }

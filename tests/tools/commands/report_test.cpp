@@ -224,6 +224,7 @@ TEST_SUITE("unit") {
     CHECK(run({"report", file}).code == 1);
     CHECK(run({"report", file, "--out", "-"}).code == 1);
     CHECK(run({"report", file, "--out", file}).code == 1);
+    CHECK(run({"report", file, dir.path().string(), "--out", "x.html"}).code == 1);
     CHECK(run({"report", file, file, file, "--out", (dir / "page.html").string()}).code == 0);
     CHECK(run({"info", file, file}).code == 1);  // others still take as many arguments as they name
     CHECK(read_all(file) == batch_line(1).dump() + "\n");
