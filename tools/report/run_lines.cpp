@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "storage/input/byte_source.h"
 #include "storage/input/line_reader.h"
 #include "storage/io/error.h"
 #include "storage/io/json_text.h"
@@ -25,6 +26,43 @@ const Json* member(const RunLine& line, std::string_view name) {
   const auto at = line.fields.find(std::string(name));
   return at == line.fields.end() || at->is_null() ? nullptr : &*at;
 }
+
+/// Lines of a text, which may be longer than those of LineReader: a batch names every request that it rejected.
+class LongLines {
+ public:
+  explicit LongLines(const std::filesystem::path& path) : source_({path, {}}) {}
+
+  /// The next line without its end; false at the end of the text. Throws InputError, DataError.
+  bool next() {
+    line_.clear();
+    bool ended = false, any = false;
+    while (!ended) {
+      const std::string_view window = source_.peek(1);
+      if (window.empty()) break;
+      const std::size_t end = window.find('\n');
+      ended = end != std::string_view::npos;
+      line_ += window.substr(0, end);
+      any = true;
+      source_.consume(ended ? end + 1 : window.size());
+      if (line_.size() > kMostBytes)
+        throw InputError(name(), "line " + std::to_string(number_ + 1), "this line is longer than 64 MiB",
+                         "stream in smaller batches, whose lines name fewer rejected requests");
+    }
+    if (any) ++number_;
+    return any;
+  }
+
+  [[nodiscard]] const std::string& line() const noexcept { return line_; }
+  [[nodiscard]] const std::filesystem::path& name() const noexcept { return source_.name(); }
+  [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
+
+ private:
+  static constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+
+  ByteSource source_;
+  std::string line_;
+  std::uint64_t number_ = 0;
+};
 
 /// Each kind of line has members that no other one has.
 std::vector<RunLine>* place_of(RunLines& lines, const RunLine& line) {
@@ -110,11 +148,11 @@ RunLine parse_run_line(const std::filesystem::path& file, std::uint64_t number, 
 }
 
 void RunLines::read(const std::filesystem::path& path) {
-  LineReader reader(ByteSource({path, {}}));
+  LongLines reader(path);
   files.push_back(reader.name());
-  for (std::string_view text; reader.next(text);) {
-    if (text.find_first_not_of(" \t") == std::string_view::npos) continue;
-    RunLine line = parse_run_line(reader.name(), reader.number(), text);
+  while (reader.next()) {
+    if (reader.line().find_first_not_of(" \t\r") == std::string::npos) continue;
+    RunLine line = parse_run_line(reader.name(), reader.number(), reader.line());
     count_rejections(line, rejections);
     std::vector<RunLine>* const place = place_of(*this, line);
     if (place == nullptr) {

@@ -154,6 +154,11 @@ TEST_SUITE("unit") {
     const std::string both = report(dir, {(dir / "public.jsonl").string(), other});
     CHECK(shows(both, "<li>1 line of other commands"));
     check_page(report(dir, {write_file(dir / "none.jsonl", "").string()}));
+    Json wide = batch_line(1);
+    for (int i = 0; i < 30'000; ++i) wide["rejections"].push_back({{"request", "edge 1 2"}, {"reason", "absent-edge"}});
+    const std::string long_line = write_file(dir / "wide.jsonl", wide.dump() + "\n" + batch_line(2).dump()).string();
+    REQUIRE(fs::file_size(long_line) > (1U << 20U));
+    CHECK(shows(report(dir, {long_line}), "<data value=\"30002\">30,002</data>"));
     // Lengths that no machine has, and values that leave an axis without extent.
     check_page(report(
         dir,
