@@ -318,8 +318,8 @@ std::string training_section(const RunLines& lines) {
                                 {kDelta},
                                 {"\xCE\xBB"},
                                 {"accuracy, training"},
-                                {"validation"},
-                                {"test"},
+                                {"accuracy, validation"},
+                                {"accuracy, test"},
                                 {"public key", kText}});
   for (const RunLine& line : lines.trainings)
     table.add_row({escaped(model_of(line)), count_cell(line.count("training_rows")), seconds_cell(line.real("seconds")),
@@ -360,16 +360,16 @@ std::string retraining_section(const RunLines& lines) {
                                                    {"requests absorbed"},
                                                    {"outdated", kText},
                                                    {"accuracy, training"},
-                                                   {"validation"},
-                                                   {"test"},
+                                                   {"accuracy, validation"},
+                                                   {"accuracy, test"},
                                                    {"distance from retrained"},
                                                    {"cosine"},
                                                    {"agreement, training"},
-                                                   {"test"},
-                                                   {"forgotten"},
+                                                   {"agreement, test"},
+                                                   {"agreement, forgotten"},
                                                    {"divergence, training (nats)"},
-                                                   {"test (nats)"},
-                                                   {"forgotten (nats)"}});
+                                                   {"divergence, test (nats)"},
+                                                   {"divergence, forgotten (nats)"}});
   std::vector<Series> series{{"training rows", {}}, {"test rows", {}}, {"forgotten rows", {}}};
   const char* const agreements[] = {"agreement_train", "agreement_test", "agreement_forgotten"};
   std::vector<std::string> names;
@@ -435,6 +435,11 @@ std::string audit_name(const RunLine& line) {
   return model_of(line) + ", " + line.text("canary").value_or("a canary");
 }
 
+std::string verdict_html(const RunLine& line) {
+  if (line.flag("refuted").value_or(false)) return yes_or_no(false, "", "refuted");
+  return line.flag("certified").value_or(false) ? yes_or_no(true, "not refuted", "") : "nothing is certified";
+}
+
 /// A point for each audit that counted hits; audits with the same shares share one.
 TradeOff trade_off_of(const std::vector<RunLine>& audits) {
   TradeOff trade_off;
@@ -490,8 +495,7 @@ std::string audit_section(const RunLines& lines) {
   std::uint64_t refuted = 0;
   for (std::size_t i = 0; i < audits.size(); ++i) {
     const RunLine& line = audits[i];
-    const bool is_refuted = line.flag("refuted").value_or(false);
-    refuted += is_refuted ? 1 : 0;
+    if (line.flag("refuted").value_or(false)) ++refuted;
     const bool guessed = line.has("guesses");
     const auto hits = [&](const char* name) { return guessed ? std::string() : count_cell(line.count(name)); };
     table.add_row({std::to_string(i + 1), escaped(audit_name(line)), text_cell(line.text("attack")),
@@ -499,7 +503,7 @@ std::string audit_section(const RunLines& lines) {
                    hits("hits_retrained"), count_cell(line.count("guesses")), count_cell(line.count("guesses_right")),
                    real_cell(line.real("confidence")), real_cell(line.real("epsilon")), real_cell(line.real("delta")),
                    real_cell(line.real("epsilon_lower_bound")), real_cell(line.real("epsilon_provable")),
-                   flag_cell(line.flag("certified")), yes_or_no(!is_refuted, "not refuted", "refuted")});
+                   flag_cell(line.flag("certified")), verdict_html(line)});
     names.push_back(std::to_string(i + 1) + ". " + audit_name(line));
     bounds[0].values.push_back(line.real("epsilon_lower_bound"));
     bounds[1].values.push_back(line.real("epsilon"));
