@@ -219,7 +219,8 @@ void CommandLine::store_values() {
   if (positionals_.size() < positional_names_.size() && !positional_names_[positionals_.size()].starts_with('[')) {
     throw UsageError("argument " + positional_names_[positionals_.size()] + " is missing");
   }
-  if (positionals_.size() > positional_names_.size()) {
+  const bool any_number = !positional_names_.empty() && positional_names_.back().ends_with("...]");
+  if (!any_number && positionals_.size() > positional_names_.size()) {
     throw UsageError("unexpected argument '" + positionals_[positional_names_.size()] + "'");
   }
   po::store(parsed, values_);

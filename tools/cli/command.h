@@ -60,7 +60,7 @@ class CommandLine {
   CommandLine(std::string_view command, std::vector<std::string> words, Console console);
 
   /// Texts of the help, and the names of the positional arguments. A name in brackets, "[STORE]", may be left out; such
-  /// names come last.
+  /// names come last. The last one may end in dots, "[FILE...]", and stands for any number of arguments.
   void describe(std::string description, std::vector<std::string> positionals, std::string example);
 
   /// The command's own options: add to these before parse().
@@ -85,6 +85,7 @@ class CommandLine {
   /// value.
   [[nodiscard]] const std::string& positional(std::size_t i) const { return positionals_.at(i); }
   [[nodiscard]] bool has_positional(std::size_t i) const { return i < positionals_.size(); }
+  [[nodiscard]] std::span<const std::string> positionals() const noexcept { return positionals_; }
   [[nodiscard]] bool has(const std::string& option) const { return values_.count(option) > 0; }
   /// Throws UsageError where the option is given and names a file in the folder of a store: no purge would reach it. "-" is
   /// no file.

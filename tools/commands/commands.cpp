@@ -21,6 +21,7 @@ std::span<const Command> all_commands() {
       {"verify", "check the files and the integers of a store", run_verify},
       {"repair", "rebuild what damaged files had, where it can be had again", run_repair},
       {"purge", "erase what was removed, and prove it", run_purge},
+      {"report", "one HTML page to be filed: what was asked, done and certified", run_report},
       {"export", "write weights, embeddings, edges, labels as .npy; draw requests", run_export},
       {"bench", "figures beside the machine's limit", run_bench},
   };

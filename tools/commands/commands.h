@@ -22,6 +22,7 @@ void run_predict(CommandLine& line);
 void run_propagate(CommandLine& line);
 void run_purge(CommandLine& line);
 void run_repair(CommandLine& line);
+void run_report(CommandLine& line);
 void run_stream(CommandLine& line);
 void run_train(CommandLine& line);
 void run_certify(CommandLine& line);

@@ -176,6 +176,7 @@ TEST_SUITE("unit") {
         {{"audit", store, "--canary", "hub", "--trials", "16"}, reads},
         {{"predict", store}, exports},
         {{"export", store, "--labels", "-"}, exports},
+        {{"report", store, "--out", (dir / "page.html").string()}, exports},
         {{"stream", store, "--requests", (dir / "requests").string()},
          "interrupted: request 1 of " + (dir / "requests").string() + " is acknowledged: the rest begins at line 2 " +
              "(`tail -n +2 " + (dir / "requests").string() +
