@@ -22,6 +22,7 @@ std::span<const Command> all_commands() {
       {"repair", "rebuild what damaged files had, where it can be had again", run_repair},
       {"purge", "erase what was removed, and prove it", run_purge},
       {"export", "write weights, embeddings, edges, labels as .npy; draw requests", run_export},
+      {"doctor", "say what this machine offers, and what would hinder work", run_doctor},
       {"bench", "figures beside the machine's limit", run_bench},
   };
   return table;
