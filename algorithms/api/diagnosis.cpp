@@ -25,9 +25,9 @@ constexpr std::uint64_t kLittleDisk = std::uint64_t{1} << 30;
 constexpr std::uint64_t kLittleMemory = std::uint64_t{512} << 20;
 constexpr std::uint64_t kFewFiles = 256;
 
-using Findings = std::vector<Finding>;
+using Diagnoses = std::vector<Diagnosis>;
 
-Finding judged(std::string name, std::string fact, bool is_well, Verdict otherwise, std::string remedy) {
+Diagnosis judged(std::string name, std::string fact, bool is_well, Verdict otherwise, std::string remedy) {
   if (is_well) return {std::move(name), std::move(fact)};
   return {std::move(name), std::move(fact), otherwise, std::move(remedy)};
 }
@@ -36,7 +36,7 @@ std::string limit_text(std::uint64_t bytes) {
   return bytes == kUnlimited ? "no limit" : readable_bytes(bytes);
 }
 
-void add_processor(Findings& findings, const MachineFacts& machine) {
+void add_processor(Diagnoses& findings, const MachineFacts& machine) {
   findings.push_back({"version", "unweave " + std::string(version())});
   const std::string target = gather_target();
   const bool is_wide = target.find("AVX") != std::string::npos || target.find("SVE") != std::string::npos;
@@ -49,11 +49,12 @@ void add_processor(Findings& findings, const MachineFacts& machine) {
   findings.push_back({"linear-algebra", "BLIS, one thread a product"});
 }
 
-void add_memory(Findings& findings, const MachineFacts& machine) {
+void add_memory(Diagnoses& findings, const MachineFacts& machine) {
   const std::uint64_t least = std::min(machine.memory_bytes, machine.group_bytes);
-  findings.push_back(
-      judged("memory", readable_bytes(machine.memory_bytes) + ", control group: " + limit_text(machine.group_bytes),
-             least >= kLittleMemory, Verdict::note, "large graphs need more, or take many passes"));
+  findings.push_back(judged("memory",
+                            readable_bytes(machine.memory_bytes) + ", of which the control group gives " +
+                                (least == machine.memory_bytes ? "all" : readable_bytes(least)),
+                            least >= kLittleMemory, Verdict::note, "large graphs need more, or take many passes"));
   const std::uint64_t budget = default_memory_limit();
   findings.push_back(judged("memory-available",
                             machine.available_bytes == 0 ? "not told" : readable_bytes(machine.available_bytes),
@@ -68,7 +69,7 @@ void add_memory(Findings& findings, const MachineFacts& machine) {
                             "/sys/kernel/mm/transparent_hugepage/enabled"));
 }
 
-void add_limits(Findings& findings, const MachineFacts& machine) {
+void add_limits(Diagnoses& findings, const MachineFacts& machine) {
   findings.push_back(judged("open-files",
                             machine.open_files == kUnlimited ? "no limit" : std::to_string(machine.open_files),
                             machine.open_files >= kFewFiles, Verdict::problem, "raise the limit: ulimit -n 1024"));
@@ -84,8 +85,8 @@ void add_limits(Findings& findings, const MachineFacts& machine) {
 }
 
 /// Locks and sizes of files seen late, or never, are what a store on another machine suffers from.
-Finding file_system_finding(const FolderFacts& facts) {
-  Finding finding{"file-system", facts.file_system};
+Diagnosis file_system_finding(const FolderFacts& facts) {
+  Diagnosis finding{"file-system", facts.file_system};
   if (facts.is_network) {
     finding.verdict = Verdict::note;
     finding.remedy =
@@ -98,7 +99,7 @@ Finding file_system_finding(const FolderFacts& facts) {
   return finding;
 }
 
-void add_disk(Findings& findings, const std::filesystem::path& folder, Resources& resources) {
+void add_disk(Diagnoses& findings, const std::filesystem::path& folder, Resources& resources) {
   const FolderFacts facts = folder_facts(folder);
   findings.push_back(file_system_finding(facts));
   findings.push_back(judged("free-disk", readable_bytes(facts.free_bytes), facts.free_bytes >= kLittleDisk,
@@ -111,7 +112,7 @@ void add_disk(Findings& findings, const std::filesystem::path& folder, Resources
     return;
   }
   if (facts.free_bytes <= 2 * kMeasuredBytes) return;
-  const DiskRates rates = measure_disk(folder, kMeasuredBytes, resources.memory());
+  const DiskRates rates = disk_rates(folder, kMeasuredBytes, resources.memory());
   const auto rate = [](double bytes) { return readable_bytes(static_cast<std::uint64_t>(bytes)) + " a second"; };
   findings.push_back({"disk-rate", "written " + rate(rates.write_bytes_per_second) + ", read " +
                                        rate(rates.read_bytes_per_second) + " (" + readable_bytes(rates.bytes) + ")"});
@@ -134,9 +135,9 @@ std::vector<std::string> open_private_files(const std::filesystem::path& store) 
   return open;
 }
 
-void add_models(Findings& findings, const std::filesystem::path& store, const StoreInfo& info) {
+void add_models(Diagnoses& findings, const std::filesystem::path& store, const StoreInfo& info) {
   for (const ModelInfo& model : info.models) {
-    Finding finding{"model", model.name + ": up to date"};
+    Diagnosis finding{"model", model.name + ": up to date"};
     if (!model.damage.empty()) {
       finding = {"model", model.name + ": " + model.damage, Verdict::problem,
                  "restore it from a copy, or train it again", true};
@@ -156,7 +157,7 @@ void add_models(Findings& findings, const std::filesystem::path& store, const St
   }
 }
 
-void add_store(Findings& findings, const std::filesystem::path& store, const StoreInfo& info) {
+void add_store(Diagnoses& findings, const std::filesystem::path& store, const StoreInfo& info) {
   const std::uint64_t bytes =
       std::accumulate(info.bytes.begin(), info.bytes.end(), std::uint64_t{0},
                       [](std::uint64_t sum, const auto& folder) { return sum + folder.second; });
@@ -180,8 +181,8 @@ void add_store(Findings& findings, const std::filesystem::path& store, const Sto
 
 }  // namespace
 
-std::vector<Finding> diagnose_machine(const std::filesystem::path& folder, Resources& resources) {
-  Findings findings;
+std::vector<Diagnosis> diagnose_machine(const std::filesystem::path& folder, Resources& resources) {
+  Diagnoses findings;
   const MachineFacts machine = machine_facts();
   add_processor(findings, machine);
   add_memory(findings, machine);
@@ -190,8 +191,8 @@ std::vector<Finding> diagnose_machine(const std::filesystem::path& folder, Resou
   return findings;
 }
 
-std::vector<Finding> diagnose_store(const std::filesystem::path& store, Resources& resources) {
-  Findings findings;
+std::vector<Diagnosis> diagnose_store(const std::filesystem::path& store, Resources& resources) {
+  Diagnoses findings;
   const std::optional<std::int64_t> writer = lock_holder(store / kLockName);
   findings.push_back(judged("writer", writer ? "process " + std::to_string(*writer) : "none", !writer, Verdict::note,
                             "it changes the store now; others wait until it ends"));

@@ -132,7 +132,7 @@ FolderFacts folder_facts(const std::filesystem::path& folder) {
   return facts;
 }
 
-DiskRates measure_disk(const std::filesystem::path& folder, std::uint64_t bytes, MemoryBudget& budget) {
+DiskRates disk_rates(const std::filesystem::path& folder, std::uint64_t bytes, MemoryBudget& budget) {
   constexpr std::uint64_t kPiece = std::uint64_t{1} << 20;
   const HugeBuffer piece(kPiece, budget, "piece of the file that is measured");
   // Zeros would be no work for a file system that compresses.

@@ -47,7 +47,7 @@ struct DiskRates {
 
 /// Writes and reads a file without a name in the folder, one piece after another. The system is asked to forget what it has
 /// cached of the file before it is read; a file system in memory does not. Throws ResourceError, DataError.
-[[nodiscard]] DiskRates measure_disk(const std::filesystem::path& folder, std::uint64_t bytes, MemoryBudget& budget);
+[[nodiscard]] DiskRates disk_rates(const std::filesystem::path& folder, std::uint64_t bytes, MemoryBudget& budget);
 
 /// The process that holds a lock of flock(2) on the file for itself, as far as the system tells.
 [[nodiscard]] std::optional<std::int64_t> lock_holder(const std::filesystem::path& file);

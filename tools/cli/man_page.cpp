@@ -105,6 +105,7 @@ void print_text(const std::string& text, std::ostream& out) {
 
 void print_title(const std::string& name, std::ostream& out) {
   out << ".TH \"" << escaped(name) << "\" 1 \"\" \"Unweave " << version() << "\" \"User Commands\"\n";
+  out << ".nh\n.ad l\n";  // names with hyphens stay whole
 }
 
 void print_options(const std::string& title, const std::vector<OptionHelp>& options, std::ostream& out) {
@@ -113,8 +114,8 @@ void print_options(const std::string& title, const std::vector<OptionHelp>& opti
   for (const OptionHelp& option : options) {
     out << ".TP\n" << bold("--" + option.name);
     if (!option.value.empty()) out << ' ' << italic(option.value);
+    if (!option.default_value.empty()) out << " (=" << escaped(option.default_value) << ')';
     out << '\n' << text_line(option.meaning);
-    if (!option.default_value.empty()) out << text_line("Default: " + option.default_value + ".");
   }
 }
 

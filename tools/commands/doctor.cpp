@@ -16,7 +16,7 @@ namespace unweave {
 namespace {
 
 /// Sums over the lists of a small graph: a fraction of a second on any machine.
-Finding gather_finding(Resources& resources) {
+Diagnosis gather_finding(Resources& resources) {
   GatherBenchOptions options;
   options.scale = 16;
   options.features = 32;
@@ -27,7 +27,7 @@ Finding gather_finding(Resources& resources) {
                              count_text(result.threads) + (result.threads == 1 ? " thread" : " threads")};
 }
 
-const char* name_of(Verdict verdict) {
+const char* verdict_name(Verdict verdict) {
   switch (verdict) {
     case Verdict::ok:
       return "ok";
@@ -38,16 +38,16 @@ const char* name_of(Verdict verdict) {
   }
 }
 
-void print(const CommandLine& line, const Finding& finding) {
+void print_finding(const CommandLine& line, const Diagnosis& finding) {
   if (line.common().json) {
     nlohmann::ordered_json json = {
-        {"name", finding.name}, {"verdict", name_of(finding.verdict)}, {"fact", command_text(finding.fact)}};
+        {"name", finding.name}, {"verdict", verdict_name(finding.verdict)}, {"fact", command_text(finding.fact)}};
     if (!finding.remedy.empty()) json["remedy"] = command_text(finding.remedy);
     write_json_line(line.out(), json);
     return;
   }
   constexpr std::size_t kIndent = 9;
-  const std::string verdict = name_of(finding.verdict);
+  const std::string verdict = verdict_name(finding.verdict);
   const std::string text = finding.name + ": " + command_text(finding.fact) +
                            (finding.remedy.empty() ? "" : "; " + command_text(finding.remedy));
   line.out() << verdict << std::string(kIndent - verdict.size(), ' ') << wrapped(text, kTextWidth, kIndent) << '\n';
@@ -65,14 +65,14 @@ void run_doctor(CommandLine& line) {
   if (!line.parse()) return;
   Resources resources({line.common().memory_bytes});
   const bool has_store = line.has_positional(0);
-  std::vector<Finding> findings =
+  std::vector<Diagnosis> findings =
       diagnose_machine(has_store ? std::filesystem::path(line.positional(0)) : ".", resources);
   findings.push_back(gather_finding(resources));
   if (has_store)
-    for (Finding& finding : diagnose_store(line.positional(0), resources)) findings.push_back(std::move(finding));
-  for (const Finding& finding : findings) print(line, finding);
+    for (Diagnosis& finding : diagnose_store(line.positional(0), resources)) findings.push_back(std::move(finding));
+  for (const Diagnosis& finding : findings) print_finding(line, finding);
   const auto problem = std::find_if(findings.begin(), findings.end(),
-                                    [](const Finding& one) { return one.verdict == Verdict::problem; });
+                                    [](const Diagnosis& one) { return one.verdict == Verdict::problem; });
   if (problem == findings.end()) return;
   const std::string message = "doctor: " + problem->name + ": " + problem->fact + "; " + problem->remedy;
   if (problem->of_data) throw DataError(message);

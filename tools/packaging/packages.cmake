@@ -31,6 +31,8 @@ foreach(component_package program:unweave development:libunweave-dev)
   list(GET component_package 1 package)
   install(FILES ${debian_folder}/copyright ${debian_folder}/changelog.gz ${debian_folder}/changelog.Debian.gz
           DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package} COMPONENT ${component})
+  configure_file(${CMAKE_CURRENT_LIST_DIR}/lintian-overrides.in ${debian_folder}/overrides/${package} @ONLY)
+  install(FILES ${debian_folder}/overrides/${package} DESTINATION ${CMAKE_INSTALL_DATADIR}/lintian/overrides COMPONENT ${component})
 endforeach()
 
 set(CPACK_PACKAGE_NAME unweave)

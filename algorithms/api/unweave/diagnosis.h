@@ -16,7 +16,7 @@ enum class Verdict {
   problem,  ///< work fails, or private data are open to others
 };
 
-struct Finding {
+struct Diagnosis {
   std::string name;  ///< a key, as "free-disk"
   std::string fact;  ///< what was found; a message, as is the remedy (storage/io/message.h)
   Verdict verdict = Verdict::ok;
@@ -26,11 +26,11 @@ struct Finding {
 
 /// The machine, and `folder` as a place for stores, with the rates of its disk: a file without a name of 64 MiB is written there
 /// and read again, where it can be.
-[[nodiscard]] std::vector<Finding> diagnose_machine(const std::filesystem::path& folder, Resources& resources);
+[[nodiscard]] std::vector<Diagnosis> diagnose_machine(const std::filesystem::path& folder, Resources& resources);
 
 /// What a store waits for, and who may read what only its owner should. Reads no more of it than an opening does; damage that shows
 /// there is a finding. Throws ResourceError.
-[[nodiscard]] std::vector<Finding> diagnose_store(const std::filesystem::path& store, Resources& resources);
+[[nodiscard]] std::vector<Diagnosis> diagnose_store(const std::filesystem::path& store, Resources& resources);
 
 }  // namespace v0
 }  // namespace unweave

@@ -123,7 +123,7 @@ TEST_SUITE("unit") {
     const testing::TempDir dir;
     CHECK_FALSE(lock_holder(dir / "none"));
     MemoryBudget budget(std::uint64_t{64} << 20);
-    const DiskRates rates = measure_disk(dir.path(), std::uint64_t{3} << 20, budget);
+    const DiskRates rates = disk_rates(dir.path(), std::uint64_t{3} << 20, budget);
     CHECK(rates.bytes == std::uint64_t{3} << 20);
     CHECK(rates.write_bytes_per_second > 0);
     CHECK(rates.read_bytes_per_second > 0);
