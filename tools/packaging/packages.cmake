@@ -1,5 +1,5 @@
-# tools/packaging/packages.cmake - what an installation holds beside the library, and the two packages that `cpack -G DEB` makes:
-# `unweave`, the program with its manual pages, completions and pages, and `libunweave-dev`, the library.
+# tools/packaging/packages.cmake - what an installation holds beside the library, and the two packages that `cpack -G DEB` makes of
+# the preset `package`: `unweave`, the program with its manual pages, completions and pages, and `libunweave-dev`, the library.
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME program)
 install(TARGETS unweave)
 
@@ -38,7 +38,7 @@ endforeach()
 set(CPACK_PACKAGE_NAME unweave)
 set(CPACK_PACKAGE_VENDOR "The Unweave authors")
 set(CPACK_PACKAGE_CONTACT "${UNWEAVE_MAINTAINER}")
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "out-of-core graph propagation and certified unlearning")
 set(CPACK_COMPONENTS_ALL program development)
 set(CPACK_STRIP_FILES ON)
 # As dh_fixperms has them, whatever the umask of the build was.
@@ -51,8 +51,7 @@ set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME unweave)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SHLIBDEPS ON)
 set(CPACK_COMPONENT_PROGRAM_DESCRIPTION
-    "out-of-core graph propagation and certified unlearning
-Unweave keeps a graph with the features and labels of its nodes in a folder,
+    "Unweave keeps a graph with the features and labels of its nodes in a folder,
 computes feature propagations of it within a budget of memory, trains models
 on them, and removes nodes, edges and features from all of these, with
 certificates that rest on theorems.
@@ -63,8 +62,7 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
     "libarchive-dev, libblis-serial-dev, libhwy-dev, libsodium-dev, libsvm-dev, libtbb-dev, libxxhash-dev, libzstd-dev, zlib1g-dev")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
-    "out-of-core graph propagation and certified unlearning - library
-Unweave keeps a graph with the features and labels of its nodes in a folder,
+    "Unweave keeps a graph with the features and labels of its nodes in a folder,
 computes feature propagations of it within a budget of memory, trains models
 on them, and removes nodes, edges and features from all of these, with
 certificates that rest on theorems.

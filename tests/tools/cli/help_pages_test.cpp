@@ -123,8 +123,8 @@ TEST_SUITE("unit") {
     CHECK(completed("unweave p", 1) == "plan\npropagate\npredict\npurge\n");
     CHECK(completed("unweave propagate --sch", 2) == "--scheme\n");
     CHECK(completed("unweave plan a.store --eps", 3) == "--epsilon\n");  // which the help of plan does not list
-    CHECK(completed("unweave train a.store --solver desc", 4) == "descend\ndescent-to-delete\n");
-    CHECK(completed("unweave train a.store --solver = desc", 5) == "descend\ndescent-to-delete\n");
+    CHECK(completed("unweave train a.store --solver desc", 4) == "descent-to-delete\ndescend\n");
+    CHECK(completed("unweave train a.store --solver = desc", 5) == "descent-to-delete\ndescend\n");
     CHECK(completed("unweave train a.store --solver =", 4).find("newton\n") != std::string::npos);
     CHECK(completed("unweave info my", 2) == "my graph.store\n");
     CHECK(completed("unweave stream a.store --requests my", 4) == "my graph.store\n");
@@ -144,7 +144,7 @@ TEST_SUITE("unit") {
     };
     CHECK(completed("unweave propa").starts_with("propagate\tcompute"));
     CHECK(completed("unweave propagate --sche").starts_with("--scheme\t"));
-    CHECK(completed("unweave train a --solver lang") == "langevin\nlangevin-full\n");
+    CHECK(completed("unweave train a --solver langevin-").starts_with("langevin-full\t"));
   }
 }
 

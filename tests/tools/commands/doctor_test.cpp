@@ -93,8 +93,8 @@ TEST_SUITE("unit") {
     const fs::path model = fs::path(store) / "models/newton.model";
     fs::permissions(model, static_cast<fs::perms>(0644));
     check_problem(store, "private-files", "chmod go= " + model.string());
-    fs::permissions(model, static_cast<fs::perms>(0600));
     testing::flip_middle(model);
+    fs::permissions(model, static_cast<fs::perms>(0600));
     check_problem(store, "model", "train it again");
     fs::remove(fs::path(store) / "manifest.json");
     check_problem(store, "store", "`unweave repair " + store + "`");
