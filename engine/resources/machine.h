@@ -12,9 +12,9 @@
 namespace unweave {
 
 struct MachineFacts {
-  std::size_t cores = 0;              ///< of the machine
+  std::size_t cores = 0;              ///< that the machine has
   std::size_t usable_cores = 0;       ///< on which this process may run
-  std::uint64_t memory_bytes = 0;     ///< of the machine
+  std::uint64_t memory_bytes = 0;     ///< that the machine has
   std::uint64_t group_bytes = 0;      ///< limit of the control groups; the largest number where there is none
   std::uint64_t available_bytes = 0;  ///< what the system could give now; 0: it does not say
   std::uint64_t page_bytes = 0;

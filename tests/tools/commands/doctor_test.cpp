@@ -111,6 +111,7 @@ TEST_SUITE("unit") {
     CHECK(result.error.find("ulimit -n") != std::string::npos);
     CHECK(result.out.find("problem  open-files: 100;") != std::string::npos);
     CHECK(run({"doctor", "nowhere.store"}).code == 2);
+    CHECK(run({"doctor", "--memory", "16M"}).code == 0);
   }
 
   TEST_CASE("file systems are told by their kind") {
