@@ -1,7 +1,6 @@
 // tools/cli/completion.cpp - the completions of bash, zsh and fish: commands, options, fixed words, names of files.
 #include "tools/cli/completion.h"
 
-#include <algorithm>
 #include <array>
 #include <ostream>
 #include <string_view>

@@ -1,7 +1,6 @@
 // tools/cli/man_page.cpp - texts of the help as roff: escaped, with the macros of man(7).
 #include "tools/cli/man_page.h"
 
-#include <algorithm>
 #include <ostream>
 #include <sstream>
 #include <string>

@@ -14,7 +14,7 @@ endif()
 install(FILES README.md SECURITY.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # What Debian wants to find in /usr/share/doc of each package: the licence as "copyright", the changes, and those of the package.
-# The time is that of the build, or SOURCE_DATE_EPOCH, with which equal sources give equal packages.
+# The time is that of the configuration, or SOURCE_DATE_EPOCH.
 set(UNWEAVE_MAINTAINER "The Unweave authors <unweave@localhost>" CACHE STRING "Name and address that packages give as their maintainer")
 set(debian_revision 1)
 string(TIMESTAMP day "%a, %d %b %Y %H:%M:%S +0000" UTC)
@@ -69,4 +69,6 @@ certificates that rest on theorems.
 .
 This package has the static library, its headers, and descriptions of it for
 CMake and pkg-config.")
-include(CPack)
+if(PROJECT_IS_TOP_LEVEL)
+  include(CPack)
+endif()

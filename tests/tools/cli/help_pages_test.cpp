@@ -54,7 +54,7 @@ bool is_there(const std::string& program) {
 std::string output_of(const testing::TempDir& dir, const std::string& program, const std::string& script) {
   const std::string file = write_file(dir / "script", script).string(), out = (dir / "out").string();
   const int ended = std::system((program + " '" + file + "' > '" + out + "' 2>&1 < /dev/null").c_str());
-  const std::string text = read_all(out);
+  std::string text = read_all(out);
   CAPTURE(text);
   CHECK(WEXITSTATUS(ended) == 0);
   return text;

@@ -55,7 +55,8 @@ TEST_SUITE("unit") {
           "huge-pages", "open-files", "file-size", "address-space", "random-numbers", "file-system", "free-disk",
           "disk-rate", "gather-rate"})
       CHECK_MESSAGE(findings.contains(name), name);
-    for (const auto& [name, finding] : findings) {
+    for (const auto& [key, finding] : findings) {
+      const std::string& name = key;
       CAPTURE(name);
       CHECK_FALSE(std::string(finding["fact"]).empty());
       CHECK(finding.contains("remedy") == (finding["verdict"] != "ok"));
