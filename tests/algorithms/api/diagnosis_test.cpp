@@ -15,7 +15,7 @@
 namespace unweave {
 namespace {
 
-const Diagnosis& named(const std::vector<Diagnosis>& all, const std::string& name) {
+const Diagnosis& diagnosis_named(const std::vector<Diagnosis>& all, const std::string& name) {
   const auto found = std::find_if(all.begin(), all.end(), [&](const Diagnosis& one) { return one.name == name; });
   REQUIRE_MESSAGE(found != all.end(), name);
   return *found;
@@ -26,20 +26,20 @@ TEST_SUITE("unit") {
     const testing::TempDir dir;
     Resources resources;
     const std::vector<Diagnosis> machine = diagnose_machine(dir.path(), resources);
-    CHECK(named(machine, "random-numbers").verdict == Verdict::ok);
-    CHECK(named(machine, "disk-rate").fact.starts_with("written "));
+    CHECK(diagnosis_named(machine, "random-numbers").verdict == Verdict::ok);
+    CHECK(diagnosis_named(machine, "disk-rate").fact.starts_with("written "));
     CHECK(std::filesystem::is_empty(dir.path()));
     CHECK_THROWS_AS(static_cast<void>(diagnose_machine(dir / "none", resources)), DataError);
 
     const std::string store = (dir / "s").string();
     testing::write_store(store, testing::random_store(60, 200, 3, 7));
     const std::vector<Diagnosis> bare = diagnose_store(store, resources);
-    CHECK(named(bare, "propagation").verdict == Verdict::note);
-    CHECK(named(bare, "propagation").remedy.find(operation("propagate " + store)) != std::string::npos);
-    CHECK(named(bare, "private-files").verdict == Verdict::ok);
+    CHECK(diagnosis_named(bare, "propagation").verdict == Verdict::note);
+    CHECK(diagnosis_named(bare, "propagation").remedy.find(operation("propagate " + store)) != std::string::npos);
+    CHECK(diagnosis_named(bare, "private-files").verdict == Verdict::ok);
     const std::vector<Diagnosis> nothing = diagnose_store(dir / "none", resources);
-    CHECK(named(nothing, "store").of_data);
-    CHECK(named(nothing, "store").verdict == Verdict::problem);
+    CHECK(diagnosis_named(nothing, "store").of_data);
+    CHECK(diagnosis_named(nothing, "store").verdict == Verdict::problem);
   }
 
   TEST_CASE("which files of a store are for their owner alone") {
