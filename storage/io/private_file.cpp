@@ -3,6 +3,10 @@
 
 #include <sys/stat.h>
 
+#include <string>
+
+#include "storage/io/store_folders.h"
+
 namespace unweave {
 namespace {
 
@@ -18,6 +22,15 @@ void make_private(const File& file) noexcept {
   struct stat status {};
   if (::fstat(file.descriptor(), &status) != 0 || (status.st_mode & kOthers) == 0) return;
   static_cast<void>(::fchmod(file.descriptor(), status.st_mode & S_IRWXU));
+}
+
+bool is_private(const std::filesystem::path& name) {
+  const std::string file = name.filename().string();
+  const std::filesystem::path folder = name.empty() ? name : *name.begin();
+  if (folder == kModelsFolder || folder == kJournalFolder) return true;
+  if (folder == "graph") return file.starts_with("changes-");
+  return folder == kCertificatesFolder &&
+         (file == kSigningKeyName || file.ends_with(".release") || file.ends_with(".private.jsonl"));
 }
 
 }  // namespace unweave

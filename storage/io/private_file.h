@@ -16,4 +16,7 @@ inline constexpr unsigned kOwnerAlone = 0600;
 /// Takes the rights of all others to a file that is there, as far as the system lets us.
 void make_private(const File& file) noexcept;
 
+/// Whether the file that lies in a store by this name, such as "models/newton.model", is for its owner alone.
+[[nodiscard]] bool is_private(const std::filesystem::path& name);
+
 }  // namespace unweave

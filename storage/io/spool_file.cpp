@@ -64,6 +64,14 @@ void SpoolFile::will_need(std::uint64_t offset, std::uint64_t bytes) const noexc
   (void)::posix_fadvise(descriptor_, static_cast<off_t>(offset), static_cast<off_t>(bytes), POSIX_FADV_WILLNEED);
 }
 
+void SpoolFile::sync() const {
+  if (::fdatasync(descriptor_) != 0) throw_system_error("sync", name_, errno);
+}
+
+void SpoolFile::forget() const noexcept {
+  (void)::posix_fadvise(descriptor_, 0, 0, POSIX_FADV_DONTNEED);
+}
+
 void SpoolFile::read(std::uint64_t offset, std::span<char> out) const {
   while (!out.empty()) {
     const std::size_t count = std::min(out.size(), kMostBytesACall);

@@ -28,6 +28,10 @@ class SpoolFile {
   void read(std::uint64_t offset, std::span<char> out) const;
   /// Lets the kernel read these bytes into its cache ahead of read(), without waiting.
   void will_need(std::uint64_t offset, std::uint64_t bytes) const noexcept;
+  /// Returns when what was appended lies on the disk.
+  void sync() const;
+  /// Lets the kernel drop what it has cached of the file, as far as it lies on the disk.
+  void forget() const noexcept;
   [[nodiscard]] std::uint64_t size() const noexcept { return size_.load(); }
 
  private:

@@ -71,6 +71,7 @@ def commands(folder, scale, features):
         ("evaluate, hidden layer of 512", ["evaluate", store("network"), "--quiet"], None),
         ("info, with digest", ["info", base, "--json"], None),
         ("report", ["report", base, "--out", store("report.html"), "--quiet"], None),
+        ("doctor", ["doctor", base, "--quiet"], None),
         ("verify", ["verify", base, "--quiet"], None),
         ("verify, all rebuilt", ["verify", base, "--sample", "all", "--rebuild", "--quiet"], None),
         ("export", ["export", base, "--embeddings", store("out.npy"), "--edges", store("out2.npy"), "--labels",

@@ -16,6 +16,8 @@
 #include "storage/io/error.h"
 #include "storage/io/map_guard.h"
 #include "storage/io/nearest_name.h"
+#include "tools/cli/completion.h"
+#include "tools/cli/man_page.h"
 #include "tools/cli/message_style.h"
 #include "tools/cli/text_wrap.h"
 #include "unweave/version.h"
@@ -83,9 +85,12 @@ int fail(const Console& console, int code, const Error& error) {
   return fail(console, code, command_text(error.message()));
 }
 
+constexpr std::size_t kExitCodeWidth = 5;  // with the blanks behind it
+
 void print_overview(std::span<const Command> commands, std::ostream& out) {
   out << "Usage: unweave COMMAND [arguments]\n"
          "       unweave help COMMAND, or unweave COMMAND --help\n"
+         "       unweave help --man [COMMAND], or --completion bash, zsh or fish\n"
          "       unweave version\n\n"
          "Out-of-core graph feature propagation and certified unlearning.\n";
   if (commands.empty()) return;
@@ -95,13 +100,9 @@ void print_overview(std::span<const Command> commands, std::ostream& out) {
   for (const Command& command : commands) {
     out << "  " << command.name << std::string(width + 2 - command.name.size(), ' ') << command.summary << '\n';
   }
-  out << "\nExit codes:\n"
-         "  0    done\n"
-         "  1    wrong usage, also of a store that is not propagated or has no model yet\n"
-         "  2    bad or unreadable data\n"
-         "  3    out of memory, disk or other resources, or a bug\n"
-         "  4    a check did not hold\n"
-         "  130  ended by Ctrl-C; 143: by SIGTERM\n";
+  out << "\nExit codes:\n";
+  for (const ExitCode& code : kExitCodes)
+    out << "  " << code.code << std::string(kExitCodeWidth - code.code.size(), ' ') << code.meaning << '\n';
 }
 
 bool asks_for_help(std::string_view word) {
@@ -121,9 +122,37 @@ const Command& command_named(std::span<const Command> commands, const std::strin
                    "; 'unweave --help' lists the commands");
 }
 
+/// What a command says of itself, without running it.
+CommandHelp help_of(const Command& command, const Console& console) {
+  CommandHelp help;
+  CommandLine line(command.name, {}, console);
+  line.answer_with(help);
+  command.run(line);
+  help.command = command.name;
+  help.summary = command.summary;
+  return help;
+}
+
+/// `help --man [COMMAND]` and `help --completion SHELL`: the words behind `help`.
+void print_for_packages(std::span<const Command> commands, const std::vector<std::string>& words,
+                        const Console& console) {
+  const bool is_man = words.front() == "--man";
+  if (is_man && words.size() == 2)
+    return print_man_page(help_of(command_named(commands, words[1]), console), console.out);
+  if (words.size() != (is_man ? 1 : 2)) throw UsageError("'unweave help' takes --man [COMMAND] or --completion SHELL");
+  std::vector<CommandHelp> all;
+  for (const Command& command : commands) all.push_back(help_of(command, console));
+  if (is_man)
+    print_man_page(all, console.out);
+  else
+    print_completion(words[1], all, console.out);
+}
+
 void dispatch(std::span<const Command> commands, const std::vector<std::string>& words, const Console& console) {
   if (words.empty()) throw UsageError("no command given; 'unweave --help' lists the commands");
   const std::string& name = words.front();
+  if (name == kHelpCommand && words.size() > 1 && (words[1] == "--man" || words[1] == "--completion"))
+    return print_for_packages(commands, {words.begin() + 1, words.end()}, console);
   if (name == kHelpCommand || asks_for_help(name)) {
     if (words.size() > 2) throw UsageError("'unweave " + name + "' takes one command; 'unweave --help' lists them");
     const std::string& of = words.back();
@@ -165,7 +194,44 @@ void CommandLine::describe(std::string description, std::vector<std::string> pos
   example_ = std::move(example);
 }
 
+void CommandLine::set_choices(const std::string& name, std::vector<std::string> words) {
+  choices_[name] = std::move(words);
+}
+
+std::vector<OptionHelp> CommandLine::help_of(const po::options_description& group) const {
+  std::vector<OptionHelp> all;
+  for (const auto& option : group.options()) {
+    OptionHelp one;
+    one.name = option->long_name();
+    one.meaning = option->description();
+    one.repeatable = option->semantic()->is_composing();
+    // "VALUE (=default)", and nothing where the option takes no value.
+    const std::string value = option->format_parameter();
+    const std::size_t bracket = value.find(" (=");
+    one.value = value.substr(0, bracket);
+    if (bracket != std::string::npos) one.default_value = value.substr(bracket + 3, value.size() - bracket - 4);
+    if (const auto words = choices_.find(one.name); words != choices_.end()) one.choices = words->second;
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
 bool CommandLine::parse() {
+  if (asked_help_ != nullptr) {
+    *asked_help_ = {command_,
+                    {},
+                    description_,
+                    positional_names_,
+                    {},
+                    help_of(options_),
+                    help_of(unlisted_),
+                    help_of(common_description_),
+                    example_};
+    if (!positional_names_.empty())
+      if (const auto words = choices_.find(positional_names_.front()); words != choices_.end())
+        asked_help_->first_choices = words->second;
+    return false;
+  }
   if (std::any_of(words_.begin(), words_.end(), asks_for_help)) {
     print_help();
     return false;

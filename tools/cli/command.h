@@ -22,6 +22,7 @@
 #include <filesystem>
 #include <functional>
 #include <iosfwd>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -29,6 +30,7 @@
 #include <vector>
 
 #include "engine/resources/parallel.h"
+#include "tools/cli/command_help.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/option_values.h"
 
@@ -69,6 +71,9 @@ class CommandLine {
   /// Options that are read like those of options(), but not listed in the help, which names where they are.
   [[nodiscard]] po::options_description& unlisted_options() noexcept { return unlisted_; }
 
+  /// What an option or a positional argument takes, where these are fixed words: for completion in a shell alone.
+  void set_choices(const std::string& name, std::vector<std::string> words);
+
   /// A second help: --OPTION NAME prints `text(NAME)` in the place of all else. One a command.
   void add_topic(std::string option, const std::string& value_name, const std::string& meaning,
                  std::function<std::string(const std::string&)> text);
@@ -76,6 +81,9 @@ class CommandLine {
   /// Reads the words and puts --threads in force for the lifetime of this object. False if the help was printed
   /// instead. Throws UsageError.
   [[nodiscard]] bool parse();
+
+  /// From now on parse() fills in `help` and returns false, whatever the words are.
+  void answer_with(CommandHelp& help) noexcept { asked_help_ = &help; }
 
   /// What Ctrl-C and SIGTERM print from now on: what is safe, and how to go on. After parse(), which says that nothing was
   /// changed: for a command that writes. `text` has to be true until the command ends.
@@ -112,6 +120,7 @@ class CommandLine {
   void store_values();
   void take_common_options();
   void print_help() const;
+  [[nodiscard]] std::vector<OptionHelp> help_of(const po::options_description& group) const;
   /// Whether a text of add_topic() was asked for.
   [[nodiscard]] bool print_topic() const;
 
@@ -121,6 +130,8 @@ class CommandLine {
   std::string description_, example_;
   std::vector<std::string> positional_names_, positionals_;
   po::options_description options_, unlisted_, common_description_;
+  std::map<std::string, std::vector<std::string>> choices_;
+  CommandHelp* asked_help_ = nullptr;
   std::string topic_;
   std::function<std::string(const std::string&)> topic_text_;
   po::variables_map values_;
@@ -138,7 +149,8 @@ struct Command {
 
 /// Runs the command that the first word names and returns the exit code: 0 done, 1 wrong usage, 2 bad or unreadable data,
 /// 3 out of resources or a bug, 4 a check did not hold. Every failure prints exactly one line, "unweave: ...", on
-/// console.error. help, help COMMAND and version, or -h, --help and --version, print on console.out.
+/// console.error. help, help COMMAND and version, or -h, --help and --version, print on console.out. help --man and
+/// help --completion print what packages install, made of the tables of options.
 [[nodiscard]] int run_program(std::span<const Command> commands, const std::vector<std::string>& words,
                               const Console& console);
 

@@ -78,6 +78,7 @@ void run_audit(CommandLine& line) {
       {"STORE"}, "unweave audit demo/debian.store --solver newton --canary gradient");
   add_model_choice(line, "this model alone, of those trained");
   auto add = line.options().add_options();
+  line.set_choices("canary", {"hub", "bridge", "gradient", "all"});
   add("canary", po::value<std::string>()->value_name("K")->default_value("all"),
       "hub: the node with the most edges; bridge: an edge that a training node hangs on; gradient: the training node "
       "with "

@@ -259,6 +259,9 @@ void run_bench(CommandLine& line) {
   add("batches", po::value<Count>()->value_name("B")->default_value({3}), "batches, for stream");
   add("repeats", po::value<Count>()->value_name("R")->default_value({3}),
       "runs of the work and of the limit in turns; the best of each counts");
+  std::vector<std::string> names;
+  for (const Benchmark& benchmark : all_benchmarks()) names.push_back(benchmark.name);
+  line.set_choices("NAME", names);
   if (!line.parse()) return;
   const std::string& name = line.positional(0);
   for (const Benchmark& benchmark : all_benchmarks()) {
@@ -266,8 +269,7 @@ void run_bench(CommandLine& line) {
     refuse_foreign_options(line, benchmark);
     return benchmark.run(line);
   }
-  std::vector<std::string_view> known;
-  for (const Benchmark& benchmark : all_benchmarks()) known.push_back(benchmark.name);
+  const std::vector<std::string_view> known(names.begin(), names.end());
   throw UsageError("bench: no benchmark named '" + name + "'" + did_you_mean(name, known) +
                    "; known: " + names_of([](const Benchmark&) { return true; }));
 }

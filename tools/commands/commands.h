@@ -12,6 +12,7 @@ namespace unweave {
 
 void run_audit(CommandLine& line);
 void run_bench(CommandLine& line);
+void run_doctor(CommandLine& line);
 void run_evaluate(CommandLine& line);
 void run_export(CommandLine& line);
 void run_generate(CommandLine& line);

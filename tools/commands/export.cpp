@@ -125,6 +125,8 @@ void run_export(CommandLine& line) {
   add("train", po::value<std::string>()->value_name("F.npy"),
       "int64: ids of the training nodes that have a label, ascending");
   add("requests", po::value<std::string>()->value_name("F"), "text, one request a line, drawn at random by --seed (1)");
+  line.set_choices("missing", {"nan"});
+  line.set_choices("draw", {"node", "feature", "edge", "vulnerable-edge", "adversarial-edge"});
   add("draw", po::value<std::string>()->value_name("KIND"),
       "with --requests: node or feature, of training nodes or of --nodes; edge; vulnerable-edge, of a test node (or of "
       "--nodes) with few neighbours and a neighbour with its label; adversarial-edge, to be inserted between two nodes "

@@ -70,6 +70,8 @@ void run_generate(CommandLine& line) {
       {"STORE"}, "unweave generate demo/rmat.store --model rmat --scale 16 --features 64");
   auto add = line.options().add_options();
   const auto count = [](const char* name) { return po::value<Count>()->value_name(name); };
+  line.set_choices("model", {"rmat", "sbm", "citation"});
+  line.set_choices("feature-type", {"f32", "f16"});
   add("model", po::value<std::string>()->value_name("rmat|sbm|citation"), "(required) kind of graph");
   add("scale", count("S")->default_value({20}), "2^S nodes");
   add("edge-factor", count("K")->default_value({16}), "edges a node, before repeated ones and self loops are dropped");

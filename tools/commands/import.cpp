@@ -187,6 +187,9 @@ void run_import(CommandLine& line) {
   add("ogb", po::value<std::string>()->value_name("DIR"),
       "folder of a node-property data set of OGB as fetched, raw/ and split/ inside, in place of --edges, --features, "
       "--nodes, --labels and --split");
+  line.set_choices("order", {"none", "degree", "bfs"});
+  line.set_choices("feature-type", {"f32", "f16"});
+  line.set_choices("scale", {"rows", "none"});
   add("order", po::value<std::string>()->value_name("ORDER")->default_value("none"),
       "order of nodes inside the store: none, degree (descending) or bfs (breadth-first); ids stay the user's");
   add("standardize", po::bool_switch(),

@@ -4,10 +4,12 @@
 #include "tools/cli/message_style.h"
 #include "tools/cli/output.h"
 #include "tools/commands/model_output.h"
+#include "tools/commands/solver_options.h"
 
 namespace unweave {
 
 void add_model_choice(CommandLine& line, const std::string& text) {
+  line.set_choices("solver", solver_choices());
   line.options().add_options()("solver", po::value<std::string>()->value_name("NAME"), text.c_str());
   add_name_option(line);
 }

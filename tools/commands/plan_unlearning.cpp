@@ -196,6 +196,7 @@ void print_files(const CommandLine& line, const std::string& solver, const Reade
 }  // namespace
 
 void add_unlearning_options(CommandLine& line) {
+  line.set_choices("solver", solver_choices());
   auto add = line.options().add_options();
   add("solver", po::value<std::string>()->value_name("NAME"),
       ("estimate what requests of " + solvers_with_forecast() +

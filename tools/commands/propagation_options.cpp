@@ -22,6 +22,7 @@ void add_propagation_options(CommandLine& line) {
       "P = D^-R A D^(R-1), 0 to 1: 1 is the mean of the neighbours");
   add("scale-bits", po::value<Count>()->value_name("B")->default_value({24}),
       "fixed point: integers over 2^B, 8 to 29; without it 28 for chebyshev; up to 14, levels pass on 16-bit numbers");
+  line.set_choices("rows", {"all", "labelled"});
   add("rows", po::value<std::string>()->value_name("WHICH"), "all or labelled (default when there are labels)");
 }
 

@@ -36,7 +36,18 @@ std::string names_of_solvers() {
   return names;
 }
 
+std::vector<std::string> solver_choices() {
+  std::vector<std::string> names;
+  for (const SolverInfo& solver : all_solver_infos()) names.emplace_back(solver.name);
+  return names;
+}
+
 void add_solver_options(CommandLine& line, bool listed) {
+  const std::vector<std::string_view> heads = names_for_head();
+  line.set_choices("head", {heads.begin(), heads.end()});
+  line.set_choices("activation", {"tanh", "smelu"});
+  line.set_choices("bound", {"corrected", "paper"});
+  line.set_choices("help-solver", solver_choices());
   line.add_topic("help-solver", "NAME", "what this solver does, and its own parameters", solver_help);
   auto add = (listed ? line.options() : line.unlisted_options()).add_options();
   const SolverOptions defaults;

@@ -20,5 +20,7 @@ void add_solver_options(CommandLine& line, bool listed = true);
 
 /// "newton, retrain, ..."
 [[nodiscard]] std::string names_of_solvers();
+/// The names alone.
+[[nodiscard]] std::vector<std::string> solver_choices();
 
 }  // namespace unweave

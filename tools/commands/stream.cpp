@@ -19,6 +19,7 @@
 #include "tools/commands/commands.h"
 #include "tools/commands/model_output.h"
 #include "tools/commands/rejections.h"
+#include "tools/commands/solver_options.h"
 
 namespace unweave {
 namespace {
@@ -357,6 +358,8 @@ void run_stream(CommandLine& line) {
   add("r-max", po::value<Real>()->value_name("R"), "lazy: leave residues up to R unpublished; without it exact");
   add("r-max-scale", po::value<std::string>()->value_name("S"),
       "paper: R of features scaled to |D^1/2 x|_1 = 1; code: R times the mean column 1-norm; else absolute");
+  line.set_choices("plan", {"auto", "push", "recompute"});
+  line.set_choices("solver", solver_choices());
   add("plan", po::value<std::string>()->value_name("P")->default_value("auto"),
       "auto, push or recompute: how levels follow a batch; auto takes what seems cheaper, all give the same bits");
   add("strict", po::bool_switch(), "refuse the whole batch of a request that is rejected, name them all, and stop");

@@ -28,6 +28,7 @@ constexpr double kFarFromDefault = 100;
 
 void add_training_options(CommandLine& line, std::string_view solvers) {
   const std::string names(solvers);
+  line.set_choices("solver", solver_choices());
   auto add = line.options().add_options();
   add("solver",
       po::value<std::string>()->value_name("NAME")->default_value(std::string(all_solver_infos().front().name)),

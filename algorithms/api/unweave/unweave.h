@@ -11,6 +11,7 @@
 //   evaluate.h     how good models are;  audit.h: attacks on their certificates
 //   plan.h         what work is going to take
 //   maintenance.h  verify, purge, repair
+//   diagnosis.h    what would hinder work on this machine, and what a store waits for
 //
 // Names are in an inline namespace of the version of the binary interface: a program that was compiled for another one does
 // not link. Errors are the types of storage/io/error.h: UsageError, DataError, ResourceError, CheckError; and Cancelled of
@@ -21,6 +22,7 @@
 #include "storage/io/message.h"
 #include "unweave/audit.h"
 #include "unweave/certify.h"
+#include "unweave/diagnosis.h"
 #include "unweave/evaluate.h"
 #include "unweave/ingest.h"
 #include "unweave/maintenance.h"

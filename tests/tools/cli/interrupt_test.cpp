@@ -171,6 +171,7 @@ TEST_SUITE("unit") {
         {{"certify", store, "--model", weights, "--solver", "newton"},
          "interrupted: the store is whole, with its model of before or the new one; run the command again"},
         {{"info", store}, reads},
+        {{"doctor", store}, reads},
         {{"verify", store}, reads},
         {{"evaluate", store}, reads},
         {{"audit", store, "--canary", "hub", "--trials", "16"}, reads},

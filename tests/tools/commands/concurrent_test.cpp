@@ -69,10 +69,10 @@ std::uint64_t acknowledged_in(const fs::path& folder) {
 }
 
 /// Readers that ask one after another, in two rows at once, until stop().
-class Readers {
+class AskingReaders {
  public:
-  Readers(const fs::path& store, const fs::path& printed, const fs::path& scratch,
-          const std::vector<std::string>& commands) {
+  AskingReaders(const fs::path& store, const fs::path& printed, const fs::path& scratch,
+                const std::vector<std::string>& commands) {
     for (std::size_t row = 0; row < 2; ++row)
       rows_.emplace_back([this, row, store, printed, commands, own = scratch / std::to_string(row)] {
         for (std::size_t turn = 2 * row; !ended_; ++turn) {
@@ -82,9 +82,9 @@ class Readers {
         }
       });
   }
-  ~Readers() { end(); }
-  Readers(const Readers&) = delete;
-  Readers& operator=(const Readers&) = delete;
+  ~AskingReaders() { end(); }
+  AskingReaders(const AskingReaders&) = delete;
+  AskingReaders& operator=(const AskingReaders&) = delete;
 
   std::vector<Answer> stop() {
     end();
@@ -222,7 +222,7 @@ void stream_beside_readers(Folders& at, std::size_t batches, const std::string& 
   }
   std::vector<std::string> commands = {"info", "export", "verify"};
   if (!solver.empty()) commands.emplace_back("evaluate");
-  Readers readers(at.store, at.printed, at.scratch, commands);
+  AskingReaders readers(at.store, at.printed, at.scratch, commands);
   for (std::size_t i = 0; i < batches; i += 2) {
     const fs::path file = testing::write_file(at.scratch / "requests", requests[i] + requests[i + 1]);
     const pid_t writer = testing::start_program(stream_words(at.store, file, solver), at.printed / std::to_string(i));
@@ -264,7 +264,7 @@ TEST_SUITE("slow") {
       write(at.calm, words);
       for (const char* command : {"info", "export"}) expected.push_back(ask(command, at.calm, at.scratch / "calm"));
     }
-    Readers readers(at.store, at.printed, at.scratch, {"info", "export", "verify"});
+    AskingReaders readers(at.store, at.printed, at.scratch, {"info", "export", "verify"});
     for (const auto& words : writers) write(at.store, words);
     std::size_t answered = 0;
     for (const Answer& answer : readers.stop()) {

@@ -30,7 +30,7 @@ using testing::TempDir;
 using testing::write_file;
 using Words = std::vector<std::string>;
 
-nlohmann::json must(const Words& words) {
+nlohmann::json json_of(const Words& words) {
   const Result result = run(words);
   CAPTURE(result.error);
   REQUIRE(result.code == 0);
@@ -40,11 +40,11 @@ nlohmann::json must(const Words& words) {
 nlohmann::json import_ogb(const fs::path& store, const fs::path& folder, const Words& more = {}) {
   Words words{"import", store.string(), "--json", "--ogb", folder.string()};
   words.insert(words.end(), more.begin(), more.end());
-  return must(words);
+  return json_of(words);
 }
 
 std::string digest(const fs::path& store) {
-  return must({"info", store.string(), "--json"}).at("digest");
+  return json_of({"info", store.string(), "--json"}).at("digest");
 }
 
 /// The data by the other options: pairs with tabs, arrays, ids as text.
@@ -66,7 +66,7 @@ void import_plainly(const fs::path& store, const TempDir& dir, const OgbSample& 
   Words words = plain_words(dir.path(), sample);
   words.insert(words.begin(), {"import", store.string(), "--json"});
   words.insert(words.end(), more.begin(), more.end());
-  must(words);
+  json_of(words);
 }
 
 void check_same(const fs::path& store, const fs::path& expected) {
@@ -135,7 +135,7 @@ TEST_SUITE("unit") {
       const TempDir dir;
       const fs::path plain = dir / "plain";
       import_plainly(plain, dir, sample);
-      const auto json = must({"info", plain.string(), "--json"});
+      const auto json = json_of({"info", plain.string(), "--json"});
       CHECK(json["nodes"] == 7);
       CHECK(json["edges"] == 4);
       for (const std::string none : {"", "nan", "\"\"", "-1"}) {
@@ -195,7 +195,8 @@ TEST_SUITE("unit") {
 
     fs::remove(dir / "both" / "split" / "time" / "valid.csv.gz");
     import_ogb(dir / "partly", dir / "both");
-    CHECK(must({"info", (dir / "partly").string(), "--json"}) != must({"info", (dir / "with").string(), "--json"}));
+    CHECK(json_of({"info", (dir / "partly").string(), "--json"}) !=
+          json_of({"info", (dir / "with").string(), "--json"}));
     fs::remove_all(dir / "both" / "split");
     CHECK(import_ogb(dir / "unsplit", dir / "both")["unlabelled_split_ids"] == 0);
 
@@ -218,7 +219,7 @@ TEST_SUITE("unit") {
     const std::string words = help.substr(at + 9, help.find('\n', at) - at - 9);
     const std::string command = "cd " + dir.path().string() + " && exec > out && " UNWEAVE_BINARY " " + words;
     CHECK(std::system(command.c_str()) == 0);
-    CHECK(must({"info", (dir / "arxiv.store").string(), "--json"})["nodes"] == 7);
+    CHECK(json_of({"info", (dir / "arxiv.store").string(), "--json"})["nodes"] == 7);
   }
 
   TEST_CASE("OGB: what the counts say must hold") {

@@ -1,0 +1,83 @@
+// tools/commands/doctor.cpp - `unweave doctor`: the machine, and a store, before work on them begins.
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "storage/io/error.h"
+#include "tools/bench/bench_gather.h"
+#include "tools/cli/message_style.h"
+#include "tools/cli/output.h"
+#include "tools/cli/text_wrap.h"
+#include "tools/commands/commands.h"
+#include "unweave/diagnosis.h"
+
+namespace unweave {
+namespace {
+
+/// Sums over the lists of a small graph, smaller where memory is: a fraction of a second on any machine.
+Diagnosis gather_finding(Resources& resources) {
+  GatherBenchOptions options;
+  options.scale = 16;
+  options.features = 32;
+  options.repeats = 2;
+  options.limit_only = true;
+  while (gather_limit_bytes(options) > resources.memory().available()) --options.scale;
+  const GatherBench result = run_bench_gather(options, resources.memory());
+  return {"gather-rate", number_text(result.limit_per_second / 1e9, 3) + " G arc features a second, on " +
+                             count_text(result.threads) + (result.threads == 1 ? " thread" : " threads")};
+}
+
+const char* verdict_name(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::ok:
+      return "ok";
+    case Verdict::note:
+      return "note";
+    default:
+      return "problem";
+  }
+}
+
+void print_finding(const CommandLine& line, const Diagnosis& finding) {
+  if (line.common().json) {
+    nlohmann::ordered_json json = {
+        {"name", finding.name}, {"verdict", verdict_name(finding.verdict)}, {"fact", command_text(finding.fact)}};
+    if (!finding.remedy.empty()) json["remedy"] = command_text(finding.remedy);
+    write_json_line(line.out(), json);
+    return;
+  }
+  constexpr std::size_t kIndent = 9;
+  const std::string verdict = verdict_name(finding.verdict);
+  const std::string text = finding.name + ": " + command_text(finding.fact) +
+                           (finding.remedy.empty() ? "" : "; " + command_text(finding.remedy));
+  line.out() << verdict << std::string(kIndent - verdict.size(), ' ') << wrapped(text, kTextWidth, kIndent) << '\n';
+}
+
+}  // namespace
+
+void run_doctor(CommandLine& line) {
+  line.describe(
+      "Says what this machine offers, what would hinder work in a folder, that of STORE or else the present one, and\n"
+      "what STORE waits for. Each line begins with ok, note or problem; the last two end with a remedy. 64 MiB are\n"
+      "written there into a file without a name, and read again. Nothing in STORE is changed.\n"
+      "Exit code 3: the machine has a problem; 2: the store has one.",
+      {"[STORE]"}, "unweave doctor demo/debian.store");
+  if (!line.parse()) return;
+  Resources resources({line.common().memory_bytes});
+  const bool has_store = line.has_positional(0);
+  std::vector<Diagnosis> findings =
+      diagnose_machine(has_store ? std::filesystem::path(line.positional(0)) : ".", resources);
+  findings.push_back(gather_finding(resources));
+  if (has_store)
+    for (Diagnosis& finding : diagnose_store(line.positional(0), resources)) findings.push_back(std::move(finding));
+  for (const Diagnosis& finding : findings) print_finding(line, finding);
+  const auto problem = std::find_if(findings.begin(), findings.end(),
+                                    [](const Diagnosis& one) { return one.verdict == Verdict::problem; });
+  if (problem == findings.end()) return;
+  const std::string message = "doctor: " + problem->name + ": " + problem->fact + "; " + problem->remedy;
+  if (problem->of_data) throw DataError(message);
+  throw ResourceError(message);
+}
+
+}  // namespace unweave
