@@ -76,8 +76,9 @@ class Identities {
     }
     const std::scoped_lock lock(mutex_);
     for (std::size_t i = 0; i < total_.size(); ++i) {
-      total_[i].sums = add_residues(total_[i].sums, part.sides[i].sums);
-      total_[i].terms = add_residues(total_[i].terms, part.sides[i].terms);
+      const Modulus& modulus = keys_[i / embedding_.levels()].modulus();
+      total_[i].sums = modulus.add(total_[i].sums, part.sides[i].sums);
+      total_[i].terms = modulus.add(total_[i].terms, part.sides[i].terms);
     }
   }
 
@@ -105,7 +106,7 @@ class Identities {
   void add_node(NodeId node, std::span<const NodeId> targets, std::int32_t* level0, Part& part) const {
     const auto degree = static_cast<std::uint32_t>(targets.size() + 1);
     const std::uint32_t levels = embedding_.levels();
-    std::array<std::uint64_t, kKeys> weights{};
+    std::array<std::int32_t, kKeys> weights{};
     const auto weigh = [&](std::uint32_t level) {
       for (std::size_t k = 0; k < kKeys; ++k)
         weights[k] = wanted_.empty() ? keys_[k].list_weight(node, targets)
@@ -140,17 +141,17 @@ class Identities {
       const FingerprintKey& key = keys_[k];
       const std::uint64_t fingerprint = fingerprint_of(kept, columns, key.columns(0));
       std::uint64_t& sum = part.sides[place(k, level)].sums;
-      sum = add_residues(sum, multiply_residues(key.weight(node), fingerprint));
+      sum = key.modulus().add(sum, key.modulus().multiply(key.weight(node), fingerprint));
     }
   }
 
-  void add_terms(std::uint32_t level, const std::array<std::uint64_t, kKeys>& weights, const std::int32_t* published,
+  void add_terms(std::uint32_t level, const std::array<std::int32_t, kKeys>& weights, const std::int32_t* published,
                  Part& part) const {
     for (std::size_t k = 0; k < kKeys; ++k) {
       if (weights[k] == 0) continue;  // nobody reads it
       const std::uint64_t fingerprint = fingerprint_of(std::span(published, embedding_.columns()), keys_[k].columns(0));
       std::uint64_t& sum = part.sides[place(k, level)].terms;
-      sum = add_residues(sum, multiply_residues(weights[k], fingerprint));
+      sum = keys_[k].modulus().add(sum, keys_[k].modulus().multiply(weights[k], fingerprint));
     }
   }
 

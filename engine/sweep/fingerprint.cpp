@@ -4,6 +4,7 @@
 #include <sys/random.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cerrno>
 #include <string>
@@ -15,8 +16,8 @@ namespace unweave {
 namespace {
 
 constexpr std::size_t kFactorPadding = 32;  // vectors of factors are loaded whole
-constexpr int kHalfBits = 30;
-constexpr std::size_t kUnfolded = 12;  // products of two numbers up to 2^kHalfBits that fit 64 bits, with a folded sum
+constexpr int kHalfBits = 29;
+constexpr std::size_t kUnreduced = 32;  // products of two numbers up to 2^kHalfBits that fit 64 bits, with a residue
 
 /// Fills memory from the system's generator.
 void draw(std::span<std::byte> bytes) {
@@ -41,6 +42,16 @@ std::vector<T> draw_numbers(std::size_t count, int bits, std::size_t zeros = 0) 
   return numbers;
 }
 
+/// A prime between 2^30 and 2^31, each with the same chance.
+std::uint32_t draw_prime() {
+  for (;;) {
+    std::array<std::uint32_t, 16> numbers{};
+    draw(std::as_writable_bytes(std::span(numbers)));
+    for (const std::uint32_t number : numbers)
+      if (const std::uint32_t odd = number >> 1 | Modulus::kLeast | 1U; is_prime(odd)) return odd;
+  }
+}
+
 unsigned shift_for(NodeId nodes) {
   return (static_cast<unsigned>(std::bit_width(nodes)) + 1) / 2;
 }
@@ -48,7 +59,8 @@ unsigned shift_for(NodeId nodes) {
 }  // namespace
 
 FingerprintKey::FingerprintKey(NodeId nodes, std::size_t columns)
-    : shift_(shift_for(nodes)),
+    : modulus_(draw_prime()),
+      shift_(shift_for(nodes)),
       mask_((NodeId{1} << shift_) - 1),
       upper_(draw_numbers<std::uint32_t>((nodes >> shift_) + std::size_t{1}, kHalfBits)),
       lower_(draw_numbers<std::uint32_t>(mask_ + std::size_t{1}, kHalfBits)),
@@ -60,44 +72,39 @@ std::uint64_t FingerprintKey::bytes(NodeId nodes, std::size_t columns) noexcept 
          (columns + kFactorPadding) * sizeof(std::int32_t);
 }
 
-std::uint64_t FingerprintKey::list_weight(NodeId node, std::span<const NodeId> neighbours) const noexcept {
-  std::uint64_t sum = weight(node);
+std::int32_t FingerprintKey::list_weight(NodeId node, std::span<const NodeId> neighbours) const noexcept {
+  std::uint64_t sum = product(node);
   for (std::size_t i = 0; i < neighbours.size();) {
-    const std::size_t end = std::min(neighbours.size(), i + kUnfolded);
-    for (; i < end; ++i) sum += weight(neighbours[i]);
-    sum = (sum & kPrime) + (sum >> 61);
+    const std::size_t end = std::min(neighbours.size(), i + kUnreduced);
+    for (; i < end; ++i) sum += product(neighbours[i]);
+    sum = modulus_.residue(sum);
   }
-  return less_prime(sum);
+  return modulus_.centred(modulus_.residue(sum));
 }
 
-std::uint64_t FingerprintKey::list_weight(NodeId node, std::span<const NodeId> neighbours,
-                                          const RowMask& rows) const noexcept {
-  std::uint64_t sum = rows.contains(node) ? weight(node) : 0;
+std::int32_t FingerprintKey::list_weight(NodeId node, std::span<const NodeId> neighbours,
+                                         const RowMask& rows) const noexcept {
+  std::uint64_t sum = rows.contains(node) ? product(node) : 0;
   for (std::size_t i = 0; i < neighbours.size();) {
-    const std::size_t end = std::min(neighbours.size(), i + kUnfolded);
+    const std::size_t end = std::min(neighbours.size(), i + kUnreduced);
     // A mask rather than a branch that nobody can predict.
-    for (; i < end; ++i) sum += weight(neighbours[i]) & (0 - std::uint64_t{rows.contains(neighbours[i])});
-    sum = (sum & kPrime) + (sum >> 61);
+    for (; i < end; ++i) sum += product(neighbours[i]) & (0 - std::uint64_t{rows.contains(neighbours[i])});
+    sum = modulus_.residue(sum);
   }
-  return less_prime(sum);
+  return modulus_.centred(modulus_.residue(sum));
 }
 
-std::uint64_t fingerprint_of(std::span<const std::int32_t> values, ColumnFactors factors) {
-  std::uint64_t fingerprint = 0;
-  fingerprint_rows(values.data(), 1, values.size(), factors, &fingerprint);
-  return fingerprint;
-}
-
-std::uint64_t fingerprint_of(const StateRow& row, std::size_t columns, ColumnFactors factors) {
+std::uint64_t fingerprint_of(const StateRow& row, std::size_t columns, const ColumnFactors& factors) {
   if (row.narrow != nullptr) return fingerprint_of(std::span(row.narrow, columns), factors);
   return row.wide == nullptr ? 0 : fingerprint_of(std::span(row.wide, columns), factors);
 }
 
-std::uint64_t fingerprint_of(std::span<const std::int64_t> values, ColumnFactors factors) {
-  Int128 sum = 0;  // 64 bits and kFactorBits, of fewer than 2^32 columns
-  for (std::size_t c = 0; c < values.size(); ++c) sum += Int128{values[c]} * factors[c];
-  const std::uint64_t magnitude = residue(static_cast<UInt128>(sum < 0 ? -sum : sum));
-  return sum < 0 ? subtract_residues(0, magnitude) : magnitude;
+std::uint64_t fingerprint_of(std::span<const std::int64_t> values, const ColumnFactors& factors) {
+  const Modulus& modulus = factors.modulus;
+  std::uint64_t sum = 0;
+  for (std::size_t c = 0; c < values.size(); ++c)
+    sum = modulus.residue(sum + modulus.any_residue(values[c]) * static_cast<std::uint64_t>(factors.values[c]));
+  return sum;
 }
 
 }  // namespace unweave
