@@ -63,35 +63,44 @@ FingerprintKey::FingerprintKey(NodeId nodes, std::size_t columns)
       shift_(shift_for(nodes)),
       mask_((NodeId{1} << shift_) - 1),
       upper_(draw_numbers<std::uint32_t>((nodes >> shift_) + std::size_t{1}, kHalfBits)),
-      lower_(draw_numbers<std::uint32_t>(mask_ + std::size_t{1}, kHalfBits)),
+      lower_(draw_numbers<std::uint64_t>(mask_ + std::size_t{1}, kHalfBits)),
       factors_(draw_numbers<std::int32_t>(columns, kFactorBits, kFactorPadding)) {}
 
 std::uint64_t FingerprintKey::bytes(NodeId nodes, std::size_t columns) noexcept {
   const unsigned shift = shift_for(nodes);
-  return ((nodes >> shift) + 1 + (std::uint64_t{1} << shift)) * sizeof(std::uint32_t) +
+  return ((nodes >> shift) + 1) * sizeof(std::uint32_t) + (std::uint64_t{1} << shift) * sizeof(std::uint64_t) +
          (columns + kFactorPadding) * sizeof(std::int32_t);
 }
 
-std::int32_t FingerprintKey::list_weight(NodeId node, std::span<const NodeId> neighbours) const noexcept {
-  std::uint64_t sum = product(node);
-  for (std::size_t i = 0; i < neighbours.size();) {
-    const std::size_t end = std::min(neighbours.size(), i + kUnreduced);
-    for (; i < end; ++i) sum += product(neighbours[i]);
-    sum = modulus_.residue(sum);
+template <class Product>
+std::int32_t FingerprintKey::sum_weights(std::uint64_t sum, std::span<const NodeId> nodes,
+                                         const Product& product_of) const noexcept {
+  for (std::size_t first = 0; first < nodes.size(); first += kUnreduced) {
+    const std::span<const NodeId> some = nodes.subspan(first, std::min(kUnreduced, nodes.size() - first));
+    // Four sums, so that an addition need not wait for the one before.
+    std::uint64_t other = 0, third = 0, fourth = 0;
+    std::size_t i = 0;
+    for (; i + 4 <= some.size(); i += 4) {
+      sum += product_of(some[i]);
+      other += product_of(some[i + 1]);
+      third += product_of(some[i + 2]);
+      fourth += product_of(some[i + 3]);
+    }
+    for (; i < some.size(); ++i) sum += product_of(some[i]);
+    sum = modulus_.residue(sum + other + third + fourth);
   }
-  return modulus_.centred(modulus_.residue(sum));
+  return modulus_.centred(nodes.empty() ? modulus_.residue(sum) : sum);
+}
+
+std::int32_t FingerprintKey::list_weight(NodeId node, std::span<const NodeId> neighbours) const noexcept {
+  return sum_weights(product(node), neighbours, [this](NodeId one) { return product(one); });
 }
 
 std::int32_t FingerprintKey::list_weight(NodeId node, std::span<const NodeId> neighbours,
                                          const RowMask& rows) const noexcept {
-  std::uint64_t sum = rows.contains(node) ? product(node) : 0;
-  for (std::size_t i = 0; i < neighbours.size();) {
-    const std::size_t end = std::min(neighbours.size(), i + kUnreduced);
-    // A mask rather than a branch that nobody can predict.
-    for (; i < end; ++i) sum += product(neighbours[i]) & (0 - std::uint64_t{rows.contains(neighbours[i])});
-    sum = modulus_.residue(sum);
-  }
-  return modulus_.centred(modulus_.residue(sum));
+  // A mask rather than a branch that nobody can predict.
+  const auto product_of = [&](NodeId one) { return product(one) & (0 - std::uint64_t{rows.contains(one)}); };
+  return sum_weights(product_of(node), neighbours, product_of);
 }
 
 std::uint64_t fingerprint_of(const StateRow& row, std::size_t columns, const ColumnFactors& factors) {
@@ -100,11 +109,9 @@ std::uint64_t fingerprint_of(const StateRow& row, std::size_t columns, const Col
 }
 
 std::uint64_t fingerprint_of(std::span<const std::int64_t> values, const ColumnFactors& factors) {
-  const Modulus& modulus = factors.modulus;
-  std::uint64_t sum = 0;
-  for (std::size_t c = 0; c < values.size(); ++c)
-    sum = modulus.residue(sum + modulus.any_residue(values[c]) * static_cast<std::uint64_t>(factors.values[c]));
-  return sum;
+  Int128 sum = 0;  // 64 bits and kFactorBits, of fewer than 2^32 columns
+  for (std::size_t c = 0; c < values.size(); ++c) sum += Int128{values[c]} * factors.values[c];
+  return factors.modulus.residue(sum);
 }
 
 }  // namespace unweave

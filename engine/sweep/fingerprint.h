@@ -10,7 +10,7 @@
 //
 // since u lies in N(v) where v lies in N(u). The other way round, sums that differ anywhere from those of their terms pass
 // with a chance below 2^-25 where all fit 32 bits, and below 2^-24 otherwise, whatever the difference, as long as it does
-// not depend on the key; a single flipped bit never passes. The proof is in algorithms/propagation/PROPAGATION.md. The key,
+// not depend on the key; a single flipped bit of a sum never does. The proof is in algorithms/propagation/PROPAGATION.md. The key,
 // which has the prime, is drawn from the system's generator, and it never leaves the process.
 //
 // Both sides are summed up over rows before they are over columns: sum_c q_c (sum_u r_u S(u, c)). The sums in brackets are
@@ -63,13 +63,18 @@ class FingerprintKey {
   // r_u is a product of two random numbers 1 .. 2^29, of the upper and of the lower half of the node's number: two small
   // tables, which stay in a cache while lists pass by, stand for one of all nodes.
   [[nodiscard]] std::uint64_t product(NodeId node) const noexcept {
-    return std::uint64_t{upper_[node >> shift_]} * lower_[node & mask_];
+    return upper_[node >> shift_] * lower_[node & mask_];
   }
+  /// A sum of products and those of some more nodes, centred.
+  template <class Product>
+  [[nodiscard]] std::int32_t sum_weights(std::uint64_t sum, std::span<const NodeId> nodes,
+                                         const Product& product_of) const noexcept;
 
   Modulus modulus_;
   unsigned shift_;
   NodeId mask_;
-  std::vector<std::uint32_t> upper_, lower_;
+  std::vector<std::uint32_t> upper_;
+  std::vector<std::uint64_t> lower_;
   std::vector<std::int32_t> factors_;
 };
 

@@ -259,8 +259,9 @@ HWY_INLINE void add_products(const Row& row, std::size_t columns, const std::int
   const D32 d;
   V64 even = no_products(), odd = no_products();
   const auto add = [&](V32 values, std::size_t c) HWY_ATTR {
-    even = hn::Add(even, hn::MulEven(values, hn::LoadU(d, factors + c)));
-    odd = hn::Add(odd, hn::MulEven(odd_lanes(values), hn::LoadU(d, factors + c + 1)));
+    const V32 multipliers = hn::LoadU(d, factors + c);
+    even = hn::Add(even, hn::MulEven(values, multipliers));
+    odd = hn::Add(odd, hn::MulEven(odd_lanes(values), odd_lanes(multipliers)));
   };
   std::size_t c = 0;
   for (; c + kLane <= columns; c += kLane) add(row.vector(c), c);

@@ -35,9 +35,11 @@ class Modulus {
   [[nodiscard]] constexpr std::uint64_t residue(std::int64_t high, std::uint64_t low) const noexcept {
     return residue(signed_residue(high) * high_unit_ + low);
   }
-  /// That of any number of 64 bits and a sign.
-  [[nodiscard]] constexpr std::uint64_t any_residue(std::int64_t x) const noexcept {
-    return residue(x >> 32, static_cast<std::uint64_t>(x) & 0xFFFFFFFF);
+  /// That of a number between -2^125 and 2^125.
+  [[nodiscard]] constexpr std::uint64_t residue(Int128 x) const noexcept {
+    const auto low = static_cast<std::uint64_t>(x);
+    const std::uint64_t upper = residue(static_cast<std::int64_t>(x >> 64), low >> 32);
+    return residue(upper * high_unit_ + (low & 0xFFFFFFFF));
   }
   [[nodiscard]] constexpr std::uint64_t add(std::uint64_t x, std::uint64_t y) const noexcept {
     return less_prime(x + y);

@@ -130,7 +130,8 @@ TEST_SUITE("unit") {
       for (const std::uint64_t x : numbers) {
         CHECK(modulus.residue(x) == x % p);
         const auto any = static_cast<std::int64_t>(x);
-        CHECK(modulus.any_residue(any) == plain_residue(any, modulus));
+        for (const Int128 wide : {Int128{any}, Int128{any} * (any >> 3), -(Int128{any} * any >> 2)})
+          CHECK(modulus.residue(wide) == plain_residue(wide, modulus));
         const std::int64_t low = any >> 1;  // below 2^62
         CHECK(modulus.signed_residue(low) == plain_residue(low, modulus));
         const std::uint64_t rest = x >> 2;
