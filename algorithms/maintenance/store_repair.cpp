@@ -64,7 +64,7 @@ class StoreRepair {
   [[nodiscard]] Damage find_damage() {
     meter_.start("files", 0, "files");
     VerifyReport found;
-    check_files(store_, manifest_, found);
+    check_files(store_, manifest_, FileShare::all, found);
     models_ = read_models(store_, manifest_, {}, found);
     Damage damage;
     if (const auto journal = journal_damage()) damage.try_emplace(journal_file(), journal->text);

@@ -140,7 +140,8 @@ void fill_checked(const BlockSource& source, const TileFill& fill, TileColumns c
 template <class T>
 double sweep_tiles(const BlockSource& source, const PropagationOptions& options, const TilePlan& plan,
                    MemoryBudget& budget, const TileFill& fill, const LevelSink& sink) {
-  const std::uint64_t slot_bytes = std::max<std::uint64_t>(1, options.check == nullptr ? 0 : source.max_decoded_bytes);
+  const std::uint64_t slot_bytes =
+      options.check == nullptr ? 1 : ColumnTotals::bytes(plan.width) + source.max_decoded_bytes;
   // Level 0 has all rows and lies in the larger buffer; from then on the two take turns.
   HugeBuffer larger(tile_bytes(source.num_nodes, plan.width, options), budget, "column tile");
   HugeBuffer smaller;

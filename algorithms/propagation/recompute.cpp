@@ -113,6 +113,7 @@ std::uint64_t recompute_rows(const Contents& contents, Embedding& embedding, std
                              std::span<const NodeId> rows) {
   const std::uint32_t columns = embedding.columns();
   const FingerprintKey key(1, columns);
+  const ColumnFactors factors = key.columns(0);
   std::uint64_t arcs = 0;
   std::vector<NodeId> list;
   std::vector<std::int32_t> one(columns);
@@ -130,11 +131,11 @@ std::uint64_t recompute_rows(const Contents& contents, Embedding& embedding, std
     for (std::size_t j = 0; j < list.size(); ++j) {
       neighbours.at(j);
       embedding.published(level - 1, list[j], one.data());
-      expected = add_residues(expected, fingerprint_of(std::span<const std::int32_t>(one), key.columns(0)));
+      expected = factors.modulus.add(expected, fingerprint_of(std::span<const std::int32_t>(one), factors));
       for (std::uint32_t c = 0; c < columns; ++c) sum[c] += one[c];
     }
     embedding.level(level).store(rows[i], sum.data());
-    if (fingerprint_of(embedding.level(level).row(rows[i]), columns, key.columns(0)) != expected)
+    if (fingerprint_of(embedding.level(level).row(rows[i]), columns, factors) != expected)
       throw_wrong_sums(level, contents.num_nodes(), rows[i]);
     arcs += list.size();
   }

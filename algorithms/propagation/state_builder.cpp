@@ -214,7 +214,7 @@ SweepResult build_state(const std::filesystem::path& store, const Contents& cont
       buffers.queue().drain();
     }
     for (std::size_t index = 0; index < tiles.size(); ++index) {
-      PartitionSums assembled(nodes);
+      PartitionSums assembled(nodes, check.key().modulus());
       tiles[index]->assemble(*images[index], {check.key(), assembled}, budget);
       const auto level = static_cast<std::uint32_t>(index + 1);
       if (const std::size_t at = assembled.mismatch(check.all_columns(level)); at < assembled.size())

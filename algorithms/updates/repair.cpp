@@ -18,7 +18,7 @@ Repair::Repair(const BatchChanges& changes, std::uint32_t levels) : changes_(&ch
   cone.entered.resize(levels + std::size_t{1});
 }
 
-void Repair::capture(const Embedding& embedding, ColumnFactors factors, MemoryBudget& budget) {
+void Repair::capture(const Embedding& embedding, const ColumnFactors& factors, MemoryBudget& budget) {
   columns_ = embedding.columns();
   const std::uint64_t row_bytes = columns_ * sizeof(std::int32_t) + sizeof(std::uint64_t);
   memory_ = budget.reserve((levels_ + std::uint64_t{1}) * nodes_.size() * row_bytes,
@@ -46,8 +46,8 @@ void Repair::capture(const Embedding& embedding, ColumnFactors factors, MemoryBu
   }
 }
 
-std::uint64_t Repair::mend(std::uint32_t level, const Embedding& embedding, std::size_t changed, ColumnFactors factors,
-                           std::int64_t* sums) const {
+std::uint64_t Repair::mend(std::uint32_t level, const Embedding& embedding, std::size_t changed,
+                           const ColumnFactors& factors, std::int64_t* sums) const {
   std::vector<std::int32_t> one(columns_);
   std::uint64_t added = 0;
   const auto add = [&](NodeId neighbour, std::int64_t sign) {
@@ -62,10 +62,10 @@ std::uint64_t Repair::mend(std::uint32_t level, const Embedding& embedding, std:
       fingerprint = fingerprints_[level - 1][at];
       if (level == levels_) {
         for (std::uint32_t c = 0; c < columns_; ++c) one[c] -= deferred_[at * columns_ + c];
-        fingerprint = subtract_residues(fingerprint, fingerprints_.back()[at]);
+        fingerprint = factors.modulus.subtract(fingerprint, fingerprints_.back()[at]);
       }
     }
-    added = sign < 0 ? subtract_residues(added, fingerprint) : add_residues(added, fingerprint);
+    added = sign < 0 ? factors.modulus.subtract(added, fingerprint) : factors.modulus.add(added, fingerprint);
     for (std::uint32_t c = 0; c < columns_; ++c) sums[c] += sign * one[c];
   };
   for (const NodeId neighbour : changes_->nodes[changed].removed) add(neighbour, -1);

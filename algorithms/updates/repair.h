@@ -22,11 +22,11 @@ class Repair {
   explicit Repair(const BatchChanges& changes, std::uint32_t levels);
   /// Keeps what the changed nodes have published at levels 0 .. L-1, and its fingerprints for one factor a column. Before the
   /// changes are applied. Throws ResourceError.
-  void capture(const Embedding& embedding, ColumnFactors factors, MemoryBudget& budget);
+  void capture(const Embedding& embedding, const ColumnFactors& factors, MemoryBudget& budget);
   /// Takes from the sums of the changed node at `changed` what former neighbours had told it, adds what new ones had told
   /// theirs. `sums` are those of `level` (1 .. L), one a column. Returns the fingerprint of what it adds.
   [[nodiscard]] std::uint64_t mend(std::uint32_t level, const Embedding& embedding, std::size_t changed,
-                                   ColumnFactors factors, std::int64_t* sums) const;
+                                   const ColumnFactors& factors, std::int64_t* sums) const;
 
   [[nodiscard]] const BatchChanges& changes() const noexcept { return *changes_; }
   [[nodiscard]] const std::vector<NodeId>& nodes() const noexcept { return nodes_; }  ///< changed, sorted

@@ -71,8 +71,8 @@ UpdateReport Update::apply(const BatchChanges& changes, const Threshold& thresho
       const NodeId node = repair.nodes()[i];
       embedding_.density(0, node, delta.data());
       RowDifference difference;
-      difference.fingerprint = subtract_residues(fingerprint_of(std::span<const std::int32_t>(delta), key_.columns(0)),
-                                                 repair.captured_fingerprint(0, i));
+      difference.fingerprint = key_.modulus().subtract(
+          fingerprint_of(std::span<const std::int32_t>(delta), key_.columns(0)), repair.captured_fingerprint(0, i));
       for (std::uint32_t c = 0; c < columns; ++c) {
         delta[c] -= repair.captured(0, i)[c];
         difference.largest = std::max(difference.largest, static_cast<std::uint32_t>(std::abs(delta[c])));

@@ -104,6 +104,7 @@ void Update::update_row(std::uint32_t level, const PushSources& sources, const R
   StateLevel& sums = embedding_.level(level);
   const StateRow before = expected_row(sums, node);
   const ColumnFactors factors = key_.columns(0);
+  const Modulus& modulus = factors.modulus;
   if (!last_level) {
     if (changed == Repair::kNone) {
       density_from_sums(before, columns, degree, part.published.data());
@@ -116,20 +117,22 @@ void Update::update_row(std::uint32_t level, const PushSources& sources, const R
   const Tile tile{sources.deltas(), columns, static_cast<int>(embedding_.spec().scale_bits) + 1};
   const std::span list(touched.sources.data() + touched.first[index], touched.first[index + 1] - touched.first[index]);
   std::uint64_t sent = 0;
-  for (const std::uint32_t source : list) sent = add_residues(sent, sources.fingerprints()[source]);
+  for (const std::uint32_t source : list) sent = modulus.add(sent, sources.fingerprints()[source]);
   RowDifference difference;
-  if (changed == Repair::kNone && before.narrow != nullptr && add_rows(tile, list, before.narrow, part.narrow.data())) {
+  std::optional<std::uint64_t> added;
+  if (changed == Repair::kNone && before.narrow != nullptr)
+    added = add_rows(tile, list, before.narrow, factors, part.narrow.data());
+  if (added) {
     const std::span<const std::int32_t> after = part.narrow;
-    if (fingerprint_of_change(after, before.narrow, factors) != sent)
-      throw_wrong_sums(level, contents_.num_nodes(), node);
+    if (*added != sent) throw_wrong_sums(level, contents_.num_nodes(), node);
     if (!last_level) difference = round_differences(after, degree, part.published.data(), factors, part.delta.data());
     sums.store(node, after.data());
   } else {
     sums.load(node, part.wide.data());
-    std::uint64_t expected = add_residues(sent, fingerprint_of(before, columns, factors));
+    std::uint64_t expected = modulus.add(sent, fingerprint_of(before, columns, factors));
     gather_rows(tile, list, part.wide.data());
     if (changed != Repair::kNone)
-      expected = add_residues(expected, repair.mend(level, embedding_, changed, factors, part.wide.data()));
+      expected = modulus.add(expected, repair.mend(level, embedding_, changed, factors, part.wide.data()));
     const std::span<const std::int64_t> after = part.wide;
     if (fingerprint_of(after, factors) != expected) throw_wrong_sums(level, contents_.num_nodes(), node);
     if (!last_level) difference = round_differences(after, degree, part.published.data(), factors, part.delta.data());

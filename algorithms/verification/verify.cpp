@@ -2,6 +2,7 @@
 #include "algorithms/verification/verify.h"
 
 #include <algorithm>
+#include <exception>
 #include <memory>
 #include <optional>
 
@@ -39,8 +40,8 @@ void require_rebuildable(const std::filesystem::path& store, const Embedding* em
 /// The generation of the manifest alone, then, if it is sound, the present moment with the journal replayed: replaying
 /// relies on what the first round has shown.
 void check_contents(const std::filesystem::path& store, const Manifest& manifest,
-                    const std::vector<ModelRecord>& models, const VerifyOptions& options, MemoryBudget& budget,
-                    VerifyReport& report) {
+                    const std::vector<ModelRecord>& models, FileShare checked, const VerifyOptions& options,
+                    MemoryBudget& budget, VerifyReport& report) {
   const std::size_t known = report.findings.size();  // findings about models and their logs say nothing about contents
   {
     const Reservation opened = reserve_contents(manifest, budget);
@@ -53,6 +54,8 @@ void check_contents(const std::filesystem::path& store, const Manifest& manifest
     }
     if (options.rebuild) require_rebuildable(store, embedding.get());
     run_checks({contents, embedding.get(), options, budget, report});
+    if (checked == FileShare::others && report.proved > 0 && report.findings.size() == known)
+      check_read_files(store, manifest, *embedding, report);
   }
   if (report.findings.size() > known || (!manifest.journal && models.empty())) return;
   const LiveStore live(store, Access::read, budget, release_ledger());
@@ -66,11 +69,35 @@ void check_contents(const std::filesystem::path& store, const Manifest& manifest
 
 void verify_generation(const std::filesystem::path& store, const Manifest& manifest, const VerifyOptions& options,
                        MemoryBudget& budget, VerifyReport& report) {
-  check_files(store, manifest, report);
+  const FileShare checked = is_read_by_proof(manifest) ? FileShare::others : FileShare::all;
+  check_files(store, manifest, checked, report);
   const bool readable = report.ok();
+  const auto files_end = static_cast<std::ptrdiff_t>(report.findings.size());
   // Before the present moment is opened: a writer at work may only have added to what a model has absorbed.
   const std::vector<ModelRecord> models = read_models(store, manifest, options, report);
-  if (readable) check_contents(store, manifest, models, options, budget, report);
+  const VerifyReport before = report;
+  std::exception_ptr failure;
+  try {
+    if (readable) check_contents(store, manifest, models, checked, options, budget, report);
+  } catch (const DataError&) {
+    failure = std::current_exception();
+  }
+  const bool were_read = checked == FileShare::all || report.files > before.files;
+  if (checked == FileShare::others && (failure || !were_read)) {
+    VerifyReport found;
+    check_files(store, manifest, FileShare::read_by_proof, found);
+    // Nothing can be said about the contents of damaged files.
+    if (!found.ok()) {
+      report = before;
+      failure = nullptr;
+    }
+    if (!found.ok() || !were_read) {
+      report.files += found.files;
+      report.bytes += found.bytes;
+    }
+    report.findings.insert(report.findings.begin() + files_end, found.findings.begin(), found.findings.end());
+  }
+  if (failure) std::rethrow_exception(failure);
 }
 
 /// Whether a writer has replaced the generation meanwhile: what was found may then be files that it removed.

@@ -8,7 +8,7 @@
 //   sums       S^l(u) = sum of published t^{l-1} over u and its neighbours, as integers
 //   stale      stale rows belong to the receptive field, and the sums that bound their error are exact
 //   propagation  every sum of every level is that of its terms: all at once by random combinations of them, in one pass over
-//              graph, features and sums (engine/sweep/fingerprint.h). What is wrong passes with 2^-56 at most
+//              graph, features and sums (engine/sweep/fingerprint.h). What is wrong passes with 2^-48 at most
 //   models     every model and every log of certificates is readable and the two agree; a log is one chain under one key,
 //              and the private parts that are there are those that it commits to; what the newest certificate says of
 //              constants, noise and (epsilon, delta) is what comes out again

@@ -52,7 +52,13 @@ class FalseStatements {
 template <class Keep>
 [[nodiscard]] std::vector<NodeId> sample_nodes(const VerifyContext& context, std::uint64_t kept, const Keep& keep);
 
-void check_files(const std::filesystem::path& store, const Manifest& manifest, VerifyReport& report);
+/// Whether check_propagation() reads every byte of features and sums, so that these need not be read before.
+[[nodiscard]] bool is_read_by_proof(const Manifest& manifest);
+enum class FileShare { all, others, read_by_proof };
+void check_files(const std::filesystem::path& store, const Manifest& manifest, FileShare share, VerifyReport& report);
+/// What is still to be said of the files that check_propagation() has read, by the objects that it has read them with.
+void check_read_files(const std::filesystem::path& store, const Manifest& manifest, const Embedding& embedding,
+                      VerifyReport& report);
 void check_graph(const VerifyContext& context);
 void check_target_lists(const VerifyContext& context);
 void check_splits(const VerifyContext& context);

@@ -73,10 +73,49 @@ void check_journal(const std::filesystem::path& store, const Manifest& manifest,
                              " bytes of a batch that was never acknowledged; the next stream removes them");
 }
 
+/// Files of features and sums, whose bytes are most of a store's.
+std::vector<FileEntry> files_of_proof(const Manifest& m) {
+  std::vector<FileEntry> files = m.feature_files;
+  for (const LevelFiles& level : m.levels) files.insert(files.end(), level.partitions.begin(), level.partitions.end());
+  return files;
+}
+
+void check_features(Files& files, const std::filesystem::path& store, const Manifest& m) {
+  files.each(m.feature_files, [&](const FileEntry& entry, std::size_t span) {
+    FeatureFile(store, entry, span_range(m.nodes, span), m.features, m.feature_layout).verify();
+  });
+}
+
+/// Files of all levels of which `chosen` holds.
+template <class Chosen>
+void check_levels(Files& files, const std::filesystem::path& store, const Manifest& m, const Chosen& chosen) {
+  for (std::uint32_t level = 0; level < m.levels.size(); ++level) {
+    const LevelPlace place = m.place(level);
+    for (const LevelFileKind& kind : kLevelFileKinds)
+      if (chosen(kind))
+        files.each(files_of(place.files, kind), [&](const FileEntry&, std::size_t index) {
+          if (kind.verify != nullptr) kind.verify(store, place, index);
+        });
+  }
+}
+
+bool are_partitions(const LevelFileKind& kind) {
+  return kind.verify == verify_partition;
+}
+
 }  // namespace
 
-void check_files(const std::filesystem::path& store, const Manifest& m, VerifyReport& report) {
-  Files files(store, bytes_of(m.files()), report);
+bool is_read_by_proof(const Manifest& manifest) {
+  return manifest.propagation && manifest.levels.size() > 1;
+}
+
+void check_files(const std::filesystem::path& store, const Manifest& m, FileShare share, VerifyReport& report) {
+  const std::uint64_t proved = share == FileShare::all ? 0 : bytes_of(files_of_proof(m));
+  Files files(store, share == FileShare::read_by_proof ? proved : bytes_of(m.files()) - proved, report);
+  if (share == FileShare::read_by_proof) {
+    check_features(files, store, m);
+    return check_levels(files, store, m, are_partitions);
+  }
   files.attempt({std::string(kManifestName), 0, {}}, [] {});  // the manifest, which was read by now
   const std::filesystem::path lock = store / kLockName;
   std::error_code missing;
@@ -88,24 +127,26 @@ void check_files(const std::filesystem::path& store, const Manifest& m, VerifyRe
   files.each(m.shards, [&](const FileEntry& entry, std::size_t span) {
     Shard(store, entry, span_range(m.nodes, span), m.nodes).verify();
   });
-  files.each(m.feature_files, [&](const FileEntry& entry, std::size_t span) {
-    FeatureFile(store, entry, span_range(m.nodes, span), m.features, m.feature_layout).verify();
-  });
+  if (share == FileShare::all) check_features(files, store, m);
   files.one(m.order_file, [&](const FileEntry& entry) { OrderFile(store, entry, m.nodes).verify(); });
   files.one(m.labels,
             [&](const FileEntry& entry) { static_cast<void>(read_labels(store, entry, m.nodes, m.classes)); });
   for (const auto* split : {&m.train, &m.valid, &m.test})
     files.one(*split, [&](const FileEntry& entry) { static_cast<void>(read_ids(store, entry, m.nodes)); });
   files.one(m.changes, [&](const FileEntry& entry) { static_cast<void>(read_changes(store, entry, m.nodes)); });
-
-  for (std::uint32_t level = 0; level < m.levels.size(); ++level) {
-    const LevelPlace place = m.place(level);
-    for (const LevelFileKind& kind : kLevelFileKinds)
-      files.each(files_of(place.files, kind), [&](const FileEntry&, std::size_t index) {
-        if (kind.verify != nullptr) kind.verify(store, place, index);
-      });
-  }
+  check_levels(files, store, m,
+               [&](const LevelFileKind& kind) { return share == FileShare::all || !are_partitions(kind); });
   if (m.journal) files.attempt({m.journal->path, 0, {}}, [&] { check_journal(store, m, report); });
+}
+
+void check_read_files(const std::filesystem::path& store, const Manifest& m, const Embedding& embedding,
+                      VerifyReport& report) {
+  Files files(store, bytes_of(files_of_proof(m)), report);
+  files.each(m.feature_files, [](const FileEntry&, std::size_t) {});
+  // What was read is not read again: only what a run has replaced is.
+  for (std::uint32_t level = 1; level < m.levels.size(); ++level)
+    files.each(m.levels[level].partitions,
+               [&](const FileEntry&, std::size_t index) { embedding.level(level).partitions()[index].verify(); });
 }
 
 }  // namespace unweave

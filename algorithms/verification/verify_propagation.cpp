@@ -2,7 +2,6 @@
 // of the nodes: the identity of engine/sweep/fingerprint.h instead of a propagation of its own.
 #include <algorithm>
 #include <array>
-#include <mutex>
 #include <span>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include "engine/resources/parallel.h"
 #include "engine/resources/watcher.h"
 #include "engine/sweep/fingerprint.h"
+#include "storage/formats/store_layout.h"
 #include "storage/io/error.h"
 
 namespace unweave {
@@ -20,6 +20,8 @@ namespace {
 
 constexpr std::size_t kIdentityBytes = std::size_t{256} << 10;  // rows of level 0 at a time, which stay in a cache
 constexpr std::size_t kMostBlocks = 128;                        // blocks at a time, where rows are short
+constexpr std::uint64_t kAheadBytes = std::uint64_t{16}
+                                      << 20;  // rows of all levels that are asked for before their turn
 
 /// Keys side by side: the chance to miss something is the product of what each has.
 constexpr std::size_t kKeys = 2;
@@ -31,7 +33,6 @@ class Identities {
       : contents_(contents), embedding_(embedding), fill_(level0_fill(contents, embedding.spec())) {
     const NodeId nodes = contents.num_nodes();
     for (std::size_t k = 0; k < kKeys; ++k) keys_.emplace_back(nodes, embedding.columns());
-    total_.resize(kKeys * embedding.levels());
     if (embedding.cone().all_rows()) return;
     for (std::uint32_t level = 1; level <= embedding.levels(); ++level) {
       RowMask& mask = wanted_.emplace_back(nodes);
@@ -45,84 +46,154 @@ class Identities {
     const std::uint64_t masks = embedding.cone().all_rows() ? 0 : embedding.levels() * RowMask::bytes(nodes);
     return kKeys * FingerprintKey::bytes(nodes, embedding.columns()) + masks;
   }
-  /// Buffers of a thread that goes through so many blocks at a time.
-  static std::uint64_t worker_bytes(const Contents& contents, std::size_t blocks) {
-    const std::uint64_t columns = contents.features().columns();
-    const std::uint64_t features = blocks * kBlockNodes * columns * sizeof(float);
-    return features + (blocks * kBlockNodes + 1) * columns * sizeof(std::int32_t) +
-           contents.graph().max_decoded_bytes();
+  /// What a thread has that goes through so many blocks at a time.
+  static std::uint64_t worker_bytes(const Contents& contents, const Embedding& embedding, std::size_t blocks) {
+    const std::uint64_t columns = embedding.columns(), levels = embedding.levels(), rows = blocks * kBlockNodes;
+    return rows * columns * (sizeof(float) + sizeof(std::int32_t)) + contents.graph().max_decoded_bytes() +
+           kKeys * levels * (2 * ColumnTotals::bytes(columns) + rows * sizeof(std::int32_t)) +
+           rows * (sizeof(std::int32_t*) + (kKeys + 2) * sizeof(std::uint32_t));
+  }
+  void make_workers(std::size_t workers, std::size_t blocks) {
+    for (std::size_t i = 0; i < workers; ++i) workers_.emplace_back(*this, blocks * kBlockNodes);
   }
 
-  /// Adds what the blocks [first, last) of nodes have. Any thread.
-  void add(std::size_t first, std::size_t last) {
-    const std::uint32_t columns = embedding_.columns();
-    const NodeRange range{static_cast<NodeId>(first * kBlockNodes),
-                          static_cast<NodeId>(std::min<std::size_t>(contents_.num_nodes(), last * kBlockNodes))};
-    std::vector<std::int32_t> level0(std::size_t{range.size()} * columns);
-    Part part(total_.size(), columns);
-    contents_.graph().read_ahead(first, last);
+  /// The blocks [first, last) will be added soon.
+  void read_ahead(std::size_t first, std::size_t last) const {
+    const NodeRange range = nodes_of(first, last);
+    if (range.first >= range.last) return;
+    contents_.graph().read_ahead(first, std::min(last, contents_.graph().num_blocks()));
+    contents_.features().read_ahead(range, 0, embedding_.columns());
     for (std::uint32_t level = 1; level <= embedding_.levels(); ++level) embedding_.level(level).read_ahead(range);
-    fill_({0, columns}, range, level0.data());
-    Graph::BlockBuffer buffer;
-    DecodedBlock block;
-    for (std::size_t b = first; b < last; ++b) {
-      contents_.graph().decode(b, buffer, block);
-      const NodeId* list = block.targets;
-      for (std::uint32_t i = 0; i < block.nodes; ++i) {
-        const NodeId node = block.first + i;
-        add_node(node, {list, block.counts[i]}, &level0[std::size_t{node - range.first} * columns], part);
-        list += block.counts[i];
-      }
-    }
-    const std::scoped_lock lock(mutex_);
-    for (std::size_t i = 0; i < total_.size(); ++i) {
-      total_[i].sums = add_residues(total_[i].sums, part.sides[i].sums);
-      total_[i].terms = add_residues(total_[i].terms, part.sides[i].terms);
+  }
+
+  /// Adds what the blocks [first, last) of nodes have, `blocks` of make_workers() at most. Each worker on a thread of its own.
+  void add(std::size_t first, std::size_t last, std::size_t worker) {
+    Worker& w = workers_[worker];
+    const std::uint32_t columns = embedding_.columns();
+    const NodeRange range = nodes_of(first, last);
+    fill_({0, columns}, range, w.rows.data());
+    weigh(first, last, range.first, w);
+    for (NodeId i = 0; i < range.size(); ++i)
+      embedding_.stale(0).add_to(range.first + i, -1, &w.rows[std::size_t{i} * columns]);
+    for (std::uint32_t level = 1; level <= embedding_.levels(); ++level) {
+      for (std::size_t k = 0; k < kKeys; ++k)
+        w.terms[place(k, level)].add(w.rows.data(), range.size(), w.list_weights(weights_of(level), k));
+      add_sums(level, range, w);
+      if (level < embedding_.levels()) publish(level, range, w);
     }
   }
 
-  [[nodiscard]] bool hold(std::uint32_t level) const {
-    for (std::size_t k = 0; k < kKeys; ++k)
-      if (total_[place(k, level)].sums != total_[place(k, level)].terms) return false;
+  /// Whether the sums of the level are those of their terms, once all blocks were added.
+  [[nodiscard]] bool hold(std::uint32_t level) {
+    for (std::size_t k = 0; k < kKeys; ++k) {
+      const ColumnFactors factors = keys_[k].columns(0);
+      std::uint64_t sums = 0, terms = 0;
+      for (Worker& w : workers_) {
+        sums = factors.modulus.add(sums, w.sums[place(k, level)].take(factors));
+        sums = factors.modulus.add(sums, w.wide[place(k, level)]);
+        terms = factors.modulus.add(terms, w.terms[place(k, level)].take(factors));
+      }
+      if (sums != terms) return false;
+    }
     return true;
   }
 
  private:
-  struct Sides {
-    std::uint64_t sums = 0, terms = 0;
-  };
-  /// What a thread has added up, and its space for a row.
-  struct Part {
-    Part(std::size_t places, std::uint32_t columns) : sides(places), row(columns) {}
-    std::vector<Sides> sides;
-    std::vector<std::int32_t> row;
+  /// What a thread has added up, and its space for some rows.
+  struct Worker {
+    Worker(const Identities& all, std::size_t most)
+        : most_rows(most),
+          rows(most * all.embedding_.columns()),
+          degrees(most),
+          lists(kKeys * all.weighed_levels() * most),
+          wide(kKeys * all.embedding_.levels()) {
+      for (std::size_t i = 0; i < wide.size(); ++i) {
+        sums.emplace_back(all.embedding_.columns());
+        terms.emplace_back(all.embedding_.columns());
+      }
+      for (auto& one : weights) one.reserve(most);
+      kept.reserve(most);
+    }
+    [[nodiscard]] std::int32_t* list_weights(std::size_t level, std::size_t key) {
+      return &lists[(level * kKeys + key) * most_rows];
+    }
+
+    std::size_t most_rows;
+    std::vector<std::int32_t> rows;  ///< what has been published of a level
+    std::vector<std::uint32_t> degrees;
+    std::vector<std::int32_t> lists;  ///< weights of the lists
+    std::vector<ColumnTotals> sums, terms;
+    std::vector<std::uint64_t> wide;  ///< what sums beyond 32 bits add
+    std::vector<const std::int32_t*> kept;
+    std::array<std::vector<std::int32_t>, kKeys> weights;  ///< of the nodes of `kept`
+    Graph::BlockBuffer buffer;
   };
 
+  [[nodiscard]] NodeRange nodes_of(std::size_t first, std::size_t last) const {
+    const std::size_t nodes = contents_.num_nodes();
+    return {static_cast<NodeId>(std::min(nodes, first * kBlockNodes)),
+            static_cast<NodeId>(std::min(nodes, last * kBlockNodes))};
+  }
   [[nodiscard]] std::size_t place(std::size_t key, std::uint32_t level) const noexcept {
     return key * embedding_.levels() + level - 1;
   }
+  /// Weights differ from level to level where not all rows are kept.
+  [[nodiscard]] std::size_t weighed_levels() const noexcept { return wanted_.empty() ? 1 : wanted_.size(); }
+  [[nodiscard]] std::size_t weights_of(std::uint32_t level) const noexcept { return wanted_.empty() ? 0 : level - 1; }
 
-  void add_node(NodeId node, std::span<const NodeId> targets, std::int32_t* level0, Part& part) const {
-    const auto degree = static_cast<std::uint32_t>(targets.size() + 1);
-    const std::uint32_t levels = embedding_.levels();
-    std::array<std::uint64_t, kKeys> weights{};
-    const auto weigh = [&](std::uint32_t level) {
-      for (std::size_t k = 0; k < kKeys; ++k)
-        weights[k] = wanted_.empty() ? keys_[k].list_weight(node, targets)
-                                     : keys_[k].list_weight(node, targets, wanted_[level - 1]);
-    };
-    weigh(1);
-    embedding_.stale(0).add_to(node, -1, level0);
-    add_terms(1, weights, level0, part);
-    for (std::uint32_t level = 1; level <= levels; ++level) {
-      const StateRow kept = embedding_.level(level).row(node);
-      if (!kept.exists()) continue;
-      add_sums(level, node, kept, part);
-      if (level == levels || !fits(kept, degree)) continue;
-      density_from_sums(kept, embedding_.columns(), degree, part.row.data());
-      embedding_.stale(level).add_to(node, -1, part.row.data());
-      if (!wanted_.empty()) weigh(level + 1);
-      add_terms(level + 1, weights, part.row.data(), part);
+  /// Degrees of the nodes of some blocks, and the weights of their lists.
+  void weigh(std::size_t first, std::size_t last, NodeId begin, Worker& w) const {
+    DecodedBlock block;
+    for (std::size_t b = first; b < last; ++b) {
+      contents_.graph().decode(b, w.buffer, block);
+      const NodeId* list = block.targets;
+      for (std::uint32_t i = 0; i < block.nodes; ++i) {
+        const NodeId node = block.first + i;
+        const std::span<const NodeId> targets(list, block.counts[i]);
+        list += block.counts[i];
+        w.degrees[node - begin] = block.counts[i] + 1;
+        for (std::size_t k = 0; k < kKeys; ++k)
+          for (std::size_t level = 0; level < weighed_levels(); ++level)
+            w.list_weights(level, k)[node - begin] = wanted_.empty()
+                                                         ? keys_[k].list_weight(node, targets)
+                                                         : keys_[k].list_weight(node, targets, wanted_[level]);
+      }
+    }
+  }
+
+  void add_sums(std::uint32_t level, NodeRange range, Worker& w) const {
+    const std::uint32_t columns = embedding_.columns();
+    w.kept.clear();
+    for (auto& one : w.weights) one.clear();
+    for (NodeId node = range.first; node < range.last; ++node) {
+      const StateRow row = embedding_.level(level).row(node);
+      if (row.narrow != nullptr) w.kept.push_back(row.narrow);
+      for (std::size_t k = 0; row.exists() && k < kKeys; ++k) {
+        const std::int32_t weight = keys_[k].weight(node);
+        if (row.narrow != nullptr) {
+          w.weights[k].push_back(weight);
+        } else {
+          const ColumnFactors factors = keys_[k].columns(0);
+          std::uint64_t& sum = w.wide[place(k, level)];
+          sum = factors.modulus.add(sum, factors.modulus.multiply(weight, fingerprint_of(row, columns, factors)));
+        }
+      }
+    }
+    for (std::size_t k = 0; k < kKeys && !w.kept.empty(); ++k) w.sums[place(k, level)].add(w.kept, w.weights[k].data());
+  }
+
+  /// What the rows of a level have published, zeros where there is no row or its quotients do not fit.
+  void publish(std::uint32_t level, NodeRange range, Worker& w) const {
+    const std::uint32_t columns = embedding_.columns();
+    for (NodeId i = 0; i < range.size(); ++i) {
+      std::int32_t* const out = &w.rows[std::size_t{i} * columns];
+      const StateRow kept = embedding_.level(level).row(range.first + i);
+      if (!kept.exists() || !fits(kept, w.degrees[i])) {
+        std::fill_n(out, columns, 0);
+        continue;
+      }
+      density_from_sums(kept, columns, w.degrees[i], out);
+      embedding_.stale(level).add_to(range.first + i, -1, out);
     }
   }
 
@@ -134,51 +205,37 @@ class Identities {
                                                [&](std::int64_t sum) { return sum <= most && sum >= -most; });
   }
 
-  void add_sums(std::uint32_t level, NodeId node, const StateRow& kept, Part& part) const {
-    const std::uint32_t columns = embedding_.columns();
-    for (std::size_t k = 0; k < kKeys; ++k) {
-      const FingerprintKey& key = keys_[k];
-      const std::uint64_t fingerprint = fingerprint_of(kept, columns, key.columns(0));
-      std::uint64_t& sum = part.sides[place(k, level)].sums;
-      sum = add_residues(sum, multiply_residues(key.weight(node), fingerprint));
-    }
-  }
-
-  void add_terms(std::uint32_t level, const std::array<std::uint64_t, kKeys>& weights, const std::int32_t* published,
-                 Part& part) const {
-    for (std::size_t k = 0; k < kKeys; ++k) {
-      if (weights[k] == 0) continue;  // nobody reads it
-      const std::uint64_t fingerprint = fingerprint_of(std::span(published, embedding_.columns()), keys_[k].columns(0));
-      std::uint64_t& sum = part.sides[place(k, level)].terms;
-      sum = add_residues(sum, multiply_residues(weights[k], fingerprint));
-    }
-  }
-
   const Contents& contents_;
   const Embedding& embedding_;
   TileFill fill_;
   std::vector<RowMask> wanted_;  ///< [level - 1]; none for all rows
   std::vector<FingerprintKey> keys_;
-  std::mutex mutex_;
-  std::vector<Sides> total_;
+  std::vector<Worker> workers_;
 };
 
 /// Goes through all blocks. Throws ResourceError where the budget does not hold a block of rows.
-void add_all(const VerifyContext& context, Identities& identities) {
+void add_all(const VerifyContext& context, Identities& identities, Reservation& memory) {
   const Contents& contents = context.contents;
-  const std::uint64_t least = Identities::worker_bytes(contents, 1), available = context.budget.available();
-  const std::size_t workers = std::clamp<std::size_t>(available / least, 1, active_threads());
-  std::size_t step = std::clamp<std::size_t>(
-      kIdentityBytes / (kBlockNodes * std::max(1U, contents.features().columns()) * sizeof(std::int32_t)), 1,
-      kMostBlocks);
-  while (step > 1 && workers * Identities::worker_bytes(contents, step) > available) step /= 2;
-  const Reservation rows =
-      context.budget.reserve(workers * Identities::worker_bytes(contents, step), "rows being verified");
+  const Embedding& embedding = *context.embedding;
+  const auto bytes = [&](std::size_t blocks) { return Identities::worker_bytes(contents, embedding, blocks); };
+  const std::uint64_t available = context.budget.available();
+  const std::size_t workers = std::clamp<std::size_t>(available / bytes(1), 1, active_threads());
+  const std::uint64_t block_bytes = kBlockNodes * std::max(1U, embedding.columns()) * sizeof(std::int32_t);
+  std::size_t step = std::clamp<std::size_t>(kIdentityBytes / block_bytes, 1, kMostBlocks);
+  while (step > 1 && workers * bytes(step) > available) step /= 2;
+  memory = context.budget.reserve(workers * bytes(step), "rows being verified");
+  identities.make_workers(workers, step);
   const std::size_t blocks = contents.graph().num_blocks();
+  const std::size_t ahead =
+      std::max<std::size_t>(workers, kAheadBytes / (block_bytes * step * (embedding.levels() + std::size_t{1})));
   const WatchedStep watched("propagation", blocks, "blocks");
-  run_items((blocks + step - 1) / step, workers, [&](std::size_t item, std::size_t) {
+  run_items((blocks + step - 1) / step, workers, [&](std::size_t item, std::size_t worker) {
     const std::size_t first = item * step, last = std::min(blocks, first + step);
-    identities.add(first, last);
+    identities.read_ahead(item == 0 ? 0 : first + ahead * step, first + (ahead + 1) * step);
+    if (const NodeId node = static_cast<NodeId>(first * kBlockNodes), span = span_nodes(contents.num_nodes());
+        node % span == 0)
+      contents.features().files()[node / span].verify();
+    identities.add(first, last, worker);
     watched.advance(last - first);
   });
 }
@@ -192,8 +249,9 @@ void check_propagation(const VerifyContext& context) {
   try {
     const Reservation memory =
         context.budget.reserve(Identities::bytes(context.contents, embedding), "checks of the sums");
+    Reservation rows;
     Identities identities(context.contents, embedding);
-    add_all(context, identities);
+    add_all(context, identities, rows);
     for (std::uint32_t level = 1; level <= embedding.levels(); ++level)
       if (!identities.hold(level)) wrong.push_back(level);
   } catch (const ResourceError& error) {

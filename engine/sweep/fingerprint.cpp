@@ -4,6 +4,7 @@
 #include <sys/random.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cerrno>
 #include <string>
@@ -15,8 +16,8 @@ namespace unweave {
 namespace {
 
 constexpr std::size_t kFactorPadding = 32;  // vectors of factors are loaded whole
-constexpr int kHalfBits = 30;
-constexpr std::size_t kUnfolded = 12;  // products of two numbers up to 2^kHalfBits that fit 64 bits, with a folded sum
+constexpr int kHalfBits = 29;
+constexpr std::size_t kUnreduced = 32;  // products of two numbers up to 2^kHalfBits that fit 64 bits, with a residue
 
 /// Fills memory from the system's generator.
 void draw(std::span<std::byte> bytes) {
@@ -41,6 +42,16 @@ std::vector<T> draw_numbers(std::size_t count, int bits, std::size_t zeros = 0) 
   return numbers;
 }
 
+/// A prime between 2^30 and 2^31, each with the same chance.
+std::uint32_t draw_prime() {
+  for (;;) {
+    std::array<std::uint32_t, 16> numbers{};
+    draw(std::as_writable_bytes(std::span(numbers)));
+    for (const std::uint32_t number : numbers)
+      if (const std::uint32_t odd = number >> 1 | Modulus::kLeast | 1U; is_prime(odd)) return odd;
+  }
+}
+
 unsigned shift_for(NodeId nodes) {
   return (static_cast<unsigned>(std::bit_width(nodes)) + 1) / 2;
 }
@@ -48,56 +59,59 @@ unsigned shift_for(NodeId nodes) {
 }  // namespace
 
 FingerprintKey::FingerprintKey(NodeId nodes, std::size_t columns)
-    : shift_(shift_for(nodes)),
+    : modulus_(draw_prime()),
+      shift_(shift_for(nodes)),
       mask_((NodeId{1} << shift_) - 1),
       upper_(draw_numbers<std::uint32_t>((nodes >> shift_) + std::size_t{1}, kHalfBits)),
-      lower_(draw_numbers<std::uint32_t>(mask_ + std::size_t{1}, kHalfBits)),
+      lower_(draw_numbers<std::uint64_t>(mask_ + std::size_t{1}, kHalfBits)),
       factors_(draw_numbers<std::int32_t>(columns, kFactorBits, kFactorPadding)) {}
 
 std::uint64_t FingerprintKey::bytes(NodeId nodes, std::size_t columns) noexcept {
   const unsigned shift = shift_for(nodes);
-  return ((nodes >> shift) + 1 + (std::uint64_t{1} << shift)) * sizeof(std::uint32_t) +
+  return ((nodes >> shift) + 1) * sizeof(std::uint32_t) + (std::uint64_t{1} << shift) * sizeof(std::uint64_t) +
          (columns + kFactorPadding) * sizeof(std::int32_t);
 }
 
-std::uint64_t FingerprintKey::list_weight(NodeId node, std::span<const NodeId> neighbours) const noexcept {
-  std::uint64_t sum = weight(node);
-  for (std::size_t i = 0; i < neighbours.size();) {
-    const std::size_t end = std::min(neighbours.size(), i + kUnfolded);
-    for (; i < end; ++i) sum += weight(neighbours[i]);
-    sum = (sum & kPrime) + (sum >> 61);
+template <class Product>
+std::int32_t FingerprintKey::sum_weights(std::uint64_t sum, std::span<const NodeId> nodes,
+                                         const Product& product_of) const noexcept {
+  for (std::size_t first = 0; first < nodes.size(); first += kUnreduced) {
+    const std::span<const NodeId> some = nodes.subspan(first, std::min(kUnreduced, nodes.size() - first));
+    // Four sums, so that an addition need not wait for the one before.
+    std::uint64_t other = 0, third = 0, fourth = 0;
+    std::size_t i = 0;
+    for (; i + 4 <= some.size(); i += 4) {
+      sum += product_of(some[i]);
+      other += product_of(some[i + 1]);
+      third += product_of(some[i + 2]);
+      fourth += product_of(some[i + 3]);
+    }
+    for (; i < some.size(); ++i) sum += product_of(some[i]);
+    sum = modulus_.residue(sum + other + third + fourth);
   }
-  return less_prime(sum);
+  return modulus_.centred(nodes.empty() ? modulus_.residue(sum) : sum);
 }
 
-std::uint64_t FingerprintKey::list_weight(NodeId node, std::span<const NodeId> neighbours,
-                                          const RowMask& rows) const noexcept {
-  std::uint64_t sum = rows.contains(node) ? weight(node) : 0;
-  for (std::size_t i = 0; i < neighbours.size();) {
-    const std::size_t end = std::min(neighbours.size(), i + kUnfolded);
-    // A mask rather than a branch that nobody can predict.
-    for (; i < end; ++i) sum += weight(neighbours[i]) & (0 - std::uint64_t{rows.contains(neighbours[i])});
-    sum = (sum & kPrime) + (sum >> 61);
-  }
-  return less_prime(sum);
+std::int32_t FingerprintKey::list_weight(NodeId node, std::span<const NodeId> neighbours) const noexcept {
+  return sum_weights(product(node), neighbours, [this](NodeId one) { return product(one); });
 }
 
-std::uint64_t fingerprint_of(std::span<const std::int32_t> values, ColumnFactors factors) {
-  std::uint64_t fingerprint = 0;
-  fingerprint_rows(values.data(), 1, values.size(), factors, &fingerprint);
-  return fingerprint;
+std::int32_t FingerprintKey::list_weight(NodeId node, std::span<const NodeId> neighbours,
+                                         const RowMask& rows) const noexcept {
+  // A mask rather than a branch that nobody can predict.
+  const auto product_of = [&](NodeId one) { return product(one) & (0 - std::uint64_t{rows.contains(one)}); };
+  return sum_weights(product_of(node), neighbours, product_of);
 }
 
-std::uint64_t fingerprint_of(const StateRow& row, std::size_t columns, ColumnFactors factors) {
+std::uint64_t fingerprint_of(const StateRow& row, std::size_t columns, const ColumnFactors& factors) {
   if (row.narrow != nullptr) return fingerprint_of(std::span(row.narrow, columns), factors);
   return row.wide == nullptr ? 0 : fingerprint_of(std::span(row.wide, columns), factors);
 }
 
-std::uint64_t fingerprint_of(std::span<const std::int64_t> values, ColumnFactors factors) {
+std::uint64_t fingerprint_of(std::span<const std::int64_t> values, const ColumnFactors& factors) {
   Int128 sum = 0;  // 64 bits and kFactorBits, of fewer than 2^32 columns
-  for (std::size_t c = 0; c < values.size(); ++c) sum += Int128{values[c]} * factors[c];
-  const std::uint64_t magnitude = residue(static_cast<UInt128>(sum < 0 ? -sum : sum));
-  return sum < 0 ? subtract_residues(0, magnitude) : magnitude;
+  for (std::size_t c = 0; c < values.size(); ++c) sum += Int128{values[c]} * factors.values[c];
+  return factors.modulus.residue(sum);
 }
 
 }  // namespace unweave

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <optional>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "engine/sweep/gather.cpp"
@@ -186,7 +187,7 @@ void quotients_of(const Sum* sums, std::size_t width, std::uint32_t degree, T* q
   for (; c < width; ++c) quotients[c] = static_cast<T>(std::nearbyint(static_cast<double>(sums[c]) / degree));
 }
 
-/// A row, and the difference of two rows modulo 2^32, as fingerprint_panel() reads them.
+/// A row, and the difference of two rows modulo 2^32, as add_products() reads them.
 template <class T>
 struct RowOf {
   const T* values;
@@ -204,70 +205,230 @@ struct ChangeOf {
   HWY_INLINE V32 vector(std::size_t c) const { return hn::Sub(load_terms(after + c), load_terms(before + c)); }
 };
 
-/// y of the columns [first, first + columns) of a row, kPanel of them at most, as a residue.
-template <class Row>
-HWY_INLINE std::uint64_t fingerprint_panel(const Row& row, std::size_t first, std::size_t columns,
-                                           ColumnFactors factors) {
-  factors += first;
 #if HWY_TARGET == HWY_SCALAR
-  std::uint64_t sum = 0;
-  for (std::size_t c = 0; c < columns; ++c)
-    sum = add_residues(sum, signed_residue(std::int64_t{row[first + c]} * factors[c]));
-  return sum;
+
+constexpr std::size_t kHalfVector = kLane;
+using V64 = std::int64_t;
+inline V64 no_products() {
+  return 0;
+}
+inline void add_wrapped(std::int64_t& sum, std::int64_t x) {
+  sum = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) + static_cast<std::uint64_t>(x));
+}
+
+template <class Row>
+void add_products(const Row& row, std::size_t columns, const std::int32_t* factors, V64& low, V64& high) {
+  for (std::size_t c = 0; c < columns; ++c) {
+    const std::int64_t product = std::int64_t{row[c]} * factors[c];
+    add_wrapped(low, product);
+    high += product >> 32;
+  }
+}
+
+inline std::uint64_t sum_of_products(V64 low, V64 high, const Modulus& modulus) {
+  return modulus.residue(high, static_cast<std::uint64_t>(low) - (static_cast<std::uint64_t>(high) << 32));
+}
+
 #else
+
+using DWide = hn::Repartition<std::int64_t, D32>;
+using V64 = hn::Vec<DWide>;
+constexpr std::size_t kHalfVector = kLane / 2;
+
+HWY_INLINE V64 no_products() {
+  return hn::Zero(DWide());
+}
+
+/// The lanes 1, 3, .. where products take theirs from: 0, 2, ..
+HWY_INLINE V32 odd_lanes(V32 values) {
+  return hn::BitCast(D32(), hn::ShiftRight<32>(hn::BitCast(DWide(), values)));
+}
+
+/// Adds x to sums modulo 2^64 and its upper half to others: together they tell the exact sum.
+HWY_INLINE void add_lanes(V64 x, V64& low, V64& high) {
+  low = hn::Add(low, x);
+  high = hn::Add(high, hn::ShiftRight<32>(x));
+}
+
+/// Adds up the products of kPanel columns at most with their factors.
+template <class Row>
+HWY_INLINE void add_products(const Row& row, std::size_t columns, const std::int32_t* factors, V64& low, V64& high) {
   // A lane adds up a product of each vector: 31 + kFactorBits bits, and three more for kMaxVectors of them. The sum
   // can reach -2^63, which fits, and not 2^63.
   static_assert(31 + kFactorBits + 3 <= 63 && kMaxVectors <= 8);
   const D32 d;
-  const hn::Repartition<std::int64_t, D32> wide;
-  auto even = hn::Zero(wide), odd = even;
+  V64 even = no_products(), odd = no_products();
   const auto add = [&](V32 values, std::size_t c) HWY_ATTR {
-    // Products are of the lanes 0, 2, ..; a shift brings the others there, and a load their factors.
-    even = hn::Add(even, hn::MulEven(values, hn::LoadU(d, factors + c)));
-    odd = hn::Add(
-        odd, hn::MulEven(hn::BitCast(d, hn::ShiftRight<32>(hn::BitCast(wide, values))), hn::LoadU(d, factors + c + 1)));
+    const V32 multipliers = hn::LoadU(d, factors + c);
+    even = hn::Add(even, hn::MulEven(values, multipliers));
+    odd = hn::Add(odd, hn::MulEven(odd_lanes(values), odd_lanes(multipliers)));
   };
   std::size_t c = 0;
-  for (; c + kLane <= columns; c += kLane) add(row.vector(first + c), c);
+  for (; c + kLane <= columns; c += kLane) add(row.vector(c), c);
   if (c < columns) {
     alignas(64) std::array<std::int32_t, kLane> rest{};
-    for (std::size_t i = c; i < columns; ++i) rest[i - c] = row[first + i];
+    for (std::size_t i = c; i < columns; ++i) rest[i - c] = row[i];
     add(hn::Load(d, rest.data()), c);
   }
-  // Lanes as 2^32 high + low, so that their sums fit.
-  const auto mask = hn::Set(wide, 0xFFFFFFFF);
-  const auto low = hn::Add(hn::And(even, mask), hn::And(odd, mask));
-  const auto high = hn::Add(hn::ShiftRight<32>(even), hn::ShiftRight<32>(odd));
-  const std::int64_t low_sum = hn::GetLane(hn::SumOfLanes(wide, low));
-  const std::int64_t high_sum = hn::GetLane(hn::SumOfLanes(wide, high));
-  return signed_residue((Int128{high_sum} << 32) + low_sum);
+  add_lanes(even, low, high);
+  add_lanes(odd, low, high);
+}
+
+HWY_INLINE std::uint64_t sum_of_products(V64 low, V64 high, const Modulus& modulus) {
+  const std::int64_t upper = hn::GetLane(hn::SumOfLanes(DWide(), high));
+  const auto all = static_cast<std::uint64_t>(hn::GetLane(hn::SumOfLanes(DWide(), low)));
+  return modulus.residue(upper, all - (static_cast<std::uint64_t>(upper) << 32));
+}
+
+#endif
+
+template <class T>
+std::uint64_t fingerprint(const T* values, std::size_t width, const ColumnFactors& factors) {
+  V64 low = no_products(), high = no_products();
+  for (std::size_t column = 0; column < width; column += kPanel)
+    add_products(RowOf<T>{values + column}, std::min(kPanel, width - column), factors.values + column, low, high);
+  return sum_of_products(low, high, factors.modulus);
+}
+
+constexpr std::size_t kSummedRows = 8;  // whose multiples are added up in registers
+
+/// Some rows, and what each is multiplied with.
+template <class T>
+struct WeightedRows {
+  std::array<const T*, kSummedRows> rows;
+  std::array<std::int32_t, kSummedRows> weights{};
+
+  /// The first `count` of them; the others count for nothing.
+  template <class RowAt>
+  HWY_INLINE WeightedRows(std::size_t count, const RowAt& row_at, const std::int32_t* from) {
+    for (std::size_t r = 0; r < kSummedRows; ++r) rows[r] = row_at(std::min(r, count - 1));
+    std::copy_n(from, count, weights.begin());
+  }
+};
+
+/// Adds rows times weights to the sums of `columns` columns. Those of a vector's even columns come before those of its odd
+/// ones.
+template <class T>
+HWY_INLINE void add_weighted(const WeightedRows<T>& in, std::size_t columns, std::int64_t* HWY_RESTRICT low,
+                             std::int64_t* HWY_RESTRICT high) {
+#if HWY_TARGET == HWY_SCALAR
+  for (std::size_t c = 0; c < columns; ++c)
+    for (std::size_t r = 0; r < kSummedRows; ++r) {
+      const std::int64_t product = std::int64_t{in.rows[r][c]} * in.weights[r];
+      add_wrapped(low[c], product);
+      high[c] += product >> 32;
+    }
+#else
+  const D32 d;
+  const DWide wide;
+  const V32 w0 = hn::Set(d, in.weights[0]), w1 = hn::Set(d, in.weights[1]), w2 = hn::Set(d, in.weights[2]),
+            w3 = hn::Set(d, in.weights[3]), w4 = hn::Set(d, in.weights[4]), w5 = hn::Set(d, in.weights[5]),
+            w6 = hn::Set(d, in.weights[6]), w7 = hn::Set(d, in.weights[7]);
+  // Four products are as many as 64 bits hold: of 32 bits with numbers below 2^30.
+  const auto sum = [&](V32 v0, V32 v1, V32 v2, V32 v3, V32 v4, V32 v5, V32 v6, V32 v7, std::size_t at) HWY_ATTR {
+    V64 low_sum = hn::LoadU(wide, low + at), high_sum = hn::LoadU(wide, high + at);
+    add_lanes(
+        hn::Add(hn::Add(hn::MulEven(v0, w0), hn::MulEven(v1, w1)), hn::Add(hn::MulEven(v2, w2), hn::MulEven(v3, w3))),
+        low_sum, high_sum);
+    add_lanes(
+        hn::Add(hn::Add(hn::MulEven(v4, w4), hn::MulEven(v5, w5)), hn::Add(hn::MulEven(v6, w6), hn::MulEven(v7, w7))),
+        low_sum, high_sum);
+    hn::StoreU(low_sum, wide, low + at);
+    hn::StoreU(high_sum, wide, high + at);
+  };
+  const auto add = [&](const std::array<const T*, kSummedRows>& rows, std::size_t from, std::size_t at) HWY_ATTR {
+    const V32 v0 = load_terms(rows[0] + from), v1 = load_terms(rows[1] + from), v2 = load_terms(rows[2] + from),
+              v3 = load_terms(rows[3] + from), v4 = load_terms(rows[4] + from), v5 = load_terms(rows[5] + from),
+              v6 = load_terms(rows[6] + from), v7 = load_terms(rows[7] + from);
+    sum(v0, v1, v2, v3, v4, v5, v6, v7, at);
+    sum(odd_lanes(v0), odd_lanes(v1), odd_lanes(v2), odd_lanes(v3), odd_lanes(v4), odd_lanes(v5), odd_lanes(v6),
+        odd_lanes(v7), at + kHalfVector);
+  };
+  std::size_t c = 0;
+  for (; c + kLane <= columns; c += kLane) add(in.rows, c, c);
+  if (c < columns) {
+    alignas(64) std::array<std::array<T, kLane>, kSummedRows> rest{};
+    std::array<const T*, kSummedRows> rows;
+    for (std::size_t r = 0; r < kSummedRows; ++r) {
+      std::copy_n(in.rows[r] + c, columns - c, rest[r].begin());
+      rows[r] = rest[r].data();
+    }
+    add(rows, 0, c);
+  }
 #endif
 }
 
-template <class Row>
-std::uint64_t fingerprint(const Row& row, std::size_t width, ColumnFactors factors) {
-  std::uint64_t sum = 0;
-  for (std::size_t column = 0; column < width; column += kPanel)
-    sum = add_residues(sum, fingerprint_panel(row, column, std::min(kPanel, width - column), factors));
-  return sum;
+/// Adds rows to sums by panels, so that the sums stay in the nearest cache while rows pass by.
+template <class T, class RowAt>
+void add_to_sums(std::size_t count, const RowAt& row_at, const std::int32_t* weights, ColumnTotals& sums) {
+  for (std::size_t column = 0; column < sums.width(); column += kPanel)
+    for (std::size_t first = 0; first < count; first += kSummedRows)
+      add_weighted(WeightedRows<T>(
+                       std::min(kSummedRows, count - first), [&](std::size_t r) { return row_at(first + r) + column; },
+                       weights + first),
+                   std::min(kPanel, sums.width() - column), sums.low() + column, sums.high() + column);
 }
 
-/// The quotients of a row of whole cache lines, written past the caches. Returns their fingerprint where there are factors.
-template <class Sum, class T>
-std::uint64_t stream_quotients(const Sum* sums, std::size_t width, std::uint32_t degree, ColumnFactors factors,
-                               T* quotients) {
+void AddColumns32(const std::int32_t* rows, std::size_t count, const std::int32_t* weights, ColumnTotals& sums) {
+  add_to_sums<std::int32_t>(
+      count, [&](std::size_t r) { return rows + r * sums.width(); }, weights, sums);
+}
+
+void AddColumns16(const std::int16_t* rows, std::size_t count, const std::int32_t* weights, ColumnTotals& sums) {
+  add_to_sums<std::int16_t>(
+      count, [&](std::size_t r) { return rows + r * sums.width(); }, weights, sums);
+}
+
+void AddColumnsAt(const std::int32_t* const* rows, std::size_t count, const std::int32_t* weights, ColumnTotals& sums) {
+  add_to_sums<std::int32_t>(
+      count, [&](std::size_t r) { return rows[r]; }, weights, sums);
+}
+
+std::uint64_t TakeColumns(ColumnTotals& sums, const ColumnFactors& factors) {
+  const Modulus& modulus = factors.modulus;
+  std::uint64_t total = 0;
+  for (std::size_t c = 0; c < sums.width(); ++c) {
+    const std::size_t at = c / kLane * kLane + (kHalfVector < kLane ? c % 2 * kHalfVector + c % kLane / 2 : 0);
+    const std::int64_t high = sums.high()[at];
+    const auto rest = static_cast<std::uint64_t>(sums.low()[at]) - (static_cast<std::uint64_t>(high) << 32);
+    total = modulus.residue(total + modulus.residue(high, rest) * static_cast<std::uint64_t>(factors.values[c]));
+  }
+  return total;
+}
+
+/// The sums of some rows, which become quotients together.
+struct SummedRows {
+  std::array<const std::int32_t*, kSummedRows> narrow{};
+  std::array<const std::int64_t*, kSummedRows> wide{};  ///< null where they fit 32 bits
+  std::array<std::uint32_t, kSummedRows> degrees{};
+  std::size_t count = 0;
+};
+
+/// The quotients of rows that lie one after another. Those of whole cache lines pass by the caches.
+template <class T>
+void put_quotients(const SummedRows& in, std::size_t width, bool past_caches, const std::int32_t* weights,
+                   ColumnTotals* sums, T* quotients) {
   const hn::CappedTag<T, kCacheLine / sizeof(T)> d;  // whole vectors: some extensions cannot stream parts of one
-  alignas(64) std::array<T, kPanel> panel;
-  std::uint64_t sum = 0;
+  alignas(64) std::array<T, kSummedRows * kPanel> panel;
   for (std::size_t column = 0; column < width; column += kPanel) {
     const std::size_t columns = std::min(kPanel, width - column);
-    quotients_of(sums + column, columns, degree, panel.data());
-    for (std::size_t c = 0; c < columns; c += hn::Lanes(d))
-      hn::Stream(hn::Load(d, panel.data() + c), d, quotients + column + c);
-    if (factors != nullptr)
-      sum = add_residues(sum, fingerprint_panel(RowOf<T>{panel.data()}, 0, columns, factors + column));
+    for (std::size_t r = 0; r < in.count; ++r) {
+      T* const formed = panel.data() + r * kPanel;
+      T* const to = quotients + r * width + column;
+      if (in.wide[r] == nullptr)
+        quotients_of(in.narrow[r] + column, columns, in.degrees[r], formed);
+      else
+        quotients_of(in.wide[r] + column, columns, in.degrees[r], formed);
+      if (past_caches)
+        for (std::size_t c = 0; c < columns; c += hn::Lanes(d)) hn::Stream(hn::Load(d, formed + c), d, to + c);
+      else
+        std::copy_n(formed, columns, to);
+    }
+    if (sums != nullptr)
+      add_weighted(WeightedRows<T>(
+                       in.count, [&](std::size_t r) { return panel.data() + r * kPanel; }, weights),
+                   columns, sums->low() + column, sums->high() + column);
   }
-  return sum;
 }
 
 /// delta = quotient - published; returns the largest |delta|. The quotients go to a panel too.
@@ -294,13 +455,15 @@ std::uint32_t differences_of(const Sum* sums, std::size_t width, std::uint32_t d
   return largest;
 }
 
-bool AddRows(const Tile& tile, std::span<const NodeId> neighbours, const std::int32_t* before, std::int32_t* after) {
-  if (neighbours.size() > partial_terms(tile)) return false;
+std::optional<std::uint64_t> AddRows(const Tile& tile, std::span<const NodeId> neighbours, const std::int32_t* before,
+                                     const ColumnFactors& factors, std::int32_t* after) {
+  if (neighbours.size() > partial_terms(tile)) return std::nullopt;
   const D32 d;
   const Stream stream{neighbours.data(), neighbours.size(), {}};
   alignas(64) std::array<std::int32_t, kPanel> part;
   auto overflow = hn::Zero(d);
   bool fits = true;
+  V64 low = no_products(), high = no_products();
   for (std::size_t column = 0; column < tile.width; column += kPanel) {
     const std::size_t columns = std::min(kPanel, tile.width - column);
     sum_columns<kMaxVectors, std::int32_t>(tile, column, columns, nullptr, stream, 0, neighbours.size(), part.data());
@@ -317,8 +480,10 @@ bool AddRows(const Tile& tile, std::span<const NodeId> neighbours, const std::in
       after[column + c] = static_cast<std::int32_t>(sum);
       fits &= after[column + c] == sum;
     }
+    add_products(ChangeOf{after + column, before + column}, columns, factors.values + column, low, high);
   }
-  return fits && hn::AllFalse(d, hn::Lt(overflow, hn::Zero(d)));
+  if (!fits || !hn::AllFalse(d, hn::Lt(overflow, hn::Zero(d)))) return std::nullopt;
+  return sum_of_products(low, high, factors.modulus);
 }
 
 void GatherRows(const Tile& tile, std::span<const NodeId> neighbours, std::int64_t* sums) {
@@ -335,35 +500,36 @@ std::size_t gather_block(const TileOf<T>& tile, const GatherLists& lists, const 
                            reinterpret_cast<std::uintptr_t>(out.quotients) % kCacheLine == 0;
   std::size_t wide_rows = 0;
   std::size_t begin = 0;
+  SummedRows summed;
   for (std::size_t i = 0; i < lists.nodes.size(); ++i) {
     const std::uint32_t degree = lists.counts[i] + 1;
     const std::size_t end = begin + lists.counts[i];
     const T* const own = tile.rows + lists.nodes[i] * width;
     std::int32_t* const sums = out.sums + i * width;
-    T* const quotients = out.quotients == nullptr ? nullptr : out.quotients + i * width;
-    const auto put_quotients = [&](const auto* from) {
-      std::uint64_t sum = 0;
-      if (past_caches) {
-        sum = stream_quotients(from, width, degree, out.factors, quotients);
-      } else {
-        quotients_of(from, width, degree, quotients);
-        if (out.quotient_fingerprints != nullptr) sum = fingerprint(RowOf<T>{quotients}, width, out.factors);
-      }
-      if (out.quotient_fingerprints != nullptr) out.quotient_fingerprints[i] = sum;
-    };
+    const std::int64_t* wide_sums = nullptr;
     if (degree <= most) {
       for (std::size_t column = 0; column < width; column += kPanel) {
         sum_columns(tile, column, std::min(kPanel, width - column), own + column, stream, begin, end, sums + column);
       }
-      if (quotients != nullptr) put_quotients(sums);
     } else {
       std::int64_t* const wide = out.wide_sums + wide_rows * width;
       std::fill_n(wide, width, 0);
       add_wide(tile, own, stream, begin, end, wide);
-      if (quotients != nullptr) put_quotients(wide);
-      if (!narrow(wide, width, sums)) out.wide_nodes[wide_rows++] = static_cast<std::uint32_t>(i);
+      if (!narrow(wide, width, sums)) {
+        out.wide_nodes[wide_rows++] = static_cast<std::uint32_t>(i);
+        wide_sums = wide;
+      }
     }
     begin = end;
+    if (out.quotients == nullptr) continue;
+    summed.narrow[summed.count] = sums;
+    summed.wide[summed.count] = wide_sums;
+    summed.degrees[summed.count++] = degree;
+    if (summed.count < kSummedRows && i + 1 < lists.nodes.size()) continue;
+    const std::size_t first = i + 1 - summed.count;
+    put_quotients(summed, width, past_caches, out.quotient_sums == nullptr ? nullptr : out.quotient_weights + first,
+                  out.quotient_sums, out.quotients + first * width);
+    summed.count = 0;
   }
   if (past_caches) hwy::FlushStream();
   return wide_rows;
@@ -388,28 +554,28 @@ void Quotients64(const std::int64_t* sums, std::size_t width, std::uint32_t degr
 /// differences_of() by panels, with the fingerprint of quotients - published: of what was formed, not of what was stored.
 template <class Sum>
 RowDifference difference_of(const Sum* sums, std::size_t width, std::uint32_t degree, const std::int32_t* published,
-                            ColumnFactors factors, std::int32_t* delta) {
+                            const ColumnFactors& factors, std::int32_t* delta) {
   alignas(64) std::array<std::int32_t, kPanel> quotients;
   RowDifference result;
+  V64 low = no_products(), high = no_products();
   for (std::size_t column = 0; column < width; column += kPanel) {
     const std::size_t columns = std::min(kPanel, width - column);
     const std::uint32_t largest =
         differences_of(sums + column, columns, degree, published + column, delta + column, quotients.data());
     result.largest = std::max(result.largest, largest);
-    result.fingerprint =
-        add_residues(result.fingerprint,
-                     fingerprint_panel(ChangeOf{quotients.data(), published + column}, 0, columns, factors + column));
+    add_products(ChangeOf{quotients.data(), published + column}, columns, factors.values + column, low, high);
   }
+  result.fingerprint = sum_of_products(low, high, factors.modulus);
   return result;
 }
 
 RowDifference Differences32(const std::int32_t* sums, std::size_t width, std::uint32_t degree,
-                            const std::int32_t* published, ColumnFactors factors, std::int32_t* delta) {
+                            const std::int32_t* published, const ColumnFactors& factors, std::int32_t* delta) {
   return difference_of(sums, width, degree, published, factors, delta);
 }
 
 RowDifference Differences64(const std::int64_t* sums, std::size_t width, std::uint32_t degree,
-                            const std::int32_t* published, ColumnFactors factors, std::int32_t* delta) {
+                            const std::int32_t* published, const ColumnFactors& factors, std::int32_t* delta) {
   return difference_of(sums, width, degree, published, factors, delta);
 }
 
@@ -429,19 +595,12 @@ void Scaled(std::span<const float> x, double factor, double divisor, double limi
   }
 }
 
-void Fingerprints32(const std::int32_t* values, std::size_t rows, std::size_t width, ColumnFactors factors,
-                    std::uint64_t* out) {
-  for (std::size_t i = 0; i < rows; ++i) out[i] = fingerprint(RowOf<std::int32_t>{values + i * width}, width, factors);
+std::uint64_t Fingerprint32(const std::int32_t* values, std::size_t width, const ColumnFactors& factors) {
+  return fingerprint(values, width, factors);
 }
 
-std::uint64_t FingerprintChange(const std::int32_t* after, const std::int32_t* before, std::size_t width,
-                                ColumnFactors factors) {
-  return fingerprint(ChangeOf{after, before}, width, factors);
-}
-
-void Fingerprints16(const std::int16_t* values, std::size_t rows, std::size_t width, ColumnFactors factors,
-                    std::uint64_t* out) {
-  for (std::size_t i = 0; i < rows; ++i) out[i] = fingerprint(RowOf<std::int16_t>{values + i * width}, width, factors);
+std::uint64_t Fingerprint16(const std::int16_t* values, std::size_t width, const ColumnFactors& factors) {
+  return fingerprint(values, width, factors);
 }
 
 const char* TargetName() {
@@ -454,18 +613,21 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace unweave {
 
+HWY_EXPORT(AddColumns16);
+HWY_EXPORT(AddColumns32);
+HWY_EXPORT(AddColumnsAt);
 HWY_EXPORT(AddRows);
 HWY_EXPORT(Differences32);
 HWY_EXPORT(Differences64);
-HWY_EXPORT(FingerprintChange);
-HWY_EXPORT(Fingerprints16);
-HWY_EXPORT(Fingerprints32);
+HWY_EXPORT(Fingerprint16);
+HWY_EXPORT(Fingerprint32);
 HWY_EXPORT(GatherRows);
 HWY_EXPORT(GatherBlock);
 HWY_EXPORT(GatherShortBlock);
 HWY_EXPORT(Quotients32);
 HWY_EXPORT(Quotients64);
 HWY_EXPORT(Scaled);
+HWY_EXPORT(TakeColumns);
 HWY_EXPORT(TargetName);
 
 void gather_rows(const Tile& tile, std::span<const NodeId> neighbours, std::int64_t* sums) {
@@ -488,17 +650,18 @@ void round_quotients(std::span<const std::int64_t> sums, std::uint32_t degree, s
   HWY_DYNAMIC_DISPATCH(Quotients64)(sums.data(), sums.size(), degree, quotients);
 }
 
-bool add_rows(const Tile& tile, std::span<const NodeId> neighbours, const std::int32_t* before, std::int32_t* after) {
-  return HWY_DYNAMIC_DISPATCH(AddRows)(tile, neighbours, before, after);
+std::optional<std::uint64_t> add_rows(const Tile& tile, std::span<const NodeId> neighbours, const std::int32_t* before,
+                                      const ColumnFactors& factors, std::int32_t* after) {
+  return HWY_DYNAMIC_DISPATCH(AddRows)(tile, neighbours, before, factors, after);
 }
 
 RowDifference round_differences(std::span<const std::int32_t> sums, std::uint32_t degree, const std::int32_t* published,
-                                ColumnFactors factors, std::int32_t* delta) {
+                                const ColumnFactors& factors, std::int32_t* delta) {
   return HWY_DYNAMIC_DISPATCH(Differences32)(sums.data(), sums.size(), degree, published, factors, delta);
 }
 
 RowDifference round_differences(std::span<const std::int64_t> sums, std::uint32_t degree, const std::int32_t* published,
-                                ColumnFactors factors, std::int32_t* delta) {
+                                const ColumnFactors& factors, std::int32_t* delta) {
   return HWY_DYNAMIC_DISPATCH(Differences64)(sums.data(), sums.size(), degree, published, factors, delta);
 }
 
@@ -506,19 +669,30 @@ void round_scaled(std::span<const float> x, double factor, double divisor, doubl
   HWY_DYNAMIC_DISPATCH(Scaled)(x, factor, divisor, limit, out);
 }
 
-void fingerprint_rows(const std::int32_t* values, std::size_t rows, std::size_t width, ColumnFactors factors,
-                      std::uint64_t* out) {
-  HWY_DYNAMIC_DISPATCH(Fingerprints32)(values, rows, width, factors, out);
+std::uint64_t fingerprint_of(std::span<const std::int32_t> values, const ColumnFactors& factors) {
+  return HWY_DYNAMIC_DISPATCH(Fingerprint32)(values.data(), values.size(), factors);
 }
 
-void fingerprint_rows(const std::int16_t* values, std::size_t rows, std::size_t width, ColumnFactors factors,
-                      std::uint64_t* out) {
-  HWY_DYNAMIC_DISPATCH(Fingerprints16)(values, rows, width, factors, out);
+std::uint64_t fingerprint_of(std::span<const std::int16_t> values, const ColumnFactors& factors) {
+  return HWY_DYNAMIC_DISPATCH(Fingerprint16)(values.data(), values.size(), factors);
 }
 
-std::uint64_t fingerprint_of_change(std::span<const std::int32_t> after, const std::int32_t* before,
-                                    ColumnFactors factors) {
-  return HWY_DYNAMIC_DISPATCH(FingerprintChange)(after.data(), before, after.size(), factors);
+void ColumnTotals::add(const std::int32_t* rows, std::size_t count, const std::int32_t* weights) {
+  HWY_DYNAMIC_DISPATCH(AddColumns32)(rows, count, weights, *this);
+}
+
+void ColumnTotals::add(const std::int16_t* rows, std::size_t count, const std::int32_t* weights) {
+  HWY_DYNAMIC_DISPATCH(AddColumns16)(rows, count, weights, *this);
+}
+
+void ColumnTotals::add(std::span<const std::int32_t* const> rows, const std::int32_t* weights) {
+  HWY_DYNAMIC_DISPATCH(AddColumnsAt)(rows.data(), rows.size(), weights, *this);
+}
+
+std::uint64_t ColumnTotals::take(const ColumnFactors& factors) {
+  const std::uint64_t y = HWY_DYNAMIC_DISPATCH(TakeColumns)(*this, factors);
+  std::fill(lines_.begin(), lines_.end(), Line{});
+  return y;
 }
 
 const char* gather_target() {

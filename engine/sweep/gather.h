@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "engine/sweep/fingerprint.h"
@@ -51,9 +52,10 @@ struct GatherOutputOf {
   std::int64_t* wide_sums = nullptr;    ///< rows with a sum beyond int32, in order of the nodes
   std::uint32_t* wide_nodes = nullptr;  ///< their positions in `nodes`
   T* quotients = nullptr;               ///< null, or nodes x width: round(sum / (neighbours + 1))
-  /// Null, or where y of each row of quotients goes, as it was formed and not as it lies in memory.
-  std::uint64_t* quotient_fingerprints = nullptr;
-  ColumnFactors factors = nullptr;  ///< those of the tile's columns, read where there are fingerprints
+  /// Null, or what the rows of quotients are added to, as they were formed and not as they lie in memory: each times one of
+  /// the weights of the nodes.
+  ColumnTotals* quotient_sums = nullptr;
+  const std::int32_t* quotient_weights = nullptr;
 };
 using GatherOutput = GatherOutputOf<std::int32_t>;
 using ShortGatherOutput = GatherOutputOf<std::int16_t>;
@@ -61,10 +63,12 @@ using ShortGatherOutput = GatherOutputOf<std::int16_t>;
 /// sums[c] += sum over v in `neighbours` of t(v, c), for every column c.
 void gather_rows(const Tile& tile, std::span<const NodeId> neighbours, std::int64_t* sums);
 
-/// after[c] = before[c] + sum over v in `neighbours` of t(v, c). Returns false, and leaves anything in `after`, when a sum
-/// does not fit int32 or there are too many neighbours to know without wider sums. The two rows must not overlap.
-[[nodiscard]] bool add_rows(const Tile& tile, std::span<const NodeId> neighbours, const std::int32_t* before,
-                            std::int32_t* after);
+/// after[c] = before[c] + sum over v in `neighbours` of t(v, c). Returns the fingerprint of after - before; or nothing, and
+/// leaves anything in `after`, when a sum does not fit int32 or there are too many neighbours to know without wider sums. The
+/// two rows must not overlap.
+[[nodiscard]] std::optional<std::uint64_t> add_rows(const Tile& tile, std::span<const NodeId> neighbours,
+                                                    const std::int32_t* before, const ColumnFactors& factors,
+                                                    std::int32_t* after);
 
 /// Sum of a node's own row and its neighbours' rows, for each node. Every id is below the number of rows and
 /// counts[i] + 1 < kMaxDegree. Returns the number of rows with a sum that int32 cannot hold.
@@ -83,9 +87,9 @@ struct RowDifference {
 
 /// delta[c] = round_quotients(sums)[c] - published[c], which must fit int32.
 RowDifference round_differences(std::span<const std::int32_t> sums, std::uint32_t degree, const std::int32_t* published,
-                                ColumnFactors factors, std::int32_t* delta);
+                                const ColumnFactors& factors, std::int32_t* delta);
 RowDifference round_differences(std::span<const std::int64_t> sums, std::uint32_t degree, const std::int32_t* published,
-                                ColumnFactors factors, std::int32_t* delta);
+                                const ColumnFactors& factors, std::int32_t* delta);
 
 /// out[c] = factor * x[c] / divisor in float64, rounded to the nearest integer with ties to even, kept in +-limit. x is
 /// finite, and limit an integer that int32 holds.

@@ -8,17 +8,18 @@
 
 namespace unweave {
 
-PartitionSums::PartitionSums(NodeId nodes) : span_(span_nodes(nodes)), residues_(num_spans(nodes), 0) {}
+PartitionSums::PartitionSums(NodeId nodes, const Modulus& modulus)
+    : span_(span_nodes(nodes)), modulus_(modulus), residues_(num_spans(nodes), 0) {}
 
 void PartitionSums::add(NodeId node, std::uint64_t residue) {
   const std::scoped_lock lock(mutex_);
   std::uint64_t& sum = residues_[node / span_];
-  sum = add_residues(sum, residue);
+  sum = modulus_.add(sum, residue);
 }
 
 void PartitionSums::add(const PartitionSums& other) {
   const std::scoped_lock lock(mutex_, other.mutex_);
-  for (std::size_t i = 0; i < residues_.size(); ++i) residues_[i] = add_residues(residues_[i], other.residues_[i]);
+  for (std::size_t i = 0; i < residues_.size(); ++i) residues_[i] = modulus_.add(residues_[i], other.residues_[i]);
 }
 
 void PartitionSums::clear() {
@@ -29,7 +30,7 @@ void PartitionSums::clear() {
 std::uint64_t PartitionSums::total() const {
   const std::scoped_lock lock(mutex_);
   std::uint64_t sum = 0;
-  for (const std::uint64_t one : residues_) sum = add_residues(sum, one);
+  for (const std::uint64_t one : residues_) sum = modulus_.add(sum, one);
   return sum;
 }
 
@@ -60,9 +61,9 @@ SumCheck::SumCheck(NodeId nodes, std::size_t columns, std::uint32_t levels, std:
       key_(nodes, columns),
       wanted_(wanted) {
   for (std::uint32_t l = 0; l < levels; ++l) {
-    levels_.push_back(std::make_unique<Level>(nodes));
+    levels_.push_back(std::make_unique<Level>(nodes, key_.modulus()));
     if (l == 0 || !wanted.empty())
-      levels_[l]->weights = std::make_unique_for_overwrite<std::uint64_t[]>(l == 0 ? nodes : wanted[l - 1].size());
+      levels_[l]->weights = std::make_unique_for_overwrite<std::int32_t[]>(l == 0 ? nodes : wanted[l - 1].size());
   }
 }
 
@@ -75,7 +76,7 @@ std::uint64_t SumCheck::bytes(NodeId nodes, std::size_t columns, std::uint32_t l
 std::uint64_t SumCheck::weight_bytes(NodeId nodes, std::uint32_t levels, std::span<const RowMask> wanted) noexcept {
   std::uint64_t weights = nodes;
   for (std::uint32_t l = 1; l < levels && !wanted.empty(); ++l) weights += wanted[l - 1].size();
-  return weights * sizeof(std::uint64_t);
+  return weights * sizeof(std::int32_t);
 }
 
 void SumCheck::drop_weights() noexcept {

@@ -25,7 +25,7 @@ namespace unweave {
 /// One side of an identity: residues, added up by partition of the nodes. add() may run on any number of threads.
 class PartitionSums {
  public:
-  explicit PartitionSums(NodeId nodes);
+  PartitionSums(NodeId nodes, const Modulus& modulus);
   PartitionSums(const PartitionSums&) = delete;
   PartitionSums& operator=(const PartitionSums&) = delete;
 
@@ -37,9 +37,11 @@ class PartitionSums {
   /// The first partition where the two differ; how many there are, when they are equal.
   [[nodiscard]] std::size_t mismatch(const PartitionSums& other) const;
   [[nodiscard]] std::size_t size() const noexcept { return residues_.size(); }
+  [[nodiscard]] std::size_t partition(NodeId node) const noexcept { return node / span_; }
 
  private:
   NodeId span_;
+  Modulus modulus_;
   mutable std::mutex mutex_;
   std::vector<std::uint64_t> residues_;
 };
@@ -57,13 +59,13 @@ inline constexpr std::string_view kMachineErred =
 /// What one level of a sweep adds up over a tile of columns.
 struct LevelCheck {
   const FingerprintKey* key = nullptr;
-  ColumnFactors factors = nullptr;  ///< those of the tile's columns
-  PartitionSums* sums = nullptr;    ///< sum_u r_u y(S(u)), of this level
+  ColumnFactors factors{};        ///< those of the tile's columns
+  PartitionSums* sums = nullptr;  ///< sum_u r_u y(S(u)), of this level
   /// sum_v a_v y(t(v)) of the quotients, for the level that reads them; null where none does.
   PartitionSums* terms = nullptr;
   const RowMask* readers = nullptr;  ///< the wanted rows of that level; null: all
   /// a_v of the rows whose quotients there are, in their order.
-  std::uint64_t* weights = nullptr;
+  std::int32_t* weights = nullptr;
   bool must_weigh = false;  ///< the weights are still to be made, from the lists of the rows
 };
 
@@ -74,7 +76,7 @@ class SumCheck {
   /// are wanted; they must outlive this object. Throws ResourceError.
   SumCheck(NodeId nodes, std::size_t columns, std::uint32_t levels, std::span<const RowMask> wanted,
            MemoryBudget& budget, std::uint32_t first_level = 1);
-  /// Memory of it: 8 bytes a node most of all, and where not all rows are wanted 8 bytes a row of all levels but the last.
+  /// Memory of it: 4 bytes a node most of all, and where not all rows are wanted 4 bytes a row of all levels but the last.
   [[nodiscard]] static std::uint64_t bytes(NodeId nodes, std::size_t columns, std::uint32_t levels,
                                            std::span<const RowMask> wanted) noexcept;
 
@@ -99,9 +101,10 @@ class SumCheck {
 
  private:
   struct Level {
-    explicit Level(NodeId nodes) : sums(nodes), terms(nodes), all_columns(nodes) {}
+    Level(NodeId nodes, const Modulus& modulus)
+        : sums(nodes, modulus), terms(nodes, modulus), all_columns(nodes, modulus) {}
     PartitionSums sums, terms, all_columns;
-    std::unique_ptr<std::uint64_t[]> weights;  ///< for the level's terms; none where those of level 1 are the same
+    std::unique_ptr<std::int32_t[]> weights;  ///< for the level's terms; none where those of level 1 are the same
   };
   [[nodiscard]] static std::uint64_t weight_bytes(NodeId nodes, std::uint32_t levels,
                                                   std::span<const RowMask> wanted) noexcept;

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 
 #include "engine/resources/parallel.h"
@@ -69,12 +70,16 @@ std::size_t group_blocks(std::size_t width) {
 
 /// What a worker keeps: lists of the block being gathered and of the one after it, and the results of a group.
 struct Worker {
-  Worker(std::size_t rows, std::size_t width)
+  Worker(std::size_t rows, std::size_t width, bool is_checked)
       : nodes(rows),
         sums(lines<std::int32_t>(rows * width)),
         wide_sums(lines<std::int64_t>(rows * width)),
-        wide_nodes(rows),
-        fingerprints(rows) {}
+        wide_nodes(rows) {
+    if (!is_checked) return;
+    weights.resize(rows);
+    column_sums.emplace(width);
+    column_terms.emplace(width);
+  }
 
   std::array<BlockLists, 2> lists;
   std::array<std::array<std::uint32_t, kBlockNodes>, 2> counts{};  // counts of wanted nodes, where not all are
@@ -85,12 +90,13 @@ struct Worker {
   Lines<std::int64_t> wide_sums;  // room for the worst case; pages that are never wide are never touched
   std::vector<std::uint32_t> wide_nodes;
   std::size_t num_wide = 0;
-  std::vector<std::uint64_t> fingerprints;  // those of quotients, then those of sums
-  std::uint64_t terms = 0;                  // what the quotients of the group add
+  std::vector<std::int32_t> weights;
+  std::optional<ColumnTotals> column_sums, column_terms;  // of the partition of `checked_from`
+  NodeId checked_from = 0;
 };
 
 /// Writes the weights of the lists of some of a block's nodes, one after another: what the next level reads of them.
-void weigh_lists(const DecodedBlock& decoded, std::uint32_t nodes, const LevelCheck& check, std::uint64_t* weights) {
+void weigh_lists(const DecodedBlock& decoded, std::uint32_t nodes, const LevelCheck& check, std::int32_t* weights) {
   const NodeId* list = decoded.targets;
   for (std::uint32_t i = 0; i < decoded.nodes; ++i) {
     const std::span<const NodeId> targets(list, decoded.counts[i]);
@@ -114,13 +120,16 @@ class LevelSweep {
         check_(level.check),
         sink_(sink),
         group_(group_blocks(tile.input.width)) {
-    for (std::size_t i = 0; i < workers; ++i) workers_.emplace_back(group_ * kBlockNodes, tile.input.width);
+    for (std::size_t i = 0; i < workers; ++i)
+      workers_.emplace_back(group_ * kBlockNodes, tile.input.width, check_ != nullptr);
     source.make_slots(2 * workers);
   }
 
   void run() {
     const std::size_t ranges = (source_.num_blocks + kSweepRangeBlocks - 1) / kSweepRangeBlocks;
     run_items(ranges, workers_.size(), [&](std::size_t item, std::size_t worker) { work(item, worker); });
+    if (check_ == nullptr) return;
+    for (Worker& worker : workers_) end_partition(worker);
   }
 
  private:
@@ -135,6 +144,7 @@ class LevelSweep {
     // One block is decoded ahead, so that the gather can fetch its first rows while it sums the last of the block before.
     std::size_t current = next_wanted(item * kSweepRangeBlocks, last_block(item));
     if (current == last_block(item)) return;
+    if (check_ != nullptr) begin_partition(static_cast<NodeId>(current * kBlockNodes), workers_[worker]);
     std::size_t side = 0;
     load(current, worker, side);
     while (current != last_block(item)) {
@@ -236,12 +246,9 @@ class LevelSweep {
                                 worker.wide_sums.get() + worker.num_wide * width,
                                 wide_nodes,
                                 quotients_from(lists.nodes.front()),
-                                checks ? worker.fingerprints.data() : nullptr,
-                                checks ? check_->factors : nullptr};
+                                checks ? &*worker.column_terms : nullptr,
+                                checks ? check_->weights + quotient_row(lists.nodes.front()) : nullptr};
     const std::size_t wide = gather_lists(tile_.input, in, out);
-    const std::uint64_t* const weights = checks ? check_->weights + quotient_row(lists.nodes.front()) : nullptr;
-    for (std::size_t i = 0; checks && i < lists.num_nodes; ++i)
-      worker.terms = add_residues(worker.terms, multiply_residues(weights[i], worker.fingerprints[i]));
     for (std::size_t i = 0; i < wide; ++i) wide_nodes[i] += static_cast<std::uint32_t>(worker.num_nodes);
     std::copy_n(lists.nodes.begin(), lists.num_nodes,
                 worker.nodes.begin() + static_cast<std::ptrdiff_t>(worker.num_nodes));
@@ -267,19 +274,26 @@ class LevelSweep {
     worker.num_wide = 0;
   }
 
-  /// Adds to both sides what the group has, just before others take it.
+  /// Adds the sums of the group, just before others take them.
   void check(Worker& worker) const {
     const std::size_t width = tile_.input.width;
-    fingerprint_rows(worker.sums.get(), worker.num_nodes, width, check_->factors, worker.fingerprints.data());
-    for (std::size_t k = 0; k < worker.num_wide; ++k)
-      worker.fingerprints[worker.wide_nodes[k]] =
-          fingerprint_of(std::span(worker.wide_sums.get() + k * width, width), check_->factors);
-    std::uint64_t sum = 0;
-    for (std::size_t i = 0; i < worker.num_nodes; ++i)
-      sum = add_residues(sum, multiply_residues(check_->key->weight(worker.nodes[i]), worker.fingerprints[i]));
-    check_->sums->add(worker.nodes.front(), sum);
-    if (check_->terms != nullptr) check_->terms->add(worker.nodes.front(), worker.terms);
-    worker.terms = 0;
+    for (std::size_t i = 0; i < worker.num_nodes; ++i) worker.weights[i] = check_->key->weight(worker.nodes[i]);
+    worker.column_sums->add(worker.sums.get(), worker.num_nodes, worker.weights.data());
+    for (std::size_t k = 0; k < worker.num_wide; ++k) {
+      const std::uint64_t wide = fingerprint_of(std::span(worker.wide_sums.get() + k * width, width), check_->factors);
+      check_->sums->add(worker.nodes.front(),
+                        check_->factors.modulus.multiply(worker.weights[worker.wide_nodes[k]], wide));
+    }
+  }
+
+  void begin_partition(NodeId node, Worker& worker) const {
+    if (check_->sums->partition(node) != check_->sums->partition(worker.checked_from)) end_partition(worker);
+    worker.checked_from = node;
+  }
+  /// Adds to both sides what the rows of a partition have added up to.
+  void end_partition(Worker& worker) const {
+    check_->sums->add(worker.checked_from, worker.column_sums->take(check_->factors));
+    if (check_->terms != nullptr) check_->terms->add(worker.checked_from, worker.column_terms->take(check_->factors));
   }
 
   const BlockSource& source_;
@@ -314,12 +328,11 @@ template <class T>
 std::string blame_tile(const BlockSource& source, const TileOf<T>& tile, const SweepLevel& level, SumCheck& check,
                        std::uint32_t number) {
   const ColumnFactors factors = level.check->factors;
-  PartitionSums terms(source.num_nodes), sums(source.num_nodes);
+  const Modulus& modulus = factors.modulus;
+  PartitionSums terms(source.num_nodes, modulus), sums(source.num_nodes, modulus);
   const auto fingerprint_at = [&](NodeId node) {
-    std::uint64_t one = 0;
     const std::size_t row = level.input_rows == nullptr ? node : level.input_rows->before(node);
-    fingerprint_rows(tile.rows + row * tile.width, 1, tile.width, factors, &one);
-    return one;
+    return fingerprint_of(std::span(tile.rows + row * tile.width, tile.width), factors);
   };
   const FingerprintKey& key = check.key();
   LevelCheck reader;
@@ -327,7 +340,7 @@ std::string blame_tile(const BlockSource& source, const TileOf<T>& tile, const S
   reader.readers = level.wanted;
   source.make_slots(1);
   DecodedBlock decoded;
-  std::array<std::uint64_t, kBlockNodes> weights{};
+  std::array<std::int32_t, kBlockNodes> weights{};
   for (std::size_t block = 0; block < source.num_blocks; ++block) {
     source.decode(block, 0, decoded);
     weigh_lists(decoded, ~std::uint32_t{0}, reader, weights.data());
@@ -337,11 +350,11 @@ std::string blame_tile(const BlockSource& source, const TileOf<T>& tile, const S
       const std::span<const NodeId> targets(list, decoded.counts[i]);
       list += decoded.counts[i];
       if (level.input_rows != nullptr && !level.input_rows->contains(node)) continue;
-      terms.add(node, multiply_residues(weights[i], fingerprint_at(node)));
+      terms.add(node, modulus.multiply(weights[i], fingerprint_at(node)));
       if (level.wanted != nullptr && !level.wanted->contains(node)) continue;
       std::uint64_t sum = fingerprint_at(node);
-      for (const NodeId target : targets) sum = add_residues(sum, fingerprint_at(target));
-      sums.add(node, multiply_residues(key.weight(node), sum));
+      for (const NodeId target : targets) sum = modulus.add(sum, fingerprint_at(target));
+      sums.add(node, modulus.multiply(key.weight(node), sum));
     }
   }
   // Terms that have changed may have made sums overflow: they come first.
@@ -357,21 +370,14 @@ std::string blame_tile(const BlockSource& source, const TileOf<T>& tile, const S
 template <class T>
 void check_terms(const BlockSource& source, std::size_t slot, NodeRange range, const TileOf<T>& rows,
                  const LevelCheck& check) {
-  std::array<std::uint64_t, kBlockNodes> fingerprints{};
   DecodedBlock decoded;
-  std::uint64_t sum = 0;
-  for (std::size_t first = range.first; first < range.last; first += kBlockNodes) {
-    if (check.must_weigh) {
-      source.decode(first / kBlockNodes, slot, decoded);
-      weigh_lists(decoded, ~std::uint32_t{0}, check, check.weights + first);
-    }
-    const std::size_t nodes = std::min<std::size_t>(kBlockNodes, range.last - first);
-    fingerprint_rows(rows.rows + (first - range.first) * rows.width, nodes, rows.width, check.factors,
-                     fingerprints.data());
-    for (std::size_t i = 0; i < nodes; ++i)
-      sum = add_residues(sum, multiply_residues(check.weights[first + i], fingerprints[i]));
+  for (std::size_t first = range.first; check.must_weigh && first < range.last; first += kBlockNodes) {
+    source.decode(first / kBlockNodes, slot, decoded);
+    weigh_lists(decoded, ~std::uint32_t{0}, check, check.weights + first);
   }
-  check.terms->add(range.first, sum);
+  ColumnTotals sums(rows.width);
+  sums.add(rows.rows, range.size(), check.weights + range.first);
+  check.terms->add(range.first, sums.take(check.factors));
 }
 
 template void check_terms(const BlockSource&, std::size_t, NodeRange, const Tile&, const LevelCheck&);
@@ -384,7 +390,8 @@ std::string blame_level(const BlockSource& source, const SweepLevel& level, SumC
 std::uint64_t sweep_worker_bytes(const BlockSource& source, std::size_t width) {
   const std::uint64_t rows = group_blocks(width) * kBlockNodes;
   return rows * (width * (sizeof(std::int32_t) + sizeof(std::int64_t)) + sizeof(NodeId) + sizeof(std::uint32_t) +
-                 sizeof(std::uint64_t)) +
+                 sizeof(std::int32_t)) +
+         2 * ColumnTotals::bytes(width) +
          4 * source.max_decoded_bytes;  // two blocks, and the lists of their wanted nodes side by side
 }
 

@@ -2,7 +2,6 @@
 #include "engine/sweep/tile_spool.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstdlib>
 #include <new>
@@ -14,7 +13,6 @@
 namespace unweave {
 namespace {
 
-constexpr std::size_t kFingerprints = 256;                // rows whose fingerprints are taken at a time
 constexpr std::size_t kRowsBytes = std::size_t{1} << 20;  // whole rows that are put together at a time
 
 /// Nodes of one range: a power of two, so that a range lies in one partition.
@@ -33,6 +31,8 @@ struct TileSpool::Buffers {
 
   Buffers(std::size_t most, std::size_t columns, std::size_t tile_width)
       : ids(most),
+        weights(most),
+        sums(columns),
         rows(std::make_unique_for_overwrite<std::int32_t[]>(most * columns)),
         piece(static_cast<std::byte*>(std::aligned_alloc(WriteBehind::kAlignment, piece_bytes(most, tile_width)))) {
     if (!piece) throw std::bad_alloc();
@@ -43,10 +43,13 @@ struct TileSpool::Buffers {
     return (most * tile_width * sizeof(std::int32_t) / kBlock + 3) * kBlock;
   }
   static std::uint64_t bytes(std::size_t most, std::size_t columns, std::size_t tile_width) {
-    return most * (sizeof(NodeId) + columns * sizeof(std::int32_t)) + piece_bytes(most, tile_width);
+    return most * (sizeof(NodeId) + (columns + 1) * sizeof(std::int32_t)) + ColumnTotals::bytes(columns) +
+           piece_bytes(most, tile_width);
   }
 
   std::vector<NodeId> ids;
+  std::vector<std::int32_t> weights;
+  ColumnTotals sums;
   std::unique_ptr<std::int32_t[]> rows;
   std::unique_ptr<std::byte, Free> piece;
 };
@@ -144,17 +147,13 @@ void TileSpool::assemble_range(NodeRange range, Buffers& buffers, LevelImage& im
     std::fill_n(row, columns_, 0);
   }
   const ColumnFactors factors = check.key.columns(0);
-  std::uint64_t sum = 0;
-  std::size_t wide = 0;
-  for (std::size_t from = 0; from < count; from += kFingerprints) {
-    const std::size_t some = std::min(kFingerprints, count - from);
-    std::array<std::uint64_t, kFingerprints> fingerprints;
-    fingerprint_rows(&buffers.rows[from * columns_], some, columns_, factors, fingerprints.data());
-    for (; wide < positions.size() && positions[wide] < from + some; ++wide)
-      fingerprints[positions[wide] - from] =
-          fingerprint_of(std::span(wide_rows).subspan(wide * columns_, columns_), factors);
-    for (std::size_t r = 0; r < some; ++r)
-      sum = add_residues(sum, multiply_residues(check.key.weight(ids[from + r]), fingerprints[r]));
+  const Modulus& modulus = factors.modulus;
+  for (std::size_t r = 0; r < count; ++r) buffers.weights[r] = check.key.weight(ids[r]);
+  buffers.sums.add(buffers.rows.get(), count, buffers.weights.data());
+  std::uint64_t sum = buffers.sums.take(factors);
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    const std::uint64_t wide = fingerprint_of(std::span(wide_rows).subspan(i * columns_, columns_), factors);
+    sum = modulus.add(sum, modulus.multiply(buffers.weights[positions[i]], wide));
   }
   check.sums.add(range.first, sum);
   image.put(ids, buffers.rows.get(), positions, wide_rows.data());

@@ -24,6 +24,7 @@ constexpr std::uint32_t kChunkLog2 = 12;
 /// How much is asked for at a time. A system cuts a longer request to what it reads ahead of a disk, 128 KiB where
 /// nobody has set more, and the rest of it would come page by page.
 constexpr std::uint64_t kAskBytes = std::uint64_t{128} << 10;
+constexpr std::uint64_t kAskChunks = kAskBytes / kSealedChunkBytes;
 constexpr std::size_t kRootOffset = 104;
 constexpr std::size_t kHeaderSumOffset = 120;
 
@@ -247,6 +248,10 @@ void SealedFile::check(std::uint64_t offset, std::uint64_t length) const {
       if (!is_checked(before)) return false;
     return true;
   };
+  // Whether the step before asked for chunks ahead, as it does where the two before it were used.
+  const auto follows_long_scan = [&](std::uint64_t chunk) {
+    return chunk >= 4 * kStepChunks && follows_scan(chunk - kStepChunks) && follows_scan(chunk - 2 * kStepChunks);
+  };
   bool asked = false, goes_on = false;
   for (std::uint64_t chunk = first; chunk <= last; ++chunk) {
     std::atomic<std::uint64_t>& word = checked_[chunk / 64];
@@ -255,10 +260,14 @@ void SealedFile::check(std::uint64_t offset, std::uint64_t length) const {
     // A range is asked for as far as it goes; a call that goes on where others ended, further. What these read may end within
     // a chunk, so that this one begins with a chunk that is checked.
     if (!asked) goes_on = follows_scan(chunk);
-    if (goes_on && chunk % kStepChunks == 0)
+    // What has been asked for before costs time too: pages that are there are looked for one by one.
+    if (goes_on && chunk % kStepChunks == 0 && follows_long_scan(chunk)) {
+      if (chunk % kAskChunks == 0) ask_chunks(chunk + kAheadChunks - kAskChunks, kAskChunks);
+    } else if (goes_on && chunk % kStepChunks == 0) {
       ask_chunks(chunk, kAheadChunks);
-    else if (chunk < last && (!asked || chunk % kStepChunks == 0))
+    } else if (chunk < last && (!asked || chunk % kStepChunks == 0)) {
       ask_chunks(chunk, std::min(kAheadChunks, last + 1 - chunk));
+    }
     asked = true;
     check_chunk(chunk);
     word.fetch_or(bit, std::memory_order_release);
@@ -274,9 +283,16 @@ void SealedFile::ask_chunks(std::uint64_t chunk, std::uint64_t count) const noex
 }
 
 void SealedFile::check_all() const {
+  std::uint64_t asked = 0;  // chunks, from the first on
   for (std::uint64_t chunk = 0; chunk < sealed_chunks(size_); ++chunk) {
-    if (chunk % kStepChunks == 0) ask_chunks(chunk, kAheadChunks);
+    if (is_checked(chunk)) continue;
+    if (asked < chunk + kAheadChunks - kAskChunks) {
+      const std::uint64_t first = std::max(asked, chunk);
+      asked = chunk + kAheadChunks;
+      ask_chunks(first, asked - first);
+    }
     check_chunk(chunk);
+    checked_[chunk / 64].fetch_or(std::uint64_t{1} << (chunk % 64), std::memory_order_release);
   }
 }
 

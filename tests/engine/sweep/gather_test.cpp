@@ -34,6 +34,7 @@ struct Gathered {
   std::size_t wide = 0;
 };
 
+/// With totals of the quotients, which are compared with those of what was written.
 template <class T>
 Gathered gather(const TileOf<T>& tile, const std::vector<NodeId>& nodes,
                 const std::vector<std::vector<NodeId>>& lists) {
@@ -52,8 +53,15 @@ Gathered gather(const TileOf<T>& tile, const std::vector<NodeId>& nodes,
   const std::size_t padded = (size * sizeof(T) + 63) / 64 * 64;
   const std::unique_ptr<T, decltype(&std::free)> quotients(static_cast<T*>(std::aligned_alloc(64, padded)), &std::free);
   std::fill_n(quotients.get(), size, T{-77});
-  out.wide = gather_lists(tile, {nodes, counts.data(), targets.data(), targets.size(), {}},
-                          GatherOutputOf<T>{sums.data(), wide_sums.data(), wide_nodes.data(), quotients.get()});
+  const FingerprintKey key(static_cast<NodeId>(nodes.size()), tile.width);
+  std::vector<std::int32_t> weights;
+  for (NodeId i = 0; i < nodes.size(); ++i) weights.push_back(key.weight(i));
+  ColumnTotals totals(tile.width), written(tile.width);
+  out.wide = gather_lists(
+      tile, {nodes, counts.data(), targets.data(), targets.size(), {}},
+      GatherOutputOf<T>{sums.data(), wide_sums.data(), wide_nodes.data(), quotients.get(), &totals, weights.data()});
+  written.add(quotients.get(), nodes.size(), weights.data());
+  CHECK(totals.take(key.columns(0)) == written.take(key.columns(0)));
   out.quotients.assign(quotients.get(), quotients.get() + size);
   out.sums.assign(sums.begin(), sums.end());
   for (std::size_t i = 0; i < out.wide; ++i) {
@@ -268,6 +276,7 @@ TEST_SUITE("unit") {
     for (const std::size_t width : {1U, 5U, 16U, 40U, 128U, 150U}) {
       const std::vector<std::int32_t> rows = random_tile(5, width, 1 << 24, 3);
       const Tile tile{rows.data(), width, 24};
+      const FingerprintKey key(1, width);
       for (const std::vector<NodeId>& list : {std::vector<NodeId>{}, {2}, {0, 1, 4}, std::vector<NodeId>(127, 3)}) {
         CAPTURE(width);
         CAPTURE(list.size());
@@ -284,11 +293,15 @@ TEST_SUITE("unit") {
             if (brink != static_cast<std::int32_t>(brink)) continue;
             std::vector<std::int32_t> start = before;
             start[width - 1] = static_cast<std::int32_t>(brink);
+            std::vector<std::int64_t> added = expected;
+            for (std::int64_t& value : added) value -= 1000;
+            const std::uint64_t fingerprint = fingerprint_of(std::span<const std::int64_t>(added), key.columns(0));
             for_each_target([&] {
               std::vector<std::int32_t> after(width);
-              const bool fits = add_rows(tile, list, start.data(), after.data());
-              CHECK(fits == (over <= 0));
-              if (!fits) return;
+              const auto got = add_rows(tile, list, start.data(), key.columns(0), after.data());
+              CHECK(got.has_value() == (over <= 0));
+              if (!got) return;
+              CHECK(*got == fingerprint);
               for (std::size_t c = 0; c + 1 < width; ++c) CHECK(after[c] == expected[c]);
               CHECK(after[width - 1] == limit + sign * over);
             });
@@ -297,7 +310,8 @@ TEST_SUITE("unit") {
       }
       std::vector<std::int32_t> after(width);
       const std::vector<std::int32_t> before(width);
-      CHECK_FALSE(add_rows(tile, std::vector<NodeId>(128, 0), before.data(), after.data()));  // too many terms to know
+      // Too many terms to know.
+      CHECK_FALSE(add_rows(tile, std::vector<NodeId>(128, 0), before.data(), key.columns(0), after.data()).has_value());
     }
   }
 }
