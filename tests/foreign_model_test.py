@@ -25,6 +25,7 @@ except ImportError:
     linear_model = None
 
 LAMBDA = 1e-3
+TRAIL = pathlib.Path(__file__).resolve().parent.parent / "tools" / "audit" / "certificate_trail.py"
 
 
 class Store:
@@ -130,6 +131,23 @@ def check_descended(store):
     check(small < 1e-3, f"exact ends at a gradient of {small}")
 
 
+def check_by_trail(file):
+    """The verifier that shares no code reads each form, and tells one changed bit of a weight."""
+    command = [sys.executable, "-B", TRAIL, file.with_suffix(".jsonl"), "--model", file]
+    code = lambda: subprocess.run([*map(str, command)], capture_output=True, check=False).returncode
+    check(code() == 0, f"certificate_trail.py does not know the weights in {file.name}")
+    data = file.read_bytes()
+    if file.suffix == ".npz":
+        with np.load(file) as held:
+            arrays = dict(held)
+        arrays["coef_"][0, 0] = np.nextafter(arrays["coef_"][0, 0], np.inf)
+        np.savez(file, **arrays)
+    else:
+        file.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    check(code() == 1, f"certificate_trail.py takes other weights in {file.name}")
+    file.write_bytes(data)
+
+
 def trained(store, name):
     store.run("export", "--model", store.folder / "m.npz", "--name", name)
     arrays = np.load(store.folder / "m.npz")
@@ -151,6 +169,7 @@ def check_exports(store, name):
     for form in ("npz", "npy", "safetensors"):
         done = subprocess.run([store.unweave, "verify", str(store.folder / f"m.{form}")], capture_output=True, check=False)
         check(done.returncode == 0, f"verify m.{form}: {done.stderr}")
+        check_by_trail(store.folder / f"m.{form}")
         again = store.certify(store.folder / f"m.{form}", "--head", name, "--name", "again")
         check(again["weights_changed"] == 0, f"the model came back from m.{form} as another one")
     if torch is None:

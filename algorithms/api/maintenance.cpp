@@ -52,7 +52,9 @@ PurgeReport purge_store(const std::filesystem::path& store, const PurgeOptions& 
 
 std::vector<RepairedFile> repair_store(const std::filesystem::path& store, const RepairOptions& options,
                                        Resources& resources) {
-  return repair_store(store, options, resources.memory(), resources.meter());
+  RepairOptions signed_by = options;
+  if (signed_by.program.empty()) signed_by.program = version();
+  return repair_store(store, signed_by, resources.memory(), resources.meter());
 }
 
 }  // namespace v0

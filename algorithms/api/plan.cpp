@@ -114,7 +114,8 @@ StreamForecast forecast_stream(Reader&& reader, std::span<const Request> first, 
 }
 
 PurgeForecast forecast_purge(const Reader& reader, const PurgeOptions& options) {
-  return {plan_purge(Internals::store(reader), options), free_disk(reader.path())};
+  return {plan_purge(Internals::store(reader), options, Internals::resources(reader).memory()),
+          free_disk(reader.path())};
 }
 
 std::string solvers_with_forecast() {

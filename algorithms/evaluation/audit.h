@@ -8,8 +8,8 @@
 //
 //   M       fit on the rows D, then absorb the change to D'
 //   A(D')   under T1 as the certificate's reference has it: the minimiser W*(D'), found here, and noise of the level that
-//           epsilon, delta, tau, lambda and n give, whatever the solver says of it; under T2, T3 and T4 in turn a run as
-//           the reference states it (stated_run.h); else what catch_up() trains anew, or, where that unlearns too, fit on D'
+//           epsilon, delta, tau, lambda and n give, whatever the solver says of it; under T2, T3 and T4 a run as the
+//           reference states it (stated_run.h); else what catch_up() trains anew, or, where that unlearns too, fit on D'
 //
 // A claim of epsilon = delta = 0 is audited by equality instead (equality_audit.h).
 //

@@ -74,9 +74,9 @@ class PlainRun {
   Matrix weights_;
 };
 
-/// T2 and T4 in turn: batches in their order, again and again.
-void run_in_turn(const StepReport& report, const TrainingSet& learnt, const TrainingSet& present, RandomSource& random,
-                 PlainRun& run) {
+/// T2 and T4: batches in their order, again and again, or of T4 with `sampling` slots drawn with replacement, afresh at every step.
+void run_over_slots(const StepReport& report, const TrainingSet& learnt, const TrainingSet& present,
+                    RandomSource& random, PlainRun& run) {
   const Terms& terms = report.terms;
   SlotRun slots;
   slots.slots = whole(report, "slots");
@@ -86,14 +86,23 @@ void run_in_turn(const StepReport& report, const TrainingSet& learnt, const Trai
   const std::vector<std::size_t> slot = slots_of_rows(learnt, present);
   std::vector<std::vector<std::size_t>> batches(whole(report, "batches"));
   for (std::size_t i = 0; i < slot.size(); ++i) batches.at(order.batch_of(slot[i])).push_back(i);
+  const bool drawn = *report.claim == "T4" && terms.at("sampling") != 0;
+  std::vector<std::size_t> row_of_slot(batches.size() * slots.batch_rows, present.size());
+  for (std::size_t i = 0; i < slot.size(); ++i) row_of_slot.at(slot[i]) = i;
 
   const double step = terms.at("step_size"), lambda = terms.at("strong_convexity"), radius = terms.at("radius");
   const double scale = *report.claim == "T2" ? std::sqrt(2 * step) * terms.at("sigma") : 0;
   std::mt19937_64 bits(random.bits());
   std::normal_distribution<double> normal;
+  std::uniform_int_distribution<std::size_t> any_slot(0, row_of_slot.size() - 1);
   Matrix& weights = run.weights();
   for (std::uint64_t epoch = 0; epoch < whole(report, "learning_epochs"); ++epoch)
-    for (const std::vector<std::size_t>& batch : batches) {
+    for (std::vector<std::size_t>& batch : batches) {
+      if (drawn) {
+        batch.clear();
+        for (std::uint64_t k = 0; k < slots.batch_rows; ++k)
+          if (const std::size_t row = row_of_slot[any_slot(bits)]; row < present.size()) batch.push_back(row);
+      }
       run.step(batch, step / terms.at("batch_rows"), step * lambda);
       if (scale > 0)
         for (Eigen::Index k = 0; k < weights.size(); ++k) weights.data()[k] += scale * normal(bits);
@@ -134,7 +143,7 @@ void run_schedule(const StepReport& report, double lambda, const TrainingSet& le
 bool states_run(const StepReport& report) {
   if (!report.certified || !report.claim) return false;
   const std::string_view claim = *report.claim;
-  return claim == "T2" || claim == "T3" || (claim == "T4" && report.terms.at("sampling") == 0);
+  return claim == "T2" || claim == "T3" || claim == "T4";
 }
 
 Matrix stated_run(const StepReport& report, const SolverOptions& options, const TrainingSet& learnt,
@@ -144,7 +153,7 @@ Matrix stated_run(const StepReport& report, const SolverOptions& options, const 
   if (claim == "T3")
     run_schedule(report, options.lambda, learnt, present, run);
   else
-    run_in_turn(report, learnt, present, random, run);
+    run_over_slots(report, learnt, present, random, run);
   Matrix& weights = run.weights();
   if (claim == "T2") return std::move(weights);
   const OutputNoise noise = plan_output_noise(report.terms.at(claim == "T3" ? "s_max" : "distance"),

@@ -2,10 +2,14 @@
 #include "algorithms/maintenance/purge_plan.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <span>
 #include <vector>
 
 #include "algorithms/live/live_store.h"
+#include "algorithms/models/training_rows.h"
+#include "algorithms/registry/registry.h"
+#include "engine/generations/store_purge.h"
 #include "storage/formats/level_files.h"
 #include "storage/formats/store_layout.h"
 
@@ -49,12 +53,45 @@ std::uint64_t state_bytes(const LiveStore& store, bool all) {
   return bytes;
 }
 
+/// Whether a purge certifies at most what an earlier one left.
+bool has_nothing_to_forget(const LiveStore& store, const PurgeOptions& options) {
+  return !options.always && purge_state(store.path()) == PurgeState::none && store.sequence() == 0 &&
+         (!store.manifest().order_file || options.keep_order);
+}
+
+void plan_models(const LiveStore& store, bool certifies_rest, MemoryBudget& budget, PurgePlan& plan) {
+  for (const ModelSummary& model : list_models(store.path())) {
+    if (!model.damage.empty() || !solver_entry(model.solver).canonical) continue;
+    if (certifies_rest && !model.id.empty()) continue;
+    const ModelRecord record = load_model(store.path(), model.name);
+    try {
+      check_propagation(record, store.manifest(), store.path());
+    } catch (const DataError&) {  // it is lost
+      continue;
+    }
+    const std::uint64_t trainings =
+        model.sequence < store.sequence() ? 2 : 1;  // to bring it up to date, and to certify it
+    plan.models.push_back(model.name);
+    plan.trainings += trainings;
+    // A release file holds two releases, and both logs one more.
+    const std::uint64_t certificate = record.certificate.size() + record.private_part.size() + 2;
+    plan.written_bytes +=
+        trainings * (std::filesystem::file_size(model_file(store.path(), model.name)) + 3 * certificate);
+    const TrainingRows rows(store, record.weights, form_of(record), budget);
+    const Reservation working = solver_entry(model.solver).reserve(record.options, record.model, rows.set(), budget);
+    plan.training_memory_bytes = std::max(plan.training_memory_bytes, rows.memory_bytes() + working.bytes());
+  }
+}
+
 }  // namespace
 
-PurgePlan plan_purge(const LiveStore& store, const PurgeOptions& options) {
+PurgePlan plan_purge(const LiveStore& store, const PurgeOptions& options, MemoryBudget& budget) {
   const Manifest& manifest = store.manifest();
   const Graph& graph = store.contents().graph();
   PurgePlan plan;
+  const bool certifies_rest = has_nothing_to_forget(store, options);
+  if (store.propagated()) plan_models(store, certifies_rest, budget, plan);
+  if (certifies_rest) return plan;
   plan.computes_order = manifest.order_file.has_value() && !options.keep_order;
   const bool all = plan.computes_order;
   const std::vector<NodeId> cleared = store.contents().cleared().sorted();
@@ -63,7 +100,7 @@ PurgePlan plan_purge(const LiveStore& store, const PurgeOptions& options) {
     return first != cleared.end() && *first < span.last;
   };
   const std::uint64_t new_arcs = kArcBytes * graph.num_changed_arcs();
-  plan.written_bytes =
+  plan.written_bytes +=
       new_arcs +
       bytes_where(manifest.shards, manifest.nodes, [&](NodeRange span) { return all || graph.has_changes(span); }) +
       bytes_where(manifest.feature_files, manifest.nodes, [&](NodeRange span) { return all || has_cleared(span); }) +

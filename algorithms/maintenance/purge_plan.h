@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "algorithms/maintenance/purge.h"
 
@@ -13,11 +15,17 @@ class LiveStore;
 struct PurgePlan {
   std::uint64_t written_bytes = 0;    ///< new files; the old ones are removed at the end
   std::uint64_t temporary_bytes = 0;  ///< unlinked files and the graph by ids, at a time, beside them
-  bool computes_order = false;        ///< the bytes are for another order of nodes; an order that stays takes far less
+  /// Canonical models (SolverEntry::canonical) that stay, or that an earlier purge left without a certificate; and the trainings
+  /// that bring outdated ones up to date, and those after the removal, which certify each.
+  std::vector<std::string> models;
+  std::uint64_t trainings = 0;
+  std::uint64_t training_memory_bytes = 0;  ///< the largest of them, beside the store; part of it merely saves time
+  bool computes_order = false;  ///< the bytes are for another order of nodes; an order that stays takes far less
 
   [[nodiscard]] std::uint64_t disk_bytes() const noexcept { return written_bytes + temporary_bytes; }
 };
 
-[[nodiscard]] PurgePlan plan_purge(const LiveStore& store, const PurgeOptions& options);
+/// Reads the training rows where there are such models. Throws ResourceError where a training would for want of memory.
+[[nodiscard]] PurgePlan plan_purge(const LiveStore& store, const PurgeOptions& options, MemoryBudget& budget);
 
 }  // namespace unweave

@@ -9,6 +9,7 @@
 
 #include "algorithms/live/propagate.h"
 #include "algorithms/models/certificate_log.h"
+#include "algorithms/models/learner.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/verification/verify_checks.h"
 #include "algorithms/verification/verify_log.h"
@@ -25,13 +26,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kReleaseExtension = ".release";
+
 /// By file, each with the first thing that is wrong with it.
 using Damage = std::map<std::string, std::string>;
 
 class StoreRepair {
  public:
   StoreRepair(const fs::path& store, MemoryBudget& budget, WorkMeter& meter)
-      : store_(store), budget_(budget), meter_(meter), lock_(store), manifest_(read_manifest(store)) {
+      : store_(store), budget_(budget), meter_(meter), lock_(std::in_place, store), manifest_(read_manifest(store)) {
     sync_directory(store);
     if (purge_state(store_) == PurgeState::decided) static_cast<void>(finish_purge(store_, manifest_));
   }
@@ -44,7 +47,8 @@ class StoreRepair {
     }
     repair_state();
     repair_certificates();
-    const Damage left = find_damage();
+    Damage left = find_damage();
+    if (train_again(left, options.program)) left = find_damage();
     for (const auto& [file, text] : left) damage_.try_emplace(file, text);
     std::vector<RepairedFile> report;
     for (const auto& [file, text] : damage_) {
@@ -68,9 +72,15 @@ class StoreRepair {
     models_ = read_models(store_, manifest_, {}, found);
     Damage damage;
     if (const auto journal = journal_damage()) damage.try_emplace(journal_file(), journal->text);
-    for (const Finding& finding : found.findings) damage.try_emplace(finding.file, finding.text);
+    for (const Finding& finding : found.findings) damage.try_emplace(damaged_file(finding), finding.text);
     if (damage.empty()) find_wrong_sums(damage);
     return damage;
+  }
+
+  /// A canonical model is read together with its release file, which may be what is damaged.
+  [[nodiscard]] std::string damaged_file(const Finding& finding) const {
+    std::string release = release_file(store_, fs::path(finding.file).stem().string()).string();
+    return finding.text.starts_with(release + ": ") ? release : finding.file;
   }
 
   /// Partitions that are whole, and whose sums are not those of the contents.
@@ -102,7 +112,14 @@ class StoreRepair {
 
   [[nodiscard]] std::string advice(const std::string& file) const {
     const fs::path path = file;
-    if (path.parent_path() == store_ / "models") return "lost: train the model again";
+    if (path.parent_path() == store_ / "models") {
+      const std::string name = path.stem().string();
+      const std::string again = "lost, with the options that the model was trained with: train the model again";
+      return fs::exists(public_log(store_, name)) ? again + "; " + public_log(store_, name).string() + " has them"
+                                                  : again;
+    }
+    if (path.extension() == kReleaseExtension)
+      return "lost until graph, features, labels and splits are whole: the model is trained again then";
     if (path.parent_path() == store_ / kCertificatesFolder) return "lost: restore the file from a copy";
     if (state_files().contains(file)) return "lost until graph, features, labels and splits are whole: restore these";
     return "lost: restore the file from a copy";
@@ -226,6 +243,40 @@ class StoreRepair {
     return false;
   }
 
+  /// Canonical models whose release file cannot be read: what they are follows from the store and the options in the model file.
+  bool train_again(const Damage& left, const std::string& program) {
+    std::vector<std::string> names;
+    for (const auto& [file, text] : left) {
+      if (file == journal_file() || names_contents(file)) return false;
+      if (fs::path(file).extension() == kReleaseExtension) names.push_back(fs::path(file).stem().string());
+    }
+    if (names.empty()) return false;
+    lock_.reset();
+    for (const std::string& name : names) {
+      const fs::path release = release_file(store_, name);
+      std::error_code error;
+      fs::remove(release, error);
+      if (error) throw_system_error("remove", release, error.value());
+      sync_directory(release.parent_path());
+      std::string& remedy = remedies_[release.string()];
+      try {
+        LiveStore live(store_, Access::write, budget_, release_ledger());
+        Learner learner = Learner::open(live, budget_, name, {true, program, {}, {}, {}}, {});
+        static_cast<void>(learner.catch_up());
+        learner.settle();
+        live.record();
+        remedy = "the model was trained again and certified";
+      } catch (const UsageError& fault) {
+        remedy = "removed; the model has no certificate: " + fault.message();
+      } catch (const DataError& fault) {
+        remedy = "removed; the model has no certificate: " + fault.message();
+      }
+      damage_.try_emplace(release.string(), left.at(release.string()));
+    }
+    manifest_ = read_manifest(store_);
+    return true;
+  }
+
   void repair_certificates() {
     for (const ModelRecord& record : models_) {
       const fs::path log = public_log(store_, name_of(record)), parts = private_log(store_, name_of(record));
@@ -270,7 +321,7 @@ class StoreRepair {
   const fs::path& store_;
   MemoryBudget& budget_;
   WorkMeter& meter_;
-  WriterLock lock_;
+  std::optional<WriterLock> lock_;
   Manifest manifest_;
   std::vector<ModelRecord> models_;
   Damage damage_;

@@ -4,6 +4,9 @@
 //                manifest's propagation, all at once, where these are whole. Rows that a lazy stream left stale are
 //                exact then
 //   certificates the newest of each model, from the model file
+//   release      what is private of the newest release of a canonical model (SolverEntry::canonical): trained again from the model
+//                file's options and certified, where graph, features, labels and splits are whole. The weights are those of before
+//                if the model was up to date
 //   journal      on request alone: cut off where it is damaged; the requests after that are lost
 //   the rest     shards, order, features, labels, splits, changes, models, older certificates: never
 //
@@ -22,6 +25,7 @@ namespace unweave {
 
 struct RepairOptions {
   bool cut_journal = false;
+  std::string program{};  ///< named in the certificates of models that are trained again
 };
 
 struct RepairedFile {

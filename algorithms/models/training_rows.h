@@ -21,6 +21,8 @@ class TrainingRows {
   TrainingRows(const LiveStore& store, std::vector<double> weights, const RowForm& form, MemoryBudget& budget);
 
   [[nodiscard]] const TrainingSet& set() const noexcept { return set_; }
+  /// What they take of the budget.
+  [[nodiscard]] std::uint64_t memory_bytes() const noexcept { return reservation_.bytes(); }
   /// Follows the store: `update` names the embedding rows that may have changed since the last call. Returns what did,
   /// comparing bits; without `keep_moved` its moved rows stay empty, which spares two copies of them. Throws DataError
   /// for a value that is not finite, ResourceError where 16 bytes a row of the change do not fit the budget.

@@ -57,6 +57,10 @@ TEST_SUITE("heavy") {
   TEST_CASE("errors while training") {
     for (const char* solver : {"exact", "newton", "rewind", "hessian-free"}) walk(train_setting(solver));
   }
+  TEST_CASE("errors while certifying given weights") {
+    for (const char* solver : {"exact", "newton"})
+      if (every_fault() || solver == std::string("exact")) walk(certify_setting(solver));
+  }
   TEST_CASE("errors while streaming with a model") {
     for (const char* solver : {"exact", "newton", "langevin", "rewind", "hessian-free"})
       if (every_fault() || solver == std::string("exact")) walk(stream_setting(solver));

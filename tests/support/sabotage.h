@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "algorithms/evaluation/audit.h"
 #include "algorithms/learning/newton.h"
 #include "algorithms/random/random_source.h"
 #include "algorithms/registry/registry.h"
@@ -195,5 +196,18 @@ class ExactObjectiveNoise final : public Wrapped {
   SolverOptions options_;
   bool draws_again_;
 };
+
+template <class Saboteur>
+SolverFactory made_by(std::string_view named) {
+  return [name = std::string(named)](const SolverOptions& options, const SolverResources& resources) {
+    return std::make_unique<Saboteur>(name, options, resources);
+  };
+}
+
+inline SolverFactory honest_solver(std::string_view named) {
+  return [name = std::string(named)](const SolverOptions& options, const SolverResources& resources) {
+    return make_solver(name, options, resources);
+  };
+}
 
 }  // namespace unweave::testing

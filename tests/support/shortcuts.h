@@ -197,7 +197,8 @@ class ShorterRun final : public Wrapped {
   }
 };
 
-/// Was released with weights at the rim of the ball of its run before the request: a history that T2 allows as any other.
+/// Was released with weights at the rim of the ball of its run before the request: a history that T2 from any start allows as any
+/// other.
 class FarStart final : public Wrapped {
  public:
   FarStart(std::unique_ptr<Solver> solver, double radius) : Wrapped(std::move(solver)), radius_(radius) {}
@@ -217,19 +218,6 @@ struct Sabotage {
   SolverFactory make;
 };
 
-template <class Saboteur>
-SolverFactory made_by(const std::string& name) {
-  return [name](const SolverOptions& options, const SolverResources& resources) {
-    return std::make_unique<Saboteur>(name, options, resources);
-  };
-}
-
-inline SolverFactory honest_solver(const std::string& name) {
-  return [name](const SolverOptions& options, const SolverResources& resources) {
-    return make_solver(name, options, resources);
-  };
-}
-
 /// What the release of a canary reports.
 inline StepReport report_of(std::string_view name, const SolverOptions& options, const Canary& canary,
                             const std::filesystem::path& folder) {
@@ -246,7 +234,7 @@ inline SolverOptions one_epoch_fewer(std::string_view name, const SolverOptions&
                                      const std::filesystem::path& folder) {
   const double epochs = report_of(name, asked, canary, folder).terms.at("epochs");
   SolverOptions done = asked;
-  done.delta = 0.5;
+  done.delta = 0.99;
   do done.epsilon *= 1.2;
   while (report_of(name, done, canary, folder).terms.at("epochs") >= epochs && done.epsilon < 1e6);
   return done;
@@ -261,7 +249,7 @@ inline std::vector<Sabotage> sabotages_of(const std::string& name, const SolverO
     all.push_back({"one epoch too few", made_by<ShorterRun>(name)});
   } else if (solver_entry(name).linear.over_slots) {
     const SolverOptions done = one_epoch_fewer(name, options, canary, folder);
-    const bool any_start = name.starts_with("langevin");
+    const bool any_start = canary.change.adaptive;
     const double radius = report_of(name, options, canary, folder).terms.at("radius");
     all.push_back({"one epoch too few", [=](const SolverOptions& asked, const SolverResources& resources) {
                      std::unique_ptr<Solver> short_of = std::make_unique<OneEpochTooFew>(name, asked, done, resources);

@@ -11,6 +11,8 @@ from decimal import Decimal
 
 import numpy as np
 
+from certificate_numerics import newton_step
+
 SLICE = 20  # bits
 BLOCK = 4096  # rows or features that meet in one product: 20 + 20 + 12 bits
 POINT = 110  # weights are multiples of 2^-POINT
@@ -120,36 +122,6 @@ class Problem:
         margins = np.concatenate(margins_out) if margins_out else np.zeros((0, self.classes))
         return value, bound, margins
 
-    def newton_step(self, gradient, margins, tolerance=1e-9, most=2000):
-        """-H^-1 gradient by conjugate gradients with the diagonal, in float64."""
-        if self.joint:
-            p = np.exp(margins - margins.max(axis=1, keepdims=True, initial=-np.inf))
-            p /= p.sum(axis=1, keepdims=True)
-            curve = lambda v: p * (v - (p * v).sum(axis=1, keepdims=True))
-            diagonal = (self.rows**2).T @ (p * (1 - p)) + self.mu
-        else:
-            s = np.ones_like(margins) if self.head == "least-squares" else 1 / (2 + np.exp(margins) + np.exp(-margins))
-            curve = lambda v: s * v
-            diagonal = (self.rows**2).T @ s + self.mu
-        dots = lambda a, b: np.full(self.classes, (a * b).sum()) if self.joint else (a * b).sum(axis=0)
-        step, rest = np.zeros_like(gradient), -gradient
-        goal = tolerance**2 * dots(rest, rest)
-        smooth = rest / diagonal
-        way, energy = smooth.copy(), dots(rest, smooth)
-        for _ in range(most):
-            if (dots(rest, rest) <= goal).all():
-                break
-            image = self.rows.T @ curve(self.rows @ way) + self.mu * way
-            bend = dots(way, image)
-            length = np.divide(energy, bend, out=np.zeros_like(energy), where=bend > 0)
-            step += length * way
-            rest -= length * image
-            smooth = rest / diagonal
-            fresh = dots(rest, smooth)
-            way = smooth + np.divide(fresh, energy, out=np.zeros_like(energy), where=energy > 0) * way
-            energy = fresh
-        return step
-
 
 def rounded_minimiser(rows, labels, head, mu, start, bits):
     """The multiples of 2^-bits nearest to the minimiser, as whole numbers, from any start near it. Raises Undecided."""
@@ -165,6 +137,6 @@ def rounded_minimiser(rows, labels, head, mu, start, bits):
             distance = half - np.abs(point - (whole << shift))  # from the nearest boundary, in steps of 2^-POINT
             if all(distance[j, c] > radius[c] * 2**POINT for j in range(len(point)) for c in range(start.shape[1])):
                 return whole
-            step = problem.newton_step(gradient, margins)
+            step = newton_step(rows, margins, head, mu, gradient)
             point = point + np.vectorize(lambda x: int(math.ldexp(x, POINT)), otypes=[object])(step)
     raise Undecided(f"a weight lies within {radius.max():.1e} of a boundary of the grid")

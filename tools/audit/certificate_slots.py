@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from certificate_numerics import UNIT_ROUNDOFF, delta_of, epsilon_of, gamma, noise_factors, permuted, sigma_of, slopes
+from certificate_numerics import SURE_DEVIATIONS, UNIT_ROUNDOFF, delta_of, epsilon_of, gamma, noise_factors, permuted, sigma_of, slopes
 
 EMPTY = 2**32 - 1
 SHARES = (0.05, 0.1, 0.2, 0.5)  # f of T4
@@ -133,7 +133,7 @@ def check_noisy_steps(v):
         return
     # A run with noise and one without stand within s sqrt(d / (1 - c^2)) and 6.6 deviations, but for e^-21.5.
     spread = math.sqrt(2 * run.step / -math.expm1(2 * run.log_c)) * account.sigma
-    most = spread * (math.sqrt(still.size) + 6.6) + 1e-9 * run.radius
+    most = spread * (math.sqrt(still.size) + SURE_DEVIATIONS) + 1e-9 * run.radius
     if not retrained:
         most += run.power(epochs) * terms["distance"] + run.power(learning) * 2 * run.radius
     # Nor nearer than the noise of one step leaves it (Anderson's inequality).

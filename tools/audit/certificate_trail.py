@@ -3,7 +3,7 @@
 its own.
 
     tools/audit/certificate_trail.py certificates/SOLVER.jsonl [--public-key HEX] [--receipts F]
-    tools/audit/certificate_trail.py weights.jsonl --model weights.npy [--public-key HEX]
+    tools/audit/certificate_trail.py weights.jsonl --model weights.npy|.npz|.safetensors [--public-key HEX]
 
 Checks every digest, the chain, the signatures (Ed25519, RFC 8032), that certificates, releases and requests count on, that
 nothing private stands there, that T1's noise and every delta follow from public numbers, and that each receipt's request is
@@ -218,6 +218,38 @@ def check_log(lines, public_key=None):
     return problems
 
 
+def read_tensors(path):
+    """The float64 arrays of a .safetensors file: the length of a header, the header in JSON, and the bytes."""
+    data = path.read_bytes()
+    length = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:8 + length])
+    header.pop("__metadata__", None)
+    arrays = {}
+    for name, tensor in header.items():
+        if tensor["dtype"] != "F64":
+            raise ValueError(f"{path}: {name} is no float64")
+        first, last = tensor["data_offsets"]
+        arrays[name] = np.frombuffer(data[8 + length:][first:last], "<f8").reshape(tensor["shape"])
+    return arrays
+
+
+def read_weights(path, intercept):
+    """Weights of an exported model as certificates bind them: feature by feature, the intercepts last where it has some."""
+    if path.suffix == ".npz":
+        with np.load(path) as held:
+            arrays, names = dict(held), ("coef_", "intercept_")
+        if not np.array_equal(arrays["classes_"], np.arange(len(arrays["coef_"]))):
+            raise ValueError(f"{path}: its rows are not the classes 0, 1, ... in their order")
+    elif path.suffix == ".safetensors":
+        arrays, names = read_tensors(path), ("weight", "bias")
+    else:
+        return np.load(path)
+    rows, intercepts = (arrays[name] for name in names)
+    if not intercept and intercepts.any():
+        raise ValueError(f"{path}: it has intercepts, and the certificate speaks of a model without")
+    return np.vstack([rows.T, intercepts]) if intercept else np.ascontiguousarray(rows.T)
+
+
 def check_export(lines, weights, public_key=None):
     """What is false in an exported model: its certificate and the key of its weights, the two lines that came with them."""
     said, opening = map(json.loads, lines)
@@ -298,7 +330,8 @@ def main():
     def check():
         lines = given.log.read_text().splitlines()
         if given.model:
-            return check_export(lines, np.load(given.model), given.public_key)
+            intercept = json.loads(lines[0])["constants"].get("intercept", {"value": False})["value"]
+            return check_export(lines, read_weights(given.model, intercept), given.public_key)
         false = check_log(lines, given.public_key)
         if given.receipts and not false:
             told = collections.Counter()

@@ -9,7 +9,8 @@ Shares nothing with the program: reads models/SOLVER.model, certificates/SOLVER.
 (storage/FORMAT.md) and knows the theorems T0 to T4 of algorithms/privacy/THEOREMS.md. The whole log must be one signed chain
 (certificate_trail.py). From lambda, tau, n, C, F, epsilon and delta follow noise, distances and accounts;
 from the rows a minimiser or a run, from which the published weights must stand where the noise puts them. What the newest batch
-removed and moved is weighed again where --before-rows and --before-train give the same exports of a copy from before it. Prints
+removed and moved is weighed again where --before-rows and --before-train give the same exports of a copy from before it; and weights of
+T1 must not lean towards what was learnt on those rows. Labels of nodes that are no longer there come from --before-labels. Prints
 what is false, a line each, and exits 1; 0 where all holds; 2 where something cannot be read or nothing is certified. Ids must
 lie in the store's order (`--order none`). Python 3.9 and NumPy.
 """
@@ -25,13 +26,13 @@ import numpy as np
 import certificate_slots
 import certificate_trail
 import certificate_vectors
-from certificate_numerics import delta_of, form_rows, gradient_of, minimise, noise_factors, sigma_of
+from certificate_numerics import SURE_DEVIATIONS, delta_of, form_rows, gradient_of, minimise, noise_factors, sigma_of
 from certificate_rounding import Undecided, rounded_minimiser
 
 
 class Verifier:
     """model, arrays: read_model(); line, private_part: of the certificate; rows, labels: of the training nodes `train`;
-    before: rows and nodes before the newest batch, or none; previous: the whole certificate before, or none. run() returns
+    before: rows, nodes and their labels before the newest batch, or none; previous: the whole certificate before, or none. run() returns
     what is false."""
 
     def __init__(self, model, arrays, line, private_part, rows, labels, train=(), before=None, previous=None):
@@ -46,7 +47,7 @@ class Verifier:
         form = model["clip"], options["intercept"]
         self.norm = math.hypot(model["clip"], 1) if options["intercept"] else model["clip"]  # X: no row is longer
         self.rows = form_rows(rows, *form)
-        self.before = before and (form_rows(before[0], *form), before[1])
+        self.before = before and (form_rows(before[0], *form), *before[1:])
         self.terms, self.numbers = certificate["terms"], model["state"]["numbers"]
         names = model["state"]["arrays"]
         self.named = dict(zip(names, arrays[len(arrays) - len(names):]))
@@ -88,7 +89,7 @@ class Verifier:
 
     def change(self):
         """Of the newest batch: how many rows left, and how far each row that is there has moved."""
-        rows, train = self.before
+        rows, train, _ = self.before
         place = {node: i for i, node in enumerate(train)}
         old = np.array([rows[place[node]] for node in self.train]).reshape(self.rows.shape)
         return len(train) - len(self.train), np.linalg.norm(self.rows - old, axis=1)
@@ -201,6 +202,22 @@ class Verifier:
             self.check("releases", self.certificate["releases"], "all-later" if later else "this")
         best, residual = minimise(self.rows, self.labels, self.head, mu, self.classes)
         self.check_spread("the minimiser", best, (bound + residual) / mu, noise)
+        if self.before is not None:
+            self.check_lean(best, (bound + residual) / mu, noise)
+
+    def check_lean(self, best, distance, noise):
+        """Weights that were not unlearnt lean towards the minimiser of the rows before, by less than the norm of the noise hides. In
+        this one direction the noise is a number of deviation sigma."""
+        rows, _, labels = self.before
+        if labels.min(initial=0) < 0:
+            raise ValueError("a node from before has no label any more: give --before-labels")
+        then, _ = minimise(rows, labels, self.head, self.lam * max(1, len(rows)), self.classes)
+        direction = then - best
+        length = np.linalg.norm(direction)
+        if length > 0:
+            lean = float((self.published - best).ravel() @ direction.ravel()) / length
+            most = SURE_DEVIATIONS * noise["sigma"] + distance + noise["grid"] * math.sqrt(direction.size) / 2
+            self.within("how far the published weights lean towards the minimiser of the rows before", lean, -most, most)
 
 
 def read_file(path):
@@ -244,7 +261,7 @@ def read_trail(store, solver):
 
 
 def verify(store, solver, rows, labels, train, before=None):
-    """What is false. Raises ValueError where there is nothing to check."""
+    """What is false; before: rows, nodes and the nodes' labels. Raises ValueError where there is nothing to check."""
     model, arrays = read_model(store, solver)
     lines, parts = read_trail(store, solver)
     previous = certificate_trail.merge(lines[-2], parts[-2]) if len(parts) > 1 else None
@@ -262,13 +279,19 @@ def main():
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--before-rows")
     parser.add_argument("--before-train")
+    parser.add_argument("--before-labels")
     given = parser.parse_args()
     if (given.before_rows is None) != (given.before_train is None):
         parser.error("--before-rows and --before-train go together")
+    if given.before_labels and not given.before_rows:
+        parser.error("--before-labels needs --before-rows")
 
     def check():
         inputs = [np.load(getattr(given, name)) for name in ("rows", "labels", "train")]
-        before = given.before_rows and (np.load(given.before_rows), np.load(given.before_train))
+        before = None
+        if given.before_rows:
+            nodes = np.load(given.before_train)
+            before = np.load(given.before_rows), nodes, np.load(given.before_labels or given.labels)[nodes]
         return verify(given.store, given.solver, *inputs, before)
 
     return certificate_trail.report("verify_certificate", check)

@@ -183,6 +183,9 @@ void print_purge(const CommandLine& line, const Reader& reader) {
   const PurgePlan& plan = forecast.plan;
   if (line.common().json) {
     write_json_line(line.out(), {{"computes_order", plan.computes_order},
+                                 {"models", plan.models},
+                                 {"trainings", plan.trainings},
+                                 {"training_memory_bytes", plan.training_memory_bytes},
                                  {"bytes_rewritten", plan.written_bytes},
                                  {"temporary_bytes", plan.temporary_bytes},
                                  {"disk_bytes", plan.disk_bytes()},
@@ -191,6 +194,11 @@ void print_purge(const CommandLine& line, const Reader& reader) {
   } else {
     Table table({"to purge, at most", "needed", "there is"});
     table.add_row({"order of nodes", plan.computes_order ? "computed anew" : "as it is", ""});
+    if (!plan.models.empty()) {
+      table.add_row({"models that stay", std::to_string(plan.models.size()), ""});
+      table.add_row({"trainings of them", std::to_string(plan.trainings), ""});
+      table.add_row({"memory of a training", bytes_text(plan.training_memory_bytes), ""});
+    }
     table.add_row({"bytes to rewrite", bytes_text(plan.written_bytes), ""});
     if (plan.temporary_bytes > 0) table.add_row({"temporary files", bytes_text(plan.temporary_bytes), ""});
     table.add_row({"disk at a time", bytes_text(plan.disk_bytes()), bytes_text(forecast.disk_free_bytes)});
@@ -236,7 +244,9 @@ void run_plan(CommandLine& line) {
       "to an unlinked temporary file; --json names what the sweep waits for: gather (sums of rows in memory) or disk.\n"
       "The first batch of a stream stands for all. With --solver epochs, noise and totals come from public numbers "
       "alone;\n"
-      "nothing is trained. Bytes and disk of a purge are the most that it may take.",
+      "nothing is trained. Bytes and disk of a purge are the most that it may take; it trains models that it keeps, "
+      "as often\n"
+      "and in as much memory as said.",
       {"STORE"},
       "unweave plan demo/debian.store --hops 2 --rows all\n"
       "  echo 'edge 12 34' | unweave plan demo/debian.store --requests -\n"

@@ -23,10 +23,10 @@ std::string fault_of(const RepairedFile& one) {
 void run_repair(CommandLine& line) {
   line.describe(
       "Says of each damaged file what is lost, and rebuilds what follows from others: sums and all else that\n"
-      "`propagate` makes, from graph and features; the newest certificate from its model. Shards, order, features,\n"
-      "labels, splits, changes, models and older certificates are never rebuilt. Nothing that is whole is "
-      "overwritten;\n"
-      "interrupted, it is finished by calling it again. Exit code 2: something is lost.",
+      "`propagate` makes, from graph and features; the newest certificate from its model; a model of `exact` whose\n"
+      "release file is damaged, by training it again. Shards, order, features, labels, splits, changes, other\n"
+      "models and older certificates are never rebuilt. Nothing that is whole is overwritten; interrupted, it is\n"
+      "finished by calling it again. Exit code 2: something is lost.",
       {"STORE"}, "unweave repair demo/debian.store");
   line.options().add_options()(
       "cut-journal", po::bool_switch(),

@@ -10,6 +10,13 @@
 #include "algorithms/privacy/gaussian_mechanism.h"
 
 namespace unweave {
+namespace {
+
+/// Pays for the roundings of mu: a product of powers of the contraction, each exp(k ln c) off by 745 times the six roundings of
+/// its exponent at most, as smaller powers are 0.
+constexpr double kMuRoundedUp = 1 + 0x1p-39;
+
+}  // namespace
 
 LangevinAccountant::LangevinAccountant(const NoisySgd& sgd, const LangevinBound& bound, double delta)
     : sgd_(sgd), bound_(bound), delta_(delta) {
@@ -49,7 +56,7 @@ double LangevinAccountant::mu(double distance, std::uint64_t epochs) const {
     }
   }
   const double step = sgd_.constants().step_size;
-  return effect / std::sqrt(bound_.variance == NoiseVariance::kActual ? 2 * step : step);
+  return effect / std::sqrt(bound_.variance == NoiseVariance::kActual ? 2 * step : step) * kMuRoundedUp;
 }
 
 double LangevinAccountant::renyi(double alpha, double distance, std::uint64_t epochs, double sigma) const {

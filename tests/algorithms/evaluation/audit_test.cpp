@@ -43,19 +43,6 @@ AuditResult attack(const SolverFactory& make, const Canary& canary, const Solver
   return audit(make, options, canary, how);
 }
 
-template <class Saboteur>
-SolverFactory sabotaged(std::string_view name) {
-  return [name](const SolverOptions& options, const SolverResources& resources) {
-    return std::make_unique<Saboteur>(name, options, resources);
-  };
-}
-
-SolverFactory honest(std::string_view name) {
-  return [name](const SolverOptions& options, const SolverResources& resources) {
-    return make_solver(name, options, resources);
-  };
-}
-
 /// Binomial tail by summation.
 double at_least(int trials, int hits, double p) {
   double sum = 0;
@@ -71,7 +58,7 @@ TEST_SUITE("unit") {
   TEST_CASE("a claim of epsilon 0: equality with training from nothing, and every planted difference is seen") {
     const Canary canary = plain_canary();
     const SolverOptions options = taken_options("exact", {});
-    const AuditResult kept = attack(honest("exact"), canary, options, 16);
+    const AuditResult kept = attack(honest_solver("exact"), canary, options, 16);
     CHECK(kept.certified);
     CHECK(kept.evidence.unlearned_hits == 0);
     CHECK(kept.evidence.epsilon == 0);
@@ -81,9 +68,9 @@ TEST_SUITE("unit") {
       CHECK(broken.evidence.unlearned_hits == 16);
       CHECK(broken.refuted());
     };
-    refuted(sabotaged<NoStep>("exact"));
-    refuted(sabotaged<SkippedMoves>("exact"));
-    refuted(sabotaged<StaleLambda>("exact"));
+    refuted(made_by<NoStep>("exact"));
+    refuted(made_by<SkippedMoves>("exact"));
+    refuted(made_by<StaleLambda>("exact"));
   }
 
   TEST_CASE("a lower bound of epsilon: exact limits, by summation") {
@@ -180,7 +167,7 @@ TEST_SUITE("unit") {
       for (const std::string_view solver : solver_names()) {
         SolverOptions options;
         options.lambda = 0.05;
-        const AuditResult result = attack(honest(solver), canary, options, 160);
+        const AuditResult result = attack(honest_solver(solver), canary, options, 160);
         CAPTURE(std::string(solver));
         CHECK(result.most > options.epsilon);
         CHECK_FALSE(result.refuted());
@@ -193,19 +180,19 @@ TEST_SUITE("unit") {
   TEST_CASE("newton, retrain and langevin are audited as certified; too few trials are refused") {
     const Canary canary = plain_canary();
     for (const char* solver : {"newton", "retrain", "langevin"})
-      CHECK(attack(honest(solver), canary, {}, 16).certified);
-    CHECK_FALSE(attack(honest("scalegun"), canary, {}, 16).certified);
-    CHECK_THROWS_AS(static_cast<void>(attack(honest("newton"), canary, {}, 15)), UsageError);
+      CHECK(attack(honest_solver(solver), canary, {}, 16).certified);
+    CHECK_FALSE(attack(honest_solver("scalegun"), canary, {}, 16).certified);
+    CHECK_THROWS_AS(static_cast<void>(attack(honest_solver("newton"), canary, {}, 15)), UsageError);
   }
 
   TEST_CASE("sabotage is caught: a tenth of the noise, no step, reused noise, skipped moves") {
     const Canary canary = plain_canary(), moves = plain_canary(0);
-    for (const auto& [what, make] : {std::pair{std::string("a tenth of the noise"), sabotaged<WeakNoise>("newton")},
-                                     {"no step", sabotaged<NoStep>("newton")},
-                                     {"reused noise", sabotaged<ReusedNoise>("newton")},
-                                     {"skipped moves", sabotaged<SkippedMoves>("newton")},
-                                     {"a tenth of the noise of retrain", sabotaged<WeakNoise>("retrain")},
-                                     {"skipped moves of retrain", sabotaged<SkippedMoves>("retrain")}}) {
+    for (const auto& [what, make] : {std::pair{std::string("a tenth of the noise"), made_by<WeakNoise>("newton")},
+                                     {"no step", made_by<NoStep>("newton")},
+                                     {"reused noise", made_by<ReusedNoise>("newton")},
+                                     {"skipped moves", made_by<SkippedMoves>("newton")},
+                                     {"a tenth of the noise of retrain", made_by<WeakNoise>("retrain")},
+                                     {"skipped moves of retrain", made_by<SkippedMoves>("retrain")}}) {
       const auto& shown = what;
       CAPTURE(shown);
       // Noise is the same to the bit where its level is, hence where no row leaves.
@@ -219,19 +206,59 @@ TEST_SUITE("unit") {
   TEST_CASE("runs over slots with a third of the noise that they name are caught, against the run that is stated" *
             doctest::test_suite("slow")) {
     const Canary canary = canary_on(random_rows(24, 4, 2, 12), 1, 4, 0.3);
-    for (const char* name : {"langevin", "langevin-full", "rewind", "descend"}) {
+    const std::vector<std::pair<std::string, double>> runs{{"langevin", 0}, {"langevin-full", 0}, {"rewind", 0},
+                                                           {"rewind", 1},   {"descend", 0},       {"descend", 2}};
+    for (const auto& one : runs) {
+      const std::string name = one.first;
+      const double sampling = one.second;
       CAPTURE(name);
+      CAPTURE(sampling);
       SolverOptions options;
       options.lambda = 0.05;
       options.parameters["epochs"] = 60;
-      options.parameters["sigma"] = 0.05;
-      const AuditResult fair = attack(honest(name), canary, options, 400);
+      options.parameters["sigma"] = sampling == 0 ? 0.05 : 2;  // above what drawn batches scatter
+      if (sampling != 0) options.parameters["sampling"] = sampling;
+      const AuditResult fair = attack(honest_solver(name), canary, options, 400);
       CHECK(fair.certified);
       CHECK_FALSE(fair.refuted());
-      const AuditResult weak = attack(sabotaged<ThirdOfNoise>(name), canary, options, 400);
+      const AuditResult weak = attack(made_by<ThirdOfNoise>(name), canary, options, 400);
       CHECK(weak.certified);
       CHECK(weak.refuted());
       CHECK(weak.attack.starts_with("distance from the "));
+    }
+  }
+
+  TEST_CASE("T4's stated run over drawn batches ends where the solver's own runs do, in the mean and in its spread") {
+    const Canary canary = canary_on(random_rows(30, 3, 2, 12), 2, 4, 0.3);
+    SolverOptions options;
+    options.lambda = 0.05;
+    options.parameters = {{"epochs", 30}, {"batch-rows", 8}, {"sampling", 1}, {"sigma", 1e-3}};
+    const auto solver = make_solver("rewind", options, {});
+    Fit fit = solver->fit(canary.before, {});
+    const StepReport report = solver->absorb(fit.model, canary.after, canary.change, {});
+    REQUIRE(states_run(report));
+    constexpr int kRuns = 600;
+    const auto moments = [&](const auto& draw) {
+      Matrix sum = Matrix::Zero(3, 2), squares = sum;
+      for (int i = 0; i < kRuns; ++i) {
+        const Matrix weights = draw();
+        sum += weights / kRuns;
+        squares += weights.cwiseProduct(weights) / kRuns;
+      }
+      return std::pair(sum, Matrix(squares - sum.cwiseProduct(sum)));
+    };
+    RandomSource random = RandomSource::from_seed(1, 2);
+    const auto [mean, variance] = moments([&] {
+      Model model = fit.model;
+      static_cast<void>(solver->catch_up(model, canary.after, {}));
+      return model.published;
+    });
+    const auto [stated_mean, stated_variance] =
+        moments([&] { return stated_run(report, options, canary.before, canary.after, random); });
+    CHECK(variance.minCoeff() > 10 * 1e-6);  // that of the draws, far above the noise
+    for (Eigen::Index k = 0; k < mean.size(); ++k) {
+      CHECK(std::abs(mean(k) - stated_mean(k)) < 6 * std::sqrt(2 * variance(k) / kRuns));
+      CHECK(std::abs(variance(k) / stated_variance(k) - 1) < 6 * std::sqrt(4.0 / kRuns));
     }
   }
 
@@ -262,7 +289,7 @@ TEST_SUITE("unit") {
     SolverOptions options;
     options.lambda = 0.005;
     const AuditResult result =
-        attack(sabotaged<NoStep>("langevin"), canary_on(random_rows(24, 2, 2, 12), 1, 4, 0.3), options, 400);
+        attack(made_by<NoStep>("langevin"), canary_on(random_rows(24, 2, 2, 12), 1, 4, 0.3), options, 400);
     CHECK(result.certified);
     CHECK(result.refuted());
   }

@@ -29,9 +29,10 @@ namespace {
 ///
 /// A run over slots pays for any rows and, under T2, for any start: what is broken must be near to the worst case that its bound
 /// knows. So lambda is large, that an epoch brings two runs nearer by a large factor, and sigma the least for which three epochs
-/// suffice: with one of them missing a run that starts at the rim of its ball (T2), or at an iterate that knows the removed
-/// row (T4), ends outside the claim. With a weak lambda an epoch changes little, and a release with one too few is within it. That
-/// a run of T2 starts at the wrong iterate is no breach at all, since its claim is about any start.
+/// suffice: with one of them missing a run that starts at the rim of its ball (T2 from any start), or at an iterate that knows the
+/// removed row (T2 by account, T4), ends outside the claim. Drawn batches of T4 scatter the ends of honest runs by far more than
+/// such a difference, so that only too little noise shows there, where the noise is larger yet (audit_test.cpp). With a weak lambda an epoch changes little, and a release with one too few is within it. That
+/// a run of T2 starts at the wrong iterate is no breach at all where its claim is about any start.
 ///
 /// T3's noise is for s-max: less than what the last epoch, or the removed row, moves.
 struct Subject {
@@ -58,7 +59,7 @@ Subject subject_of(const std::string& solver, std::size_t rows, const RowForm& f
     options.tau = 0.02;
   }
   if (runs_in_turn(solver)) {
-    options.lambda = (solver.starts_with("langevin") ? 3 : 20) * square;
+    options.lambda = (solver.starts_with("langevin") ? 8 : 20) * square;
     set["epochs"] = 8;
     if (solver != "langevin-full") set["batch-rows"] = static_cast<double>(rows);
     if (solver == "rewind") set["capacity"] = 1;
@@ -79,14 +80,22 @@ double least_sigma(const Subject& subject, const Canary& canary, const std::file
     if (report_of(subject.solver, options, canary, folder).terms.at("epochs") > 3) return 1.05 * sigma;
 }
 
-const std::vector<std::string> kCertified{"exact",       "newton",    "retrain",     "descent-to-delete",
-                                          "newton-step", "jackknife", "langevin",    "langevin-full",
-                                          "rewind",      "descend",   "hessian-free"};
+struct Certified {
+  std::string name;
+  bool adaptive = false;  ///< T2 is then claimed from any start
+};
+
+const std::vector<Certified> kCertified{
+    {"exact"},     {"newton"},      {"retrain"},        {"descent-to-delete"},   {"newton-step"},
+    {"jackknife"}, {"langevin"},    {"langevin", true}, {"langevin-full", true}, {"rewind"},
+    {"descend"},   {"hessian-free"}};
 
 /// Calls use(sabotage, audit) for the honest solver, of no name, and for each sabotage.
 template <class Use>
-void audit_all(const std::string& name, const Canary& canary, std::uint64_t trials, double confidence,
+void audit_all(const Certified& certified, Canary& canary, std::uint64_t trials, double confidence,
                const std::filesystem::path& folder, const Use& use) {
+  const std::string& name = certified.name;
+  canary.change.adaptive = certified.adaptive;
   Subject subject = subject_of(name, canary.before.size(), canary.before.form());
   if (runs_in_turn(name)) subject.options.parameters["sigma"] = least_sigma(subject, canary, folder);
   AuditOptions how;
@@ -100,8 +109,9 @@ void audit_all(const std::string& name, const Canary& canary, std::uint64_t tria
 }
 
 /// Training nodes of Cora leave, the one with the largest gradient or so many of those, and `rows` rows take part.
+/// `weights`: of the levels.
 Canary cora_canary(const std::filesystem::path& data, const std::filesystem::path& folder, std::uint64_t rows,
-                   std::uint64_t leaving = 1) {
+                   std::uint64_t leaving = 1, const std::vector<double>& weights = {0, 0, 1}) {
   Resources resources({std::uint64_t{2} << 30});
   ImportOptions from;
   from.edges = InputFile{data / "edges.tsv", {}};
@@ -113,7 +123,7 @@ Canary cora_canary(const std::filesystem::path& data, const std::filesystem::pat
   static_cast<void>(import_store(path, from, resources));
   {
     Writer writer(path, resources);
-    static_cast<void>(writer.propagate({.levels = 2, .weights = {0, 0, 1}}));
+    static_cast<void>(writer.propagate({.levels = 2, .weights = weights}));
     static_cast<void>(writer.train({.solver = "newton"}));
   }
   LiveStore store(path, Access::read, ample_budget(), release_ledger());
@@ -125,22 +135,24 @@ Canary cora_canary(const std::filesystem::path& data, const std::filesystem::pat
 
 TEST_SUITE("slow") {
   TEST_CASE("every sabotage of every certified solver is caught, and no honest one") {
-    const auto all_of = [](const std::string& name, std::size_t count, std::size_t moves) {
+    const auto all_of = [](const Certified& certified, std::size_t count, std::size_t moves) {
       const testing::TempDir folder;
       const TrainingSet rows = random_rows(count, 4, 2, 12);
       Canary canary{"one row", rows, random_change(rows, 1, rows.size(), 1, moves, 0.3, 5), rows};
       canary.after.apply(canary.change);
-      CAPTURE(name);
-      audit_all(name, canary, 400, 1 - 1e-6, folder.path(), [](const std::string& what, const AuditResult& result) {
-        CAPTURE(what);
-        CAPTURE(result.evidence.epsilon);
-        CHECK(result.certified);
-        CHECK(result.refuted() == !what.empty());
-      });
+      CAPTURE(certified.name);
+      CAPTURE(certified.adaptive);
+      audit_all(certified, canary, 400, 1 - 1e-6, folder.path(),
+                [](const std::string& what, const AuditResult& result) {
+                  CAPTURE(what);
+                  CAPTURE(result.evidence.epsilon);
+                  CHECK(result.certified);
+                  CHECK(result.refuted() == !what.empty());
+                });
     };
-    for (const std::string& name : kCertified)
-      all_of(name, name == "jackknife" ? 200 : name == "hessian-free" ? 60 : 24, 1);
-    all_of("hessian-free", 60, 0);  // nothing moves: vectors are added
+    for (const Certified& one : kCertified)
+      all_of(one, one.name == "jackknife" ? 200 : one.name == "hessian-free" ? 60 : 24, 1);
+    all_of({"hessian-free"}, 60, 0);  // nothing moves: vectors are added
   }
 }
 
@@ -149,16 +161,19 @@ TEST_SUITE("heavy") {
     const char* const data = std::getenv("UNWEAVE_DATA");
     if (data == nullptr) return;
     const testing::TempDir folder;
-    const Canary canary = cora_canary(std::filesystem::path(data) / "cora", folder.path(), 200);
+    Canary canary = cora_canary(std::filesystem::path(data) / "cora", folder / "moving", 200);
     REQUIRE(canary.change.removed.size() == 1);
     REQUIRE(canary.change.moved_to.size() > 0);
+    // Where many rows move, the step of `jackknife` ends within a tau alone that hides all. Features themselves do not move.
+    Canary still = cora_canary(std::filesystem::path(data) / "cora", folder / "still", 200, 1, {1, 0, 0});
+    REQUIRE(still.change.moved_to.size() == 0);
     std::printf("| solver | sabotage | epsilon at least | of | by | seconds |\n|---|---|---|---|---|---|\n");
-    for (const std::string& name : kCertified) {
-      if (name == "jackknife")
-        continue;  // so many rows move that its step ends near enough for a tau alone that hides all
+    for (const Certified& certified : kCertified) {
+      const std::string name = certified.name + (certified.adaptive ? ", any start" : "");
       CAPTURE(name);
       auto last = std::chrono::steady_clock::now();
-      audit_all(name, canary, 128, 0.999, folder.path(), [&](const std::string& what, const AuditResult& result) {
+      Canary& fitting = certified.name == "jackknife" ? still : canary;
+      audit_all(certified, fitting, 128, 0.999, folder.path(), [&](const std::string& what, const AuditResult& result) {
         const auto now = std::chrono::steady_clock::now();
         std::printf("| `%s` | %s | %.3g | %.3g | %s | %.1f |\n", name.c_str(), what.empty() ? "none" : what.c_str(),
                     result.evidence.epsilon, result.epsilon, std::string(result.attack).c_str(),

@@ -16,6 +16,7 @@
 #include "support/folder_bytes.h"
 #include "support/imported_sample.h"
 #include "support/tiny_store.h"
+#include "support/trained_store.h"
 
 namespace unweave {
 namespace {
@@ -113,6 +114,25 @@ TEST_SUITE("unit") {
         CHECK_FALSE(fs::exists(dir / "s" / "journal"));
       }
     }
+  }
+
+  TEST_CASE("no key of an earlier release is left, by which a guess of what was removed could be confirmed") {
+    const testing::TrainedStore world(5);
+    std::vector<std::string> keys;
+    const auto key = [&] { return load_model(world.store, "exact").release_key; };
+    world.train("exact");
+    keys.push_back(key());
+    for (const NodeId node : {7, 9}) {
+      world.stream({{RequestKind::remove_node, node, 0}}, {"exact"});
+      keys.push_back(key());
+    }
+    CHECK(files_with(world.store, keys[0]).empty());
+    CHECK(files_with(world.store, keys[1]).size() == 1);  // in `before`: a crash might have left either model
+    CHECK(files_with(world.store, keys[2]).size() == 1);
+    CHECK(purge(world.store).kept_models.size() == 1);
+    for (const std::string& old : keys) CHECK(files_with(world.store, old).empty());
+    CHECK(files_with(world.store, "\"before\":").empty());
+    CHECK(files_with(world.store, key()).size() == 1);
   }
 
   TEST_CASE("only spans with changes are written anew") {

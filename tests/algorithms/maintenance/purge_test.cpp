@@ -9,6 +9,7 @@
 
 #include "algorithms/live/live_store.h"
 #include "algorithms/live/propagate.h"
+#include "algorithms/maintenance/purge_plan.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/verification/verify_log.h"
 #include "engine/generations/store_purge.h"
@@ -233,6 +234,34 @@ TEST_SUITE("unit") {
     CHECK_FALSE(load_model(world.store, "exact").certificate.empty());
     CHECK(testing::read_all(world.model("exact")) == bytes);
     CHECK(world.verify().ok());
+  }
+
+  TEST_CASE("a plan counts the models that stay, their trainings, and what these take") {
+    const testing::TrainedStore world(5);
+    const auto plan = [&](const PurgeOptions& options = {}) {
+      const LiveStore live(world.store, Access::read, ample_budget(), release_ledger());
+      return plan_purge(live, options, ample_budget());
+    };
+    CHECK(plan().models.empty());
+    CHECK(plan().written_bytes == 0);  // nothing is to be forgotten
+    world.train("newton");
+    world.train("exact");
+    CHECK(plan().trainings == 0);
+    world.stream({world.edge_of_training_node()}, {"exact"});
+    const PurgePlan up_to_date = plan();
+    CHECK(up_to_date.models == std::vector<std::string>{"exact"});
+    CHECK(up_to_date.trainings == 1);
+    CHECK(up_to_date.training_memory_bytes > world.rows().size() * world.rows().features() * sizeof(float));
+    world.stream({{RequestKind::remove_node, 7, 0}});
+    CHECK(plan().trainings == 2);
+    CHECK(plan().written_bytes > up_to_date.written_bytes);
+
+    fs::rename(world.store / "certificates" / "signing-key", world.folder / "key");
+    const PurgePlan planned = plan();
+    CHECK(purge(world.store, {.key = world.folder / "key"}).kept_models == planned.models);
+    fs::remove(release_file(world.store, "exact"));  // as a purge leaves it that was cut before it certified
+    CHECK(plan().models == planned.models);
+    CHECK(plan().trainings == 1);
   }
 
   TEST_CASE("a kept model without its certificate, as a crash leaves it, is certified by the next writer") {

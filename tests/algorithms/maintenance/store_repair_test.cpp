@@ -278,6 +278,48 @@ TEST_SUITE("unit") {
     CHECK(world.verify().ok());
   }
 
+  TEST_CASE("a model of exact whose release file is damaged is trained again, to the bytes it had") {
+    const TrainedStore world;
+    const SolverOptions options = testing::unseeded();
+    world.train("exact", options);
+    world.stream({{RequestKind::remove_node, 7, 0}, world.edge_of_training_node()}, {"exact"});
+    const fs::path model = world.model("exact"), release = release_file(world.store, "exact"),
+                   shard = world.store / read_manifest(world.store).shards[0].path;
+    const std::string bytes = read_all(model), whole = read_all(shard);
+    for (const int kind : {0, 1}) {
+      CAPTURE(kind);
+      const std::string id = release_id(load_model(world.store, "exact"));
+      damage(release, kind);
+      damage(shard, 0);
+      const auto waiting = repair(world.store);
+      CHECK(text_of(waiting).find(release.string() + ": lost until graph, features, labels and splits are whole: the " +
+                                  "model is trained again then") != std::string::npos);
+      CHECK(fs::exists(release));
+      write_file(shard, whole);
+      const auto report = repair(world.store);
+      REQUIRE(report.size() == 1);
+      CHECK(report[0].file == release.string());
+      CHECK(report[0].remedy == "the model was trained again and certified");
+      CHECK_FALSE(report[0].lost);
+      CHECK(read_all(model) == bytes);
+      CHECK(release_id(load_model(world.store, "exact")) != id);
+      CHECK(text_of(world.verify()) == "");
+      CHECK(repair(world.store).empty());
+    }
+    fs::remove(world.store / "certificates" / "signing-key");
+    damage(release, 0);
+    const auto keyless = repair(world.store);
+    REQUIRE(keyless.size() == 1);
+    CHECK(keyless[0].remedy.find("removed; the model has no certificate: ") == 0);
+    CHECK(keyless[0].remedy.find(option("key", "FILE")) != std::string::npos);
+    CHECK(read_all(model) == bytes);
+    damage(model, 0);
+    const auto lost = repair(world.store);
+    REQUIRE(lost.size() == 1);
+    CHECK(lost[0].remedy == "lost, with the options that the model was trained with: train the model again; " +
+                                world.log("exact").string() + " has them");
+  }
+
   TEST_CASE("the newest certificate comes from the model; models and older certificates are lost") {
     const RepairWorld world;
     const fs::path log = world.trained.log("newton"), model = world.trained.model("newton");
@@ -311,7 +353,8 @@ TEST_SUITE("unit") {
     const auto lost = repair(world.store);
     REQUIRE(lost.size() == 1);
     CHECK(lost[0].file == model.string());
-    CHECK(lost[0].remedy == "lost: train the model again");
+    CHECK(lost[0].remedy == "lost, with the options that the model was trained with: train the model again; " +
+                                log.string() + " has them");
   }
 }
 

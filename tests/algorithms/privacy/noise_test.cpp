@@ -2,6 +2,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <boost/math/special_functions/erf.hpp>
+#include <boost/multiprecision/cpp_dec_float.hpp>
 #include <cmath>
 #include <map>
 #include <numbers>
@@ -39,6 +41,14 @@ double slow_delta(double shift, double sigma, double epsilon) {
     if (gap > 0) sum += gap;
   }
   return static_cast<double>(sum * width / (static_cast<long double>(sigma) * std::sqrt(2 * std::acos(-1.0L))));
+}
+
+using Digits = boost::multiprecision::number<boost::multiprecision::cpp_dec_float<60>, boost::multiprecision::et_off>;
+
+/// The curve by its formula, in 60 digits.
+Digits exact_delta(double shift, double sigma, double epsilon) {
+  const Digits a = Digits(shift) / sigma / 2, b = Digits(epsilon) * sigma / shift, root = sqrt(Digits(2));
+  return (boost::math::erfc((b - a) / root) - exp(Digits(epsilon)) * boost::math::erfc((b + a) / root)) / 2;
 }
 
 /// Pearson's statistic of samples against exp(-x^2 / 2 variance), cells with an expectation of at least 20.
@@ -125,6 +135,33 @@ TEST_SUITE("unit") {
     CHECK(sigma_of(0, 1, 1e-4) == 0);
     CHECK(delta_of(0, 1, 1) == 0);
     CHECK(delta_of(1, 1e-300, 1) == 1);
+  }
+
+  TEST_CASE("no delta, epsilon or sigma is better than the exact one, and none much worse") {
+    std::mt19937_64 random(1);
+    std::uniform_real_distribution<double> uniform(0, 1);
+    int checked = 0;
+    for (int i = 0; i < 250; ++i) {
+      const double shift = std::exp(50 * uniform(random) - 46), sigma = std::exp(4 * uniform(random) - 2);
+      const double epsilon = i % 10 == 0 ? 0 : std::exp(30 * uniform(random) - 24);
+      const double a = shift / sigma / 2, b = epsilon * sigma / shift;
+      if (b - a > 38) continue;
+      const Digits exact = exact_delta(shift, sigma, epsilon);
+      const double most = 0x1p-39 * (1 + std::abs(b - a)) + 0x1p-46 * (1 + a + b) * (1 + a + b);
+      CAPTURE(shift);
+      CAPTURE(sigma);
+      CAPTURE(epsilon);
+      const double log = log_delta_of(shift, sigma, epsilon);
+      CHECK(exp(Digits(log)) >= exact);
+      CHECK(exp(Digits(log) - most) <= exact);
+      if (exact < 1e-300 || exact > 0.999) continue;
+      const double delta = delta_of(shift, sigma, epsilon);
+      CHECK(delta >= exact);
+      CHECK(exact_delta(shift, sigma_of(shift, epsilon, delta), epsilon) <= delta);
+      CHECK(exact_delta(shift, sigma, epsilon_of(shift, sigma, delta)) <= delta);
+      ++checked;
+    }
+    CHECK(checked > 80);
   }
 
   TEST_CASE("invalid privacy parameters are refused, never NaN") {

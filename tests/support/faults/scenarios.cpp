@@ -77,18 +77,11 @@ Setting propagate_setting(bool again) {
   return setting;
 }
 
-Setting train_setting(const std::string& solver) {
-  Setting setting;
-  setting.before = tree_after([&](const fs::path& folder) {
-    import_sample(folder / "s", sample(), {});
-    propagate_store(folder / "s", tiny_spec(2, false));
-  });
-  const auto work = [solver](const fs::path& folder) {
-    std::vector<std::string> words = {
-        "train", (folder / "s").string(), "--solver", solver, "--memory", "64M", "--seed", "7", "--json"};
-    if (solver == "rewind") words.insert(words.end(), {"--set", "epochs=40"});
-    return command(words);
-  };
+namespace {
+
+/// A command that makes the first model of a propagated store.
+Setting model_setting(const std::string& solver, const std::string& title,
+                      const std::function<std::string(const fs::path&)>& work, Tree before) {
   const auto check = [=](const fs::path& folder, const std::vector<std::string>& acknowledged) {
     const fs::path store = folder / "s";
     const auto models = list_models(store);
@@ -105,8 +98,41 @@ Setting train_setting(const std::string& solver) {
     if (lines != std::vector{certificate}) return "certificates: " + std::to_string(lines.size());
     return findings_of(store);
   };
-  setting.scenario = {"train " + solver, work, check, open_as_next_writer};
-  return setting;
+  return {std::move(before), {title, work, check, open_as_next_writer}};
+}
+
+void propagated_store(const fs::path& store) {
+  import_sample(store, sample(), {});
+  propagate_store(store, tiny_spec(2, false));
+}
+
+}  // namespace
+
+Setting train_setting(const std::string& solver) {
+  const auto work = [solver](const fs::path& folder) {
+    std::vector<std::string> words = {
+        "train", (folder / "s").string(), "--solver", solver, "--memory", "64M", "--seed", "7", "--json"};
+    if (solver == "rewind") words.insert(words.end(), {"--set", "epochs=40"});
+    return command(words);
+  };
+  return model_setting(solver, "train " + solver, work,
+                       tree_after([](const fs::path& folder) { propagated_store(folder / "s"); }));
+}
+
+Setting certify_setting(const std::string& solver) {
+  const auto work = [solver](const fs::path& folder) {
+    return command({"certify", (folder / "s").string(), "--model", (folder / "w.npz").string(), "--solver", solver,
+                    "--memory", "64M", "--seed", "7", "--json"});
+  };
+  const auto before = [](const fs::path& folder) {
+    const fs::path elsewhere = folder / "t";
+    propagated_store(elsewhere);
+    command({"train", elsewhere.string(), "--solver", "retrain", "--memory", "64M", "--seed", "7"});
+    command({"export", elsewhere.string(), "--model", (folder / "w.npz").string(), "--name", "retrain"});
+    fs::remove_all(elsewhere);
+    propagated_store(folder / "s");
+  };
+  return model_setting(solver, "certify " + solver, work, tree_after(before));
 }
 
 Setting repair_setting() {

@@ -18,6 +18,8 @@ struct Setting {
 [[nodiscard]] Setting propagate_setting(bool again);
 /// The command `train` on a propagated store without models.
 [[nodiscard]] Setting train_setting(const std::string& solver);
+/// The command `certify` with the weights of a model that is not the store's.
+[[nodiscard]] Setting certify_setting(const std::string& solver);
 /// The command `stream`: exact batches followed by a solver's model, and a checkpoint at the end.
 [[nodiscard]] Setting stream_setting(const std::string& solver);
 /// Lazy batches and checkpoints between them, of a store opened once.
