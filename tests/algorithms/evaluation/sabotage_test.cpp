@@ -56,10 +56,10 @@ Subject subject_of(const std::string& solver, std::size_t rows, const RowForm& f
   if (solver == "newton-step" || solver == "jackknife") options.head = Head::kLeastSquares;
   if (solver == "jackknife") {
     options.lambda = 2;
-    options.tau = 0.02;
+    options.tau = form.intercept ? 0.2 : 0.02;  // a third of it still covers a step over longer rows
   }
   if (runs_in_turn(solver)) {
-    options.lambda = (solver.starts_with("langevin") ? 8 : 20) * square;
+    options.lambda = (solver.starts_with("langevin") ? 7 : 20) * square;
     set["epochs"] = 8;
     if (solver != "langevin-full") set["batch-rows"] = static_cast<double>(rows);
     if (solver == "rewind") set["capacity"] = 1;
@@ -164,7 +164,8 @@ TEST_SUITE("heavy") {
     Canary canary = cora_canary(std::filesystem::path(data) / "cora", folder / "moving", 200);
     REQUIRE(canary.change.removed.size() == 1);
     REQUIRE(canary.change.moved_to.size() > 0);
-    // Where many rows move, the step of `jackknife` ends within a tau alone that hides all. Features themselves do not move.
+    // Where many rows move, the step of `jackknife` ends within a tau alone that hides all, and T2's account charges each of
+    // them its worst, by more than an epoch brings two runs nearer. Features themselves do not move.
     Canary still = cora_canary(std::filesystem::path(data) / "cora", folder / "still", 200, 1, {1, 0, 0});
     REQUIRE(still.change.moved_to.size() == 0);
     std::printf("| solver | sabotage | epsilon at least | of | by | seconds |\n|---|---|---|---|---|---|\n");
@@ -172,7 +173,8 @@ TEST_SUITE("heavy") {
       const std::string name = certified.name + (certified.adaptive ? ", any start" : "");
       CAPTURE(name);
       auto last = std::chrono::steady_clock::now();
-      Canary& fitting = certified.name == "jackknife" ? still : canary;
+      const bool by_account = certified.name == "langevin" && !certified.adaptive;
+      Canary& fitting = by_account || certified.name == "jackknife" ? still : canary;
       audit_all(certified, fitting, 128, 0.999, folder.path(), [&](const std::string& what, const AuditResult& result) {
         const auto now = std::chrono::steady_clock::now();
         std::printf("| `%s` | %s | %.3g | %.3g | %s | %.1f |\n", name.c_str(), what.empty() ? "none" : what.c_str(),
