@@ -120,7 +120,8 @@ void run_whole(Machine& machine, const std::function<void()>& work) {
 }
 
 void translate_errors() {
-  py::register_exception_translator([](std::exception_ptr thrown) {
+  // pybind11 takes a function of this very type.
+  py::register_exception_translator([](std::exception_ptr thrown) {  // NOLINT(performance-unnecessary-value-param)
     try {
       if (thrown) std::rethrow_exception(thrown);
     } catch (const UsageError& error) {
