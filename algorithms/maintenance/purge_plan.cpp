@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "algorithms/live/live_store.h"
+#include "algorithms/models/model_record.h"
 #include "algorithms/models/training_rows.h"
 #include "algorithms/registry/registry.h"
 #include "engine/generations/store_purge.h"

@@ -11,6 +11,7 @@
 #include "algorithms/models/certificate_log.h"
 #include "algorithms/models/learner.h"
 #include "algorithms/models/recorded_release.h"
+#include "algorithms/registry/registry.h"
 #include "algorithms/verification/verify_checks.h"
 #include "algorithms/verification/verify_log.h"
 #include "engine/generations/store_purge.h"
@@ -243,21 +244,24 @@ class StoreRepair {
     return false;
   }
 
-  /// Canonical models whose release file cannot be read: what they are follows from the store and the options in the model file.
+  /// Canonical models without a release file that can be read: what they are follows from the store and the options in the model
+  /// file.
   bool train_again(const Damage& left, const std::string& program) {
     std::vector<std::string> names;
     for (const auto& [file, text] : left) {
       if (file == journal_file() || names_contents(file)) return false;
       if (fs::path(file).extension() == kReleaseExtension) names.push_back(fs::path(file).stem().string());
     }
+    for (const ModelRecord& record : models_)  // also of a repair, or a purge, that was cut before it came to that
+      if (record.certificate.empty() && solver_entry(record.model.solver).canonical) names.push_back(name_of(record));
     if (names.empty()) return false;
     lock_.reset();
     for (const std::string& name : names) {
       const fs::path release = release_file(store_, name);
       std::error_code error;
-      fs::remove(release, error);
+      const bool removed = fs::remove(release, error);
       if (error) throw_system_error("remove", release, error.value());
-      sync_directory(release.parent_path());
+      if (removed) sync_directory(release.parent_path());
       std::string& remedy = remedies_[release.string()];
       try {
         LiveStore live(store_, Access::write, budget_, release_ledger());
@@ -267,11 +271,13 @@ class StoreRepair {
         live.record();
         remedy = "the model was trained again and certified";
       } catch (const UsageError& fault) {
-        remedy = "removed; the model has no certificate: " + fault.message();
+        remedy = "the model has no certificate yet: " + fault.message();
       } catch (const DataError& fault) {
-        remedy = "removed; the model has no certificate: " + fault.message();
+        remedy = "the model has no certificate yet: " + fault.message();
       }
-      damage_.try_emplace(release.string(), left.at(release.string()));
+      const auto damaged = left.find(release.string());
+      damage_.try_emplace(release.string(),
+                          damaged == left.end() ? "it has no certificate of the model" : damaged->second);
     }
     manifest_ = read_manifest(store_);
     return true;
