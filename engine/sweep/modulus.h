@@ -47,7 +47,7 @@ class Modulus {
   [[nodiscard]] constexpr std::uint64_t subtract(std::uint64_t x, std::uint64_t y) const noexcept {
     return less_prime(x + prime_ - y);
   }
-  /// Of a centred residue and a residue.
+  /// The product of a centred residue and a residue.
   [[nodiscard]] constexpr std::uint64_t multiply(std::int32_t x, std::uint64_t y) const noexcept {
     return signed_residue(x * static_cast<std::int64_t>(y));
   }
