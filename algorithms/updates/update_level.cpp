@@ -119,13 +119,15 @@ void Update::update_row(std::uint32_t level, const PushSources& sources, const R
   std::uint64_t sent = 0;
   for (const std::uint32_t source : list) sent = modulus.add(sent, sources.fingerprints()[source]);
   RowDifference difference;
+  // Differences that are deferred are read from elsewhere when they are pushed.
+  const ColumnFactors* const pushed = defers(level + 1) ? nullptr : &factors;
   std::optional<std::uint64_t> added;
   if (changed == Repair::kNone && before.narrow != nullptr)
     added = add_rows(tile, list, before.narrow, factors, part.narrow.data());
   if (added) {
     const std::span<const std::int32_t> after = part.narrow;
     if (*added != sent) throw_wrong_sums(level, contents_.num_nodes(), node);
-    if (!last_level) difference = round_differences(after, degree, part.published.data(), factors, part.delta.data());
+    if (!last_level) difference = round_differences(after, degree, part.published.data(), pushed, part.delta.data());
     sums.store(node, after.data());
   } else {
     sums.load(node, part.wide.data());
@@ -135,7 +137,7 @@ void Update::update_row(std::uint32_t level, const PushSources& sources, const R
       expected = modulus.add(expected, repair.mend(level, embedding_, changed, factors, part.wide.data()));
     const std::span<const std::int64_t> after = part.wide;
     if (fingerprint_of(after, factors) != expected) throw_wrong_sums(level, contents_.num_nodes(), node);
-    if (!last_level) difference = round_differences(after, degree, part.published.data(), factors, part.delta.data());
+    if (!last_level) difference = round_differences(after, degree, part.published.data(), pushed, part.delta.data());
     sums.store(node, after.data());
   }
   if (!last_level) settle(level, node, part.delta.data(), difference, repair, limits, part.next);

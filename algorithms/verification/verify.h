@@ -18,8 +18,9 @@
 //              exact embedding; all present rows are read, whatever the sample
 //   rebuild    (on request) all sums equal those of a fresh propagation of the contents
 //
-// Nothing is written. Damaged files that the manifest names end the work after the first group, since nothing can be
-// said about their contents; a damaged model or log does not.
+// Nothing is written. Damaged files that the manifest names are all that is reported of a store's contents, since nothing
+// can be said about these; a damaged model or log is not. Features and sums, most of a store, are read once: their checksums
+// are those of the pass that proves the sums.
 #pragma once
 
 #include <cstdint>

@@ -125,7 +125,7 @@ class Identities {
     std::vector<ColumnTotals> sums, terms;
     std::vector<std::uint64_t> wide;  ///< what sums beyond 32 bits add
     std::vector<const std::int32_t*> kept;
-    std::array<std::vector<std::int32_t>, kKeys> weights;  ///< one for each node of `kept`
+    std::array<std::vector<std::int32_t>, kKeys> weights;  ///< those of the nodes of `kept`
     Graph::BlockBuffer buffer;
   };
 

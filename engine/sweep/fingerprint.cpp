@@ -37,9 +37,9 @@ template <class T>
 std::vector<T> draw_numbers(std::size_t count, int bits, std::size_t zeros = 0) {
   std::vector<T> numbers(count + zeros);
   draw(std::as_writable_bytes(std::span(numbers).first(count)));
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::uint32_t number = 1 + (static_cast<std::uint32_t>(numbers[i]) >> (32 - bits));
-    numbers[i] = static_cast<T>(number);
+  for (T& number : std::span(numbers).first(count)) {
+    number = static_cast<T>(static_cast<std::uint32_t>(number) >> (32 - bits));
+    ++number;
   }
   return numbers;
 }

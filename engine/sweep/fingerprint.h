@@ -99,7 +99,7 @@ class ColumnTotals {
 
  private:
   struct alignas(64) Line : std::array<std::int64_t, 8> {};
-  /// Cache lines of one half: columns are padded to whole vectors of 16.
+  /// Lines for columns in whole vectors of 16.
   [[nodiscard]] static std::size_t half_lines(std::size_t width) noexcept { return 2 * ((width + 15) / 16); }
 
   std::size_t width_;

@@ -554,7 +554,7 @@ void Quotients64(const std::int64_t* sums, std::size_t width, std::uint32_t degr
 /// differences_of() by panels, with the fingerprint of quotients - published: of what was formed, not of what was stored.
 template <class Sum>
 RowDifference difference_of(const Sum* sums, std::size_t width, std::uint32_t degree, const std::int32_t* published,
-                            const ColumnFactors& factors, std::int32_t* delta) {
+                            const ColumnFactors* factors, std::int32_t* delta) {
   alignas(64) std::array<std::int32_t, kPanel> quotients;
   RowDifference result;
   V64 low = no_products(), high = no_products();
@@ -563,19 +563,20 @@ RowDifference difference_of(const Sum* sums, std::size_t width, std::uint32_t de
     const std::uint32_t largest =
         differences_of(sums + column, columns, degree, published + column, delta + column, quotients.data());
     result.largest = std::max(result.largest, largest);
-    add_products(ChangeOf{quotients.data(), published + column}, columns, factors.values + column, low, high);
+    if (factors != nullptr)
+      add_products(ChangeOf{quotients.data(), published + column}, columns, factors->values + column, low, high);
   }
-  result.fingerprint = sum_of_products(low, high, factors.modulus);
+  if (factors != nullptr) result.fingerprint = sum_of_products(low, high, factors->modulus);
   return result;
 }
 
 RowDifference Differences32(const std::int32_t* sums, std::size_t width, std::uint32_t degree,
-                            const std::int32_t* published, const ColumnFactors& factors, std::int32_t* delta) {
+                            const std::int32_t* published, const ColumnFactors* factors, std::int32_t* delta) {
   return difference_of(sums, width, degree, published, factors, delta);
 }
 
 RowDifference Differences64(const std::int64_t* sums, std::size_t width, std::uint32_t degree,
-                            const std::int32_t* published, const ColumnFactors& factors, std::int32_t* delta) {
+                            const std::int32_t* published, const ColumnFactors* factors, std::int32_t* delta) {
   return difference_of(sums, width, degree, published, factors, delta);
 }
 
@@ -656,12 +657,12 @@ std::optional<std::uint64_t> add_rows(const Tile& tile, std::span<const NodeId> 
 }
 
 RowDifference round_differences(std::span<const std::int32_t> sums, std::uint32_t degree, const std::int32_t* published,
-                                const ColumnFactors& factors, std::int32_t* delta) {
+                                const ColumnFactors* factors, std::int32_t* delta) {
   return HWY_DYNAMIC_DISPATCH(Differences32)(sums.data(), sums.size(), degree, published, factors, delta);
 }
 
 RowDifference round_differences(std::span<const std::int64_t> sums, std::uint32_t degree, const std::int32_t* published,
-                                const ColumnFactors& factors, std::int32_t* delta) {
+                                const ColumnFactors* factors, std::int32_t* delta) {
   return HWY_DYNAMIC_DISPATCH(Differences64)(sums.data(), sums.size(), degree, published, factors, delta);
 }
 

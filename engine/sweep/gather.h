@@ -82,14 +82,14 @@ void round_quotients(std::span<const std::int64_t> sums, std::uint32_t degree, s
 
 struct RowDifference {
   std::uint32_t largest = 0;      ///< the largest |delta|
-  std::uint64_t fingerprint = 0;  ///< that of the differences as they were formed
+  std::uint64_t fingerprint = 0;  ///< that of the differences as they were formed, where there are factors
 };
 
-/// delta[c] = round_quotients(sums)[c] - published[c], which must fit int32.
+/// delta[c] = round_quotients(sums)[c] - published[c], which must fit int32. `factors` may be null.
 RowDifference round_differences(std::span<const std::int32_t> sums, std::uint32_t degree, const std::int32_t* published,
-                                const ColumnFactors& factors, std::int32_t* delta);
+                                const ColumnFactors* factors, std::int32_t* delta);
 RowDifference round_differences(std::span<const std::int64_t> sums, std::uint32_t degree, const std::int32_t* published,
-                                const ColumnFactors& factors, std::int32_t* delta);
+                                const ColumnFactors* factors, std::int32_t* delta);
 
 /// out[c] = factor * x[c] / divisor in float64, rounded to the nearest integer with ties to even, kept in +-limit. x is
 /// finite, and limit an integer that int32 holds.

@@ -91,7 +91,7 @@ struct Worker {
   std::vector<std::uint32_t> wide_nodes;
   std::size_t num_wide = 0;
   std::vector<std::int32_t> weights;
-  std::optional<ColumnTotals> column_sums, column_terms;  // for the partition of `checked_from`
+  std::optional<ColumnTotals> column_sums, column_terms;  // totals of the partition of `checked_from`
   NodeId checked_from = 0;
 };
 

@@ -148,7 +148,7 @@ class SealedFile {
   /// Payload bytes without a check, for loops that called check() on the range before.
   [[nodiscard]] const std::byte* data() const noexcept { return map_ + kSealedHeaderBytes; }
   void check(std::uint64_t offset, std::uint64_t length) const;
-  /// Checks every chunk, whether or not it was checked before; for `verify`.
+  /// Checks every chunk that was not checked since the file was mapped; for `verify`.
   void check_all() const;
   /// Throws FormatError at this payload offset.
   [[noreturn]] void fail(std::uint64_t offset, std::string_view what) const;

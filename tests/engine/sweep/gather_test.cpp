@@ -253,7 +253,8 @@ TEST_SUITE("unit") {
           largest = std::max(largest, static_cast<std::uint32_t>(std::abs(expected[c])));
         }
         const FingerprintKey key(1, width);
-        const std::uint64_t fingerprint = fingerprint_of(std::span<const std::int32_t>(expected), key.columns(0));
+        const ColumnFactors factors = key.columns(0);
+        const std::uint64_t fingerprint = fingerprint_of(std::span<const std::int32_t>(expected), factors);
         for_each_target([&] {
           std::vector<std::int32_t> got(width);
           const auto check = [&](const RowDifference& difference) {
@@ -262,10 +263,11 @@ TEST_SUITE("unit") {
             CHECK(got == expected);
             std::fill(got.begin(), got.end(), 0);
           };
-          check(round_differences(std::span<const std::int64_t>(sums), degree, published.data(), key.columns(0),
-                                  got.data()));
-          check(round_differences(std::span<const std::int32_t>(narrow), degree, published.data(), key.columns(0),
-                                  got.data()));
+          check(round_differences(std::span<const std::int64_t>(sums), degree, published.data(), &factors, got.data()));
+          check(
+              round_differences(std::span<const std::int32_t>(narrow), degree, published.data(), &factors, got.data()));
+          CHECK(round_differences(std::span<const std::int32_t>(narrow), degree, published.data(), nullptr, got.data())
+                    .fingerprint == 0);
         });
       }
     }
