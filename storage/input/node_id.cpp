@@ -31,8 +31,7 @@ NodeId parse_id(Fields& fields, const LineReader& lines, std::uint64_t limit) {
     throw_bad_id(lines.name(), lines.place(), text, limit);
   }
   throw InputError(lines.name(), lines.place(), quote_for_message(text) + " is not a node id",
-                   "ids are whole numbers from 0; number other names first, for example by numpy.unique(names, "
-                   "return_inverse=True)");
+                   "ids are whole numbers from 0; a file with one name a line makes names ids, " + option("ids"));
 }
 
 }  // namespace unweave

@@ -21,14 +21,19 @@ bool names_edge(RequestKind kind) {
 }  // namespace
 
 std::string text_of(const Request& request) {
+  return text_of(request, [](std::uint64_t id) { return std::to_string(id); });
+}
+
+std::string text_of(const Request& request, const std::function<std::string(std::uint64_t id)>& write) {
   std::string text;
   for (const auto& [name, kind] : kKinds)
     if (kind == request.kind) text = name;
-  text += " " + std::to_string(request.u);
-  return names_edge(request.kind) ? text + " " + std::to_string(request.v) : text;
+  text += " " + write(request.u);
+  return names_edge(request.kind) ? text + " " + write(request.v) : text;
 }
 
-RequestReader::RequestReader(const std::filesystem::path& path) : name_(path == "-" ? "standard input" : path) {
+RequestReader::RequestReader(const std::filesystem::path& path, ReadId read_id)
+    : name_(path == "-" ? "standard input" : path), read_id_(std::move(read_id)) {
   if (path != "-") file_.emplace(ByteSource({path, {}}));
 }
 
@@ -38,6 +43,14 @@ bool RequestReader::next_line(std::string_view& line) {
   if (buffer_.ends_with('\r')) buffer_.pop_back();
   line = buffer_;
   return true;
+}
+
+bool RequestReader::read(Fields& fields, std::uint64_t& id) const {
+  if (!read_id_) return fields.number(id) == std::errc();
+  if (fields.at_end()) return false;
+  const std::string_view word = fields.take();
+  id = read_id_(word);
+  return !word.empty();
 }
 
 bool RequestReader::next(Request& request) {
@@ -50,14 +63,17 @@ bool RequestReader::next(Request& request) {
     for (const auto& [name, kind] : kKinds) {
       if (word != name) continue;
       request = {kind, 0, 0};
-      if (fields.number(request.u) == std::errc() && (!names_edge(kind) || fields.number(request.v) == std::errc()) &&
-          fields.at_end())
-        return true;
+      if (!read(fields, request.u) || (names_edge(kind) && !read(fields, request.v)) || !fields.at_end()) continue;
+      if (read_id_) {
+        text_.clear();
+        for (Fields words(line); !words.at_end();) text_.append(text_.empty() ? "" : " ").append(words.take());
+      }
+      return true;
     }
     throw InputError(
         name_, "line " + std::to_string(number_), "not a request: " + quote_for_message(line),
-        "write `edge U V`, `node U`, `feature U` or `insert-edge U V`: one request a line, the word in lower case, ids "
-        "whole numbers from 0, blanks, tabs or commas between");
+        "write `edge U V`, `node U`, `feature U` or `insert-edge U V`: one request a line, the word in lower case, ids " +
+            std::string(read_id_ ? "names of nodes" : "whole numbers from 0") + ", blanks, tabs or commas between");
   }
   return false;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,31 +11,38 @@
 
 #include "storage/formats/journal.h"
 #include "storage/input/line_reader.h"
+#include "storage/input/node_id.h"
 
 namespace unweave {
 
-/// The line of a request, without its end.
+/// The line of a request, without its end. `write`: how ids are written, where not as numbers.
 [[nodiscard]] std::string text_of(const Request& request);
+[[nodiscard]] std::string text_of(const Request& request, const std::function<std::string(std::uint64_t id)>& write);
 
 /// Lines `edge U V`, `node U`, `feature U`, `insert-edge U V`; empty lines and `#` comments are skipped. An id is a number
-/// of 64 bits, whether or not a store has such a node.
+/// of 64 bits, whether or not a store has such a node; or any word, where the reader is told what words mean.
 ///
 /// From standard input ("-") a line is given as soon as it is complete, so that a sender may wait for the answer to a
 /// batch before it sends the next; other files may be compressed. Not thread-safe.
 class RequestReader {
  public:
-  explicit RequestReader(const std::filesystem::path& path);
+  explicit RequestReader(const std::filesystem::path& path, ReadId read_id = {});
 
   /// The next request; false at the end. Throws InputError naming the line for a line of another form.
   bool next(Request& request);
   [[nodiscard]] const std::filesystem::path& name() const noexcept { return name_; }  ///< for messages
   /// Number of the last request's line, from 1.
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
+  /// The last request as it stands there, with one blank between words; empty where ids are numbers.
+  [[nodiscard]] const std::string& text() const noexcept { return text_; }
 
  private:
   bool next_line(std::string_view& line);
   std::filesystem::path name_;
+  bool read(Fields& fields, std::uint64_t& id) const;
   std::optional<LineReader> file_;  ///< empty for standard input
+  ReadId read_id_;                  ///< empty where ids are numbers
+  std::string text_;
   std::string buffer_;
   std::uint64_t number_ = 0;
 };
