@@ -17,6 +17,7 @@
 #include "engine/ingest/feature_builder.h"
 #include "engine/ingest/graph_order.h"
 #include "engine/ingest/name_import.h"
+#include "engine/ingest/name_table.h"
 #include "engine/ingest/shard_builder.h"
 #include "engine/ingest/standardize.h"
 #include "engine/ingest/store_builder.h"
@@ -277,8 +278,11 @@ class Import {
 
   /// Shards by the user's ids in a folder, named by a manifest.
   ArcCounts build_graph(const std::filesystem::path& folder, Manifest& manifest) {
+    if (names_ && options_.edges && NameTable::bytes(names_->list()) <= memory_shares::kNameTable.of(budget_))
+      name_table_.emplace(names_->list(), budget_);
     const Reservation memory = budget_.reserve(memory_shares::kEdgeSort.of(budget_), "sorting of edges");
     const std::unique_ptr<SortedArcs> arcs = collect_arcs(static_cast<std::size_t>(memory.bytes()));
+    name_table_.reset();
     if (!nodes_.known()) {
       const auto largest = arcs->counts().largest_node;
       if (!largest)
@@ -327,7 +331,9 @@ class Import {
     if (!names_) return collect_numbers(open_edges(*options_.edges, edge_options()), memory);
     OpenedEdges opened = open_named_edges(
         *options_.edges, edge_options(),
-        [this](std::span<const std::string_view> names, NodeId* nodes) { names_->index().find(names, nodes); },
+        [this](std::span<const std::string_view> names, NodeId* nodes) {
+          name_table_ ? name_table_->find(names, nodes) : names_->index().find(names, nodes);
+        },
         display_name(*options_.ids).string());
     if (opened.numbers) return collect_numbers(std::move(opened.numbers), memory);
     return collect_names(*opened.names, memory);
@@ -421,6 +427,7 @@ class Import {
   NodeCount nodes_;
   StoreBuilder builder_;
   std::optional<NodeNames> names_;
+  std::optional<NameTable> name_table_;
   ReadId read_id_;  ///< empty where ids are numbers
   std::vector<std::int32_t> labels_;
   Split splits_[3] = {{"train", options_.train, builder_.manifest().train, {}},

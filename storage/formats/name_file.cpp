@@ -155,6 +155,10 @@ void NameList::prefetch_lengths(NodeId id) const {
   __builtin_prefetch(block + kBlockNames);
 }
 
+void NameList::prefetch_name(NodeId id) const {
+  __builtin_prefetch(name(id).data());
+}
+
 void NameList::verify() const {
   file_.check_all();
   std::uint64_t count = 0, end = 0;
@@ -295,6 +299,8 @@ void NameIndex::find(std::span<const std::string_view> names, NodeId* nodes) con
     }
     for (std::size_t i = 0; i < count; ++i)
       if (group[i].id != kNoNode) names_.prefetch_lengths(group[i].id);
+    for (std::size_t i = 0; i < count; ++i)
+      if (group[i].id != kNoNode) names_.prefetch_name(group[i].id);
     for (std::size_t i = 0; i < count; ++i)
       nodes[first + i] = names[first + i].empty()
                              ? kNoNode

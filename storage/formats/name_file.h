@@ -74,6 +74,7 @@ class NameList {
   // name() in steps, for lookups that overlap the waits of many names.
   void prefetch_offset(NodeId id) const noexcept;
   void prefetch_lengths(NodeId id) const;
+  void prefetch_name(NodeId id) const;
   [[nodiscard]] const SealedFile& file() const noexcept { return file_; }
 
  private:

@@ -90,6 +90,16 @@ void NamedEdges::resolve(NamedEdgeChunk& chunk) const {
   chunk.names.clear();
   chunk.lines.clear();
   chunk.ignored_weights = 0;
+  std::size_t source = 0;  // place of the last first name, which lists of neighbours repeat
+  const auto add = [&](std::string_view u, std::string_view v, std::uint64_t line) {
+    if (chunk.names.empty() || chunk.names[source] != u) {
+      source = chunk.names.size();
+      chunk.names.push_back(u);
+    }
+    chunk.edges.push_back({static_cast<NodeId>(source), static_cast<NodeId>(chunk.names.size())});
+    chunk.names.push_back(v);
+    chunk.lines.push_back(static_cast<std::uint32_t>(line));
+  };
   const char* at = chunk.text.data();
   const char* const end = at + chunk.text.size();
   std::uint32_t number = 0;
@@ -102,9 +112,7 @@ void NamedEdges::resolve(NamedEdgeChunk& chunk) const {
       const char* const second = ++at;
       while (sign_of(*at) == Sign::other) ++at;
       if (*at == '\n' && at > second && first > line && *line != '#') {
-        chunk.names.emplace_back(line, static_cast<std::size_t>(first - line));
-        chunk.names.emplace_back(second, static_cast<std::size_t>(at - second));
-        chunk.lines.push_back(number);
+        add({line, static_cast<std::size_t>(first - line)}, {second, static_cast<std::size_t>(at - second)}, number);
         ++at;
         continue;
       }
@@ -112,22 +120,24 @@ void NamedEdges::resolve(NamedEdgeChunk& chunk) const {
     at = static_cast<const char*>(std::memchr(at, '\n', static_cast<std::size_t>(end - at)));
     std::string_view text(line, static_cast<std::size_t>(at++ - line));
     if (text.ends_with('\r')) text.remove_suffix(1);
-    parse(chunk, text, number);
+    if (const auto names = parse(chunk, text, number)) add((*names)[0], (*names)[1], number);
   }
   chunk.nodes.resize(chunk.names.size());
   find_(chunk.names, chunk.nodes.data());
-  chunk.edges.reserve(chunk.lines.size());
-  for (std::size_t i = 0; i < chunk.nodes.size(); i += 2) {
-    const NodeId u = chunk.nodes[i], v = chunk.nodes[i + 1];
-    if (u == kNoNode || v == kNoNode) refuse_unknown(chunk, u == kNoNode ? i : i + 1);
-    chunk.edges.push_back({u, v});
+  for (std::size_t i = 0; i < chunk.edges.size(); ++i) {
+    Edge& edge = chunk.edges[i];
+    const Edge places = edge;
+    edge = {chunk.nodes[places.u], chunk.nodes[places.v]};
+    if (edge.u == kNoNode || edge.v == kNoNode)
+      refuse_unknown(chunk, chunk.lines[i], chunk.names[edge.u == kNoNode ? places.u : places.v]);
   }
 }
 
 /// A line of another form than that of most.
-void NamedEdges::parse(NamedEdgeChunk& chunk, std::string_view line, std::uint64_t number) const {
+std::optional<std::array<std::string_view, 2>> NamedEdges::parse(NamedEdgeChunk& chunk, std::string_view line,
+                                                                 std::uint64_t number) const {
   Fields fields(line);
-  if (fields.at_end() || fields.first() == '#') return;
+  if (fields.at_end() || fields.first() == '#') return std::nullopt;
   const auto refuse = [&](const std::string& what, const std::string& remedy) {
     throw InputError(file_, "line " + std::to_string(chunk.first_line + number), what + " in " + quote_for_message(line),
                      remedy);
@@ -148,14 +158,12 @@ void NamedEdges::parse(NamedEdgeChunk& chunk, std::string_view line, std::uint64
                                                     option("ignore-weights"));
     ++chunk.ignored_weights;
   }
-  chunk.names.push_back(u);
-  chunk.names.push_back(v);
-  chunk.lines.push_back(static_cast<std::uint32_t>(number));
+  return std::array{u, v};
 }
 
-void NamedEdges::refuse_unknown(const NamedEdgeChunk& chunk, std::size_t name) const {
-  throw InputError(file_, "line " + std::to_string(chunk.first_line + chunk.lines[name / 2]),
-                   "no node has the name " + quote_for_message(chunk.names[name]),
+void NamedEdges::refuse_unknown(const NamedEdgeChunk& chunk, std::uint32_t line, std::string_view name) const {
+  throw InputError(file_, "line " + std::to_string(chunk.first_line + line),
+                   "no node has the name " + quote_for_message(name),
                    "add it to " + names_ + ", or take the line out; # makes it a comment");
 }
 

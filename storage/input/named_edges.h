@@ -1,8 +1,10 @@
 // storage/input/named_edges.h - edges as text whose ends are names: cut into pieces by one thread, resolved by many.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,7 +24,7 @@ struct NamedEdgeChunk {
   std::uint64_t first_line = 1;
   std::vector<Edge> edges;
   std::uint64_t ignored_weights = 0;
-  std::vector<std::string_view> names;  ///< working memory, as the next two
+  std::vector<std::string_view> names;  ///< working memory, as the next two; a name that follows itself stands there once
   std::vector<std::uint32_t> lines;
   std::vector<NodeId> nodes;
 };
@@ -45,8 +47,9 @@ class NamedEdges {
 
  private:
   bool next_alone(NamedEdgeChunk& chunk);
-  void parse(NamedEdgeChunk& chunk, std::string_view line, std::uint64_t number) const;
-  [[noreturn]] void refuse_unknown(const NamedEdgeChunk& chunk, std::size_t name) const;
+  [[nodiscard]] std::optional<std::array<std::string_view, 2>> parse(NamedEdgeChunk& chunk, std::string_view line,
+                                                                     std::uint64_t number) const;
+  [[noreturn]] void refuse_unknown(const NamedEdgeChunk& chunk, std::uint32_t line, std::string_view name) const;
 
   LineReader lines_;
   std::filesystem::path file_;
