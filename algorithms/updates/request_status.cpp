@@ -23,7 +23,11 @@ std::string_view name_of(RequestStatus status) {
 }
 
 std::string outcome_of(const Request& request, RequestStatus status) {
-  const std::string text = text_of(request) + '\t';
+  return outcome_of(text_of(request), status);
+}
+
+std::string outcome_of(const std::string& request, RequestStatus status) {
+  const std::string text = request + '\t';
   if (status == RequestStatus::applied) return text + std::string(name_of(status));
   return text + "rejected\t" + std::string(name_of(status));
 }

@@ -38,6 +38,7 @@ extern const std::array<StatusText, kStatuses> kStatusTexts;
 /// What a receipt commits to: the line of the request, and behind a tab "applied", or "rejected" and behind another tab
 /// the reason.
 [[nodiscard]] std::string outcome_of(const Request& request, RequestStatus status);
+[[nodiscard]] std::string outcome_of(const std::string& request, RequestStatus status);
 
 /// The parts of such a text. The text that an older model holds is the line of the request alone, without a status.
 struct Outcome {

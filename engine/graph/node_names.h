@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
@@ -39,6 +40,10 @@ class NodeNames {
   [[nodiscard]] std::string text(std::uint64_t user) const;
   /// The id that a user's word means: a name or #NUMBER. kUnknownName where there is no such name. Only with a dictionary.
   [[nodiscard]] std::uint64_t number(std::string_view word) const;
+  /// text() for whoever writes ids; this object outlives it.
+  [[nodiscard]] std::function<std::string(std::uint64_t)> writer() const {
+    return [this](std::uint64_t user) { return text(user); };
+  }
   /// The line of a request, as the user writes it.
   [[nodiscard]] std::string text_of(const Request& request) const;
 

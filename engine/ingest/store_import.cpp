@@ -250,12 +250,12 @@ class Import {
     memory_of_labels_.release();
   }
 
-  static void require_disjoint(const Split& earlier, const Split& later) {
+  void require_disjoint(const Split& earlier, const Split& later) const {
     std::vector<NodeId> common;
     std::set_intersection(earlier.ids.begin(), earlier.ids.end(), later.ids.begin(), later.ids.end(),
                           std::back_inserter(common));
     if (common.empty()) return;
-    throw InputError(later.file->path, "node " + std::to_string(common.front()),
+    throw InputError(later.file->path, "node " + (names_ ? names_->text(common.front()) : std::to_string(common.front())),
                      "is in the split " + std::string(earlier.name) + " too (" + earlier.file->path.string() + ")",
                      "a node belongs to one split at most");
   }
