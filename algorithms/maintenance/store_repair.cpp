@@ -225,7 +225,7 @@ class StoreRepair {
     for (const auto& [file, text] : damage_) {
       if (state.contains(file))
         needed = true;
-      else if (names_contents(file))
+      else if (names_contents(file) && !remedies_.contains(file))
         return;
     }
     if (!needed || !manifest_.propagation) return;

@@ -91,8 +91,9 @@ void check_features(Files& files, const std::filesystem::path& store, const Mani
 void check_names(Files& files, const std::filesystem::path& store, const Manifest& m) {
   std::optional<NameList> names;
   files.attempt(m.names->names, [&] {
-    names.emplace(store, m.names->names, m.nodes);
-    names->verify();
+    NameList list(store, m.names->names, m.nodes);
+    list.verify();
+    names.emplace(std::move(list));
   });
   files.attempt(m.names->index, [&] {
     if (names) NameIndex(store, m.names->index, *names).verify();
