@@ -77,7 +77,8 @@ ChangeFeed::ChangeFeed(const LiveStore& store, fs::path folder) : store_(store),
   for (const fs::directory_entry& one : fs::directory_iterator(folder_)) {
     const std::string name = one.path().filename().string();
     std::uint64_t entry = 0;
-    if ((!name.ends_with(".npy") && !name.ends_with(".txt")) || std::from_chars(name.data(), name.data() + name.size(), entry).ec != std::errc())
+    if ((!name.ends_with(".npy") && !name.ends_with(".txt")) ||
+        std::from_chars(name.data(), name.data() + name.size(), entry).ec != std::errc())
       continue;
     if (entry > entry_)
       fs::remove(one.path(), error);  // what a crash kept from its line

@@ -47,8 +47,8 @@ class IndexBuilder {
   std::vector<NodeId> equal_;
 };
 
-FileEntry build_index(const std::filesystem::path& store, const NameList& names, MemoryBudget& budget,
-                      WorkMeter& meter, const IndexBuilder::Refuse& refuse) {
+FileEntry build_index(const std::filesystem::path& store, const NameList& names, MemoryBudget& budget, WorkMeter& meter,
+                      const IndexBuilder::Refuse& refuse) {
   const Reservation buckets = budget.reserve(NameIndexWriter::bytes(names.named()), "places of names in their index");
   const Reservation memory = budget.reserve(memory_shares::kRowSort.of(budget), "sorting of names");
   HashSorter sorter(store, memory.bytes());

@@ -36,7 +36,8 @@ bool same_name(const char* a, const char* b) noexcept {
 /// The size that most names fit.
 std::size_t NameTable::slot_bytes(const NameList& names) {
   const std::uint64_t named = std::max<std::uint64_t>(1, names.named());
-  const std::uint64_t average = (names.file().size() - names.nodes() + named - 1) / named;  // the lengths are not its own
+  const std::uint64_t average =
+      (names.file().size() - names.nodes() + named - 1) / named;  // the lengths are not its own
   for (const std::size_t bytes : kSlots)
     if (average + kHeadBytes <= bytes) return bytes;
   return kSlots.back();

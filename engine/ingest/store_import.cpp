@@ -47,7 +47,8 @@ ImportOptions with_charges(ImportOptions options, MemoryBudget& budget, const Ta
           name + ": the zstd window, which is smaller when compressed with level 19 or below and without --long"));
     };
   };
-  for (auto* const file : {&options.edges, &options.ids, &options.labels, &options.train, &options.valid, &options.test})
+  for (auto* const file :
+       {&options.edges, &options.ids, &options.labels, &options.train, &options.valid, &options.test})
     if (*file) add(**file);
   if (!options.features) return options;
   if (auto* const csr = std::get_if<CsrInput>(&*options.features)) {
@@ -255,7 +256,8 @@ class Import {
     std::set_intersection(earlier.ids.begin(), earlier.ids.end(), later.ids.begin(), later.ids.end(),
                           std::back_inserter(common));
     if (common.empty()) return;
-    throw InputError(later.file->path, "node " + (names_ ? names_->text(common.front()) : std::to_string(common.front())),
+    throw InputError(later.file->path,
+                     "node " + (names_ ? names_->text(common.front()) : std::to_string(common.front())),
                      "is in the split " + std::string(earlier.name) + " too (" + earlier.file->path.string() + ")",
                      "a node belongs to one split at most");
   }

@@ -291,7 +291,8 @@ Manifest read_manifest(const std::filesystem::path& store) {
     if (version != kManifestVersion && version != kNamesVersion)
       // Not to be imported again: the inputs may still hold what was removed.
       throw DataError(path.string() + ": the store has version " + version.dump() + ", this program reads version " +
-                      std::to_string(kManifestVersion) + " and " + std::to_string(kNamesVersion) + "; use the unweave that wrote it");
+                      std::to_string(kManifestVersion) + " and " + std::to_string(kNamesVersion) +
+                      "; use the unweave that wrote it");
     const std::string body = json.at("contents").dump();
     if (to_hex(checksum128(std::as_bytes(std::span(body)), {})) != json.at("checksum").get<std::string>())
       throw std::runtime_error("checksum: the contents are damaged");

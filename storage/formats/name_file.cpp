@@ -302,9 +302,8 @@ void NameIndex::find(std::span<const std::string_view> names, NodeId* nodes) con
     for (std::size_t i = 0; i < count; ++i)
       if (group[i].id != kNoNode) names_.prefetch_name(group[i].id);
     for (std::size_t i = 0; i < count; ++i)
-      nodes[first + i] = names[first + i].empty()
-                             ? kNoNode
-                             : find_from(group[i].at, group[i].last, group[i].hash, names[first + i]);
+      nodes[first + i] =
+          names[first + i].empty() ? kNoNode : find_from(group[i].at, group[i].last, group[i].hash, names[first + i]);
   }
 }
 

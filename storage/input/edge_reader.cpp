@@ -44,8 +44,8 @@ std::unique_ptr<EdgeReader> open_edges(const InputFile& file, const EdgeOptions&
 OpenedEdges open_named_edges(const InputFile& file, const EdgeOptions& options, FindNodes find, std::string names) {
   std::optional<ByteSource> source;
   if (auto reader = open_other_edges(file, options, false, source)) return {std::move(reader), nullptr};
-  return {nullptr, std::make_unique<NamedEdges>(*std::move(source), std::move(find), std::move(names),
-                                                options.ignore_weights)};
+  return {nullptr,
+          std::make_unique<NamedEdges>(*std::move(source), std::move(find), std::move(names), options.ignore_weights)};
 }
 
 }  // namespace unweave

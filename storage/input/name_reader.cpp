@@ -16,7 +16,8 @@ namespace unweave {
 namespace {
 
 constexpr const char* kRemedy =
-    "a name is one word of UTF-8, at most 255 bytes, without blanks and commas, and does not begin with #; an empty line "
+    "a name is one word of UTF-8, at most 255 bytes, without blanks and commas, and does not begin with #; an empty "
+    "line "
     "is a node without a name";
 
 void require_name(std::string_view name, const std::filesystem::path& file, const std::string& place) {
@@ -79,9 +80,9 @@ class NpyNames final : public NameReader {
     std::memcpy(&number, item.data(), item.size());
     const auto unused = static_cast<unsigned>(64 - 8 * item.size());
     char* const end = text_.data() + text_.size();
-    const auto result = array_.header().kind == 'u' ? std::to_chars(text_.data(), end, number)
-                                                    : std::to_chars(text_.data(), end,
-                                                                    static_cast<std::int64_t>(number << unused) >> unused);
+    const auto result = array_.header().kind == 'u'
+                            ? std::to_chars(text_.data(), end, number)
+                            : std::to_chars(text_.data(), end, static_cast<std::int64_t>(number << unused) >> unused);
     return {text_.data(), static_cast<std::size_t>(result.ptr - text_.data())};
   }
 

@@ -13,8 +13,9 @@ namespace {
 
 /// How the columns of edge lists are called, in lower case and without what parts words.
 constexpr std::array<std::string_view, 24> kColumnNames{
-    "source", "target", "src",  "dst",   "dest",  "destination", "from",   "to",      "u",      "v",        "head",     "tail",
-    "start",  "end",    "node", "node1", "node2", "id1",         "id2",    "sourceid", "targetid", "fromnodeid", "tonodeid", "weight"};
+    "source", "target", "src",  "dst",      "dest",     "destination", "from",     "to",
+    "u",      "v",      "head", "tail",     "start",    "end",         "node",     "node1",
+    "node2",  "id1",    "id2",  "sourceid", "targetid", "fromnodeid",  "tonodeid", "weight"};
 
 bool is_column_name(std::string_view word) {
   std::string plain;
@@ -139,8 +140,8 @@ std::optional<std::array<std::string_view, 2>> NamedEdges::parse(NamedEdgeChunk&
   Fields fields(line);
   if (fields.at_end() || fields.first() == '#') return std::nullopt;
   const auto refuse = [&](const std::string& what, const std::string& remedy) {
-    throw InputError(file_, "line " + std::to_string(chunk.first_line + number), what + " in " + quote_for_message(line),
-                     remedy);
+    throw InputError(file_, "line " + std::to_string(chunk.first_line + number),
+                     what + " in " + quote_for_message(line), remedy);
   };
   const std::size_t columns = Fields(line).count();
   const std::string_view u = fields.take(), v = fields.take();
@@ -154,8 +155,8 @@ std::optional<std::array<std::string_view, 2>> NamedEdges::parse(NamedEdgeChunk&
            "give the names of two nodes a line, separated by a tab, a comma or blanks");
   if (has_weight || (has_attributes && third != "{}")) {
     if (!ignore_weights_)
-      refuse("a third column, as of a weight,", "leave that column out, or take the edges without their weights by " +
-                                                    option("ignore-weights"));
+      refuse("a third column, as of a weight,",
+             "leave that column out, or take the edges without their weights by " + option("ignore-weights"));
     ++chunk.ignored_weights;
   }
   return std::array{u, v};

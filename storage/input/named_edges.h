@@ -24,7 +24,8 @@ struct NamedEdgeChunk {
   std::uint64_t first_line = 1;
   std::vector<Edge> edges;
   std::uint64_t ignored_weights = 0;
-  std::vector<std::string_view> names;  ///< working memory, as the next two; a name that follows itself stands there once
+  std::vector<std::string_view>
+      names;  ///< working memory, as the next two; a name that follows itself stands there once
   std::vector<std::uint32_t> lines;
   std::vector<NodeId> nodes;
 };

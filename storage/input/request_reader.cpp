@@ -70,10 +70,11 @@ bool RequestReader::next(Request& request) {
       }
       return true;
     }
-    throw InputError(
-        name_, "line " + std::to_string(number_), "not a request: " + quote_for_message(line),
-        "write `edge U V`, `node U`, `feature U` or `insert-edge U V`: one request a line, the word in lower case, ids " +
-            std::string(read_id_ ? "names of nodes" : "whole numbers from 0") + ", blanks, tabs or commas between");
+    throw InputError(name_, "line " + std::to_string(number_), "not a request: " + quote_for_message(line),
+                     "write `edge U V`, `node U`, `feature U` or `insert-edge U V`: one request a line, the word in "
+                     "lower case, ids " +
+                         std::string(read_id_ ? "names of nodes" : "whole numbers from 0") +
+                         ", blanks, tabs or commas between");
   }
   return false;
 }

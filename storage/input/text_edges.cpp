@@ -171,7 +171,7 @@ class TextEdges final : public EdgeReader {
   LineReader lines_;
   std::uint64_t limit_;
   bool ignore_weights_;
-  int columns_ = 0;  // columns of each edge: 2, or 3 with a weight; 0 before the first
+  int columns_ = 0;      // columns of each edge: 2, or 3 with a weight; 0 before the first
   bool headed_ = false;  // a header was skipped, which may have been an edge between names
   std::uint64_t ignored_weights_ = 0;
   MetisCheck metis_;

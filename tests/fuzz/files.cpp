@@ -82,9 +82,9 @@ void payload(std::string_view bytes) {
   SealedParameters p{};
   for (std::uint64_t& one : p) one = taker.take<std::uint64_t>();
   const NodeRange range{0, nodes};
-  static constexpr const char* kKinds[] = {"shard", "lists",   "dense", "sparse", "dense16", "sparse16", "labels",
-                                           "ids",   "changes", "run",   "stale",  "order",   "state",    "names",
-                                           "nameidx"};
+  static constexpr const char* kKinds[] = {"shard",    "lists",  "dense", "sparse",  "dense16",
+                                           "sparse16", "labels", "ids",   "changes", "run",
+                                           "stale",    "order",  "state", "names",   "nameidx"};
   const std::string kind = kKinds[which];
   if (which <= 1) p[0] = 0, p[1] = nodes, p[3] = nodes;
   if (which >= 2 && which <= 5) p[0] = 0, p[1] = nodes, p[2] = columns;

@@ -65,7 +65,8 @@ bool names_archive(const CommandLine& line) {
 void check_export_options(const CommandLine& line) {
   if (!line.has("model") && !line.has("embeddings") && !line.has("edges") && !line.has("labels") &&
       !line.has("train") && !line.has("names") && !line.has("requests"))
-    throw UsageError("nothing to export; give --model, --embeddings, --edges, --labels, --train, --names or --requests");
+    throw UsageError(
+        "nothing to export; give --model, --embeddings, --edges, --labels, --train, --names or --requests");
   if (line.has("nodes") && !line.has("embeddings") && !line.has("requests"))
     throw UsageError("--nodes needs --embeddings or --requests");
   for (const char* option : {"weights", "ids", "missing"})
@@ -114,7 +115,8 @@ void run_export(CommandLine& line) {
   add_model_choice(line, "with --model: the model of this solver; may be left out where there is only one");
   add("embeddings", po::value<std::string>()->value_name("F.npy"),
       "float32, one row a node that has an embedding, in the order of ids");
-  add("ids", po::value<std::string>()->value_name("F.npy"), "with --embeddings: whose rows they are, int64; F.txt has ids as they are printed, one a line");
+  add("ids", po::value<std::string>()->value_name("F.npy"),
+      "with --embeddings: whose rows they are, int64; F.txt has ids as they are printed, one a line");
   add("missing", po::value<std::string>()->value_name("nan"),
       "with --embeddings: a row for every node, NaN where there is no embedding");
   add("nodes", po::value<std::string>()->value_name("F"),

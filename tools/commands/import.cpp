@@ -32,7 +32,7 @@ constexpr const char* kExample =
     "    --features indptr=$D/feat_indptr.npy.zst,indices=$D/feat_indices.npy.zst \\\n"
     "    --columns 2575 --labels $D/labels.npy --classes 58 \\\n"
     "    --split train=$D/train_idx.npy,test=$D/test_idx.npy\n"
-    "  unweave import people.store --edges follows.csv --ids people.txt  # edges between names\n"
+    "  printf 'ann\\nbob\\n' | unweave import demo/people.store --ids -  # names\n"
     "  unweave import arxiv.store --ogb dataset/ogbn_arxiv  # as ogb fetches it";
 
 /// "a=x,b=y" with keys of `allowed`, none twice.
@@ -180,7 +180,8 @@ void run_import(CommandLine& line) {
       "+ 64 x edges is an error");
   add("ids", file(),
       "names of the nodes, that of node 0 first: text, one a line (an empty line is a node without a name), or .npy of "
-      "integers or byte strings. Edges, splits and requests as text, and what is printed, then speak of names; .npy, .npz, "
+      "integers or byte strings. Edges, splits and requests as text, and what is printed, then speak of names; .npy, "
+      ".npz, "
       "Matrix Market and METIS of the numbers of these lines, from 0");
   add("labels", file(), "one class a node, .npy or text; -1 or NaN for none");
   add("classes", count("C"), "number of classes; default: largest label + 1");

@@ -135,7 +135,8 @@ std::uint64_t predict_nodes(const CommandLine& line, const StoredModel& model, c
   const std::uint64_t rows = nodes ? nodes->size() : embedded_nodes(reader);
   std::optional<Predictions> predictions;
   score_nodes(reader, model, nodes, [&](std::span<const std::int64_t> ids, std::span<double> margins) {
-    if (!predictions) predictions.emplace(line, model.facts(), rows, &reader.names());  // not before the nodes are known to be there
+    if (!predictions)
+      predictions.emplace(line, model.facts(), rows, &reader.names());  // not before the nodes are known to be there
     predictions->add(ids, margins);
   });
   predictions->finish();

@@ -222,8 +222,8 @@ Stream::Stream(CommandLine& line)
       reader_(line.get<std::string>("requests"), id_reader(writer_)),
       meter_(line, writer_.names().given(),
              line.get<bool>("measure-limit")
-                       ? stream_limit(line, writer_.path(), writer_.manifest(), resources_.memory())
-                       : std::nullopt) {
+                 ? stream_limit(line, writer_.path(), writer_.manifest(), resources_.memory())
+                 : std::nullopt) {
   if (line.has("rejected")) rejected_file_.emplace(line.get<std::string>("rejected"));
 }
 

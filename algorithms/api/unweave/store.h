@@ -58,7 +58,7 @@ struct StoreInfo {
   std::uint64_t nodes = 0, edges = 0, arcs = 0;
   std::uint32_t features = 0, classes = 0;
   std::optional<std::uint64_t> named;  ///< nodes that have a name; absent where nodes have numbers alone
-  std::uint64_t targets = 0;  ///< nodes that have an embedding, or would have one by default
+  std::uint64_t targets = 0;           ///< nodes that have an embedding, or would have one by default
   std::optional<double> bits_per_arc;
   std::string order;
   std::optional<PropagationSpec> propagation;

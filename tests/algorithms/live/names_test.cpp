@@ -42,8 +42,8 @@ std::set<NodeId> stream_and_lose(const fs::path& store, Sample& sample, const st
   for (const Request& request : requests) {
     const auto u = static_cast<NodeId>(request.u);
     const auto row = sample.features.begin() + static_cast<std::ptrdiff_t>(std::size_t{u} * sample.columns);
-    const bool has_data = std::any_of(row, row + sample.columns, [](float x) { return x != 0; }) ||
-                          sample.labels[u] != kNoLabel;
+    const bool has_data =
+        std::any_of(row, row + sample.columns, [](float x) { return x != 0; }) || sample.labels[u] != kNoLabel;
     if (request.kind == RequestKind::remove_node || (request.kind == RequestKind::remove_feature && has_data))
       cleared.insert(u);
     testing::stream_sample(store, sample, {request}, 1, 0);
@@ -153,9 +153,8 @@ TEST_SUITE("unit") {
     Importing importing{"none", FeatureType::f32, false, names_for(sample)};
     testing::import_sample(dir / "s", sample, importing);
     testing::propagate_store(dir / "s", testing::tiny_spec(1));
-    const std::vector<Request> requests{{RequestKind::remove_feature, 4, 0},
-                                        {RequestKind::remove_node, 4, 0},
-                                        {RequestKind::remove_node, 4, 0}};
+    const std::vector<Request> requests{
+        {RequestKind::remove_feature, 4, 0}, {RequestKind::remove_node, 4, 0}, {RequestKind::remove_node, 4, 0}};
     {
       LiveStore live(dir / "s", Access::write, ample_budget(), release_ledger());
       CHECK(live.resolve(requests).statuses ==

@@ -130,7 +130,8 @@ TEST_SUITE("unit") {
     MemoryBudget budget(std::uint64_t{64} << 20);
     WorkMeter nobody;
     const NameList list(dir / "store", before.entries.names, 500);
-    CHECK(rewrite_names(dir / "store", list, [](NodeId node) { return node % 3 != 0; }, budget, nobody) ==
+    CHECK(rewrite_names(
+              dir / "store", list, [](NodeId node) { return node % 3 != 0; }, budget, nobody) ==
           import_text(other.path(), rest).entries);
     CHECK(write_name_index(dir / "store", list, budget, nobody) == before.entries.index);
   }

@@ -95,9 +95,10 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("what a name may be") {
-    for (const std::string& good : {std::string("a"), std::string("x_1-2:3@example.org"), std::string("\xc3\xbc\xe2\x82\xac"),
-                                    std::string("\xf0\x9f\x98\x80"), std::string("-1"), std::string(255, 'z'),
-                                    std::string("\xc2\xa0"), std::string("a#")})
+    for (const std::string& good :
+         {std::string("a"), std::string("x_1-2:3@example.org"), std::string("\xc3\xbc\xe2\x82\xac"),
+          std::string("\xf0\x9f\x98\x80"), std::string("-1"), std::string(255, 'z'), std::string("\xc2\xa0"),
+          std::string("a#")})
       CHECK(name_fault(good) == nullptr);
     for (const std::string& bad :
          {std::string(), std::string(256, 'z'), std::string("#1"), std::string("a b"), std::string("a\tb"),
@@ -155,7 +156,8 @@ TEST_SUITE("unit") {
     refuses(forge(block, 0, 66, {3, 2}));
     refuses(forge(block, 0, std::uint64_t{1} << 60, {3, 2}));
     refuses(forge(block, 67, 0, {3, 2}));
-    for (const auto& [at, byte] : std::vector<std::pair<std::size_t, char>>{{0, 2}, {3, 1}, {64, ' '}, {65, '#'}, {66, '\xff'}}) {
+    for (const auto& [at, byte] :
+         std::vector<std::pair<std::size_t, char>>{{0, 2}, {3, 1}, {64, ' '}, {65, '#'}, {66, '\xff'}}) {
       std::string other = block;
       other[at] = byte;
       refuses(forge(other, 0, 67, {3, 2}));
@@ -183,8 +185,9 @@ TEST_SUITE("unit") {
     // A hash decides nothing: the name of the node does.
     const NameIndex other(dir.path(), forge_index(dir.path(), name_hash("b"), 1, 0, 1), list);
     CHECK(other.find("b") == kNoNode);
-    CHECK_THROWS_AS(NameIndex(dir.path(), entries.index, NameList(dir.path(), write_names(dir.path(), {"", ""}).names, 2)),
-                    FormatError);
+    CHECK_THROWS_AS(
+        NameIndex(dir.path(), entries.index, NameList(dir.path(), write_names(dir.path(), {"", ""}).names, 2)),
+        FormatError);
   }
 }
 

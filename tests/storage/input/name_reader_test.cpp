@@ -68,7 +68,10 @@ TEST_SUITE("unit") {
     const auto path = dir / "ids";
     using Names = std::vector<std::string>;
     CHECK(names_of({write_file(path, "ann\n\n\xc3\xbc\r\n42"), {}}) == Names{"ann", "", "\xc3\xbc", "42"});
-    CHECK(names_of({write_file(path, "\xef\xbb\xbf" "ann\n\n"), {}}) == Names{"ann", ""});
+    CHECK(names_of({write_file(path,
+                               "\xef\xbb\xbf"
+                               "ann\n\n"),
+                    {}}) == Names{"ann", ""});
     CHECK(names_of({write_file(path, testing::gzipped("a\nb\n")), {}}) == Names{"a", "b"});
     CHECK(names_of({write_file(path, ""), {}}).empty());
     const Names numbers{"-9223372036854775808", "0", "9223372036854775807"};
@@ -84,10 +87,16 @@ TEST_SUITE("unit") {
   TEST_CASE("what is no name is named with its place and a remedy") {
     const TempDir dir;
     const auto path = dir / "ids";
-    for (const auto& [line, fault] : std::vector<std::pair<std::string, std::string>>{
-             {"a b", "a blank"}, {"a,b", "a comma"}, {"#x", "begins with #"}, {std::string(256, 'x'), "longer than 255"},
-             {"\xff", "not UTF-8"}, {"a\x01", "control character"}})
-      check_message(message_of<InputError>([&] { names_of({write_file(path, "ok\n" + line + "\n"), {}}); }),
+    for (const auto& [line, fault] :
+         std::vector<std::pair<std::string, std::string>>{{"a b", "a blank"},
+                                                          {"a,b", "a comma"},
+                                                          {"#x", "begins with #"},
+                                                          {std::string(256, 'x'), "longer than 255"},
+                                                          {"\xff", "not UTF-8"},
+                                                          {"a\x01", "control character"}})
+      check_message(message_of<InputError>([&] {
+                      names_of({write_file(path, "ok\n" + line + "\n"), {}});
+                    }),
                     {path.string(), "line 2", fault, "an empty line is a node without a name"});
     check_message(message_of<InputError>([&] {
                     names_of({write_file(path, testing::npy<char>("|S2", "(2,)", {'a', 0, 'a', ' '})), {}});
@@ -108,15 +117,16 @@ TEST_SUITE("unit") {
     const auto path = dir / "edges";
     const Edges two{{0, 1}, {1, 2}};
     for (const char* const text :
-         {"ann bob\nbob 17\n", "ann\tbob\r\nbob\t17", "ann,bob\n\n# none\n bob , 17 \n", "source,target\nann,bob\nbob,17\n",
-          "# c\n\nFrom To\nann bob\nbob 17", "ann bob {}\nbob 17 {}\n"}) {
+         {"ann bob\nbob 17\n", "ann\tbob\r\nbob\t17", "ann,bob\n\n# none\n bob , 17 \n",
+          "source,target\nann,bob\nbob,17\n", "# c\n\nFrom To\nann bob\nbob 17", "ann bob {}\nbob 17 {}\n"}) {
       CAPTURE(text);
       InputFile file{write_file(path, text), {}};
       file.remark = [](const std::string&) {};
       CHECK(edges_of(file) == two);
     }
     CHECK(edges_of({write_file(path, "ann bob 0.5\nbob 17 {'weight': 2}\n"), {}}, true) == two);
-    CHECK(edges_of({write_file(path, testing::zstded("ann bob\nann 17\nann bob\n")), {}}) == Edges{{0, 1}, {0, 2}, {0, 1}});
+    CHECK(edges_of({write_file(path, testing::zstded("ann bob\nann 17\nann bob\n")), {}}) ==
+          Edges{{0, 1}, {0, 2}, {0, 1}});
     // Where the words of a header are names, it is an edge.
     CHECK(edges_of({write_file(path, "head bob\n"), {}}) == Edges{{3, 1}});
     // Numbers in other formats are numbers of lines, and a text of numbers is one of names.

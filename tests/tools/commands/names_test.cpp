@@ -53,12 +53,12 @@ struct People {
   }
   [[nodiscard]] std::string file(const char* name) const { return (dir / name).string(); }
   [[nodiscard]] Result import(const std::vector<std::string>& more) const {
-    std::vector<std::string> words{"import",   more.empty() ? store : file("other"),
-                                   "--edges",  file("e.csv"),
-                                   "--ids",    file("ids.txt"),
+    std::vector<std::string> words{"import",     more.empty() ? store : file("other"),
+                                   "--edges",    file("e.csv"),
+                                   "--ids",      file("ids.txt"),
                                    "--features", file("x.npy"),
-                                   "--labels", file("y.npy"),
-                                   "--split",  "train=" + file("train.txt") + ",test=" + file("test.txt"),
+                                   "--labels",   file("y.npy"),
+                                   "--split",    "train=" + file("train.txt") + ",test=" + file("test.txt"),
                                    "--json"};
     words.insert(words.end(), more.begin(), more.end());
     return run(words);
@@ -105,7 +105,8 @@ TEST_SUITE("unit") {
     CHECK(read_all(people.dir / "z.txt") == "ann\nbob\n#2\ncyd\ndan\neve\nflo\ngus\nhal\nida\n");
     CHECK(run({"export", people.store, "--names", people.file("n.txt")}).code == 0);
     CHECK(read_all(people.dir / "n.txt") == read_all(people.dir / "ids.txt"));
-    CHECK(run({"export", people.store, "--requests", people.file("q.txt"), "--draw", "edge", "--count", "2"}).code == 0);
+    CHECK(run({"export", people.store, "--requests", people.file("q.txt"), "--draw", "edge", "--count", "2"}).code ==
+          0);
     const Result drawn = run({"stream", people.store, "--requests", people.file("q.txt"), "--json", "--quiet"});
     CHECK(drawn.json().at("applied") == 2);
     CHECK(run({"info", people.store, "--json"}).json().at("named") == 9);
@@ -131,7 +132,9 @@ TEST_SUITE("unit") {
     const std::string receipts = read_all(people.dir / "rec");
     CHECK(receipts.find("\"request\":\"node bob\",\"status\":\"applied\"") != std::string::npos);
     CHECK(receipts.find("\"request\":\"edge ann ?\",\"status\":\"rejected\"") != std::string::npos);
-    CHECK(run({"verify", people.store + "/certificates/exact.jsonl", "--receipts", people.file("rec"), "--quiet"}).code == 0);
+    CHECK(
+        run({"verify", people.store + "/certificates/exact.jsonl", "--receipts", people.file("rec"), "--quiet"}).code ==
+        0);
     CHECK(read_all(people.dir / "feed" / "1.ids.txt") == "ann\nbob\ncyd\ndan\neve\nflo\ngus\nhal\n");
     CHECK(std::filesystem::exists(people.dir / "feed" / "2.ids.txt"));
     CHECK(std::filesystem::exists(people.dir / "feed" / "2.removed.txt"));
