@@ -13,6 +13,8 @@ namespace unweave {
 std::unique_ptr<EdgeReader> open_edges(const InputFile& file, const EdgeOptions& options) {
   if (!file.memory && file.member.empty() && is_zip(file.path)) return open_npz_edges(file, options);
   ByteSource source(file);
+  if (file.path.extension() == ".npz" && file.member.empty() && !file.memory)
+    throw InputError(source.name(), "byte 0", "named .npz, but not an archive", "fetch or write the file again");
   if (is_npy(file, source)) return open_npy_edges(std::move(source), file, options);
   const std::uint64_t limit = id_limit(options.num_nodes);
   constexpr std::string_view kBanner = "%%MatrixMarket";
