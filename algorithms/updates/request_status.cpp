@@ -16,14 +16,17 @@ constinit const std::array<StatusText, kStatuses> kStatusTexts{{
     {"empty-node", "no edges, features, label: removed before, or never had any"},
     {"no-features", "no features, label: removed before, or never had any"},
     {"repeated", "an earlier request of the same batch has done this"},
+    {"known-id", "an earlier request had this id, and is the one that counts"},
 }};
 
 std::string_view name_of(RequestStatus status) {
   return kStatusTexts.at(static_cast<std::size_t>(status)).name;
 }
 
-std::string outcome_of(const Request& request, RequestStatus status) {
-  const std::string text = text_of(request) + '\t';
+std::string outcome_of(const Request& request, RequestStatus status, Millis time) {
+  std::string text = text_of(request);
+  if (time > 0) text += " at=" + time_text(time);
+  text += '\t';
   if (status == RequestStatus::applied) return text + std::string(name_of(status));
   return text + "rejected\t" + std::string(name_of(status));
 }
