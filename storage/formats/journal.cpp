@@ -38,9 +38,9 @@ static_assert(sizeof(RecordHeader) == 24);
 struct PayloadHeader {
   double r_max;
   std::uint32_t scale;
-  std::uint32_t text_bytes;  ///< of the text behind the requests
+  std::uint32_t text_bytes;  ///< how long the text behind the requests is
 };
-/// Of a text that holds a time alone: its 13 digits will do until the year 2286.
+/// A text that holds a time alone: its 13 digits will do until the year 2286.
 constexpr std::uint64_t kTimeBytes = 16;
 constexpr std::uint64_t kMaxText = std::uint64_t{1} << 31;
 

@@ -136,7 +136,7 @@ TEST_SUITE("slow") {
     static_cast<void>(at.send({at.requests.data() + 1, 1}, true, {.model = {.solver = "newton"}}));
     first = at.record("T0");
     REQUIRE(first.certificates.size() == 1);
-    CHECK(first.certificates[0].number == 2);  // of the catching up
+    CHECK(first.certificates[0].number == 2);  // the one that catching up made
     CHECK(at.record("T1").certificates.at(0).number == 3);
     CHECK(first.waiting.empty());
     CHECK_FALSE(first.settled());
