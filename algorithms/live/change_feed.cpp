@@ -61,6 +61,8 @@ void write_ids(const fs::path& path, std::span<const NodeId> ids, const NodeName
 ChangeFeed::ChangeFeed(const LiveStore& store, fs::path folder) : store_(store), folder_(std::move(folder)) {
   static_cast<void>(store.embedding());  // throws before a propagation
   std::error_code error;
+  if (fs::exists(folder_, error) && !fs::is_directory(folder_, error))
+    throw UsageError(folder_.string() + ": this is no folder; name one for the feed of changes");
   const bool is_feed = fs::exists(folder_ / kLines, error);
   if (!is_feed && fs::exists(folder_, error) && !fs::is_empty(folder_, error))
     throw UsageError(folder_.string() + ": the folder holds other files than a feed of changes; name a new one");

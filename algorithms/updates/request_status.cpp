@@ -16,18 +16,20 @@ constinit const std::array<StatusText, kStatuses> kStatusTexts{{
     {"empty-node", "no edges, features, label: removed before, or never had any"},
     {"no-features", "no features, label: removed before, or never had any"},
     {"repeated", "an earlier request of the same batch has done this"},
+    {"known-id", "an earlier request had this id, and is the one that counts"},
 }};
 
 std::string_view name_of(RequestStatus status) {
   return kStatusTexts.at(static_cast<std::size_t>(status)).name;
 }
 
-std::string outcome_of(const Request& request, RequestStatus status) {
-  return outcome_of(text_of(request), status);
+std::string outcome_of(const Request& request, RequestStatus status, Millis time) {
+  return outcome_of(text_of(request), status, time);
 }
 
-std::string outcome_of(const std::string& request, RequestStatus status) {
-  const std::string text = request + '\t';
+std::string outcome_of(std::string text, RequestStatus status, Millis time) {
+  if (time > 0) text += " at=" + time_text(time);
+  text += '\t';
   if (status == RequestStatus::applied) return text + std::string(name_of(status));
   return text + "rejected\t" + std::string(name_of(status));
 }

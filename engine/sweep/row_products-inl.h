@@ -124,9 +124,11 @@ HWY_INLINE void add_products(const Row& row, std::size_t columns, const std::int
 }
 
 HWY_INLINE std::uint64_t sum_of_products(V64 low, V64 high, const Modulus& modulus) {
+  // What the lower halves add up to is small, lane by lane, so that the sum of lanes does not wrap around either.
+  const V64 rest = hn::Sub(low, hn::ShiftLeft<32>(high));
   const std::int64_t upper = hn::GetLane(hn::SumOfLanes(DWide(), high));
-  const auto all = static_cast<std::uint64_t>(hn::GetLane(hn::SumOfLanes(DWide(), low)));
-  return modulus.residue(upper, all - (static_cast<std::uint64_t>(upper) << 32));
+  const auto lower = static_cast<std::uint64_t>(hn::GetLane(hn::SumOfLanes(DWide(), rest)));
+  return modulus.residue(upper, lower);
 }
 
 #endif

@@ -2,6 +2,7 @@
 #include "storage/formats/journal.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 
@@ -36,8 +37,12 @@ static_assert(sizeof(RecordHeader) == 24);
 
 struct PayloadHeader {
   double r_max;
-  std::uint64_t scale;
+  std::uint32_t scale;
+  std::uint32_t text_bytes;  ///< how long the text behind the requests is
 };
+/// A text that holds a time alone: its 13 digits will do until the year 2286.
+constexpr std::uint64_t kTimeBytes = 16;
+constexpr std::uint64_t kMaxText = std::uint64_t{1} << 31;
 
 /// A kind is not 0: no part of a record reads as zeros to its end, as what was never written does.
 struct PackedRequest {
@@ -88,11 +93,18 @@ bool is_unwritten_in_part(const File& file, std::uint64_t offset, std::uint64_t 
   return false;
 }
 
+/// How many requests a payload holds beside its text; an absurd number where the lengths contradict each other.
+std::uint64_t requests_in(std::uint64_t payload_bytes, std::uint64_t text_bytes) {
+  if (payload_bytes < sizeof(PayloadHeader) + text_bytes) return ~std::uint64_t{0};
+  const std::uint64_t left = payload_bytes - sizeof(PayloadHeader) - text_bytes;
+  return left % sizeof(PackedRequest) == 0 ? left / sizeof(PackedRequest) : ~std::uint64_t{0};
+}
+
 /// A length that a batch after request `last` can have.
 bool is_plausible(const RecordHeader& record, std::uint64_t last) {
-  return record.sequence >= last && record.payload_bytes <= kMaxRecord &&
+  return record.sequence >= last && record.payload_bytes <= kMaxRecord && record.payload_bytes % 8 == 0 &&
          record.sequence - last <= kMaxRecord / sizeof(PackedRequest) &&
-         record.payload_bytes == sizeof(PayloadHeader) + (record.sequence - last) * sizeof(PackedRequest);
+         record.payload_bytes >= sizeof(PayloadHeader) + (record.sequence - last) * sizeof(PackedRequest);
 }
 
 enum class Later { first, last };
@@ -116,9 +128,12 @@ std::uint64_t later_record(const File& file, std::uint64_t offset, std::uint64_t
       const std::uint64_t payload_at = begin + at + sizeof record;
       at += 8;
       if (record.payload_bytes > size - payload_at || record.payload_bytes < sizeof(PayloadHeader)) continue;
-      const std::uint64_t requests = (record.payload_bytes - sizeof(PayloadHeader)) / sizeof(PackedRequest);
-      if (record.sequence < requests || !is_plausible(record, record.sequence - requests)) continue;
-      if (record.sequence - requests < last) continue;
+      if (record.payload_bytes % 8 != 0 || record.payload_bytes > kMaxRecord) continue;
+      PayloadHeader head{};
+      file.read_at(payload_at, std::as_writable_bytes(std::span(&head, 1)));
+      const std::uint64_t requests = requests_in(record.payload_bytes, head.text_bytes);
+      if (record.sequence < requests || record.sequence - requests < last) continue;
+      if (!is_plausible(record, record.sequence - requests)) continue;
       if (record.payload_bytes > left_to_sum) return record.sequence;  // it looks like a hundred records at once
       left_to_sum -= record.payload_bytes;
       payload.resize(record.payload_bytes);
@@ -134,9 +149,23 @@ std::uint64_t later_record(const File& file, std::uint64_t offset, std::uint64_t
   return found;
 }
 
-std::vector<std::byte> encode(const JournalBatch& batch) {
-  std::vector<std::byte> payload(sizeof(PayloadHeader) + batch.requests.size() * sizeof(PackedRequest));
-  const PayloadHeader head{batch.r_max, static_cast<std::uint64_t>(batch.scale)};
+/// Time and words of a batch: a line each, empty where there is none. No byte of it is 0, as no part of a record may
+/// read as zeros to its end.
+std::string text_of(const JournalBatch& batch) {
+  const bool words = std::any_of(batch.requests.begin(), batch.requests.end(),
+                                 [](const Request& one) { return !one.id.empty() || !one.value.empty(); });
+  if (!words && batch.time == 0) return {};
+  std::string text = std::to_string(batch.time) + '\n';
+  if (words)
+    for (const Request& request : batch.requests) text.append(request.id).append(1, '\t').append(request.value) += '\n';
+  text.append((8 - text.size() % 8) % 8, '\n');
+  return text;
+}
+
+std::vector<std::byte> encode(const JournalBatch& batch, std::string_view text) {
+  std::vector<std::byte> payload(sizeof(PayloadHeader) + batch.requests.size() * sizeof(PackedRequest) + text.size());
+  const PayloadHeader head{batch.r_max, static_cast<std::uint32_t>(batch.scale),
+                           static_cast<std::uint32_t>(text.size())};
   std::memcpy(payload.data(), &head, sizeof head);
   std::byte* out = payload.data() + sizeof head;
   for (const Request& request : batch.requests) {
@@ -144,6 +173,7 @@ std::vector<std::byte> encode(const JournalBatch& batch) {
     std::memcpy(out, &packed, sizeof packed);
     out += sizeof packed;
   }
+  if (!text.empty()) std::memcpy(out, text.data(), text.size());
   return payload;
 }
 
@@ -155,24 +185,60 @@ bool is_mode(double r_max, std::uint64_t scale) noexcept {
   return scale <= 2 && r_max >= 0 && std::isfinite(r_max);
 }
 
+/// Cuts a line off the text; nothing without its end.
+std::optional<std::string_view> take_line(std::string_view& text) {
+  const std::size_t end = text.find('\n');
+  if (end == std::string_view::npos) return std::nullopt;
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(end + 1);
+  return line;
+}
+
+bool decode_text(std::string_view text, JournalBatch& batch) {
+  batch.time = 0;
+  if (text.empty()) return true;
+  const std::optional<std::string_view> time = take_line(text);
+  if (!time) return false;
+  const auto [end, error] = std::from_chars(time->data(), time->data() + time->size(), batch.time);
+  if (error != std::errc() || end != time->data() + time->size() || batch.time < 0) return false;
+  if (text.find_first_not_of('\n') == std::string_view::npos) return text.size() < 8;
+  for (Request& request : batch.requests) {
+    const std::optional<std::string_view> line = take_line(text);
+    if (!line) return false;
+    const std::size_t tab = line->find('\t');
+    if (tab == std::string_view::npos) return false;
+    request.id = line->substr(0, tab);
+    request.value = line->substr(tab + 1);
+    if (!is_journal_text(request.id) || !is_journal_text(request.value)) return false;
+  }
+  return text.size() < 8 && text.find_first_not_of('\n') == std::string_view::npos;
+}
+
 bool decode(std::span<const std::byte> payload, JournalBatch& batch) {
   PayloadHeader head{};
-  if (payload.size() < sizeof head || (payload.size() - sizeof head) % sizeof(PackedRequest) != 0) return false;
+  if (payload.size() < sizeof head) return false;
   std::memcpy(&head, payload.data(), sizeof head);
-  if (!is_mode(head.r_max, head.scale)) return false;
+  const std::uint64_t requests = requests_in(payload.size(), head.text_bytes);
+  if (requests == ~std::uint64_t{0} || !is_mode(head.r_max, head.scale)) return false;
   batch.r_max = head.r_max;
   batch.scale = static_cast<ThresholdScale>(head.scale);
   batch.requests.clear();
-  for (std::size_t at = sizeof head; at < payload.size(); at += sizeof(PackedRequest)) {
+  std::size_t at = sizeof head;
+  for (std::uint64_t i = 0; i < requests; ++i, at += sizeof(PackedRequest)) {
     PackedRequest packed{};
     std::memcpy(&packed, payload.data() + at, sizeof packed);
     if (!is_kind(packed.kind)) return false;
     batch.requests.push_back({static_cast<RequestKind>(packed.kind), packed.u, packed.v});
   }
-  return true;
+  return decode_text({reinterpret_cast<const char*>(payload.data() + at), payload.size() - at}, batch);
 }
 
 }  // namespace
+
+bool is_journal_text(std::string_view text) noexcept {
+  return std::none_of(text.begin(), text.end(),
+                      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; });
+}
 
 Journal Journal::create(const std::filesystem::path& store, const std::string& name, std::uint64_t sequence) {
   const std::filesystem::path path = store / (kFolder + name);
@@ -209,12 +275,18 @@ FileEntry Journal::entry() const {
 }
 
 void Journal::append(const JournalBatch& batch) {
-  const std::vector<std::byte> payload = encode(batch);
+  const std::string text = text_of(batch);
+  if (text.size() > kMaxText)
+    throw UsageError("a batch of more than 2 GiB of words; choose a smaller " + option("batch"));
+  const std::vector<std::byte> payload = encode(batch, text);
   // What nobody could read again must not be acknowledged.
-  const auto unknown = [](const Request& request) { return !is_kind(static_cast<std::uint64_t>(request.kind)); };
+  const auto unknown = [](const Request& request) {
+    return !is_kind(static_cast<std::uint64_t>(request.kind)) || !is_journal_text(request.id) ||
+           !is_journal_text(request.value);
+  };
   if (!is_mode(batch.r_max, static_cast<std::uint64_t>(batch.scale)) ||
       std::any_of(batch.requests.begin(), batch.requests.end(), unknown))
-    throw UsageError("a batch with a kind of request or a threshold that there is not");
+    throw UsageError("a batch with a kind of request, a threshold or a character that there is not");
   if (payload.size() > kMaxRecord)
     throw UsageError("a batch of more than 4 GiB of requests; choose a smaller " + option("batch"));
   RecordHeader header{payload.size(), sequence_ + batch.requests.size(), 0};
@@ -242,7 +314,7 @@ void Journal::take_back() noexcept {
 }
 
 std::uint64_t journal_bytes(std::uint64_t requests, std::uint64_t batches) noexcept {
-  return sizeof(FileHeader) + batches * (sizeof(RecordHeader) + sizeof(PayloadHeader)) +
+  return sizeof(FileHeader) + batches * (sizeof(RecordHeader) + sizeof(PayloadHeader) + kTimeBytes) +
          requests * sizeof(PackedRequest);
 }
 
@@ -294,7 +366,8 @@ JournalEnd read_records(const std::filesystem::path& store, const FileEntry& ent
       const bool cut_short = is_plausible(record, last) && record.payload_bytes > left;
       return {at, size - at, !cut_short && !is_unwritten_in_part(file, at, size), begin};
     }
-    if (!decode(payload, batch)) fail("a record's contents contradict its header");
+    if (!decode(payload, batch) || batch.requests.size() != record.sequence - last)
+      fail("a record's contents contradict its header");
     use(batch);
     last = record.sequence;
     begin = at;
@@ -340,7 +413,8 @@ std::optional<JournalDamage> find_journal_damage(const std::filesystem::path& st
   try {
     const JournalEnd end = read_records(store, entry, sequence, [&](const JournalBatch& batch) {
       damage.last += batch.requests.size();
-      damage.bytes += journal_bytes(batch.requests.size(), 1) - journal_bytes(0, 0);
+      damage.bytes += sizeof(RecordHeader) + sizeof(PayloadHeader) + batch.requests.size() * sizeof(PackedRequest) +
+                      text_of(batch).size();
     });
     check_records(store, entry, end.bytes);
     require_whole_end(store, entry, end);

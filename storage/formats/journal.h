@@ -11,6 +11,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "storage/formats/sealed_file.h"
@@ -26,6 +27,8 @@ struct Request {
   RequestKind kind = RequestKind::remove_edge;
   std::uint64_t u = 0;
   std::uint64_t v = 0;  ///< only for edges
+  std::string id{};     ///< what its sender calls it; empty: nothing
+  std::string value{};  ///< what is to be set; empty for the kinds that set nothing
 
   friend bool operator==(const Request&, const Request&) = default;
 };
@@ -37,9 +40,13 @@ struct JournalBatch {
   double r_max = 0;
   ThresholdScale scale = ThresholdScale::absolute;
   std::vector<Request> requests;
+  std::int64_t time = 0;  ///< when it became durable, in milliseconds since 1970, UTC; 0: nobody knows
 
   friend bool operator==(const JournalBatch&, const JournalBatch&) = default;
 };
+
+/// Whether a journal can hold these words of a request: they have no control characters.
+[[nodiscard]] bool is_journal_text(std::string_view text) noexcept;
 
 class Journal {
  public:
@@ -66,7 +73,7 @@ class Journal {
   std::uint64_t end_;
 };
 
-/// Bytes of a journal of so many requests in so many batches.
+/// Bytes of a journal of so many requests, without words, in so many batches, with a time.
 [[nodiscard]] std::uint64_t journal_bytes(std::uint64_t requests, std::uint64_t batches) noexcept;
 
 /// How a journal's file ends.

@@ -19,6 +19,8 @@ std::unique_ptr<EdgeReader> open_other_edges(const InputFile& file, const EdgeOp
                                              std::optional<ByteSource>& source) {
   if (!file.memory && file.member.empty() && is_zip(file.path)) return open_npz_edges(file, options);
   source.emplace(file);
+  if (file.path.extension() == ".npz" && file.member.empty() && !file.memory)
+    throw InputError(source->name(), "byte 0", "named .npz, but not an archive", "fetch or write the file again");
   if (is_npy(file, *source)) return open_npy_edges(*std::move(source), file, options);
   const std::uint64_t limit = id_limit(options.num_nodes);
   constexpr std::string_view kBanner = "%%MatrixMarket";

@@ -4,6 +4,7 @@
 #include <iostream>
 #include <utility>
 
+#include "storage/formats/request_log.h"
 #include "storage/io/error.h"
 
 namespace unweave {
@@ -14,22 +15,38 @@ constexpr std::pair<std::string_view, RequestKind> kKinds[] = {{"edge", RequestK
                                                                {"feature", RequestKind::remove_feature},
                                                                {"insert-edge", RequestKind::insert_edge}};
 
+constexpr std::string_view kIdWord = "id=";
+
 bool names_edge(RequestKind kind) {
   return kind == RequestKind::remove_edge || kind == RequestKind::insert_edge;
 }
 
+/// Whether the line ends here, or with the id that its sender gave the request.
+bool take_id(Fields& fields, Request& request) {
+  if (fields.at_end()) return true;
+  const std::string_view word = fields.take();
+  if (!word.starts_with(kIdWord) || !fields.at_end()) return false;
+  request.id = word.substr(kIdWord.size());
+  return is_request_id(request.id);
+}
+
 }  // namespace
+
+std::string_view word_of(RequestKind kind) {
+  for (const auto& [word, known] : kKinds)
+    if (known == kind) return word;
+  return {};
+}
 
 std::string text_of(const Request& request) {
   return text_of(request, [](std::uint64_t id) { return std::to_string(id); });
 }
 
 std::string text_of(const Request& request, const std::function<std::string(std::uint64_t id)>& write) {
-  std::string text;
-  for (const auto& [name, kind] : kKinds)
-    if (kind == request.kind) text = name;
+  std::string text(word_of(request.kind));
   text += " " + write(request.u);
-  return names_edge(request.kind) ? text + " " + write(request.v) : text;
+  if (names_edge(request.kind)) text += " " + write(request.v);
+  return request.id.empty() ? text : text + ' ' + std::string(kIdWord) + request.id;
 }
 
 RequestReader::RequestReader(const std::filesystem::path& path, ReadId read_id)
@@ -63,18 +80,20 @@ bool RequestReader::next(Request& request) {
     for (const auto& [name, kind] : kKinds) {
       if (word != name) continue;
       request = {kind, 0, 0};
-      if (!read(fields, request.u) || (names_edge(kind) && !read(fields, request.v)) || !fields.at_end()) continue;
+      if (!read(fields, request.u) || (names_edge(kind) && !read(fields, request.v)) || !take_id(fields, request))
+        continue;
       if (read_id_) {
         text_.clear();
         for (Fields words(line); !words.at_end();) text_.append(text_.empty() ? "" : " ").append(words.take());
       }
       return true;
     }
-    throw InputError(name_, "line " + std::to_string(number_), "not a request: " + quote_for_message(line),
-                     "write `edge U V`, `node U`, `feature U` or `insert-edge U V`: one request a line, the word in "
-                     "lower case, ids " +
-                         std::string(read_id_ ? "names of nodes" : "whole numbers from 0") +
-                         ", blanks, tabs or commas between");
+    throw InputError(
+        name_, "line " + std::to_string(number_), "not a request: " + quote_for_message(line),
+        "write `edge U V`, `node U`, `feature U` or `insert-edge U V`: one request a line, the word in lower case, ids " +
+            std::string(read_id_ ? "names of nodes" : "whole numbers from 0") +
+            ", blanks, tabs or commas between, and behind them, where you like, `id=` with your own name of the request "
+            "(128 bytes at most)");
   }
   return false;
 }

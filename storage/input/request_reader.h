@@ -15,12 +15,15 @@
 
 namespace unweave {
 
+/// The first word of a request's line.
+[[nodiscard]] std::string_view word_of(RequestKind kind);
 /// The line of a request, without its end. `write`: how ids are written, where not as numbers.
 [[nodiscard]] std::string text_of(const Request& request);
 [[nodiscard]] std::string text_of(const Request& request, const std::function<std::string(std::uint64_t id)>& write);
 
-/// Lines `edge U V`, `node U`, `feature U`, `insert-edge U V`; empty lines and `#` comments are skipped. An id is a number
-/// of 64 bits, whether or not a store has such a node; or any word, where the reader is told what words mean.
+/// Lines `edge U V`, `node U`, `feature U`, `insert-edge U V`, behind which `id=T` may stand, the sender's name of the
+/// request; empty lines and `#` comments are skipped. An id of a node is a number of 64 bits, whether or not a store has
+/// such a node; or any word, where the reader is told what words mean.
 ///
 /// From standard input ("-") a line is given as soon as it is complete, so that a sender may wait for the answer to a
 /// batch before it sends the next; other files may be compressed. Not thread-safe.

@@ -143,7 +143,14 @@ void make_folders(const std::filesystem::path& folder) {
   if (error) throw_system_error("create the folder", folder, error.value());
 }
 
+void require_replaceable(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored))
+    throw DataError(path.string() + ": exists and is not a regular file; name another file");
+}
+
 void replace_file(const std::filesystem::path& path, std::string_view bytes, unsigned mode) {
+  require_replaceable(path);
   std::filesystem::path temporary = path;
   temporary += ".new";
   std::error_code ignored;

@@ -30,13 +30,6 @@ NamedArray array_of(std::string name, std::vector<std::uint64_t> shape, std::spa
           std::string(reinterpret_cast<const char*>(values.data()), values.size_bytes())};
 }
 
-void replace_regular_file(const std::filesystem::path& file, const std::string& bytes) {
-  std::error_code ignored;
-  if (std::filesystem::exists(file, ignored) && !std::filesystem::is_regular_file(file, ignored))
-    throw DataError(file.string() + ": exists and is not a regular file; name another file");
-  replace_file(std::filesystem::absolute(file), bytes);
-}
-
 /// An archive on its way into a string.
 class ZipText {
  public:
@@ -104,7 +97,7 @@ void write_npz(const std::filesystem::path& file, std::span<const NamedArray> ar
   ZipText zip(file);
   for (const NamedArray& array : arrays)
     zip.add(array.name + ".npy", npy_header(array.integers ? "<i8" : "<f8", array.shape) + array.bytes);
-  replace_regular_file(file, zip.close());
+  replace_file(std::filesystem::absolute(file), zip.close());
 }
 
 void write_safetensors(const std::filesystem::path& file, std::span<const NamedArray> arrays) {
@@ -125,7 +118,7 @@ void write_safetensors(const std::filesystem::path& file, std::span<const NamedA
   std::string all(length.data(), length.size());
   all += text;
   for (const NamedArray& array : arrays) all += array.bytes;
-  replace_regular_file(file, all);
+  replace_file(std::filesystem::absolute(file), all);
 }
 
 }  // namespace unweave

@@ -35,9 +35,8 @@ NpyWriter::NpyWriter(const NpyTarget& target, std::string_view descr, std::size_
 }
 
 void NpyWriter::create_file() {
+  require_replaceable(path_);
   std::error_code ignored;
-  if (std::filesystem::exists(path_, ignored) && !std::filesystem::is_regular_file(path_, ignored))
-    throw DataError(path_.string() + ": exists and is not a regular file; name another file");
   const std::filesystem::path temporary =
       folder_of(path_) / ("." + path_.filename().string() + "." + std::to_string(::getpid()) + ".new");
   std::filesystem::remove(temporary, ignored);

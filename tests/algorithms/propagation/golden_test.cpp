@@ -107,7 +107,8 @@ Changes example_changes() {
 
 std::vector<JournalBatch> example_batches() {
   return {{0, ThresholdScale::absolute, {{RequestKind::remove_edge, 0, 1}, {RequestKind::remove_node, 2, 0}}},
-          {0.001, ThresholdScale::paper, {{RequestKind::insert_edge, 1, 2}}}};
+          {0.001, ThresholdScale::paper, {{RequestKind::insert_edge, 1, 2}}},
+          {0, ThresholdScale::absolute, {{RequestKind::remove_feature, 1, 0, "r7", ""}}, 1'790'000'000'123}};
 }
 
 /// Nodes 0..9, of which 1, 4 and 9 have rows of two columns; that of 4 is wide.

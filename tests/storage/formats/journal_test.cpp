@@ -20,6 +20,7 @@ namespace {
 
 const std::string kName = "after-00000000000000000005.log";
 constexpr std::size_t kHeader = 40;
+constexpr std::int64_t kTime = 1'790'000'000'123;
 
 /// A record as FORMAT.md has it, of removals of node 1.
 std::string record_of(std::uint64_t requests, std::uint64_t last) {
@@ -45,11 +46,11 @@ struct Sample {
   Sample() {
     Journal journal = Journal::create(folder.path(), kName, 5);
     entry = journal.entry();
-    journal.append({0, ThresholdScale::absolute, {{RequestKind::remove_node, 1, 0}}});
+    journal.append({0, ThresholdScale::absolute, {{RequestKind::remove_node, 1, 0}}, kTime});
     second = journal.bytes();
-    journal.append({0.5, ThresholdScale::code, {{RequestKind::remove_edge, 2, 3}, {RequestKind::insert_edge, 2, 4}}});
+    journal.append({0.5, ThresholdScale::code, {{RequestKind::remove_edge, 2, 3}, {RequestKind::insert_edge, 2, 4}}, kTime});
     third = journal.bytes();
-    journal.append({0, ThresholdScale::absolute, {}});
+    journal.append({0, ThresholdScale::absolute, {}, kTime});
     CHECK(journal.sequence() == 8);
     bytes = testing::read_all(file());
     CHECK(bytes.size() == journal.bytes());
@@ -75,6 +76,48 @@ TEST_SUITE("unit") {
     CHECK_FALSE(end.damaged);
     require_whole_end(sample.folder.path(), sample.entry, end);
     CHECK_THROWS_AS(read_journal(sample.folder.path(), sample.entry, 6, [](const JournalBatch&) {}), FormatError);
+  }
+
+  TEST_CASE("time and words of a batch come back; each flipped bit of them is noticed") {
+    const testing::TempDir folder;
+    Journal journal = Journal::create(folder.path(), kName, 5);
+    const FileEntry entry = journal.entry();
+    const JournalBatch timed{0, ThresholdScale::absolute, {{RequestKind::remove_node, 1, 0}}, 1'790'000'000'123};
+    JournalBatch named{0.5, ThresholdScale::code, {{RequestKind::remove_edge, 2, 3}, {RequestKind::remove_node, 4}}, 1};
+    named.requests[0].id = "ticket-7";
+    named.requests[1].value = "a value, with blanks";
+    journal.append(timed);
+    const std::size_t second = journal.bytes();
+    journal.append(named);
+    const std::size_t third = journal.bytes();
+    journal.append({0, ThresholdScale::absolute, {}, 2});
+    std::vector<JournalBatch> found;
+    const auto read = [&] {
+      found.clear();
+      return read_journal(folder.path(), entry, 5, [&](const JournalBatch& batch) { found.push_back(batch); });
+    };
+    CHECK(read().bytes == journal.bytes());
+    REQUIRE(found.size() == 3);
+    CHECK(found[0] == timed);
+    CHECK(found[1] == named);
+    CHECK(found[2].time == 2);
+    CHECK(Journal::open(folder.path(), entry, 5).sequence() == 8);
+    const std::filesystem::path file = folder.path() / "journal" / kName;
+    const std::string bytes = testing::read_all(file);
+    for (std::size_t at = second; at < third; ++at) {
+      std::string bad = bytes;
+      bad[at] = static_cast<char>(bad[at] ^ 1);
+      std::ofstream(file, std::ios::binary) << bad;
+      CHECK_THROWS_AS(read(), RecordError);
+      const auto damage = find_journal_damage(folder.path(), entry, 5);
+      REQUIRE(damage);
+      CHECK(damage->bytes == second);
+      CHECK(damage->later == 8);
+    }
+    named.requests[0].id = "two\nlines";
+    Journal other = Journal::create(folder.path(), "other.log", 5);
+    CHECK_THROWS_AS(other.append(named), UsageError);
+    CHECK(other.sequence() == 5);
   }
 
   TEST_CASE("a last record that is cut short or unwritten was never acknowledged, and the next writer cuts it off") {

@@ -538,6 +538,8 @@ TEST_SUITE("unit") {
     const auto wrong = [&](const std::filesystem::path& file, const std::vector<std::string>& parts) {
       check_message(message_of<InputError>([&] { read_edges({file, ""}); }), parts);
     };
+    wrong(write_file(dir / "empty.npz", ""), {"empty.npz", "not an archive"});
+    wrong(write_file(dir / "text.npz", "0 1\n"), {"text.npz", "not an archive"});
     wrong(csr("", {0, 2, 2, 3, 3}, {1, 2, 3}, 0.5), {"m.npz[data]", "[2]", "weight", "ignore-weights"});
     wrong(csr("", {0, 2, 2, 3, 3}, {1, 2, 4}), {"m.npz[indices]", "[2]", "4"});
     wrong(csr("", {0, 2, 2, 3, 3}, {1, 2, -1}), {"m.npz[indices]", "-1"});

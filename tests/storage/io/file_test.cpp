@@ -2,8 +2,10 @@
 #include "storage/io/file.h"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
+#include <iterator>
 
 #include "storage/io/error.h"
 #include "support/temp_dir.h"
@@ -22,6 +24,20 @@ TEST_SUITE("unit") {
     CHECK_THROWS_WITH_AS(require(dir.path(), std::uint64_t{1} << 62),
                          doctest::Contains("are free; free some, or keep none"), ResourceError);
     CHECK_NOTHROW(require(dir / "not-there", std::uint64_t{1} << 62));
+  }
+
+  TEST_CASE("a regular file is replaced whole; a folder and a pipe stay, and nothing comes beside them") {
+    const testing::TempDir dir;
+    replace_file(dir / "file", "one");
+    replace_file(dir / "file", "another");
+    CHECK(read_text_file(dir / "file", 100) == "another");
+    REQUIRE(::mkfifo((dir / "pipe").c_str(), 0600) == 0);
+    std::filesystem::create_directory(dir / "folder");
+    for (const char* name : {"pipe", "folder"})
+      CHECK_THROWS_WITH_AS(replace_file(dir / name, "x"), doctest::Contains("not a regular file; name another file"),
+                           DataError);
+    CHECK(std::filesystem::is_fifo(dir / "pipe"));
+    CHECK(std::distance(std::filesystem::directory_iterator(dir.path()), std::filesystem::directory_iterator()) == 3);
   }
 }
 

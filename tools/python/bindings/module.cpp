@@ -120,7 +120,12 @@ py::object embeddings(Machine& machine, const py::object& progress, const Path& 
   return out;
 }
 
-py::array_t<std::int64_t> edges(Machine& machine, const py::object& progress, const Path& store) {
+/// Edges in memory, or in a file where one is named; then nothing is returned.
+py::object edges(Machine& machine, const py::object& progress, const Path& store, const std::optional<Path>& file) {
+  if (file) {
+    run(machine, progress, [&] { export_edges(Reader(store, machine.resources()), NpyTarget(*file)); });
+    return py::none();
+  }
   std::optional<Reader> reader;
   run_whole(machine, [&] { reader.emplace(store, machine.resources()); });
   std::uint64_t count = 0;

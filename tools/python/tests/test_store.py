@@ -33,6 +33,14 @@ def test_embeddings_are_a_read_only_map_or_rows_in_memory(store, tmp_path):
     assert store.embeddings([]).shape == (0, 12)
 
 
+def test_edges_and_labels_come_back(store, sample, tmp_path):
+    u, v = np.sort(sample.edge_index, axis=0)
+    wanted = np.unique(np.stack([u, v], axis=1)[u != v], axis=0)
+    assert np.array_equal(store.edges(), wanted) and np.array_equal(store.labels(), sample.y)
+    mapped = store.edges(out=tmp_path / "edges.npy")
+    assert isinstance(mapped, np.memmap) and np.array_equal(mapped, wanted)
+
+
 def test_batches_cover_all_rows_once_and_hops_are_the_levels(store, sample):
     seen = []
     for ids, rows in store.batches(size=150, shuffle=3, hops=True):
@@ -154,8 +162,9 @@ def test_ctrl_c_ends_long_work_and_leaves_the_store_whole(tmp_path):
     assert store.verify().ok
 
 
-def test_another_thread_runs_meanwhile(store):
+def test_another_thread_runs_meanwhile(tmp_path):
     """The interpreter's lock is free while the library works."""
+    store = unweave.generate_store(tmp_path / "large", scale=14, features=64)
     counted = 0
     done = threading.Event()
 
@@ -163,14 +172,16 @@ def test_another_thread_runs_meanwhile(store):
         nonlocal counted
         while not done.is_set():
             counted += 1
-            time.sleep(0)
+            time.sleep(0.001)
 
     thread = threading.Thread(target=count)
     thread.start()
-    store.train("exact", name="again")
+    before, started = counted, time.monotonic()
+    store.propagate(hops=60, rows="all")
+    during, seconds = counted - before, time.monotonic() - started
     done.set()
     thread.join()
-    assert counted > 0
+    assert during > 20 * seconds  # a thread that waits for the lock would count once or twice
 
 
 def test_solvers_and_version():

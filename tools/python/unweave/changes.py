@@ -52,7 +52,7 @@ class Changes:
             self._write(0)
 
     def _write(self, entry: int) -> None:
-        beside = self._file.with_name(self._file.name + ".new")
+        beside = self.folder / f".{self._file.name}.new"  # in readers/ it would be taken for one
         with open(beside, "w", encoding="ascii") as file:
             file.write(f"{entry}\n")
             file.flush()

@@ -92,9 +92,13 @@ class Store:
         """The numbers of the nodes of these names, int64, as every array has them. An unknown name is a UsageError."""
         return np.array(_native.numbers(self._machine, self.path, list(names)), dtype=np.int64)
 
-    def edges(self) -> np.ndarray:
-        """All edges, each once, as int64 [m, 2], u < v, sorted."""
-        return _native.edges(self._machine, self._watcher(), self.path)
+    def edges(self, *, out: Path | None = None) -> np.ndarray:
+        """All edges, each once, as int64 [m, 2], u < v, sorted: in memory, or as a read-only memory map of the file ``out``."""
+        native = (self._machine, self._watcher(), self.path)
+        if out is None:
+            return _native.edges(*native, None)
+        _native.edges(*native, pathlib.Path(out))
+        return np.load(out, mmap_mode="r")
 
     def labels(self) -> np.ndarray:
         """Classes of all nodes as int64 [N], -1 for none."""
