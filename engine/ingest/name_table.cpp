@@ -43,15 +43,21 @@ std::size_t NameTable::slot_bytes(const NameList& names) {
   return kSlots.back();
 }
 
+/// A name is sought from the first slot of a line of the cache on, so that most are found on the one that was asked for.
+std::uint64_t NameTable::lines(const NameList& names) {
+  return (2 * names.named() * slot_bytes(names) + kLineBytes - 1) / kLineBytes + 1;  // half of the slots stay empty
+}
+
 std::uint64_t NameTable::bytes(const NameList& names) {
-  return HugeBuffer::charge((names.named() * 3 / 2 + 8) * slot_bytes(names));
+  return HugeBuffer::charge(lines(names) * kLineBytes);
 }
 
 NameTable::NameTable(const NameList& names, MemoryBudget& budget)
     : names_(names),
       slot_bytes_(slot_bytes(names)),
-      slots_count_(names.named() * 3 / 2 + 8),  // a third stays empty
-      slots_(slots_count_ * slot_bytes_, budget, "names of nodes") {
+      lines_(lines(names)),
+      slots_count_(lines_ * kLineBytes / slot_bytes_),
+      slots_(lines_ * kLineBytes, budget, "names of nodes") {
   slots_.commit();
   slot_bytes_ == kSlots[0] ? fill<kSlots[0]>() : slot_bytes_ == kSlots[1] ? fill<kSlots[1]>() : fill<kSlots[2]>();
 }
@@ -73,7 +79,7 @@ void NameTable::fill() {
 }
 
 std::uint64_t NameTable::first_slot(std::uint64_t hash) const noexcept {
-  return static_cast<std::uint64_t>(UInt128{hash} * slots_count_ >> 64);
+  return static_cast<std::uint64_t>(UInt128{hash} * lines_ >> 64) * (kLineBytes / slot_bytes_);
 }
 
 template <std::size_t kBytes>
@@ -103,16 +109,15 @@ NodeId NameTable::find_from(std::uint64_t at, std::string_view name) const {
 
 template <std::size_t kBytes>
 void NameTable::find_all(std::span<const std::string_view> names, NodeId* nodes) const {
-  constexpr std::size_t kAhead = 16;  // slots on their way at a time
-  std::array<std::uint64_t, kAhead> slots{};
-  const auto ask = [&](std::size_t i) {
-    const std::uint64_t slot = slots[i % kAhead] = first_slot(name_hash(names[i]));
-    __builtin_prefetch(slots_.data() + slot * kBytes);
-  };
-  for (std::size_t i = 0; i < std::min(kAhead, names.size()); ++i) ask(i);
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    nodes[i] = find_from<kBytes>(slots[i % kAhead], names[i]);
-    if (i + kAhead < names.size()) ask(i + kAhead);
+  constexpr std::size_t kAtOnce = 16;  // lines on their way at a time
+  std::array<std::uint64_t, kAtOnce> slots{};
+  for (std::size_t first = 0; first < names.size(); first += kAtOnce) {
+    const std::size_t count = std::min(kAtOnce, names.size() - first);
+    for (std::size_t i = 0; i < count; ++i) {
+      slots[i] = first_slot(name_hash(names[first + i]));
+      __builtin_prefetch(slots_.data() + slots[i] * kBytes);
+    }
+    for (std::size_t i = 0; i < count; ++i) nodes[first + i] = find_from<kBytes>(slots[i], names[first + i]);
   }
 }
 
