@@ -26,9 +26,9 @@ class NameTable {
   void find(std::span<const std::string_view> names, NodeId* nodes) const;
 
  private:
-  /// A slot is the id + 1, or 0, and the name filled with zeros, which no name has; of a longer name its beginning. A name that
-  /// fills its slot may go on, and is compared with the list.
-  static constexpr std::size_t kHeadBytes = 4;
+  /// A slot is the id + 1, or 0, the length of the name, and the name; of a longer name as much as there is room for, and the
+  /// list has the rest.
+  static constexpr std::size_t kHeadBytes = 5;
   static constexpr std::uint64_t kLineBytes = 64;
   [[nodiscard]] static std::size_t slot_bytes(const NameList& names);
   [[nodiscard]] static std::uint64_t lines(const NameList& names);

@@ -16,7 +16,8 @@ namespace {
 
 /// A batch may have a million rejected requests: what is longer than this is written before the next one is made.
 constexpr std::size_t kWriteBytes = 4096;
-constexpr std::size_t kMostLineBytes = 1024;  // bytes of the line of a rejected request, which may have two names and an id
+constexpr std::size_t kMostLineBytes =
+    1024;  // bytes of the line of a rejected request, which may have two names and an id
 
 /// Calls use(i) for every rejected request of a batch.
 template <class Use>
