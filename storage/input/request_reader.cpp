@@ -45,6 +45,19 @@ std::string text_of(const Request& request) {
   return request.id.empty() ? text : text + ' ' + std::string(kIdWord) + request.id;
 }
 
+std::optional<Request> read_request(std::string_view line) {
+  Fields fields(line);
+  const std::string_view word = fields.take();
+  for (const auto& [name, kind] : kKinds) {
+    if (word != name) continue;
+    Request request{kind, 0, 0};
+    if (fields.number(request.u) == std::errc() && (!names_edge(kind) || fields.number(request.v) == std::errc()) &&
+        take_id(fields, request))
+      return request;
+  }
+  return std::nullopt;
+}
+
 RequestReader::RequestReader(const std::filesystem::path& path) : name_(path == "-" ? "standard input" : path) {
   if (path != "-") file_.emplace(ByteSource({path, {}}));
 }
@@ -61,15 +74,11 @@ bool RequestReader::next(Request& request) {
   std::string_view line;
   while (next_line(line)) {
     ++number_;
-    Fields fields(line);
+    const Fields fields(line);
     if (fields.at_end() || fields.first() == '#') continue;
-    const std::string_view word = fields.take();
-    for (const auto& [name, kind] : kKinds) {
-      if (word != name) continue;
-      request = {kind, 0, 0};
-      if (fields.number(request.u) == std::errc() && (!names_edge(kind) || fields.number(request.v) == std::errc()) &&
-          take_id(fields, request))
-        return true;
+    if (std::optional<Request> read = read_request(line)) {
+      request = *std::move(read);
+      return true;
     }
     throw InputError(
         name_, "line " + std::to_string(number_), "not a request: " + quote_for_message(line),

@@ -18,6 +18,9 @@ namespace unweave {
 /// The line of a request, without its end.
 [[nodiscard]] std::string text_of(const Request& request);
 
+/// The request that a line holds; none for a line of another form.
+[[nodiscard]] std::optional<Request> read_request(std::string_view line);
+
 /// Lines `edge U V`, `node U`, `feature U`, `insert-edge U V`, behind which `id=T` may stand, the sender's name of the
 /// request; empty lines and `#` comments are skipped. An id of a node is a number of 64 bits, whether or not a store has
 /// such a node.
