@@ -53,6 +53,8 @@ class Preview {
   [[nodiscard]] bool has_set(NodeId u, NodeId v) const { return edges_.contains(key(u, v)); }
   [[nodiscard]] bool has_cleared(NodeId node) const { return cleared_.contains(node); }
   [[nodiscard]] bool is_blank(NodeId node) const { return has_cleared(node) || contents_.is_blank(node); }
+  /// Whether it has nothing but a name, which a removal takes from it.
+  [[nodiscard]] bool has_name(NodeId node) const { return !has_cleared(node) && !contents_.name(node).empty(); }
   void clear(NodeId node) { cleared_.insert(node); }
 
   /// Nodes that differ from the contents, sorted.
@@ -110,7 +112,7 @@ RequestStatus apply(Preview& preview, const Request& request, BatchChanges& chan
     }
     case RequestKind::remove_node: {
       const std::vector<NodeId> neighbours = preview.neighbours(u);
-      if (neighbours.empty() && preview.is_blank(u))
+      if (neighbours.empty() && preview.is_blank(u) && !preview.has_name(u))
         return preview.has_cleared(u) ? RequestStatus::repeated : RequestStatus::empty_node;
       for (const NodeId v : neighbours) preview.set_edge(u, v, false);
       changes.edges_removed += neighbours.size();

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string_view>
 #include <vector>
 
 #include "engine/graph/features.h"
@@ -40,6 +41,12 @@ class Contents {
   [[nodiscard]] const std::vector<NodeId>& test() const noexcept { return test_; }
   [[nodiscard]] std::uint64_t num_labelled() const noexcept { return labelled_; }
 
+  /// The name of a node, empty where it has none: a node that was cleared and has no edges has lost it, although its word is
+  /// still understood until a purge takes it out of the files.
+  [[nodiscard]] std::string_view name(NodeId node) const {
+    return has_lost_name(node) ? std::string_view() : order_.names().name(order_.user(node));
+  }
+  [[nodiscard]] bool has_lost_name(NodeId node) const { return cleared_.contains(node) && graph_.degree(node) == 1; }
   /// True when clearing the node would change nothing: no features, no label.
   [[nodiscard]] bool is_blank(NodeId node) const;
   /// Sets features to zero and label to none, and takes the nodes out of the splits.

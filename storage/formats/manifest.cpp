@@ -186,6 +186,8 @@ Manifest manifest_from(const Json& json) {
   m.journal = optional_entry(json.at("journal"));
   m.releases = entry_list(json.at("releases"), kReleaseFolders);
   m.lazy = json.contains("lazy");
+  if (json.contains("names"))
+    m.names = {file_entry(json.at("names").at("names")), file_entry(json.at("names").at("index"))};
   if (json.contains("scale")) {
     m.scale.as_given = json.at("scale") == "none";
     if (!m.scale.as_given) m.scale.divisor = json.at("scale").get<double>();
@@ -245,6 +247,7 @@ std::vector<FileEntry> Manifest::files() const {
   };
   all.insert(all.end(), feature_files.begin(), feature_files.end());
   for (const auto* entry : {&order_file, &labels, &train, &valid, &test, &changes}) add(*entry);
+  if (names) all.insert(all.end(), {names->names, names->index});
   for (const LevelFiles& level : levels)
     for (const LevelFileKind& kind : kLevelFileKinds) {
       const std::span<const FileEntry> entries = files_of(level, kind);
@@ -284,16 +287,21 @@ Manifest read_manifest(const std::filesystem::path& store) {
     const Json json = parse_json(text);
     if (json.at("format").get<std::string>() != "unweave store")
       throw std::runtime_error("format: this is not the manifest of an unweave store");
-    if (const Json& version = json.at("version"); version != kManifestVersion)
+    const Json& version = json.at("version");
+    if (version != kManifestVersion && version != kNamesVersion)
       // Not to be imported again: the inputs may still hold what was removed.
       throw DataError(path.string() + ": the store has version " + version.dump() + ", this program reads version " +
-                      std::to_string(kManifestVersion) + "; use the unweave that wrote it");
+                      std::to_string(kManifestVersion) + " and " + std::to_string(kNamesVersion) +
+                      "; use the unweave that wrote it");
     const std::string body = json.at("contents").dump();
     if (to_hex(checksum128(std::as_bytes(std::span(body)), {})) != json.at("checksum").get<std::string>())
       throw std::runtime_error("checksum: the contents are damaged");
     // Bytes that do not change the meaning, as blanks, are under no checksum; there is one right way to write them.
     if (json.dump(1) + "\n" != text) throw std::runtime_error("layout: not as this program writes it");
-    return manifest_from(json.at("contents"));
+    Manifest manifest = manifest_from(json.at("contents"));
+    if ((version == kNamesVersion) != manifest.names.has_value())
+      throw std::runtime_error("version: with names it is another one than without");
+    return manifest;
   } catch (const DataError&) {
     throw;
   } catch (const std::bad_alloc&) {
@@ -310,9 +318,11 @@ std::string manifest_text(const Manifest& manifest) {
     contents["scale"] = "none";
   else if (manifest.scale != FeatureScale())
     contents["scale"] = manifest.scale.divisor;
+  if (manifest.names)
+    contents["names"] = {{"names", to_json(manifest.names->names)}, {"index", to_json(manifest.names->index)}};
   const std::string body = contents.dump();
   const Json json = {{"format", "unweave store"},
-                     {"version", kManifestVersion},
+                     {"version", manifest.names ? kNamesVersion : kManifestVersion},
                      {"checksum", to_hex(checksum128(std::as_bytes(std::span(body)), {}))},
                      {"contents", contents}};
   return json.dump(1) + "\n";

@@ -6,7 +6,6 @@
 #include <ostream>
 #include <string_view>
 
-#include "storage/input/request_reader.h"
 #include "storage/io/error.h"
 #include "storage/io/line_log.h"
 #include "storage/io/private_file.h"
@@ -17,7 +16,7 @@ namespace {
 
 /// A batch may have a million rejected requests: what is longer than this is written before the next one is made.
 constexpr std::size_t kWriteBytes = 4096;
-constexpr std::size_t kMostLineBytes = 128;  // bytes of the line of a rejected request
+constexpr std::size_t kMostLineBytes = 640;  // bytes of the line of a rejected request, which may have two names
 
 /// Calls use(i) for every rejected request of a batch.
 template <class Use>
@@ -51,7 +50,7 @@ std::string rejected_text(const PlacedBatch& batch, std::size_t most, bool with_
     ++told;
     text += text.empty() ? "" : "; ";
     if (with_lines) text += "line " + std::to_string(batch.places[i]) + ": ";
-    text += text_of(batch.decided.requests[i]) + ": " + std::string(name_of(batch.decided.statuses[i]));
+    text += batch.text(i) + ": " + std::string(name_of(batch.decided.statuses[i]));
   });
   return all > told ? text + "; and " + count_text(all - told) + " more" : text;
 }
@@ -62,7 +61,7 @@ void write_with_rejections(std::ostream& out, const nlohmann::ordered_json& obje
   text += ",\"rejections\":[";
   bool first = true;
   for_each_rejected(batch, [&](std::size_t i) {
-    const nlohmann::ordered_json rejection = {{"request", text_of(batch.decided.requests[i])},
+    const nlohmann::ordered_json rejection = {{"request", batch.text(i)},
                                               {"reason", name_of(batch.decided.statuses[i])},
                                               {"sequence", batch.decided.after + i + 1},
                                               {"line", batch.places[i]}};
@@ -105,7 +104,7 @@ void RejectedFile::add(const PlacedBatch& batch) {
   file_.truncate(end_);  // a line that a crash left incomplete
   const std::uint64_t before = end_;
   for_each_rejected(batch, [&](std::size_t i) {
-    text += text_of(batch.decided.requests[i]) + '\t' + std::string(name_of(batch.decided.statuses[i])) + '\t' +
+    text += batch.text(i) + '\t' + std::string(name_of(batch.decided.statuses[i])) + '\t' +
             (batch.decided.refused ? "-" : std::to_string(batch.decided.after + i + 1)) + '\n';
     if (text.size() >= kWriteBytes) write();
   });
@@ -151,8 +150,8 @@ std::string request_table() {
 Ids are never given anew, and the number of nodes stays; insert-edge may join a
 removed node again. A model changes with --solver, or when it next streams.
 
-One request a line: the word in lower case, then ids, whole numbers from 0, with
-blanks, tabs or commas between. Lines that begin with # and empty ones are
+One request a line: the word in lower case, then ids, whole numbers from 0 or the
+names of a store that has them, with blanks, tabs or commas between. Lines that begin with # and empty ones are
 skipped. A request that would change nothing is rejected, and has no effect:
 
 )";

@@ -156,7 +156,12 @@ void serve(const CommandLine& line) {
   how.most_waiting = line.get<Count>("queue").value;
   Intake intake(session, how,
                 [&](std::uint64_t number, const AppliedBatch& applied) { print_batch(line, number, applied); });
-  HttpService service(line.positional(0), intake, resources, read_request, options);
+  // They are read on other threads than those of the writer, which move when shards are written anew, and calls are read on other threads.
+  const NodeNames names(line.positional(0), writer.manifest());
+  ReadId read_id;
+  if (names.given()) read_id = [&](std::string_view word) { return names.number(word); };
+  const auto read_line = [&](std::string_view text) { return parse_request(text, read_id); };
+  HttpService service(line.positional(0), intake, resources, read_line, options);
   std::atomic<bool> ends = false;
   intake.on_failure([&] { ends = true; });
   if (line.common().json)
