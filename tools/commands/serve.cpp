@@ -156,7 +156,7 @@ void serve(const CommandLine& line) {
   how.most_waiting = line.get<Count>("queue").value;
   Intake intake(session, how,
                 [&](std::uint64_t number, const AppliedBatch& applied) { print_batch(line, number, applied); });
-  // They are read on other threads than those of the writer, which move when shards are written anew, and calls are read on other threads.
+  // The writer's own names move when its shards are written anew, and calls are read on other threads meanwhile.
   const NodeNames names(line.positional(0), writer.manifest());
   ReadId read_id;
   if (names.given()) read_id = [&](std::string_view word) { return names.number(word); };

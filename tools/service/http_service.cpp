@@ -20,12 +20,11 @@
 #include <utility>
 
 #include "storage/formats/request_log.h"
-#include "storage/io/file.h"
 #include "storage/io/json_text.h"
 #include "storage/io/line_log.h"
-#include "storage/io/private_file.h"
 #include "storage/io/store_folders.h"
 #include "tools/cli/message_style.h"
+#include "tools/service/quarantine.h"
 #include "unweave/requests.h"
 #include "unweave/rows.h"
 
@@ -156,35 +155,6 @@ std::optional<ListenAddress> read_address(std::string_view text) {
   address.host = host == "localhost" ? "127.0.0.1" : host;
   return address;
 }
-
-/// Lines that are no requests, each with its reason, durable.
-class HttpService::Quarantine {
- public:
-  explicit Quarantine(const fs::path& file) {
-    if (file.empty()) return;
-    file_ = fs::exists(file) ? File::open_write(file) : create_private(file);
-    end_ = file_.size();
-  }
-  void add(const std::vector<std::pair<std::string, std::string>>& lines) {
-    if (!file_.is_open() || lines.empty()) return;
-    std::string text;
-    for (const auto& [line, reason] : lines) {
-      std::string plain = line.substr(0, 4096);
-      std::replace_if(
-          plain.begin(), plain.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
-      text += time_text(present_time()) + '\t' + plain + '\t' + reason + '\n';
-    }
-    const std::scoped_lock lock(mutex_);
-    file_.write_at(end_, std::as_bytes(std::span(text)));
-    end_ += text.size();
-    file_.sync();
-  }
-
- private:
-  std::mutex mutex_;
-  File file_;
-  std::uint64_t end_ = 0;
-};
 
 struct HttpService::Impl {
   Impl(const fs::path& path, Intake& requests, Resources& memory, ReadLine read, HttpOptions how)
@@ -323,7 +293,7 @@ struct HttpService::Impl {
           response, std::string("the body is no object with a list `requests` of lines: ") + error.what(), kBadRequest);
     }
     std::vector<Request> requests;
-    std::vector<std::pair<std::string, std::string>> bad;
+    std::vector<BadLine> bad;
     Json refused = Json::array();
     for (std::size_t i = 0; i < lines.size(); ++i) {
       std::optional<Request> request = read_line(lines[i]);
@@ -332,7 +302,7 @@ struct HttpService::Impl {
         requests.push_back(*std::move(request));
         continue;
       }
-      bad.emplace_back(lines[i], "not a request");
+      bad.push_back({lines[i], "not a request"});
       refused.push_back({{"line", i + 1}, {"text", lines[i].substr(0, 200)}, {"reason", "not a request"}});
     }
     quarantine.add(bad);

@@ -64,7 +64,6 @@ class HttpService {
   void stop();
 
  private:
-  class Quarantine;
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
