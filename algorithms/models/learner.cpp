@@ -196,7 +196,8 @@ StepReport Learner::absorb(const BatchReport& batch, std::span<const Request> re
   const NodeNames& names = store_.contents().order().names();
   if (receipts_)
     for (std::size_t i = 0; i < requests.size(); ++i)
-      lines.push_back(outcome_of(names.text_of(requests[i]), batch.changes.statuses.at(i), batch.time));
+      lines.push_back(outcome_of(names.text_of(requests[i]), batch.changes.statuses.at(i),
+                                 batch.times.empty() ? batch.time : batch.times.at(i)));
   return release(std::move(report), std::move(lines));
 }
 

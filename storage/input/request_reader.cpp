@@ -49,6 +49,24 @@ std::string text_of(const Request& request, const std::function<std::string(std:
   return request.id.empty() ? text : text + ' ' + std::string(kIdWord) + request.id;
 }
 
+std::optional<Request> parse_request(std::string_view line, const ReadId& read_id) {
+  Fields fields(line);
+  const auto read = [&](std::uint64_t& id) {
+    if (!read_id) return fields.number(id) == std::errc();
+    if (fields.at_end()) return false;
+    const std::string_view word = fields.take();
+    id = read_id(word);
+    return !word.empty();
+  };
+  const std::string_view word = fields.take();
+  for (const auto& [name, kind] : kKinds) {
+    if (word != name) continue;
+    Request request{kind, 0, 0};
+    if (read(request.u) && (!names_edge(kind) || read(request.v)) && take_id(fields, request)) return request;
+  }
+  return std::nullopt;
+}
+
 RequestReader::RequestReader(const std::filesystem::path& path, ReadId read_id)
     : name_(path == "-" ? "standard input" : path), read_id_(std::move(read_id)) {
   if (path != "-") file_.emplace(ByteSource({path, {}}));
@@ -62,38 +80,27 @@ bool RequestReader::next_line(std::string_view& line) {
   return true;
 }
 
-bool RequestReader::read(Fields& fields, std::uint64_t& id) const {
-  if (!read_id_) return fields.number(id) == std::errc();
-  if (fields.at_end()) return false;
-  const std::string_view word = fields.take();
-  id = read_id_(word);
-  return !word.empty();
-}
-
 bool RequestReader::next(Request& request) {
   std::string_view line;
   while (next_line(line)) {
     ++number_;
-    Fields fields(line);
+    const Fields fields(line);
     if (fields.at_end() || fields.first() == '#') continue;
-    const std::string_view word = fields.take();
-    for (const auto& [name, kind] : kKinds) {
-      if (word != name) continue;
-      request = {kind, 0, 0};
-      if (!read(fields, request.u) || (names_edge(kind) && !read(fields, request.v)) || !take_id(fields, request))
-        continue;
+    if (std::optional<Request> parsed = parse_request(line, read_id_)) {
+      request = *std::move(parsed);
       if (read_id_) {
         text_.clear();
         for (Fields words(line); !words.at_end();) text_.append(text_.empty() ? "" : " ").append(words.take());
       }
       return true;
     }
-    throw InputError(
-        name_, "line " + std::to_string(number_), "not a request: " + quote_for_message(line),
-        "write `edge U V`, `node U`, `feature U` or `insert-edge U V`: one request a line, the word in lower case, ids " +
-            std::string(read_id_ ? "names of nodes" : "whole numbers from 0") +
-            ", blanks, tabs or commas between, and behind them, where you like, `id=` with your own name of the request "
-            "(128 bytes at most)");
+    throw InputError(name_, "line " + std::to_string(number_), "not a request: " + quote_for_message(line),
+                     "write `edge U V`, `node U`, `feature U` or `insert-edge U V`: one request a line, the word in "
+                     "lower case, ids " +
+                         std::string(read_id_ ? "names of nodes" : "whole numbers from 0") +
+                         ", blanks, tabs or commas between, and behind them, where you like, `id=` with your own name "
+                         "of the request "
+                         "(128 bytes at most)");
   }
   return false;
 }

@@ -21,6 +21,10 @@ namespace unweave {
 [[nodiscard]] std::string text_of(const Request& request);
 [[nodiscard]] std::string text_of(const Request& request, const std::function<std::string(std::uint64_t id)>& write);
 
+/// The request of a line, without its end; none for a line of another form. `read_id`: what words mean, where ids of nodes are
+/// not numbers.
+[[nodiscard]] std::optional<Request> parse_request(std::string_view line, const ReadId& read_id = {});
+
 /// Lines `edge U V`, `node U`, `feature U`, `insert-edge U V`, behind which `id=T` may stand, the sender's name of the
 /// request; empty lines and `#` comments are skipped. An id of a node is a number of 64 bits, whether or not a store has
 /// such a node; or any word, where the reader is told what words mean.
@@ -42,7 +46,6 @@ class RequestReader {
  private:
   bool next_line(std::string_view& line);
   std::filesystem::path name_;
-  bool read(Fields& fields, std::uint64_t& id) const;
   std::optional<LineReader> file_;  ///< empty for standard input
   ReadId read_id_;                  ///< empty where ids are numbers
   std::string text_;
