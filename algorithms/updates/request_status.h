@@ -12,7 +12,7 @@
 
 namespace unweave {
 
-/// A request is rejected iff it would change nothing at its place in the stream.
+/// A request is rejected iff it would change nothing at its place in the stream, or asks for what the store cannot have.
 enum class RequestStatus : std::uint8_t {
   applied,
   id_outside,
@@ -22,6 +22,16 @@ enum class RequestStatus : std::uint8_t {
   empty_node,
   no_features,
   repeated,
+  wrong_values,
+  above_bound,
+  standardized,
+  class_outside,
+  no_labels,
+  no_split,
+  no_label,
+  same_features,
+  same_label,
+  same_split,
 };
 
 struct StatusText {
@@ -29,7 +39,7 @@ struct StatusText {
   std::string_view sentence;  ///< for people
 };
 
-inline constexpr std::size_t kStatuses = 8;
+inline constexpr std::size_t kStatuses = 18;
 /// The texts of all statuses, in the order of RequestStatus.
 extern const std::array<StatusText, kStatuses> kStatusTexts;
 

@@ -38,7 +38,7 @@ static_assert(sizeof(RecordHeader) == 24);
 struct PayloadHeader {
   double r_max;
   std::uint32_t scale;
-  std::uint32_t text_bytes;  ///< of the text behind the requests
+  std::uint32_t text_bytes;  ///< how many the text behind the requests has
 };
 constexpr std::uint64_t kMaxText = std::uint64_t{1} << 31;
 
@@ -176,7 +176,7 @@ std::vector<std::byte> encode(const JournalBatch& batch, std::string_view text) 
 }
 
 bool is_kind(std::uint64_t kind) noexcept {
-  return kind >= 1 && kind <= 4;
+  return kind >= 1 && kind <= 7;
 }
 
 bool is_mode(double r_max, std::uint64_t scale) noexcept {
@@ -232,6 +232,12 @@ bool decode(std::span<const std::byte> payload, JournalBatch& batch) {
 }
 
 }  // namespace
+
+std::uint64_t text_bytes(std::span<const Request> requests) noexcept {
+  std::uint64_t bytes = 0;
+  for (const Request& request : requests) bytes += request.value.size();
+  return bytes;
+}
 
 bool is_journal_text(std::string_view text) noexcept {
   return std::none_of(text.begin(), text.end(),

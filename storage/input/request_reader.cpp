@@ -1,7 +1,13 @@
 // storage/input/request_reader.cpp - parses request lines, one by one from standard input.
 #include "storage/input/request_reader.h"
 
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
 #include <iostream>
+#include <iterator>
+#include <map>
 #include <utility>
 
 #include "storage/io/error.h"
@@ -9,23 +15,99 @@
 namespace unweave {
 namespace {
 
-constexpr std::pair<std::string_view, RequestKind> kKinds[] = {{"edge", RequestKind::remove_edge},
-                                                               {"node", RequestKind::remove_node},
-                                                               {"feature", RequestKind::remove_feature},
-                                                               {"insert-edge", RequestKind::insert_edge}};
+constexpr std::pair<std::string_view, RequestKind> kKinds[] = {
+    {"edge", RequestKind::remove_edge},        {"node", RequestKind::remove_node},
+    {"feature", RequestKind::remove_feature},  {"insert-edge", RequestKind::insert_edge},
+    {"set-feature", RequestKind::set_feature}, {"set-label", RequestKind::set_label},
+    {"move-split", RequestKind::move_split}};
 
-bool names_edge(RequestKind kind) {
-  return kind == RequestKind::remove_edge || kind == RequestKind::insert_edge;
+constexpr std::string_view kSplits[] = {"train", "valid", "test", "none"};
+
+std::string shortest_text(double number) {
+  std::array<char, 32> text{};
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number).ptr};
+}
+
+/// A finite number that is the whole text.
+std::optional<double> number_in(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+/// Values of a row, or pairs of column and value; empty where the fields are neither.
+std::string row_text(Fields& fields) {
+  std::string text;
+  std::map<std::uint64_t, double> pairs;
+  while (!fields.at_end()) {
+    const std::string_view field = fields.take();
+    const std::size_t colon = field.find(':');
+    const std::optional<double> value = number_in(field.substr(colon == std::string_view::npos ? 0 : colon + 1));
+    if (!value) return {};
+    if (colon == std::string_view::npos) {
+      text += (text.empty() ? "" : " ") + shortest_text(*value);
+      continue;
+    }
+    std::uint64_t column = 0;
+    const auto [end, error] = std::from_chars(field.data(), field.data() + colon, column);
+    if (error != std::errc() || end != field.data() + colon || !pairs.emplace(column, *value).second) return {};
+  }
+  if (!pairs.empty() && !text.empty()) return {};
+  for (const auto& [column, value] : pairs)
+    text += (text.empty() ? "" : " ") + std::to_string(column) + ':' + shortest_text(value);
+  return text;
+}
+
+/// What a request of this kind sets, from the fields that are left; empty where they do not say it.
+std::string value_text(RequestKind kind, Fields& fields) {
+  if (kind == RequestKind::set_feature) return row_text(fields);
+  const std::string_view word = fields.take();
+  if (kind == RequestKind::move_split)
+    return std::find(std::begin(kSplits), std::end(kSplits), word) == std::end(kSplits) ? "" : std::string(word);
+  if (word == "none") return "none";
+  std::uint64_t label = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), label);
+  return error == std::errc() && end == word.data() + word.size() ? std::to_string(label) : "";
 }
 
 }  // namespace
+
+constinit const std::string_view kRequestForms =
+    "write `edge U V`, `node U`, `feature U`, `insert-edge U V`, `set-feature U V1 .. VF` (all values, or pairs C:V of "
+    "columns, each once), `set-label U C` (a class or none) or `move-split U S` (train, valid, test or none): one "
+    "request "
+    "a line, the word in lower case, ids whole numbers from 0, values finite, blanks, tabs or commas between";
+
+std::optional<Request> parse_request(std::string_view line) {
+  Fields fields(line);
+  const std::string_view word = fields.take();
+  for (const auto& [name, kind] : kKinds) {
+    if (word != name) continue;
+    Request request{kind, 0, 0};
+    if (fields.number(request.u) != std::errc()) return std::nullopt;
+    if (names_edge(kind) && fields.number(request.v) != std::errc()) return std::nullopt;
+    if (sets_value(kind)) {
+      request.value = value_text(kind, fields);
+      if (request.value.empty()) return std::nullopt;
+    }
+    return fields.at_end() ? std::optional(std::move(request)) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+bool is_skipped_line(std::string_view line) {
+  const Fields fields(line);
+  return fields.at_end() || fields.first() == '#';
+}
 
 std::string text_of(const Request& request) {
   std::string text;
   for (const auto& [name, kind] : kKinds)
     if (kind == request.kind) text = name;
   text += " " + std::to_string(request.u);
-  return names_edge(request.kind) ? text + " " + std::to_string(request.v) : text;
+  if (names_edge(request.kind)) text += " " + std::to_string(request.v);
+  return sets_value(request.kind) ? text + " " + request.value : text;
 }
 
 RequestReader::RequestReader(const std::filesystem::path& path) : name_(path == "-" ? "standard input" : path) {
@@ -44,20 +126,13 @@ bool RequestReader::next(Request& request) {
   std::string_view line;
   while (next_line(line)) {
     ++number_;
-    Fields fields(line);
-    if (fields.at_end() || fields.first() == '#') continue;
-    const std::string_view word = fields.take();
-    for (const auto& [name, kind] : kKinds) {
-      if (word != name) continue;
-      request = {kind, 0, 0};
-      if (fields.number(request.u) == std::errc() && (!names_edge(kind) || fields.number(request.v) == std::errc()) &&
-          fields.at_end())
-        return true;
+    if (is_skipped_line(line)) continue;
+    if (std::optional<Request> parsed = parse_request(line)) {
+      request = std::move(*parsed);
+      return true;
     }
-    throw InputError(
-        name_, "line " + std::to_string(number_), "not a request: " + quote_for_message(line),
-        "write `edge U V`, `node U`, `feature U` or `insert-edge U V`: one request a line, the word in lower case, ids "
-        "whole numbers from 0, blanks, tabs or commas between");
+    throw InputError(name_, "line " + std::to_string(number_), "not a request: " + quote_for_message(line),
+                     std::string(kRequestForms));
   }
   return false;
 }

@@ -1,4 +1,4 @@
-// storage/input/request_reader.h - removal and insertion requests, one a line.
+// storage/input/request_reader.h - requests to remove, insert or set something, one a line.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,17 @@ namespace unweave {
 /// The line of a request, without its end.
 [[nodiscard]] std::string text_of(const Request& request);
 
-/// Lines `edge U V`, `node U`, `feature U`, `insert-edge U V`; empty lines and `#` comments are skipped. An id is a number
-/// of 64 bits, whether or not a store has such a node.
+/// The request of a line, without its end. Nothing where the line is none: an id is a number of 64 bits, whether or not a
+/// store has such a node, and a value is brought into one form: numbers as the shortest text that reads back the same, pairs
+/// `column:value` by column, one blank between.
+[[nodiscard]] std::optional<Request> parse_request(std::string_view line);
+/// Whether a line is empty or a `#` comment.
+[[nodiscard]] bool is_skipped_line(std::string_view line);
+/// What a request may look like, for messages.
+extern const std::string_view kRequestForms;
+
+/// Lines `edge U V`, `node U`, `feature U`, `insert-edge U V`, `set-feature U V1 .. VF` or `set-feature U C:V ..`,
+/// `set-label U C`, `move-split U S`; empty lines and `#` comments are skipped.
 ///
 /// From standard input ("-") a line is given as soon as it is complete, so that a sender may wait for the answer to a
 /// batch before it sends the next; other files may be compressed. Not thread-safe.

@@ -248,6 +248,11 @@ class Store:
         return Record.of(_native.repair(self._machine, self._watcher(), self.path, cut_journal))
 
 
+def _line_of(request: Any) -> str:
+    """The line of a request that came as a tuple. Numbers of NumPy are those of Python."""
+    return " ".join(str(part.item() if isinstance(part, np.generic) else part) for part in request)
+
+
 class Stream:
     """Requests to a store, batch after batch, each durable when :meth:`send` returns.
 
@@ -272,7 +277,13 @@ class Stream:
 
     def send(self, requests: Iterable[Request]) -> Record:
         """One batch: lines as in a file of requests ("edge 4 7"), or tuples ("edge", 4, 7), ("node", 12), ("feature", 3),
-        ("insert-edge", 4, 7). ``statuses`` says of each whether it was applied, or why not."""
+        ("insert-edge", 4, 7). Requests that set something are lines or tuples as well: "set-feature 3 0.5 0 0.25" with all values,
+        "set-feature 3 0:0.5 2:0.25", ("set-feature", 3, 0.5, 0, 0.25), ("set-label", 3, 1), ("set-label", 3, "none"),
+        ("move-split", 3, "valid"). ``statuses`` says of each whether it was applied, or why not."""
+        requests = list(requests)
+        words = [request.split(None, 1)[:1] if isinstance(request, str) else list(request)[:1] for request in requests]
+        if any(word and str(word[0]) in ("set-feature", "set-label", "move-split") for word in words):
+            return Record.of(self._native.send_lines([request if isinstance(request, str) else _line_of(request) for request in requests]))
         kinds, u, v = [], [], []
         for number, request in enumerate(requests):
             parts = request.split() if isinstance(request, str) else list(request)
