@@ -27,6 +27,7 @@ void run_report(CommandLine& line);
 void run_stream(CommandLine& line);
 void run_train(CommandLine& line);
 void run_certify(CommandLine& line);
+void run_upgrade(CommandLine& line);
 void run_verify(CommandLine& line);
 
 }  // namespace unweave
