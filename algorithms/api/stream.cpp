@@ -1,6 +1,7 @@
 // algorithms/api/stream.cpp - the steps of a batch, in the order on which durability and certificates rest.
 #include "unweave/stream.h"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -157,7 +158,9 @@ BatchOutcome StreamSession::send(std::span<const Request> requests) {
   session.room_for = 0;  // until its sender has been told, or the next batch comes
   const Clock::time_point start = Clock::now();
   BatchChanges changes = store.resolve(requests);
-  outcome.refused = session.options.strict && changes.rejected > 0;
+  // Whoever sends a request again does so because nobody told what became of it: that is no fault of the batch.
+  const auto resent = std::count(changes.statuses.begin(), changes.statuses.end(), RequestStatus::known_id);
+  outcome.refused = session.options.strict && changes.rejected > static_cast<std::uint64_t>(resent);
   if (session.options.decided) session.options.decided({requests, changes.statuses, outcome.after, outcome.refused});
   if (outcome.refused) {
     outcome.batch.changes = std::move(changes);

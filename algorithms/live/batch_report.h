@@ -6,6 +6,7 @@
 #include "algorithms/updates/requests.h"
 #include "algorithms/updates/update_report.h"
 #include "storage/formats/journal.h"
+#include "storage/io/time_text.h"
 
 namespace unweave {
 
@@ -24,6 +25,7 @@ struct BatchReport {
   BatchChanges changes;
   UpdateReport update;
   std::uint64_t last_request = 0;
+  Millis time = 0;  ///< when the batch became durable
   double seconds_journal = 0;
   double seconds_propagate = 0;
 };

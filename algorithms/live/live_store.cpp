@@ -6,11 +6,13 @@
 #include <exception>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "engine/generations/store_purge.h"
 #include "engine/resources/clock.h"
 #include "engine/resources/memory_shares.h"
 #include "engine/resources/temporary_folder.h"
+#include "storage/input/request_reader.h"
 #include "storage/io/error.h"
 #include "storage/io/map_guard.h"
 
@@ -18,7 +20,7 @@ namespace unweave {
 namespace {
 
 /// Memory of a request while it is applied: that of an edge, whose two ends get lists and rows of their own.
-constexpr std::uint64_t kRequestBytes = 448;
+constexpr std::uint64_t kRequestBytes = 640;
 /// What the text of a value comes to while its batch is applied: the request, the journal's record twice, numbers.
 constexpr std::uint64_t kTextCopies = 6;
 constexpr const char* kChangedLists = "changed lists of the graph, rows and labels that were set";
@@ -119,7 +121,6 @@ void LiveStore::charge_changes(const BatchChanges& changes) {
 
 /// Keeps what became of a journal's requests, for the receipts of a model that has missed them.
 void LiveStore::note_statuses(std::span<const RequestStatus> statuses) {
-  if (access_ == Access::read) return;
   const std::size_t size = replayed_.size() + statuses.size();
   if (size > replayed_.capacity()) {
     const std::size_t capacity = std::max(size, 2 * replayed_.capacity());
@@ -141,6 +142,7 @@ void LiveStore::watch_appends(std::function<void()> before, std::function<void()
 }
 
 void LiveStore::replay() {
+  register_.reset();
   replayed_ = {};
   replayed_memory_.release();
   replayed_after_ = manifest_.sequence;
@@ -149,9 +151,10 @@ void LiveStore::replay() {
   if (manifest_.journal)
     end = read_journal(path_, *manifest_.journal, manifest_.sequence, [&](const JournalBatch& batch) {
       const Reservation room = reserve_batch(batch.requests.size(), text_bytes(batch.requests));
-      const BatchChanges changes = resolve(batch.requests);
+      const BatchChanges changes = resolve_after(batch.requests, sequence_, batch.time);
       charge_changes(changes);
       note_statuses(changes.statuses);
+      note_ids(batch.requests, changes.statuses, sequence_, batch.time);
       propagate_batch(changes, {batch.r_max, batch.scale}, LastLevel::deferred);
       sequence_ += batch.requests.size();
     });
@@ -182,7 +185,60 @@ void LiveStore::require_absorbed(const AbsorbedRequest& absorbed, std::uint64_t 
 }
 
 BatchChanges LiveStore::resolve(std::span<const Request> requests) const {
-  return resolve_batch(*contents_, requests);
+  return resolve_after(requests, sequence_, {});
+}
+
+BatchChanges LiveStore::resolve_after(std::span<const Request> requests, std::uint64_t after,
+                                      std::optional<Millis> time) const {
+  if (std::all_of(requests.begin(), requests.end(), [](const Request& one) { return one.id.empty(); }))
+    return resolve_batch(*contents_, requests);
+  if (!register_) register_.emplace(path_, manifest_, access_ == Access::write, budget_);
+  return resolve_batch(*contents_, requests, register_->known(requests, after, time));
+}
+
+void LiveStore::note_ids(std::span<const Request> requests, std::span<const RequestStatus> statuses,
+                         std::uint64_t after, Millis time) {
+  if (register_) register_->note(requests, statuses, after, time);
+}
+
+void LiveStore::visit_requests(const std::function<void(const LoggedRequest&)>& use) const {
+  // Those of the journal stand in the log as well, unless a crash took them from its end, or nobody has opened it to write
+  // since. All that replay() met and the log lacks are among the statuses.
+  std::set<std::pair<std::uint64_t, Millis>> logged;
+  static_cast<void>(read_request_log(path_, manifest_.release(kRequestLog), [&](const LoggedRequest& request) {
+    if (request.sequence > manifest_.sequence) logged.emplace(request.sequence, request.time);
+    use(request);
+  }));
+  if (!manifest_.journal) return;
+  std::uint64_t sequence = manifest_.sequence;
+  static_cast<void>(read_journal(path_, *manifest_.journal, manifest_.sequence, [&](const JournalBatch& batch) {
+    for (const Request& request : batch.requests) {
+      ++sequence;
+      const std::optional<RequestStatus> status = replayed_status(sequence);
+      if (request.id.empty() || !status || status == RequestStatus::known_id) continue;
+      if (logged.contains({sequence, batch.time})) continue;
+      use({sequence, batch.time, word_of(request.kind), name_of(*status), request.id});
+    }
+  }));
+}
+
+std::uint64_t LiveStore::forget_requests(Millis before) {
+  checkpoint();
+  const Change change(*this);
+  Manifest next = manifest_;  // nothing is recorded of the log while it is replaced
+  if (std::erase_if(next.releases, [](const FileEntry& entry) { return entry.path == kRequestLog; }) > 0) {
+    write_manifest(path_, next);
+    manifest_ = std::move(next);
+  }
+  std::uint64_t forgotten = 0;
+  rewrite_request_log(path_, nullptr, [&](const LoggedRequest& request) {
+    const bool keep = request.time >= before || request.kind == kPurgeLine;
+    forgotten += keep ? 0 : 1;
+    return keep;
+  });
+  register_.emplace(path_, manifest_, true, budget_);
+  record();
+  return forgotten;
 }
 
 StreamPlan LiveStore::forecast(const BatchChanges& changes, std::uint64_t batches) && {
@@ -277,9 +333,11 @@ BatchReport LiveStore::apply(std::span<const Request> requests, BatchChanges cha
   charge_changes(changes);
   open_journal();
   if (before_append_) before_append_();
-  journal_->append({mode.r_max, mode.scale, {requests.begin(), requests.end()}});
-  sequence_ = journal_->sequence();
+  report.time = present_time();
+  journal_->append({mode.r_max, mode.scale, {requests.begin(), requests.end()}, report.time});
+  const std::uint64_t before = std::exchange(sequence_, journal_->sequence());
   if (after_append_) after_append_();
+  note_ids(requests, changes.statuses, before, report.time);
   report.seconds_journal = seconds_since(start);
   const Clock::time_point applied = Clock::now();
   report.update = propagate_batch(changes, mode, last);

@@ -18,6 +18,7 @@
 
 #include "algorithms/live/batch_report.h"
 #include "algorithms/live/release_ledger.h"
+#include "algorithms/live/request_register.h"
 #include "algorithms/propagation/embedding.h"
 #include "algorithms/updates/changed_rows.h"
 #include "algorithms/updates/requests.h"
@@ -61,6 +62,11 @@ class LiveStore {
   [[nodiscard]] std::uint64_t sequence() const noexcept { return sequence_; }  ///< requests acknowledged
   /// What became of a request that the journal held when a writer opened the store; none of others.
   [[nodiscard]] std::optional<RequestStatus> replayed_status(std::uint64_t sequence) const;
+  /// Calls `use` for all requests that have an id, those of earlier lives of the store first. Throws RecordError.
+  void visit_requests(const std::function<void(const LoggedRequest&)>& use) const;
+  /// Forgets the ids of requests that became durable before this moment, after a checkpoint: a request that has one of them
+  /// is a new one then. Durable on return; tells how many there were. A writer only.
+  std::uint64_t forget_requests(Millis before);
   /// apply() calls `before` right before a batch becomes durable, which acknowledges it, and `after` when it is.
   void watch_appends(std::function<void()> before, std::function<void()> after);
   /// Requests that no checkpoint holds yet.
@@ -141,6 +147,12 @@ class LiveStore {
   void open_embedding();
   void charge_changes(const BatchChanges& changes);
   void note_statuses(std::span<const RequestStatus> statuses);
+  /// Decides requests after the request `after`, which are durable since `time` or not yet. Reads the ids of
+  /// all earlier ones where one of these has one.
+  [[nodiscard]] BatchChanges resolve_after(std::span<const Request> requests, std::uint64_t after,
+                                           std::optional<Millis> time) const;
+  void note_ids(std::span<const Request> requests, std::span<const RequestStatus> statuses, std::uint64_t after,
+                Millis time);
   void replay();
   /// The journal is synced before a model learns of a request: throws FormatError, DataError where one knows of more than
   /// the store and its journal up to byte `end`.
@@ -165,7 +177,8 @@ class LiveStore {
   std::unique_ptr<Embedding> embedding_;
   std::optional<Journal> journal_;
   std::uint64_t sequence_ = 0;
-  std::vector<RequestStatus> replayed_;  ///< statuses of the requests after replayed_after_
+  mutable std::optional<RequestRegister> register_;  ///< once a request has an id
+  std::vector<RequestStatus> replayed_;              ///< statuses of the requests after replayed_after_
   std::uint64_t replayed_after_ = 0;
   Reservation replayed_memory_;
   std::function<void()> before_append_, after_append_;

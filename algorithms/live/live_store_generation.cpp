@@ -8,6 +8,7 @@
 #include "engine/ingest/compaction.h"
 #include "engine/ingest/shard_builder.h"
 #include "storage/formats/level_files.h"
+#include "storage/formats/recorded_file.h"
 
 namespace unweave {
 
@@ -52,6 +53,7 @@ Manifest LiveStore::present_manifest(Fold fold) const {
 
 void LiveStore::swap_manifest(Manifest next) {
   lock_->require_held();
+  if (register_) register_->sync();  // before the journal goes, which has the same requests
   record_in(next);
   const bool same_journal = next.journal.has_value();
   std::optional<Journal> journal;
@@ -69,6 +71,15 @@ void LiveStore::swap_manifest(Manifest next) {
 void LiveStore::record_in(Manifest& next) const {
   if (next.journal && journal_ && journal_->bytes() > next.journal->bytes) next.journal = journal_->entry();
   for (const std::string& solver : released_) ledger_.record(path_, solver, next);
+  if (!register_ || register_->log_bytes() == 0 || (next.sequence == 0 && !next.journal)) return;
+  register_->sync();
+  FileEntry log = record_file(path_, kRequestLog, register_->log_bytes());
+  const auto at = std::lower_bound(next.releases.begin(), next.releases.end(), log,
+                                   [](const FileEntry& a, const FileEntry& b) { return a.path < b.path; });
+  if (at != next.releases.end() && at->path == log.path)
+    *at = std::move(log);
+  else
+    next.releases.insert(at, std::move(log));
 }
 
 void LiveStore::forget_release(std::string_view solver) {

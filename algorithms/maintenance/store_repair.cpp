@@ -18,6 +18,7 @@
 #include "engine/graph/store.h"
 #include "engine/resources/watcher.h"
 #include "storage/formats/journal.h"
+#include "storage/formats/request_log.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
 #include "storage/io/store_folders.h"
@@ -46,6 +47,7 @@ class StoreRepair {
       if (journal->bytes == 0 && manifest_.journal) journal = repair_journal_header(*journal);
       if (journal) repair_journal(*journal, options.cut_journal);
     }
+    repair_requests();
     repair_state();
     repair_certificates();
     Damage left = find_damage();
@@ -165,6 +167,7 @@ class StoreRepair {
           "lost: " + lost + "; restore the file from a copy, or give them up with " + option("cut-journal");
       return;
     }
+    if (fs::exists(store_ / kRequestLog)) forget_requests_after(damage.last);
     Manifest after = manifest_;
     if (manifest_.journal) after.journal = cut_journal(store_, *manifest_.journal, manifest_.sequence, damage);
     drop_models_after(damage.last, std::move(after));
@@ -281,6 +284,36 @@ class StoreRepair {
     }
     manifest_ = read_manifest(store_);
     return true;
+  }
+
+  /// The lines that can be read are all that is left of the log of requests.
+  void repair_requests() {
+    const fs::path log = store_ / kRequestLog;
+    if (!damage_.contains(log.string())) return;
+    forget_record_of_requests();
+    const std::uint64_t lost = mend_request_log(store_);
+    remedies_[log.string()] =
+        std::to_string(lost) +
+        " damaged lines removed; a request that is sent again with an id that was there is taken for a new one";
+  }
+
+  void forget_record_of_requests() {
+    Manifest after = manifest_;
+    if (std::erase_if(after.releases, [](const FileEntry& entry) { return entry.path == kRequestLog; }) == 0) return;
+    write_manifest(store_, after);
+    manifest_ = std::move(after);
+  }
+
+  /// Those that are given up may be sent again.
+  void forget_requests_after(std::uint64_t last) {
+    std::uint64_t purges = 0, met = 0;
+    const auto count = [&](const LoggedRequest& request) { purges += request.kind == kPurgeLine ? 1 : 0; };
+    static_cast<void>(read_request_log(store_, nullptr, count));
+    forget_record_of_requests();
+    rewrite_request_log(store_, nullptr, [&](const LoggedRequest& request) {
+      if (request.kind == kPurgeLine) ++met;
+      return met < purges || request.sequence <= last;
+    });
   }
 
   void repair_certificates() {

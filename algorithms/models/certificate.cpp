@@ -144,6 +144,7 @@ Json certificate_fields(const ModelRecord& record, const StepReport& report, con
       {"for_tests", report.for_tests},
       {"version", context.program},
   };
+  if (!context.time.empty()) json["time"] = context.time;
   if (report.certified && !report.composed.empty()) json["composed"] = composed(report);
   if (name_of(record) != record.model.solver) json["name"] = record.name;
   if (!report.terms.published().empty()) json["public_terms"] = report.terms.published();

@@ -18,6 +18,7 @@ struct ReleaseContext {
   std::vector<std::string> withdraw;  ///< releases that still show what this one forgot
   std::filesystem::path key{};        ///< file of the key that signs; empty: the store's own
   std::filesystem::path receipts{};   ///< file that gets a receipt for every request; empty: there are none
+  std::string time{};                 ///< when it is made, by the minute; empty: it has no time, by the learner
   bool lazy = false;                  ///< LiveStore::lazy() at the release, by the learner
 };
 

@@ -223,7 +223,7 @@ StepReport Learner::absorb(const BatchReport& batch, std::span<const Request> re
   std::vector<std::string> lines;
   if (receipts_)
     for (std::size_t i = 0; i < requests.size(); ++i)
-      lines.push_back(outcome_of(requests[i], batch.changes.statuses.at(i)));
+      lines.push_back(outcome_of(requests[i], batch.changes.statuses.at(i), batch.time));
   return release(std::move(report), std::move(lines));
 }
 
@@ -260,7 +260,7 @@ std::vector<std::string> Learner::missed_requests() const {
       if (++sequence <= record_.model.sequence) continue;
       const std::optional<RequestStatus> status = store_.replayed_status(sequence);
       all_known &= status.has_value();
-      lines.push_back(outcome_of(request, status.value_or(RequestStatus::applied)));
+      lines.push_back(outcome_of(request, status.value_or(RequestStatus::applied), batch.time));
     }
   }));
   if (!all_known) lines.clear();
@@ -315,6 +315,9 @@ StepReport Learner::release(StepReport report, std::vector<std::string> requests
   add_network_constants(record_, report);
   const std::uint64_t after = std::exchange(record_.model.sequence, store_.sequence());
   context_.lazy = store_.lazy();
+  // By the full minute, since how long a step took may depend on what was removed. A release from a given seed shows nothing but
+  // what is given.
+  context_.time = record_.options.seed ? "" : minute_text(present_time());
   context_.withdraw = replaced_releases();
   nlohmann::ordered_json certificate = place_in_log(after, std::move(requests));
   certificate.update(certificate_fields(record_, report, context_));

@@ -16,6 +16,7 @@ constinit const std::array<StatusText, kStatuses> kStatusTexts{{
     {"empty-node", "no edges, features, label: removed before, or never had any"},
     {"no-features", "no features, label: removed before, or never had any"},
     {"repeated", "an earlier request of the same batch has done this"},
+    {"known-id", "an earlier request had this id, and is the one that counts"},
     {"wrong-values", "not one value for each feature of the store, or a column that it lacks"},
     {"above-bound", "the row's norm is above 1, and the store takes rows as they are"},
     {"standardized", "features were scaled by statistics of the data, which another row would change"},
@@ -32,8 +33,10 @@ std::string_view name_of(RequestStatus status) {
   return kStatusTexts.at(static_cast<std::size_t>(status)).name;
 }
 
-std::string outcome_of(const Request& request, RequestStatus status) {
-  const std::string text = text_of(request) + '\t';
+std::string outcome_of(const Request& request, RequestStatus status, Millis time) {
+  std::string text = text_of(request);
+  if (time > 0) text += " at=" + time_text(time);
+  text += '\t';
   if (status == RequestStatus::applied) return text + std::string(name_of(status));
   return text + "rejected\t" + std::string(name_of(status));
 }

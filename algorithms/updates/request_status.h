@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "storage/formats/journal.h"
+#include "storage/io/time_text.h"
 
 namespace unweave {
 
@@ -22,6 +23,7 @@ enum class RequestStatus : std::uint8_t {
   empty_node,
   no_features,
   repeated,
+  known_id,
   wrong_values,
   above_bound,
   standardized,
@@ -39,15 +41,16 @@ struct StatusText {
   std::string_view sentence;  ///< for people
 };
 
-inline constexpr std::size_t kStatuses = 18;
+inline constexpr std::size_t kStatuses = 19;
 /// The texts of all statuses, in the order of RequestStatus.
 extern const std::array<StatusText, kStatuses> kStatusTexts;
 
 [[nodiscard]] std::string_view name_of(RequestStatus status);
 
-/// What a receipt commits to: the line of the request, and behind a tab "applied", or "rejected" and behind another tab
-/// the reason.
-[[nodiscard]] std::string outcome_of(const Request& request, RequestStatus status);
+/// What a receipt commits to: the line of the request with the moment when it became durable ("edge 3 14 id=T7
+/// at=2026-03-01T12:00:00.123Z"), where that is known, and behind a tab "applied", or "rejected" and behind another tab the
+/// reason.
+[[nodiscard]] std::string outcome_of(const Request& request, RequestStatus status, Millis time);
 
 /// The parts of such a text. The text that an older model holds is the line of the request alone, without a status.
 struct Outcome {

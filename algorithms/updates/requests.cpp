@@ -255,7 +255,8 @@ RequestStatus apply(Preview& preview, const Request& request, BatchChanges& chan
 
 }  // namespace
 
-BatchChanges resolve_batch(const Contents& contents, std::span<const Request> requests) {
+BatchChanges resolve_batch(const Contents& contents, std::span<const Request> requests,
+                           const std::vector<bool>& known) {
   BatchChanges changes;
   Preview preview(contents);
   LookAhead ahead(0, requests.size(), [&](std::size_t i) {
@@ -268,7 +269,8 @@ BatchChanges resolve_batch(const Contents& contents, std::span<const Request> re
   changes.statuses.reserve(requests.size());
   for (const Request& request : requests) {
     ahead.at(changes.requests);
-    changes.statuses.push_back(apply(preview, request, changes));
+    const bool is_known = !known.empty() && known[changes.requests];
+    changes.statuses.push_back(is_known ? RequestStatus::known_id : apply(preview, request, changes));
     ++(changes.statuses.back() == RequestStatus::applied ? changes.applied : changes.rejected);
     ++changes.requests;
     changes.text_bytes += request.value.empty() ? 0 : request.value.size() + 2;

@@ -58,8 +58,10 @@ struct BatchChanges {
 };
 
 /// Turns the ids of requests into positions and decides each request as if those before it had been applied, changing
-/// nothing. The statuses depend on contents and requests alone. Throws FormatError.
-[[nodiscard]] BatchChanges resolve_batch(const Contents& contents, std::span<const Request> requests);
+/// nothing. `known` says of each whether an earlier one had its id; empty: that no one has. The statuses depend on contents,
+/// requests and this alone. Throws FormatError.
+[[nodiscard]] BatchChanges resolve_batch(const Contents& contents, std::span<const Request> requests,
+                                         const std::vector<bool>& known = {});
 
 /// Memory that rows, labels and splits that are set take in the contents.
 [[nodiscard]] std::uint64_t set_bytes(const BatchChanges& changes);

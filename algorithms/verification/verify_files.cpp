@@ -13,6 +13,8 @@
 #include "storage/formats/level_files.h"
 #include "storage/formats/node_file.h"
 #include "storage/formats/order_file.h"
+#include "storage/formats/recorded_file.h"
+#include "storage/formats/request_log.h"
 #include "storage/formats/run_file.h"
 #include "storage/formats/shard.h"
 #include "storage/formats/store_layout.h"
@@ -139,6 +141,12 @@ void check_files(const std::filesystem::path& store, const Manifest& m, FileShar
   check_levels(files, store, m,
                [&](const LevelFileKind& kind) { return share == FileShare::all || !are_partitions(kind); });
   if (m.journal) files.attempt({m.journal->path, 0, {}}, [&] { check_journal(store, m, report); });
+  const FileEntry* const requests = m.release(kRequestLog);
+  if (requests != nullptr || std::filesystem::exists(store / kRequestLog))
+    files.attempt({kRequestLog, 0, {}}, [&] {
+      static_cast<void>(read_request_log(store, requests, [](const LoggedRequest&) {}));
+      if (requests != nullptr) require_as_recorded(store, *requests, "repair it");
+    });
 }
 
 void check_read_files(const std::filesystem::path& store, const Manifest& m, const Embedding& embedding,

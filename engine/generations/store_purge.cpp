@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/graph/store.h"
+#include "storage/formats/request_log.h"
 #include "storage/io/checksum.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
@@ -42,6 +43,7 @@ std::uint64_t bytes_below(const fs::path& path) {
 /// incomplete is the beginning of one.
 bool is_public(const fs::path& file) {
   if (file.filename() == kSigningKeyName) return true;
+  if (file.filename() == fs::path(kRequestLog).filename()) return true;  // it names no node
   if (file.extension() != ".jsonl" || file.stem().extension() == ".private") return false;
   try {
     bool all = true;
@@ -51,6 +53,18 @@ bool is_public(const fs::path& file) {
   } catch (const FormatError&) {
     return false;
   }
+}
+
+/// How long the logs of certificates are that a purge leaves: what comes later covers all that it forgot.
+PurgedLogs lines_of_logs(const fs::path& store) {
+  PurgedLogs logs;
+  std::error_code missing;
+  for (const auto& item : fs::directory_iterator(store / kCertificatesFolder, missing)) {
+    if (item.path().extension() != ".jsonl") continue;
+    std::uint64_t& lines = logs[item.path().stem().string()];
+    static_cast<void>(read_lines(item.path(), [&](std::string_view, std::uint64_t number) { lines = number; }));
+  }
+  return logs;
 }
 
 /// What lies in models/ beside those that the manifest names.
@@ -129,6 +143,7 @@ std::uint64_t finish_purge(const fs::path& store, const Manifest& manifest) {
   for (const auto& item : fs::directory_iterator(store))
     if (item.is_directory() && !item.is_symlink()) sync_directory(item.path());
   sync_directory(store);
+  log_purge(store, present_time(), lines_of_logs(store));
   remove_purge_mark(store);
   return bytes;
 }

@@ -38,8 +38,10 @@ static_assert(sizeof(RecordHeader) == 24);
 struct PayloadHeader {
   double r_max;
   std::uint32_t scale;
-  std::uint32_t text_bytes;  ///< how many the text behind the requests has
+  std::uint32_t text_bytes;  ///< how long the text behind the requests is
 };
+/// A text that holds a time alone: its 13 digits will do until the year 2286.
+constexpr std::uint64_t kTimeBytes = 16;
 constexpr std::uint64_t kMaxText = std::uint64_t{1} << 31;
 
 /// A kind is not 0: no part of a record reads as zeros to its end, as what was never written does.
@@ -318,7 +320,7 @@ void Journal::take_back() noexcept {
 }
 
 std::uint64_t journal_bytes(std::uint64_t requests, std::uint64_t batches) noexcept {
-  return sizeof(FileHeader) + batches * (sizeof(RecordHeader) + sizeof(PayloadHeader)) +
+  return sizeof(FileHeader) + batches * (sizeof(RecordHeader) + sizeof(PayloadHeader) + kTimeBytes) +
          requests * sizeof(PackedRequest);
 }
 
@@ -417,7 +419,8 @@ std::optional<JournalDamage> find_journal_damage(const std::filesystem::path& st
   try {
     const JournalEnd end = read_records(store, entry, sequence, [&](const JournalBatch& batch) {
       damage.last += batch.requests.size();
-      damage.bytes += journal_bytes(batch.requests.size(), 1) - journal_bytes(0, 0) + text_of(batch).size();
+      damage.bytes += sizeof(RecordHeader) + sizeof(PayloadHeader) + batch.requests.size() * sizeof(PackedRequest) +
+                      text_of(batch).size();
     });
     check_records(store, entry, end.bytes);
     require_whole_end(store, entry, end);

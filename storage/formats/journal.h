@@ -94,7 +94,7 @@ class Journal {
   std::uint64_t end_;
 };
 
-/// Bytes of a journal of so many requests in so many batches, which have neither a time nor words.
+/// Bytes of a journal of so many requests, without words, in so many batches, with a time.
 [[nodiscard]] std::uint64_t journal_bytes(std::uint64_t requests, std::uint64_t batches) noexcept;
 
 /// How a journal's file ends.

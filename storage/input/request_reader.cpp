@@ -10,6 +10,7 @@
 #include <map>
 #include <utility>
 
+#include "storage/formats/request_log.h"
 #include "storage/io/error.h"
 
 namespace unweave {
@@ -21,6 +22,7 @@ constexpr std::pair<std::string_view, RequestKind> kKinds[] = {
     {"set-feature", RequestKind::set_feature}, {"set-label", RequestKind::set_label},
     {"move-split", RequestKind::move_split}};
 
+constexpr std::string_view kIdWord = "id=";
 constexpr std::string_view kSplits[] = {"train", "valid", "test", "none"};
 
 std::string shortest_text(double number) {
@@ -36,12 +38,16 @@ std::optional<double> number_in(std::string_view text) {
   return value;
 }
 
-/// Values of a row, or pairs of column and value; empty where the fields are neither.
-std::string row_text(Fields& fields) {
+/// Values of a row, or pairs of column and value; empty where the fields are neither. Behind them may be an id.
+std::string row_text(Fields& fields, std::string_view& id) {
   std::string text;
   std::map<std::uint64_t, double> pairs;
   while (!fields.at_end()) {
     const std::string_view field = fields.take();
+    if (field.starts_with(kIdWord) && fields.at_end()) {
+      id = field;
+      break;
+    }
     const std::size_t colon = field.find(':');
     const std::optional<double> value = number_in(field.substr(colon == std::string_view::npos ? 0 : colon + 1));
     if (!value) return {};
@@ -60,8 +66,8 @@ std::string row_text(Fields& fields) {
 }
 
 /// What a request of this kind sets, from the fields that are left; empty where they do not say it.
-std::string value_text(RequestKind kind, Fields& fields) {
-  if (kind == RequestKind::set_feature) return row_text(fields);
+std::string value_text(RequestKind kind, Fields& fields, std::string_view& id) {
+  if (kind == RequestKind::set_feature) return row_text(fields, id);
   const std::string_view word = fields.take();
   if (kind == RequestKind::move_split)
     return std::find(std::begin(kSplits), std::end(kSplits), word) == std::end(kSplits) ? "" : std::string(word);
@@ -71,13 +77,28 @@ std::string value_text(RequestKind kind, Fields& fields) {
   return error == std::errc() && end == word.data() + word.size() ? std::to_string(label) : "";
 }
 
+bool read_id_word(std::string_view word, Request& request) {
+  if (!word.starts_with(kIdWord)) return false;
+  request.id = word.substr(kIdWord.size());
+  return is_request_id(request.id);
+}
+
+/// Whether the line ends here, or with the id that its sender gave the request.
+bool take_id(Fields& fields, Request& request) {
+  if (fields.at_end()) return true;
+  const std::string_view word = fields.take();
+  return fields.at_end() && read_id_word(word, request);
+}
+
 }  // namespace
 
 constinit const std::string_view kRequestForms =
     "write `edge U V`, `node U`, `feature U`, `insert-edge U V`, `set-feature U V1 .. VF` (all values, or pairs C:V of "
     "columns, each once), `set-label U C` (a class or none) or `move-split U S` (train, valid, test or none): one "
     "request "
-    "a line, the word in lower case, ids whole numbers from 0, values finite, blanks, tabs or commas between";
+    "a line, the word in lower case, ids whole numbers from 0, values finite, blanks, tabs or commas between, and "
+    "behind "
+    "them, where you like, `id=` with your own name of the request (128 bytes at most)";
 
 std::optional<Request> parse_request(std::string_view line) {
   Fields fields(line);
@@ -87,11 +108,13 @@ std::optional<Request> parse_request(std::string_view line) {
     Request request{kind, 0, 0};
     if (fields.number(request.u) != std::errc()) return std::nullopt;
     if (names_edge(kind) && fields.number(request.v) != std::errc()) return std::nullopt;
+    std::string_view id;
     if (sets_value(kind)) {
-      request.value = value_text(kind, fields);
+      request.value = value_text(kind, fields, id);
       if (request.value.empty()) return std::nullopt;
     }
-    return fields.at_end() ? std::optional(std::move(request)) : std::nullopt;
+    const bool is_whole = id.empty() ? take_id(fields, request) : read_id_word(id, request);
+    return is_whole ? std::optional(std::move(request)) : std::nullopt;
   }
   return std::nullopt;
 }
@@ -101,13 +124,18 @@ bool is_skipped_line(std::string_view line) {
   return fields.at_end() || fields.first() == '#';
 }
 
+std::string_view word_of(RequestKind kind) {
+  for (const auto& [word, known] : kKinds)
+    if (known == kind) return word;
+  return {};
+}
+
 std::string text_of(const Request& request) {
-  std::string text;
-  for (const auto& [name, kind] : kKinds)
-    if (kind == request.kind) text = name;
+  std::string text(word_of(request.kind));
   text += " " + std::to_string(request.u);
   if (names_edge(request.kind)) text += " " + std::to_string(request.v);
-  return sets_value(request.kind) ? text + " " + request.value : text;
+  if (sets_value(request.kind)) text += " " + request.value;
+  return request.id.empty() ? text : text + ' ' + std::string(kIdWord) + request.id;
 }
 
 RequestReader::RequestReader(const std::filesystem::path& path) : name_(path == "-" ? "standard input" : path) {

@@ -13,12 +13,14 @@
 
 namespace unweave {
 
+/// The first word of a request's line.
+[[nodiscard]] std::string_view word_of(RequestKind kind);
 /// The line of a request, without its end.
 [[nodiscard]] std::string text_of(const Request& request);
 
-/// The request of a line, without its end. Nothing where the line is none: an id is a number of 64 bits, whether or not a
-/// store has such a node, and a value is brought into one form: numbers as the shortest text that reads back the same, pairs
-/// `column:value` by column, one blank between.
+/// The request of a line, without its end. Nothing where the line is none: an id of a node is a number of 64 bits, whether or
+/// not a store has such a node, and a value is brought into one form: numbers as the shortest text that reads back the same,
+/// pairs `column:value` by column, one blank between.
 [[nodiscard]] std::optional<Request> parse_request(std::string_view line);
 /// Whether a line is empty or a `#` comment.
 [[nodiscard]] bool is_skipped_line(std::string_view line);
@@ -26,7 +28,8 @@ namespace unweave {
 extern const std::string_view kRequestForms;
 
 /// Lines `edge U V`, `node U`, `feature U`, `insert-edge U V`, `set-feature U V1 .. VF` or `set-feature U C:V ..`,
-/// `set-label U C`, `move-split U S`; empty lines and `#` comments are skipped.
+/// `set-label U C`, `move-split U S`, behind which `id=T` may stand, the sender's name of the request; empty lines and `#`
+/// comments are skipped.
 ///
 /// From standard input ("-") a line is given as soon as it is complete, so that a sender may wait for the answer to a
 /// batch before it sends the next; other files may be compressed. Not thread-safe.

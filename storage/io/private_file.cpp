@@ -30,7 +30,7 @@ bool is_private(const std::filesystem::path& name) {
   if (folder == kModelsFolder || folder == kJournalFolder) return true;
   if (folder == "graph") return file.starts_with("changes-");
   return folder == kCertificatesFolder &&
-         (file == kSigningKeyName || file.ends_with(".release") || file.ends_with(".private.jsonl"));
+         (file == kSigningKeyName || file == "requests" || file.ends_with(".release") || file.ends_with(".private.jsonl"));
 }
 
 }  // namespace unweave

@@ -130,6 +130,7 @@ nlohmann::ordered_json fields_of(std::uint64_t batch, const BatchReport& report,
   nlohmann::ordered_json json = {
       {"batch", batch}, {"requests", changes.requests}, {"last_request", report.last_request}};
   if (is_public) return json;  // whether a request changed anything, and how much, tells of removed data
+  json["time"] = time_text(report.time);
   json["applied"] = changes.applied;
   json["rejected"] = changes.rejected;
   json["edges_removed"] = changes.edges_removed;
@@ -357,7 +358,7 @@ void run_stream(CommandLine& line) {
   auto add = line.options().add_options();
   add("requests", po::value<std::string>()->value_name("F")->required(),
       "(required) file of `edge U V`, `node U`, `feature U`, `insert-edge U V`, `set-feature U V1 .. VF`, "
-      "`set-label U C`, `move-split U S`; - for standard input");
+      "`set-label U C`, `move-split U S`, each with id=NAME behind it or not; - for standard input");
   add("batch", po::value<Count>()->value_name("K")->default_value({100}), "requests a batch");
   add("r-max", po::value<Real>()->value_name("R"), "lazy: leave residues up to R unpublished; without it exact");
   add("r-max-scale", po::value<std::string>()->value_name("S"),

@@ -6,6 +6,7 @@
 //   store.h        a reader or the writer of a store: facts, propagation, training
 //   certify.h      weights that another program made: measured, then released or finished under a theorem
 //   stream.h       requests, batch after batch
+//   requests.h     what became of requests that have an id
 //   rows.h         embeddings, edges, labels and scores, out of a store
 //   models.h       models of a store;  solvers.h: which solvers there are
 //   evaluate.h     how good models are;  audit.h: attacks on their certificates
@@ -28,6 +29,7 @@
 #include "unweave/maintenance.h"
 #include "unweave/models.h"
 #include "unweave/plan.h"
+#include "unweave/requests.h"
 #include "unweave/resources.h"
 #include "unweave/rows.h"
 #include "unweave/solvers.h"

@@ -184,7 +184,7 @@ TEST_SUITE("unit") {
     const RepairWorld world;
     const fs::path journal = world.journal();
     const std::string good = read_all(journal);
-    REQUIRE(good.size() == 40 + 2 * 64);
+    REQUIRE(good.size() == 40 + 2 * 80);
     for (const std::size_t at : {std::size_t{0}, std::size_t{20}, std::size_t{30},
                                  std::size_t{39}}) {  // in the header, which follows from name and manifest
       CAPTURE(at);
@@ -197,7 +197,7 @@ TEST_SUITE("unit") {
       CHECK_FALSE(report[0].lost);
       CHECK(read_all(journal) == good);
     }
-    for (const std::size_t at : {std::size_t{70}, std::size_t{130}}) {
+    for (const std::size_t at : {std::size_t{70}, std::size_t{150}}) {
       CAPTURE(at);
       std::string bad = good;
       bad[at] = static_cast<char>(bad[at] ^ 1);
@@ -205,14 +205,14 @@ TEST_SUITE("unit") {
       const auto report = repair(world.store);
       REQUIRE(report.size() == 1);
       CHECK(report[0].lost);
-      CHECK(report[0].damage == (at == 130 ? "byte 104: the last record is damaged" : "byte 40: a record is damaged"));
+      CHECK(report[0].damage == (at == 150 ? "byte 120: the last record is damaged" : "byte 40: a record is damaged"));
       CHECK(read_all(journal) == bad);
-      CHECK(report[0].remedy.find(at == 130 ? "requests from 4 on" : "requests 3 to at least 4") != std::string::npos);
+      CHECK(report[0].remedy.find(at == 150 ? "requests from 4 on" : "requests 3 to at least 4") != std::string::npos);
       const auto cut = repair(world.store, true);
       REQUIRE(cut.size() == (at == 70 ? 2 : 1));  // with the model, the first time
       CHECK_FALSE(cut[0].lost);
-      CHECK(cut[0].remedy.find("cut off after request " + std::string(at == 130 ? "3" : "2")) != std::string::npos);
-      CHECK(LiveStore(world.store, Access::read, ample_budget(), release_ledger()).sequence() == (at == 130 ? 3 : 2));
+      CHECK(cut[0].remedy.find("cut off after request " + std::string(at == 150 ? "3" : "2")) != std::string::npos);
+      CHECK(LiveStore(world.store, Access::read, ample_budget(), release_ledger()).sequence() == (at == 150 ? 3 : 2));
       CHECK(repair(world.store).empty());
       write_file(journal, good);
     }

@@ -25,7 +25,7 @@ using testing::repair;
 using testing::TrainedStore;
 using testing::write_file;
 
-constexpr std::size_t kHeader = 40, kRecord = 64;  // bytes of a journal's header, and of a record of one request
+constexpr std::size_t kHeader = 40, kRecord = 80;  // bytes of a journal's header, and of a record of one request
 
 void close(const fs::path& store) {
   LiveStore(store, Access::write, ample_budget(), release_ledger()).record();

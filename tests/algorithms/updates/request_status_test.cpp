@@ -106,18 +106,19 @@ TEST_SUITE("unit") {
     LiveStore live(world.store, Access::write, ample_budget(), release_ledger());
     using enum RequestStatus;
     const std::vector<std::pair<Request, RequestStatus>> decided{
-        {{kRemoveNode, 8, 0}, id_outside},  {{kRemoveFeature, 1ULL << 40, 0}, id_outside},
-        {{kRemoveEdge, 0, 8}, id_outside},  {{kRemoveEdge, 8, 0}, id_outside},
-        {{kRemoveEdge, 0, 0}, self_loop},   {{kInsertEdge, 3, 3}, self_loop},
-        {{kRemoveEdge, 0, 3}, absent_edge}, {{kInsertEdge, 0, 1}, present_edge},
-        {{kRemoveNode, 7, 0}, empty_node},  {{kRemoveFeature, 7, 0}, no_features},
-        {{kRemoveEdge, 1, 0}, applied},     {{kRemoveEdge, 0, 1}, repeated},
-        {{kInsertEdge, 0, 1}, applied},     {{kInsertEdge, 1, 0}, repeated},
-        {{kRemoveNode, 2, 0}, applied},     {{kRemoveNode, 2, 0}, repeated},
-        {{kRemoveEdge, 2, 3}, repeated},    {{kRemoveFeature, 2, 0}, repeated},
-        {{kRemoveFeature, 6, 0}, applied},  {{kRemoveFeature, 6, 0}, repeated},
-        {{kRemoveNode, 6, 0}, repeated},    {{kRemoveFeature, 4, 0}, applied},
-        {{kRemoveNode, 4, 0}, applied},
+        {{kRemoveNode, 8, 0}, id_outside},     {{kRemoveFeature, 1ULL << 40, 0}, id_outside},
+        {{kRemoveEdge, 0, 8}, id_outside},     {{kRemoveEdge, 8, 0}, id_outside},
+        {{kRemoveEdge, 0, 0}, self_loop},      {{kInsertEdge, 3, 3}, self_loop},
+        {{kRemoveEdge, 0, 3}, absent_edge},    {{kInsertEdge, 0, 1}, present_edge},
+        {{kRemoveNode, 7, 0}, empty_node},     {{kRemoveFeature, 7, 0}, no_features},
+        {{kRemoveEdge, 1, 0}, applied},        {{kRemoveEdge, 0, 1}, repeated},
+        {{kInsertEdge, 0, 1}, applied},        {{kInsertEdge, 1, 0}, repeated},
+        {{kRemoveNode, 2, 0}, applied},        {{kRemoveNode, 2, 0}, repeated},
+        {{kRemoveEdge, 2, 3}, repeated},       {{kRemoveFeature, 2, 0}, repeated},
+        {{kRemoveFeature, 6, 0}, applied},     {{kRemoveFeature, 6, 0}, repeated},
+        {{kRemoveNode, 6, 0}, repeated},       {{kRemoveFeature, 4, 0}, applied},
+        {{kRemoveNode, 4, 0}, applied},        {{kRemoveEdge, 3, 4, "T1"}, repeated},
+        {{kRemoveNode, 3, 0, "T1"}, known_id},
     };
     std::vector<Request> requests;
     for (const auto& [request, status] : decided) requests.push_back(request);
@@ -162,7 +163,7 @@ TEST_SUITE("unit") {
   TEST_CASE("the text that a receipt commits to is read as it was written, and no other") {
     for (std::size_t i = 0; i < kStatusTexts.size(); ++i) {
       const auto status = static_cast<RequestStatus>(i);
-      const std::string text = outcome_of({kRemoveEdge, 3, 14}, status);
+      const std::string text = outcome_of({kRemoveEdge, 3, 14}, status, 0);
       const std::optional<Outcome> outcome = read_outcome(text);
       REQUIRE(outcome.has_value());
       CHECK(outcome->request == "edge 3 14");

@@ -20,6 +20,7 @@ namespace {
 
 const std::string kName = "after-00000000000000000005.log";
 constexpr std::size_t kHeader = 40;
+constexpr std::int64_t kTime = 1'790'000'000'123;
 
 /// A record as FORMAT.md has it, of removals of node 1.
 std::string record_of(std::uint64_t requests, std::uint64_t last) {
@@ -45,11 +46,11 @@ struct Sample {
   Sample() {
     Journal journal = Journal::create(folder.path(), kName, 5);
     entry = journal.entry();
-    journal.append({0, ThresholdScale::absolute, {{RequestKind::remove_node, 1, 0}}});
+    journal.append({0, ThresholdScale::absolute, {{RequestKind::remove_node, 1, 0}}, kTime});
     second = journal.bytes();
-    journal.append({0.5, ThresholdScale::code, {{RequestKind::remove_edge, 2, 3}, {RequestKind::insert_edge, 2, 4}}});
+    journal.append({0.5, ThresholdScale::code, {{RequestKind::remove_edge, 2, 3}, {RequestKind::insert_edge, 2, 4}}, kTime});
     third = journal.bytes();
-    journal.append({0, ThresholdScale::absolute, {}});
+    journal.append({0, ThresholdScale::absolute, {}, kTime});
     CHECK(journal.sequence() == 8);
     bytes = testing::read_all(file());
     CHECK(bytes.size() == journal.bytes());

@@ -1,0 +1,50 @@
+// algorithms/api/unweave/requests.h - what became of the requests to which their senders gave an id, and what is left to do for
+// them: how an erasure within a deadline is shown.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/io/time_text.h"
+#include "unweave/resources.h"
+
+namespace unweave {
+inline namespace v0 {
+
+/// The first certificate of a model that covers a request.
+struct CoveringCertificate {
+  std::string model;         ///< name of the model
+  std::uint64_t number = 0;  ///< its number in the model's log
+  std::string release;       ///< id of the release
+  std::string time;          ///< its signed time; empty: it has none
+};
+
+struct RequestRecord {
+  std::string id;
+  std::string kind;                               ///< the first word of its line
+  std::string status;                             ///< "applied", or why it was rejected (RequestStatus)
+  std::uint64_t sequence = 0;                     ///< its number in the store, since the import or the purge before it
+  Millis time = 0;                                ///< when it became durable
+  bool purged = false;                            ///< no file of the store has the removed item any more
+  std::vector<CoveringCertificate> certificates;  ///< one a model that covers it, by name
+  std::vector<std::string> waiting;               ///< models of the store that have yet to absorb it, by name
+  /// Nothing is left to do: every model covers it, and the store was purged. Always so for a rejected one.
+  [[nodiscard]] bool settled() const noexcept { return status != "applied" || (waiting.empty() && purged); }
+};
+
+/// Calls `use` for every request with an id, from the oldest on; `id`: for this one alone. Writes nothing. Throws DataError,
+/// ResourceError.
+void visit_requests(const std::filesystem::path& store, const std::optional<std::string>& id, Resources& resources,
+                    const std::function<void(const RequestRecord&)>& use);
+
+/// Forgets requests that became durable before this moment: their lines go, and a request that has such an id is a new one. Opens
+/// the store to write; returns how many there were. Throws DataError, ResourceError.
+std::uint64_t forget_requests(const std::filesystem::path& store, Millis before, Resources& resources);
+
+}  // namespace v0
+}  // namespace unweave

@@ -1,0 +1,102 @@
+// tools/commands/requests.cpp - `unweave requests`: what became of requests that have an id.
+#include "unweave/requests.h"
+
+#include <string>
+
+#include "storage/io/error.h"
+#include "tools/cli/output.h"
+#include "tools/commands/commands.h"
+
+namespace unweave {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json fields_of(const RequestRecord& record) {
+  Json certificates = Json::array();
+  for (const CoveringCertificate& one : record.certificates)
+    certificates.push_back({{"model", one.model}, {"number", one.number}, {"id", one.release}, {"time", one.time}});
+  Json json = {{"id", record.id},
+               {"kind", record.kind},
+               {"status", record.status == "applied" ? "applied" : "rejected"},
+               {"sequence", record.sequence},
+               {"time", time_text(record.time)},
+               {"certificates", std::move(certificates)},
+               {"waiting", record.waiting},
+               {"purged", record.purged},
+               {"settled", record.settled()}};
+  if (record.status != "applied") json["reason"] = record.status;
+  return json;
+}
+
+/// What is left to do for it.
+std::string left_text(const RequestRecord& record) {
+  if (record.settled()) return "nothing is left to do";
+  std::string text;
+  for (const std::string& model : record.waiting) text.append(text.empty() ? "the model " : ", ").append(model);
+  if (!text.empty()) text += " has yet to forget it (`unweave stream --name`)";
+  if (record.purged) return text;
+  return text + (text.empty() ? "" : "; ") + "files still hold what it removed (`unweave purge`)";
+}
+
+void print(std::ostream& out, const RequestRecord& record) {
+  out << record.id << ": " << record.kind << ", "
+      << (record.status == "applied" ? record.status : "rejected (" + record.status + ")") << " at "
+      << time_text(record.time) << " as request " << record.sequence;
+  for (const CoveringCertificate& one : record.certificates)
+    out << "; certificate " << one.number << " of " << one.model << " at " << one.time;
+  out << "; " << left_text(record) << '\n';
+}
+
+/// The moment that an option names.
+Millis time_option(const CommandLine& line, const std::string& name) {
+  const std::optional<Millis> time = read_time(line.get<std::string>(name));
+  if (!time) throw UsageError("--" + name + " must be a day, 2026-03-01, or a moment in UTC, 2026-03-01T12:00Z");
+  return *time;
+}
+
+}  // namespace
+
+void run_requests(CommandLine& line) {
+  line.describe(
+      "Says what became of requests whose lines end in `id=` and their sender's name for them (`edge 12 34 id=T7`): "
+      "when\n"
+      "each was durable, whether it was applied, which certificate covers it, and what is left to do for it. A request "
+      "that\n"
+      "is sent again with an id that is known is not applied again.",
+      {"STORE"}, "unweave requests demo/debian.store --json");
+  auto add = line.options().add_options();
+  add("id", po::value<std::string>()->value_name("ID"), "this one alone; exit code 2 where nobody knows it");
+  add("pending", po::bool_switch(), "those alone for which something is left to do");
+  add("forget-before", po::value<std::string>()->value_name("TIME"),
+      "forget all that were durable before this day or moment (2026-03-01, 2026-03-01T12:00Z): their ids may be used "
+      "again");
+  if (!line.parse()) return;
+  if (line.has("forget-before") && (line.has("id") || line.get<bool>("pending")))
+    throw UsageError("--forget-before goes alone");
+  Resources resources({line.common().memory_bytes});
+  if (line.has("forget-before")) {
+    const std::uint64_t count = forget_requests(line.positional(0), time_option(line, "forget-before"), resources);
+    if (line.common().json)
+      write_json_line(line.out(), {{"forgotten", count}});
+    else
+      line.out() << "forgotten: " << count_text(count) << " requests\n";
+    return;
+  }
+  std::optional<std::string> id;
+  if (line.has("id")) id = line.get<std::string>("id");
+  std::uint64_t count = 0;
+  visit_requests(line.positional(0), id, resources, [&](const RequestRecord& record) {
+    ++count;
+    if (line.get<bool>("pending") && record.settled()) return;
+    if (line.common().json)
+      write_json_line(line.out(), fields_of(record));
+    else
+      print(line.out(), record);
+  });
+  if (id && count == 0) throw DataError(line.positional(0) + ": no request has the id " + *id);
+  if (count == 0 && !line.common().quiet && !line.common().json)
+    line.error() << "unweave: no request of this store has an id; end its line with `id=NAME`\n";
+}
+
+}  // namespace unweave
