@@ -1,6 +1,8 @@
 // algorithms/maintenance/store_upgrade.cpp - holds the writer's lock while the files of a store are upgraded.
 #include "algorithms/maintenance/store_upgrade.h"
 
+#include "algorithms/verification/verify.h"
+#include "algorithms/verification/verify_checks.h"
 #include "engine/generations/store_purge.h"
 #include "engine/graph/store.h"
 #include "storage/formats/manifest.h"
@@ -16,7 +18,11 @@ UpgradeReport upgrade_store(const std::filesystem::path& store) {
     throw DataError(store.string() +
                     ": a purge of this store was interrupted; let the unweave that began it end it first");
   lock.require_held();
-  return upgrade_store_files(store);
+  return upgrade_store_files(store, [&](const Manifest& manifest) {
+    VerifyReport report;
+    check_files(store, manifest, FileShare::all, report);
+    if (!report.findings.empty()) throw DataError(report.findings.front().text);
+  });
 }
 
 }  // namespace unweave

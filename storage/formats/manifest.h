@@ -79,7 +79,7 @@ inline constexpr std::string_view kManifestName = "manifest.json";
 /// Reads and checks bytes of a manifest.json that came from `path`.
 [[nodiscard]] Manifest parse_manifest(const std::string& text, const std::filesystem::path& path);
 
-inline constexpr int kOldestManifest = 4;  ///< oldest version that storage/upgrades brings to the present one
+inline constexpr int kOldestManifest = 2;  ///< oldest version that storage/upgrades brings to the present one
 
 /// A manifest of an older version, whose checksum is right.
 struct OldManifest {

@@ -12,6 +12,8 @@
 #include "storage/io/error.h"
 #include "storage/io/file.h"
 #include "storage/io/json_text.h"
+#include "storage/upgrades/from_2.h"
+#include "storage/upgrades/from_3.h"
 #include "storage/upgrades/from_4.h"
 
 namespace unweave {
@@ -26,15 +28,17 @@ bool has_models(const fs::path& store) {
 
 }  // namespace
 
-UpgradeReport upgrade_store_files(const fs::path& store) {
+UpgradeReport upgrade_store_files(const fs::path& store, const std::function<void(const Manifest&)>& check) {
   const fs::path path = store / kManifestName;
   const std::optional<OldManifest> old = read_old_manifest(store);
   if (!old) return {kManifestVersion, kManifestVersion, 0, false};
   UpgradeReport report{old->version, kManifestVersion, 0, has_models(store)};
-  static_assert(kOldestManifest == 4 && kManifestVersion == 5, "each version has its step here");
+  static_assert(kOldestManifest == 2 && kManifestVersion == 5, "each version has its step here");
   std::string name, text;  // the journal's name, the manifest's text
   try {
     nlohmann::ordered_json contents = parse_json(old->contents);
+    if (old->version <= 2) contents = from_2::next_contents(std::move(contents));
+    if (old->version <= 3) contents = from_3::next_contents(std::move(contents));
     if (old->version <= 4) contents = from_4::next_contents(std::move(contents), name);
     text = manifest_text_of(contents.dump());
   } catch (const nlohmann::json::exception& error) {
@@ -43,6 +47,7 @@ UpgradeReport upgrade_store_files(const fs::path& store) {
     throw FormatError(path, "manifest", fault_of(error));
   }
   Manifest manifest = parse_manifest(text, path);
+  check(manifest);
   if (!name.empty()) {
     Journal journal = Journal::create(store, journal_name(manifest), manifest.sequence);
     from_4::read_journal(store / "journal" / name, manifest.sequence, [&](const JournalBatch& batch) {

@@ -6,6 +6,9 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+
+#include "storage/formats/manifest.h"
 
 namespace unweave {
 
@@ -16,8 +19,10 @@ struct UpgradeReport {
   bool had_models = false;     ///< models lie there whose files are of that time: they are to be trained again
 };
 
-/// Does nothing where the version is the present one. The caller holds the right to write. Throws DataError for versions from
-/// which no step leads here, FormatError for a damaged manifest or journal, ResourceError.
-UpgradeReport upgrade_store_files(const std::filesystem::path& store);
+/// Does nothing where the version is the present one. The caller holds the right to write. `check` is called with the manifest
+/// that will be, before anything is written; what it throws leaves the store as it is. Throws DataError for versions from which
+/// no step leads here, FormatError for a damaged manifest or journal, ResourceError.
+UpgradeReport upgrade_store_files(const std::filesystem::path& store,
+                                  const std::function<void(const Manifest&)>& check);
 
 }  // namespace unweave

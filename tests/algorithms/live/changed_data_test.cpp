@@ -202,6 +202,40 @@ TEST_SUITE("unit") {
       for (const NodeId node : {0U, 7U}) CHECK_FALSE(store.embedding().stale(level).contains(node));
   }
 
+  TEST_CASE("an index of few targets ends where another node gets a label, and stays where an old one has it again") {
+    ChangedWorld world = changed_world(80, 4, 12, false);
+    for (NodeId node = 0; node < world.nodes; ++node) {
+      const bool is_target = node == 40 || node == 41;
+      world.labels[node] = is_target ? 1 : -1;
+      world.splits[node] = is_target ? "train" : "none";
+    }
+    const TempDir dir;
+    world.import(dir / "s");
+    testing::propagate_store(dir / "s", testing::tiny_spec(2, false));
+    const auto has_index = [&] { return read_manifest(dir / "s").levels.back().targets.has_value(); };
+    const auto check = [&](const std::vector<std::string>& lines, bool wanted) {
+      stream_lines(dir / "s", world, lines, {.batch = 2, .checkpoint_every = 0});
+      {
+        const LiveStore replayed(dir / "s", Access::read, ample_budget(), release_ledger());
+        CHECK((replayed.embedding().indexes().target_lists() != nullptr) == wanted);
+      }
+      LiveStore(dir / "s", Access::write, ample_budget(), release_ledger()).checkpoint();
+      CHECK(has_index() == wanted);
+      const TempDir other;
+      world.import(other / "fresh");
+      testing::propagate_store(other / "fresh", testing::tiny_spec(2, false));
+      CHECK(digest_now(dir / "s") == digest_now(other / "fresh"));
+      CHECK(testing::text_of(verify_store(dir / "s", {std::nullopt, true, 1}, ample_budget())) == "");
+    };
+    REQUIRE(has_index());
+    check({"set-label 41 none", "edge 40 0", "insert-edge 40 9", "feature 9"}, true);
+    check({"insert-edge 41 17", "set-label 41 2", "set-feature 17 0.5 0 0 0.125"}, true);
+    check({"insert-edge 3 4", "edge 0 5", "set-label 3 0", "insert-edge 3 70", "set-feature 4 1:0.25"}, false);
+    check({"set-label 3 none", "set-label 50 1", "node 41"}, false);
+    testing::purge(dir / "s");
+    CHECK(has_index());
+  }
+
   TEST_CASE("statuses name what cannot be, and what would change nothing") {
     ChangedWorld world = changed_world(20, 3, 9, false);
     world.labels[0] = 1;

@@ -37,6 +37,14 @@ void version4_store(const fs::path& store) {
   fs::copy(kGoldenFolder / "version-4", store, fs::copy_options::recursive);
 }
 
+/// The store of version 2 or 3 has these very files beside its manifest.
+void older_store(const fs::path& store, int version) {
+  version4_store(store);
+  if (version < 4)
+    fs::copy_file(kGoldenFolder / ("version-" + std::to_string(version)) / "manifest.json", store / "manifest.json",
+                  fs::copy_options::overwrite_existing);
+}
+
 /// Changes the manifest as its writer would have written it.
 void rewrite_manifest(const fs::path& store, const std::function<void(Json&)>& change) {
   Json json = Json::parse(testing::read_all(store / "manifest.json"));
@@ -53,41 +61,47 @@ std::string upgraded_digest(const fs::path& store) {
 }  // namespace
 
 TEST_SUITE("golden") {
-  TEST_CASE("a store of version 4 becomes, byte for byte, the store that is written today") {
-    const TempDir dir;
-    version4_store(dir / "s");
-    fs::remove_all(dir / "s" / "journal");
-    CHECK_THROWS_WITH_AS(static_cast<void>(read_manifest(dir / "s")), doctest::Contains("bring it there by"),
-                         DataError);
-    const UpgradeReport report = upgrade_store(dir / "s");
-    CHECK(report.from == 4);
-    CHECK(report.to == kManifestVersion);
-    CHECK(report.requests == 0);
-    CHECK_FALSE(report.had_models);
-    auto files = testing::folder_bytes(dir / "s");
-    files.erase("lock");
-    CHECK(files == testing::folder_bytes(kGoldenFolder / "path"));
-    CHECK(upgraded_digest(dir / "s") == "9c40cfab28e0b7f8419255d66513cdeca748f09efce5fd2a5838ef1fda441e71");
-    CHECK(upgrade_store(dir / "s").from == kManifestVersion);
+  TEST_CASE("a store of version 2, 3 or 4 becomes, byte for byte, the store that is written today") {
+    for (const int version : {2, 3, 4}) {
+      CAPTURE(version);
+      const TempDir dir;
+      older_store(dir / "s", version);
+      fs::remove_all(dir / "s" / "journal");
+      CHECK_THROWS_WITH_AS(static_cast<void>(read_manifest(dir / "s")), doctest::Contains("bring it there by"),
+                           DataError);
+      const UpgradeReport report = upgrade_store(dir / "s");
+      CHECK(report.from == version);
+      CHECK(report.to == kManifestVersion);
+      CHECK(report.requests == 0);
+      CHECK_FALSE(report.had_models);
+      auto files = testing::folder_bytes(dir / "s");
+      files.erase("lock");
+      CHECK(files == testing::folder_bytes(kGoldenFolder / "path"));
+      CHECK(upgraded_digest(dir / "s") == "9c40cfab28e0b7f8419255d66513cdeca748f09efce5fd2a5838ef1fda441e71");
+      CHECK(upgrade_store(dir / "s").from == kManifestVersion);
+    }
   }
 
   TEST_CASE("requests of its journal are replayed to the bits that they give today") {
-    const TempDir dir;
-    version4_store(dir / "s");
-    rewrite_manifest(dir / "s", [](Json& json) { json["contents"]["journal"] = kOldJournal; });
-    CHECK(upgrade_store(dir / "s").requests == 3);
-    CHECK_FALSE(fs::exists(dir / "s" / "journal" / kOldJournal));
-    fs::copy(kGoldenFolder / "path", dir / "now", fs::copy_options::recursive);
-    {
-      LiveStore now(dir / "now", Access::write, ample_budget(), release_ledger());
-      const std::vector<Request> first{{RequestKind::remove_edge, 0, 1}, {RequestKind::remove_node, 2, 0}};
-      const std::vector<Request> second{{RequestKind::insert_edge, 1, 2}};
-      now.apply(first, now.resolve(first), {});
-      now.apply(second, now.resolve(second), {0.001, ThresholdScale::paper});
+    for (const int version : {2, 3, 4}) {
+      CAPTURE(version);
+      const TempDir dir;
+      older_store(dir / "s", version);
+      rewrite_manifest(dir / "s", [](Json& json) { json["contents"]["journal"] = kOldJournal; });
+      CHECK(upgrade_store(dir / "s").requests == 3);
+      CHECK_FALSE(fs::exists(dir / "s" / "journal" / kOldJournal));
+      fs::copy(kGoldenFolder / "path", dir / "now", fs::copy_options::recursive);
+      {
+        LiveStore now(dir / "now", Access::write, ample_budget(), release_ledger());
+        const std::vector<Request> first{{RequestKind::remove_edge, 0, 1}, {RequestKind::remove_node, 2, 0}};
+        const std::vector<Request> second{{RequestKind::insert_edge, 1, 2}};
+        now.apply(first, now.resolve(first), {});
+        now.apply(second, now.resolve(second), {0.001, ThresholdScale::paper});
+      }
+      CHECK(upgraded_digest(dir / "s") == upgraded_digest(dir / "now"));
+      CHECK(LiveStore(dir / "s", Access::read, ample_budget(), release_ledger()).sequence() == 3);
+      CHECK(testing::text_of(verify_store(dir / "s", {}, ample_budget())) == "");
     }
-    CHECK(upgraded_digest(dir / "s") == upgraded_digest(dir / "now"));
-    CHECK(LiveStore(dir / "s", Access::read, ample_budget(), release_ledger()).sequence() == 3);
-    CHECK(testing::text_of(verify_store(dir / "s", {}, ample_budget())) == "");
   }
 }
 
@@ -114,8 +128,10 @@ TEST_SUITE("unit") {
     refused("layout", [](const fs::path& store) {
       testing::write_file(store / "manifest.json", testing::read_all(store / "manifest.json") + " ");
     });
-    refused("version 3",
-            [](const fs::path& store) { rewrite_manifest(store, [](Json& json) { json["version"] = 3; }); });
+    refused("version 1",
+            [](const fs::path& store) { rewrite_manifest(store, [](Json& json) { json["version"] = 1; }); });
+    refused("labels-a898393b9bf07557.labels",
+            [](const fs::path& store) { testing::flip_middle(store / "labels" / "labels-a898393b9bf07557.labels"); });
     refused("version 6, this program reads version 5; use the unweave that wrote it, or write all out",
             [](const fs::path& store) { rewrite_manifest(store, [](Json& json) { json["version"] = 6; }); });
     refused("a member is missing", [](const fs::path& store) {
