@@ -138,6 +138,9 @@ nlohmann::ordered_json fields_of(std::uint64_t batch, const BatchReport& report,
   json["nodes_removed"] = changes.nodes_removed;
   json["features_removed"] = changes.features_removed;
   json["edges_inserted"] = changes.edges_inserted;
+  json["features_set"] = changes.features_set;
+  json["labels_set"] = changes.labels_set;
+  json["splits_moved"] = changes.splits_moved;
   json["seconds_journal"] = report.seconds_journal;
   json["seconds_propagate"] = report.seconds_propagate;
   json["rows_touched"] = report.update.rows_touched;
@@ -369,9 +372,8 @@ void run_stream(CommandLine& line) {
                 {"STORE"}, "echo 'edge 12 34' | unweave stream demo/debian.store --requests -");
   auto add = line.options().add_options();
   add("requests", po::value<std::string>()->value_name("F")->required(),
-      "(required) file of `edge U V`, `node U`, `feature U`, `insert-edge U V`, each with id=NAME behind it or not; - "
-      "for standard "
-      "input");
+      "(required) file of `edge U V`, `node U`, `feature U`, `insert-edge U V`, `set-feature U V1 .. VF`, "
+      "`set-label U C`, `move-split U S`, each with id=NAME behind it or not; - for standard input");
   add("batch", po::value<Count>()->value_name("K")->default_value({100}), "requests a batch");
   add("r-max", po::value<Real>()->value_name("R"), "lazy: leave residues up to R unpublished; without it exact");
   add("r-max-scale", po::value<std::string>()->value_name("S"),
