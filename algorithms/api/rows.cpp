@@ -60,6 +60,11 @@ void export_train(const Reader& reader, const NpyTarget& target) {
   export_train(Internals::store(reader), target);
 }
 
+ExportedStore export_all(const Reader& reader, const std::filesystem::path& folder) {
+  const WatchedBy watched(Internals::resources(reader).meter());
+  return export_all(Internals::store(reader), folder);
+}
+
 namespace {
 
 /// The arrays of a linear model by the names that others know them by: a row a class, and an intercept a class.

@@ -126,9 +126,9 @@ struct StreamSession::Impl {
   /// The last level waits for a reader where nothing reads it.
   [[nodiscard]] LastLevel last_level() const { return learner || feed ? LastLevel::at_once : LastLevel::deferred; }
 
-  void make_room(std::size_t requests) {
+  void make_room(std::size_t requests, std::uint64_t text = 0) {
     room.release();
-    room = store.reserve_batch(requests);
+    room = store.reserve_batch(requests, text);
     room_for = requests;
   }
 
@@ -164,7 +164,8 @@ BatchOutcome StreamSession::send(std::span<const Request> requests) {
   outcome.after = store.sequence();
   outcome.batch.last_request = outcome.after;
   if (requests.empty()) return outcome;
-  if (session.room_for < requests.size()) session.make_room(requests.size());
+  const std::uint64_t text = text_bytes(requests);
+  if (session.room_for < requests.size() || text > 0) session.make_room(requests.size(), text);
   session.room_for = 0;  // until its sender has been told, or the next batch comes
   const Clock::time_point start = Clock::now();
   BatchChanges changes = store.resolve(requests);

@@ -134,7 +134,7 @@ Canary release_canary(const CanaryRequests& of, LiveStore& store, const ModelRec
   canary.change.removed = only(change.removed, nodes);
   canary.change.moved_from = only(change.moved_from, nodes);
   canary.change.moved_to = only(change.moved_to, nodes);
-  canary.change.only_edges = changes.nodes_removed == 0 && changes.features_removed == 0;
+  canary.change.only_edges = changes.only_edges();
   for (const NodeId node : nodes)
     for (const TrainingSet* from : {&change.removed, &change.moved_from, &after})
       if (const auto at = from->find(node)) {

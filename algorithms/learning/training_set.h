@@ -96,8 +96,8 @@ class TrainingSet {
   std::vector<double> norms_;
 };
 
-/// What one batch did to the training rows, relative to the rows that the model absorbed last. No training row ever
-/// appears; a removed row is not listed as moved.
+/// What one batch did to the training rows, relative to the rows that the model absorbed last. A removed row is not listed
+/// as moved. Where rows appeared, or have another label, the lists are empty and `begins_anew` is set.
 struct BatchChange {
   BatchChange(std::size_t features, std::size_t classes, const RowForm& form = {})
       : removed(features, classes, form), moved_from(features, classes, form), moved_to(features, classes, form) {}
@@ -107,7 +107,8 @@ struct BatchChange {
   TrainingSet moved_to;             ///< the rows of the same nodes after, with the same labels
   std::vector<Reservation> memory;  ///< for these rows, where a budget is charged with them
   bool adaptive = false;            ///< its requests may have been chosen after seeing an earlier release
-  bool only_edges = true;  ///< no node or feature request in the batch: some published methods know edges alone
+  bool begins_anew = false;  ///< a training row came or got another label: only a solver's restart() knows what to do
+  bool only_edges = true;    ///< no node or feature request in the batch: some published methods know edges alone
 };
 
 }  // namespace unweave

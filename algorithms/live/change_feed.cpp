@@ -145,7 +145,7 @@ void ChangeFeed::add(const BatchReport& batch) {
   const auto put = [&](NodeId node) { (embedding.is_target(node) ? ids : removed).push_back(order.user(node)); };
   for (const NodeId node : batch.update.changed) put(node);
   for (const NodeChange& change : batch.changes.nodes)  // a node that loses its row need not be among the changed ones
-    if (change.cleared && !embedding.is_target(change.node)) put(change.node);
+    if ((change.cleared || change.label) && !embedding.is_target(change.node)) put(change.node);
   for (std::vector<NodeId>* const list : {&ids, &removed}) {
     std::sort(list->begin(), list->end());
     list->erase(std::unique(list->begin(), list->end()), list->end());

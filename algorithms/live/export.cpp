@@ -274,10 +274,17 @@ void export_edges(const LiveStore& store, const NpyTarget& target) {
 
 void export_labels(const LiveStore& store, const NpyTarget& target) {
   const Contents& contents = store.contents();
-  std::vector<std::int64_t> labels(contents.num_nodes());
-  for (NodeId user = 0; user < contents.num_nodes(); ++user)
-    labels[user] = contents.label(contents.order().position(user));
-  write_array(target, labels);
+  const std::array<std::uint64_t, 1> shape{contents.num_nodes()};
+  NpyWriter writer(target, "<i8", sizeof(std::int64_t), shape);
+  std::vector<std::int64_t> labels;
+  for (NodeId user = 0; user < contents.num_nodes(); ++user) {
+    labels.push_back(contents.label(contents.order().position(user)));
+    if (labels.size() < kChunkRows) continue;
+    writer.append(std::span<const std::int64_t>(labels));
+    labels.clear();
+  }
+  writer.append(std::span<const std::int64_t>(labels));
+  writer.finish();
 }
 
 void export_names(const LiveStore& store, const NpyTarget& target) {

@@ -21,15 +21,9 @@ namespace {
 
 /// Memory of a request while it is applied: that of an edge, whose two ends get lists and rows of their own.
 constexpr std::uint64_t kRequestBytes = 640;
-constexpr const char* kChangedLists = "changed lists of the graph";
-
-/// How many edges are in the manifest's file of changes, which holds cleared nodes as well.
-std::uint64_t changed_edges(const std::filesystem::path& store, const Manifest& manifest) {
-  if (!manifest.changes) return 0;
-  const SealedFile file(store, *manifest.changes, "changes");
-  const std::uint64_t most = Contents::changed_edges(manifest);  // absurd counts are refused later
-  return std::min(most, file.parameters()[0]) + std::min(most, file.parameters()[1]);
-}
+/// What the text of a value comes to while its batch is applied: the request, the journal's record twice, numbers.
+constexpr std::uint64_t kTextCopies = 6;
+constexpr const char* kChangedLists = "changed lists of the graph, rows and labels that were set";
 
 /// Adds to a report what was done besides; the plan stays.
 void merge(const UpdateReport& more, UpdateReport& report) {
@@ -96,9 +90,8 @@ void LiveStore::open_generation() {
   contents_.reset();
   contents_memory_.release();
   changes_memory_.release();
-  changes_memory_ = budget_.reserve(Graph::change_bytes(changed_edges(path_, manifest_)), kChangedLists);
-  contents_memory_ = budget_.reserve(
-      Contents::bytes(manifest_) - Graph::change_bytes(Contents::changed_edges(manifest_)), "values of nodes");
+  changes_memory_ = budget_.reserve(Contents::change_bytes(path_, manifest_), kChangedLists);
+  contents_memory_ = budget_.reserve(Contents::bytes(manifest_), "values of nodes");
   contents_ = std::make_unique<Contents>(path_, manifest_);
   open_embedding();
   sequence_ = manifest_.sequence;
@@ -113,10 +106,11 @@ const Embedding& LiveStore::embedding() const {
   return *embedding_;
 }
 
-/// Room for the lists that a batch is going to change; they stay in memory until shards are written anew.
+/// Room for the lists that a batch is going to change, and for what it sets; they stay in memory until shards, features and
+/// labels are written anew.
 void LiveStore::charge_changes(const BatchChanges& changes) {
-  const std::uint64_t bytes =
-      contents_->graph().change_bytes() + Graph::change_bytes(changes.edges_removed + changes.edges_inserted);
+  const std::uint64_t bytes = contents_->change_bytes() +
+                              Graph::change_bytes(changes.edges_removed + changes.edges_inserted) + set_bytes(changes);
   if (bytes <= changes_memory_.bytes()) return;
   const std::uint64_t more = bytes - changes_memory_.bytes();
   if (embedding_) changed_rows_.make_room(*embedding_, more);
@@ -156,7 +150,7 @@ void LiveStore::replay() {
   JournalEnd end;
   if (manifest_.journal)
     end = read_journal(path_, *manifest_.journal, manifest_.sequence, [&](const JournalBatch& batch) {
-      const Reservation room = reserve_batch(batch.requests.size());
+      const Reservation room = reserve_batch(batch.requests.size(), text_bytes(batch.requests));
       const BatchChanges changes = resolve_after(batch.requests, sequence_, batch.time);
       charge_changes(changes);
       note_statuses(changes.statuses);
@@ -279,6 +273,8 @@ UpdateReport LiveStore::propagate_batch(const BatchChanges& changes, const Strea
     apply_changes(*contents_, changes);
     return {};
   }
+  // The sums of a row that enters the last level are those of all that was published.
+  if (changes.gains_targets && !embedding_->cone().all_rows()) last = LastLevel::at_once;
   const Threshold limits = threshold(mode);
   UpdateReport before;
   if (last == LastLevel::at_once) before = deliver();
@@ -414,8 +410,8 @@ BatchReport LiveStore::apply_acknowledged(std::size_t most, LastLevel last, std:
   return report;
 }
 
-Reservation LiveStore::reserve_batch(std::size_t requests) {
-  const std::uint64_t bytes = requests * kRequestBytes;
+Reservation LiveStore::reserve_batch(std::size_t requests, std::uint64_t text) {
+  const std::uint64_t bytes = requests * kRequestBytes + kTextCopies * text;
   if (embedding_) changed_rows_.make_room(*embedding_, bytes);
   return budget_.reserve(bytes, "requests of a batch (a smaller " + option("batch") + " has fewer)");
 }

@@ -80,9 +80,9 @@ class LiveStore {
   /// A reader has pushed what the journal holds; a writer that computes it anew may go on to choose otherwise.
   /// Throws ResourceError, FormatError.
   [[nodiscard]] StreamPlan forecast(const BatchChanges& changes, std::uint64_t batches) &&;
-  /// Room for a batch of so many requests: for themselves, what they are resolved to, and what an update makes of that.
-  /// Throws ResourceError.
-  [[nodiscard]] Reservation reserve_batch(std::size_t requests);
+  /// Room for a batch of so many requests, with so many bytes of values: for themselves, what they are resolved to, and what
+  /// an update makes of that. Throws ResourceError.
+  [[nodiscard]] Reservation reserve_batch(std::size_t requests, std::uint64_t text = 0);
   /// Makes the requests durable, then applies them. A writer only. While nobody reads rows between batches, `last` may put
   /// the work on the last level off.
   BatchReport apply(std::span<const Request> requests, BatchChanges changes, const StreamMode& mode,

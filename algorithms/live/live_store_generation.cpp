@@ -5,25 +5,12 @@
 #include <vector>
 
 #include "algorithms/live/live_store.h"
+#include "engine/ingest/compaction.h"
 #include "engine/ingest/shard_builder.h"
 #include "storage/formats/level_files.h"
 #include "storage/formats/recorded_file.h"
-#include "storage/io/checksum.h"
-#include "storage/io/hex.h"
 
 namespace unweave {
-namespace {
-
-/// The name of the journal that this manifest is the first to name. Another store's journal has another name, and a
-/// journal holds its own.
-std::string journal_name(Manifest manifest) {
-  manifest.journal.reset();
-  const std::string digits = std::to_string(manifest.sequence), text = manifest_text(manifest);
-  return "after-" + std::string(20 - digits.size(), '0') + digits + "-" +
-         to_hex(checksum128(std::as_bytes(std::span(text)), {})).substr(0, 16) + ".log";
-}
-
-}  // namespace
 
 void LiveStore::open_journal() {
   const std::scoped_lock lock(journal_mutex_);
@@ -47,6 +34,14 @@ Manifest LiveStore::present_manifest(Fold fold) const {
   Changes changes = contents_->changes();
   if (fold == Fold::rows_and_graph) {
     WorkMeter nobody;
+    if (contents_->features().set_nodes().size() > 0 || contents_->has_set_values()) {
+      next = fold_data(path_, next, *contents_, budget_, nobody);
+      std::vector<NodeId> cleared = std::move(changes.cleared);
+      changes = {};
+      // Removed nodes have no name any more, which the files alone would not tell.
+      std::erase_if(cleared, [&](NodeId node) { return !next.names || !contents_->is_blank(node); });
+      changes.cleared = std::move(cleared);
+    }
     next.shards = fold_shards(path_, contents_->graph(), next.shards, budget_, nobody);
     changes.removed.clear();
     changes.inserted.clear();
@@ -130,7 +125,8 @@ void LiveStore::save(Fold fold) {
 
 /// Where there is room for it; else lists go on to grow while they fit.
 void LiveStore::fold_graph() {
-  const std::uint64_t bytes = fold_bytes(contents_->graph());
+  // One after the other.
+  const std::uint64_t bytes = std::max(fold_bytes(contents_->graph()), fold_data_bytes(*contents_));
   if (embedding_) changed_rows_.make_room(*embedding_, bytes);
   if (bytes <= budget_.available()) save(Fold::rows_and_graph);
 }

@@ -206,7 +206,7 @@ class Purge {
     lock_.emplace(std::move(*live_).close());
     live_.reset();
 
-    const Reservation opened = reserve_contents(after_, budget_);
+    const Reservation opened = reserve_contents(store_, after_, budget_);
     const Contents contents(store_, after_);
     Reservation rows;
     std::optional<Embedding> embedding;

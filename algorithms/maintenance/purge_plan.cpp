@@ -96,16 +96,21 @@ PurgePlan plan_purge(const LiveStore& store, const PurgeOptions& options, Memory
   plan.computes_order = manifest.order_file.has_value() && !options.keep_order;
   const bool all = plan.computes_order;
   const std::vector<NodeId> cleared = store.contents().cleared().sorted();
-  const auto has_cleared = [&](NodeRange span) {
-    const auto first = std::lower_bound(cleared.begin(), cleared.end(), span.first);
-    return first != cleared.end() && *first < span.last;
+  const std::vector<NodeId> set = store.contents().features().set_nodes().sorted();
+  const auto has_new_rows = [&](NodeRange span) {
+    const auto lies_in = [&](const std::vector<NodeId>& nodes) {
+      const auto first = std::lower_bound(nodes.begin(), nodes.end(), span.first);
+      return first != nodes.end() && *first < span.last;
+    };
+    return lies_in(cleared) || lies_in(set);
   };
   const std::uint64_t new_arcs = kArcBytes * graph.num_changed_arcs();
   plan.written_bytes +=
       new_arcs +
       bytes_where(manifest.shards, manifest.nodes, [&](NodeRange span) { return all || graph.has_changes(span); }) +
-      bytes_where(manifest.feature_files, manifest.nodes, [&](NodeRange span) { return all || has_cleared(span); }) +
-      (all || !cleared.empty() ? small_files(manifest) : 0) + (all ? bytes_of(manifest.order_file) : 0) +
+      bytes_where(manifest.feature_files, manifest.nodes, [&](NodeRange span) { return all || has_new_rows(span); }) +
+      (all || !cleared.empty() || store.contents().has_set_values() ? small_files(manifest) : 0) +
+      (all ? bytes_of(manifest.order_file) : 0) +
       (manifest.names && !cleared.empty() ? manifest.names->names.bytes + manifest.names->index.bytes : 0) +
       state_bytes(store, all);
   if (all) {

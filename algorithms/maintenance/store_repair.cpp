@@ -91,7 +91,7 @@ class StoreRepair {
   /// Partitions that are whole, and whose sums are not those of the contents.
   void find_wrong_sums(Damage& damage) {
     if (!manifest_.propagation) return;
-    const Reservation opened = reserve_contents(manifest_, budget_);
+    const Reservation opened = reserve_contents(store_, manifest_, budget_);
     const Contents contents(store_, manifest_);
     const Reservation rows = reserve_embedding(store_, manifest_, budget_);
     const Embedding embedding(store_, manifest_, contents);
@@ -237,7 +237,7 @@ class StoreRepair {
         throw DataError(file + ": something else than a file lies there; move it away and repair again");
     Manifest after = manifest_;
     {
-      const Reservation opened = reserve_contents(manifest_, budget_);
+      const Reservation opened = reserve_contents(store_, manifest_, budget_);
       const Contents contents(store_, manifest_);
       PropagateReport ignored;
       std::uint64_t shown = 0;

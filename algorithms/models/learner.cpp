@@ -72,19 +72,27 @@ SigningKey key_of(const std::filesystem::path& store, std::string_view solver, c
 
 Learner::Learner(LiveStore& store, MemoryBudget& budget, ModelRecord record, ReleaseContext context)
     : store_(store),
+      budget_(budget),
       record_(with_right_options(std::move(record))),
       context_(std::move(context)),
       rows_(store, record_.weights, form_of(record_), budget),
       key_(key_of(store.path(), name_of(record_), context_.key)) {
   for (ModelSummary& present : list_models(store.path()))
     if (present.damage.empty() && !present.id.empty()) present_models_.push_back(std::move(present));
-  const SolverEntry& entry = solver_entry(record_.model.solver);
-  if (!record_.options.hidden.empty())
-    layers_memory_ = reserve_passes(Network(shape_of(record_.options, rows())), rows().size(), budget);
-  working_memory_ = entry.reserve(record_.options, record_.model, rows(), budget);
-  solver_ = entry.make(record_.options,
-                       {static_cast<std::size_t>(working_memory_.bytes()), folder_of(store.path(), name_of(record_))});
+  make_solver();
   if (!context_.receipts.empty()) receipts_.emplace(context_.receipts);
+}
+
+void Learner::make_solver() {
+  const SolverEntry& entry = solver_entry(record_.model.solver);
+  solver_.reset();
+  layers_memory_.release();
+  working_memory_.release();
+  if (!record_.options.hidden.empty())
+    layers_memory_ = reserve_passes(Network(shape_of(record_.options, rows())), rows().size(), budget_);
+  working_memory_ = entry.reserve(record_.options, record_.model, rows(), budget_);
+  solver_ = entry.make(record_.options,
+                       {static_cast<std::size_t>(working_memory_.bytes()), folder_of(store_.path(), name_of(record_))});
 }
 
 Learner Learner::open(LiveStore& store, MemoryBudget& budget, std::string_view name, ReleaseContext context,
@@ -175,22 +183,42 @@ Fit Learner::fit(const StartOn& start) {
 std::optional<StepReport> Learner::catch_up() {
   if (record_.model.sequence == store_.sequence() && !record_.certificate.empty()) return std::nullopt;
   std::vector<std::string> requests = missed_requests();
-  StepReport report = solver_->catch_up(record_.model, rows(), approximation());
-  if (report.flush_needed) {
-    static_cast<void>(flush_rows());
-    report = solver_->catch_up(record_.model, rows(), approximation());
-  }
+  StepReport report = restart();
   return release(std::move(report), std::move(requests));
+}
+
+StepReport Learner::restart() {
+  const auto attempt = [&] {
+    if (solver_->has_place_for(record_.model, rows())) return solver_->catch_up(record_.model, rows(), approximation());
+    const std::uint64_t releases = record_.model.releases, sequence = record_.model.sequence;
+    Fit fit = solver_->fit(rows(), approximation());
+    if (fit.report.flush_needed) return std::move(fit.report);
+    record_.model = std::move(fit.model);
+    record_.model.releases = releases + 1;
+    record_.model.sequence = sequence;
+    fit.report.retrained = true;
+    return std::move(fit.report);
+  };
+  StepReport report = attempt();
+  if (!report.flush_needed) return report;
+  static_cast<void>(flush_rows());
+  return attempt();
 }
 
 StepReport Learner::absorb(const BatchReport& batch, std::span<const Request> requests) {
   BatchChange change = rows_.follow(batch.update, solver_->reads_moved_rows());
   change.adaptive = context_.adaptive;
-  change.only_edges = batch.changes.nodes_removed == 0 && batch.changes.features_removed == 0;
-  StepReport report = solver_->absorb(record_.model, rows(), change, approximation());
-  if (report.flush_needed) {
-    rows_.append(change, flush_rows());
+  change.only_edges = batch.changes.only_edges();
+  StepReport report;
+  if (change.begins_anew) {
+    make_solver();
+    report = restart();
+  } else {
     report = solver_->absorb(record_.model, rows(), change, approximation());
+    if (report.flush_needed) {
+      rows_.append(change, flush_rows());
+      report = solver_->absorb(record_.model, rows(), change, approximation());
+    }
   }
   std::vector<std::string> lines;
   const NodeNames& names = store_.contents().order().names();

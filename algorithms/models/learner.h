@@ -60,6 +60,11 @@ class Learner {
 
  private:
   Learner(LiveStore& store, MemoryBudget& budget, ModelRecord record, ReleaseContext context);
+  /// Memory and solver for the rows that there are.
+  void make_solver();
+  /// Brings the model to rows that it does not lead to: by catching up, or, where the solver has no place for some of them, by
+  /// training from nothing.
+  StepReport restart();
   [[nodiscard]] ApproximationError approximation() const;
   [[nodiscard]] Fit fit(const StartOn& start);
   /// Publishes every stale row and returns what that changed.
@@ -78,6 +83,7 @@ class Learner {
   [[nodiscard]] nlohmann::ordered_json place_in_log(std::uint64_t after, std::vector<std::string> requests);
 
   LiveStore& store_;
+  MemoryBudget& budget_;
   ModelRecord record_;
   ReleaseContext context_;
   std::vector<ModelSummary> present_models_;  // those of the store when the learner was made

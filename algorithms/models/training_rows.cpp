@@ -46,7 +46,13 @@ std::vector<NodeId> training_nodes(const Contents& contents) {
 TrainingRows::TrainingRows(const LiveStore& store, std::vector<double> weights, const RowForm& form,
                            MemoryBudget& budget)
     : store_(store), weights_(std::move(weights)), budget_(budget), set_(empty_set(store, weights_, form)) {
-  const std::vector<NodeId> nodes = training_nodes(store.contents());
+  read_all();
+}
+
+void TrainingRows::read_all() {
+  set_ = TrainingSet(set_.features(), set_.classes(), set_.form());
+  reservation_.release();
+  const std::vector<NodeId> nodes = training_nodes(store_.contents());
   Room room = room_for(nodes.size(), "training rows");
   set_ = std::move(room.set);
   reservation_ = std::move(room.memory);
@@ -59,7 +65,7 @@ TrainingRows::TrainingRows(const LiveStore& store, std::vector<double> weights, 
     const std::span<const NodeId> some = std::span(nodes).subspan(first, count);
     read(some, rows.data());
     labels.clear();
-    for (const NodeId node : some) labels.push_back(static_cast<ClassId>(store.contents().label(node)));
+    for (const NodeId node : some) labels.push_back(static_cast<ClassId>(store_.contents().label(node)));
     set_.append(some, std::span(rows).first(count * features), labels);
     watched.advance(count);
   }
@@ -88,9 +94,18 @@ void TrainingRows::read(std::span<const NodeId> nodes, float* out) const {
   spread_rows(out, nodes.size(), set_.features(), set_.form());
 }
 
+bool TrainingRows::holds_all(std::span<const NodeId> present) const {
+  const auto held = set_.nodes();
+  std::size_t i = 0;
+  return std::all_of(present.begin(), present.end(), [&](NodeId node) {
+    while (i < held.size() && held[i] < node) ++i;
+    return i < held.size() && held[i] == node &&
+           set_.labels()[i] == static_cast<ClassId>(store_.contents().label(node));
+  });
+}
+
 /// Rows whose node has left the training split.
-void TrainingRows::drop_departed(BatchChange& change) {
-  const std::vector<NodeId> present = training_nodes(store_.contents());
+void TrainingRows::drop_departed(std::span<const NodeId> present, BatchChange& change) {
   std::vector<std::size_t> departed;
   std::size_t at = 0;
   for (std::size_t i = 0; i < set_.size(); ++i) {
@@ -124,7 +139,15 @@ std::vector<std::size_t> TrainingRows::places_of(const UpdateReport& update) con
 
 BatchChange TrainingRows::follow(const UpdateReport& update, bool keep_moved) {
   BatchChange change(set_.features(), set_.classes(), set_.form());
-  drop_departed(change);
+  {
+    const std::vector<NodeId> present = training_nodes(store_.contents());
+    if (!holds_all(present)) {
+      read_all();
+      change.begins_anew = true;
+      return change;
+    }
+    drop_departed(present, change);
+  }
   const std::vector<std::size_t> places = places_of(update);
   const std::size_t features = set_.features(), block = block_rows(features);
   if (keep_moved)

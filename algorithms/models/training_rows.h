@@ -24,8 +24,9 @@ class TrainingRows {
   /// What they take of the budget.
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept { return reservation_.bytes(); }
   /// Follows the store: `update` names the embedding rows that may have changed since the last call. Returns what did,
-  /// comparing bits; without `keep_moved` its moved rows stay empty, which spares two copies of them. Throws DataError
-  /// for a value that is not finite, ResourceError where 16 bytes a row of the change do not fit the budget.
+  /// comparing bits; without `keep_moved` its moved rows stay empty, which spares two copies of them. Where rows came or have
+  /// another label, all are read again, and the change begins anew. Throws DataError for a value that is not finite,
+  /// ResourceError where 16 bytes a row of the change do not fit the budget.
   BatchChange follow(const UpdateReport& update, bool keep_moved);
 
   /// Two changes, one after the other, as one. The later one removes no rows. Throws ResourceError.
@@ -34,7 +35,10 @@ class TrainingRows {
  private:
   /// Rows of `nodes` as the store has them now, in their form, nodes x features. Throws DataError for a value that is not finite.
   void read(std::span<const NodeId> nodes, float* out) const;
-  void drop_departed(BatchChange& change);
+  void read_all();
+  /// Whether every present row is held, with its label.
+  [[nodiscard]] bool holds_all(std::span<const NodeId> present) const;
+  void drop_departed(std::span<const NodeId> present, BatchChange& change);
   /// Appends the rows that differ from those held, old and new, to the moved ones of a change.
   void keep_changed(std::span<const std::size_t> places, std::span<float> rows, BatchChange& change) const;
   [[nodiscard]] std::vector<std::size_t> places_of(const UpdateReport& update) const;

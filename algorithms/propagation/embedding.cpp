@@ -83,6 +83,7 @@ void Embedding::checkpoint(const std::filesystem::path& store, bool fold, std::v
   cone_.checkpoint(store, fold, files, runs);
   for (std::uint32_t l = 0; l <= levels(); ++l) {
     drop_files(files[l], FileRole::overlay);
+    if (indexes_.ended()) drop_files(files[l], FileRole::index);
     if (l > 0) files[l].partitions = level(l).checkpoint(store, fold, runs[l]);
     if (!runs[l].empty())
       files[l].run = write_run(store, l, columns(), runs[l], [&](NodeId node) { return level(l).row(node); });

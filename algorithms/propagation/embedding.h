@@ -43,9 +43,12 @@ class Embedding {
   [[nodiscard]] const Cone& cone() const noexcept { return cone_; }
   [[nodiscard]] std::uint64_t stale_rows() const;
   [[nodiscard]] const LevelIndexes& indexes() const noexcept { return indexes_; }
+  /// These nodes, sorted, have got a label: whatever indexes need to know of it.
+  void add_targets(std::span<const NodeId> nodes) { indexes_.add_targets(nodes); }
 
   /// Writes files of the present state, not yet durable, and names them in `files`, the levels 0 .. L that the embedding
-  /// was opened from; with `fold`, and no stale rows, there are no overlays. Indexes stay as they are. Calls advance()
+  /// was opened from; with `fold`, and no stale rows, there are no overlays. Indexes stay as they are, or go where
+  /// they have ended. Calls advance()
   /// after each of the L levels of sums; it may be empty. Nothing may be deferred. Throws DataError, ResourceError.
   void checkpoint(const std::filesystem::path& store, bool fold, std::vector<LevelFiles>& files,
                   const std::function<void()>& advance = {}) const;

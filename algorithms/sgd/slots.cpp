@@ -22,6 +22,14 @@ std::vector<std::size_t> slots_of(std::span<const NodeId> slots, std::span<const
   return found;
 }
 
+bool have_slots(std::span<const NodeId> slots, std::span<const NodeId> nodes) {
+  std::size_t at = 0;
+  return std::all_of(nodes.begin(), nodes.end(), [&](NodeId node) {
+    while (at < slots.size() && (slots[at] == kNoNode || slots[at] < node)) ++at;
+    return at < slots.size() && slots[at] == node;
+  });
+}
+
 std::uint64_t slot_bytes(std::size_t slots) noexcept {
   // Nodes, places in the batches and first places are kept; places of rows and batches of rows come and go.
   return slots * (sizeof(NodeId) + sizeof(std::uint32_t) + 2 * sizeof(std::size_t) + sizeof(std::uint32_t));

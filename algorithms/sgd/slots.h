@@ -13,6 +13,8 @@ namespace unweave {
 
 /// Slot of each of the ascending `nodes`. Throws UsageError for a node without one.
 [[nodiscard]] std::vector<std::size_t> slots_of(std::span<const NodeId> slots, std::span<const NodeId> nodes);
+/// Whether all of these nodes, ascending, have one.
+[[nodiscard]] bool have_slots(std::span<const NodeId> slots, std::span<const NodeId> nodes);
 
 /// What slots and their batches take in memory, while they are made.
 [[nodiscard]] std::uint64_t slot_bytes(std::size_t slots) noexcept;

@@ -59,6 +59,9 @@ class Solver {
   /// needs them trains again.
   [[nodiscard]] virtual StepReport catch_up(Model& model, const TrainingSet& rows,
                                             const ApproximationError& lazy) const = 0;
+  /// Whether catch_up() can bring the model to these rows. A solver whose slots were fixed at training has none for nodes that
+  /// came later, and fit() then begins anew.
+  [[nodiscard]] virtual bool has_place_for(const Model&, const TrainingSet&) const { return true; }
   /// Whether absorb() reads moved_from and moved_to of a change; else a caller may leave them empty.
   [[nodiscard]] virtual bool reads_moved_rows() const noexcept = 0;
 

@@ -22,20 +22,25 @@ std::vector<NodeId> merged(const std::vector<NodeId>& a, const std::vector<NodeI
 
 }  // namespace
 
-std::vector<NodeId> lost_targets(const Contents& contents, const BatchChanges& changes) {
-  std::vector<NodeId> lost;
-  for (const NodeChange& change : changes.nodes)
-    if (change.cleared && contents.label(change.node) != kNoLabel) lost.push_back(change.node);
-  return lost;
+MovedTargets moved_targets(const Contents& contents, const BatchChanges& changes) {
+  MovedTargets targets;
+  for (const NodeChange& change : changes.nodes) {
+    const std::int32_t label = contents.label(change.node);
+    const bool before = label != kNoLabel, after = change.label_after(label) != kNoLabel;
+    if (before && !after) targets.lost.push_back(change.node);
+    if (!before && after) targets.gained.push_back(change.node);
+  }
+  return targets;
 }
 
-ConeChange update_cone(Cone& cone, const Contents& contents, const BatchChanges& changes, std::vector<NodeId> lost,
+ConeChange update_cone(Cone& cone, const Contents& contents, const BatchChanges& changes, MovedTargets targets,
                        std::uint32_t levels) {
   ConeChange result;
   result.left.resize(levels + std::size_t{1});
   result.entered.resize(levels + std::size_t{1});
   if (cone.all_rows()) return result;
-  result.left[levels] = std::move(lost);
+  result.left[levels] = std::move(targets.lost);
+  result.entered[levels] = std::move(targets.gained);
 
   std::vector<NodeId> changed_nodes;
   for (const NodeChange& change : changes.nodes) changed_nodes.push_back(change.node);

@@ -16,11 +16,16 @@ struct ConeChange {
   std::vector<std::vector<NodeId>> entered;  ///< [level 0..L], sorted
 };
 
-/// Nodes that stop being targets when the changes are applied: labelled nodes that are cleared. Call it before.
-[[nodiscard]] std::vector<NodeId> lost_targets(const Contents& contents, const BatchChanges& changes);
+/// Nodes that stop being targets when the changes are applied, and nodes that become targets, both sorted: their labels go
+/// and come.
+struct MovedTargets {
+  std::vector<NodeId> lost, gained;
+};
+/// Call it before the changes are applied.
+[[nodiscard]] MovedTargets moved_targets(const Contents& contents, const BatchChanges& changes);
 
 /// Brings the reference counts of all levels up to date after the contents changed.
 [[nodiscard]] ConeChange update_cone(Cone& cone, const Contents& contents, const BatchChanges& changes,
-                                     std::vector<NodeId> lost, std::uint32_t levels);
+                                     MovedTargets targets, std::uint32_t levels);
 
 }  // namespace unweave

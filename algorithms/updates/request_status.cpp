@@ -17,6 +17,16 @@ constinit const std::array<StatusText, kStatuses> kStatusTexts{{
     {"no-features", "no features, label: removed before, or never had any"},
     {"repeated", "an earlier request of the same batch has done this"},
     {"known-id", "an earlier request had this id, and is the one that counts"},
+    {"wrong-values", "not one value for each feature of the store, or a column that it lacks"},
+    {"above-bound", "the row's norm is above 1, and the store takes rows as they are"},
+    {"standardized", "features were scaled by statistics of the data, which another row would change"},
+    {"class-outside", "the store was declared to have fewer classes"},
+    {"no-labels", "the store has no labels"},
+    {"no-split", "the store has no such split"},
+    {"no-label", "a node without a label belongs to no split"},
+    {"same-features", "the node has these features already"},
+    {"same-label", "the node has this label already"},
+    {"same-split", "the node is in this split already, or in none already"},
 }};
 
 std::string_view name_of(RequestStatus status) {

@@ -13,7 +13,7 @@
 
 namespace unweave {
 
-/// A request is rejected iff it would change nothing at its place in the stream.
+/// A request is rejected iff it would change nothing at its place in the stream, or asks for what the store cannot have.
 enum class RequestStatus : std::uint8_t {
   applied,
   id_outside,
@@ -24,6 +24,16 @@ enum class RequestStatus : std::uint8_t {
   no_features,
   repeated,
   known_id,
+  wrong_values,
+  above_bound,
+  standardized,
+  class_outside,
+  no_labels,
+  no_split,
+  no_label,
+  same_features,
+  same_label,
+  same_split,
 };
 
 struct StatusText {
@@ -31,7 +41,7 @@ struct StatusText {
   std::string_view sentence;  ///< for people
 };
 
-inline constexpr std::size_t kStatuses = 9;
+inline constexpr std::size_t kStatuses = 19;
 /// The texts of all statuses, in the order of RequestStatus.
 extern const std::array<StatusText, kStatuses> kStatusTexts;
 

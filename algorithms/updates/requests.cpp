@@ -2,14 +2,17 @@
 #include "algorithms/updates/requests.h"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <optional>
 #include <set>
 #include <stdexcept>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "engine/graph/contents.h"
+#include "engine/ingest/given_row.h"
 #include "engine/resources/look_ahead.h"
 
 namespace unweave {
@@ -52,10 +55,57 @@ class Preview {
   /// Whether an earlier request has set the edge, or cleared the node.
   [[nodiscard]] bool has_set(NodeId u, NodeId v) const { return edges_.contains(key(u, v)); }
   [[nodiscard]] bool has_cleared(NodeId node) const { return cleared_.contains(node); }
-  [[nodiscard]] bool is_blank(NodeId node) const { return has_cleared(node) || contents_.is_blank(node); }
   /// Whether it has nothing but a name, which a removal takes from it.
   [[nodiscard]] bool has_name(NodeId node) const { return !has_cleared(node) && !contents_.name(node).empty(); }
-  void clear(NodeId node) { cleared_.insert(node); }
+  /// Whether clearing it would change nothing.
+  [[nodiscard]] bool is_blank(NodeId node) {
+    return label(node) == kNoLabel && (has_row(node) ? is_zero(*row(node)) : has_cleared(node) || has_zeros(node));
+  }
+  void clear(NodeId node) {
+    cleared_.insert(node);
+    data_.erase(node);
+    rows_.erase(node);
+  }
+
+  [[nodiscard]] const DataRules& rules() const noexcept { return contents_.rules(); }
+  [[nodiscard]] std::uint32_t columns() const noexcept { return contents_.features().columns(); }
+  [[nodiscard]] bool has_labels() const noexcept { return contents_.has_labels(); }
+  [[nodiscard]] std::int32_t label(NodeId node) const {
+    const auto it = data_.find(node);
+    if (it != data_.end() && it->second.label) return *it->second.label;
+    return has_cleared(node) ? kNoLabel : contents_.label(node);
+  }
+  [[nodiscard]] SplitName split(NodeId node) const {
+    const auto it = data_.find(node);
+    if (it != data_.end() && it->second.split) return *it->second.split;
+    return has_cleared(node) ? SplitName::none : contents_.split(node);
+  }
+  /// Whether an earlier request has set, or cleared, label, split or row.
+  [[nodiscard]] bool has_set_label(NodeId node) const {
+    const auto it = data_.find(node);
+    return has_cleared(node) || (it != data_.end() && it->second.label);
+  }
+  [[nodiscard]] bool has_set_split(NodeId node) const {
+    const auto it = data_.find(node);
+    return has_cleared(node) || (it != data_.end() && it->second.split);
+  }
+  [[nodiscard]] bool has_set_row(NodeId node) const { return has_cleared(node) || has_row(node); }
+  void set_label(NodeId node, std::int32_t label) { data_[node].label = label; }
+  void set_split(NodeId node, SplitName split) { data_[node].split = split; }
+  void set_row(NodeId node, std::span<const float> values) {
+    rows_[node] = std::make_shared<const std::vector<std::uint32_t>>(pack_row(values));
+  }
+  /// Whether a node has these features, as values: there is one zero.
+  [[nodiscard]] bool has_features(NodeId node, std::span<const float> values) {
+    scratch_.resize(columns());
+    if (has_row(node))
+      unpack_row(*row(node), columns(), 0, scratch_);
+    else if (has_cleared(node))
+      std::fill(scratch_.begin(), scratch_.end(), 0.0F);
+    else
+      contents_.features().read({node, node + 1}, 0, columns(), scratch_.data());
+    return std::equal(values.begin(), values.end(), scratch_.begin(), scratch_.end());
+  }
 
   /// Nodes that differ from the contents, sorted.
   [[nodiscard]] std::vector<NodeChange> net() const {
@@ -66,6 +116,11 @@ class Preview {
       (state.now ? nodes[edge.v].inserted : nodes[edge.v].removed).push_back(edge.u);
     }
     for (const NodeId node : cleared_) nodes[node].cleared = true;
+    for (const auto& [node, row] : rows_) nodes[node].row = row;
+    for (const auto& [node, data] : data_) {
+      if (data.label) nodes[node].label = data.label;
+      if (data.split) nodes[node].split = data.split;
+    }
     std::vector<NodeChange> result;
     for (auto& [node, change] : nodes) {
       change.node = node;
@@ -81,13 +136,76 @@ class Preview {
     bool before = false;
     bool now = false;
   };
+  /// What requests have set of a node.
+  struct Data {
+    std::optional<std::int32_t> label;
+    std::optional<SplitName> split;
+  };
+  [[nodiscard]] bool has_row(NodeId node) const { return rows_.contains(node); }
+  [[nodiscard]] const std::vector<std::uint32_t>* row(NodeId node) const { return rows_.find(node)->second.get(); }
+  [[nodiscard]] bool has_zeros(NodeId node) { return contents_.features().is_zero(node, scratch_); }
+  [[nodiscard]] bool is_zero(const std::vector<std::uint32_t>& words) {
+    scratch_.resize(columns());
+    unpack_row(words, columns(), 0, scratch_);
+    return std::all_of(scratch_.begin(), scratch_.end(), [](float value) { return value == 0.0F; });
+  }
   static Edge key(NodeId u, NodeId v) { return {std::min(u, v), std::max(u, v)}; }
 
   const Contents& contents_;
   std::map<Edge, State> edges_;
   std::unordered_map<NodeId, std::set<NodeId>> touched_;
   std::unordered_set<NodeId> cleared_;
+  std::unordered_map<NodeId, Data> data_;
+  std::unordered_map<NodeId, std::shared_ptr<const std::vector<std::uint32_t>>> rows_;
+  std::vector<float> scratch_;
 };
+
+/// Sets a row of features, unless the store has it or cannot have it.
+RequestStatus set_feature(Preview& preview, NodeId node, std::string_view value, BatchChanges& changes) {
+  if (preview.rules().standardized) return RequestStatus::standardized;
+  const auto values = given_values(value, preview.columns());
+  if (!values || values->empty()) return RequestStatus::wrong_values;
+  const auto row = stored_row(*values, preview.rules());
+  if (!row) return RequestStatus::above_bound;
+  if (preview.has_features(node, *row))
+    return preview.has_set_row(node) ? RequestStatus::repeated : RequestStatus::same_features;
+  preview.set_row(node, *row);
+  ++changes.features_set;
+  changes.forced.push_back(node);
+  return RequestStatus::applied;
+}
+
+/// A node without a label leaves its split, as an import ignores such ids.
+RequestStatus set_label(Preview& preview, NodeId node, std::string_view value, BatchChanges& changes) {
+  if (!preview.has_labels()) return RequestStatus::no_labels;
+  std::int32_t label = kNoLabel;
+  if (value != "none") {
+    std::uint64_t given = 0;
+    std::from_chars(value.data(), value.data() + value.size(), given);
+    if (given >= preview.rules().classes) return RequestStatus::class_outside;
+    label = static_cast<std::int32_t>(given);
+  }
+  if (preview.label(node) == label)
+    return preview.has_set_label(node) ? RequestStatus::repeated : RequestStatus::same_label;
+  preview.set_label(node, label);
+  if (label == kNoLabel && preview.split(node) != SplitName::none) preview.set_split(node, SplitName::none);
+  ++changes.labels_set;
+  return RequestStatus::applied;
+}
+
+RequestStatus move_split(Preview& preview, NodeId node, std::string_view value, BatchChanges& changes) {
+  const SplitName split = value == "train"   ? SplitName::train
+                          : value == "valid" ? SplitName::valid
+                          : value == "test"  ? SplitName::test
+                                             : SplitName::none;
+  if (!preview.rules().has(split)) return RequestStatus::no_split;
+  if (preview.split(node) == split)
+    return preview.has_set_split(node) ? RequestStatus::repeated : RequestStatus::same_split;
+  if (split != SplitName::none && preview.label(node) == kNoLabel) return RequestStatus::no_label;
+  preview.set_split(node, split);
+  ++changes.splits_moved;
+  return RequestStatus::applied;
+}
 
 /// Applies one request to the preview, unless it would change nothing.
 RequestStatus apply(Preview& preview, const Request& request, BatchChanges& changes) {
@@ -127,6 +245,12 @@ RequestStatus apply(Preview& preview, const Request& request, BatchChanges& chan
       preview.clear(u);
       changes.forced.push_back(u);
       return RequestStatus::applied;
+    case RequestKind::set_feature:
+      return set_feature(preview, u, request.value, changes);
+    case RequestKind::set_label:
+      return set_label(preview, u, request.value, changes);
+    case RequestKind::move_split:
+      return move_split(preview, u, request.value, changes);
   }
   throw std::logic_error("a request of no kind");
 }
@@ -139,9 +263,9 @@ BatchChanges resolve_batch(const Contents& contents, std::span<const Request> re
   Preview preview(contents);
   LookAhead ahead(0, requests.size(), [&](std::size_t i) {
     const Request& request = requests[i];
-    const bool is_edge = request.kind == RequestKind::remove_edge || request.kind == RequestKind::insert_edge;
+    if (sets_value(request.kind)) return;  // which asks for no list
     if (const auto u = preview.position(request.u)) contents.graph().read_ahead(*u);
-    if (!is_edge) return;  // in other requests v is 0, which names nobody
+    if (!names_edge(request.kind)) return;  // in other requests v is 0, which names nobody
     if (const auto v = preview.position(request.v)) contents.graph().read_ahead(*v);
   });
   changes.statuses.reserve(requests.size());
@@ -151,23 +275,45 @@ BatchChanges resolve_batch(const Contents& contents, std::span<const Request> re
     changes.statuses.push_back(is_known ? RequestStatus::known_id : apply(preview, request, changes));
     ++(changes.statuses.back() == RequestStatus::applied ? changes.applied : changes.rejected);
     ++changes.requests;
+    changes.text_bytes += request.value.empty() ? 0 : request.value.size() + 2;
   }
   changes.nodes = preview.net();
+  for (const NodeChange& change : changes.nodes) {
+    const std::int32_t before = contents.label(change.node);
+    changes.gains_targets |= before == kNoLabel && change.label_after(before) != kNoLabel;
+  }
   std::sort(changes.forced.begin(), changes.forced.end());
   changes.forced.erase(std::unique(changes.forced.begin(), changes.forced.end()), changes.forced.end());
   return changes;
 }
 
+std::uint64_t set_bytes(const BatchChanges& changes) {
+  std::uint64_t rows = 0, words = 0, values = 0;
+  for (const NodeChange& change : changes.nodes) {
+    rows += change.row ? 1 : 0;
+    words += change.row ? change.row->size() * sizeof(std::uint32_t) : 0;
+    values += (change.label ? 1U : 0U) + (change.split ? 1U : 0U);
+  }
+  return Features::set_bytes(rows, words) + Contents::value_bytes(values);
+}
+
 void apply_changes(Contents& contents, const BatchChanges& changes) {
   std::vector<NodeId> cleared;
+  std::vector<SetLabel> labels;
+  std::vector<SetSplit> splits;
+  std::vector<SetRow> rows;
   for (const NodeChange& change : changes.nodes) {
     for (const NodeId other : change.removed)
       if (change.node < other) contents.graph().remove_edge(change.node, other);
     for (const NodeId other : change.inserted)
       if (change.node < other) contents.graph().insert_edge(change.node, other);
     if (change.cleared) cleared.push_back(change.node);
+    if (change.label) labels.push_back({change.node, *change.label});
+    if (change.split) splits.push_back({change.node, *change.split});
+    if (change.row) rows.push_back({change.node, change.row});
   }
   contents.clear(cleared);
+  contents.set(labels, splits, std::move(rows));
 }
 
 }  // namespace unweave

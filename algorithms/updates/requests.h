@@ -3,11 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "algorithms/updates/request_status.h"
 #include "storage/formats/journal.h"
+#include "storage/formats/run_file.h"
 #include "storage/io/types.h"
 
 namespace unweave {
@@ -20,6 +23,15 @@ struct NodeChange {
   std::vector<NodeId> removed;   ///< former neighbours, sorted
   std::vector<NodeId> inserted;  ///< new neighbours, sorted
   bool cleared = false;          ///< features to zero, label to none, out of the splits
+  /// What it has then, after it was cleared where it is: words of its row (run_file.h), a label, a split.
+  std::shared_ptr<const std::vector<std::uint32_t>> row{};
+  std::optional<std::int32_t> label{};
+  std::optional<SplitName> split{};
+
+  /// The label that it has then, where it had `before`.
+  [[nodiscard]] std::int32_t label_after(std::int32_t before) const noexcept {
+    return label.value_or(cleared ? std::int32_t{-1} : before);
+  }
 };
 
 struct BatchChanges {
@@ -30,9 +42,19 @@ struct BatchChanges {
   std::uint64_t nodes_removed = 0;
   std::uint64_t features_removed = 0;
   std::uint64_t edges_inserted = 0;
-  std::vector<NodeChange> nodes;        ///< every node whose adjacency, features or label differ afterwards, sorted
-  std::vector<NodeId> forced;           ///< removed nodes and features, sorted: pushed at every level whatever r_max
+  std::uint64_t features_set = 0;
+  std::uint64_t labels_set = 0;
+  std::uint64_t splits_moved = 0;
+  std::vector<NodeChange> nodes;  ///< every node whose adjacency, features, label or split differ afterwards, sorted
+  std::vector<NodeId> forced;    ///< removed nodes and features, rows set, sorted: pushed at every level whatever r_max
+  bool gains_targets = false;    ///< a node without a label gets one
+  std::uint64_t text_bytes = 0;  ///< what the values in the requests take, applied or not
   std::vector<RequestStatus> statuses;  ///< statuses of all requests, in order
+
+  /// Whether nothing but edges changes.
+  [[nodiscard]] bool only_edges() const noexcept {
+    return nodes_removed + features_removed + features_set + labels_set + splits_moved == 0;
+  }
 };
 
 /// Turns the ids of requests into positions and decides each request as if those before it had been applied, changing
@@ -40,6 +62,9 @@ struct BatchChanges {
 /// requests and this alone. Throws FormatError.
 [[nodiscard]] BatchChanges resolve_batch(const Contents& contents, std::span<const Request> requests,
                                          const std::vector<bool>& known = {});
+
+/// Memory that rows, labels and splits that are set take in the contents.
+[[nodiscard]] std::uint64_t set_bytes(const BatchChanges& changes);
 
 /// Makes the changes: graph, features, labels, splits.
 void apply_changes(Contents& contents, const BatchChanges& changes);

@@ -114,7 +114,11 @@ std::vector<std::uint64_t> fingerprints(const Embedding& embedding, const std::v
 }
 
 std::uint64_t bytes_of(const Changes& changes) {
-  return (changes.removed.size() + changes.inserted.size()) * sizeof(Edge) + changes.cleared.size() * sizeof(NodeId);
+  std::uint64_t bytes = (changes.removed.size() + changes.inserted.size()) * sizeof(Edge) +
+                        changes.cleared.size() * sizeof(NodeId) + changes.labels.size() * sizeof(SetLabel) +
+                        changes.splits.size() * sizeof(SetSplit);
+  for (const SetRow& row : changes.rows) bytes += sizeof(NodeId) + row.words->size() * sizeof(std::uint32_t);
+  return bytes;
 }
 
 /// One batch on its way through the levels.
@@ -126,9 +130,10 @@ class Walk {
     const std::vector<std::uint64_t> before = fingerprints(embedding, changed_);
     frontier_ = of(changed_);
     if (embedding.levels() > 0) first_ = choice(1, {});  // which is made before anything changes
-    std::vector<NodeId> lost = lost_targets(contents, changes);
+    MovedTargets targets = moved_targets(contents, changes);
+    if (!embedding.cone().all_rows()) embedding.add_targets(targets.gained);
     apply_changes(contents, changes);
-    cone_ = update_cone(embedding.cone(), contents, changes, std::move(lost), embedding.levels());
+    cone_ = update_cone(embedding.cone(), contents, changes, std::move(targets), embedding.levels());
     for (std::uint32_t level = 1; level <= embedding.levels(); ++level)
       for (const NodeId node : cone_.left[level]) embedding.level(level).drop(node);
     const std::vector<std::uint64_t> after = fingerprints(embedding, changed_);
@@ -225,7 +230,7 @@ StreamPlan plan_stream(Contents& contents, Embedding* embedding, const BatchChan
   StreamPlan plan;
   plan.disk_bytes = journal_bytes(batches * changes.requests, batches) + bytes_of(contents.changes()) +
                     batches * ((changes.edges_removed + changes.edges_inserted) * sizeof(Edge) +
-                               changes.forced.size() * sizeof(NodeId));
+                               changes.forced.size() * sizeof(NodeId) + changes.text_bytes + set_bytes(changes));
   plan.written_bytes = plan.disk_bytes;
   if (embedding == nullptr) return plan;
 

@@ -47,9 +47,10 @@ UpdateReport Update::apply(const BatchChanges& changes, const Threshold& thresho
     repair.capture(embedding_, key_.columns(0), budget_);
   }
 
-  std::vector<NodeId> lost = lost_targets(contents_, changes);
+  MovedTargets targets = moved_targets(contents_, changes);
+  if (!embedding_.cone().all_rows()) embedding_.add_targets(targets.gained);
   apply_changes(contents_, changes);
-  repair.cone = update_cone(embedding_.cone(), contents_, changes, std::move(lost), levels);
+  repair.cone = update_cone(embedding_.cone(), contents_, changes, std::move(targets), levels);
   if (anew) {
     recompute(1, report);
     return report;

@@ -47,7 +47,8 @@ class Update {
  public:
   Update(Contents& contents, Embedding& embedding, ChangedRows& memory, UpdateOptions options);
 
-  /// Applies the changes to contents and embedding. Without `defer` the last level must not be behind.
+  /// Applies the changes to contents and embedding. Without `defer` the last level must not be behind; with it no node may
+  /// become a target, as its sums would have what is put off.
   UpdateReport apply(const BatchChanges& changes, const Threshold& threshold);
   /// Pushes every stale row whose residue exceeds the threshold; all of them when it is zero.
   UpdateReport flush(const Threshold& threshold);

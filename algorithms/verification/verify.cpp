@@ -44,7 +44,7 @@ void check_contents(const std::filesystem::path& store, const Manifest& manifest
                     MemoryBudget& budget, VerifyReport& report) {
   const std::size_t known = report.findings.size();  // findings about models and their logs say nothing about contents
   {
-    const Reservation opened = reserve_contents(manifest, budget);
+    const Reservation opened = reserve_contents(store, manifest, budget);
     const Contents contents(store, manifest);
     Reservation rows;
     std::unique_ptr<Embedding> embedding;

@@ -150,7 +150,9 @@ void check_files(const std::filesystem::path& store, const Manifest& m, FileShar
             [&](const FileEntry& entry) { static_cast<void>(read_labels(store, entry, m.nodes, m.classes)); });
   for (const auto* split : {&m.train, &m.valid, &m.test})
     files.one(*split, [&](const FileEntry& entry) { static_cast<void>(read_ids(store, entry, m.nodes)); });
-  files.one(m.changes, [&](const FileEntry& entry) { static_cast<void>(read_changes(store, entry, m.nodes)); });
+  files.one(m.changes, [&](const FileEntry& entry) {
+    static_cast<void>(read_changes(store, entry, {m.nodes, m.features, m.classes}));
+  });
   check_levels(files, store, m,
                [&](const LevelFileKind& kind) { return share == FileShare::all || !are_partitions(kind); });
   if (m.journal) files.attempt({m.journal->path, 0, {}}, [&] { check_journal(store, m, report); });

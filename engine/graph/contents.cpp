@@ -1,13 +1,36 @@
-// engine/graph/contents.cpp - opens what a store holds, lists its changes, and clears the data of nodes.
+// engine/graph/contents.cpp - opens what a store holds, lists its changes, and clears and sets the data of nodes.
 #include "engine/graph/contents.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {
 
 Changes changes_of(const std::filesystem::path& store, const Manifest& manifest) {
-  return manifest.changes ? read_changes(store, *manifest.changes, manifest.nodes) : Changes();
+  if (!manifest.changes) return {};
+  return read_changes(store, *manifest.changes, {manifest.nodes, manifest.features, manifest.classes});
+}
+
+DataRules rules_of(const Manifest& manifest) {
+  return {
+      manifest.classes,           manifest.standardized,      manifest.scale,           manifest.feature_layout.type,
+      manifest.train.has_value(), manifest.valid.has_value(), manifest.test.has_value()};
+}
+
+/// Throws FormatError for labels or splits of a store that has none.
+void require_places(const std::filesystem::path& store, const Manifest& manifest, const Changes& changes) {
+  const DataRules rules = rules_of(manifest);
+  const auto refuse = [&](const char* what) {
+    throw FormatError(store / manifest.changes->path, what, "the store has none of them");
+  };
+  if (!changes.rows.empty() && manifest.features == 0) refuse("rows of features");
+  if (!changes.labels.empty() && !manifest.labels) refuse("labels");
+  for (const SetSplit& one : changes.splits)
+    if (!rules.has(one.split)) refuse("splits");
 }
 
 std::vector<NodeId> split_of(const std::filesystem::path& store, const std::optional<FileEntry>& entry, NodeId nodes) {
@@ -21,6 +44,7 @@ Contents::Contents(const std::filesystem::path& store, const Manifest& manifest)
 
 Contents::Contents(const std::filesystem::path& store, const Manifest& manifest, const Changes& changes)
     : order_(store, manifest),
+      rules_(rules_of(manifest)),
       cleared_(manifest.nodes),
       graph_(store, manifest, changes),
       features_(store, manifest, cleared_),
@@ -31,6 +55,12 @@ Contents::Contents(const std::filesystem::path& store, const Manifest& manifest,
   labelled_ = static_cast<std::uint64_t>(
       std::count_if(labels_.begin(), labels_.end(), [](std::int32_t label) { return label != kNoLabel; }));
   clear(changes.cleared);
+  if (!manifest.changes) return;
+  require_places(store, manifest, changes);
+  set(changes.labels, changes.splits, changes.rows);
+  for (const SetSplit& one : changes.splits)
+    if (one.split != SplitName::none && label(one.node) == kNoLabel)
+      throw FormatError(store / manifest.changes->path, "splits", "a node without a label is in a split");
 }
 
 std::uint64_t Contents::bytes(const Manifest& manifest) noexcept {
@@ -39,11 +69,20 @@ std::uint64_t Contents::bytes(const Manifest& manifest) noexcept {
   if (manifest.labels) bytes += std::uint64_t{manifest.nodes} * sizeof(std::int32_t);
   for (const auto* const split : {&manifest.train, &manifest.valid, &manifest.test})
     if (*split) bytes += (*split)->bytes;
-  return bytes + Graph::change_bytes(changed_edges(manifest));
+  return bytes;
 }
 
-std::uint64_t Contents::changed_edges(const Manifest& manifest) noexcept {
-  return manifest.changes ? manifest.changes->bytes / sizeof(Edge) : 0;
+std::uint64_t Contents::change_bytes(const std::filesystem::path& store, const Manifest& manifest) {
+  if (!manifest.changes) return 0;
+  const ChangesCounts counts = count_changes(store, *manifest.changes);
+  return Graph::change_bytes(counts.edges) + Features::set_bytes(counts.rows, counts.row_bytes) +
+         value_bytes(counts.labels + counts.splits);
+}
+
+SplitName Contents::split(NodeId node) const noexcept {
+  if (std::binary_search(train_.begin(), train_.end(), node)) return SplitName::train;
+  if (std::binary_search(valid_.begin(), valid_.end(), node)) return SplitName::valid;
+  return std::binary_search(test_.begin(), test_.end(), node) ? SplitName::test : SplitName::none;
 }
 
 bool Contents::is_blank(NodeId node) const {
@@ -56,23 +95,66 @@ void Contents::clear(const std::vector<NodeId>& nodes) {
   if (nodes.empty()) return;
   for (const NodeId node : nodes) {
     cleared_.insert(node);
+    features_.unset(node);
+    set_labels_.erase(node);
+    set_splits_.erase(node);
     if (label(node) == kNoLabel) continue;
     labels_[node] = kNoLabel;
     --labelled_;
   }
   for (auto* split : {&train_, &valid_, &test_})
-    std::erase_if(*split, [&](NodeId node) { return cleared_.contains(node); });
+    std::erase_if(*split, [&](NodeId node) {
+      return std::binary_search(nodes.begin(), nodes.end(), node);  // others were cleared before, and set since
+    });
+}
+
+void Contents::set(const std::vector<SetLabel>& labels, const std::vector<SetSplit>& splits, std::vector<SetRow> rows) {
+  for (const SetLabel& one : labels) {
+    set_labels_[one.node] = one.label;
+    labelled_ += one.label != kNoLabel ? 1 : 0;
+    labelled_ -= labels_[one.node] != kNoLabel ? 1 : 0;
+    labels_[one.node] = one.label;
+  }
+  set_splits(splits);
+  for (SetRow& row : rows) features_.set(std::move(row));
+}
+
+void Contents::set_splits(const std::vector<SetSplit>& splits) {
+  if (splits.empty()) return;
+  for (const SetSplit& one : splits) set_splits_[one.node] = one.split;
+  const auto moves = [&](NodeId node) {
+    const auto at = std::lower_bound(splits.begin(), splits.end(), node,
+                                     [](const SetSplit& one, NodeId other) { return one.node < other; });
+    return at != splits.end() && at->node == node;
+  };
+  const auto rebuild = [&](SplitName name, std::vector<NodeId>& ids) {
+    std::erase_if(ids, moves);
+    const auto stay = static_cast<std::ptrdiff_t>(ids.size());
+    for (const SetSplit& one : splits)
+      if (one.split == name) ids.push_back(one.node);
+    std::inplace_merge(ids.begin(), ids.begin() + stay, ids.end());
+  };
+  rebuild(SplitName::train, train_);
+  rebuild(SplitName::valid, valid_);
+  rebuild(SplitName::test, test_);
 }
 
 Changes Contents::changes() const {
   Changes changes;
   graph_.collect_changes(changes);
   changes.cleared = cleared_.sorted();
+  for (const auto& [node, label] : set_labels_) changes.labels.push_back({node, label});
+  for (const auto& [node, split] : set_splits_) changes.splits.push_back({node, split});
+  const auto by_node = [](const auto& a, const auto& b) { return a.node < b.node; };
+  std::sort(changes.labels.begin(), changes.labels.end(), by_node);
+  std::sort(changes.splits.begin(), changes.splits.end(), by_node);
+  changes.rows = features_.set_rows();
   return changes;
 }
 
-Reservation reserve_contents(const Manifest& manifest, MemoryBudget& budget) {
-  return budget.reserve(Contents::bytes(manifest), "values of nodes, changed lists of the graph");
+Reservation reserve_contents(const std::filesystem::path& store, const Manifest& manifest, MemoryBudget& budget) {
+  return budget.reserve(Contents::bytes(manifest) + Contents::change_bytes(store, manifest),
+                        "values of nodes, changed lists of the graph");
 }
 
 }  // namespace unweave

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/graph/features.h"
@@ -16,14 +17,35 @@
 
 namespace unweave {
 
+/// What an import has fixed for all data that come later.
+struct DataRules {
+  std::uint32_t classes = 0;
+  bool standardized = false;
+  FeatureScale scale;
+  FeatureType type = FeatureType::f32;
+  bool has_train = false, has_valid = false, has_test = false;
+
+  /// Whether there is such a split; there is always none.
+  [[nodiscard]] bool has(SplitName split) const noexcept {
+    return split == SplitName::none || (split == SplitName::train && has_train) ||
+           (split == SplitName::valid && has_valid) || (split == SplitName::test && has_test);
+  }
+};
+
 class Contents {
  public:
   /// Opens the generation of a manifest. Throws DataError, FormatError.
   Contents(const std::filesystem::path& store, const Manifest& manifest);
-  /// Memory that it takes when it is opened: values and bits of the nodes, splits, changed lists. More changes take more.
+  /// Memory that it takes when it is opened: values and bits of the nodes, splits.
   [[nodiscard]] static std::uint64_t bytes(const Manifest& manifest) noexcept;
-  /// Edges that differ from the shards, at most.
-  [[nodiscard]] static std::uint64_t changed_edges(const Manifest& manifest) noexcept;
+  /// Memory that the manifest's changes take beside that. More changes take more. Throws DataError, FormatError.
+  [[nodiscard]] static std::uint64_t change_bytes(const std::filesystem::path& store, const Manifest& manifest);
+  /// Memory of the changes that there are now.
+  [[nodiscard]] std::uint64_t change_bytes() const noexcept {
+    return graph_.change_bytes() + features_.set_bytes() + value_bytes(set_labels_.size() + set_splits_.size());
+  }
+  /// Memory of so many labels and splits that were set.
+  [[nodiscard]] static std::uint64_t value_bytes(std::uint64_t values) noexcept { return values * 64; }
   Contents(const Contents&) = delete;
   Contents& operator=(const Contents&) = delete;
 
@@ -40,33 +62,48 @@ class Contents {
   [[nodiscard]] const std::vector<NodeId>& valid() const noexcept { return valid_; }
   [[nodiscard]] const std::vector<NodeId>& test() const noexcept { return test_; }
   [[nodiscard]] std::uint64_t num_labelled() const noexcept { return labelled_; }
+  /// The split that a node is in.
+  [[nodiscard]] SplitName split(NodeId node) const noexcept;
+  [[nodiscard]] const DataRules& rules() const noexcept { return rules_; }
 
   /// The name of a node, empty where it has none: a node that was cleared and has no edges has lost it, although its word is
   /// still understood until a purge takes it out of the files.
   [[nodiscard]] std::string_view name(NodeId node) const {
     return has_lost_name(node) ? std::string_view() : order_.names().name(order_.user(node));
   }
-  [[nodiscard]] bool has_lost_name(NodeId node) const { return cleared_.contains(node) && graph_.degree(node) == 1; }
+  [[nodiscard]] bool has_lost_name(NodeId node) const {
+    return cleared_.contains(node) && graph_.degree(node) == 1 && is_blank(node);
+  }
   /// True when clearing the node would change nothing: no features, no label.
   [[nodiscard]] bool is_blank(NodeId node) const;
-  /// Sets features to zero and label to none, and takes the nodes out of the splits.
+  /// Sets features to zero and label to none, and takes the nodes, sorted, out of the splits.
   void clear(const std::vector<NodeId>& nodes);
   [[nodiscard]] const NodeSet& cleared() const noexcept { return cleared_; }
+  /// Replaces labels, then splits, then rows of features, each list sorted by node. There are such labels and splits, and
+  /// whoever is in a split has a label.
+  void set(const std::vector<SetLabel>& labels, const std::vector<SetSplit>& splits, std::vector<SetRow> rows);
+  /// Nodes whose label, or whose split, was set since the files were written.
+  [[nodiscard]] bool has_set_values() const noexcept { return !set_labels_.empty() || !set_splits_.empty(); }
   /// Differences from the immutable files.
   [[nodiscard]] Changes changes() const;
 
  private:
   Contents(const std::filesystem::path& store, const Manifest& manifest, const Changes& changes);
+  void set_splits(const std::vector<SetSplit>& splits);
   NodeOrder order_;
+  DataRules rules_;
   NodeSet cleared_;
   Graph graph_;
   Features features_;
   std::vector<std::int32_t> labels_;
   std::uint64_t labelled_ = 0;
   std::vector<NodeId> train_, valid_, test_;
+  std::unordered_map<NodeId, std::int32_t> set_labels_;
+  std::unordered_map<NodeId, SplitName> set_splits_;
 };
 
-/// Room for the contents of a manifest that is about to be opened. Throws ResourceError.
-[[nodiscard]] Reservation reserve_contents(const Manifest& manifest, MemoryBudget& budget);
+/// Room for the contents of a manifest that is about to be opened. Throws ResourceError, DataError, FormatError.
+[[nodiscard]] Reservation reserve_contents(const std::filesystem::path& store, const Manifest& manifest,
+                                           MemoryBudget& budget);
 
 }  // namespace unweave

@@ -1,8 +1,9 @@
-// engine/graph/features.cpp - reads feature files across spans, with zeros for cleared nodes.
+// engine/graph/features.cpp - reads feature files across spans, with zeros for cleared nodes and rows that were set.
 #include "engine/graph/features.h"
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "storage/formats/store_layout.h"
 
@@ -18,7 +19,7 @@ std::vector<NodeId> NodeSet::sorted() const {
 }
 
 Features::Features(const std::filesystem::path& store, const Manifest& manifest, const NodeSet& cleared)
-    : nodes_(manifest.nodes), columns_(manifest.features), cleared_(cleared) {
+    : nodes_(manifest.nodes), columns_(manifest.features), cleared_(cleared), set_(manifest.nodes) {
   for (std::size_t i = 0; i < manifest.feature_files.size(); ++i)
     files_.emplace_back(store, manifest.feature_files[i], span_range(nodes_, i), columns_, manifest.feature_layout);
 }
@@ -32,9 +33,14 @@ void Features::read(NodeRange range, std::uint32_t first_column, std::uint32_t w
     files_[first / span].read({first, last}, first_column, width, out + std::size_t{first - range.first} * width);
     first = last;
   }
-  if (cleared_.size() == 0) return;
-  for (NodeId node = range.first; node < range.last; ++node)
-    if (cleared_.contains(node)) std::fill_n(out + std::size_t{node - range.first} * width, width, 0.0F);
+  if (cleared_.size() == 0 && set_.size() == 0) return;
+  for (NodeId node = range.first; node < range.last; ++node) {
+    float* const row = out + std::size_t{node - range.first} * width;
+    if (set_.contains(node))
+      unpack_row(*rows_.find(node)->second, columns_, first_column, {row, width});
+    else if (cleared_.contains(node))
+      std::fill_n(row, width, 0.0F);
+  }
 }
 
 void Features::read_ahead(NodeRange range, std::uint32_t first_column, std::uint32_t width) const noexcept {
@@ -48,10 +54,32 @@ void Features::read_ahead(NodeRange range, std::uint32_t first_column, std::uint
 }
 
 bool Features::is_zero(NodeId node, std::vector<float>& scratch) const {
-  if (columns_ == 0 || cleared_.contains(node)) return true;
+  if (columns_ == 0 || (cleared_.contains(node) && !set_.contains(node))) return true;
   scratch.resize(columns_);
   read({node, node + 1}, 0, columns_, scratch.data());
   return std::all_of(scratch.begin(), scratch.end(), [](float value) { return value == 0.0F; });
+}
+
+void Features::set(SetRow row) {
+  unset(row.node);
+  word_bytes_ += row.words->size() * sizeof(std::uint32_t);
+  set_.insert(row.node);
+  rows_.emplace(row.node, std::move(row.words));
+}
+
+void Features::unset(NodeId node) {
+  const auto found = rows_.find(node);
+  if (found == rows_.end()) return;
+  word_bytes_ -= found->second->size() * sizeof(std::uint32_t);
+  rows_.erase(found);
+  set_.erase(node);
+}
+
+std::vector<SetRow> Features::set_rows() const {
+  std::vector<SetRow> rows;
+  rows.reserve(rows_.size());
+  for (const NodeId node : set_.sorted()) rows.push_back({node, rows_.find(node)->second});
+  return rows;
 }
 
 }  // namespace unweave

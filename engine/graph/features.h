@@ -1,13 +1,19 @@
-// engine/graph/features.h - the current features: immutable files and the set of cleared nodes, whose rows are zero.
+// engine/graph/features.h - the current features: immutable files, the set of cleared nodes, whose rows are zero, and the
+// rows that were set since.
 //
 // Const members may run on any number of threads at once.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <memory>
+#include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "storage/formats/feature_file.h"
 #include "storage/formats/manifest.h"
+#include "storage/formats/run_file.h"
 #include "storage/io/types.h"
 
 namespace unweave {
@@ -23,6 +29,11 @@ class NodeSet {
     if (words_.empty()) words_.resize(std::size_t{nodes_} / 64 + 1);
     size_ += contains(node) ? 0 : 1;
     words_[node / 64] |= std::uint64_t{1} << (node % 64);
+  }
+  void erase(NodeId node) {
+    if (!contains(node)) return;
+    words_[node / 64] &= ~(std::uint64_t{1} << (node % 64));
+    --size_;
   }
   [[nodiscard]] NodeId size() const noexcept { return size_; }
   [[nodiscard]] std::vector<NodeId> sorted() const;
@@ -47,11 +58,31 @@ class Features {
   [[nodiscard]] bool is_zero(NodeId node, std::vector<float>& scratch) const;
   [[nodiscard]] const std::vector<FeatureFile>& files() const noexcept { return files_; }
 
+  /// Replaces a row by words of pack_row(), or lets files and cleared nodes say again what it is.
+  void set(SetRow row);
+  void unset(NodeId node);
+  [[nodiscard]] const NodeSet& set_nodes() const noexcept { return set_; }
+  /// The rows that were set, sorted by node.
+  [[nodiscard]] std::vector<SetRow> set_rows() const;
+  /// Memory of the rows that were set, and of so many with so many bytes of words.
+  [[nodiscard]] std::uint64_t set_bytes() const noexcept { return set_bytes(rows_.size(), word_bytes_); }
+  [[nodiscard]] static std::uint64_t set_bytes(std::uint64_t rows, std::uint64_t word_bytes) noexcept {
+    return rows * kSetRowBytes + word_bytes;
+  }
+  /// Bytes of the words of a row of so many columns, at most.
+  [[nodiscard]] static std::uint64_t most_word_bytes(std::uint32_t columns) noexcept {
+    return (std::uint64_t{columns} + 2) * sizeof(std::uint32_t);
+  }
+
  private:
+  static constexpr std::uint64_t kSetRowBytes = 160;  // entry, owner and array of a row
   NodeId nodes_;
   std::uint32_t columns_;
   const NodeSet& cleared_;
   std::vector<FeatureFile> files_;
+  NodeSet set_;
+  std::unordered_map<NodeId, std::shared_ptr<const std::vector<std::uint32_t>>> rows_;
+  std::uint64_t word_bytes_ = 0;
 };
 
 }  // namespace unweave

@@ -32,6 +32,14 @@ class Compaction {
     after_.edges = contents.graph().num_arcs() / 2;
   }
 
+  /// The manifest with the data that were set in files, and shards and changes as they are.
+  Manifest fold() && {
+    after_ = before_;
+    if (before_.features > 0) write_features();
+    write_labels_and_splits();
+    return std::move(after_);
+  }
+
   Manifest run(bool keep_order) {
     if (before_.order_file && !keep_order) reorder();
     if (moved_.empty()) {
@@ -41,7 +49,7 @@ class Compaction {
       after_.shards = build_reordered_shards(store_, contents_.graph(), moved_, budget_, meter_);
     }
     if (before_.features > 0) write_features();
-    if (!moved_.empty() || contents_.cleared().size() > 0) write_labels_and_splits();
+    if (!moved_.empty() || contents_.cleared().size() > 0 || contents_.has_set_values()) write_labels_and_splits();
     if (before_.names) write_names();
     return std::move(after_);
   }
@@ -86,7 +94,8 @@ class Compaction {
   void write_features() {
     std::vector<bool> wanted(num_spans(before_.nodes), !moved_.empty());
     if (moved_.empty())
-      for (const NodeId node : contents_.cleared().sorted()) wanted[node / span_nodes(before_.nodes)] = true;
+      for (const NodeSet* const nodes : {&contents_.cleared(), &contents_.features().set_nodes()})
+        for (const NodeId node : nodes->sorted()) wanted[node / span_nodes(before_.nodes)] = true;
     std::uint64_t rows = 0;
     for (std::size_t i = 0; i < wanted.size(); ++i) rows += wanted[i] ? span_range(before_.nodes, i).size() : 0;
     if (rows == 0) return;
@@ -146,6 +155,16 @@ class Compaction {
 Manifest compact_contents(const std::filesystem::path& store, const Manifest& manifest, const Contents& contents,
                           bool keep_order, MemoryBudget& budget, WorkMeter& meter) {
   return Compaction(store, manifest, contents, budget, meter).run(keep_order);
+}
+
+Manifest fold_data(const std::filesystem::path& store, const Manifest& manifest, const Contents& contents,
+                   MemoryBudget& budget, WorkMeter& meter) {
+  return Compaction(store, manifest, contents, budget, meter).fold();
+}
+
+std::uint64_t fold_data_bytes(const Contents& contents) {
+  return std::max<std::uint64_t>(rebuild_bytes(contents.features().columns()),
+                                 std::uint64_t{contents.num_nodes()} * sizeof(std::int32_t));
 }
 
 }  // namespace unweave

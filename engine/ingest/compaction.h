@@ -20,4 +20,11 @@ namespace unweave {
                                         const Contents& contents, bool keep_order, MemoryBudget& budget,
                                         WorkMeter& meter);
 
+/// The manifest of a store that is open with what was set and cleared of features, labels and splits in its files: the
+/// changes need to speak of edges alone. Shards and levels stay as they are. Throws FormatError, ResourceError.
+[[nodiscard]] Manifest fold_data(const std::filesystem::path& store, const Manifest& manifest, const Contents& contents,
+                                 MemoryBudget& budget, WorkMeter& meter);
+/// Memory of the budget without which fold_data() cannot do.
+[[nodiscard]] std::uint64_t fold_data_bytes(const Contents& contents);
+
 }  // namespace unweave

@@ -36,6 +36,11 @@ struct FeatureShape {
   FeatureType type;
 };
 
+/// Memory of the batches on their way.
+std::uint64_t batch_bytes(std::uint32_t columns) {
+  return std::max<std::uint64_t>(kBatchValues, columns) * kBytesInBatch * pipeline_items();
+}
+
 /// What all builders share: budget, spans, and the change from one span's file to the next.
 template <class Writer>
 class SpanFiles {
@@ -43,8 +48,7 @@ class SpanFiles {
   SpanFiles(const std::filesystem::path& store, const FeatureShape& shape, MemoryBudget& budget)
       : store_(store),
         shape_(shape),
-        batches_(budget.reserve(std::max<std::uint64_t>(kBatchValues, shape.columns) * kBytesInBatch * pipeline_items(),
-                                "batches of feature rows")),
+        batches_(budget.reserve(batch_bytes(shape.columns), "batches of feature rows")),
         span_(budget.reserve(memory_shares::kFeatureSpan.of(budget), "features of one span")) {}
 
   /// The file that takes row `node`, and the row after its last one.
@@ -337,6 +341,10 @@ std::vector<FileEntry> rebuild_features(const std::filesystem::path& store, cons
   const FeatureShape shape{nodes, columns, layout.type};
   return layout.sparse ? build(SparseSink(store, shape, positions, budget))
                        : build(DenseSink(store, shape, positions, budget));
+}
+
+std::uint64_t rebuild_bytes(std::uint32_t columns) {
+  return batch_bytes(columns);  // the span takes a part of what is left
 }
 
 std::vector<FileEntry> build_computed_features(const std::filesystem::path& store, NodeId nodes, std::uint32_t columns,

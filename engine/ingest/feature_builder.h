@@ -69,4 +69,7 @@ using MakeRow = std::function<void(NodeId node, std::span<double> row)>;
                                                       std::span<const NodeId> positions, MemoryBudget& budget,
                                                       WorkMeter& meter);
 
+/// Memory of the budget without which rebuild_features() cannot do, for rows of so many columns that keep their places.
+[[nodiscard]] std::uint64_t rebuild_bytes(std::uint32_t columns);
+
 }  // namespace unweave

@@ -1,12 +1,15 @@
 // engine/state/level_indexes.h - the indexes of an embedding (FileRole::index): how each is written, opened, charged.
 //
 // An index is a view of the shards and labels that finds faster what they say too. It is written when the levels are
-// computed and by a purge; streams leave it as it is, so whoever looks into one adds what has changed since.
+// computed and by a purge; streams leave it as it is, so whoever looks into one adds what has changed since. A node that
+// gets a label and has no list there ends the index: nothing that changes adds a list.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "engine/graph/contents.h"
@@ -17,7 +20,7 @@
 
 namespace unweave {
 
-/// Read-only; const members may run on any number of threads at once.
+/// Const members may run on any number of threads at once.
 class LevelIndexes {
  public:
   /// Opens what the manifest of a propagated store names. Throws DataError, FormatError.
@@ -43,11 +46,23 @@ class LevelIndexes {
     return spec.levels > 0 && !spec.all_rows ? most_target_list_bytes(contents.graph(), targets, arcs) : 0;
   }
 
+  /// To be called when these nodes, sorted, have become targets. Where one of them has no list, there is no index any more.
+  void add_targets(std::span<const NodeId> nodes) {
+    if (!target_lists_ ||
+        std::all_of(nodes.begin(), nodes.end(), [&](NodeId node) { return target_lists_->has(node); }))
+      return;
+    target_lists_.reset();
+    ended_ = true;
+  }
+  /// Whether there was an index that has ended: a checkpoint names its files no more.
+  [[nodiscard]] bool ended() const noexcept { return ended_; }
+
   /// The lists of the last level's rows, where they are few; else null.
   [[nodiscard]] const TargetLists* target_lists() const noexcept { return target_lists_ ? &*target_lists_ : nullptr; }
 
  private:
   std::optional<TargetLists> target_lists_;
+  bool ended_ = false;
 };
 
 }  // namespace unweave

@@ -178,7 +178,7 @@ std::vector<std::byte> encode(const JournalBatch& batch, std::string_view text) 
 }
 
 bool is_kind(std::uint64_t kind) noexcept {
-  return kind >= 1 && kind <= 4;
+  return kind >= 1 && kind <= 7;
 }
 
 bool is_mode(double r_max, std::uint64_t scale) noexcept {
@@ -234,6 +234,12 @@ bool decode(std::span<const std::byte> payload, JournalBatch& batch) {
 }
 
 }  // namespace
+
+std::uint64_t text_bytes(std::span<const Request> requests) noexcept {
+  std::uint64_t bytes = 0;
+  for (const Request& request : requests) bytes += request.value.size();
+  return bytes;
+}
 
 bool is_journal_text(std::string_view text) noexcept {
   return std::none_of(text.begin(), text.end(),

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,7 +21,24 @@
 
 namespace unweave {
 
-enum class RequestKind : std::uint8_t { remove_edge = 1, remove_node = 2, remove_feature = 3, insert_edge = 4 };
+enum class RequestKind : std::uint8_t {
+  remove_edge = 1,
+  remove_node = 2,
+  remove_feature = 3,
+  insert_edge = 4,
+  set_feature = 5,
+  set_label = 6,
+  move_split = 7,
+};
+
+/// Whether requests of a kind name two nodes.
+[[nodiscard]] constexpr bool names_edge(RequestKind kind) noexcept {
+  return kind == RequestKind::remove_edge || kind == RequestKind::insert_edge;
+}
+/// Whether requests of a kind set something, which their value says.
+[[nodiscard]] constexpr bool sets_value(RequestKind kind) noexcept {
+  return kind >= RequestKind::set_feature;
+}
 
 /// One line of a stream. Node ids are kept as given (64 bits), so that an absurd id is rejected, not truncated.
 struct Request {
@@ -32,6 +50,9 @@ struct Request {
 
   friend bool operator==(const Request&, const Request&) = default;
 };
+
+/// Bytes of what the requests set.
+[[nodiscard]] std::uint64_t text_bytes(std::span<const Request> requests) noexcept;
 
 /// How r_max of a batch is meant (design: exact is r_max = 0).
 enum class ThresholdScale : std::uint8_t { absolute = 0, paper = 1, code = 2 };

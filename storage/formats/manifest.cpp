@@ -267,7 +267,28 @@ const FileEntry* Manifest::release(std::string_view path) const {
   return entry == releases.end() ? nullptr : &*entry;
 }
 
-Manifest read_manifest(const std::filesystem::path& store) {
+namespace {
+
+/// Not to be imported again: the inputs may still hold what was removed.
+std::string version_fault(const std::filesystem::path& path, const Json& version) {
+  const std::string text = path.string() + ": the store has version " + version.dump() +
+                           ", this program reads version " + std::to_string(kManifestVersion) + " and " +
+                           std::to_string(kNamesVersion);
+  const std::string store = path.parent_path().string();
+  if (!version.is_number_integer()) return text;
+  if (version.get<std::int64_t>() > kNamesVersion)
+    return text + "; use the unweave that wrote it, or write all out by its " +
+           operation("export " + store + ' ' + option("all", "DIR")) + " and import that";
+  if (version.get<std::int64_t>() >= kOldestManifest)
+    return text + "; bring it there by " + operation("upgrade " + store) + ", which loses nothing but models";
+  return text +
+         "; use the unweave that wrote it: let it purge the store and write out edges and labels, and import these "
+         "with the "
+         "rows of features that remain";
+}
+
+/// Throws DataError where there is no store.
+std::string text_of_store(const std::filesystem::path& store) {
   const std::filesystem::path path = store / kManifestName;
   std::error_code unseen;
   const std::filesystem::file_status status = std::filesystem::status(store, unseen);
@@ -282,26 +303,14 @@ Manifest read_manifest(const std::filesystem::path& store) {
   if (!std::filesystem::exists(path, unseen))
     throw DataError(store.string() + ": no store here (manifest.json is missing); make one with " +
                     operation("import " + store.string() + ' ' + option("edges", "FILE")));
-  const std::string text = read_text_file(path, kManifestLimit);
+  return read_text_file(path, kManifestLimit);
+}
+
+/// Whatever is wrong with a text is told as a fault of the file `path`.
+template <class Read>
+auto read_checked(const std::filesystem::path& path, const Read& read) {
   try {
-    const Json json = parse_json(text);
-    if (json.at("format").get<std::string>() != "unweave store")
-      throw std::runtime_error("format: this is not the manifest of an unweave store");
-    const Json& version = json.at("version");
-    if (version != kManifestVersion && version != kNamesVersion)
-      // Not to be imported again: the inputs may still hold what was removed.
-      throw DataError(path.string() + ": the store has version " + version.dump() + ", this program reads version " +
-                      std::to_string(kManifestVersion) + " and " + std::to_string(kNamesVersion) +
-                      "; use the unweave that wrote it");
-    const std::string body = json.at("contents").dump();
-    if (to_hex(checksum128(std::as_bytes(std::span(body)), {})) != json.at("checksum").get<std::string>())
-      throw std::runtime_error("checksum: the contents are damaged");
-    // Bytes that do not change the meaning, as blanks, are under no checksum; there is one right way to write them.
-    if (json.dump(1) + "\n" != text) throw std::runtime_error("layout: not as this program writes it");
-    Manifest manifest = manifest_from(json.at("contents"));
-    if ((version == kNamesVersion) != manifest.names.has_value())
-      throw std::runtime_error("version: with names it is another one than without");
-    return manifest;
+    return read();
   } catch (const DataError&) {
     throw;
   } catch (const std::bad_alloc&) {
@@ -309,6 +318,60 @@ Manifest read_manifest(const std::filesystem::path& store) {
   } catch (const std::exception& error) {
     throw FormatError(path, "manifest", fault_of(error));
   }
+}
+
+bool is_present(const Json& version) {
+  return version == kManifestVersion || version == kNamesVersion;
+}
+
+/// A manifest of the present version, or of an `old` one, with its checksum and layout right but for the version's own fields.
+Json whole_json(const std::string& text, const std::filesystem::path& path, std::optional<int> old = {}) {
+  Json json = parse_json(text);
+  if (json.at("format").get<std::string>() != "unweave store")
+    throw std::runtime_error("format: this is not the manifest of an unweave store");
+  const Json& version = json.at("version");
+  if (old ? version != *old : !is_present(version)) throw DataError(version_fault(path, version));
+  const std::string body = json.at("contents").dump();
+  if (to_hex(checksum128(std::as_bytes(std::span(body)), {})) != json.at("checksum").get<std::string>())
+    throw std::runtime_error("checksum: the contents are damaged");
+  // Bytes that do not change the meaning, as blanks, are under no checksum; there is one right way to write them.
+  if (json.dump(1) + "\n" != text) throw std::runtime_error("layout: not as this program writes it");
+  return json;
+}
+
+}  // namespace
+
+Manifest read_manifest(const std::filesystem::path& store) {
+  return parse_manifest(text_of_store(store), store / kManifestName);
+}
+
+Manifest parse_manifest(const std::string& text, const std::filesystem::path& path) {
+  return read_checked(path, [&] {
+    const Json json = whole_json(text, path);
+    Manifest manifest = manifest_from(json.at("contents"));
+    if ((json.at("version") == kNamesVersion) != manifest.names.has_value())
+      throw std::runtime_error("version: with names it is another one than without");
+    return manifest;
+  });
+}
+
+std::optional<OldManifest> read_old_manifest(const std::filesystem::path& store) {
+  const std::filesystem::path path = store / kManifestName;
+  const std::string text = text_of_store(store);
+  return read_checked(path, [&]() -> std::optional<OldManifest> {
+    const Json version = parse_json(text).at("version");
+    if (is_present(version)) return std::nullopt;
+    for (int old = kOldestManifest; old < kManifestVersion; ++old)
+      if (version == old) return OldManifest{old, whole_json(text, path, old).at("contents").dump()};
+    throw DataError(version_fault(path, version));
+  });
+}
+
+std::string journal_name(Manifest manifest) {
+  manifest.journal.reset();
+  const std::string digits = std::to_string(manifest.sequence), text = manifest_text(manifest);
+  return "after-" + std::string(20 - digits.size(), '0') + digits + "-" +
+         to_hex(checksum128(std::as_bytes(std::span(text)), {})).substr(0, 16) + ".log";
 }
 
 std::string manifest_text(const Manifest& manifest) {
@@ -320,11 +383,14 @@ std::string manifest_text(const Manifest& manifest) {
     contents["scale"] = manifest.scale.divisor;
   if (manifest.names)
     contents["names"] = {{"names", to_json(manifest.names->names)}, {"index", to_json(manifest.names->index)}};
-  const std::string body = contents.dump();
+  return manifest_text_of(contents.dump(), manifest.names.has_value());
+}
+
+std::string manifest_text_of(const std::string& contents, bool names) {
   const Json json = {{"format", "unweave store"},
-                     {"version", manifest.names ? kNamesVersion : kManifestVersion},
-                     {"checksum", to_hex(checksum128(std::as_bytes(std::span(body)), {}))},
-                     {"contents", contents}};
+                     {"version", names ? kNamesVersion : kManifestVersion},
+                     {"checksum", to_hex(checksum128(std::as_bytes(std::span(contents)), {}))},
+                     {"contents", Json::parse(contents)}};
   return json.dump(1) + "\n";
 }
 

@@ -50,7 +50,7 @@ struct Manifest {
   std::vector<FileEntry> feature_files;
   std::optional<FileEntry> labels;
   std::optional<FileEntry> train, valid, test;
-  std::optional<FileEntry> changes;  ///< edges and cleared nodes that differ from shards, features, labels and splits
+  std::optional<FileEntry> changes;  ///< what differs from shards, features, labels and splits
 
   std::optional<PropagationSpec> propagation;
   std::vector<LevelFiles> levels;  ///< 0 .. L
@@ -77,6 +77,27 @@ inline constexpr std::string_view kManifestName = "manifest.json";
 /// Reads and checks manifest.json; every path stays inside the store. Throws DataError naming `unweave import` when
 /// there is no store, FormatError when it is damaged.
 [[nodiscard]] Manifest read_manifest(const std::filesystem::path& store);
+
+/// Reads and checks bytes of a manifest.json that came from `path`.
+[[nodiscard]] Manifest parse_manifest(const std::string& text, const std::filesystem::path& path);
+
+inline constexpr int kOldestManifest = 2;  ///< oldest version that storage/upgrades brings to the present one
+
+/// A manifest of an older version, whose checksum is right.
+struct OldManifest {
+  int version = 0;
+  std::string contents;  ///< JSON
+};
+/// Nothing where the manifest has the present version. Throws DataError where there is no store, or one of a version that no
+/// upgrade reads; FormatError.
+[[nodiscard]] std::optional<OldManifest> read_old_manifest(const std::filesystem::path& store);
+
+/// The bytes of a manifest with these contents, JSON.
+[[nodiscard]] std::string manifest_text_of(const std::string& contents, bool names = false);
+
+/// The name of the journal that this manifest is the first to name. Another store's journal has another name, and a
+/// journal holds its own.
+[[nodiscard]] std::string journal_name(Manifest manifest);
 
 /// The bytes of manifest.json.
 [[nodiscard]] std::string manifest_text(const Manifest& manifest);

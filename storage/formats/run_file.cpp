@@ -1,10 +1,13 @@
 // storage/formats/run_file.cpp - writes, reads and checks the files of changes, runs, counts and stale rows.
 #include "storage/formats/run_file.h"
 
+#include <algorithm>
+#include <bit>
 #include <set>
 #include <string>
 
 #include "storage/formats/level_files.h"
+#include "storage/formats/node_file.h"
 #include "storage/io/error.h"
 #include "storage/io/private_file.h"
 
@@ -46,6 +49,44 @@ void check_nodes(const SealedFile& file, std::span<const NodeId> ids, NodeId nod
     if (ids[i] >= nodes || (i > 0 && ids[i] <= ids[i - 1])) file.fail(0, "node ids out of range or out of order");
 }
 
+template <class Set>
+void check_sorted(const SealedFile& file, const std::vector<Set>& set, NodeId nodes) {
+  for (std::size_t i = 0; i < set.size(); ++i)
+    if (set[i].node >= nodes || (i > 0 && set[i].node <= set[i - 1].node))
+      file.fail(0, "node ids out of range or out of order");
+}
+
+/// Columns of the values that the words of a row hold; all where it holds them all.
+bool holds_pairs(std::uint64_t nonzeros, std::uint32_t columns) noexcept {
+  return 2 * nonzeros < columns;
+}
+
+std::vector<std::uint32_t> next_row(Arrays& arrays, std::uint32_t columns) {
+  const std::uint32_t nonzeros = arrays.next<std::uint32_t>(1)[0];
+  const auto rest = arrays.next<std::uint32_t>(holds_pairs(nonzeros, columns) ? 2 * std::uint64_t{nonzeros} : columns);
+  std::vector<std::uint32_t> words{nonzeros};
+  words.insert(words.end(), rest.begin(), rest.end());
+  return words;
+}
+
+/// The form is the one that pack_row() gives, and the norm that of features.
+void check_row(const SealedFile& file, std::span<const std::uint32_t> words, std::uint32_t columns) {
+  const std::size_t nonzeros = words[0];
+  const bool pairs = holds_pairs(nonzeros, columns);
+  std::size_t found = 0;
+  double square = 0;
+  for (const std::uint32_t bits : words.subspan(pairs ? 1 + nonzeros : 1)) {
+    found += bits != 0 ? 1 : 0;
+    const double value = std::bit_cast<float>(bits);
+    square += value * value;
+  }
+  if (!(square <= 1 + 1e-9))  // the rounding of the sum alone
+    file.fail(0, "a row of features that is not finite or above norm 1");
+  if (found != nonzeros) file.fail(0, "another number of non-zeros than values");
+  for (std::size_t i = 1; pairs && i <= nonzeros; ++i)
+    if (words[i] >= columns || (i > 1 && words[i] <= words[i - 1])) file.fail(0, "columns out of range or order");
+}
+
 void check_edges(const SealedFile& file, std::span<const Edge> edges, NodeId nodes) {
   for (std::size_t i = 0; i < edges.size(); ++i)
     if (edges[i].u >= edges[i].v || edges[i].v >= nodes || (i > 0 && edges[i] <= edges[i - 1]))
@@ -54,17 +95,51 @@ void check_edges(const SealedFile& file, std::span<const Edge> edges, NodeId nod
 
 }  // namespace
 
+std::vector<std::uint32_t> pack_row(std::span<const float> row) {
+  std::vector<std::uint32_t> words{0};
+  for (const float value : row) words[0] += std::bit_cast<std::uint32_t>(value) != 0 ? 1 : 0;
+  const bool pairs = holds_pairs(words[0], static_cast<std::uint32_t>(row.size()));
+  words.reserve(1 + (pairs ? 2 * words[0] : row.size()));
+  for (std::uint32_t c = 0; pairs && c < row.size(); ++c)
+    if (std::bit_cast<std::uint32_t>(row[c]) != 0) words.push_back(c);
+  for (const float value : row)
+    if (const auto bits = std::bit_cast<std::uint32_t>(value); !pairs || bits != 0) words.push_back(bits);
+  return words;
+}
+
+void unpack_row(std::span<const std::uint32_t> words, std::uint32_t columns, std::uint32_t first,
+                std::span<float> out) {
+  const std::size_t nonzeros = words[0];
+  if (!holds_pairs(nonzeros, columns)) {
+    for (std::size_t c = 0; c < out.size(); ++c) out[c] = std::bit_cast<float>(words[1 + first + c]);
+    return;
+  }
+  std::fill(out.begin(), out.end(), 0.0F);
+  const auto ids = words.subspan(1, nonzeros);
+  for (auto at = std::lower_bound(ids.begin(), ids.end(), first); at != ids.end() && *at < first + out.size(); ++at)
+    out[*at - first] = std::bit_cast<float>(words[1 + nonzeros + static_cast<std::size_t>(at - ids.begin())]);
+}
+
 FileEntry write_changes(const std::filesystem::path& store, const Changes& changes) {
   SealedWriter writer({store, "graph", "changes", "changes", "changes"});
   writer.append_values(std::span<const Edge>(changes.removed));
   writer.append_values(std::span<const Edge>(changes.inserted));
   writer.append_values(std::span<const NodeId>(changes.cleared));
-  FileEntry entry = writer.finish({changes.removed.size(), changes.inserted.size(), changes.cleared.size()});
+  static_assert(sizeof(SetLabel) == 8 && sizeof(SetSplit) == 8);
+  writer.append_values(std::span<const SetLabel>(changes.labels));
+  writer.append_values(std::span<const SetSplit>(changes.splits));
+  for (const SetRow& row : changes.rows) {
+    writer.append_values(std::span<const NodeId>(&row.node, 1));
+    writer.append_values(std::span<const std::uint32_t>(*row.words));
+  }
+  FileEntry entry = writer.finish({changes.removed.size(), changes.inserted.size(), changes.cleared.size(),
+                                   changes.labels.size(), changes.splits.size(), changes.rows.size()});
   make_private(File::open_read(store / entry.path));  // it names what was removed
   return entry;
 }
 
-Changes read_changes(const std::filesystem::path& store, const FileEntry& entry, NodeId nodes) {
+Changes read_changes(const std::filesystem::path& store, const FileEntry& entry, const ChangesScope& scope) {
+  const NodeId nodes = scope.nodes;
   const SealedFile file(store, entry, "changes");
   const SealedParameters& p = file.parameters();
   Arrays arrays(file);
@@ -72,11 +147,39 @@ Changes read_changes(const std::filesystem::path& store, const FileEntry& entry,
   changes.removed = copy_of(arrays.next<Edge>(p[0]));
   changes.inserted = copy_of(arrays.next<Edge>(p[1]));
   changes.cleared = copy_of(arrays.next<NodeId>(p[2]));
+  changes.labels = copy_of(arrays.next<SetLabel>(p[3]));
+  changes.splits = copy_of(arrays.next<SetSplit>(p[4]));
+  for (std::uint64_t i = 0; i < p[5]; ++i) {
+    const NodeId node = arrays.next<NodeId>(1)[0];
+    changes.rows.push_back({node, std::make_shared<const std::vector<std::uint32_t>>(next_row(arrays, scope.columns))});
+    check_row(file, *changes.rows.back().words, scope.columns);
+  }
   arrays.finish();
   check_edges(file, changes.removed, nodes);
   check_edges(file, changes.inserted, nodes);
   check_nodes(file, changes.cleared, nodes);
+  check_sorted(file, changes.labels, nodes);
+  check_sorted(file, changes.splits, nodes);
+  check_sorted(file, changes.rows, nodes);
+  for (const SetLabel& one : changes.labels)
+    if (one.label < kNoLabel || one.label >= static_cast<std::int64_t>(scope.classes))
+      file.fail(0, "a label outside the declared classes");
+  for (const SetSplit& one : changes.splits)
+    if (one.split > SplitName::test) file.fail(0, "a split that there is not");
   return changes;
+}
+
+ChangesCounts count_changes(const std::filesystem::path& store, const FileEntry& entry) {
+  const SealedFile file(store, entry, "changes");
+  const SealedParameters& p = file.parameters();
+  const auto most = [&](std::uint64_t number, std::uint64_t bytes) { return std::min(number, file.size() / bytes); };
+  ChangesCounts counts;
+  counts.edges = most(p[0], sizeof(Edge)) + most(p[1], sizeof(Edge));
+  counts.labels = most(p[3], sizeof(SetLabel));
+  counts.splits = most(p[4], sizeof(SetSplit));
+  counts.rows = most(p[5], 2 * sizeof(std::uint32_t));
+  counts.row_bytes = counts.rows == 0 ? 0 : file.size();
+  return counts;
 }
 
 FileEntry write_run(const std::filesystem::path& store, std::uint32_t level, std::uint32_t columns, const Run& run,

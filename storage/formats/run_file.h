@@ -1,7 +1,7 @@
 // storage/formats/run_file.h - what a checkpoint adds to immutable base files, always in absolute values, so that reading it twice
 // does no harm (FORMAT.md, "Runs").
 //
-//   changes   edges and cleared nodes that differ from shards, features, labels and splits
+//   changes   edges, cleared nodes, rows of features, labels and splits that differ from the files of these
 //   run       rows of one level that differ from its partitions, and reference counts that differ from its counts file
 //   counts    u32 for each node: references from the level above
 //   stale     rows whose published normalised sums lag behind, as packed differences
@@ -19,17 +19,69 @@
 
 namespace unweave {
 
+/// A row of features that was set. Its words are the number k of values whose bits are not all 0, then, if 2 k is below
+/// the number of columns, their k columns and k values as float32 bits, else all values. Copies share them.
+struct SetRow {
+  NodeId node = 0;
+  std::shared_ptr<const std::vector<std::uint32_t>> words;
+
+  friend bool operator==(const SetRow& a, const SetRow& b) { return a.node == b.node && *a.words == *b.words; }
+};
+
+/// The words of such a row, and its values, one a column.
+[[nodiscard]] std::vector<std::uint32_t> pack_row(std::span<const float> row);
+/// Columns [first, first + out.size()) of a row whose words are sound.
+void unpack_row(std::span<const std::uint32_t> words, std::uint32_t columns, std::uint32_t first, std::span<float> out);
+
+struct SetLabel {
+  NodeId node = 0;
+  std::int32_t label = 0;  ///< kNoLabel for none
+
+  friend bool operator==(const SetLabel&, const SetLabel&) = default;
+};
+
+enum class SplitName : std::uint32_t { none = 0, train = 1, valid = 2, test = 3 };
+
+struct SetSplit {
+  NodeId node = 0;
+  SplitName split = SplitName::none;
+
+  friend bool operator==(const SetSplit&, const SetSplit&) = default;
+};
+
+/// What is set comes after what is cleared: a cleared node may have a row, a label and a split that were set later.
 struct Changes {
-  std::vector<Edge> removed;    ///< u < v, sorted; edges of the shards that are gone
-  std::vector<Edge> inserted;   ///< u < v, sorted; edges that the shards lack
-  std::vector<NodeId> cleared;  ///< sorted; nodes without features, label and split
+  std::vector<Edge> removed;     ///< u < v, sorted; edges of the shards that are gone
+  std::vector<Edge> inserted;    ///< u < v, sorted; edges that the shards lack
+  std::vector<NodeId> cleared;   ///< sorted; nodes without features, label and split
+  std::vector<SetLabel> labels;  ///< sorted by node, as the next two
+  std::vector<SetSplit> splits;
+  std::vector<SetRow> rows;
 
   friend bool operator==(const Changes&, const Changes&) = default;
 };
 
+/// What a store's changes may speak of.
+struct ChangesScope {
+  NodeId nodes = 0;
+  std::uint32_t columns = 0;
+  std::uint32_t classes = 0;
+};
+
 FileEntry write_changes(const std::filesystem::path& store, const Changes& changes);
 /// Throws DataError, FormatError.
-[[nodiscard]] Changes read_changes(const std::filesystem::path& store, const FileEntry& entry, NodeId nodes);
+[[nodiscard]] Changes read_changes(const std::filesystem::path& store, const FileEntry& entry,
+                                   const ChangesScope& scope);
+
+/// How many things of each kind a file of changes names, from its header; nobody has checked them yet.
+struct ChangesCounts {
+  std::uint64_t edges = 0;
+  std::uint64_t labels = 0;
+  std::uint64_t splits = 0;
+  std::uint64_t rows = 0;
+  std::uint64_t row_bytes = 0;  ///< what their words take, at most
+};
+[[nodiscard]] ChangesCounts count_changes(const std::filesystem::path& store, const FileEntry& entry);
 
 /// What a checkpoint says of one level, its rows apart.
 struct Run {

@@ -24,6 +24,7 @@ class TargetLists {
   /// The targets when the lists were written, sorted. Since then some may have lost their labels.
   [[nodiscard]] std::span<const NodeId> nodes() const noexcept { return nodes_; }
   [[nodiscard]] std::uint64_t arcs() const noexcept { return arcs_; }  ///< arcs of all lists together
+  [[nodiscard]] bool has(NodeId node) const noexcept { return std::binary_search(nodes_.begin(), nodes_.end(), node); }
   /// Calls use(node, neighbours) for the targets of [range.first, range.last) in ascending order, with their lists as
   /// the graph's shards have them. Throws FormatError.
   template <class Use>

@@ -1,7 +1,13 @@
 // storage/input/request_reader.cpp - parses request lines, one by one from standard input.
 #include "storage/input/request_reader.h"
 
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
 #include <iostream>
+#include <iterator>
+#include <map>
 #include <utility>
 
 #include "storage/formats/request_log.h"
@@ -10,27 +16,120 @@
 namespace unweave {
 namespace {
 
-constexpr std::pair<std::string_view, RequestKind> kKinds[] = {{"edge", RequestKind::remove_edge},
-                                                               {"node", RequestKind::remove_node},
-                                                               {"feature", RequestKind::remove_feature},
-                                                               {"insert-edge", RequestKind::insert_edge}};
+constexpr std::pair<std::string_view, RequestKind> kKinds[] = {
+    {"edge", RequestKind::remove_edge},        {"node", RequestKind::remove_node},
+    {"feature", RequestKind::remove_feature},  {"insert-edge", RequestKind::insert_edge},
+    {"set-feature", RequestKind::set_feature}, {"set-label", RequestKind::set_label},
+    {"move-split", RequestKind::move_split}};
 
 constexpr std::string_view kIdWord = "id=";
+constexpr std::string_view kSplits[] = {"train", "valid", "test", "none"};
 
-bool names_edge(RequestKind kind) {
-  return kind == RequestKind::remove_edge || kind == RequestKind::insert_edge;
+std::string shortest_text(double number) {
+  std::array<char, 32> text{};
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number).ptr};
+}
+
+/// A finite number that is the whole text.
+std::optional<double> number_in(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+/// Values of a row, or pairs of column and value; empty where the fields are neither. Behind them may be an id.
+std::string row_text(Fields& fields, std::string_view& id) {
+  std::string text;
+  std::map<std::uint64_t, double> pairs;
+  while (!fields.at_end()) {
+    const std::string_view field = fields.take();
+    if (field.starts_with(kIdWord) && fields.at_end()) {
+      id = field;
+      break;
+    }
+    const std::size_t colon = field.find(':');
+    const std::optional<double> value = number_in(field.substr(colon == std::string_view::npos ? 0 : colon + 1));
+    if (!value) return {};
+    if (colon == std::string_view::npos) {
+      text += (text.empty() ? "" : " ") + shortest_text(*value);
+      continue;
+    }
+    std::uint64_t column = 0;
+    const auto [end, error] = std::from_chars(field.data(), field.data() + colon, column);
+    if (error != std::errc() || end != field.data() + colon || !pairs.emplace(column, *value).second) return {};
+  }
+  if (!pairs.empty() && !text.empty()) return {};
+  for (const auto& [column, value] : pairs)
+    text += (text.empty() ? "" : " ") + std::to_string(column) + ':' + shortest_text(value);
+  return text;
+}
+
+/// What a request of this kind sets, from the fields that are left; empty where they do not say it.
+std::string value_text(RequestKind kind, Fields& fields, std::string_view& id) {
+  if (kind == RequestKind::set_feature) return row_text(fields, id);
+  const std::string_view word = fields.take();
+  if (kind == RequestKind::move_split)
+    return std::find(std::begin(kSplits), std::end(kSplits), word) == std::end(kSplits) ? "" : std::string(word);
+  if (word == "none") return "none";
+  std::uint64_t label = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), label);
+  return error == std::errc() && end == word.data() + word.size() ? std::to_string(label) : "";
+}
+
+bool read_id_word(std::string_view word, Request& request) {
+  if (!word.starts_with(kIdWord)) return false;
+  request.id = word.substr(kIdWord.size());
+  return is_request_id(request.id);
 }
 
 /// Whether the line ends here, or with the id that its sender gave the request.
 bool take_id(Fields& fields, Request& request) {
   if (fields.at_end()) return true;
   const std::string_view word = fields.take();
-  if (!word.starts_with(kIdWord) || !fields.at_end()) return false;
-  request.id = word.substr(kIdWord.size());
-  return is_request_id(request.id);
+  return fields.at_end() && read_id_word(word, request);
 }
 
 }  // namespace
+
+constinit const std::string_view kRequestForms =
+    "write `edge U V`, `node U`, `feature U`, `insert-edge U V`, `set-feature U V1 .. VF` (all values, or pairs C:V of "
+    "columns, each once), `set-label U C` (a class or none) or `move-split U S` (train, valid, test or none): one "
+    "request "
+    "a line, the word in lower case, ids whole numbers from 0, or names in a store of names, values finite, blanks, "
+    "tabs or commas between, and "
+    "behind "
+    "them, where you like, `id=` with your own name of the request (128 bytes at most)";
+
+std::optional<Request> parse_request(std::string_view line, const ReadId& read_id) {
+  Fields fields(line);
+  const auto read = [&](std::uint64_t& id) {
+    if (!read_id) return fields.number(id) == std::errc();
+    if (fields.at_end()) return false;
+    const std::string_view word = fields.take();
+    id = read_id(word);
+    return !word.empty();
+  };
+  const std::string_view word = fields.take();
+  for (const auto& [name, kind] : kKinds) {
+    if (word != name) continue;
+    Request request{kind, 0, 0};
+    if (!read(request.u) || (names_edge(kind) && !read(request.v))) return std::nullopt;
+    std::string_view id;
+    if (sets_value(kind)) {
+      request.value = value_text(kind, fields, id);
+      if (request.value.empty()) return std::nullopt;
+    }
+    const bool is_whole = id.empty() ? take_id(fields, request) : read_id_word(id, request);
+    return is_whole ? std::optional(std::move(request)) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+bool is_skipped_line(std::string_view line) {
+  const Fields fields(line);
+  return fields.at_end() || fields.first() == '#';
+}
 
 std::string_view word_of(RequestKind kind) {
   for (const auto& [word, known] : kKinds)
@@ -46,25 +145,8 @@ std::string text_of(const Request& request, const std::function<std::string(std:
   std::string text(word_of(request.kind));
   text += " " + write(request.u);
   if (names_edge(request.kind)) text += " " + write(request.v);
+  if (sets_value(request.kind)) text += " " + request.value;
   return request.id.empty() ? text : text + ' ' + std::string(kIdWord) + request.id;
-}
-
-std::optional<Request> parse_request(std::string_view line, const ReadId& read_id) {
-  Fields fields(line);
-  const auto read = [&](std::uint64_t& id) {
-    if (!read_id) return fields.number(id) == std::errc();
-    if (fields.at_end()) return false;
-    const std::string_view word = fields.take();
-    id = read_id(word);
-    return !word.empty();
-  };
-  const std::string_view word = fields.take();
-  for (const auto& [name, kind] : kKinds) {
-    if (word != name) continue;
-    Request request{kind, 0, 0};
-    if (read(request.u) && (!names_edge(kind) || read(request.v)) && take_id(fields, request)) return request;
-  }
-  return std::nullopt;
 }
 
 RequestReader::RequestReader(const std::filesystem::path& path, ReadId read_id)
@@ -84,8 +166,7 @@ bool RequestReader::next(Request& request) {
   std::string_view line;
   while (next_line(line)) {
     ++number_;
-    const Fields fields(line);
-    if (fields.at_end() || fields.first() == '#') continue;
+    if (is_skipped_line(line)) continue;
     if (std::optional<Request> parsed = parse_request(line, read_id_)) {
       request = *std::move(parsed);
       if (read_id_) {
@@ -95,12 +176,7 @@ bool RequestReader::next(Request& request) {
       return true;
     }
     throw InputError(name_, "line " + std::to_string(number_), "not a request: " + quote_for_message(line),
-                     "write `edge U V`, `node U`, `feature U` or `insert-edge U V`: one request a line, the word in "
-                     "lower case, ids " +
-                         std::string(read_id_ ? "names of nodes" : "whole numbers from 0") +
-                         ", blanks, tabs or commas between, and behind them, where you like, `id=` with your own name "
-                         "of the request "
-                         "(128 bytes at most)");
+                     std::string(kRequestForms));
   }
   return false;
 }

@@ -117,7 +117,7 @@ void payload(std::string_view bytes) {
   } else if (which == 7) {
     static_cast<void>(read_ids(scratch(), entry, nodes));
   } else if (which == 8) {
-    static_cast<void>(read_changes(scratch(), entry, nodes));
+    static_cast<void>(read_changes(scratch(), entry, {nodes, columns, 5}));
   } else if (which == 9) {
     static_cast<void>(read_run(scratch(), entry, 1, columns, nodes));
   } else if (which == 10) {

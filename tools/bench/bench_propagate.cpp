@@ -20,7 +20,7 @@ namespace unweave {
 
 double store_gather_limit(const std::filesystem::path& store, std::size_t columns, MemoryBudget& budget) {
   const Manifest manifest = read_manifest(store);
-  const Reservation opened = reserve_contents(manifest, budget);
+  const Reservation opened = reserve_contents(store, manifest, budget);
   const Reservation lists =
       budget.reserve(CsrGraph::bytes(manifest.nodes, 2 * manifest.edges), "uncompressed lists of the benchmark");
   const Contents contents(store, manifest);
@@ -32,7 +32,7 @@ void link_store(const std::filesystem::path& from, const std::filesystem::path& 
   if (manifest.nodes == 0 || manifest.features == 0)
     throw DataError(from.string() + ": has no nodes or no features to propagate; name another store");
   {
-    const Reservation opened = reserve_contents(manifest, budget);
+    const Reservation opened = reserve_contents(from, manifest, budget);
     const Contents whole(from, manifest);  // what is damaged is named where it lies, not by its link
   }
   manifest.forget_history();

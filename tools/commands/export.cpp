@@ -1,4 +1,6 @@
 // tools/commands/export.cpp - `unweave export`: embeddings and edges as NumPy files, requests drawn from a store.
+#include <array>
+#include <charconv>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -62,11 +64,60 @@ bool names_archive(const CommandLine& line) {
   return extension == ".npz" || extension == ".safetensors";
 }
 
+/// The fewest digits that read back the same number.
+std::string shortest_text(double number) {
+  std::array<char, 32> text{};
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number).ptr};
+}
+
+/// The command that makes a store of what `export --all` has written, to be given in its folder.
+std::string import_command(const ExportedStore& exported) {
+  std::string text = "unweave import STORE --nodes " + std::to_string(exported.nodes);
+  if (exported.has_names) text += " --ids names.txt";
+  if (exported.edges > 0) text += " --edges edges.npy";
+  if (exported.columns > 0 && exported.sparse)
+    text +=
+        " --features indptr=features_indptr.npy,indices=features_indices.npy,values=features_values.npy --columns " +
+        std::to_string(exported.columns);
+  if (exported.columns > 0 && !exported.sparse) text += " --features features.npy";
+  if (exported.columns > 0 && exported.type != FeatureType::f32)
+    text += " --feature-type " + std::string(feature_type_name(exported.type));
+  if (exported.columns > 0 && exported.scale.as_given) text += " --scale none";
+  if (exported.columns > 0 && exported.scale.divisor != 1) text += " --scale " + shortest_text(exported.scale.divisor);
+  if (exported.has_labels) text += " --labels labels.npy";
+  if (exported.classes > 0) text += " --classes " + std::to_string(exported.classes);
+  std::string splits;
+  for (const auto& [name, is_there] :
+       {std::pair("train", exported.has_train), {"valid", exported.has_valid}, {"test", exported.has_test}})
+    if (is_there) splits += (splits.empty() ? "" : ",") + std::string(name) + "=" + name + ".npy";
+  if (!splits.empty()) text += " --split " + splits;
+  if (exported.order != "none") text += " --order " + exported.order;
+  return text;
+}
+
+/// The command comes last: a folder without it was left by an export that did not come to its end.
+void export_folder(const CommandLine& line, const Reader& reader, StepProgress& progress) {
+  const std::filesystem::path folder = std::filesystem::absolute(line.get<std::string>("all"));
+  const std::string command = import_command(export_all(reader, folder));
+  progress.finish();
+  replace_file(
+      folder / "import.txt",
+      "# What this command makes of the files beside it is what the store held. Give it in this folder, and a\n"
+      "# name of a new folder for STORE.\n" +
+          command + "\n");
+  if (!line.common().quiet) line.out() << command << '\n';
+}
+
 void check_export_options(const CommandLine& line) {
+  for (const char* other : {"model", "embeddings", "edges", "labels", "train", "requests"})
+    if (line.has("all") && line.has(other))
+      throw UsageError("--all and --" + std::string(other) +
+                       ": what --all writes holds edges, features and labels; give "
+                       "the other option by itself");
   if (!line.has("model") && !line.has("embeddings") && !line.has("edges") && !line.has("labels") &&
-      !line.has("train") && !line.has("names") && !line.has("requests"))
+      !line.has("train") && !line.has("names") && !line.has("requests") && !line.has("all"))
     throw UsageError(
-        "nothing to export; give --model, --embeddings, --edges, --labels, --train, --names or --requests");
+        "nothing to export; give --model, --embeddings, --edges, --labels, --train, --names, --requests or --all");
   if (line.has("nodes") && !line.has("embeddings") && !line.has("requests"))
     throw UsageError("--nodes needs --embeddings or --requests");
   for (const char* option : {"weights", "ids", "missing"})
@@ -89,6 +140,7 @@ void check_export_options(const CommandLine& line) {
   check_npy_outputs(line, arrays, store);
   line.require_outside("requests", store);
   line.require_outside("names", store);
+  line.require_outside("all", store);
 }
 
 }  // namespace
@@ -97,7 +149,8 @@ void run_export(CommandLine& line) {
   line.describe(
       "Writes the published weights of a model, embeddings, edges, labels or training\n"
       "nodes as NumPy files, or draws requests for `stream` from what the store\n"
-      "holds; in the ids of the imported data. The file name - is standard output.",
+      "holds; in the ids of the imported data. --all writes all that an import takes\n"
+      "back. The file name - is standard output.",
       {"STORE"},
       "unweave export demo/debian.store --embeddings z.npy --ids ids.npy\n"
       "  unweave export demo/debian.store --model weights.npy\n"
@@ -131,6 +184,11 @@ void run_export(CommandLine& line) {
       "text, the names of all nodes, one a line in the order of their numbers, an empty line for a node without one: "
       "what import --ids takes");
   add("requests", po::value<std::string>()->value_name("F"), "text, one request a line, drawn at random by --seed (1)");
+  add("all", po::value<std::string>()->value_name("DIR"),
+      "new or empty folder: edges, features, labels and splits that remain, and in import.txt the command of `import` "
+      "that "
+      "makes of them the store that a purge would leave, without embedding and models; for another machine or another "
+      "version of the program");
   line.set_choices("missing", {"nan"});
   line.set_choices("draw", {"node", "feature", "edge", "vulnerable-edge", "adversarial-edge"});
   add("draw", po::value<std::string>()->value_name("KIND"),
@@ -141,7 +199,11 @@ void run_export(CommandLine& line) {
   add("degree-below", po::value<Count>()->value_name("D")->default_value({10}),
       "with --draw vulnerable-edge: the node has fewer neighbours");
   if (!line.parse()) return;
-  line.on_interrupt("the store is as it was, and a file named is whole or as it was; run the command again");
+  line.on_interrupt(line.has("all")
+                        ? "the store is as it was; a folder without import.txt is not complete: remove it and "
+                          "run the command again"
+                        : "the store is as it was, and a file named is whole or as it was; run the command "
+                          "again");
   check_export_options(line);
   const std::optional<DrawKind> draw =
       line.has("draw") ? std::optional(parse_draw(line.get<std::string>("draw"))) : std::nullopt;
@@ -159,6 +221,7 @@ void run_export(CommandLine& line) {
     note_state(line, *model, reader);
   }
   if (line.has("embeddings")) export_rows(line, reader, nodes, progress);
+  if (line.has("all")) export_folder(line, reader, progress);
   if (line.has("edges")) export_edges(reader, npy_target(line, "edges"));
   progress.finish();
   if (line.has("labels")) export_labels(reader, npy_target(line, "labels"));

@@ -16,8 +16,8 @@ namespace {
 
 /// A batch may have a million rejected requests: what is longer than this is written before the next one is made.
 constexpr std::size_t kWriteBytes = 4096;
-constexpr std::size_t kMostLineBytes =
-    1024;  // bytes of the line of a rejected request, which may have two names and an id
+constexpr std::size_t kBegunBytes = 1024;  // by which one knows that a line begins with a request
+constexpr std::size_t kShownBytes = 64;    // where people read a request: rows of features are long
 
 /// Calls use(i) for every rejected request of a batch.
 template <class Use>
@@ -27,7 +27,7 @@ void for_each_rejected(const PlacedBatch& batch, const Use& use) {
 }
 
 bool is_rejected_line(std::string_view line) {
-  if (line.size() > kMostLineBytes || std::count(line.begin(), line.end(), '\t') != 2) return false;
+  if (std::count(line.begin(), line.end(), '\t') != 2) return false;
   const std::string_view reason = line.substr(line.find('\t') + 1);
   return std::any_of(kStatusTexts.begin() + 1, kStatusTexts.end(),
                      [&](const StatusText& text) { return reason.starts_with(std::string(text.name) + '\t'); });
@@ -35,10 +35,15 @@ bool is_rejected_line(std::string_view line) {
 
 /// What a crash may leave of the first line.
 bool is_begun_line(std::string_view text) {
-  if (text.size() > kMostLineBytes) return false;
-  for (const std::string_view word : {"edge ", "node ", "feature ", "insert-edge "})
+  for (const std::string_view word :
+       {"edge ", "node ", "feature ", "insert-edge ", "set-feature ", "set-label ", "move-split "})
     if (text.starts_with(word) || word.starts_with(text)) return true;
   return false;
+}
+
+std::string shown(std::string text) {
+  if (text.size() > kShownBytes) text.replace(kShownBytes, std::string::npos, " ...");
+  return text;
 }
 
 }  // namespace
@@ -51,7 +56,7 @@ std::string rejected_text(const PlacedBatch& batch, std::size_t most, bool with_
     ++told;
     text += text.empty() ? "" : "; ";
     if (with_lines) text += "line " + std::to_string(batch.places[i]) + ": ";
-    text += batch.text(i) + ": " + std::string(name_of(batch.decided.statuses[i]));
+    text += shown(batch.text(i)) + ": " + std::string(name_of(batch.decided.statuses[i]));
   });
   return all > told ? text + "; and " + count_text(all - told) + " more" : text;
 }
@@ -90,7 +95,7 @@ RejectedFile::RejectedFile(const std::filesystem::path& path) {
   });
   end_ = end.bytes;
   if (end.bytes > 0 || end.tail == 0) return;
-  std::string begun(std::min<std::uint64_t>(end.tail, kMostLineBytes + 1), '\0');
+  std::string begun(std::min<std::uint64_t>(end.tail, kBegunBytes), '\0');
   file_.read_at(0, std::as_writable_bytes(std::span(begun)));
   if (!is_begun_line(begun) && begun.find_first_not_of('\0') != std::string::npos) refuse("byte 0");
 }
@@ -148,12 +153,26 @@ std::string request_table() {
   model        forgets U, and   forgets U, and   follows the    follows the
                follows rows     follows rows     rows           rows
 
+                 set-feature U V1 .. VF   set-label U C            move-split U S
+  edges          stay                     stay                     stay
+  features       those of U are V1 .. VF  stay                     stay
+  label          stays                    U has class C, or none   stays
+  split          stays                    none: U leaves its       U is in S
+  embedding      rows within L hops       U's comes or goes        stays
+                 follow                   (rows labelled)
+  model          follows the rows         follows U                follows U
+
+set-feature takes all values or pairs C:V of columns; what is left out is 0. Rows
+are scaled as the import scaled them. C is a class number or none; S is train,
+valid, test or none.
+
 Ids are never given anew, and the number of nodes stays; insert-edge may join a
 removed node again. A model changes with --solver, or when it next streams.
 
 One request a line: the word in lower case, then ids, whole numbers from 0 or the
-names of a store that has them, with blanks, tabs or commas between. Lines that begin with # and empty ones are
-skipped. A request that would change nothing is rejected, and has no effect:
+names of a store that has them, with blanks, tabs or commas between. Lines that
+begin with # and empty ones are skipped. A request that would change nothing, or
+asks for what the store cannot have, is rejected, and has no effect:
 
 )";
   for (std::size_t i = 1; i < kStatusTexts.size(); ++i) {

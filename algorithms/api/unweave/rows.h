@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "algorithms/evaluation/scoring.h"
 #include "algorithms/live/export.h"
+#include "algorithms/live/export_all.h"
 #include "algorithms/live/request_draw.h"
 #include "storage/input/byte_source.h"
 #include "unweave/models.h"
@@ -31,6 +33,9 @@ void export_labels(const Reader& reader, const NpyTarget& target);
 void export_names(const Reader& reader, const NpyTarget& target);
 /// Ids of the training nodes that have a label, ascending, as int64.
 void export_train(const Reader& reader, const NpyTarget& target);
+/// All that the store holds, as files of a new or empty folder that an import takes back. Throws UsageError for a folder that
+/// is not empty, and for a standardized store.
+ExportedStore export_all(const Reader& reader, const std::filesystem::path& folder);
 /// Published weights, and beside them, as F.jsonl, the public line of the newest certificate. The name of the file says in which
 /// form: F.npz holds coef_ [classes, features], intercept_ [classes] and classes_ as scikit-learn names them, F.safetensors the
 /// same weight and bias for a torch.nn.Linear, both without the intercepts among the features; any other name one array,

@@ -94,6 +94,10 @@ class HessianFreeSolver final : public Solver {
     return learn(model, std::move(state), rows);
   }
 
+  bool has_place_for(const Model& model, const TrainingSet& rows) const override {
+    return have_slots(hessian_free_state(model).slots, rows.nodes());
+  }
+
   bool reads_moved_rows() const noexcept override { return true; }
 
   void require_state(const Model& model) const override { static_cast<void>(hessian_free_state(model)); }

@@ -87,6 +87,10 @@ class LangevinSolver final : public Solver {
     return learn(model, langevin_state(model), rows, lazy);
   }
 
+  bool has_place_for(const Model& model, const TrainingSet& rows) const override {
+    return have_slots(langevin_state(model).slots, rows.nodes());
+  }
+
   bool reads_moved_rows() const noexcept override { return true; }
 
   void require_state(const Model& model) const override { static_cast<void>(langevin_state(model)); }

@@ -82,6 +82,10 @@ class NetworkStep final : public Solver {
     return learn(model, slots_left(model, rows), rows);
   }
 
+  bool has_place_for(const Model& model, const TrainingSet& rows) const override {
+    return have_slots(model.state.slots("nodes"), rows.nodes());
+  }
+
   bool reads_moved_rows() const noexcept override { return true; }
 
   void require_state(const Model& model) const override { static_cast<void>(model.state.slots("nodes")); }

@@ -97,6 +97,10 @@ class RewindSolver final : public Solver {
     return learn(model, state, rows, lazy);
   }
 
+  bool has_place_for(const Model& model, const TrainingSet& rows) const override {
+    return have_slots(rewind_state(model).slots, rows.nodes());
+  }
+
   bool reads_moved_rows() const noexcept override { return true; }
 
   void require_state(const Model& model) const override { static_cast<void>(rewind_state(model)); }

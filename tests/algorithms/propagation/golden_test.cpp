@@ -102,7 +102,24 @@ Run example_run() {
 }
 
 Changes example_changes() {
-  return {{{0, 1}}, {{0, 2}, {1, 2}}, {2}};
+  Changes changes;
+  changes.removed = {{0, 1}};
+  changes.inserted = {{0, 2}, {1, 2}};
+  changes.cleared = {2};
+  return changes;
+}
+
+/// Two rows of three features, two labels and two splits that were set after node 2 was cleared.
+Changes example_sets() {
+  const auto row = [](NodeId node, const std::vector<float>& values) {
+    return SetRow{node, std::make_shared<const std::vector<std::uint32_t>>(pack_row(values))};
+  };
+  Changes changes;
+  changes.cleared = {2};
+  changes.labels = {{1, kNoLabel}, {2, 1}};
+  changes.splits = {{1, SplitName::none}, {2, SplitName::train}};
+  changes.rows = {row(0, {0, 0.5F, 0}), row(2, {0.5F, -0.25F, 0})};
+  return changes;
 }
 
 std::vector<JournalBatch> example_batches() {
@@ -165,6 +182,7 @@ TEST_SUITE("golden") {
     const FileEntry order = write_order(store, std::vector<NodeId>{2, 0, 1});
     const NameEntries names = example_names(store);
     const FileEntry changes = write_changes(store, example_changes());
+    const FileEntry sets = write_changes(store, example_sets());
     const FileEntry run = write_run(store, 1, 2, example_run(), [](NodeId node) {
       return node == 4 ? StateRow{kNarrowRow.data(), nullptr} : StateRow{nullptr, kWideRow.data()};
     });
@@ -210,7 +228,8 @@ TEST_SUITE("golden") {
     CHECK(partition.row(4).wide[0] == kWide);
     CHECK(partition.row(9).narrow[1] == 3);
     CHECK_FALSE(partition.row(0).exists());
-    CHECK(read_changes(golden, changes, 3) == example_changes());
+    CHECK(read_changes(golden, changes, {3, 0, 0}) == example_changes());
+    CHECK(read_changes(golden, sets, {3, 3, 2}) == example_sets());
     const StoredRun again = read_run(golden, run, 1, 2, 7);
     CHECK(std::ranges::equal(again.wide_rows, kWideRow));
     CHECK(std::ranges::equal(again.narrow_rows, kNarrowRow));
@@ -263,7 +282,7 @@ TEST_SUITE("golden") {
       }
     }
     finish();
-    CHECK(dumps == 18);
+    CHECK(dumps == 19);
   }
 }
 

@@ -17,6 +17,8 @@
 #include "bindings/array_stream.h"
 #include "bindings/values.h"
 #include "bindings/work.h"
+#include "storage/input/line_reader.h"
+#include "storage/input/request_reader.h"
 #include "unweave/unweave.h"
 
 namespace unweave::python {
@@ -347,6 +349,21 @@ class Stream {
     for (const std::string& word : v) second.push_back(writer_->names().number(word));
     return send(kinds, first, second);
   }
+  /// Requests as lines of a file of requests.
+  py::dict send_lines(const std::vector<std::string>& lines) {
+    static_cast<void>(open());
+    const ReadId read_id = id_reader(*writer_);
+    std::vector<Request> requests;
+    requests.reserve(lines.size());
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      std::optional<Request> request = parse_request(lines[i], read_id);
+      if (!request)
+        throw UsageError("request " + std::to_string(i) + ", " + quote_for_message(lines[i]) + ": " +
+                         std::string(kRequestForms));
+      requests.push_back(std::move(*request));
+    }
+    return send(requests);
+  }
   py::dict send_all(const std::string& kind, const py::array_t<std::uint64_t, py::array::c_style>& ids) {
     const RequestKind what = kind_named(kind);
     const bool pairs = what == RequestKind::remove_edge || what == RequestKind::insert_edge;
@@ -434,6 +451,7 @@ PYBIND11_MODULE(_native, module) {
       .def(py::init<std::shared_ptr<Machine>, const py::object&, const Path&, const py::dict&>())
       .def("send", py::overload_cast<const std::vector<std::string>&, const std::vector<std::uint64_t>&,
                                      const std::vector<std::uint64_t>&>(&Stream::send))
+      .def("send_lines", &Stream::send_lines)
       .def("send_all", &Stream::send_all)
       .def("send_names", &Stream::send_names)
       .def("named", &Stream::named)

@@ -333,6 +333,9 @@ py::dict dict_of(const BatchOutcome& outcome) {
   out["nodes_removed"] = batch.changes.nodes_removed;
   out["features_removed"] = batch.changes.features_removed;
   out["edges_inserted"] = batch.changes.edges_inserted;
+  out["features_set"] = batch.changes.features_set;
+  out["labels_set"] = batch.changes.labels_set;
+  out["splits_moved"] = batch.changes.splits_moved;
   out["last_request"] = batch.last_request;
   py::list statuses;
   for (const RequestStatus status : batch.changes.statuses) statuses.append(name_of(status));

@@ -82,6 +82,23 @@ def test_unlearning_equals_training_anew(store, sample, tmp_path):
     assert store.certificates()[0].certified
 
 
+def test_what_requests_set_is_what_an_import_of_the_changed_data_holds(store, sample, tmp_path):
+    x, y, train = sample.x.copy(), sample.y.copy(), sample.train.copy()
+    x[7], x[8] = 0.125, 0
+    x[8, 3] = -0.5
+    y[9], train[10], train[260] = (y[9] + 1) % 3, False, True
+    with store.stream() as stream:
+        outcome = stream.send([("set-feature", 7, *[np.float64(0.125)] * 12), "set-feature 8 3:-0.5", ("set-label", 9, int(y[9])),
+                               ("move-split", 10, "none"), "move-split 260 train", ("set-label", 9, int(y[9])), "edge 400 1"])
+        assert outcome.statuses == ["applied"] * 5 + ["repeated", "id-outside"]
+        assert (outcome.features_set, outcome.labels_set, outcome.splits_moved) == (2, 1, 2)
+        with pytest.raises(unweave.UsageError, match="request 1, 'set-label 3 x'"):
+            stream.send(["node 1", "set-label 3 x"])
+    anew = unweave.import_store(tmp_path / "anew", sample.edge_index, x, y, train=train, test=sample.test)
+    anew.propagate(hops=2, rows="all")
+    assert store.info(digest=True).digest == anew.info(digest=True).digest
+
+
 def test_inserted_edges_and_abandoned_streams_stay(store):
     before = {tuple(edge) for edge in store.edges().tolist()}
     new = next((u, v) for u in range(400) for v in range(u + 1, 400) if (u, v) not in before)

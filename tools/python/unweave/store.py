@@ -256,6 +256,13 @@ class Store:
         return Record.of(_native.repair(self._machine, self._watcher(), self.path, cut_journal))
 
 
+def _line_of(request: Any, named: bool) -> str:
+    """The line of a request that came as a tuple. Numbers of NumPy are those of Python; where nodes have names, a node's number has a mark."""
+    words = [str(part.item() if isinstance(part, np.generic) else part) for part in request]
+    nodes = 3 if words and words[0].endswith("edge") else 2
+    return " ".join(f"#{word}" if named and 0 < i < nodes and not isinstance(request[i], str) else word for i, word in enumerate(words))
+
+
 class Stream:
     """Requests to a store, batch after batch, each durable when :meth:`send` returns.
 
@@ -280,9 +287,15 @@ class Stream:
 
     def send(self, requests: Iterable[Request]) -> Record:
         """One batch: lines as in a file of requests ("edge 4 7"), or tuples ("edge", 4, 7), ("node", 12), ("feature", 3),
-        ("insert-edge", 4, 7). Where nodes have names, texts are names and integers numbers: ("node", "alice"). ``statuses`` says of
-        each whether it was applied, or why not."""
+        ("insert-edge", 4, 7). Where nodes have names, texts are names and integers numbers: ("node", "alice"). Requests that set
+        something are lines or tuples as well: "set-feature 3 0.5 0 0.25" with all values, "set-feature 3 0:0.5 2:0.25",
+        ("set-feature", 3, 0.5, 0, 0.25), ("set-label", 3, 1), ("set-label", 3, "none"), ("move-split", 3, "valid"). ``statuses``
+        says of each whether it was applied, or why not."""
+        requests = list(requests)
         named = self._native.named()
+        words = [request.split(None, 1)[:1] if isinstance(request, str) else list(request)[:1] for request in requests]
+        if any(word and str(word[0]) in ("set-feature", "set-label", "move-split") for word in words):
+            return Record.of(self._native.send_lines([request if isinstance(request, str) else _line_of(request, named) for request in requests]))
         kinds, u, v = [], [], []
         for number, request in enumerate(requests):
             parts = request.split() if isinstance(request, str) else list(request)

@@ -90,7 +90,10 @@ std::string asked_section(const RunLines& lines) {
   for (const auto& [name, label] : {std::pair("nodes_removed", "Nodes removed"),
                                     {"edges_removed", "Edges removed"},
                                     {"features_removed", "Rows of features removed"},
-                                    {"edges_inserted", "Edges inserted"}})
+                                    {"edges_inserted", "Edges inserted"},
+                                    {"features_set", "Rows of features set"},
+                                    {"labels_set", "Labels set"},
+                                    {"splits_moved", "Nodes moved between splits"}})
     if (totals.applied) list.add(label, count_cell(sum_of(lines.batches, name)));
 
   std::string html = paragraph(

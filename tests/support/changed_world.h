@@ -1,0 +1,210 @@
+// tests/support/changed_world.h - a user's data that every kind of request changes, kept by plain loops: what a store that was
+// streamed must equal is an import of them. Shares no code with the engine but the import itself.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <random>
+#include <set>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/ingest/store_import.h"
+#include "storage/input/request_reader.h"
+#include "support/input_files.h"
+#include "support/temp_dir.h"
+#include "support/tiny_store.h"
+
+namespace unweave::testing {
+
+struct ChangedWorld {
+  NodeId nodes = 0;
+  std::uint32_t columns = 0;
+  std::uint32_t classes = 3;
+  std::set<std::pair<NodeId, NodeId>> edges;  ///< u < v
+  std::vector<double> features;               ///< as a user gives them, row-major
+  std::vector<std::int32_t> labels;
+  std::vector<std::string> splits;  ///< train, valid, test or none, a node
+  std::string order = "none";
+  FeatureType type = FeatureType::f32;
+  bool sparse = false;
+  FeatureScale scale;
+
+  /// Does what a line of a request says; false where it changes nothing.
+  bool apply(const std::string& line) {
+    std::istringstream in(line);
+    std::string word;
+    NodeId u = 0;
+    in >> word >> u;
+    if (word == "edge" || word == "insert-edge") {
+      NodeId v = 0;
+      in >> v;
+      const std::pair<NodeId, NodeId> edge{std::min(u, v), std::max(u, v)};
+      if (u == v) return false;
+      return word == "edge" ? edges.erase(edge) > 0 : edges.insert(edge).second;
+    }
+    if (word == "node" || word == "feature") {
+      bool changes = labels[u] != -1;
+      for (std::uint32_t c = 0; c < columns; ++c) changes |= std::exchange(value(u, c), 0.0) != 0;
+      labels[u] = -1;
+      splits[u] = "none";
+      if (word == "node")
+        changes |= std::erase_if(edges, [&](const auto& e) { return e.first == u || e.second == u; }) > 0;
+      return changes;
+    }
+    if (word == "set-label") {
+      std::string text;
+      in >> text;
+      const std::int32_t label = text == "none" ? -1 : std::stoi(text);
+      if (label == -1) splits[u] = "none";
+      return std::exchange(labels[u], label) != label;
+    }
+    if (word == "move-split") {
+      std::string text;
+      in >> text;
+      if (text != "none" && labels[u] == -1) return false;
+      return std::exchange(splits[u], text) != text;
+    }
+    std::vector<double> row(columns);
+    std::string field;
+    for (std::size_t at = 0; in >> field; ++at) {
+      const std::size_t colon = field.find(':');
+      row[colon == std::string::npos ? at : std::stoul(field.substr(0, colon))] =
+          std::stod(field.substr(colon == std::string::npos ? 0 : colon + 1));
+    }
+    const bool changes =
+        !std::equal(row.begin(), row.end(), features.begin() + static_cast<std::ptrdiff_t>(u * columns));
+    std::copy(row.begin(), row.end(), features.begin() + static_cast<std::ptrdiff_t>(u * columns));
+    return changes;
+  }
+
+  double& value(NodeId node, std::uint32_t column) { return features[std::size_t{node} * columns + column]; }
+
+  /// Writes the data into files and imports them.
+  void import(const std::filesystem::path& store) const {
+    const TempDir dir;
+    const auto file = [&](const std::string& name, const std::string& bytes) {
+      return InputFile{write_file(dir / name, bytes), {}};
+    };
+    ImportOptions options;
+    options.nodes = nodes;
+    options.classes = classes;
+    options.order = order;
+    options.feature_type = type;
+    options.scale = scale;
+    std::string text;
+    for (const auto& [u, v] : edges) text += std::to_string(u) + " " + std::to_string(v) + "\n";
+    options.edges = file("edges", text);
+    const std::string rows = std::to_string(nodes);
+    if (sparse) {
+      std::vector<std::int64_t> indptr{0}, indices;
+      std::vector<double> values;
+      for (std::size_t i = 0; i < features.size(); ++i) {
+        if (features[i] != 0) {
+          indices.push_back(static_cast<std::int64_t>(i % columns));
+          values.push_back(features[i]);
+        }
+        if ((i + 1) % columns == 0) indptr.push_back(static_cast<std::int64_t>(indices.size()));
+      }
+      const std::string entries = "(" + std::to_string(values.size()) + ",)";
+      options.features =
+          CsrInput{{file("indptr.npy", npy("<i8", "(" + std::to_string(indptr.size()) + ",)", indptr)),
+                    file("indices.npy", npy("<i8", entries, indices)), file("values.npy", npy("<f8", entries, values))},
+                   columns};
+    } else {
+      options.features = file("x.npy", npy("<f8", "(" + rows + ", " + std::to_string(columns) + ")", features));
+    }
+    options.labels = file("y.npy", npy("<i4", "(" + rows + ",)", labels));
+    const auto ids = [&](const std::string& split) {
+      std::string lines;
+      for (NodeId node = 0; node < nodes; ++node)
+        if (splits[node] == split) lines += std::to_string(node) + "\n";
+      return file(split, lines);
+    };
+    options.train = ids("train");
+    options.valid = ids("valid");
+    options.test = ids("test");
+    WorkMeter nobody;
+    import_store(store, options, ample_budget(), nobody);
+  }
+};
+
+inline std::string number_of(double value) {
+  std::ostringstream text;
+  text.precision(17);
+  text << value;
+  return text.str();
+}
+
+/// Random edges with a hub, rows of which some have a norm above 1 where `long_rows`, labels for half of the nodes.
+inline ChangedWorld changed_world(NodeId nodes, std::uint32_t columns, std::uint64_t seed, bool long_rows) {
+  ChangedWorld world;
+  world.nodes = nodes;
+  world.columns = columns;
+  std::mt19937_64 random(seed);
+  for (NodeId u = 0; u < nodes; ++u)
+    for (NodeId v = u + 1; v < nodes; ++v)
+      if (random() % 100 < 6 || (u == 0 && v < nodes / 2)) world.edges.insert({u, v});
+  const double length = (long_rows ? 1.5 : 0.9) / std::sqrt(columns);
+  for (std::size_t i = 0; i < std::size_t{nodes} * columns; ++i) {
+    const double unit = static_cast<double>(random() % 2001) / 1000 - 1;
+    world.features.push_back(random() % 3 == 0 ? 0 : unit * length);
+  }
+  for (NodeId node = 0; node < nodes; ++node) {
+    const bool labelled = random() % 2 == 0;
+    world.labels.push_back(labelled ? static_cast<std::int32_t>(random() % world.classes) : -1);
+    world.splits.push_back(!labelled ? "none" : node % 7 == 0 ? "test" : node % 5 == 0 ? "valid" : "train");
+  }
+  return world;
+}
+
+/// Lines of requests of every kind, about half of which set something; some change nothing.
+inline std::vector<std::string> changing_lines(const ChangedWorld& world, std::size_t count, std::uint64_t seed,
+                                               bool long_rows) {
+  std::mt19937_64 random(seed);
+  const std::vector<std::pair<NodeId, NodeId>> edges(world.edges.begin(), world.edges.end());
+  const double length = (long_rows ? 2.5 : 0.9) / std::sqrt(world.columns);
+  std::vector<std::string> lines;
+  const auto node = [&] { return std::to_string(random() % world.nodes); };
+  while (lines.size() < count) {
+    const auto dice = random() % 16;
+    if (dice < 3) {
+      const auto& [u, v] = edges[random() % edges.size()];
+      lines.push_back("edge " + std::to_string(u) + " " + std::to_string(v));
+    } else if (dice < 5) {
+      lines.push_back("insert-edge " + node() + " " + node());
+    } else if (dice < 6) {
+      lines.push_back("node " + node());
+    } else if (dice < 7) {
+      lines.push_back("feature " + node());
+    } else if (dice < 10) {
+      std::string line = "set-feature " + node();
+      const bool pairs = random() % 2 == 0;
+      for (std::uint32_t c = 0; c < world.columns; ++c) {
+        const double unit = static_cast<double>(random() % 20001) / 10000 - 1;
+        if (pairs && random() % 3 != 0 && c > 0) continue;
+        line += (pairs ? " " + std::to_string(c) + ":" : " ") + number_of(random() % 4 == 0 ? 0 : unit * length);
+      }
+      lines.push_back(line);
+    } else if (dice < 13) {
+      const auto label = random() % (world.classes + 1);
+      lines.push_back("set-label " + node() + " " + (label == world.classes ? "none" : std::to_string(label)));
+    } else {
+      constexpr const char* kNames[] = {"train", "train", "valid", "test", "none"};
+      lines.push_back("move-split " + node() + " " + kNames[random() % 5]);
+    }
+  }
+  return lines;
+}
+
+inline std::vector<Request> requests_of(const std::vector<std::string>& lines) {
+  std::vector<Request> requests;
+  for (const std::string& line : lines) requests.push_back(parse_request(line).value());
+  return requests;
+}
+
+}  // namespace unweave::testing
