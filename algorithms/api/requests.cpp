@@ -55,36 +55,30 @@ std::vector<std::pair<std::string, std::vector<LoggedCertificateLine>>> read_log
   return logs;
 }
 
-/// The purges of a store, from the oldest on.
-std::vector<PurgedLogs> purges_of(const LiveStore& store) {
-  std::vector<PurgedLogs> purges;
-  store.visit_requests([&](const LoggedRequest& request) {
-    if (request.kind == kPurgeLine) purges.push_back(read_purged_logs(request.status));
-  });
-  return purges;
-}
-
 /// How many lines a log had at a purge.
 std::size_t lines_at(const PurgedLogs& purge, const std::string& name) {
   const auto found = purge.find(name);
   return found == purge.end() ? 0 : found->second;
 }
 
-}  // namespace
+using VisitLog = std::function<void(const std::function<void(const LoggedRequest&)>&)>;
 
-void visit_requests(const fs::path& path, const std::optional<std::string>& id, Resources& resources,
-                    const std::function<void(const RequestRecord&)>& use) {
+/// `visit` goes through the log, twice.
+void visit(const fs::path& path, const std::optional<std::string>& id, const VisitLog& visit_log,
+           const std::function<void(const RequestRecord&)>& use) {
   const std::vector<ModelSummary> models = list_models(path);
-  const LiveStore store(path, Access::read, resources.memory(), release_ledger());
   const auto logs = read_logs(path);
-  const std::vector<PurgedLogs> purges = purges_of(store);
+  std::vector<PurgedLogs> purges;  // from the oldest on
+  visit_log([&](const LoggedRequest& request) {
+    if (request.kind == kPurgeLine) purges.push_back(read_purged_logs(request.status));
+  });
   std::size_t met = 0;  // purges
-  store.visit_requests([&](const LoggedRequest& logged) {
+  visit_log([&](const LoggedRequest& logged) {
     if (logged.kind == kPurgeLine) {
       ++met;
       return;
     }
-    if (id && logged.id != *id) return;
+    if ((id && logged.id != *id) || met > purges.size()) return;
     RequestRecord record{std::string(logged.id),
                          std::string(logged.kind),
                          std::string(logged.status),
@@ -108,6 +102,21 @@ void visit_requests(const fs::path& path, const std::optional<std::string>& id, 
         record.waiting.push_back(model.name);
     use(record);
   });
+}
+
+}  // namespace
+
+void visit_requests(const fs::path& path, const std::optional<std::string>& id, Resources& resources,
+                    const std::function<void(const RequestRecord&)>& use) {
+  const LiveStore store(path, Access::read, resources.memory(), release_ledger());
+  visit(
+      path, id, [&](const auto& each) { store.visit_requests(each); }, use);
+}
+
+void visit_logged_requests(const fs::path& path, const std::optional<std::string>& id,
+                           const std::function<void(const RequestRecord&)>& use) {
+  visit(
+      path, id, [&](const auto& each) { static_cast<void>(read_request_log(path, nullptr, each)); }, use);
 }
 
 std::uint64_t forget_requests(const fs::path& path, Millis before, Resources& resources) {

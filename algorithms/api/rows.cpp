@@ -51,6 +51,11 @@ void export_labels(const Reader& reader, const NpyTarget& target) {
   export_labels(Internals::store(reader), target);
 }
 
+void export_names(const Reader& reader, const NpyTarget& target) {
+  const WatchedBy watched(Internals::resources(reader).meter());
+  export_names(Internals::store(reader), target);
+}
+
 void export_train(const Reader& reader, const NpyTarget& target) {
   export_train(Internals::store(reader), target);
 }

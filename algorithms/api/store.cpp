@@ -28,6 +28,16 @@ std::uint64_t num_targets(const LiveStore& store) {
   return store.contents().has_labels() ? store.contents().num_labelled() : store.contents().num_nodes();
 }
 
+/// Nodes that have lost theirs, and keep it in the files until a purge, are not counted.
+std::uint64_t present_names(const LiveStore& store) {
+  const Contents& contents = store.contents();
+  const NodeNames& names = contents.order().names();
+  std::uint64_t count = names.named();
+  for (const NodeId node : contents.cleared().sorted())
+    if (contents.has_lost_name(node) && !names.name(contents.order().user(node)).empty()) --count;
+  return count;
+}
+
 bool stands_on(const ModelRecord& record, const Manifest& manifest, const std::filesystem::path& store) {
   try {
     check_propagation(record, manifest, store);
@@ -110,6 +120,7 @@ StoreInfo describe_store(const std::filesystem::path& path, Resources& resources
   info.arcs = arcs;
   info.features = manifest.features;
   info.classes = manifest.classes;
+  if (manifest.names) info.named = present_names(store);
   info.targets = num_targets(store);
   if (arcs > 0) info.bits_per_arc = 8.0 * static_cast<double>(bytes_of(manifest.shards)) / static_cast<double>(arcs);
   info.order = manifest.order;
@@ -160,6 +171,10 @@ std::uint64_t Reader::acknowledged() const noexcept {
   return store_->sequence();
 }
 
+const NodeNames& Reader::names() const noexcept {
+  return store_->contents().order().names();
+}
+
 Writer::State::State(const std::filesystem::path& path, Resources& of)
     : resources(of), store(path, Access::write, of.memory(), release_ledger()) {}
 
@@ -183,6 +198,21 @@ bool Writer::has_labels() const noexcept {
 }
 std::uint64_t Writer::acknowledged() const noexcept {
   return state_->store.sequence();
+}
+
+const NodeNames& Writer::names() const noexcept {
+  return state_->store.contents().order().names();
+}
+
+ReadId id_reader(const Reader& reader) {
+  if (!reader.names().given()) return {};
+  return [&reader](std::string_view word) { return reader.names().number(word); };
+}
+
+ReadId id_reader(const Writer& writer) {
+  if (!writer.names().given()) return {};
+  // A checkpoint opens the names anew.
+  return [&writer](std::string_view word) { return writer.names().number(word); };
 }
 
 void require_no_session(const LiveStore& store, bool in_session) {

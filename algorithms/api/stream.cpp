@@ -115,6 +115,17 @@ struct StreamSession::Impl {
     missed.reset();
   }
 
+  /// What follows a batch that the store has applied.
+  void follow(std::span<const Request> requests, BatchOutcome& outcome) {
+    if (learner) absorb(requests, outcome);
+    if (!feed) return;
+    feed->add(outcome.batch);
+    outcome.changes_entry = feed->entries();
+  }
+
+  /// The last level waits for a reader where nothing reads it.
+  [[nodiscard]] LastLevel last_level() const { return learner || feed ? LastLevel::at_once : LastLevel::deferred; }
+
   void make_room(std::size_t requests, std::uint64_t text = 0) {
     room.release();
     room = store.reserve_batch(requests, text);
@@ -167,16 +178,37 @@ BatchOutcome StreamSession::send(std::span<const Request> requests) {
     return outcome;
   }
   session.failed = true;
-  outcome.batch = store.apply(requests, std::move(changes), session.options.mode,
-                              session.learner || session.feed ? LastLevel::at_once : LastLevel::deferred);
+  outcome.batch = store.apply(requests, std::move(changes), session.options.mode, session.last_level());
   outcome.seconds = seconds_since(start);
-  if (session.learner) session.absorb(requests, outcome);
-  if (session.feed) {
-    session.feed->add(outcome.batch);
-    outcome.changes_entry = session.feed->entries();
-  }
+  session.follow(requests, outcome);
   session.failed = false;
   return outcome;
+}
+
+std::uint64_t StreamSession::acknowledge(std::span<const Request> requests) {
+  return impl_->store.acknowledge(requests);
+}
+
+std::uint64_t StreamSession::waiting() const {
+  return impl_->store.waiting();
+}
+
+AppliedBatch StreamSession::apply_acknowledged(std::size_t most) {
+  Impl& session = *impl_;
+  session.require_usable();
+  if (session.options.mode.r_max > 0 || session.options.strict)
+    throw UsageError("requests are acknowledged before they are decided, and applied exactly: leave out " +
+                     option("r-max") + " and " + option("strict"));
+  AppliedBatch applied;
+  BatchOutcome& outcome = applied.outcome;
+  outcome.after = session.store.sequence();
+  const Clock::time_point start = Clock::now();
+  session.failed = true;
+  outcome.batch = session.store.apply_acknowledged(most, session.last_level(), applied.requests);
+  outcome.seconds = seconds_since(start);
+  if (!applied.requests.empty()) session.follow(applied.requests, outcome);
+  session.failed = false;
+  return applied;
 }
 
 void StreamSession::settle() {

@@ -94,7 +94,7 @@ void score_some(const LiveStore& store, const ModelRecord& record, std::span<con
   const NodeOrder& order = store.contents().order();
   for (const NodeId node : nodes)
     if (!store.embedding().is_target(order.position(node)))
-      throw UsageError("node " + std::to_string(node) +
+      throw UsageError("node " + order.names().text(node) +
                        " has no embedding, so that nothing can be said of it; take it out of the list, or run " +
                        operation("propagate " + store.path().string() + ' ' + option("rows", "all")) + " and " +
                        operation("train") + " again");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "algorithms/updates/requests.h"
 #include "algorithms/updates/update_report.h"
@@ -25,7 +26,8 @@ struct BatchReport {
   BatchChanges changes;
   UpdateReport update;
   std::uint64_t last_request = 0;
-  Millis time = 0;  ///< when the batch became durable
+  Millis time = 0;            ///< when the batch became durable, or the last request of it
+  std::vector<Millis> times;  ///< when each request did; empty: all at once
   double seconds_journal = 0;
   double seconds_propagate = 0;
 };

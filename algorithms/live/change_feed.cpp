@@ -14,13 +14,14 @@
 
 #include "algorithms/live/export.h"
 #include "algorithms/live/live_store.h"
+#include "storage/input/npy.h"
 #include "storage/io/checksum.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
 #include "storage/io/hex.h"
 #include "storage/io/json_text.h"
 #include "storage/io/line_log.h"
-#include "storage/npy/npy_writer.h"
+#include "storage/npy/id_writer.h"
 
 namespace unweave {
 namespace {
@@ -43,9 +44,8 @@ std::optional<std::uint64_t> taken_by(const fs::path& reader) {
   return entry;
 }
 
-void write_ids(const fs::path& path, std::span<const NodeId> ids) {
-  const std::array<std::uint64_t, 1> shape{ids.size()};
-  NpyWriter writer(path, "<i8", sizeof(std::int64_t), shape);
+void write_ids(const fs::path& path, std::span<const NodeId> ids, const NodeNames& names) {
+  IdWriter writer(path, ids.size(), names.writer());
   constexpr std::size_t kChunk = 4096;
   std::array<std::int64_t, kChunk> wide{};
   for (std::size_t at = 0; at < ids.size(); at += kChunk) {
@@ -79,7 +79,8 @@ ChangeFeed::ChangeFeed(const LiveStore& store, fs::path folder) : store_(store),
   for (const fs::directory_entry& one : fs::directory_iterator(folder_)) {
     const std::string name = one.path().filename().string();
     std::uint64_t entry = 0;
-    if (!name.ends_with(".npy") || std::from_chars(name.data(), name.data() + name.size(), entry).ec != std::errc())
+    if ((!name.ends_with(".npy") && !name.ends_with(".txt")) ||
+        std::from_chars(name.data(), name.data() + name.size(), entry).ec != std::errc())
       continue;
     if (entry > entry_)
       fs::remove(one.path(), error);  // what a crash kept from its line
@@ -103,11 +104,34 @@ fs::path ChangeFeed::file(std::uint64_t entry, const char* what) const {
   return folder_ / (std::to_string(entry) + "." + what + ".npy");
 }
 
+fs::path ChangeFeed::names_file(std::uint64_t entry, const char* what) const {
+  return file(entry, what).replace_extension(".txt");
+}
+
+void ChangeFeed::add_ids(const char* what, std::span<const NodeId> ids) {
+  const NodeNames& names = store_.contents().order().names();
+  write_ids(file(entry_ + 1, what), ids, names);
+  if (names.given()) write_ids(names_file(entry_ + 1, what), ids, names);
+}
+
+/// The names of the nodes of an array, which may be all that there are.
+void ChangeFeed::name_rows() const {
+  const NodeNames& names = store_.contents().order().names();
+  if (!names.given()) return;
+  NpyReader ids(InputFile{file(entry_ + 1, "ids"), {}});
+  IdWriter writer(names_file(entry_ + 1, "ids"), ids.header().elements, names.writer());
+  std::array<std::int64_t, 4096> chunk{};
+  while (const std::size_t count = ids.read(std::span<std::int64_t>(chunk)))
+    writer.append(std::span<const std::int64_t>(chunk).first(count));
+  writer.finish();
+}
+
 void ChangeFeed::add_all_rows() {
   const std::uint64_t entry = entry_ + 1;
   const ExportedRows written = export_embeddings(store_, std::nullopt, weights(), NpyTarget(file(entry, "rows")),
                                                  MissingRows::leave_out, NpyTarget(file(entry, "ids")));
-  write_ids(file(entry, "removed"), {});
+  name_rows();
+  add_ids("removed", {});
   add_line(true, written.rows, 0);
 }
 
@@ -128,8 +152,8 @@ void ChangeFeed::add(const BatchReport& batch) {
   }
   const std::uint64_t entry = entry_ + 1;
   export_embeddings(store_, ids, weights(), NpyTarget(file(entry, "rows")));
-  write_ids(file(entry, "ids"), ids);
-  write_ids(file(entry, "removed"), removed);
+  add_ids("ids", ids);
+  add_ids("removed", removed);
   add_line(false, ids.size(), removed.size());
 }
 
@@ -151,7 +175,10 @@ void ChangeFeed::drop_taken() {
   }
   std::error_code error;
   for (; any && kept_ <= std::min(taken, entry_); ++kept_)
-    for (const char* const what : {"ids", "rows", "removed"}) fs::remove(file(kept_, what), error);
+    for (const char* const what : {"ids", "rows", "removed"}) {
+      fs::remove(file(kept_, what), error);
+      fs::remove(names_file(kept_, what), error);
+    }
 }
 
 void ChangeFeed::seal() const {

@@ -6,6 +6,7 @@
 //   N.ids.npy          int64 [rows]: whose rows changed, ascending; of a complete entry all that have a row
 //   N.rows.npy         float32 [rows, columns]: their rows of Z now
 //   N.removed.npy      int64 [removed]: nodes that have no row any more
+//   N.ids.txt, N.removed.txt   beside these, of a store whose nodes have names: the names of these nodes, one a line
 //   readers/NAME       the last entry that a reader has taken, as text; the reader writes it
 //   state.json         at which moment of which store the feed ends
 //
@@ -46,6 +47,9 @@ class ChangeFeed {
   void add_all_rows();
   void add_line(bool complete, std::uint64_t rows, std::uint64_t removed);
   [[nodiscard]] std::filesystem::path file(std::uint64_t entry, const char* what) const;
+  [[nodiscard]] std::filesystem::path names_file(std::uint64_t entry, const char* what) const;
+  void add_ids(const char* what, std::span<const NodeId> ids);
+  void name_rows() const;
   void drop_taken();
 
   const LiveStore& store_;

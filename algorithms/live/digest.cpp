@@ -6,6 +6,7 @@
 //   label (-1: none); 1 if in train + 2 if in valid + 4 if in test
 //   for each level 1..L      0: no row; 1: sums of 32 bits; 2: sums of 64 bits, when one needs them
 //   for each level 0..L-1    0: not stale; 1: differences of present and published normalised sums
+//   of a store with names: bytes of the name (0: none), and these in words, the last one filled with zeros
 // A leaf hashes "LEAF", first node, nodes and their hashes; the root "ROOT", a version, the constants and the leaves.
 #include "algorithms/live/digest.h"
 
@@ -17,6 +18,7 @@
 #include <cstring>
 #include <limits>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "algorithms/live/live_store.h"
@@ -33,6 +35,7 @@ static_assert(std::endian::native == std::endian::little, "words are hashed as t
 constexpr std::uint32_t kLeafTag = 0x4641454C;  // "LEAF"
 constexpr std::uint32_t kRootTag = 0x544F4F52;  // "ROOT"
 constexpr std::uint32_t kVersion = 2;
+constexpr std::uint32_t kDigestOfNames = 3;  // where nodes have names
 constexpr std::size_t kBlocksATask = 32;
 constexpr std::size_t kLeavesATask = 256;
 
@@ -103,6 +106,7 @@ class NodeHasher {
         for (std::uint32_t level = 1; level <= embedding_->levels(); ++level) add_sums(level, first + i);
         for (std::uint32_t level = 0; level < embedding_->levels(); ++level) add_stale(level, first + i);
       }
+      if (contents_.order().names().given()) add_name(contents_.name(first + i));
       hashes[ids[i] - users.first] = hash(words_.bytes());
     }
   }
@@ -131,6 +135,12 @@ class NodeHasher {
       out[nonzeros] = std::bit_cast<std::uint32_t>(x[c]);
       ++out;
     }
+  }
+
+  void add_name(std::string_view name) {
+    words_.add(static_cast<std::uint32_t>(name.size()));
+    std::uint32_t* const words = words_.extend((name.size() + sizeof(std::uint32_t) - 1) / sizeof(std::uint32_t));
+    if (!name.empty()) std::memcpy(words, name.data(), name.size());  // what was added is zeros
   }
 
   /// 1 for nodes of train, 2 of valid, 4 of test.
@@ -192,7 +202,7 @@ class NodeHasher {
 
 void add_constants(const Manifest& manifest, const Embedding* embedding, Words& words) {
   words.add(kRootTag);
-  words.add(kVersion);
+  words.add(manifest.names ? kDigestOfNames : kVersion);
   words.add(manifest.nodes);
   words.add(manifest.features);
   words.add(manifest.classes);

@@ -17,6 +17,7 @@
 #include "engine/resources/pipeline.h"
 #include "engine/resources/watcher.h"
 #include "storage/io/error.h"
+#include "storage/npy/id_writer.h"
 
 namespace unweave {
 namespace {
@@ -76,10 +77,11 @@ class RowReader {
 /// The array of rows and, where it is wanted, that of their ids.
 class RowSink {
  public:
-  RowSink(std::uint64_t rows, std::size_t width, const NpyTarget& target, const std::optional<NpyTarget>& ids) {
+  RowSink(std::uint64_t rows, std::size_t width, const NpyTarget& target, const std::optional<NpyTarget>& ids,
+          const NodeNames& names) {
     const std::array<std::uint64_t, 2> shape{rows, width};
     rows_.emplace(target, "<f4", sizeof(float), shape);
-    if (ids) ids_.emplace(*ids, "<i8", sizeof(std::int64_t), std::span(shape).first(1));
+    if (ids) ids_.emplace(*ids, rows, names.writer());
   }
   template <class T>
   void add(std::span<const NodeId> ids, std::span<const T> rows) {
@@ -94,7 +96,8 @@ class RowSink {
   }
 
  private:
-  std::optional<NpyWriter> rows_, ids_;
+  std::optional<NpyWriter> rows_;
+  std::optional<IdWriter> ids_;
   std::vector<std::int64_t> wide_;
 };
 
@@ -223,7 +226,7 @@ ExportedRows export_embeddings(const LiveStore& store, const std::optional<std::
   ExportedRows exported;
   if (!nodes) {
     exported = {rows_to_write(store, all), store.contents().num_nodes() - rows_to_write(store, false)};
-    RowSink sink(exported.rows, reader.width(), target, ids);
+    RowSink sink(exported.rows, reader.width(), target, ids, order.names());
     if (order.is_identity())
       for_positions(store, all, reader.chunk(),
                     [&](std::span<const NodeId> positions) { sink.add(positions, reader.read(positions)); });
@@ -236,13 +239,13 @@ ExportedRows export_embeddings(const LiveStore& store, const std::optional<std::
     if (embedding.is_target(order.position(node))) continue;
     ++exported.missing;
     if (!all)
-      throw UsageError("node " + std::to_string(node) + " has no embedding; take it out of the list, give `" +
+      throw UsageError("node " + order.names().text(node) + " has no embedding; take it out of the list, give `" +
                        option("missing", "nan") + "` for a row of NaN, or run " +
                        operation("propagate " + store.path().string() + ' ' + option("rows", "all")) +
                        " for rows of all nodes");
   }
   exported.rows = nodes->size();
-  RowSink sink(exported.rows, reader.width(), target, ids);
+  RowSink sink(exported.rows, reader.width(), target, ids, order.names());
   std::vector<NodeId> positions;
   const WatchedStep watched("embeddings", nodes->size(), "rows");
   for (std::size_t first = 0; first < nodes->size(); first += reader.chunk()) {
@@ -281,6 +284,20 @@ void export_labels(const LiveStore& store, const NpyTarget& target) {
     labels.clear();
   }
   writer.append(std::span<const std::int64_t>(labels));
+  writer.finish();
+}
+
+void export_names(const LiveStore& store, const NpyTarget& target) {
+  const Contents& contents = store.contents();
+  if (!contents.order().names().given())
+    throw UsageError(store.path().string() + ": its nodes have numbers alone; an import gives them names, " +
+                     option("ids"));
+  TextWriter writer(target);
+  const WatchedStep watched("names", contents.num_nodes(), "nodes");
+  for (NodeId user = 0; user < contents.num_nodes(); ++user) {
+    writer.add(contents.name(contents.order().position(user)));
+    if (user % kChunkRows == kChunkRows - 1) watched.advance(kChunkRows);
+  }
   writer.finish();
 }
 

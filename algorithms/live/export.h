@@ -30,7 +30,7 @@ struct ExportedRows {
 };
 
 /// Rows of Z as float32 [rows, columns]: those of `nodes`, ids of the user, in their order, repeats included, or those that
-/// there are, in the order of ids. `ids`: whose rows they are, int64 [rows]. Throws UsageError when the number of weights
+/// there are, in the order of ids. `ids`: whose rows they are, int64 [rows], or lines in a file .txt. Throws UsageError when the number of weights
 /// is not L + 1, DataError before `propagate`.
 ExportedRows export_embeddings(const LiveStore& store, const std::optional<std::vector<NodeId>>& nodes,
                                std::span<const double> weights, const NpyTarget& target,
@@ -42,6 +42,10 @@ void export_edges(const LiveStore& store, const NpyTarget& target);
 
 /// Classes of all nodes as int64 [nodes], -1 for none.
 void export_labels(const LiveStore& store, const NpyTarget& target);
+
+/// The present names of all nodes, one a line in the order of ids, an empty line for a node without one: what an import takes.
+/// Throws UsageError where nodes have numbers alone.
+void export_names(const LiveStore& store, const NpyTarget& target);
 
 /// Ids of the training nodes that have a label, ascending, as int64: those whose rows models are trained on.
 void export_train(const LiveStore& store, const NpyTarget& target);

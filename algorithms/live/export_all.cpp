@@ -202,6 +202,7 @@ ExportedStore export_all(const LiveStore& store, const fs::path& folder) {
   exported.sparse = store.manifest().feature_layout.sparse;
   exported.type = rules.type;
   exported.scale = rules.scale;
+  exported.has_names = store.manifest().names.has_value();
   exported.has_labels = contents.has_labels();
   exported.classes = rules.classes;
   exported.has_train = rules.has_train;
@@ -210,6 +211,7 @@ ExportedStore export_all(const LiveStore& store, const fs::path& folder) {
   exported.order = store.manifest().order;
   if (exported.edges > 0) export_edges(store, NpyTarget(folder / "edges.npy"));
   if (exported.columns > 0) (exported.sparse ? write_csr : write_dense)(store, folder);
+  if (exported.has_names) export_names(store, NpyTarget(folder / "names.txt"));
   if (exported.has_labels) export_labels(store, NpyTarget(folder / "labels.npy"));
   if (exported.has_train) write_split(store, folder / "train.npy", contents.train());
   if (exported.has_valid) write_split(store, folder / "valid.npy", contents.valid());

@@ -324,13 +324,11 @@ void LiveStore::drop_superseded() {
 BatchReport LiveStore::apply(std::span<const Request> requests, BatchChanges changes, const StreamMode& mode,
                              LastLevel last) {
   require_mode(mode);  // a bad threshold must fail before anything is acknowledged
+  if (waiting() > 0) throw UsageError("acknowledged requests wait; apply them first");
   const Change change(*this);
   BatchReport report;
   const Clock::time_point start = Clock::now();
-  // Before anything is acknowledged. Shards are written anew, as a purge does, before their changes fill the memory.
-  lock_->require_held();
-  if (changes_memory_.bytes() > memory_shares::kChangedLists.of(budget_)) fold_graph();
-  charge_changes(changes);
+  prepare(changes);
   open_journal();
   if (before_append_) before_append_();
   report.time = present_time();
@@ -339,16 +337,76 @@ BatchReport LiveStore::apply(std::span<const Request> requests, BatchChanges cha
   if (after_append_) after_append_();
   note_ids(requests, changes.statuses, before, report.time);
   report.seconds_journal = seconds_since(start);
+  carry_out(std::move(changes), mode, last, report);
+  return report;
+}
+
+/// Before anything is acknowledged. Shards are written anew, as a purge does, before their changes fill the memory.
+void LiveStore::prepare(const BatchChanges& changes) {
+  lock_->require_held();
+  if (changes_memory_.bytes() > memory_shares::kChangedLists.of(budget_)) fold_graph();
+  charge_changes(changes);
+}
+
+void LiveStore::carry_out(BatchChanges changes, const StreamMode& mode, LastLevel last, BatchReport& report) {
   const Clock::time_point applied = Clock::now();
   report.update = propagate_batch(changes, mode, last);
   require_whole_maps();  // before anybody hears of it
   report.changes = std::move(changes);
   report.last_request = sequence_;
 
-  if (!embedding_) return report;
+  if (!embedding_) return;
   report.seconds_propagate = seconds_since(applied);
   changed_rows_.charge(*embedding_);
   if (changed_rows_.bytes() > ChangedRows::most_bytes(budget_)) save(Fold::rows);
+}
+
+std::uint64_t LiveStore::acknowledge(std::span<const Request> requests) {
+  Waiting next{{0, ThresholdScale::absolute, {requests.begin(), requests.end()}, present_time()},
+               budget_.reserve(requests.size() * kRequestBytes, "requests that wait to be applied")};
+  open_journal();  // before the first one; nothing can be applied meanwhile
+  const std::scoped_lock lock(journal_mutex_);
+  journal_->append(next.batch);
+  waiting_.push_back(std::move(next));
+  waiting_requests_ += requests.size();
+  return journal_->sequence();
+}
+
+std::uint64_t LiveStore::waiting() const {
+  const std::scoped_lock lock(journal_mutex_);
+  return waiting_requests_;
+}
+
+BatchReport LiveStore::apply_acknowledged(std::size_t most, LastLevel last, std::vector<Request>& taken) {
+  const Change change(*this);
+  BatchReport report;
+  std::size_t batches = 0;
+  {
+    const std::scoped_lock lock(journal_mutex_);
+    for (const Waiting& one : waiting_) {
+      if (batches > 0 && taken.size() + one.batch.requests.size() > most) break;
+      ++batches;
+      taken.insert(taken.end(), one.batch.requests.begin(), one.batch.requests.end());
+      report.times.insert(report.times.end(), one.batch.requests.size(), one.batch.time);
+      report.time = one.batch.time;
+    }
+  }
+  report.last_request = sequence_;
+  if (batches == 0) return report;
+  const Reservation room = reserve_batch(taken.size());
+  BatchChanges changes = resolve(taken);
+  prepare(changes);
+  {
+    const std::scoped_lock lock(journal_mutex_);
+    waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(batches));
+    waiting_requests_ -= taken.size();
+  }
+  const std::uint64_t before = std::exchange(sequence_, sequence_ + taken.size());
+  for (std::size_t i = 0, end = 0; i < taken.size(); i = end) {
+    while (end < taken.size() && report.times[end] == report.times[i]) ++end;
+    note_ids({taken.data() + i, end - i}, {changes.statuses.data() + i, end - i}, before + i, report.times[i]);
+  }
+  carry_out(std::move(changes), {}, last, report);
   return report;
 }
 

@@ -6,10 +6,12 @@
 // states: what is on the disk is right, and a new object goes on from there; this one changes nothing any more.
 #pragma once
 
+#include <deque>
 #include <exception>
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <span>
@@ -85,6 +87,15 @@ class LiveStore {
   /// the work on the last level off.
   BatchReport apply(std::span<const Request> requests, BatchChanges changes, const StreamMode& mode,
                     LastLevel last = LastLevel::at_once);
+  /// Makes requests durable now, to be applied later, in exact mode and in this order; returns the number of the last one. May
+  /// run while another thread changes the store. Throws ResourceError, after which nothing of it was acknowledged, or what
+  /// the journal throws.
+  std::uint64_t acknowledge(std::span<const Request> requests);
+  /// Requests that are acknowledged and not applied. May run at any time.
+  [[nodiscard]] std::uint64_t waiting() const;
+  /// Applies the oldest ones that wait as one batch, which `requests` gets: those of whole calls of acknowledge(), `most` together
+  /// or of one call. A writer only; until none waits, apply() throws UsageError.
+  BatchReport apply_acknowledged(std::size_t most, LastLevel last, std::vector<Request>& requests);
   /// Applies requests in exact mode, stale rows published first, as a replay of the journal would: this object alone knows
   /// of it, no file does. A reader only.
   UpdateReport rehearse(std::span<const Request> requests);
@@ -153,6 +164,10 @@ class LiveStore {
                                            std::optional<Millis> time) const;
   void note_ids(std::span<const Request> requests, std::span<const RequestStatus> statuses, std::uint64_t after,
                 Millis time);
+  /// What a batch needs before it is acknowledged, or taken from those that wait.
+  void prepare(const BatchChanges& changes);
+  /// What follows when a batch is acknowledged: the store and its sums.
+  void carry_out(BatchChanges changes, const StreamMode& mode, LastLevel last, BatchReport& report);
   void replay();
   /// The journal is synced before a model learns of a request: throws FormatError, DataError where one knows of more than
   /// the store and its journal up to byte `end`.
@@ -175,7 +190,14 @@ class LiveStore {
   ChangedRows changed_rows_;
   std::unique_ptr<Contents> contents_;
   std::unique_ptr<Embedding> embedding_;
+  struct Waiting {
+    JournalBatch batch;
+    Reservation room;
+  };
+  mutable std::mutex journal_mutex_;  ///< guards the next three
   std::optional<Journal> journal_;
+  std::deque<Waiting> waiting_;  ///< in the journal, behind the request sequence_
+  std::uint64_t waiting_requests_ = 0;
   std::uint64_t sequence_ = 0;
   mutable std::optional<RequestRegister> register_;  ///< once a request has an id
   std::vector<RequestStatus> replayed_;              ///< statuses of the requests after replayed_after_

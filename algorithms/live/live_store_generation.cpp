@@ -13,6 +13,7 @@
 namespace unweave {
 
 void LiveStore::open_journal() {
+  const std::scoped_lock lock(journal_mutex_);
   if (journal_) return;
   // The manifest names the journal before anything in it is acknowledged.
   Manifest next = manifest_;
@@ -35,7 +36,10 @@ Manifest LiveStore::present_manifest(Fold fold) const {
     WorkMeter nobody;
     if (contents_->features().set_nodes().size() > 0 || contents_->has_set_values()) {
       next = fold_data(path_, next, *contents_, budget_, nobody);
-      changes = {};
+      std::erase_if(changes.cleared, [&](NodeId node) { return contents_->has_set_data(node); });
+      changes.labels.clear();
+      changes.splits.clear();
+      changes.rows.clear();
     }
     next.shards = fold_shards(path_, contents_->graph(), next.shards, budget_, nobody);
     changes.removed.clear();
@@ -46,7 +50,7 @@ Manifest LiveStore::present_manifest(Fold fold) const {
   if (changes != Changes()) next.changes = write_changes(path_, changes);
   next.sequence = sequence_;
   next.lazy = lazy_;
-  if (next.sequence != manifest_.sequence || next.sequence == 0)
+  if (next.sequence != manifest_.sequence || (next.sequence == 0 && waiting() == 0))
     next.journal.reset();  // named by what replaces the manifest
   return next;
 }
@@ -54,11 +58,13 @@ Manifest LiveStore::present_manifest(Fold fold) const {
 void LiveStore::swap_manifest(Manifest next) {
   lock_->require_held();
   if (register_) register_->sync();  // before the journal goes, which has the same requests
+  const std::scoped_lock lock(journal_mutex_);
   record_in(next);
   const bool same_journal = next.journal.has_value();
   std::optional<Journal> journal;
-  if (!same_journal && next.sequence > 0) {
+  if (!same_journal && (next.sequence > 0 || !waiting_.empty())) {
     journal = Journal::create(path_, journal_name(next), next.sequence);
+    for (const Waiting& one : waiting_) journal->append(one.batch);
     next.journal = journal->entry();
   }
   commit_generation(path_, manifest_, next);
@@ -92,6 +98,7 @@ void LiveStore::forget_release(std::string_view solver) {
 
 void LiveStore::record() {
   const Change change(*this);
+  const std::scoped_lock lock(journal_mutex_);
   Manifest next = manifest_;
   record_in(next);
   if (next.journal == manifest_.journal && next.releases == manifest_.releases) return;

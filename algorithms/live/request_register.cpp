@@ -7,6 +7,7 @@
 
 #include "algorithms/random/random_source.h"
 #include "storage/input/request_reader.h"
+#include "storage/io/message.h"
 
 namespace unweave {
 namespace {
@@ -38,7 +39,7 @@ void RequestRegister::insert(std::string_view id, Mark mark) {
   if (const std::uint64_t bytes = (ids_.size() + 1) * kIdBytes; bytes > memory_.bytes()) {
     const std::uint64_t room = std::max(kLeastRoom, 2 * static_cast<std::uint64_t>(ids_.size())) * kIdBytes;
     memory_.release();
-    memory_ = budget_.reserve(room, "ids of requests (`requests --forget-before` keeps fewer)");
+    memory_ = budget_.reserve(room, "ids of requests (" + option("forget-before") + " keeps fewer)");
   }
   ids_.try_emplace(key_of(id), mark);
 }

@@ -16,6 +16,7 @@
 #include "algorithms/verification/verify_log.h"
 #include "engine/generations/store_purge.h"
 #include "engine/graph/store.h"
+#include "engine/ingest/name_import.h"
 #include "engine/resources/watcher.h"
 #include "storage/formats/journal.h"
 #include "storage/formats/request_log.h"
@@ -48,6 +49,7 @@ class StoreRepair {
       if (journal) repair_journal(*journal, options.cut_journal);
     }
     repair_requests();
+    repair_names();
     repair_state();
     repair_certificates();
     Damage left = find_damage();
@@ -201,6 +203,24 @@ class StoreRepair {
     manifest_ = std::move(after);
   }
 
+  /// The index of names from the names, to the bytes that it had.
+  void repair_names() {
+    if (!manifest_.names) return;
+    const std::string file = path_of(manifest_.names->index);
+    if (!damage_.contains(file) || damage_.contains(path_of(manifest_.names->names))) return;
+    if (const fs::file_status status = fs::symlink_status(file); fs::exists(status) && !fs::is_regular_file(status))
+      throw DataError(file + ": something else than a file lies there; move it away and repair again");
+    const NameList names(store_, manifest_.names->names, manifest_.nodes);
+    Manifest after = manifest_;
+    after.names->index = write_name_index(store_, names, budget_, meter_);
+    Manifest before = manifest_;
+    before.names.reset();  // the file is made durable under whatever name
+    sync_generation(store_, before, after);
+    if (after.names != manifest_.names) commit_generation(store_, manifest_, after);
+    manifest_ = std::move(after);
+    remedies_[file] = "rebuilt";
+  }
+
   /// All levels from the contents of the generation; the journal follows as ever.
   void repair_state() {
     const std::set<std::string> state = state_files();
@@ -208,7 +228,7 @@ class StoreRepair {
     for (const auto& [file, text] : damage_) {
       if (state.contains(file))
         needed = true;
-      else if (names_contents(file))
+      else if (names_contents(file) && !remedies_.contains(file))
         return;
     }
     if (!needed || !manifest_.propagation) return;

@@ -221,9 +221,11 @@ StepReport Learner::absorb(const BatchReport& batch, std::span<const Request> re
     }
   }
   std::vector<std::string> lines;
+  const NodeNames& names = store_.contents().order().names();
   if (receipts_)
     for (std::size_t i = 0; i < requests.size(); ++i)
-      lines.push_back(outcome_of(requests[i], batch.changes.statuses.at(i), batch.time));
+      lines.push_back(outcome_of(names.text_of(requests[i]), batch.changes.statuses.at(i),
+                                 batch.times.empty() ? batch.time : batch.times.at(i)));
   return release(std::move(report), std::move(lines));
 }
 
@@ -254,13 +256,14 @@ std::vector<std::string> Learner::missed_requests() const {
   const Manifest& manifest = store_.manifest();
   if (!receipts_ || !manifest.journal || manifest.sequence > record_.model.sequence) return lines;
   std::uint64_t sequence = manifest.sequence;
+  const NodeNames& names = store_.contents().order().names();
   bool all_known = true;
   static_cast<void>(read_journal(store_.path(), *manifest.journal, sequence, [&](const JournalBatch& batch) {
     for (const Request& request : batch.requests) {
       if (++sequence <= record_.model.sequence) continue;
       const std::optional<RequestStatus> status = store_.replayed_status(sequence);
       all_known &= status.has_value();
-      lines.push_back(outcome_of(request, status.value_or(RequestStatus::applied), batch.time));
+      lines.push_back(outcome_of(names.text_of(request), status.value_or(RequestStatus::applied), batch.time));
     }
   }));
   if (!all_known) lines.clear();

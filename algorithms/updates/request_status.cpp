@@ -34,7 +34,10 @@ std::string_view name_of(RequestStatus status) {
 }
 
 std::string outcome_of(const Request& request, RequestStatus status, Millis time) {
-  std::string text = text_of(request);
+  return outcome_of(text_of(request), status, time);
+}
+
+std::string outcome_of(std::string text, RequestStatus status, Millis time) {
   if (time > 0) text += " at=" + time_text(time);
   text += '\t';
   if (status == RequestStatus::applied) return text + std::string(name_of(status));

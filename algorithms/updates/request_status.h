@@ -51,6 +51,7 @@ extern const std::array<StatusText, kStatuses> kStatusTexts;
 /// at=2026-03-01T12:00:00.123Z"), where that is known, and behind a tab "applied", or "rejected" and behind another tab the
 /// reason.
 [[nodiscard]] std::string outcome_of(const Request& request, RequestStatus status, Millis time);
+[[nodiscard]] std::string outcome_of(std::string request, RequestStatus status, Millis time);
 
 /// The parts of such a text. The text that an older model holds is the line of the request alone, without a status.
 struct Outcome {

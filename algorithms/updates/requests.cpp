@@ -65,6 +65,9 @@ class Preview {
     rows_.erase(node);
   }
 
+  /// Whether it has nothing but a name, which a removal takes from it.
+  [[nodiscard]] bool has_name(NodeId node) const { return !has_cleared(node) && !contents_.name(node).empty(); }
+
   [[nodiscard]] const DataRules& rules() const noexcept { return contents_.rules(); }
   [[nodiscard]] std::uint32_t columns() const noexcept { return contents_.features().columns(); }
   [[nodiscard]] bool has_labels() const noexcept { return contents_.has_labels(); }
@@ -228,7 +231,7 @@ RequestStatus apply(Preview& preview, const Request& request, BatchChanges& chan
     }
     case RequestKind::remove_node: {
       const std::vector<NodeId> neighbours = preview.neighbours(u);
-      if (neighbours.empty() && preview.is_blank(u))
+      if (neighbours.empty() && preview.is_blank(u) && !preview.has_name(u))
         return preview.has_cleared(u) ? RequestStatus::repeated : RequestStatus::empty_node;
       for (const NodeId v : neighbours) preview.set_edge(u, v, false);
       changes.edges_removed += neighbours.size();

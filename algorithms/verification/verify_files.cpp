@@ -11,6 +11,7 @@
 #include "storage/formats/feature_file.h"
 #include "storage/formats/journal.h"
 #include "storage/formats/level_files.h"
+#include "storage/formats/name_file.h"
 #include "storage/formats/node_file.h"
 #include "storage/formats/order_file.h"
 #include "storage/formats/recorded_file.h"
@@ -88,6 +89,19 @@ void check_features(Files& files, const std::filesystem::path& store, const Mani
   });
 }
 
+/// The index speaks of the names, so that it is not read where these cannot be.
+void check_names(Files& files, const std::filesystem::path& store, const Manifest& m) {
+  std::optional<NameList> names;
+  files.attempt(m.names->names, [&] {
+    NameList list(store, m.names->names, m.nodes);
+    list.verify();
+    names.emplace(std::move(list));
+  });
+  files.attempt(m.names->index, [&] {
+    if (names) NameIndex(store, m.names->index, *names).verify();
+  });
+}
+
 /// Files of all levels of which `chosen` holds.
 template <class Chosen>
 void check_levels(Files& files, const std::filesystem::path& store, const Manifest& m, const Chosen& chosen) {
@@ -131,6 +145,7 @@ void check_files(const std::filesystem::path& store, const Manifest& m, FileShar
   });
   if (share == FileShare::all) check_features(files, store, m);
   files.one(m.order_file, [&](const FileEntry& entry) { OrderFile(store, entry, m.nodes).verify(); });
+  if (m.names) check_names(files, store, m);
   files.one(m.labels,
             [&](const FileEntry& entry) { static_cast<void>(read_labels(store, entry, m.nodes, m.classes)); });
   for (const auto* split : {&m.train, &m.valid, &m.test})

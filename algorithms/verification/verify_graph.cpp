@@ -58,7 +58,7 @@ void for_arcs(const Graph& graph, std::size_t first, std::size_t last, const Use
 }
 
 std::string arc_text(const NodeOrder& order, NodeId u, NodeId v) {
-  return "arc " + std::to_string(order.user(u)) + " -> " + std::to_string(order.user(v));
+  return "arc " + order.names().text(order.user(u)) + " -> " + order.names().text(order.user(v));
 }
 
 void require_reverse(const Contents& contents, NodeId u, NodeId v, std::vector<NodeId>& list, FalseStatements& wrong) {

@@ -11,6 +11,7 @@
 
 #include "engine/ingest/feature_builder.h"
 #include "engine/ingest/graph_order.h"
+#include "engine/ingest/name_import.h"
 #include "engine/ingest/shard_builder.h"
 #include "engine/resources/parallel.h"
 #include "storage/formats/node_file.h"
@@ -49,6 +50,7 @@ class Compaction {
     }
     if (before_.features > 0) write_features();
     if (!moved_.empty() || contents_.cleared().size() > 0 || contents_.has_set_values()) write_labels_and_splits();
+    if (before_.names) write_names();
     return std::move(after_);
   }
 
@@ -103,6 +105,18 @@ class Compaction {
     auto next = written.begin();
     for (std::size_t i = 0; i < wanted.size(); ++i)
       if (wanted[i]) after_.feature_files[i] = *next++;
+  }
+
+  /// Removed nodes leave theirs, and slots without a name.
+  void write_names() {
+    const NodeNames& names = contents_.order().names();
+    const auto loses = [&](NodeId node) {
+      return contents_.has_lost_name(node) && !names.name(contents_.order().user(node)).empty();
+    };
+    const std::vector<NodeId> cleared = contents_.cleared().sorted();
+    if (std::none_of(cleared.begin(), cleared.end(), loses)) return;
+    after_.names = rewrite_names(
+        store_, names.list(), [&](NodeId user) { return !loses(contents_.order().position(user)); }, budget_, meter_);
   }
 
   [[nodiscard]] NodeId place(NodeId node) const { return moved_.empty() ? node : moved_[node]; }

@@ -21,6 +21,7 @@ struct ImportReport : BuildReport {
   std::uint64_t one_way_edges = 0;
   bool one_way_exact = true;
   std::uint64_t ignored_weights = 0;
+  std::optional<std::uint64_t> named;        ///< nodes that have a name; absent where nodes have numbers alone
   std::optional<std::uint64_t> rows_scaled;  ///< rows brought down to norm 1; absent without features
   FeatureScale scale;
   std::uint64_t feature_bytes = 0;                     ///< bytes of the feature files

@@ -12,9 +12,12 @@
 #include <vector>
 
 #include "engine/graph/node_count.h"
+#include "engine/graph/node_names.h"
 #include "engine/ingest/arc_sort.h"
 #include "engine/ingest/feature_builder.h"
 #include "engine/ingest/graph_order.h"
+#include "engine/ingest/name_import.h"
+#include "engine/ingest/name_table.h"
 #include "engine/ingest/shard_builder.h"
 #include "engine/ingest/standardize.h"
 #include "engine/ingest/store_builder.h"
@@ -44,7 +47,8 @@ ImportOptions with_charges(ImportOptions options, MemoryBudget& budget, const Ta
           name + ": the zstd window, which is smaller when compressed with level 19 or below and without --long"));
     };
   };
-  for (auto* const file : {&options.edges, &options.labels, &options.train, &options.valid, &options.test})
+  for (auto* const file :
+       {&options.edges, &options.ids, &options.labels, &options.train, &options.valid, &options.test})
     if (*file) add(**file);
   if (!options.features) return options;
   if (auto* const csr = std::get_if<CsrInput>(&*options.features)) {
@@ -64,11 +68,14 @@ std::unique_ptr<FeatureReader> open_matrix(const std::variant<InputFile, CsrInpu
 }
 
 /// The nodes that the requests of a file remove, sorted.
-std::vector<NodeId> removed_nodes(const InputFile& file) {
+std::vector<NodeId> removed_nodes(const InputFile& file, const ReadId& read_id) {
   std::vector<NodeId> nodes;
-  RequestReader reader(file.path);
+  RequestReader reader(file.path, read_id);
   for (Request request; reader.next(request);) {
     if (request.kind != RequestKind::remove_node && request.kind != RequestKind::remove_feature) continue;
+    if (request.u == kUnknownName)
+      throw InputError(display_name(file), "line " + std::to_string(reader.number()),
+                       "no node has the name in " + quote_for_message(reader.text()), "correct the name");
     if (request.u >= kMostNodes)
       throw InputError(display_name(file), "line " + std::to_string(reader.number()), "no store has such a node",
                        "correct the id");
@@ -105,7 +112,8 @@ class Import {
   /// What tells the number of nodes comes first, so that errors in the edges name their line.
   ImportReport run() {
     if (const auto& stated = options_.stated_nodes) nodes_.agree(stated->count, stated->file, stated->place);
-    if (options_.replay) replayed_ = removed_nodes(*options_.replay);
+    if (options_.ids) read_names();
+    if (options_.replay) replayed_ = removed_nodes(*options_.replay, read_id_);
     std::unique_ptr<FeatureReader> features;
     if (options_.features) {
       features = open_rows();
@@ -134,6 +142,17 @@ class Import {
     std::optional<FileEntry>& entry;
     std::vector<NodeId> ids;
   };
+
+  void read_names() {
+    const ImportedNames imported = import_names(builder_.path(), *options_.ids, budget_, meter_);
+    nodes_.agree(imported.nodes, *options_.ids, "lines");
+    Manifest& manifest = builder_.manifest();
+    manifest.names = imported.entries;
+    manifest.nodes = imported.nodes;
+    report_.named = imported.named;
+    names_.emplace(builder_.path(), manifest);
+    read_id_ = [this](std::string_view word) { return names_->number(word); };
+  }
 
   void read_labels() {
     Manifest& manifest = builder_.manifest();
@@ -202,7 +221,7 @@ class Import {
   void read_splits() {
     for (Split& split : splits_) {
       if (!split.file) continue;
-      split.ids = read_node_ids(*split.file, labels_.size());
+      split.ids = read_node_ids(*split.file, labels_.size(), read_id_);
       std::sort(split.ids.begin(), split.ids.end());
       split.ids.erase(std::unique(split.ids.begin(), split.ids.end()), split.ids.end());
       for (const Split* other = splits_; other != &split; ++other) require_disjoint(*other, split);
@@ -232,12 +251,13 @@ class Import {
     memory_of_labels_.release();
   }
 
-  static void require_disjoint(const Split& earlier, const Split& later) {
+  void require_disjoint(const Split& earlier, const Split& later) const {
     std::vector<NodeId> common;
     std::set_intersection(earlier.ids.begin(), earlier.ids.end(), later.ids.begin(), later.ids.end(),
                           std::back_inserter(common));
     if (common.empty()) return;
-    throw InputError(later.file->path, "node " + std::to_string(common.front()),
+    throw InputError(later.file->path,
+                     "node " + (names_ ? names_->text(common.front()) : std::to_string(common.front())),
                      "is in the split " + std::string(earlier.name) + " too (" + earlier.file->path.string() + ")",
                      "a node belongs to one split at most");
   }
@@ -260,8 +280,11 @@ class Import {
 
   /// Shards by the user's ids in a folder, named by a manifest.
   ArcCounts build_graph(const std::filesystem::path& folder, Manifest& manifest) {
+    if (names_ && options_.edges && NameTable::bytes(names_->list()) <= memory_shares::kNameTable.of(budget_))
+      name_table_.emplace(names_->list(), budget_);
     const Reservation memory = budget_.reserve(memory_shares::kEdgeSort.of(budget_), "sorting of edges");
     const std::unique_ptr<SortedArcs> arcs = collect_arcs(static_cast<std::size_t>(memory.bytes()));
+    name_table_.reset();
     if (!nodes_.known()) {
       const auto largest = arcs->counts().largest_node;
       if (!largest)
@@ -307,7 +330,37 @@ class Import {
   /// Reading and distribution overlap.
   std::unique_ptr<SortedArcs> collect_arcs(std::size_t memory) {
     if (!options_.edges) return ArcSorter(builder_.path(), memory, nodes_.known()).finish();
-    const auto reader = open_edges(*options_.edges, edge_options());
+    if (!names_) return collect_numbers(open_edges(*options_.edges, edge_options()), memory);
+    OpenedEdges opened = open_named_edges(
+        *options_.edges, edge_options(),
+        [this](std::span<const std::string_view> names, NodeId* nodes) {
+          name_table_ ? name_table_->find(names, nodes) : names_->index().find(names, nodes);
+        },
+        display_name(*options_.ids).string());
+    if (opened.numbers) return collect_numbers(std::move(opened.numbers), memory);
+    return collect_names(*opened.names, memory);
+  }
+
+  /// Names are found on all threads.
+  std::unique_ptr<SortedArcs> collect_names(NamedEdges& reader, std::size_t memory) {
+    meter_.start("edges", options_.stated_edges ? options_.stated_edges->count : 0, "edges");
+    ArcSorter sorter(builder_.path(), memory, nodes_.known());
+    std::uint64_t edges_read = 0;
+    run_pipeline<NamedEdgeChunk>([&](NamedEdgeChunk& chunk) { return reader.next(chunk); },
+                                 [&](NamedEdgeChunk& chunk) {
+                                   reader.resolve(chunk);
+                                   sorter.add(chunk.edges);
+                                 },
+                                 [&](const NamedEdgeChunk& chunk) {
+                                   edges_read += chunk.edges.size();
+                                   report_.ignored_weights += chunk.ignored_weights;
+                                   meter_.advance(chunk.edges.size());
+                                 });
+    require_stated_edges(edges_read, "whole file");
+    return sorter.finish();
+  }
+
+  std::unique_ptr<SortedArcs> collect_numbers(const std::unique_ptr<EdgeReader>& reader, std::size_t memory) {
     if (const auto known = reader->count()) require_stated_edges(*known, ".npy header");
     if (const auto declared = reader->declared_nodes()) nodes_.agree(*declared, *options_.edges, "declared size");
     meter_.start("edges", reader->count().value_or(options_.stated_edges ? options_.stated_edges->count : 0), "edges");
@@ -375,6 +428,9 @@ class Import {
   WorkMeter& meter_;
   NodeCount nodes_;
   StoreBuilder builder_;
+  std::optional<NodeNames> names_;
+  std::optional<NameTable> name_table_;
+  ReadId read_id_;  ///< empty where ids are numbers
   std::vector<std::int32_t> labels_;
   Split splits_[3] = {{"train", options_.train, builder_.manifest().train, {}},
                       {"valid", options_.valid, builder_.manifest().valid, {}},
@@ -391,7 +447,7 @@ class Import {
 
 ImportReport import_store(const std::filesystem::path& store, const ImportOptions& options, MemoryBudget& budget,
                           WorkMeter& meter) {
-  if (!options.edges && !options.features && !options.labels && !options.nodes)
+  if (!options.edges && !options.features && !options.labels && !options.nodes && !options.ids)
     throw UsageError("nothing to import: give " + option("edges") + ", " + option("features") + ", " +
                      option("labels") + " or " + option("nodes"));
   if ((options.train || options.valid || options.test) && !options.labels)

@@ -27,6 +27,9 @@ struct ImportOptions {
   std::optional<InputFile> edges;
   std::optional<std::variant<InputFile, CsrInput>> features;
   std::optional<std::uint64_t> nodes;
+  /// Names of the nodes, that of node 0 first (name_reader.h). Edges, splits and requests as text then speak of names; binary
+  /// files of numbers, as rows of features and labels do.
+  std::optional<InputFile> ids;
   std::optional<InputFile> labels;
   std::optional<std::uint64_t> classes;
   std::optional<InputFile> train, valid, test;  ///< only with labels
@@ -43,7 +46,7 @@ struct ImportOptions {
 };
 
 /// Builds a store in the folder `store`, which is missing, empty or what a killed import left. Nodes: as declared or
-/// stated, else rows of the features, else of the labels, else what a Matrix Market header says, else the largest id + 1,
+/// stated, else names, rows of the features, else of the labels, else what a Matrix Market header says, else the largest id + 1,
 /// which is at most 2^24 + 64 x edges + 1.
 /// Classes: as declared, else the largest label + 1. Equal contents give equal files, whatever the order of the edges, the
 /// budget and the threads.

@@ -33,6 +33,8 @@ namespace memory_shares {
 /// Edges being sorted; more become sorted runs on disk. Sorting comes first in time and gives its memory back as it ends;
 /// what is left is for readers, encoding and writing.
 inline constexpr AvailableShare kEdgeSort{3, 5};
+/// Names of nodes, while edges are read that speak of them; a table that is larger is left to the index of the names on disk.
+inline constexpr AvailableShare kNameTable{1, 2};
 /// The shard being written, where the budget is too small for a whole one: it is then written in pieces.
 inline constexpr AvailableShare kShard{1, 4};
 /// Lists of a shard that are decoded, changed and encoded at once; more go in several pieces.

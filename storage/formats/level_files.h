@@ -21,6 +21,8 @@ namespace unweave {
 
 /// The version of the manifest rises with every new field, and each kind of file is one.
 inline constexpr int kManifestVersion = 5;
+/// The version of a manifest that names a dictionary: programs that know of none would lose it.
+inline constexpr int kNamesVersion = 6;
 
 /// These are the files of one level in a generation. Each member has its row in kLevelFileKinds.
 struct LevelFiles {

@@ -186,6 +186,8 @@ Manifest manifest_from(const Json& json) {
   m.journal = optional_entry(json.at("journal"));
   m.releases = entry_list(json.at("releases"), kReleaseFolders);
   m.lazy = json.contains("lazy");
+  if (json.contains("names"))
+    m.names = {file_entry(json.at("names").at("names")), file_entry(json.at("names").at("index"))};
   if (json.contains("scale")) {
     m.scale.as_given = json.at("scale") == "none";
     if (!m.scale.as_given) m.scale.divisor = json.at("scale").get<double>();
@@ -245,6 +247,7 @@ std::vector<FileEntry> Manifest::files() const {
   };
   all.insert(all.end(), feature_files.begin(), feature_files.end());
   for (const auto* entry : {&order_file, &labels, &train, &valid, &test, &changes}) add(*entry);
+  if (names) all.insert(all.end(), {names->names, names->index});
   for (const LevelFiles& level : levels)
     for (const LevelFileKind& kind : kLevelFileKinds) {
       const std::span<const FileEntry> entries = files_of(level, kind);
@@ -269,10 +272,11 @@ namespace {
 /// Not to be imported again: the inputs may still hold what was removed.
 std::string version_fault(const std::filesystem::path& path, const Json& version) {
   const std::string text = path.string() + ": the store has version " + version.dump() +
-                           ", this program reads version " + std::to_string(kManifestVersion);
+                           ", this program reads version " + std::to_string(kManifestVersion) + " and " +
+                           std::to_string(kNamesVersion);
   const std::string store = path.parent_path().string();
   if (!version.is_number_integer()) return text;
-  if (version.get<std::int64_t>() > kManifestVersion)
+  if (version.get<std::int64_t>() > kNamesVersion)
     return text + "; use the unweave that wrote it, or write all out by its " +
            operation("export " + store + ' ' + option("all", "DIR")) + " and import that";
   if (version.get<std::int64_t>() >= kOldestManifest)
@@ -337,7 +341,13 @@ Manifest read_manifest(const std::filesystem::path& store) {
 }
 
 Manifest parse_manifest(const std::string& text, const std::filesystem::path& path) {
-  return read_checked(path, [&] { return manifest_from(whole_json(text, path, kManifestVersion).at("contents")); });
+  return read_checked(path, [&] {
+    const bool named = parse_json(text).at("version") == kNamesVersion;
+    Manifest manifest = manifest_from(whole_json(text, path, named ? kNamesVersion : kManifestVersion).at("contents"));
+    if (named != manifest.names.has_value())
+      throw std::runtime_error("version: with names it is another one than without");
+    return manifest;
+  });
 }
 
 std::optional<OldManifest> read_old_manifest(const std::filesystem::path& store) {
@@ -345,7 +355,7 @@ std::optional<OldManifest> read_old_manifest(const std::filesystem::path& store)
   const std::string text = text_of_store(store);
   return read_checked(path, [&]() -> std::optional<OldManifest> {
     const Json version = parse_json(text).at("version");
-    if (version == kManifestVersion) return std::nullopt;
+    if (version == kManifestVersion || version == kNamesVersion) return std::nullopt;
     for (int old = kOldestManifest; old < kManifestVersion; ++old)
       if (version == old) return OldManifest{old, whole_json(text, path, old).at("contents").dump()};
     throw DataError(version_fault(path, version));
@@ -366,14 +376,17 @@ std::string manifest_text(const Manifest& manifest) {
     contents["scale"] = "none";
   else if (manifest.scale != FeatureScale())
     contents["scale"] = manifest.scale.divisor;
+  if (manifest.names)
+    contents["names"] = {{"names", to_json(manifest.names->names)}, {"index", to_json(manifest.names->index)}};
   return manifest_text_of(contents.dump());
 }
 
 std::string manifest_text_of(const std::string& contents) {
+  const Json parsed = Json::parse(contents);
   const Json json = {{"format", "unweave store"},
-                     {"version", kManifestVersion},
+                     {"version", parsed.contains("names") ? kNamesVersion : kManifestVersion},
                      {"checksum", to_hex(checksum128(std::as_bytes(std::span(contents)), {}))},
-                     {"contents", Json::parse(contents)}};
+                     {"contents", parsed}};
   return json.dump(1) + "\n";
 }
 

@@ -13,6 +13,7 @@
 
 #include "storage/formats/feature_layout.h"
 #include "storage/formats/level_files.h"
+#include "storage/formats/name_file.h"
 #include "storage/formats/sealed_file.h"
 #include "storage/io/types.h"
 
@@ -42,6 +43,7 @@ struct Manifest {
   FeatureScale scale;                   ///< how the import scaled their rows
   std::string order = "none";           ///< how the positions of nodes were chosen
   std::optional<FileEntry> order_file;  ///< the permutation; absent under "none", where ids are positions
+  std::optional<NameEntries> names;     ///< what users call the nodes; absent where they have numbers alone
 
   std::uint64_t edges = 0;  ///< undirected, in this generation
   std::vector<FileEntry> shards;

@@ -1,6 +1,8 @@
 // storage/input/edge_reader.cpp - recognises the format of an edge file and opens the reader for it.
 #include "storage/input/edge_reader.h"
 
+#include <utility>
+
 #include "storage/input/edge_formats.h"
 #include "storage/input/foreign_format.h"
 #include "storage/input/metis_check.h"
@@ -10,23 +12,42 @@
 
 namespace unweave {
 
-std::unique_ptr<EdgeReader> open_edges(const InputFile& file, const EdgeOptions& options) {
+namespace {
+
+/// The reader of a file that is no text of pairs; none where it is one, whose bytes are then in `source`.
+std::unique_ptr<EdgeReader> open_other_edges(const InputFile& file, const EdgeOptions& options, bool by_look,
+                                             std::optional<ByteSource>& source) {
   if (!file.memory && file.member.empty() && is_zip(file.path)) return open_npz_edges(file, options);
-  ByteSource source(file);
+  source.emplace(file);
   if (file.path.extension() == ".npz" && file.member.empty() && !file.memory)
-    throw InputError(source.name(), "byte 0", "named .npz, but not an archive", "fetch or write the file again");
-  if (is_npy(file, source)) return open_npy_edges(std::move(source), file, options);
+    throw InputError(source->name(), "byte 0", "named .npz, but not an archive", "fetch or write the file again");
+  if (is_npy(file, *source)) return open_npy_edges(*std::move(source), file, options);
   const std::uint64_t limit = id_limit(options.num_nodes);
   constexpr std::string_view kBanner = "%%MatrixMarket";
-  const std::string_view head = source.peek(kBanner.size());
-  if (head.starts_with(kBanner) || uncompressed_extension(file.path) == ".mtx") {
-    return open_matrix_market_edges(std::move(source), limit, options.ignore_weights);
-  }
+  const std::string_view head = source->peek(kBanner.size());
+  if (head.starts_with(kBanner) || uncompressed_extension(file.path) == ".mtx")
+    return open_matrix_market_edges(*std::move(source), limit, options.ignore_weights);
   constexpr std::size_t kLookedAt = std::size_t{64} << 10;
-  if (uncompressed_extension(file.path) == ".metis" || begins_like_metis(source.peek(kLookedAt).substr(0, kLookedAt)))
-    return open_metis_edges(std::move(source), limit, options.ignore_weights);
-  refuse_foreign_format(source, file, InputKind::kEdges);
-  return open_text_edges(std::move(source), limit, options.ignore_weights);
+  if (uncompressed_extension(file.path) == ".metis" ||
+      (by_look && begins_like_metis(source->peek(kLookedAt).substr(0, kLookedAt))))
+    return open_metis_edges(*std::move(source), limit, options.ignore_weights);
+  refuse_foreign_format(*source, file, InputKind::kEdges);
+  return nullptr;
+}
+
+}  // namespace
+
+std::unique_ptr<EdgeReader> open_edges(const InputFile& file, const EdgeOptions& options) {
+  std::optional<ByteSource> source;
+  if (auto reader = open_other_edges(file, options, true, source)) return reader;
+  return open_text_edges(*std::move(source), id_limit(options.num_nodes), options.ignore_weights);
+}
+
+OpenedEdges open_named_edges(const InputFile& file, const EdgeOptions& options, FindNodes find, std::string names) {
+  std::optional<ByteSource> source;
+  if (auto reader = open_other_edges(file, options, false, source)) return {std::move(reader), nullptr};
+  return {nullptr,
+          std::make_unique<NamedEdges>(*std::move(source), std::move(find), std::move(names), options.ignore_weights)};
 }
 
 }  // namespace unweave

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "storage/input/byte_source.h"
+#include "storage/input/named_edges.h"
 #include "storage/io/types.h"
 
 namespace unweave {
@@ -56,5 +57,15 @@ struct EdgeOptions {
 /// A reader holds a few MiB. It opens the file of a 2 x m array twice (the second time it skips to the second row);
 /// from a pipe it spools the first row to temp_dir at 4 bytes an id.
 [[nodiscard]] std::unique_ptr<EdgeReader> open_edges(const InputFile& file, const EdgeOptions& options = {});
+
+/// Edges of a graph whose nodes have names: text speaks of these, every other format of numbers below options.num_nodes. METIS is
+/// recognised by its name alone, since names may be numbers. One of both is there.
+struct OpenedEdges {
+  std::unique_ptr<EdgeReader> numbers;
+  std::unique_ptr<NamedEdges> names;
+};
+/// `names`: the file that has the names, for messages.
+[[nodiscard]] OpenedEdges open_named_edges(const InputFile& file, const EdgeOptions& options, FindNodes find,
+                                           std::string names);
 
 }  // namespace unweave

@@ -210,18 +210,26 @@ std::vector<NodeId> read_npy_ids(NpyReader array, std::uint64_t limit) {
   return ids;
 }
 
-std::vector<NodeId> read_text_ids(LineReader lines, std::uint64_t limit) {
+NodeId parse_name(Fields& fields, const LineReader& lines, std::uint64_t limit, const ReadId& read_id) {
+  const std::string_view word = fields.take();
+  const std::uint64_t id = read_id(word);
+  if (id < limit) return static_cast<NodeId>(id);
+  throw InputError(lines.name(), lines.place(), "no node has the name " + quote_for_message(word),
+                   "correct the name or take the line out");
+}
+
+std::vector<NodeId> read_text_ids(LineReader lines, std::uint64_t limit, const ReadId& read_id) {
   std::vector<NodeId> ids;
   std::string_view line;
   while (lines.next(line)) {
     Fields fields(line);
-    if (fields.at_end() || fields.first() == '#' || lines.skips_header(line)) continue;
+    if (fields.at_end() || fields.first() == '#' || (!read_id && lines.skips_header(line))) continue;
     const std::size_t columns = Fields(line).count();
     if (columns != 1) {
       throw InputError(lines.name(), lines.place(), "wrong column count: " + std::to_string(columns) + " instead of 1",
                        "give one node id a line");
     }
-    ids.push_back(parse_id(fields, lines, limit));
+    ids.push_back(read_id ? parse_name(fields, lines, limit, read_id) : parse_id(fields, lines, limit));
   }
   return ids;
 }
@@ -237,7 +245,8 @@ std::unique_ptr<LabelReader> open_labels(const InputFile& file, std::optional<st
   return std::make_unique<TextLabels>(std::move(source), limit, empty_line);
 }
 
-std::vector<NodeId> read_node_ids(const InputFile& file, std::optional<std::uint64_t> num_nodes) {
+std::vector<NodeId> read_node_ids(const InputFile& file, std::optional<std::uint64_t> num_nodes,
+                                  const ReadId& read_id) {
   ByteSource source(file);
   const std::uint64_t limit = id_limit(num_nodes);
   if (is_npy(file, source)) {
@@ -245,7 +254,7 @@ std::vector<NodeId> read_node_ids(const InputFile& file, std::optional<std::uint
     return array.header().kind == 'b' ? read_mask(std::move(array), num_nodes) : read_npy_ids(std::move(array), limit);
   }
   refuse_foreign_format(source, file, InputKind::kNodeIds);
-  return read_text_ids(LineReader(std::move(source)), limit);
+  return read_text_ids(LineReader(std::move(source)), limit, read_id);
 }
 
 }  // namespace unweave

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "storage/input/byte_source.h"
+#include "storage/input/node_id.h"
 #include "storage/io/types.h"
 
 namespace unweave {
@@ -42,8 +43,10 @@ enum class EmptyLine : std::uint8_t { kMistake, kUnlabelled };
 
 /// Reads a list of node ids (a split) in the file's order, repeats included: `.npy` of integers, [k] or [k, 1]; a mask,
 /// `.npy` of booleans, [N] or [N, 1]; else text, one id a line, `#` comments, empty lines and a header line skipped.
-/// Throws as open_edges() does.
+/// `read_id`: what the words of a text mean, where nodes have names; arrays hold numbers all the same. Throws as open_edges()
+/// does, and for a name that no node has.
 [[nodiscard]] std::vector<NodeId> read_node_ids(const InputFile& file,
-                                                std::optional<std::uint64_t> num_nodes = std::nullopt);
+                                                std::optional<std::uint64_t> num_nodes = std::nullopt,
+                                                const ReadId& read_id = {});
 
 }  // namespace unweave

@@ -31,8 +31,7 @@ NodeId parse_id(Fields& fields, const LineReader& lines, std::uint64_t limit) {
     throw_bad_id(lines.name(), lines.place(), text, limit);
   }
   throw InputError(lines.name(), lines.place(), quote_for_message(text) + " is not a node id",
-                   "ids are whole numbers from 0; number other names first, for example by numpy.unique(names, "
-                   "return_inverse=True)");
+                   "ids are whole numbers from 0; names need a file that lists them, " + option("ids"));
 }
 
 }  // namespace unweave

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string_view>
 
@@ -16,6 +17,9 @@ namespace unweave {
   constexpr std::uint64_t kAll = std::uint64_t{kMaxNodeId} + 1;
   return num_nodes && *num_nodes < kAll ? *num_nodes : kAll;
 }
+
+/// Gives the id that a word means, of a graph whose nodes have names; an id above all nodes for a word that means none.
+using ReadId = std::function<std::uint64_t(std::string_view word)>;
 
 /// Throws the InputError for an id outside [0, limit); `id` is its text.
 [[noreturn]] void throw_bad_id(const std::filesystem::path& file, std::string_view place, std::string_view id,

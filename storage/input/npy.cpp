@@ -267,7 +267,7 @@ NpyReader::NpyReader(ByteSource source) : source_(std::move(source)), header_(re
   if (header_.elements == 0) require_end();
 }
 
-std::size_t NpyReader::read_items(std::size_t count) {
+std::size_t NpyReader::fill(std::size_t count) {
   count = static_cast<std::size_t>(std::min<std::uint64_t>({count, remaining(), kChunkBytes / header_.item_bytes + 1}));
   bytes_.resize(count * header_.item_bytes);
   const std::size_t got = source_.read(bytes_);
@@ -294,7 +294,7 @@ template <class To>
 std::size_t NpyReader::read_as(std::span<To> out) {
   std::size_t done = 0;
   while (done < out.size() && remaining() > 0) {
-    const std::size_t count = read_items(out.size() - done);
+    const std::size_t count = fill(out.size() - done);
     convert_items(header_, bytes_.data(), out.subspan(done, count));
     done += count;
   }
@@ -322,13 +322,18 @@ std::size_t NpyReader::read(std::span<double> out) {
   return read_as(out);
 }
 
+std::string_view NpyReader::read_items(std::size_t count) {
+  const std::size_t items = remaining() == 0 ? 0 : fill(count);
+  return std::string_view(bytes_.data(), bytes_.size()).substr(0, items * header_.item_bytes);
+}
+
 std::string NpyReader::read_small_bytes() {
   constexpr std::uint64_t kMost = 4096;
   if (header_.elements * header_.item_bytes > kMost) {
     throw InputError(name(), ".npy header", "a short text was expected, not shape " + header_.shape_text(),
                      "save the matrix again with scipy.sparse.save_npz");
   }
-  const std::size_t count = read_items(static_cast<std::size_t>(remaining()));
+  const std::size_t count = fill(static_cast<std::size_t>(remaining()));
   return {bytes_.data(), count * header_.item_bytes};
 }
 

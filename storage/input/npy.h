@@ -53,6 +53,8 @@ class NpyReader {
   std::size_t read(std::span<std::int64_t> out);
   /// Fills `out` with float64, exact but for integers above 2^53. Number kinds only.
   std::size_t read(std::span<double> out);
+  /// Up to `count` elements as they lie in the file, as many as remain; valid until the next call. Any kind.
+  std::string_view read_items(std::size_t count);
   /// All bytes of a small array (at most 4 KiB, else InputError).
   std::string read_small_bytes();
   /// Skips elements; a file that ends among them is noticed by the next read.
@@ -66,7 +68,7 @@ class NpyReader {
  private:
   template <class To>
   std::size_t read_as(std::span<To> out);
-  std::size_t read_items(std::size_t count);  // fills bytes_ with up to `count` elements
+  std::size_t fill(std::size_t count);  // fills bytes_ with up to `count` elements
   void require_end();
 
   ByteSource source_;

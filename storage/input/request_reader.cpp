@@ -92,31 +92,16 @@ bool take_id(Fields& fields, Request& request) {
 
 }  // namespace
 
-constinit const std::string_view kRequestForms =
-    "write `edge U V`, `node U`, `feature U`, `insert-edge U V`, `set-feature U V1 .. VF` (all values, or pairs C:V of "
-    "columns, each once), `set-label U C` (a class or none) or `move-split U S` (train, valid, test or none): one "
-    "request "
-    "a line, the word in lower case, ids whole numbers from 0, values finite, blanks, tabs or commas between, and "
-    "behind "
-    "them, where you like, `id=` with your own name of the request (128 bytes at most)";
-
-std::optional<Request> parse_request(std::string_view line) {
-  Fields fields(line);
-  const std::string_view word = fields.take();
-  for (const auto& [name, kind] : kKinds) {
-    if (word != name) continue;
-    Request request{kind, 0, 0};
-    if (fields.number(request.u) != std::errc()) return std::nullopt;
-    if (names_edge(kind) && fields.number(request.v) != std::errc()) return std::nullopt;
-    std::string_view id;
-    if (sets_value(kind)) {
-      request.value = value_text(kind, fields, id);
-      if (request.value.empty()) return std::nullopt;
-    }
-    const bool is_whole = id.empty() ? take_id(fields, request) : read_id_word(id, request);
-    return is_whole ? std::optional(std::move(request)) : std::nullopt;
-  }
-  return std::nullopt;
+std::string request_forms(bool by_names) {
+  return "write `edge U V`, `node U`, `feature U`, `insert-edge U V`, `set-feature U V1 .. VF` (all values, or pairs "
+         "C:V "
+         "of columns, each once), `set-label U C` (a class or none) or `move-split U S` (train, valid, test or none): "
+         "one "
+         "request a line, the word in lower case, ids " +
+         std::string(by_names ? "names of nodes" : "whole numbers from 0") +
+         ", values finite, blanks, tabs or commas between, and behind them, where you like, `id=` with your own name "
+         "of "
+         "the request (128 bytes at most)";
 }
 
 bool is_skipped_line(std::string_view line) {
@@ -131,14 +116,44 @@ std::string_view word_of(RequestKind kind) {
 }
 
 std::string text_of(const Request& request) {
+  return text_of(request, [](std::uint64_t id) { return std::to_string(id); });
+}
+
+std::string text_of(const Request& request, const std::function<std::string(std::uint64_t id)>& write) {
   std::string text(word_of(request.kind));
-  text += " " + std::to_string(request.u);
-  if (names_edge(request.kind)) text += " " + std::to_string(request.v);
+  text += " " + write(request.u);
+  if (names_edge(request.kind)) text += " " + write(request.v);
   if (sets_value(request.kind)) text += " " + request.value;
   return request.id.empty() ? text : text + ' ' + std::string(kIdWord) + request.id;
 }
 
-RequestReader::RequestReader(const std::filesystem::path& path) : name_(path == "-" ? "standard input" : path) {
+std::optional<Request> parse_request(std::string_view line, const ReadId& read_id) {
+  Fields fields(line);
+  const auto read = [&](std::uint64_t& id) {
+    if (!read_id) return fields.number(id) == std::errc();
+    if (fields.at_end()) return false;
+    const std::string_view word = fields.take();
+    id = read_id(word);
+    return !word.empty();
+  };
+  const std::string_view word = fields.take();
+  for (const auto& [name, kind] : kKinds) {
+    if (word != name) continue;
+    Request request{kind, 0, 0};
+    if (!read(request.u) || (names_edge(kind) && !read(request.v))) return std::nullopt;
+    std::string_view id;
+    if (sets_value(kind)) {
+      request.value = value_text(kind, fields, id);
+      if (request.value.empty()) return std::nullopt;
+    }
+    const bool is_whole = id.empty() ? take_id(fields, request) : read_id_word(id, request);
+    return is_whole ? std::optional(std::move(request)) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+RequestReader::RequestReader(const std::filesystem::path& path, ReadId read_id)
+    : name_(path == "-" ? "standard input" : path), read_id_(std::move(read_id)) {
   if (path != "-") file_.emplace(ByteSource({path, {}}));
 }
 
@@ -155,12 +170,16 @@ bool RequestReader::next(Request& request) {
   while (next_line(line)) {
     ++number_;
     if (is_skipped_line(line)) continue;
-    if (std::optional<Request> parsed = parse_request(line)) {
-      request = std::move(*parsed);
+    if (std::optional<Request> parsed = parse_request(line, read_id_)) {
+      request = *std::move(parsed);
+      if (read_id_) {
+        text_.clear();
+        for (Fields words(line); !words.at_end();) text_.append(text_.empty() ? "" : " ").append(words.take());
+      }
       return true;
     }
     throw InputError(name_, "line " + std::to_string(number_), "not a request: " + quote_for_message(line),
-                     std::string(kRequestForms));
+                     request_forms(static_cast<bool>(read_id_)));
   }
   return false;
 }

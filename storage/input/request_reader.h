@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,43 +11,51 @@
 
 #include "storage/formats/journal.h"
 #include "storage/input/line_reader.h"
+#include "storage/input/node_id.h"
 
 namespace unweave {
 
 /// The first word of a request's line.
 [[nodiscard]] std::string_view word_of(RequestKind kind);
-/// The line of a request, without its end.
+/// The line of a request, without its end. `write`: how ids are written, where not as numbers.
 [[nodiscard]] std::string text_of(const Request& request);
+[[nodiscard]] std::string text_of(const Request& request, const std::function<std::string(std::uint64_t id)>& write);
 
-/// The request of a line, without its end. Nothing where the line is none: an id of a node is a number of 64 bits, whether or
-/// not a store has such a node, and a value is brought into one form: numbers as the shortest text that reads back the same,
-/// pairs `column:value` by column, one blank between.
-[[nodiscard]] std::optional<Request> parse_request(std::string_view line);
+/// The request of a line, without its end; none for a line of another form. `read_id`: what words mean, where ids of nodes are
+/// not numbers.
+[[nodiscard]] std::optional<Request> parse_request(std::string_view line, const ReadId& read_id = {});
+
 /// Whether a line is empty or a `#` comment.
 [[nodiscard]] bool is_skipped_line(std::string_view line);
-/// What a request may look like, for messages.
-extern const std::string_view kRequestForms;
+/// What a request may look like, for messages: with names of nodes, or with numbers.
+[[nodiscard]] std::string request_forms(bool by_names);
 
 /// Lines `edge U V`, `node U`, `feature U`, `insert-edge U V`, `set-feature U V1 .. VF` or `set-feature U C:V ..`,
 /// `set-label U C`, `move-split U S`, behind which `id=T` may stand, the sender's name of the request; empty lines and `#`
-/// comments are skipped.
+/// comments are skipped. An id of a node is a number of 64 bits, whether or not a store has such a node; or any word, where the
+/// reader is told what words mean. A value is brought into one form: numbers as the shortest text that reads back the same,
+/// pairs `column:value` by column, one blank between.
 ///
 /// From standard input ("-") a line is given as soon as it is complete, so that a sender may wait for the answer to a
 /// batch before it sends the next; other files may be compressed. Not thread-safe.
 class RequestReader {
  public:
-  explicit RequestReader(const std::filesystem::path& path);
+  explicit RequestReader(const std::filesystem::path& path, ReadId read_id = {});
 
   /// The next request; false at the end. Throws InputError naming the line for a line of another form.
   bool next(Request& request);
   [[nodiscard]] const std::filesystem::path& name() const noexcept { return name_; }  ///< for messages
   /// Number of the last request's line, from 1.
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
+  /// The last request as it stands there, with one blank between words; empty where ids are numbers.
+  [[nodiscard]] const std::string& text() const noexcept { return text_; }
 
  private:
   bool next_line(std::string_view& line);
   std::filesystem::path name_;
   std::optional<LineReader> file_;  ///< empty for standard input
+  ReadId read_id_;                  ///< empty where ids are numbers
+  std::string text_;
   std::string buffer_;
   std::uint64_t number_ = 0;
 };

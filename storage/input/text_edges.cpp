@@ -57,12 +57,18 @@ class TextEdges final : public EdgeReader {
           throw InputError(lines_.name(), "whole file",
                            "METIS adjacency (numbers of nodes and edges, then the neighbours of each node), no edges",
                            "give it a name that ends in .metis, and it is read as what it is");
+        if (headed_ && columns_ == 0)
+          throw InputError(lines_.name(), "whole file", "words in the first line with any, and no edge after it",
+                           "write two ids a line; names of nodes need a file that lists them, " + option("ids"));
         return count;
       }
       Fields fields(line);
       if (fields.first() == '#') metis_.rule_out();
       if (fields.at_end() || fields.first() == '#') continue;
-      if (columns_ == 0 && lines_.skips_header(line)) continue;
+      if (columns_ == 0 && lines_.skips_header(line)) {
+        headed_ = true;
+        continue;
+      }
       out[count] = parse(line, fields);
       check_metis(out.subspan(count, 1), lines_.number());
       ++count;
@@ -165,7 +171,8 @@ class TextEdges final : public EdgeReader {
   LineReader lines_;
   std::uint64_t limit_;
   bool ignore_weights_;
-  int columns_ = 0;  // columns of each edge: 2, or 3 with a weight; 0 before the first
+  int columns_ = 0;      // columns of each edge: 2, or 3 with a weight; 0 before the first
+  bool headed_ = false;  // a header was skipped, which may have been an edge between names
   std::uint64_t ignored_weights_ = 0;
   MetisCheck metis_;
 };

@@ -9,7 +9,8 @@ namespace unweave {
 inline constexpr const char* kJournalFolder = "journal";
 inline constexpr const char* kCertificatesFolder = "certificates";
 inline constexpr const char* kModelsFolder = "models";
-inline constexpr const char* kStoreFolders[] = {"graph", "features", "labels", "splits", "state", kJournalFolder};
+inline constexpr const char* kStoreFolders[] = {"graph", "features", "labels",      "splits",
+                                                "names", "state",    kJournalFolder};
 inline constexpr const char* kReleaseFolders[] = {kCertificatesFolder, kModelsFolder};
 
 /// The store's own signing key, in kCertificatesFolder.

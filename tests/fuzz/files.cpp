@@ -8,6 +8,7 @@
 #include "storage/formats/journal.h"
 #include "storage/formats/manifest.h"
 #include "storage/formats/model_file.h"
+#include "storage/formats/name_file.h"
 #include "storage/formats/node_file.h"
 #include "storage/formats/order_file.h"
 #include "storage/formats/recorded_file.h"
@@ -75,20 +76,23 @@ void sealed(std::string_view bytes) {
 void payload(std::string_view bytes) {
   constexpr NodeId kMostNodes = 200;
   Taker taker(bytes);
-  const auto which = taker.take<std::uint8_t>() % 13;
+  const auto which = taker.take<std::uint8_t>() % 15;
   const NodeId nodes = 1 + taker.take<std::uint8_t>() % kMostNodes;
   const std::uint32_t columns = 1 + taker.take<std::uint8_t>() % 40;
   SealedParameters p{};
   for (std::uint64_t& one : p) one = taker.take<std::uint64_t>();
   const NodeRange range{0, nodes};
-  static constexpr const char* kKinds[] = {"shard", "lists",   "dense", "sparse", "dense16", "sparse16", "labels",
-                                           "ids",   "changes", "run",   "stale",  "order",   "state"};
+  static constexpr const char* kKinds[] = {"shard",    "lists",  "dense", "sparse",  "dense16",
+                                           "sparse16", "labels", "ids",   "changes", "run",
+                                           "stale",    "order",  "state", "names",   "nameidx"};
   const std::string kind = kKinds[which];
   if (which <= 1) p[0] = 0, p[1] = nodes, p[3] = nodes;
   if (which >= 2 && which <= 5) p[0] = 0, p[1] = nodes, p[2] = columns;
   if (which == 9 || which == 10) p[0] = 1, p[1] = columns;
   if (which == 11) p[0] = nodes;
   if (which == 12) p[0] = 1, p[1] = 0, p[2] = nodes, p[4] = columns;
+  if (which == 13 || which == 14) p[0] = nodes;
+  if (which == 14) p[1] = std::min<std::uint64_t>(p[1], nodes);
   fs::remove_all(scratch() / "payload");
   SealedWriter writer({scratch(), "payload", "file", kind, kind});
   writer.append(raw(taker.rest()));
@@ -121,6 +125,17 @@ void payload(std::string_view bytes) {
     static_cast<void>(read_stale(scratch(), entry, 1, columns, nodes, holder));
   } else if (which == 11) {
     OrderFile(scratch(), entry, nodes).verify();
+  } else if (which == 13) {
+    const NameList names(scratch(), entry, nodes);
+    for (NodeId node = 0; node < nodes; ++node) static_cast<void>(names.name(node));
+    names.verify();
+  } else if (which == 14) {
+    NameWriter list(scratch());
+    for (NodeId node = 0; node < nodes; ++node) list.add(node < p[1] ? std::to_string(node) : std::string());
+    const NameList names(scratch(), list.finish(), nodes);
+    const NameIndex index(scratch(), entry, names);
+    for (NodeId node = 0; node < nodes; ++node) static_cast<void>(index.find(std::to_string(node)));
+    index.verify();
   } else {
     const StatePartition partition(scratch(), entry, 1, range, columns);
     for (NodeId node = 0; node < nodes; ++node) static_cast<void>(partition.row(node));

@@ -11,6 +11,7 @@
 #include "storage/input/feature_reader.h"
 #include "storage/input/label_reader.h"
 #include "storage/input/linear_model.h"
+#include "storage/input/name_reader.h"
 #include "storage/input/ogb_folder.h"
 #include "storage/input/request_reader.h"
 
@@ -74,6 +75,28 @@ void labels(std::string_view bytes) {
 
 void ids(std::string_view bytes) {
   static_cast<void>(read_node_ids({put_file("ids", bytes), {}}, 50));
+}
+
+/// Names, and edges between the first of them.
+void names(std::string_view bytes) {
+  const auto reader = open_names({put_file("names", bytes), {}});
+  std::size_t read = 0;
+  for (std::string_view name; read < kMostValues && reader->next(name);) ++read;
+}
+
+void named_edges(std::string_view bytes) {
+  EdgeOptions options;
+  options.temp_dir = scratch();
+  options.num_nodes = 100;
+  options.ignore_weights = bytes.size() % 2 == 0;
+  const auto find = [](std::span<const std::string_view> words, NodeId* nodes) {
+    for (const std::string_view word : words) *nodes++ = word.size() < 4 ? static_cast<NodeId>(word.size()) : kNoNode;
+  };
+  const OpenedEdges opened = open_named_edges({put_file("named", bytes), {}}, options, find, "names");
+  if (opened.numbers) return read_edges(*opened.numbers);
+  std::size_t read = 0;
+  for (NamedEdgeChunk chunk; read < kMostValues && opened.names->next(chunk); read += chunk.edges.size() + 1)
+    opened.names->resolve(chunk);
 }
 
 void requests(std::string_view bytes) {
@@ -149,7 +172,7 @@ void linear(std::string_view bytes) {
 constexpr Target kTargets[] = {
     {"edges", edges}, {"features", features}, {"csr", csr},         {"labels", labels},
     {"ids", ids},     {"requests", requests}, {"archive", archive}, {"compressed", compressed},
-    {"ogb", ogb},     {"linear", linear}};
+    {"ogb", ogb},     {"linear", linear},     {"names", names},     {"named-edges", named_edges}};
 
 }  // namespace
 

@@ -19,6 +19,7 @@ struct Importing {
   std::string order = "none";
   FeatureType type = FeatureType::f32;
   bool sparse = false;
+  std::vector<std::string> names{};  ///< one a node, perhaps empty; none: nodes have numbers
 };
 
 template <class Values>
@@ -26,6 +27,11 @@ std::string lines_of(const Values& values) {
   std::string text;
   for (const auto value : values) text += std::to_string(value) + "\n";
   return text;
+}
+
+/// As users write a node; empty for one without a name.
+inline std::string id_of(const Importing& importing, NodeId node) {
+  return importing.names.empty() ? std::to_string(node) : importing.names[node];
 }
 
 /// Writes the sample's files into a folder: train, valid and test of its nodes, whose number and classes are declared. The
@@ -41,7 +47,7 @@ inline ImportOptions write_sample(const std::filesystem::path& folder, const Sam
   options.order = importing.order;
   options.feature_type = importing.type;
   std::string edges;
-  for (const auto& [u, v] : sample.edges) edges += std::to_string(v) + " " + std::to_string(u) + "\n";
+  for (const auto& [u, v] : sample.edges) edges += id_of(importing, v) + " " + id_of(importing, u) + "\n";
   options.edges = file("edges", edges);
   const std::string rows = std::to_string(sample.nodes);
   if (importing.sparse) {
@@ -66,9 +72,19 @@ inline ImportOptions write_sample(const std::filesystem::path& folder, const Sam
   options.labels = file("y.npy", npy("<i4", "(" + rows + ",)", sample.labels));
   std::vector<NodeId> splits[3];
   for (NodeId node = 0; node < sample.nodes; ++node) splits[node % 7 == 0 ? 2 : node % 5 == 0 ? 1 : 0].push_back(node);
-  options.train = file("train", lines_of(splits[0]));
-  options.valid = file("valid", lines_of(splits[1]));
-  options.test = file("test", lines_of(splits[2]));
+  const auto list = [&](const std::vector<NodeId>& nodes) {
+    std::string text;
+    for (const NodeId node : nodes)
+      if (const std::string id = id_of(importing, node); !id.empty()) text += id + "\n";
+    return text;
+  };
+  options.train = file("train", list(splits[0]));
+  options.valid = file("valid", list(splits[1]));
+  options.test = file("test", list(splits[2]));
+  if (importing.names.empty()) return options;
+  std::string names;
+  for (const std::string& name : importing.names) names += name + "\n";
+  options.ids = file("ids", names);
   return options;
 }
 

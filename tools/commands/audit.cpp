@@ -17,12 +17,13 @@
 namespace unweave {
 namespace {
 
-AttackOptions attack_options(const CommandLine& line) {
+AttackOptions attack_options(const CommandLine& line, Resources& resources) {
   AttackOptions options;
   options.canary = line.get<std::string>("canary");
   if (line.has("requests")) {
     options.requests.emplace();
-    RequestReader reader(line.get<std::string>("requests"));
+    const Reader store(line.positional(0), resources);
+    RequestReader reader(line.get<std::string>("requests"), id_reader(store));
     for (Request request; reader.next(request);) options.requests->push_back(request);
   }
   options.trials = line.get<Count>("trials").value;
@@ -98,7 +99,7 @@ void run_audit(CommandLine& line) {
 
   StepProgress progress(line.error(), line.shows_progress());
   Resources resources({line.common().memory_bytes}, &progress);
-  AttackOptions options = attack_options(line);
+  AttackOptions options = attack_options(line, resources);
   const std::vector<Attack> attacks = plan_attacks(line.positional(0), model_selection(line), options, resources);
   const double miss = (1 - line.get<Real>("confidence").value) / static_cast<double>(attacks.size());
   options.confidence = 1 - miss;

@@ -26,6 +26,7 @@ void run_repair(CommandLine& line);
 void run_report(CommandLine& line);
 void run_stream(CommandLine& line);
 void run_requests(CommandLine& line);
+void run_serve(CommandLine& line);
 void run_train(CommandLine& line);
 void run_certify(CommandLine& line);
 void run_upgrade(CommandLine& line);

@@ -93,7 +93,9 @@ EvaluateOptions evaluate_options(const CommandLine& line, const Reader& reader_o
   EvaluateOptions options;
   options.retrain = line.get<bool>("retrain");
   options.by_class = line.get<bool>("by-class");
-  if (line.has("nodes")) options.nodes = read_node_ids({line.get<std::string>("nodes"), {}}, reader_of_nodes.nodes());
+  if (line.has("nodes"))
+    options.nodes =
+        read_node_ids({line.get<std::string>("nodes"), {}}, reader_of_nodes.nodes(), id_reader(reader_of_nodes));
   options.attack_rows = static_cast<std::size_t>(line.get<Count>("attack-rows").value);
   options.seed = line.common().seed.value_or(options.seed);
   return options;

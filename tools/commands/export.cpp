@@ -35,7 +35,7 @@ DrawOptions draw_options(const CommandLine& line, DrawKind kind, std::optional<s
 
 void export_requests(const CommandLine& line, const Reader& reader, const DrawOptions& options) {
   std::string text;
-  for (const Request& request : draw_requests(reader, options)) text += text_of(request) + "\n";
+  for (const Request& request : draw_requests(reader, options)) text += reader.names().text_of(request) + "\n";
   const auto& file = line.get<std::string>("requests");
   if (file == "-")
     line.out() << text;
@@ -73,6 +73,7 @@ std::string shortest_text(double number) {
 /// The command that makes a store of what `export --all` has written, to be given in its folder.
 std::string import_command(const ExportedStore& exported) {
   std::string text = "unweave import STORE --nodes " + std::to_string(exported.nodes);
+  if (exported.has_names) text += " --ids names.txt";
   if (exported.edges > 0) text += " --edges edges.npy";
   if (exported.columns > 0 && exported.sparse)
     text +=
@@ -108,14 +109,15 @@ void export_folder(const CommandLine& line, const Reader& reader, StepProgress& 
 }
 
 void check_export_options(const CommandLine& line) {
-  for (const char* other : {"model", "embeddings", "edges", "labels", "train", "requests"})
+  for (const char* other : {"model", "embeddings", "edges", "labels", "train", "names", "requests"})
     if (line.has("all") && line.has(other))
       throw UsageError("--all and --" + std::string(other) +
                        ": what --all writes holds edges, features and labels; give "
                        "the other option by itself");
   if (!line.has("model") && !line.has("embeddings") && !line.has("edges") && !line.has("labels") &&
-      !line.has("train") && !line.has("requests") && !line.has("all"))
-    throw UsageError("nothing to export; give --model, --embeddings, --edges, --labels, --train, --requests or --all");
+      !line.has("train") && !line.has("names") && !line.has("requests") && !line.has("all"))
+    throw UsageError(
+        "nothing to export; give --model, --embeddings, --edges, --labels, --train, --names, --requests or --all");
   if (line.has("nodes") && !line.has("embeddings") && !line.has("requests"))
     throw UsageError("--nodes needs --embeddings or --requests");
   for (const char* option : {"weights", "ids", "missing"})
@@ -138,6 +140,7 @@ void check_export_options(const CommandLine& line) {
   check_npy_outputs(line, arrays, store);
   line.require_outside("requests", store);
   line.require_outside("all", store);
+  line.require_outside("names", store);
 }
 
 }  // namespace
@@ -165,7 +168,8 @@ void run_export(CommandLine& line) {
   add_model_choice(line, "with --model: the model of this solver; may be left out where there is only one");
   add("embeddings", po::value<std::string>()->value_name("F.npy"),
       "float32, one row a node that has an embedding, in the order of ids");
-  add("ids", po::value<std::string>()->value_name("F.npy"), "with --embeddings: whose rows they are, int64");
+  add("ids", po::value<std::string>()->value_name("F.npy"),
+      "with --embeddings: whose rows they are, int64; F.txt has ids as they are printed, one a line");
   add("missing", po::value<std::string>()->value_name("nan"),
       "with --embeddings: a row for every node, NaN where there is no embedding");
   add("nodes", po::value<std::string>()->value_name("F"),
@@ -176,9 +180,13 @@ void run_export(CommandLine& line) {
   add("labels", po::value<std::string>()->value_name("F.npy"), "int64, one a node, -1 for none");
   add("train", po::value<std::string>()->value_name("F.npy"),
       "int64: ids of the training nodes that have a label, ascending");
+  add("names", po::value<std::string>()->value_name("F"),
+      "text, the names of all nodes, one a line in the order of their numbers, an empty line for a node without one: "
+      "what import --ids takes");
   add("requests", po::value<std::string>()->value_name("F"), "text, one request a line, drawn at random by --seed (1)");
   add("all", po::value<std::string>()->value_name("DIR"),
-      "new or empty folder: edges, features, labels and splits that remain, and in import.txt the command of `import` "
+      "new or empty folder: edges, features, labels, splits and names that remain, and in import.txt the command of "
+      "`import` "
       "that "
       "makes of them the store that a purge would leave, without embedding and models; for another machine or another "
       "version of the program");
@@ -207,7 +215,7 @@ void run_export(CommandLine& line) {
       line.has("model") ? std::optional(read_model(line.positional(0), model_selection(line))) : std::nullopt;
   const Reader reader(line.positional(0), resources);
   std::optional<std::vector<NodeId>> nodes;
-  if (line.has("nodes")) nodes = read_node_ids({line.get<std::string>("nodes"), {}}, reader.nodes());
+  if (line.has("nodes")) nodes = read_node_ids({line.get<std::string>("nodes"), {}}, reader.nodes(), id_reader(reader));
   if (model) {
     // The weights, and beside them the line that says what is claimed of them: both may be given away.
     export_model(*model, npy_target(line, "model"));
@@ -218,6 +226,7 @@ void run_export(CommandLine& line) {
   if (line.has("edges")) export_edges(reader, npy_target(line, "edges"));
   progress.finish();
   if (line.has("labels")) export_labels(reader, npy_target(line, "labels"));
+  if (line.has("names")) export_names(reader, npy_target(line, "names"));
   if (line.has("train")) export_train(reader, npy_target(line, "train"));
   if (draw) export_requests(line, reader, draw_options(line, *draw, std::move(nodes)));
 }

@@ -32,6 +32,7 @@ constexpr const char* kExample =
     "    --features indptr=$D/feat_indptr.npy.zst,indices=$D/feat_indices.npy.zst \\\n"
     "    --columns 2575 --labels $D/labels.npy --classes 58 \\\n"
     "    --split train=$D/train_idx.npy,test=$D/test_idx.npy\n"
+    "  printf 'ann\\nbob\\n' | unweave import demo/people.store --ids -  # names\n"
     "  unweave import arxiv.store --ogb dataset/ogbn_arxiv  # as ogb fetches it";
 
 /// "a=x,b=y" with keys of `allowed`, none twice.
@@ -88,8 +89,8 @@ std::optional<std::variant<InputFile, CsrInput>> features_option(const CommandLi
 }
 
 void require_one_pipe(const ImportOptions& options) {
-  std::vector<std::optional<InputFile>> files{options.edges, options.labels, options.train,
-                                              options.valid, options.test,   options.replay};
+  std::vector<std::optional<InputFile>> files{options.edges, options.ids,  options.labels, options.train,
+                                              options.valid, options.test, options.replay};
   if (options.features) {
     if (const auto* csr = std::get_if<CsrInput>(&*options.features)) {
       files.insert(files.end(), {csr->files.indptr, csr->files.indices, csr->files.values});
@@ -129,6 +130,7 @@ ImportOptions import_options(const CommandLine& line) {
   options.ignore_weights = line.get<bool>("ignore-weights");
   options.features = features_option(line);
   options.nodes = count_option(line, "nodes");
+  options.ids = file_option(line, "ids");
   options.labels = file_option(line, "labels");
   options.classes = count_option(line, "classes");
   if (line.has("split")) {
@@ -176,6 +178,11 @@ void run_import(CommandLine& line) {
   add("nodes", count("N"),
       "number of nodes; default: rows of the features, else of the labels, else largest id + 1, where an id above 2^24 "
       "+ 64 x edges is an error");
+  add("ids", file(),
+      "names of the nodes, that of node 0 first: text, one a line (an empty line is a node without a name), or .npy of "
+      "integers or byte strings. Edges, splits and requests as text, and what is printed, then speak of names; .npy, "
+      ".npz, "
+      "Matrix Market and METIS of the numbers of these lines, from 0");
   add("labels", file(), "one class a node, .npy or text; -1 or NaN for none");
   add("classes", count("C"), "number of classes; default: largest label + 1");
   add("split", po::value<std::string>()->value_name("train=F,valid=F,test=F"),

@@ -77,6 +77,8 @@ std::string remark_on_sums(const ImportReport& report) {
 }
 
 void add_import_figures(const ImportReport& report, Figures& figures) {
+  figures.json["named"] = nullptr;
+  if (report.named) figures.count("named", "nodes with a name", *report.named);
   add_one_way_edges(report, figures);
   add_weights(report, figures);
   add_norms(report, figures);

@@ -48,6 +48,7 @@ Json fields_of(const StoreInfo& store) {
                {"features", store.features},
                {"classes", store.classes},
                {"targets", store.targets},
+               {"named", nullptr},
                {"bits_per_arc", nullptr},
                {"order", store.order},
                {"hops", nullptr},
@@ -65,6 +66,7 @@ Json fields_of(const StoreInfo& store) {
                {"sparse_features", store.feature_layout.sparse},
                {"feature_type", feature_type_name(store.feature_layout.type)},
                {"bytes", folders}};
+  if (store.named) info["named"] = *store.named;
   if (store.bits_per_arc) info["bits_per_arc"] = *store.bits_per_arc;
   if (store.propagation) {
     const PropagationSpec& spec = *store.propagation;

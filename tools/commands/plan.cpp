@@ -88,9 +88,9 @@ struct RequestSample {
   std::uint64_t total = 0;
 };
 
-RequestSample read_requests(const std::string& file, std::uint64_t batch) {
+RequestSample read_requests(const std::string& file, std::uint64_t batch, const ReadId& read_id) {
   RequestSample sample;
-  RequestReader reader(file);
+  RequestReader reader(file, read_id);
   for (Request request; reader.next(request); ++sample.total)
     if (sample.first.size() < batch) sample.first.push_back(request);
   return sample;
@@ -126,7 +126,7 @@ void print_levels(const StreamPlan& plan, std::ostream& out) {
 void print_stream(const CommandLine& line, Reader&& reader) {
   const std::uint64_t batch = line.get<Count>("batch").value;
   if (batch == 0) throw UsageError("--batch must be at least 1");
-  const RequestSample requests = read_requests(line.get<std::string>("requests"), batch);
+  const RequestSample requests = read_requests(line.get<std::string>("requests"), batch, id_reader(reader));
   const std::uint64_t batches = (requests.total + batch - 1) / batch;
   const std::string name = reader.path().string();
   const StreamForecast forecast = forecast_stream(std::move(reader), requests.first, batches);

@@ -9,6 +9,7 @@
 
 #include "storage/input/label_reader.h"
 #include "storage/io/error.h"
+#include "storage/npy/id_writer.h"
 #include "tools/cli/npy_output.h"
 #include "tools/cli/output.h"
 #include "tools/cli/progress.h"
@@ -30,8 +31,10 @@ bool writes_files(const CommandLine& line) {
 /// Takes predictions in order and puts them where the options say: into arrays, else on standard output, one line each.
 class Predictions {
  public:
-  Predictions(const CommandLine& line, const ModelFacts& model, std::uint64_t rows)
+  /// `names`: of the nodes whose ids come; null where these are numbers of rows.
+  Predictions(const CommandLine& line, const ModelFacts& model, std::uint64_t rows, const NodeNames* names)
       : line_(line),
+        names_(names),
         head_(model.head),
         classes_(model.classes),
         progress_(line.error(), line.shows_progress() && writes_files(line), "predict", rows, "rows") {
@@ -43,7 +46,7 @@ class Predictions {
     open(out_, "out", "<i8", 1);
     open(scores_, "scores", "<f8", 2);
     open(probabilities_, "probabilities", "<f8", 2);
-    open(ids_, "ids", "<i8", 1);
+    if (line.has("ids")) ids_.emplace(npy_target(line, "ids"), rows, [this](std::uint64_t id) { return text_of(id); });
     if (!writes_files(line) && !line.common().json) line.out() << "id\tclass\tscore\tprobability\n";
   }
 
@@ -66,8 +69,9 @@ class Predictions {
   }
 
   void finish() {
-    for (std::optional<NpyWriter>* writer : {&out_, &scores_, &probabilities_, &ids_})
+    for (std::optional<NpyWriter>* writer : {&out_, &scores_, &probabilities_})
       if (*writer) (*writer)->finish();
+    if (ids_) ids_->finish();
   }
 
  private:
@@ -78,7 +82,7 @@ class Predictions {
       const double probability = row[static_cast<std::size_t>(said_[i])];
       if (line_.common().json) {
         const std::span<const double> scores = std::span(margins_).subspan(i * classes_, classes_);
-        out << nlohmann::ordered_json{{"id", ids[i]},
+        out << nlohmann::ordered_json{{"id", id_json(ids[i])},
                                       {"class", said_[i]},
                                       {"score", best_[i]},
                                       {"probability", probability},
@@ -88,18 +92,29 @@ class Predictions {
         continue;
       }
       std::array<char, 96> text{};
-      std::snprintf(text.data(), text.size(), "%lld\t%lld\t%.6g\t%.6g\n", static_cast<long long>(ids[i]),
-                    static_cast<long long>(said_[i]), best_[i], probability);
-      out << text.data();
+      std::snprintf(text.data(), text.size(), "\t%lld\t%.6g\t%.6g\n", static_cast<long long>(said_[i]), best_[i],
+                    probability);
+      out << text_of(static_cast<std::uint64_t>(ids[i])) << text.data();
     }
     if (!out) throw ResourceError("cannot write to standard output; is the disk full?");
   }
 
+  [[nodiscard]] std::string text_of(std::uint64_t id) const {
+    return names_ != nullptr ? names_->text(id) : std::to_string(id);
+  }
+  /// A number where nodes have numbers.
+  [[nodiscard]] nlohmann::ordered_json id_json(std::int64_t id) const {
+    if (names_ == nullptr || !names_->given()) return id;
+    return names_->text(static_cast<std::uint64_t>(id));
+  }
+
   const CommandLine& line_;
+  const NodeNames* names_;
   Head head_;
   std::size_t classes_;
   Progress progress_;
-  std::optional<NpyWriter> out_, scores_, probabilities_, ids_;
+  std::optional<NpyWriter> out_, scores_, probabilities_;
+  std::optional<IdWriter> ids_;
   std::vector<std::int64_t> said_;
   std::vector<double> best_, margins_;
 };
@@ -107,7 +122,7 @@ class Predictions {
 /// Rows of Z from a file: how many.
 std::uint64_t predict_rows(const CommandLine& line, const StoredModel& model, Resources& resources) {
   RowFile file(line.get<std::string>("embeddings"), model, resources);
-  Predictions predictions(line, model.facts(), file.rows());
+  Predictions predictions(line, model.facts(), file.rows(), nullptr);
   file.score([&](std::span<const std::int64_t> ids, std::span<double> margins) { predictions.add(ids, margins); });
   predictions.finish();
   return file.rows();
@@ -116,11 +131,12 @@ std::uint64_t predict_rows(const CommandLine& line, const StoredModel& model, Re
 /// Nodes of the store: how many.
 std::uint64_t predict_nodes(const CommandLine& line, const StoredModel& model, const Reader& reader) {
   std::optional<std::vector<NodeId>> nodes;
-  if (line.has("nodes")) nodes = read_node_ids({line.get<std::string>("nodes"), {}}, reader.nodes());
+  if (line.has("nodes")) nodes = read_node_ids({line.get<std::string>("nodes"), {}}, reader.nodes(), id_reader(reader));
   const std::uint64_t rows = nodes ? nodes->size() : embedded_nodes(reader);
   std::optional<Predictions> predictions;
   score_nodes(reader, model, nodes, [&](std::span<const std::int64_t> ids, std::span<double> margins) {
-    if (!predictions) predictions.emplace(line, model.facts(), rows);  // not before the nodes are known to be there
+    if (!predictions)
+      predictions.emplace(line, model.facts(), rows, &reader.names());  // not before the nodes are known to be there
     predictions->add(ids, margins);
   });
   predictions->finish();
@@ -160,7 +176,8 @@ void run_predict(CommandLine& line) {
   add("out", po::value<std::string>()->value_name("F.npy"), "classes, int64, one a row");
   add("scores", po::value<std::string>()->value_name("F.npy"), "margins, float64, rows x classes");
   add("probabilities", po::value<std::string>()->value_name("F.npy"), "probabilities, float64, rows x classes");
-  add("ids", po::value<std::string>()->value_name("F.npy"), "whose rows these are, int64");
+  add("ids", po::value<std::string>()->value_name("F.npy"),
+      "whose rows these are, int64; F.txt has ids as they are printed, one a line");
   if (!line.parse()) return;
   line.on_interrupt("the store is as it was, and a file named is whole or as it was; run the command again");
   check_options(line);

@@ -6,7 +6,6 @@
 #include <ostream>
 #include <string_view>
 
-#include "storage/input/request_reader.h"
 #include "storage/io/error.h"
 #include "storage/io/line_log.h"
 #include "storage/io/private_file.h"
@@ -42,8 +41,7 @@ bool is_begun_line(std::string_view text) {
   return false;
 }
 
-std::string shown(const Request& request) {
-  std::string text = text_of(request);
+std::string shown(std::string text) {
   if (text.size() > kShownBytes) text.replace(kShownBytes, std::string::npos, " ...");
   return text;
 }
@@ -58,7 +56,7 @@ std::string rejected_text(const PlacedBatch& batch, std::size_t most, bool with_
     ++told;
     text += text.empty() ? "" : "; ";
     if (with_lines) text += "line " + std::to_string(batch.places[i]) + ": ";
-    text += shown(batch.decided.requests[i]) + ": " + std::string(name_of(batch.decided.statuses[i]));
+    text += shown(batch.text(i)) + ": " + std::string(name_of(batch.decided.statuses[i]));
   });
   return all > told ? text + "; and " + count_text(all - told) + " more" : text;
 }
@@ -69,7 +67,7 @@ void write_with_rejections(std::ostream& out, const nlohmann::ordered_json& obje
   text += ",\"rejections\":[";
   bool first = true;
   for_each_rejected(batch, [&](std::size_t i) {
-    const nlohmann::ordered_json rejection = {{"request", text_of(batch.decided.requests[i])},
+    const nlohmann::ordered_json rejection = {{"request", batch.text(i)},
                                               {"reason", name_of(batch.decided.statuses[i])},
                                               {"sequence", batch.decided.after + i + 1},
                                               {"line", batch.places[i]}};
@@ -112,7 +110,7 @@ void RejectedFile::add(const PlacedBatch& batch) {
   file_.truncate(end_);  // a line that a crash left incomplete
   const std::uint64_t before = end_;
   for_each_rejected(batch, [&](std::size_t i) {
-    text += text_of(batch.decided.requests[i]) + '\t' + std::string(name_of(batch.decided.statuses[i])) + '\t' +
+    text += batch.text(i) + '\t' + std::string(name_of(batch.decided.statuses[i])) + '\t' +
             (batch.decided.refused ? "-" : std::to_string(batch.decided.after + i + 1)) + '\n';
     if (text.size() >= kWriteBytes) write();
   });
@@ -171,10 +169,10 @@ valid, test or none.
 Ids are never given anew, and the number of nodes stays; insert-edge may join a
 removed node again. A model changes with --solver, or when it next streams.
 
-One request a line: the word in lower case, then ids, whole numbers from 0, with
-blanks, tabs or commas between. Lines that begin with # and empty ones are
-skipped. A request that would change nothing, or asks for what the store cannot
-have, is rejected, and has no effect:
+One request a line: the word in lower case, then ids, whole numbers from 0 or the
+names of a store that has them, with blanks, tabs or commas between. Lines that
+begin with # and empty ones are skipped. A request that would change nothing, or
+asks for what the store cannot have, is rejected, and has no effect:
 
 )";
   for (std::size_t i = 1; i < kStatusTexts.size(); ++i) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
@@ -17,6 +18,7 @@ namespace unweave {
 struct PlacedBatch {
   DecidedBatch decided;
   std::span<const std::uint64_t> places;
+  std::function<std::string(std::size_t i)> text;  ///< the line of a request
 };
 
 /// "node 999999: id-outside; edge 0 0: self-loop; and 7 more", of rejected ones the first `most`, with their lines where

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -67,12 +68,12 @@ constexpr std::size_t kToldRefused = 20, kToldRejected = 3;  // requests by name
 }
 
 /// Requests of a file that can be read twice; 0 where that is not known.
-std::uint64_t count_requests(const std::string& file) {
+std::uint64_t count_requests(const std::string& file, bool names) {
   std::error_code error;
   if (file == "-" || !std::filesystem::is_regular_file(file, error)) return 0;
   std::uint64_t count = 0;
   try {
-    RequestReader reader(file);
+    RequestReader reader(file, names ? ReadId([](std::string_view) { return std::uint64_t{0}; }) : ReadId());
     for (Request request; reader.next(request);) ++count;
   } catch (const InputError&) {
     return 0;  // which is told when its turn comes
@@ -83,10 +84,10 @@ std::uint64_t count_requests(const std::string& file) {
 /// Work of batches on graph and sums, beside the limit.
 class StreamMeter {
  public:
-  StreamMeter(const CommandLine& line, const std::optional<StreamLimit>& limit)
+  StreamMeter(const CommandLine& line, bool names, const std::optional<StreamLimit>& limit)
       : limit_(limit),
         progress_(line.error(), line.shows_progress(), "stream",
-                  line.shows_progress() ? count_requests(line.get<std::string>("requests")) : 0, "requests") {}
+                  line.shows_progress() ? count_requests(line.get<std::string>("requests"), names) : 0, "requests") {}
 
   struct Batch {
     double seconds = 0;
@@ -194,6 +195,10 @@ class Stream {
   void print(const BatchOutcome& outcome, const StreamMeter::Batch& work);
   void finish();
   void print_summary() const;
+  [[nodiscard]] std::string text(std::size_t i) const;
+  [[nodiscard]] PlacedBatch placed(const DecidedBatch& decided) const {
+    return {decided, places_, [this](std::size_t i) { return text(i); }};
+  }
   [[nodiscard]] bool prints_private() const { return !line_.get<bool>("public"); }
 
   CommandLine& line_;
@@ -208,6 +213,8 @@ class Stream {
   std::uint64_t batch_ = 0;
   std::vector<Request> requests_;
   std::vector<std::uint64_t> places_;  ///< their lines in the file
+  /// Requests with a name that nobody has, as they stand there: numbers do not tell it.
+  std::unordered_map<std::size_t, std::string> unknown_;
 };
 
 Stream::Stream(CommandLine& line)
@@ -216,10 +223,11 @@ Stream::Stream(CommandLine& line)
       resources_({line.common().memory_bytes}),
       writer_(line.positional(0), resources_),
       session_(writer_, options()),
-      reader_(line.get<std::string>("requests")),
-      meter_(line, line.get<bool>("measure-limit")
-                       ? stream_limit(line, writer_.path(), writer_.manifest(), resources_.memory())
-                       : std::nullopt) {
+      reader_(line.get<std::string>("requests"), id_reader(writer_)),
+      meter_(line, writer_.names().given(),
+             line.get<bool>("measure-limit")
+                 ? stream_limit(line, writer_.path(), writer_.manifest(), resources_.memory())
+                 : std::nullopt) {
   if (line.has("rejected")) rejected_file_.emplace(line.get<std::string>("rejected"));
 }
 
@@ -235,12 +243,17 @@ StreamOptions Stream::options() {
   if (line_.has("changes")) options.changes = line_.get<std::string>("changes");
   options.seed = line_.common().seed;
   options.decided = [this](const DecidedBatch& batch) {
-    if (rejected_file_) rejected_file_->add({batch, places_});  // before the batch is acknowledged
-    if (batch.refused) refuse(line_, reader_.name().string(), {batch, places_}, acknowledged_);
+    if (rejected_file_) rejected_file_->add(placed(batch));  // before the batch is acknowledged
+    if (batch.refused) refuse(line_, reader_.name().string(), placed(batch), acknowledged_);
   };
   options.before_acknowledged = [this] { acknowledged_.begin(); };
   options.acknowledged = [this] { acknowledged_.end(requests_.size(), places_.back()); };
   return options;
+}
+
+std::string Stream::text(std::size_t i) const {
+  const auto unknown = unknown_.find(i);
+  return unknown == unknown_.end() || unknown->second.empty() ? writer_.names().text_of(requests_[i]) : unknown->second;
 }
 
 void Stream::send() {
@@ -257,13 +270,14 @@ void Stream::send() {
   acknowledged_.told();
   requests_.clear();
   places_.clear();
+  unknown_.clear();
   session_.settle();
   meter_.advance(outcome.batch.changes.requests);
 }
 
 void Stream::print(const BatchOutcome& outcome, const StreamMeter::Batch& work) {
   const BatchReport& report = outcome.batch;
-  const PlacedBatch decided{{requests_, report.changes.statuses, outcome.after}, places_};
+  const PlacedBatch decided = placed({requests_, report.changes.statuses, outcome.after});
   const std::uint64_t every = line_.get<Count>("evaluate-every").value;
   Accuracies accuracies;
   if (outcome.step && every > 0 && batch_ % every == 0) accuracies = session_.accuracies();
@@ -326,6 +340,7 @@ void Stream::run() {
     while (reader_.next(request)) {
       if (requests_.size() % kRoomRequests == 0)
         session_.make_room(std::min<std::uint64_t>(batch_size, requests_.size() + kRoomRequests));
+      if (request.u == kUnknownName || request.v == kUnknownName) unknown_.emplace(requests_.size(), reader_.text());
       requests_.push_back(request);
       places_.push_back(reader_.number());
       if (requests_.size() == batch_size) send();

@@ -42,6 +42,11 @@ struct RequestRecord {
 void visit_requests(const std::filesystem::path& store, const std::optional<std::string>& id, Resources& resources,
                     const std::function<void(const RequestRecord&)>& use);
 
+/// Does so beside a writer at work, without opening the store: requests that are acknowledged and not applied yet are missing, and
+/// those that a crash kept from the log until the next writer has opened the store.
+void visit_logged_requests(const std::filesystem::path& store, const std::optional<std::string>& id,
+                           const std::function<void(const RequestRecord&)>& use);
+
 /// Forgets requests that became durable before this moment: their lines go, and a request that has such an id is a new one. Opens
 /// the store to write; returns how many there were. Throws DataError, ResourceError.
 std::uint64_t forget_requests(const std::filesystem::path& store, Millis before, Resources& resources);

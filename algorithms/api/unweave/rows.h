@@ -29,6 +29,8 @@ ExportedRows export_embeddings(const Reader& reader, const std::optional<std::ve
 void export_edges(const Reader& reader, const NpyTarget& target);
 /// Classes of all nodes as int64 [nodes], -1 for none.
 void export_labels(const Reader& reader, const NpyTarget& target);
+/// Names of all nodes, one a line, as an import takes them. Throws UsageError where nodes have numbers alone.
+void export_names(const Reader& reader, const NpyTarget& target);
 /// Ids of the training nodes that have a label, ascending, as int64.
 void export_train(const Reader& reader, const NpyTarget& target);
 /// All that the store holds, as files of a new or empty folder that an import takes back. Throws UsageError for a folder that

@@ -23,7 +23,9 @@
 #include "algorithms/live/digest.h"
 #include "algorithms/live/propagate.h"
 #include "algorithms/propagation/schemes.h"
+#include "engine/graph/node_names.h"
 #include "storage/formats/manifest.h"
+#include "storage/input/node_id.h"
 #include "unweave/models.h"
 #include "unweave/resources.h"
 
@@ -55,7 +57,8 @@ struct ModelInfo {
 struct StoreInfo {
   std::uint64_t nodes = 0, edges = 0, arcs = 0;
   std::uint32_t features = 0, classes = 0;
-  std::uint64_t targets = 0;  ///< nodes that have an embedding, or would have one by default
+  std::optional<std::uint64_t> named;  ///< nodes that have a name; absent where nodes have numbers alone
+  std::uint64_t targets = 0;           ///< nodes that have an embedding, or would have one by default
   std::optional<double> bits_per_arc;
   std::string order;
   std::optional<PropagationSpec> propagation;
@@ -92,6 +95,8 @@ class Reader {
   [[nodiscard]] std::uint64_t nodes() const noexcept;
   [[nodiscard]] bool has_labels() const noexcept;
   [[nodiscard]] std::uint64_t acknowledged() const noexcept;  ///< requests
+  /// What users call the nodes.
+  [[nodiscard]] const NodeNames& names() const noexcept;
 
  private:
   friend struct Internals;
@@ -147,6 +152,8 @@ class Writer {
   [[nodiscard]] std::uint64_t nodes() const noexcept;
   [[nodiscard]] bool has_labels() const noexcept;
   [[nodiscard]] std::uint64_t acknowledged() const noexcept;  ///< requests
+  /// What users call the nodes; until the next change of the store.
+  [[nodiscard]] const NodeNames& names() const noexcept;
 
   /// Computes the embedding anew: Z = sum of w_l P^l X (algorithms/propagation/PROPAGATION.md). Weights follow from the scheme;
   /// without a scheme they are those given, or where there are none sgc's. `meter` is told of rows in the place of the meter of the
@@ -165,6 +172,10 @@ class Writer {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+/// What words mean as ids, for readers of requests and lists of nodes; empty where ids are numbers. The store outlives it.
+[[nodiscard]] ReadId id_reader(const Reader& reader);
+[[nodiscard]] ReadId id_reader(const Writer& writer);
 
 }  // namespace v0
 }  // namespace unweave

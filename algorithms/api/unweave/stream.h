@@ -77,6 +77,12 @@ struct BatchOutcome {
   std::optional<double> seconds_catch_up{};      ///< only in the first outcome of a model that had missed requests
 };
 
+/// A batch of apply_acknowledged().
+struct AppliedBatch {
+  std::vector<Request> requests;
+  BatchOutcome outcome;
+};
+
 /// What close() did.
 struct CloseReport {
   UpdateReport update;  ///< work on a last level that was put off
@@ -101,6 +107,17 @@ class StreamSession {
   /// it, the session goes on. Where it throws later, everything of this session throws DataError from then on, and the next
   /// session goes on from what is durable: what was acknowledged is absorbed there. Nobody can cancel a batch in its midst.
   BatchOutcome send(std::span<const Request> requests);
+  /// For a service, in two steps. First: makes requests durable, which acknowledges them, and returns the number of the last one.
+  /// May run on any thread while another one is in apply_acknowledged(): who sends need not wait for the model. Nothing is
+  /// decided yet, and `decided` is never called. Exact mode without `strict` only. Where it throws, nothing was acknowledged.
+  std::uint64_t acknowledge(std::span<const Request> requests);
+  /// Second: applies the oldest requests that are acknowledged and wait, `most` together or those of one acknowledge(), and lets the
+  /// model absorb them; a batch without requests where nothing waits. A crash before it loses nothing: whoever opens the store
+  /// next applies them. send() throws UsageError while any wait.
+  AppliedBatch apply_acknowledged(std::size_t most);
+  /// How many wait. Any thread.
+  [[nodiscard]] std::uint64_t waiting() const;
+
   /// Does what need not be done before senders are told. The next send() and close() do it too.
   void settle();
   /// Does what batches have put off, and makes a generation of the store of it. The session takes no more batches.

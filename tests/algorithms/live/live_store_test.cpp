@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -133,6 +135,60 @@ TEST_SUITE("unit") {
         CHECK(digest_text(content_digest(LiveStore(copy, Access::read, ample, release_ledger()))) == digests.back());
       }
       CHECK(digests[0] == digests[1]);
+    }
+  }
+
+  TEST_CASE("requests that are acknowledged and wait outlive checkpoints and crashes, and end in the same store") {
+    testing::Sample ring;
+    ring.nodes = 50;
+    for (NodeId node = 0; node < ring.nodes; ++node)
+      for (const NodeId step : {1U, 7U}) ring.edges.insert(std::minmax(node, (node + step) % ring.nodes));
+    testing::add_features(ring, 2, 1);
+    MemoryBudget budget(std::uint64_t{1} << 30);
+    std::vector<Request> requests;
+    for (NodeId node = 0; node < 12; ++node)
+      requests.push_back({node % 3 == 2 ? RequestKind::remove_node : RequestKind::remove_edge, node,
+                          node % 3 == 2 ? 0U : node + 1, "T" + std::to_string(node)});
+    std::optional<Digest> wanted;
+    for (std::size_t applied = 0; applied <= 6; ++applied) {  // calls of two requests before the crash
+      for (const bool checkpoint : {false, true}) {
+        CAPTURE(applied);
+        CAPTURE(checkpoint);
+        const testing::TempDir folder;
+        testing::build_store(folder / "s", ring);
+        testing::propagate_store(folder / "s", testing::tiny_spec(2));
+        {
+          LiveStore store(folder / "s", Access::write, budget, release_ledger());
+          for (std::size_t i = 0; i < requests.size(); i += 2)
+            CHECK(store.acknowledge(std::span(requests).subspan(i, 2)) == i + 2);
+          CHECK(store.waiting() == 12);
+          CHECK(store.sequence() == 0);
+          CHECK_THROWS_AS(store.apply(requests, store.resolve(requests), {}), UsageError);
+          if (checkpoint) store.checkpoint();
+          for (std::size_t i = 0; i < applied; ++i) {
+            std::vector<Request> taken;
+            const BatchReport report = store.apply_acknowledged(3, LastLevel::deferred, taken);  // whole calls
+            CHECK(taken == std::vector<Request>(requests.begin() + static_cast<std::ptrdiff_t>(2 * i),
+                                                requests.begin() + static_cast<std::ptrdiff_t>(2 * i + 2)));
+            CHECK(report.last_request == 2 * i + 2);
+            CHECK(report.times.size() == 2);
+            if (checkpoint) store.checkpoint();
+          }
+          CHECK(store.waiting() == 12 - 2 * applied);
+        }
+        LiveStore store(folder / "s", Access::write, budget, release_ledger());
+        CHECK(store.sequence() == 12);
+        CHECK(store.waiting() == 0);
+        const Digest digest = content_digest(store);
+        if (!wanted) wanted = digest;
+        CHECK(digest == *wanted);
+        std::vector<std::string> ids;
+        store.visit_requests([&](const LoggedRequest& request) { ids.emplace_back(request.id); });
+        CHECK(ids.size() == 12);
+        std::vector<Request> nothing;
+        CHECK(store.apply_acknowledged(3, LastLevel::at_once, nothing).last_request == 12);
+        CHECK(nothing.empty());
+      }
     }
   }
 }

@@ -14,6 +14,7 @@
 #include <limits>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "algorithms/live/digest.h"
@@ -22,6 +23,7 @@
 #include "algorithms/verification/verify.h"
 #include "storage/formats/feature_file.h"
 #include "storage/formats/journal.h"
+#include "storage/formats/name_file.h"
 #include "storage/formats/node_file.h"
 #include "storage/formats/order_file.h"
 #include "storage/formats/recorded_file.h"
@@ -44,6 +46,20 @@ using testing::write_dense_features;
 using testing::write_sparse_features;
 
 const fs::path kGolden = fs::path(UNWEAVE_SOURCE_DIR) / "tests" / "golden";
+
+/// Three nodes, the second one without a name.
+NameEntries example_names(const fs::path& store) {
+  NameWriter names(store);
+  for (const char* const name : {"ann", "", "bob"}) names.add(name);
+  NameEntries entries;
+  entries.names = names.finish();
+  std::vector<std::pair<std::uint64_t, NodeId>> hashes{{name_hash("ann"), 0}, {name_hash("bob"), 2}};
+  std::sort(hashes.begin(), hashes.end());
+  NameIndexWriter index(store, 3, hashes.size());
+  for (const auto& [hash, id] : hashes) index.add(hash, id);
+  entries.index = index.finish();
+  return entries;
+}
 
 std::vector<std::string> names_in(const fs::path& folder) {
   std::vector<std::string> names;
@@ -164,6 +180,7 @@ TEST_SUITE("golden") {
     const FileEntry dense16 = write_dense_features(store, {0, 3}, 1, third, FeatureType::f16);
     const FileEntry state = write_example_state(store);
     const FileEntry order = write_order(store, std::vector<NodeId>{2, 0, 1});
+    const NameEntries names = example_names(store);
     const FileEntry changes = write_changes(store, example_changes());
     const FileEntry sets = write_changes(store, example_sets());
     const FileEntry run = write_run(store, 1, 2, example_run(), [](NodeId node) {
@@ -199,6 +216,13 @@ TEST_SUITE("golden") {
     order_file.verify();
     CHECK(order_file.position(0) == 2);
     CHECK(order_file.user(0) == 1);
+    const NameList list(golden, names.names, 3);
+    list.verify();
+    const NameIndex index(golden, names.index, list);
+    index.verify();
+    CHECK(list.name(2) == "bob");
+    CHECK(index.find("ann") == 0);
+    CHECK(index.find("") == kNoNode);
     const StatePartition partition(golden, state, 2, {0, 10}, 2);
     partition.verify();
     CHECK(partition.row(4).wide[0] == kWide);
@@ -258,7 +282,7 @@ TEST_SUITE("golden") {
       }
     }
     finish();
-    CHECK(dumps == 17);
+    CHECK(dumps == 19);
   }
 }
 

@@ -141,6 +141,36 @@ py::object edges(Machine& machine, const py::object& progress, const Path& store
   return out;
 }
 
+/// Names of all nodes, None for a node without one; None where nodes have numbers alone.
+py::object names(Machine& machine, const py::object& progress, const Path& store) {
+  std::ostringstream text;
+  bool given = false;
+  run(machine, progress, [&] {
+    const Reader reader(store, machine.resources());
+    given = reader.names().given();
+    if (given) export_names(reader, NpyTarget(text));
+  });
+  if (!given) return py::none();
+  py::list out;
+  std::istringstream lines(text.str());
+  for (std::string line; std::getline(lines, line);)
+    out.append(line.empty() ? py::object(py::none()) : py::object(py::str(line)));
+  return out;
+}
+
+std::vector<std::uint64_t> numbers(Machine& machine, const Path& store, const std::vector<std::string>& words) {
+  std::vector<std::uint64_t> found;
+  run_whole(machine, [&] {
+    const Reader reader(store, machine.resources());
+    if (!reader.names().given()) throw UsageError(store.string() + ": its nodes have numbers alone");
+    for (const std::string& word : words) {
+      found.push_back(reader.names().number(word));
+      if (found.back() >= reader.nodes()) throw UsageError("no node has the name '" + word + "'");
+    }
+  });
+  return found;
+}
+
 py::array_t<std::int64_t> labels(Machine& machine, const py::object& progress, const Path& store) {
   std::optional<Reader> reader;
   run_whole(machine, [&] { reader.emplace(store, machine.resources()); });
@@ -307,16 +337,34 @@ class Stream {
   }
   /// Requests as lines of a file of requests.
   py::dict send_lines(const std::vector<std::string>& lines) {
+    static_cast<void>(open());
+    const ReadId read_id = writer_->names().given()
+                               ? ReadId([this](std::string_view word) { return writer_->names().number(word); })
+                               : ReadId();
     std::vector<Request> requests;
     requests.reserve(lines.size());
     for (std::size_t i = 0; i < lines.size(); ++i) {
-      std::optional<Request> request = parse_request(lines[i]);
+      std::optional<Request> request = parse_request(lines[i], read_id);
       if (!request)
         throw UsageError("request " + std::to_string(i) + ", " + quote_for_message(lines[i]) + ": " +
-                         std::string(kRequestForms));
+                         request_forms(static_cast<bool>(read_id)));
       requests.push_back(std::move(*request));
     }
     return send(requests);
+  }
+  /// Whether the nodes of the store have names.
+  bool named() {
+    static_cast<void>(open());
+    return writer_->names().given();
+  }
+  /// As send(), with words as users write them.
+  py::dict send_names(const std::vector<std::string>& kinds, const std::vector<std::string>& u,
+                      const std::vector<std::string>& v) {
+    std::vector<std::uint64_t> first, second;
+    static_cast<void>(open());
+    for (const std::string& word : u) first.push_back(writer_->names().number(word));
+    for (const std::string& word : v) second.push_back(writer_->names().number(word));
+    return send(kinds, first, second);
   }
   py::dict send_all(const std::string& kind, const py::array_t<std::uint64_t, py::array::c_style>& ids) {
     const RequestKind what = kind_named(kind);
@@ -407,6 +455,8 @@ PYBIND11_MODULE(_native, module) {
                                      const std::vector<std::uint64_t>&>(&Stream::send))
       .def("send_lines", &Stream::send_lines)
       .def("send_all", &Stream::send_all)
+      .def("send_names", &Stream::send_names)
+      .def("named", &Stream::named)
       .def("close", &Stream::close)
       .def("abandon", &Stream::abandon)
       .def("accuracies", &Stream::accuracies);
@@ -418,6 +468,8 @@ PYBIND11_MODULE(_native, module) {
   module.def("embeddings", &embeddings);
   module.def("edges", &edges);
   module.def("labels", &labels);
+  module.def("names", &names);
+  module.def("numbers", &numbers);
   module.def("predict", &predict);
   module.def("evaluate", &evaluate);
   module.def("verify", &verify);

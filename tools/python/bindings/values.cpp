@@ -95,6 +95,7 @@ ImportOptions import_options(const py::dict& options) {
     out.features = *features;
   }
   out.nodes = taken<std::uint64_t>(options, "nodes");
+  out.ids = file_at(options, "ids");
   out.labels = file_at(options, "labels");
   out.classes = taken<std::uint64_t>(options, "classes");
   out.train = file_at(options, "train");
@@ -208,6 +209,7 @@ py::dict dict_of(const ImportReport& report) {
   py::dict out = dict_of(static_cast<const BuildReport&>(report));
   out["one_way_edges"] = report.one_way_edges;
   out["ignored_weights"] = report.ignored_weights;
+  out["named"] = report.named ? py::object(py::int_(*report.named)) : py::object(py::none());
   out["rows_scaled"] = report.rows_scaled ? py::object(py::int_(*report.rows_scaled)) : py::object(py::none());
   out["largest_norm"] = report.largest_norm;
   constexpr std::array kSplits{"train", "valid", "test"};
@@ -225,6 +227,7 @@ py::dict dict_of(const StoreInfo& info) {
   out["features"] = info.features;
   out["classes"] = info.classes;
   out["targets"] = info.targets;
+  out["named"] = info.named ? py::object(py::int_(*info.named)) : py::object(py::none());
   out["bits_per_arc"] = value_of(info.bits_per_arc);
   out["order"] = info.order;
   out["stale_rows"] = info.stale_rows;

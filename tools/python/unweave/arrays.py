@@ -9,7 +9,7 @@ import numpy as np
 from . import _arrow
 from .errors import UsageError
 
-__all__ = ["array_of", "edges_of", "features_of", "ids_of", "labels_of", "parts_of_graph"]
+__all__ = ["array_of", "edges_of", "features_of", "ids_of", "labels_of", "names_of", "parts_of_graph"]
 
 
 def is_path(value: Any) -> bool:
@@ -76,6 +76,25 @@ def _check_ids(name: str, *pieces: np.ndarray) -> None:
     for piece in pieces:
         if piece.dtype.kind not in "iu":
             raise UsageError(f"{name}: ids of type {piece.dtype}, where integers are wanted")
+
+
+def names_of(names: Any) -> dict[str, Any]:
+    """Options of an import for the names of nodes: a path, as ``--ids`` takes it; integers; or texts, one a node, None or "" for a node
+    without a name."""
+    if is_path(names):
+        return {"ids": os.fspath(names)}
+    array = np.asarray(names.to_numpy() if hasattr(names, "to_numpy") else names)
+    if array.dtype.kind in "iu":
+        return {"ids": _input("ids", np.atleast_1d(array))}
+    if array.ndim != 1 or array.dtype.kind not in "OUS":
+        raise UsageError(f"ids: an array of shape {array.shape} and type {array.dtype}, where one name a node is wanted", ["ids"])
+    texts = []
+    for number, name in enumerate(array.tolist()):
+        text = b"" if name is None else name.encode() if isinstance(name, str) else name
+        if not isinstance(text, bytes) or b"\0" in text:
+            raise UsageError(f"ids: {name!r} of node {number} is no name: a text is wanted, or None for a node without a name", ["ids"])
+        texts.append(text)
+    return {"ids": _input("ids", np.array(texts, dtype=np.bytes_) if any(texts) else np.zeros(len(texts), "S1"))}
 
 
 def edges_of(graph: Any) -> dict[str, Any]:

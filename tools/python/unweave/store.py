@@ -84,6 +84,14 @@ class Store:
     def num_nodes(self) -> int:
         return self.info().nodes
 
+    def ids(self) -> list[str | None] | None:
+        """The names of all nodes, None for a node without one; None where the nodes of the store have numbers alone."""
+        return _native.names(self._machine, self._watcher(), self.path)
+
+    def numbers(self, names: Iterable[str]) -> np.ndarray:
+        """The numbers of the nodes of these names, int64, as every array has them. An unknown name is a UsageError."""
+        return np.array(_native.numbers(self._machine, self.path, list(names)), dtype=np.int64)
+
     def edges(self, *, out: Path | None = None) -> np.ndarray:
         """All edges, each once, as int64 [m, 2], u < v, sorted: in memory, or as a read-only memory map of the file ``out``."""
         native = (self._machine, self._watcher(), self.path)
@@ -279,25 +287,27 @@ class Stream:
         """One batch: lines as in a file of requests ("edge 4 7"), or tuples ("edge", 4, 7), ("node", 12), ("feature", 3),
         ("insert-edge", 4, 7). Requests that set something are lines or tuples as well: "set-feature 3 0.5 0 0.25" with all values,
         "set-feature 3 0:0.5 2:0.25", ("set-feature", 3, 0.5, 0, 0.25), ("set-label", 3, 1), ("set-label", 3, "none"),
-        ("move-split", 3, "valid"). ``statuses`` says of each whether it was applied, or why not."""
+        ("move-split", 3, "valid"). Where nodes have names, texts are names and integers numbers: ("node", "alice"). ``statuses`` says of each whether it was applied, or why not."""
         requests = list(requests)
         words = [request.split(None, 1)[:1] if isinstance(request, str) else list(request)[:1] for request in requests]
         if any(word and str(word[0]) in ("set-feature", "set-label", "move-split") for word in words):
             return Record.of(self._native.send_lines([request if isinstance(request, str) else _line_of(request) for request in requests]))
+        named = self._native.named()
         kinds, u, v = [], [], []
         for number, request in enumerate(requests):
             parts = request.split() if isinstance(request, str) else list(request)
             wanted = 3 if parts and str(parts[0]).endswith("edge") else 2
             try:
-                ids = [int(part) for part in parts[1:]]
+                words = [part if named and isinstance(part, str) else f"#{int(part)}" for part in parts[1:]]
+                ids = [0 if not word.startswith("#") else int(word[1:]) for word in words]
             except (TypeError, ValueError):
                 ids = []
             if len(parts) != wanted or len(ids) != wanted - 1 or min(ids) < 0 or max(ids) >= 2**64:
                 raise UsageError(f"request {number}, {request!r}: write ('edge', u, v), ('node', u), ('feature', u) or ('insert-edge', u, v)")
             kinds.append(str(parts[0]))
-            u.append(ids[0])
-            v.append(ids[1] if wanted == 3 else 0)
-        return Record.of(self._native.send(kinds, u, v))
+            u.append(words[0] if named else ids[0])
+            v.append((words[1] if named else ids[1]) if wanted == 3 else "#0" if named else 0)
+        return Record.of(self._native.send_names(kinds, u, v) if named else self._native.send(kinds, u, v))
 
     def remove_edges(self, edges: Any) -> Record:
         """One batch that removes edges, an array (m, 2) or (2, m); (2, 2) is (2, m), as PyG has it."""
@@ -340,14 +350,15 @@ class Stream:
 
 
 def import_store(path: Path, graph: Any = None, features: Any = None, labels: Any = None, *, train: Any = None, valid: Any = None,
-                 test: Any = None, nodes: int | None = None, classes: int | None = None, order: str = "none", scale: float | str = "rows",
+                 test: Any = None, nodes: int | None = None, ids: Any = None, classes: int | None = None, order: str = "none", scale: float | str = "rows",
                  feature_type: str = "f32", standardize: bool = False, ignore_weights: bool = False, memory: int | str | None = None,
                  threads: int = 0, progress: Progress = None) -> Store:
     """Builds a store in a new or empty folder and returns it; ``store.imported`` is the report.
 
     ``graph``: anything that :func:`unweave.arrays.edges_of` takes, or an object that has features, labels and masks too, ``Data`` of
     PyG or a graph of DGL; arguments that are given take the place of its own. ``features``: (N, F), or a sparse matrix. ``labels``:
-    N classes, -1 or NaN for none. ``train``, ``valid``, ``test``: ids or masks. Paths stand for any of them. Rows of features above
+    N classes, -1 or NaN for none. ``ids``: names of the nodes, that of node 0 first, as texts or integers: requests, and text files
+    of edges and splits, then speak of names, arrays of numbers. ``train``, ``valid``, ``test``: ids or masks. Paths stand for any of them. Rows of features above
     norm 1 are divided by it (``scale``), as certificates need it.
     """
     parts = {"features": features, "labels": labels, "train": train, "valid": valid, "test": test, "nodes": nodes}
@@ -361,6 +372,8 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
                                "scale": None if standardize else scale, "ignore_weights": ignore_weights}
     if graph is not None:
         options.update(arrays.edges_of(graph))
+    if ids is not None:
+        options.update(arrays.names_of(ids))
     if parts["nodes"] is not None:
         options["nodes"] = int(parts["nodes"])
     if parts["features"] is not None:

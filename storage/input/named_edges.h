@@ -1,0 +1,63 @@
+// storage/input/named_edges.h - edges as text whose ends are names: cut into pieces by one thread, resolved by many.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/input/line_reader.h"
+#include "storage/io/types.h"
+
+namespace unweave {
+
+/// Puts the nodes of these names into `nodes`, kNoNode for a name that nobody has. Runs on any number of threads at once.
+using FindNodes = std::function<void(std::span<const std::string_view> names, NodeId* nodes)>;
+
+/// Whole lines of the file, and then their edges.
+struct NamedEdgeChunk {
+  std::string text;
+  std::uint64_t first_line = 1;
+  std::vector<Edge> edges;
+  std::uint64_t ignored_weights = 0;
+  std::vector<std::string_view>
+      names;  ///< working memory, as the next two; a name that follows itself stands there once
+  std::vector<std::uint32_t> lines;
+  std::vector<NodeId> nodes;
+};
+
+/// Lines as open_edges() describes them for text, names in the place of ids.
+class NamedEdges {
+ public:
+  /// `names`: the file that has the names, for messages.
+  NamedEdges(ByteSource source, FindNodes find, std::string names, bool ignore_weights)
+      : lines_(std::move(source)),
+        file_(lines_.name()),
+        find_(std::move(find)),
+        names_(std::move(names)),
+        ignore_weights_(ignore_weights) {}
+
+  /// Takes the next piece, of 1 MiB at most or of one line; false at the end. Not thread-safe.
+  bool next(NamedEdgeChunk& chunk);
+  /// Finds the edges of a piece; any thread. Throws InputError naming the line.
+  void resolve(NamedEdgeChunk& chunk) const;
+
+ private:
+  bool next_alone(NamedEdgeChunk& chunk);
+  [[nodiscard]] std::optional<std::array<std::string_view, 2>> parse(NamedEdgeChunk& chunk, std::string_view line,
+                                                                     std::uint64_t number) const;
+  [[noreturn]] void refuse_unknown(const NamedEdgeChunk& chunk, std::uint32_t line, std::string_view name) const;
+
+  LineReader lines_;
+  std::filesystem::path file_;
+  FindNodes find_;
+  std::string names_;
+  bool ignore_weights_;
+  bool headed_ = false;  ///< the first line with fields was looked at
+};
+
+}  // namespace unweave

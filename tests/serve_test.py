@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+# tests/serve_test.py - `unweave serve` as its clients meet it: answers, tokens, back-pressure, and kills at any moment.
+#
+#   python3 tests/serve_test.py UNWEAVE [--kills N]
+import argparse
+import http.client
+import json
+import os
+import pathlib
+import random
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+import numpy as np
+
+
+class Service:
+    """The program at work, and calls to it."""
+
+    def __init__(self, program, store, *options, socket_path=None):
+        listen = f"unix:{socket_path}" if socket_path else "127.0.0.1:0"
+        self.process = subprocess.Popen([program, "serve", str(store), "--listen", listen, "--json", *options],
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        first = self.process.stdout.readline()
+        if not first:
+            raise AssertionError(self.process.stderr.read())
+        self.location = json.loads(first)["listening"]
+        self.batches = []
+        self.reader = threading.Thread(target=self._read)
+        self.reader.start()
+
+    def _read(self):
+        for line in self.process.stdout:
+            self.batches.append(json.loads(line))
+
+    def connection(self):
+        if self.location.startswith("http://"):
+            return http.client.HTTPConnection(self.location[len("http://"):], timeout=60)
+        made = http.client.HTTPConnection("localhost", timeout=60)
+        made.sock = socket.socket(socket.AF_UNIX)
+        made.sock.connect(self.location)
+        return made
+
+    def call(self, method, path, body=None, headers=None, connection=None):
+        used = connection or self.connection()
+        used.request(method, path, body, headers or {})
+        answer = used.getresponse()
+        text = answer.read().decode()
+        if connection is None:
+            used.close()
+        is_json = answer.getheader("Content-Type", "").startswith("application/json")
+        return answer.status, json.loads(text) if is_json else text
+
+    def end(self, how=signal.SIGTERM):
+        self.process.send_signal(how)
+        code = self.process.wait(timeout=120)
+        self.reader.join()
+        self.process.stdout.close()
+        self.error = self.process.stderr.read()
+        self.process.stderr.close()
+        return code
+
+
+def run(program, *words):
+    return subprocess.run([program, *map(str, words)], check=True, capture_output=True, text=True).stdout
+
+
+def edges_of(program, store, folder):
+    run(program, "export", store, "--edges", folder / "edges.npy")
+    edges = {(int(u), int(v)) for u, v in np.load(folder / "edges.npy")}
+    (folder / "edges.npy").unlink()
+    return edges
+
+
+def make_store(program, folder, scale=10):
+    store = folder / "s"
+    run(program, "generate", store, "--model", "sbm", "--scale", scale, "--features", 16, "--classes", 4, "--seed", 1)
+    run(program, "propagate", store)
+    return store
+
+
+def check(condition, *what):
+    if not condition:
+        raise AssertionError(*what)
+
+
+def wait_until(done, seconds=60):
+    end = time.monotonic() + seconds
+    while not done():
+        check(time.monotonic() < end, "it has taken too long")
+        time.sleep(0.02)
+
+
+def check_answers(program, folder):
+    store = make_store(program, folder)
+    run(program, "train", store)
+    edges = sorted(edges_of(program, store, folder))
+    tokens = folder / "tokens"
+    tokens.write_text("# of the test\n" + "a" * 32 + "\n" + "b" * 32 + "\n")
+    service = Service(program, store, "--solver", "exact", "--every", "100ms", "--tokens", str(tokens), "--receipts",
+                      str(folder / "receipts"), "--quarantine", str(folder / "bad"))
+    token = {"Authorization": "Bearer " + "b" * 32}
+    check(service.call("GET", "/ready")[0] == 200)
+    for wrong in [{}, {"Authorization": "Bearer " + "c" * 32}, {"Authorization": "Bearer "}, {"Authorization": "b" * 32}]:
+        for method, path in [("POST", "/requests"), ("GET", "/status"), ("GET", "/certificates/exact"), ("GET", "/metrics")]:
+            status, answer = service.call(method, path, "node 1" if method == "POST" else None, wrong)
+            check(status == 401 and "token" in answer["error"], status, answer)
+    (u, v), (x, y) = edges[0], edges[5]
+    status, answer = service.call("POST", "/requests", f"edge {u} {v} id=T1\nfoo\n# a remark\n\nnode 999999 id=T2\n", token)
+    check(status == 200 and answer["acknowledged"] == [{"id": "T1", "sequence": 1}, {"id": "T2", "sequence": 2}], answer)
+    check(answer["refused"] == [{"line": 2, "text": "foo", "reason": "not a request"}], answer)
+    check((folder / "bad").read_text().split("\t")[1:] == ["foo", "not a request\n"])
+    body = json.dumps({"requests": [f"edge {x} {y}"]})
+    status, answer = service.call("POST", "/requests", body, token | {"Content-Type": "application/json"})
+    drawn = answer["acknowledged"][0]["id"]
+    check(status == 200 and drawn.startswith("u-"), answer)
+    for body, kind in [("foo", "text/plain"), ("", "text/plain"), ("{}", "application/json"), ("[", "application/json"),
+                       ('{"requests": [5]}', "application/json")]:
+        status, answer = service.call("POST", "/requests", body, token | {"Content-Type": kind})
+        check(status == 400 and answer["error"], body, status, answer)
+    check(service.call("POST", "/requests", "x" * (17 << 20), token)[0] == 413)
+    wait_until(lambda: service.call("GET", f"/requests/{drawn}", headers=token)[1]["state"] == "applied")
+    status, answer = service.call("GET", "/requests/T1", headers=token)
+    check(answer["state"] == "applied" and answer["certificates"][0]["model"] == "exact", answer)
+    check(service.call("GET", "/requests/T2", headers=token)[1]["reason"] == "id-outside")
+    check(service.call("GET", "/requests/T3", headers=token)[0] == 404)
+    wait_until(lambda: service.call("GET", "/receipts/T1", headers=token)[0] == 200)
+    receipt = service.call("GET", "/receipts/T1", headers=token)[1]
+    check(receipt["status"] == "applied" and receipt["request"].startswith(f"edge {u} {v} id=T1 at=20"), receipt)
+    check(service.call("GET", "/receipts/T9", headers=token)[0] == 404)
+    status, log = service.call("GET", "/certificates/exact", headers=token)
+    check(log == (store / "certificates/exact.jsonl").read_text())
+    check(service.call("GET", "/certificates/..%2Fexact", headers=token)[0] == 404)
+    status, answer = service.call("GET", "/predict?nodes=3,1", headers=token)
+    lines = run(program, "predict", store, "--json").splitlines()
+    said = {line["id"]: line["class"] for line in map(json.loads, lines)}
+    check([(one["id"], one["class"]) for one in answer["predictions"]] == [(3, said[3]), (1, said[1])], answer)
+    for nodes in ["", "x", "1,", "99999999", "1,,2"]:
+        check(service.call("GET", f"/predict?nodes={nodes}", headers=token)[0] == (200 if nodes == "1," else 400), nodes)
+    check(service.call("GET", "/predict?nodes=1&model=none", headers=token)[0] == 400)
+    status, text = service.call("GET", "/metrics", headers=token)
+    check("unweave_requests_acknowledged_total 3\n" in text and 'unweave_requests_decided_total{status="applied"} 2\n' in text, text)
+    check(service.call("GET", "/nothing", headers=token)[0] == 404)
+    check(service.end() == 0, service.error)
+    check("3 requests acknowledged, 2 applied, 1 rejected" in service.error, service.error)
+    check(sum(batch["requests"] for batch in service.batches[0:]) == 3 and all(b["certified"] for b in service.batches))
+    check(edges_of(program, store, folder) == set(edges) - {edges[0], edges[5]})
+    run(program, "verify", store)
+    run(program, "verify", store / "certificates/exact.jsonl", "--receipts", folder / "receipts")
+    for words in [["--listen", "0.0.0.0:0"], ["--listen", "0.0.0.0:0", "--remote"], ["--listen", "nowhere"], ["--every", "5"],
+                  ["--batch", "0"], ["--tokens", str(folder / "bad")], ["--receipts", str(folder / "r")]]:
+        refused = subprocess.run([program, "serve", str(store), *words], capture_output=True, text=True)
+        check(refused.returncode in (1, 2) and refused.stderr.count("\n") == 1, words, refused.stderr)
+
+
+def check_socket_and_queue(program, folder):
+    """A Unix socket for its owner alone; too many requests are told to come again; SIGTERM applies those that wait."""
+    store = make_store(program, folder)
+    path = folder / "socket"
+    service = Service(program, store, "--every", "1min", "--queue", "5", socket_path=path)
+    check(path.stat().st_mode & 0o077 == 0)
+    lines = "\n".join(f"insert-edge {i} {i + 500}" for i in range(4))
+    check(service.call("POST", "/requests", lines)[0] == 200)
+    status, answer = service.call("POST", "/requests", "node 1\nnode 2")
+    check(status == 503 and "send again later" in answer["error"], answer)
+    check(service.call("GET", "/status")[1]["waiting"] == 4)
+    second = subprocess.run([program, "serve", str(store), "--listen", f"unix:{path}"], capture_output=True, text=True)
+    check(second.returncode != 0 and second.stderr.count("\n") == 1)
+    check(service.end() == 0, service.error)
+    check("4 requests acknowledged" in service.error)
+    check({(i, i + 500) for i in range(4)} <= edges_of(program, store, folder))
+    check(not path.exists())
+
+
+def check_kills(program, folder, kills, seed):
+    """Whatever was acknowledged before a kill is there afterwards, once."""
+    store = make_store(program, folder)
+    here = sorted(edges_of(program, store, folder))
+    chance = random.Random(seed)
+    chance.shuffle(here)
+    sent, acknowledged = {}, set()
+    for turn in range(kills + 1):
+        service = Service(program, store, "--every", "30ms", "--batch", "20")
+        end = threading.Event()
+
+        def send(own):
+            connection = service.connection()
+            try:
+                while not end.is_set():
+                    again = own.random() < 0.2 and sent
+                    name, edge = own.choice(list(sent.items())) if again else (f"R{turn}-{own.random()}", own.choice(here))
+                    sent[name] = edge
+                    status, answer = service.call("POST", "/requests", f"edge {edge[0]} {edge[1]} id={name}", {}, connection)
+                    if status == 200:
+                        acknowledged.add(answer["acknowledged"][0]["id"])
+            except (OSError, http.client.HTTPException):
+                pass
+
+        senders = [threading.Thread(target=send, args=(random.Random(f"{seed} {turn} {i}"),)) for i in range(4)]
+        for sender in senders:
+            sender.start()
+        time.sleep(chance.random() * 0.6)
+        last = turn == kills
+        if last:
+            end.set()
+            for sender in senders:
+                sender.join()
+        code = service.end(signal.SIGTERM if last else signal.SIGKILL)
+        end.set()
+        for sender in senders:
+            sender.join()
+        check(code == (0 if last else -signal.SIGKILL), service.error)
+    listed = [json.loads(line) for line in run(program, "requests", store, "--json").splitlines()]
+    names = [one["id"] for one in listed]
+    check(len(names) == len(set(names)), "an id stands twice")
+    check(acknowledged <= set(names), "lost", acknowledged - set(names))
+    check(set(names) <= set(sent), "nobody sent these", set(names) - set(sent))
+    check(edges_of(program, store, folder) == set(here) - {sent[name] for name in names})
+    applied = [one for one in listed if one["status"] == "applied"]
+    check(len({sent[one["id"]] for one in applied}) == len(applied), "an edge was removed twice")
+    run(program, "verify", store)
+    return len(acknowledged)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("--kills", type=int, default=12)
+    parser.add_argument("--seed", type=int, default=1)
+    asked = parser.parse_args()
+    program = os.path.abspath(asked.program)
+    for name, test in [("answers", check_answers), ("socket", check_socket_and_queue),
+                       ("kills", lambda p, f: check_kills(p, f, asked.kills, asked.seed))]:
+        with tempfile.TemporaryDirectory() as folder:
+            started = time.monotonic()
+            result = test(program, pathlib.Path(folder))
+            print(f"{name}: holds" + (f", {result} requests acknowledged" if result else "")
+                  + f" ({time.monotonic() - started:.1f} s)")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,114 @@
+// tools/service/line_feed.cpp - polls what tells when it has more, and looks again at what does not.
+#include "tools/service/line_feed.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <thread>
+#include <utility>
+
+#include "storage/io/error.h"
+
+namespace unweave {
+namespace {
+
+constexpr std::size_t kMostLine = std::size_t{16} << 20;
+constexpr std::chrono::milliseconds kLookAgain{50};  // at a file, which does not tell when it grows
+
+}  // namespace
+
+LineFeed::LineFeed(std::filesystem::path path, bool follow) : path_(std::move(path)), follow_(follow) {
+  open();
+}
+
+LineFeed::~LineFeed() {
+  if (descriptor_ > 0) ::close(descriptor_);
+}
+
+void LineFeed::open() {
+  if (path_ == "-") {
+    descriptor_ = 0;
+  } else {
+    struct stat found {};
+    const bool is_pipe = ::stat(path_.c_str(), &found) == 0 && S_ISFIFO(found.st_mode);
+    // Opened to write as well, a pipe has no end while nobody else writes.
+    const int flags = is_pipe && follow_ ? O_RDWR : O_RDONLY;
+    descriptor_ = ::open(path_.c_str(), flags | O_CLOEXEC);
+    if (descriptor_ < 0) throw_system_error("open", path_, errno);
+  }
+  struct stat opened {};
+  if (::fstat(descriptor_, &opened) != 0) throw_system_error("look at", path_, errno);
+  if (S_ISDIR(opened.st_mode)) throw DataError(path_.string() + ": is a folder; name a file, a pipe or -");
+  is_regular_ = S_ISREG(opened.st_mode);
+  read_ = 0;
+}
+
+bool LineFeed::wait(Deadline deadline) const {
+  using std::chrono::milliseconds;
+  const auto left = std::chrono::duration_cast<milliseconds>(deadline - std::chrono::steady_clock::now());
+  if (left <= milliseconds(0)) return false;
+  if (is_regular_) {
+    std::this_thread::sleep_for(std::min(left, kLookAgain));
+    return true;
+  }
+  pollfd one{descriptor_, POLLIN, 0};
+  constexpr milliseconds kMostPoll{60'000};
+  return ::poll(&one, 1, static_cast<int>(std::min(left, kMostPoll).count())) != 0 ||
+         std::chrono::steady_clock::now() < deadline;
+}
+
+void LineFeed::follow_name() {
+  struct stat here {
+  }, named{};
+  if (::fstat(descriptor_, &here) != 0) throw_system_error("look at", path_, errno);
+  if (static_cast<std::uint64_t>(here.st_size) < read_)
+    throw DataError(
+        path_.string() +
+        ": it became shorter while it was followed: lines may be missing; let it grow, or replace it by a new file");
+  if (::stat(path_.c_str(), &named) != 0 || (named.st_ino == here.st_ino && named.st_dev == here.st_dev)) return;
+  ::close(descriptor_);
+  open();
+  number_ = 0;
+}
+
+LineFeed::Next LineFeed::next(std::string& line, Deadline deadline) {
+  for (;;) {
+    if (const std::size_t end = buffer_.find('\n', at_); end != std::string::npos) {
+      line.assign(buffer_, at_, end - at_);
+      at_ = end + 1;
+      break;
+    }
+    if (ended_) {
+      if (at_ == buffer_.size()) return Next::end;
+      line.assign(buffer_, at_);
+      at_ = buffer_.size();
+      break;
+    }
+    buffer_.erase(0, std::exchange(at_, 0));
+    if (buffer_.size() > kMostLine)
+      throw DataError(path_.string() + ": line " + std::to_string(number_ + 1) + " is longer than 16 MiB");
+    if (!is_regular_ && !wait(deadline)) return Next::timeout;
+    std::array<char, 1 << 16> bytes;  // NOLINT(cppcoreguidelines-pro-type-member-init): read() fills it
+    const ssize_t got = ::read(descriptor_, bytes.data(), bytes.size());
+    if (got < 0 && errno != EINTR && errno != EAGAIN) throw_system_error("read", path_, errno);
+    if (got > 0) {
+      buffer_.append(bytes.data(), static_cast<std::size_t>(got));
+      read_ += static_cast<std::uint64_t>(got);
+    } else if (got == 0 && (!follow_ || path_ == "-")) {
+      ended_ = true;
+    } else if (got == 0) {
+      if (is_regular_) follow_name();
+      if (!wait(deadline)) return Next::timeout;
+    }
+  }
+  if (line.ends_with('\r')) line.pop_back();
+  ++number_;
+  return Next::line;
+}
+
+}  // namespace unweave

@@ -1,0 +1,46 @@
+// tools/service/line_feed.h - lines as they come: from standard input, a pipe or a file that grows, with a limit to the waiting.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace unweave {
+
+class LineFeed {
+ public:
+  /// "-" is standard input. `follow`: the end of a file, or of what one writer of a named pipe had to say, is not the end; a file
+  /// that was replaced by another one of the same name is read to its end, and then the other one from its beginning. Throws
+  /// DataError.
+  LineFeed(std::filesystem::path path, bool follow);
+  LineFeed(const LineFeed&) = delete;
+  LineFeed& operator=(const LineFeed&) = delete;
+  ~LineFeed();
+
+  enum class Next { line, timeout, end };
+  using Deadline = std::chrono::steady_clock::time_point;
+  /// Waits for the next whole line until `deadline`. A last line without an end counts where there is an end. Throws DataError
+  /// where a followed file became shorter, and for a line above 16 MiB.
+  [[nodiscard]] Next next(std::string& line, Deadline deadline);
+  [[nodiscard]] std::uint64_t number() const noexcept { return number_; }  ///< of the last line, from 1
+
+ private:
+  void open();
+  /// Whether there may be more to read now; false when the time is up.
+  [[nodiscard]] bool wait(Deadline deadline) const;
+  /// At the end of a followed file: goes on with the one that took its name.
+  void follow_name();
+
+  std::filesystem::path path_;
+  bool follow_;
+  int descriptor_ = -1;
+  bool is_regular_ = false;
+  std::uint64_t read_ = 0;  ///< bytes of a regular file
+  std::string buffer_;
+  std::size_t at_ = 0;  ///< where the next line begins in it
+  bool ended_ = false;
+  std::uint64_t number_ = 0;
+};
+
+}  // namespace unweave
