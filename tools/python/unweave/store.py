@@ -256,9 +256,12 @@ class Store:
         return Record.of(_native.repair(self._machine, self._watcher(), self.path, cut_journal))
 
 
-def _line_of(request: Any) -> str:
-    """The line of a request that came as a tuple. Numbers of NumPy are those of Python."""
-    return " ".join(str(part.item() if isinstance(part, np.generic) else part) for part in request)
+def _line_of(request: Any, named: bool) -> str:
+    """The line of a request that came as a tuple. Numbers of NumPy are those of Python; where nodes have names, a node that is
+    called by its number has a mark before it."""
+    parts = [part.item() if isinstance(part, np.generic) else part for part in request]
+    nodes = 3 if parts and str(parts[0]).endswith("edge") else 2
+    return " ".join(f"#{part}" if named and 0 < at < nodes and isinstance(part, int) else str(part) for at, part in enumerate(parts))
 
 
 class Stream:
@@ -287,12 +290,13 @@ class Stream:
         """One batch: lines as in a file of requests ("edge 4 7"), or tuples ("edge", 4, 7), ("node", 12), ("feature", 3),
         ("insert-edge", 4, 7). Requests that set something are lines or tuples as well: "set-feature 3 0.5 0 0.25" with all values,
         "set-feature 3 0:0.5 2:0.25", ("set-feature", 3, 0.5, 0, 0.25), ("set-label", 3, 1), ("set-label", 3, "none"),
-        ("move-split", 3, "valid"). Where nodes have names, texts are names and integers numbers: ("node", "alice"). ``statuses`` says of each whether it was applied, or why not."""
+        ("move-split", 3, "valid"). Where nodes have names, texts are names and integers numbers: ("node", "alice"). ``statuses``
+        says of each whether it was applied, or why not."""
         requests = list(requests)
+        named = self._native.named()
         words = [request.split(None, 1)[:1] if isinstance(request, str) else list(request)[:1] for request in requests]
         if any(word and str(word[0]) in ("set-feature", "set-label", "move-split") for word in words):
-            return Record.of(self._native.send_lines([request if isinstance(request, str) else _line_of(request) for request in requests]))
-        named = self._native.named()
+            return Record.of(self._native.send_lines([request if isinstance(request, str) else _line_of(request, named) for request in requests]))
         kinds, u, v = [], [], []
         for number, request in enumerate(requests):
             parts = request.split() if isinstance(request, str) else list(request)
