@@ -177,6 +177,82 @@ def check_socket_and_queue(program, folder):
     check(not path.exists())
 
 
+class Follower:
+    """`unweave stream --follow` at work; its lines as they come."""
+
+    def __init__(self, program, store, *words, stdin=None):
+        self.process = subprocess.Popen([program, "stream", str(store), "--json", *map(str, words)], stdin=stdin,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.batches = []
+        self.reader = threading.Thread(target=self._read)
+        self.reader.start()
+
+    def _read(self):
+        for line in self.process.stdout:
+            self.batches.append(json.loads(line))
+
+    def wait_for(self, requests):
+        wait_until(lambda: sum(batch["requests"] for batch in self.batches) >= requests)
+
+    def end(self):
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(timeout=60)
+        self.reader.join()
+        error = self.process.stderr.read()
+        self.process.stdout.close()
+        self.process.stderr.close()
+        return error
+
+
+def check_follow(program, folder):
+    """A file that grows and is replaced, a named pipe with several writers, standard input whose sender waits."""
+    store = make_store(program, folder)
+    edges = sorted(edges_of(program, store, folder))
+    lines = [f"edge {u} {v} id=F{i}\n" for i, (u, v) in enumerate(edges[:12])]
+    path = folder / "requests"
+    path.write_text(lines[0])
+    follower = Follower(program, store, "--requests", path, "--follow", "--every", "100ms", "--quarantine", folder / "bad")
+    follower.wait_for(1)
+    with open(path, "a") as file:
+        file.write(lines[1][:5])
+        file.flush()
+        time.sleep(0.3)
+        check(len(follower.batches) == 1, "half a line is none")
+        file.write(lines[1][5:] + "foo bar\n# a remark\n" + lines[2])
+    follower.wait_for(3)
+    (folder / "next").write_text(lines[3])
+    os.replace(folder / "next", path)
+    follower.wait_for(4)
+    check("requests 1 to 4" in follower.end())
+    check((folder / "bad").read_text().split("\t")[1:] == ["foo bar", "not a request\n"])
+    again = Follower(program, store, "--requests", path, "--follow", "--every", "100ms")
+    again.wait_for(1)
+    check(again.batches[0]["rejections"][0]["reason"] == "known-id", again.batches)
+    path.write_text("")
+    check("became shorter" in again.process.stderr.readline())
+    check(again.process.wait(timeout=60) == 2)
+    again.end()
+    pipe = folder / "pipe"
+    os.mkfifo(pipe)
+    follower = Follower(program, store, "--requests", pipe, "--follow", "--batch", "2", "--every", "1min")
+    for line in lines[4:8]:
+        with open(pipe, "w") as file:
+            file.write(line)
+    follower.wait_for(4)
+    check([batch["requests"] for batch in follower.batches] == [2, 2])
+    follower.end()
+    sender = Follower(program, store, "--requests", "-", "--every", "100ms", stdin=subprocess.PIPE)
+    for number, line in enumerate(lines[8:12]):
+        sender.process.stdin.write(line)
+        sender.process.stdin.flush()
+        sender.wait_for(number + 1)
+    sender.process.stdin.close()
+    check(sender.process.wait(timeout=60) == 0)
+    sender.end()
+    check(edges_of(program, store, folder) == set(edges[12:]))
+    run(program, "verify", store)
+
+
 def check_kills(program, folder, kills, seed):
     """Whatever was acknowledged before a kill is there afterwards, once."""
     store = make_store(program, folder)
@@ -234,7 +310,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args()
     program = os.path.abspath(asked.program)
-    for name, test in [("answers", check_answers), ("socket", check_socket_and_queue),
+    for name, test in [("answers", check_answers), ("socket", check_socket_and_queue), ("follow", check_follow),
                        ("kills", lambda p, f: check_kills(p, f, asked.kills, asked.seed))]:
         with tempfile.TemporaryDirectory() as folder:
             started = time.monotonic()

@@ -202,20 +202,20 @@ ExportedStore export_all(const LiveStore& store, const fs::path& folder) {
   exported.sparse = store.manifest().feature_layout.sparse;
   exported.type = rules.type;
   exported.scale = rules.scale;
-  exported.has_names = store.manifest().names.has_value();
   exported.has_labels = contents.has_labels();
   exported.classes = rules.classes;
   exported.has_train = rules.has_train;
   exported.has_valid = rules.has_valid;
   exported.has_test = rules.has_test;
   exported.order = store.manifest().order;
+  exported.has_names = contents.order().names().given();
   if (exported.edges > 0) export_edges(store, NpyTarget(folder / "edges.npy"));
   if (exported.columns > 0) (exported.sparse ? write_csr : write_dense)(store, folder);
-  if (exported.has_names) export_names(store, NpyTarget(folder / "names.txt"));
   if (exported.has_labels) export_labels(store, NpyTarget(folder / "labels.npy"));
   if (exported.has_train) write_split(store, folder / "train.npy", contents.train());
   if (exported.has_valid) write_split(store, folder / "valid.npy", contents.valid());
   if (exported.has_test) write_split(store, folder / "test.npy", contents.test());
+  if (exported.has_names) export_names(store, NpyTarget(folder / "names.txt"));
   return exported;
 }
 

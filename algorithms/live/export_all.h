@@ -26,10 +26,10 @@ struct ExportedStore {
   bool sparse = false;
   FeatureType type = FeatureType::f32;
   FeatureScale scale;
-  bool has_names = false;   ///< names.txt, the names of all nodes, one a line; the other files speak of numbers
   bool has_labels = false;  ///< labels.npy, int64 [nodes], -1 for none
   std::uint32_t classes = 0;
   bool has_train = false, has_valid = false, has_test = false;  ///< train.npy, valid.npy, test.npy: ids, int64
+  bool has_names = false;                                       ///< names.txt, one a line
   std::string order;                                            ///< in which the store has its nodes
 };
 

@@ -36,10 +36,11 @@ Manifest LiveStore::present_manifest(Fold fold) const {
     WorkMeter nobody;
     if (contents_->features().set_nodes().size() > 0 || contents_->has_set_values()) {
       next = fold_data(path_, next, *contents_, budget_, nobody);
-      std::erase_if(changes.cleared, [&](NodeId node) { return contents_->has_set_data(node); });
-      changes.labels.clear();
-      changes.splits.clear();
-      changes.rows.clear();
+      std::vector<NodeId> cleared = std::move(changes.cleared);
+      changes = {};
+      // Removed nodes have no name any more, which the files alone would not tell.
+      std::erase_if(cleared, [&](NodeId node) { return !next.names || !contents_->is_blank(node); });
+      changes.cleared = std::move(cleared);
     }
     next.shards = fold_shards(path_, contents_->graph(), next.shards, budget_, nobody);
     changes.removed.clear();

@@ -110,7 +110,9 @@ PurgePlan plan_purge(const LiveStore& store, const PurgeOptions& options, Memory
       bytes_where(manifest.shards, manifest.nodes, [&](NodeRange span) { return all || graph.has_changes(span); }) +
       bytes_where(manifest.feature_files, manifest.nodes, [&](NodeRange span) { return all || has_new_rows(span); }) +
       (all || !cleared.empty() || store.contents().has_set_values() ? small_files(manifest) : 0) +
-      (all ? bytes_of(manifest.order_file) : 0) + state_bytes(store, all);
+      (all ? bytes_of(manifest.order_file) : 0) +
+      (manifest.names && !cleared.empty() ? manifest.names->names.bytes + manifest.names->index.bytes : 0) +
+      state_bytes(store, all);
   if (all) {
     // One after another: the graph by ids while its arcs are sorted; rows of features, and sums, on their way.
     const std::uint64_t graph_bytes = bytes_of(manifest.shards) + new_arcs + kArcBytes * graph.num_arcs();

@@ -55,6 +55,8 @@ class Preview {
   /// Whether an earlier request has set the edge, or cleared the node.
   [[nodiscard]] bool has_set(NodeId u, NodeId v) const { return edges_.contains(key(u, v)); }
   [[nodiscard]] bool has_cleared(NodeId node) const { return cleared_.contains(node); }
+  /// Whether it has nothing but a name, which a removal takes from it.
+  [[nodiscard]] bool has_name(NodeId node) const { return !has_cleared(node) && !contents_.name(node).empty(); }
   /// Whether clearing it would change nothing.
   [[nodiscard]] bool is_blank(NodeId node) {
     return label(node) == kNoLabel && (has_row(node) ? is_zero(*row(node)) : has_cleared(node) || has_zeros(node));
@@ -64,9 +66,6 @@ class Preview {
     data_.erase(node);
     rows_.erase(node);
   }
-
-  /// Whether it has nothing but a name, which a removal takes from it.
-  [[nodiscard]] bool has_name(NodeId node) const { return !has_cleared(node) && !contents_.name(node).empty(); }
 
   [[nodiscard]] const DataRules& rules() const noexcept { return contents_.rules(); }
   [[nodiscard]] std::uint32_t columns() const noexcept { return contents_.features().columns(); }

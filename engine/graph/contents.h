@@ -66,17 +66,13 @@ class Contents {
   [[nodiscard]] SplitName split(NodeId node) const noexcept;
   [[nodiscard]] const DataRules& rules() const noexcept { return rules_; }
 
-  /// The name of a node, empty where it has none: a node that was cleared and has got nothing since has lost it, although its word is
+  /// The name of a node, empty where it has none: a node that was cleared and has no edges has lost it, although its word is
   /// still understood until a purge takes it out of the files.
   [[nodiscard]] std::string_view name(NodeId node) const {
     return has_lost_name(node) ? std::string_view() : order_.names().name(order_.user(node));
   }
   [[nodiscard]] bool has_lost_name(NodeId node) const {
-    return cleared_.contains(node) && graph_.degree(node) == 1 && !has_set_data(node);
-  }
-  /// Whether a row or a label was set after the node was cleared, or without that.
-  [[nodiscard]] bool has_set_data(NodeId node) const {
-    return features_.set_nodes().contains(node) || label(node) != kNoLabel;
+    return cleared_.contains(node) && graph_.degree(node) == 1 && is_blank(node);
   }
   /// True when clearing the node would change nothing: no features, no label.
   [[nodiscard]] bool is_blank(NodeId node) const;

@@ -1,6 +1,6 @@
 // engine/ingest/name_table.h - names in memory, for the many lookups of an import: one wait for memory a name.
 //
-// The index of a store (storage/formats/name_file.h) finds a name too, in four waits on small pages. A table takes 24 to 96
+// The index of a store (storage/formats/name_file.h) finds a name too, in four waits on small pages. A table takes 32 to 128
 // bytes a name, so that it is made where the budget has room.
 #pragma once
 
@@ -26,11 +26,12 @@ class NameTable {
   void find(std::span<const std::string_view> names, NodeId* nodes) const;
 
  private:
-  /// A slot is the id + 1, or 0, and the name filled with zeros, which no name has; of a longer name its beginning. A name that
-  /// fills its slot may go on, and is compared with the list.
-  static constexpr std::size_t kHeadBytes = 4;
+  /// A slot is the id + 1, or 0, the length of the name, and the name; of a longer name as much as there is room for, and the
+  /// list has the rest.
+  static constexpr std::size_t kHeadBytes = 5;
   static constexpr std::uint64_t kLineBytes = 64;
   [[nodiscard]] static std::size_t slot_bytes(const NameList& names);
+  [[nodiscard]] static std::uint64_t lines(const NameList& names);
   [[nodiscard]] std::uint64_t first_slot(std::uint64_t hash) const noexcept;
   template <std::size_t kBytes>
   void insert(std::string_view name, NodeId id);
@@ -43,7 +44,7 @@ class NameTable {
 
   const NameList& names_;
   std::size_t slot_bytes_;
-  std::uint64_t slots_count_;
+  std::uint64_t lines_, slots_count_;
   HugeBuffer slots_;
 };
 

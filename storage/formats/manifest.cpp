@@ -320,12 +320,17 @@ auto read_checked(const std::filesystem::path& path, const Read& read) {
   }
 }
 
-/// A manifest of some version, with its checksum and layout right but for the version's own fields.
-Json whole_json(const std::string& text, const std::filesystem::path& path, int version) {
+bool is_present(const Json& version) {
+  return version == kManifestVersion || version == kNamesVersion;
+}
+
+/// A manifest of the present version, or of an `old` one, with its checksum and layout right but for the version's own fields.
+Json whole_json(const std::string& text, const std::filesystem::path& path, std::optional<int> old = {}) {
   Json json = parse_json(text);
   if (json.at("format").get<std::string>() != "unweave store")
     throw std::runtime_error("format: this is not the manifest of an unweave store");
-  if (json.at("version") != version) throw DataError(version_fault(path, json.at("version")));
+  const Json& version = json.at("version");
+  if (old ? version != *old : !is_present(version)) throw DataError(version_fault(path, version));
   const std::string body = json.at("contents").dump();
   if (to_hex(checksum128(std::as_bytes(std::span(body)), {})) != json.at("checksum").get<std::string>())
     throw std::runtime_error("checksum: the contents are damaged");
@@ -342,9 +347,9 @@ Manifest read_manifest(const std::filesystem::path& store) {
 
 Manifest parse_manifest(const std::string& text, const std::filesystem::path& path) {
   return read_checked(path, [&] {
-    const bool named = parse_json(text).at("version") == kNamesVersion;
-    Manifest manifest = manifest_from(whole_json(text, path, named ? kNamesVersion : kManifestVersion).at("contents"));
-    if (named != manifest.names.has_value())
+    const Json json = whole_json(text, path);
+    Manifest manifest = manifest_from(json.at("contents"));
+    if ((json.at("version") == kNamesVersion) != manifest.names.has_value())
       throw std::runtime_error("version: with names it is another one than without");
     return manifest;
   });
@@ -355,7 +360,7 @@ std::optional<OldManifest> read_old_manifest(const std::filesystem::path& store)
   const std::string text = text_of_store(store);
   return read_checked(path, [&]() -> std::optional<OldManifest> {
     const Json version = parse_json(text).at("version");
-    if (version == kManifestVersion || version == kNamesVersion) return std::nullopt;
+    if (is_present(version)) return std::nullopt;
     for (int old = kOldestManifest; old < kManifestVersion; ++old)
       if (version == old) return OldManifest{old, whole_json(text, path, old).at("contents").dump()};
     throw DataError(version_fault(path, version));
@@ -378,15 +383,14 @@ std::string manifest_text(const Manifest& manifest) {
     contents["scale"] = manifest.scale.divisor;
   if (manifest.names)
     contents["names"] = {{"names", to_json(manifest.names->names)}, {"index", to_json(manifest.names->index)}};
-  return manifest_text_of(contents.dump());
+  return manifest_text_of(contents.dump(), manifest.names.has_value());
 }
 
-std::string manifest_text_of(const std::string& contents) {
-  const Json parsed = Json::parse(contents);
+std::string manifest_text_of(const std::string& contents, bool names) {
   const Json json = {{"format", "unweave store"},
-                     {"version", parsed.contains("names") ? kNamesVersion : kManifestVersion},
+                     {"version", names ? kNamesVersion : kManifestVersion},
                      {"checksum", to_hex(checksum128(std::as_bytes(std::span(contents)), {}))},
-                     {"contents", parsed}};
+                     {"contents", Json::parse(contents)}};
   return json.dump(1) + "\n";
 }
 

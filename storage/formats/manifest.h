@@ -93,7 +93,7 @@ struct OldManifest {
 [[nodiscard]] std::optional<OldManifest> read_old_manifest(const std::filesystem::path& store);
 
 /// The bytes of a manifest with these contents, JSON.
-[[nodiscard]] std::string manifest_text_of(const std::string& contents);
+[[nodiscard]] std::string manifest_text_of(const std::string& contents, bool names = false);
 
 /// The name of the journal that this manifest is the first to name. Another store's journal has another name, and a
 /// journal holds its own.

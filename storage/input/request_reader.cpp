@@ -92,40 +92,14 @@ bool take_id(Fields& fields, Request& request) {
 
 }  // namespace
 
-std::string request_forms(bool by_names) {
-  return "write `edge U V`, `node U`, `feature U`, `insert-edge U V`, `set-feature U V1 .. VF` (all values, or pairs "
-         "C:V "
-         "of columns, each once), `set-label U C` (a class or none) or `move-split U S` (train, valid, test or none): "
-         "one "
-         "request a line, the word in lower case, ids " +
-         std::string(by_names ? "names of nodes" : "whole numbers from 0") +
-         ", values finite, blanks, tabs or commas between, and behind them, where you like, `id=` with your own name "
-         "of "
-         "the request (128 bytes at most)";
-}
-
-bool is_skipped_line(std::string_view line) {
-  const Fields fields(line);
-  return fields.at_end() || fields.first() == '#';
-}
-
-std::string_view word_of(RequestKind kind) {
-  for (const auto& [word, known] : kKinds)
-    if (known == kind) return word;
-  return {};
-}
-
-std::string text_of(const Request& request) {
-  return text_of(request, [](std::uint64_t id) { return std::to_string(id); });
-}
-
-std::string text_of(const Request& request, const std::function<std::string(std::uint64_t id)>& write) {
-  std::string text(word_of(request.kind));
-  text += " " + write(request.u);
-  if (names_edge(request.kind)) text += " " + write(request.v);
-  if (sets_value(request.kind)) text += " " + request.value;
-  return request.id.empty() ? text : text + ' ' + std::string(kIdWord) + request.id;
-}
+constinit const std::string_view kRequestForms =
+    "write `edge U V`, `node U`, `feature U`, `insert-edge U V`, `set-feature U V1 .. VF` (all values, or pairs C:V of "
+    "columns, each once), `set-label U C` (a class or none) or `move-split U S` (train, valid, test or none): one "
+    "request "
+    "a line, the word in lower case, ids whole numbers from 0, or names in a store of names, values finite, blanks, "
+    "tabs or commas between, and "
+    "behind "
+    "them, where you like, `id=` with your own name of the request (128 bytes at most)";
 
 std::optional<Request> parse_request(std::string_view line, const ReadId& read_id) {
   Fields fields(line);
@@ -150,6 +124,29 @@ std::optional<Request> parse_request(std::string_view line, const ReadId& read_i
     return is_whole ? std::optional(std::move(request)) : std::nullopt;
   }
   return std::nullopt;
+}
+
+bool is_skipped_line(std::string_view line) {
+  const Fields fields(line);
+  return fields.at_end() || fields.first() == '#';
+}
+
+std::string_view word_of(RequestKind kind) {
+  for (const auto& [word, known] : kKinds)
+    if (known == kind) return word;
+  return {};
+}
+
+std::string text_of(const Request& request) {
+  return text_of(request, [](std::uint64_t id) { return std::to_string(id); });
+}
+
+std::string text_of(const Request& request, const std::function<std::string(std::uint64_t id)>& write) {
+  std::string text(word_of(request.kind));
+  text += " " + write(request.u);
+  if (names_edge(request.kind)) text += " " + write(request.v);
+  if (sets_value(request.kind)) text += " " + request.value;
+  return request.id.empty() ? text : text + ' ' + std::string(kIdWord) + request.id;
 }
 
 RequestReader::RequestReader(const std::filesystem::path& path, ReadId read_id)
@@ -179,7 +176,7 @@ bool RequestReader::next(Request& request) {
       return true;
     }
     throw InputError(name_, "line " + std::to_string(number_), "not a request: " + quote_for_message(line),
-                     request_forms(static_cast<bool>(read_id_)));
+                     std::string(kRequestForms));
   }
   return false;
 }

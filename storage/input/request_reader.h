@@ -27,14 +27,12 @@ namespace unweave {
 
 /// Whether a line is empty or a `#` comment.
 [[nodiscard]] bool is_skipped_line(std::string_view line);
-/// What a request may look like, for messages: with names of nodes, or with numbers.
-[[nodiscard]] std::string request_forms(bool by_names);
+/// What a request may look like, for messages.
+extern const std::string_view kRequestForms;
 
 /// Lines `edge U V`, `node U`, `feature U`, `insert-edge U V`, `set-feature U V1 .. VF` or `set-feature U C:V ..`,
 /// `set-label U C`, `move-split U S`, behind which `id=T` may stand, the sender's name of the request; empty lines and `#`
-/// comments are skipped. An id of a node is a number of 64 bits, whether or not a store has such a node; or any word, where the
-/// reader is told what words mean. A value is brought into one form: numbers as the shortest text that reads back the same,
-/// pairs `column:value` by column, one blank between.
+/// comments are skipped.
 ///
 /// From standard input ("-") a line is given as soon as it is complete, so that a sender may wait for the answer to a
 /// batch before it sends the next; other files may be compressed. Not thread-safe.

@@ -109,7 +109,7 @@ void export_folder(const CommandLine& line, const Reader& reader, StepProgress& 
 }
 
 void check_export_options(const CommandLine& line) {
-  for (const char* other : {"model", "embeddings", "edges", "labels", "train", "names", "requests"})
+  for (const char* other : {"model", "embeddings", "edges", "labels", "train", "requests"})
     if (line.has("all") && line.has(other))
       throw UsageError("--all and --" + std::string(other) +
                        ": what --all writes holds edges, features and labels; give "
@@ -139,8 +139,8 @@ void check_export_options(const CommandLine& line) {
     arrays.insert(arrays.begin(), "model");
   check_npy_outputs(line, arrays, store);
   line.require_outside("requests", store);
-  line.require_outside("all", store);
   line.require_outside("names", store);
+  line.require_outside("all", store);
 }
 
 }  // namespace
@@ -185,8 +185,7 @@ void run_export(CommandLine& line) {
       "what import --ids takes");
   add("requests", po::value<std::string>()->value_name("F"), "text, one request a line, drawn at random by --seed (1)");
   add("all", po::value<std::string>()->value_name("DIR"),
-      "new or empty folder: edges, features, labels, splits and names that remain, and in import.txt the command of "
-      "`import` "
+      "new or empty folder: edges, features, labels and splits that remain, and in import.txt the command of `import` "
       "that "
       "makes of them the store that a purge would leave, without embedding and models; for another machine or another "
       "version of the program");

@@ -16,8 +16,8 @@ namespace {
 
 /// A batch may have a million rejected requests: what is longer than this is written before the next one is made.
 constexpr std::size_t kWriteBytes = 4096;
-constexpr std::size_t kBegunBytes = 64;  // by which one knows that a line begins with a request
-constexpr std::size_t kShownBytes = 64;  // where people read a request: rows of features are long
+constexpr std::size_t kBegunBytes = 1024;  // by which one knows that a line begins with a request
+constexpr std::size_t kShownBytes = 64;    // where people read a request: rows of features are long
 
 /// Calls use(i) for every rejected request of a batch.
 template <class Use>

@@ -2,8 +2,6 @@
 #include <pthread.h>
 
 #include <atomic>
-#include <charconv>
-#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -18,6 +16,7 @@
 #include "storage/io/error.h"
 #include "tools/cli/output.h"
 #include "tools/commands/commands.h"
+#include "tools/commands/duration.h"
 #include "tools/commands/model_output.h"
 #include "tools/commands/rejections.h"
 #include "tools/commands/solver_options.h"
@@ -28,17 +27,6 @@ namespace unweave {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// "5s", "500ms", "2min".
-std::chrono::milliseconds read_duration(const std::string& text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
-  const std::uint64_t millis = unit == "ms" ? 1 : unit == "s" ? 1000 : unit == "min" ? 60'000 : 0;
-  constexpr std::uint64_t kMost = 1'000'000;
-  if (error != std::errc() || millis == 0 || value > kMost) throw UsageError("--every must be 500ms, 5s or 2min, say");
-  return std::chrono::milliseconds(value * millis);
-}
 
 /// One token a line.
 std::vector<std::string> read_tokens(const std::string& file) {

@@ -2,6 +2,7 @@
 #include "unweave/stream.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <optional>
@@ -18,9 +19,12 @@
 #include "tools/cli/progress.h"
 #include "tools/commands/acknowledged.h"
 #include "tools/commands/commands.h"
+#include "tools/commands/duration.h"
 #include "tools/commands/model_output.h"
 #include "tools/commands/rejections.h"
 #include "tools/commands/solver_options.h"
+#include "tools/service/line_feed.h"
+#include "tools/service/quarantine.h"
 
 namespace unweave {
 namespace {
@@ -154,6 +158,7 @@ nlohmann::ordered_json fields_of(std::uint64_t batch, const BatchReport& report,
   return json;
 }
 
+constexpr const char* kDefaultEvery = "5s";
 constexpr std::size_t kRoomRequests = 4096;  // requests of a batch for which room is made at a time
 
 /// What is said of the model that follows the stream.
@@ -182,6 +187,19 @@ std::string share_text(double ratio) {
   return number_text(std::round(100 * ratio)) + " %";
 }
 
+/// Lines as they come, where a batch ends when its first request has waited long enough.
+struct Arriving {
+  Arriving(const CommandLine& line, ReadId how)
+      : feed(line.get<std::string>("requests"), line.get<bool>("follow")),
+        every(read_duration(line.has("every") ? line.get<std::string>("every") : kDefaultEvery)),
+        read_id(std::move(how)),
+        quarantine(line.has("quarantine") ? line.get<std::string>("quarantine") : "") {}
+  LineFeed feed;
+  std::chrono::milliseconds every;
+  ReadId read_id;
+  Quarantine quarantine;
+};
+
 /// The requests of the input in batches, and what is printed of each.
 class Stream {
  public:
@@ -190,6 +208,8 @@ class Stream {
   void run();
 
  private:
+  void run_arriving();
+  void add(Request request, std::uint64_t place, const std::string& text);
   [[nodiscard]] StreamOptions options();
   void send();
   void print(const BatchOutcome& outcome, const StreamMeter::Batch& work);
@@ -206,7 +226,8 @@ class Stream {
   Resources resources_;
   Writer writer_;
   StreamSession session_;
-  RequestReader reader_;
+  std::optional<RequestReader> reader_;
+  std::optional<Arriving> arriving_;
   StreamMeter meter_;
   std::optional<RejectedFile> rejected_file_;
   RequestCounts counts_;
@@ -223,11 +244,14 @@ Stream::Stream(CommandLine& line)
       resources_({line.common().memory_bytes}),
       writer_(line.positional(0), resources_),
       session_(writer_, options()),
-      reader_(line.get<std::string>("requests"), id_reader(writer_)),
       meter_(line, writer_.names().given(),
              line.get<bool>("measure-limit")
                  ? stream_limit(line, writer_.path(), writer_.manifest(), resources_.memory())
                  : std::nullopt) {
+  if (line.has("every") || line.get<bool>("follow"))
+    arriving_.emplace(line, id_reader(writer_));
+  else
+    reader_.emplace(line.get<std::string>("requests"), id_reader(writer_));
   if (line.has("rejected")) rejected_file_.emplace(line.get<std::string>("rejected"));
 }
 
@@ -244,7 +268,7 @@ StreamOptions Stream::options() {
   options.seed = line_.common().seed;
   options.decided = [this](const DecidedBatch& batch) {
     if (rejected_file_) rejected_file_->add(placed(batch));  // before the batch is acknowledged
-    if (batch.refused) refuse(line_, reader_.name().string(), placed(batch), acknowledged_);
+    if (batch.refused) refuse(line_, line_.get<std::string>("requests"), placed(batch), acknowledged_);
   };
   options.before_acknowledged = [this] { acknowledged_.begin(); };
   options.acknowledged = [this] { acknowledged_.end(requests_.size(), places_.back()); };
@@ -333,17 +357,55 @@ void Stream::print_summary() const {
     line_.out() << text << std::endl;
 }
 
-void Stream::run() {
+void Stream::add(Request request, std::uint64_t place, const std::string& text) {
   const std::uint64_t batch_size = line_.get<Count>("batch").value;
+  if (requests_.size() % kRoomRequests == 0)
+    session_.make_room(std::min<std::uint64_t>(batch_size, requests_.size() + kRoomRequests));
+  if (request.u == kUnknownName || request.v == kUnknownName) unknown_.emplace(requests_.size(), text);
+  requests_.push_back(std::move(request));
+  places_.push_back(place);
+  if (requests_.size() == batch_size) send();
+}
+
+void Stream::run_arriving() {
+  using Time = std::chrono::steady_clock;
+  Arriving& arriving = *arriving_;
+  std::string line;
+  Time::time_point due{};  // when the batch that is being collected ends
+  for (;;) {
+    const bool waits = requests_.empty();
+    switch (arriving.feed.next(line, waits ? Time::now() + std::chrono::hours(1) : due)) {
+      case LineFeed::Next::end:
+        return;
+      case LineFeed::Next::timeout:
+        send();
+        continue;
+      case LineFeed::Next::line:
+        break;
+    }
+    if (is_skipped_line(line)) continue;
+    std::optional<Request> request = parse_request(line, arriving.read_id);
+    if (!request && !line_.has("quarantine"))
+      throw InputError(line_.get<std::string>("requests"), "line " + std::to_string(arriving.feed.number()),
+                       "not a request: " + quote_for_message(line), std::string(kRequestForms));
+    if (!request) {
+      const BadLine bad{line, "not a request"};
+      arriving.quarantine.add({&bad, 1});
+      continue;
+    }
+    if (requests_.empty()) due = Time::now() + arriving.every;
+    add(*std::move(request), arriving.feed.number(), line);
+    if (!requests_.empty() && Time::now() >= due) send();
+  }
+}
+
+void Stream::run() {
   Request request;
   try {
-    while (reader_.next(request)) {
-      if (requests_.size() % kRoomRequests == 0)
-        session_.make_room(std::min<std::uint64_t>(batch_size, requests_.size() + kRoomRequests));
-      if (request.u == kUnknownName || request.v == kUnknownName) unknown_.emplace(requests_.size(), reader_.text());
-      requests_.push_back(request);
-      places_.push_back(reader_.number());
-      if (requests_.size() == batch_size) send();
+    if (arriving_) {
+      run_arriving();
+    } else {
+      while (reader_->next(request)) add(std::move(request), reader_->number(), reader_->text());
     }
     send();
   } catch (const RefusedBatch&) {
@@ -361,7 +423,8 @@ void Stream::run() {
   finish();
   print_summary();
   if (acknowledged_.requests() == 0 && !line_.common().quiet)
-    line_.error() << "unweave: " << reader_.name().string() << " holds no requests"
+    line_.error() << "unweave: " << (reader_ ? reader_->name().string() : line_.get<std::string>("requests"))
+                  << " holds no requests"
                   << (session_.caught_up() ? "; the model is brought up to date with those before" : "") << '\n';
 }
 
@@ -375,6 +438,14 @@ void run_stream(CommandLine& line) {
       "(required) file of `edge U V`, `node U`, `feature U`, `insert-edge U V`, `set-feature U V1 .. VF`, "
       "`set-label U C`, `move-split U S`, each with id=NAME behind it or not; - for standard input");
   add("batch", po::value<Count>()->value_name("K")->default_value({100}), "requests a batch");
+  add("every", po::value<std::string>()->value_name("TIME"),
+      "a batch also ends when its first request has waited so long: 500ms, 5s, 2min; 5s with --follow");
+  add("follow", po::bool_switch(),
+      "the end of F is not the end: wait for lines that are added to a file, for a new file of its name, or for the "
+      "next writer of a named pipe, until Ctrl-C; give requests an id=, since a later run reads a file from its "
+      "beginning");
+  add("quarantine", po::value<std::string>()->value_name("Q"),
+      "with --every or --follow: lines that are no requests go to Q, with time and reason, and the others go on");
   add("r-max", po::value<Real>()->value_name("R"), "lazy: leave residues up to R unpublished; without it exact");
   add("r-max-scale", po::value<std::string>()->value_name("S"),
       "paper: R of features scaled to |D^1/2 x|_1 = 1; code: R times the mean column 1-norm; else absolute");
@@ -410,7 +481,8 @@ void run_stream(CommandLine& line) {
     if (line.has(option) && !model.name && !model.solver)
       throw UsageError("--" + std::string(option) +
                        " needs --solver or --name: without a model there is no certificate");
-  for (const char* option : {"receipts", "rejected", "changes"}) line.require_outside(option, line.positional(0));
+  for (const char* option : {"receipts", "rejected", "changes", "quarantine"})
+    line.require_outside(option, line.positional(0));
   if (line.has("rejected") && line.get<std::string>("rejected") == "-")
     throw UsageError("--rejected: name a file; on standard output --json has the list");
   if (line.has("receipts") && line.get<std::string>("receipts") == "-")
@@ -420,6 +492,10 @@ void run_stream(CommandLine& line) {
     throw UsageError("--rejected and --receipts: name two files");
 
   if (line.get<Count>("batch").value == 0) throw UsageError("--batch must be at least 1");
+  if (line.has("every")) static_cast<void>(read_duration(line.get<std::string>("every")));
+  if (line.has("quarantine") && !line.has("every") && !line.get<bool>("follow"))
+    throw UsageError(
+        "--quarantine goes with --every or --follow; without them a line that is no request ends the stream");
   static_cast<void>(read_mode(line));  // what is wrong is told before the store is opened
   static_cast<void>(read_plan(line));
   Stream(line).run();

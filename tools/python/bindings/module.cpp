@@ -335,23 +335,6 @@ class Stream {
     for (std::size_t i = 0; i < kinds.size(); ++i) requests.push_back({kind_named(kinds[i]), u[i], v[i]});
     return send(requests);
   }
-  /// Requests as lines of a file of requests.
-  py::dict send_lines(const std::vector<std::string>& lines) {
-    static_cast<void>(open());
-    const ReadId read_id = writer_->names().given()
-                               ? ReadId([this](std::string_view word) { return writer_->names().number(word); })
-                               : ReadId();
-    std::vector<Request> requests;
-    requests.reserve(lines.size());
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-      std::optional<Request> request = parse_request(lines[i], read_id);
-      if (!request)
-        throw UsageError("request " + std::to_string(i) + ", " + quote_for_message(lines[i]) + ": " +
-                         request_forms(static_cast<bool>(read_id)));
-      requests.push_back(std::move(*request));
-    }
-    return send(requests);
-  }
   /// Whether the nodes of the store have names.
   bool named() {
     static_cast<void>(open());
@@ -365,6 +348,21 @@ class Stream {
     for (const std::string& word : u) first.push_back(writer_->names().number(word));
     for (const std::string& word : v) second.push_back(writer_->names().number(word));
     return send(kinds, first, second);
+  }
+  /// Requests as lines of a file of requests.
+  py::dict send_lines(const std::vector<std::string>& lines) {
+    static_cast<void>(open());
+    const ReadId read_id = id_reader(*writer_);
+    std::vector<Request> requests;
+    requests.reserve(lines.size());
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      std::optional<Request> request = parse_request(lines[i], read_id);
+      if (!request)
+        throw UsageError("request " + std::to_string(i) + ", " + quote_for_message(lines[i]) + ": " +
+                         std::string(kRequestForms));
+      requests.push_back(std::move(*request));
+    }
+    return send(requests);
   }
   py::dict send_all(const std::string& kind, const py::array_t<std::uint64_t, py::array::c_style>& ids) {
     const RequestKind what = kind_named(kind);

@@ -257,11 +257,10 @@ class Store:
 
 
 def _line_of(request: Any, named: bool) -> str:
-    """The line of a request that came as a tuple. Numbers of NumPy are those of Python; where nodes have names, a node that is
-    called by its number has a mark before it."""
-    parts = [part.item() if isinstance(part, np.generic) else part for part in request]
-    nodes = 3 if parts and str(parts[0]).endswith("edge") else 2
-    return " ".join(f"#{part}" if named and 0 < at < nodes and isinstance(part, int) else str(part) for at, part in enumerate(parts))
+    """The line of a request that came as a tuple. Numbers of NumPy are those of Python; where nodes have names, a node's number has a mark."""
+    words = [str(part.item() if isinstance(part, np.generic) else part) for part in request]
+    nodes = 3 if words and words[0].endswith("edge") else 2
+    return " ".join(f"#{word}" if named and 0 < i < nodes and not isinstance(request[i], str) else word for i, word in enumerate(words))
 
 
 class Stream:
@@ -288,9 +287,9 @@ class Stream:
 
     def send(self, requests: Iterable[Request]) -> Record:
         """One batch: lines as in a file of requests ("edge 4 7"), or tuples ("edge", 4, 7), ("node", 12), ("feature", 3),
-        ("insert-edge", 4, 7). Requests that set something are lines or tuples as well: "set-feature 3 0.5 0 0.25" with all values,
-        "set-feature 3 0:0.5 2:0.25", ("set-feature", 3, 0.5, 0, 0.25), ("set-label", 3, 1), ("set-label", 3, "none"),
-        ("move-split", 3, "valid"). Where nodes have names, texts are names and integers numbers: ("node", "alice"). ``statuses``
+        ("insert-edge", 4, 7). Where nodes have names, texts are names and integers numbers: ("node", "alice"). Requests that set
+        something are lines or tuples as well: "set-feature 3 0.5 0 0.25" with all values, "set-feature 3 0:0.5 2:0.25",
+        ("set-feature", 3, 0.5, 0, 0.25), ("set-label", 3, 1), ("set-label", 3, "none"), ("move-split", 3, "valid"). ``statuses``
         says of each whether it was applied, or why not."""
         requests = list(requests)
         named = self._native.named()

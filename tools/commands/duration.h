@@ -1,0 +1,12 @@
+// tools/commands/duration.h - the value of --every.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+namespace unweave {
+
+/// Reads "500ms", "5s" or "2min". Throws UsageError.
+[[nodiscard]] std::chrono::milliseconds read_duration(const std::string& text);
+
+}  // namespace unweave
