@@ -393,7 +393,7 @@ BatchReport LiveStore::apply_acknowledged(std::size_t most, LastLevel last, std:
   }
   report.last_request = sequence_;
   if (batches == 0) return report;
-  const Reservation room = reserve_batch(taken.size());
+  const Reservation room = reserve_batch(taken.size(), text_bytes(taken));
   BatchChanges changes = resolve(taken);
   prepare(changes);
   {

@@ -96,7 +96,8 @@ constinit const std::string_view kRequestForms =
     "write `edge U V`, `node U`, `feature U`, `insert-edge U V`, `set-feature U V1 .. VF` (all values, or pairs C:V of "
     "columns, each once), `set-label U C` (a class or none) or `move-split U S` (train, valid, test or none): one "
     "request "
-    "a line, the word in lower case, ids whole numbers from 0, or names in a store of names, values finite, blanks, "
+    "a line, the word in lower case, ids whole numbers from 0, or names of nodes in a store of names, values finite, "
+    "blanks, "
     "tabs or commas between, and "
     "behind "
     "them, where you like, `id=` with your own name of the request (128 bytes at most)";

@@ -33,6 +33,7 @@ struct ChangedWorld {
   FeatureType type = FeatureType::f32;
   bool sparse = false;
   FeatureScale scale;
+  bool named = false;  ///< node 7 is called "v7"
 
   /// Does what a line of a request says; false where it changes nothing.
   bool apply(const std::string& line) {
@@ -97,8 +98,14 @@ struct ChangedWorld {
     options.feature_type = type;
     options.scale = scale;
     std::string text;
-    for (const auto& [u, v] : edges) text += std::to_string(u) + " " + std::to_string(v) + "\n";
+    const std::string v_or_none = named ? "v" : "";
+    for (const auto& [u, v] : edges) text += v_or_none + std::to_string(u) + " " + v_or_none + std::to_string(v) + "\n";
     options.edges = file("edges", text);
+    if (named) {
+      std::string names;
+      for (NodeId node = 0; node < nodes; ++node) names += "v" + std::to_string(node) + "\n";
+      options.ids = file("names", names);
+    }
     const std::string rows = std::to_string(nodes);
     if (sparse) {
       std::vector<std::int64_t> indptr{0}, indices;
@@ -122,7 +129,7 @@ struct ChangedWorld {
     const auto ids = [&](const std::string& split) {
       std::string lines;
       for (NodeId node = 0; node < nodes; ++node)
-        if (splits[node] == split) lines += std::to_string(node) + "\n";
+        if (splits[node] == split) lines += v_or_none + std::to_string(node) + "\n";
       return file(split, lines);
     };
     options.train = ids("train");

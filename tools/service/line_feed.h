@@ -23,7 +23,7 @@ class LineFeed {
   /// Waits for the next whole line until `deadline`. A last line without an end counts where there is an end. Throws DataError
   /// where a followed file became shorter, and for a line above 16 MiB.
   [[nodiscard]] Next next(std::string& line, Deadline deadline);
-  [[nodiscard]] std::uint64_t number() const noexcept { return number_; }  ///< of the last line, from 1
+  [[nodiscard]] std::uint64_t number() const noexcept { return number_; }  ///< that of the last line, from 1
 
  private:
   void open();

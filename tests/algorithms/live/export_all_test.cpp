@@ -36,6 +36,7 @@ void import_again(const fs::path& folder, const ExportedStore& exported, const f
   options.order = exported.order;
   options.feature_type = exported.type;
   options.scale = exported.scale;
+  if (exported.has_names) options.ids = file("names.txt");
   if (exported.edges > 0) options.edges = file("edges.npy");
   if (exported.columns > 0 && exported.sparse)
     options.features = CsrInput{
@@ -72,6 +73,7 @@ TEST_SUITE("unit") {
       if (seed % 8 == 1) world.scale.divisor = 3.7;
       if (seed % 8 == 4) world.scale.divisor = 0.01;
       if (seed % 8 == 3) world.scale.as_given = true;
+      world.named = seed % 3 == 1;
       const TempDir dir;
       world.import(dir / "s");
       const std::vector<Request> requests =

@@ -132,8 +132,8 @@ TEST_SUITE("unit") {
             [](const fs::path& store) { rewrite_manifest(store, [](Json& json) { json["version"] = 1; }); });
     refused("labels-a898393b9bf07557.labels",
             [](const fs::path& store) { testing::flip_middle(store / "labels" / "labels-a898393b9bf07557.labels"); });
-    refused("version 6, this program reads version 5; use the unweave that wrote it, or write all out",
-            [](const fs::path& store) { rewrite_manifest(store, [](Json& json) { json["version"] = 6; }); });
+    refused("version 7, this program reads version 5 and 6; use the unweave that wrote it, or write all out",
+            [](const fs::path& store) { rewrite_manifest(store, [](Json& json) { json["version"] = 7; }); });
     refused("a member is missing", [](const fs::path& store) {
       rewrite_manifest(store, [](Json& json) { json["contents"].erase("journal"); });
     });

@@ -129,7 +129,7 @@ TEST_SUITE("unit") {
       CHECK_MESSAGE(name_of(changes.statuses[i]) == name_of(decided[i].second), "request ", i);
       seen.insert(changes.statuses[i]);
     }
-    CHECK(seen.size() == kStatusTexts.size());
+    CHECK(seen.size() == 9);  // live/changed_data_test.cpp finds those of requests that set something
     CHECK(changes.applied + changes.rejected == decided.size());
     CHECK(changes.applied == 6);
 
