@@ -50,16 +50,17 @@ void LineFeed::open() {
 
 bool LineFeed::wait(Deadline deadline) const {
   using std::chrono::milliseconds;
-  const auto left = std::chrono::duration_cast<milliseconds>(deadline - std::chrono::steady_clock::now());
-  if (left <= milliseconds(0)) return false;
-  if (is_regular_) {
-    std::this_thread::sleep_for(std::min(left, kLookAgain));
-    return true;
-  }
-  pollfd one{descriptor_, POLLIN, 0};
   constexpr milliseconds kMostPoll{60'000};
-  return ::poll(&one, 1, static_cast<int>(std::min(left, kMostPoll).count())) != 0 ||
-         std::chrono::steady_clock::now() < deadline;
+  for (;;) {
+    const auto left = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());
+    if (left <= milliseconds(0)) return false;
+    if (is_regular_) {
+      std::this_thread::sleep_for(std::min(left, kLookAgain));
+      return true;
+    }
+    pollfd one{descriptor_, POLLIN, 0};
+    if (::poll(&one, 1, static_cast<int>(std::min(left, kMostPoll).count())) != 0) return true;
+  }
 }
 
 void LineFeed::follow_name() {
