@@ -48,7 +48,8 @@ struct Sample {
     entry = journal.entry();
     journal.append({0, ThresholdScale::absolute, {{RequestKind::remove_node, 1, 0}}, kTime});
     second = journal.bytes();
-    journal.append({0.5, ThresholdScale::code, {{RequestKind::remove_edge, 2, 3}, {RequestKind::insert_edge, 2, 4}}, kTime});
+    journal.append(
+        {0.5, ThresholdScale::code, {{RequestKind::remove_edge, 2, 3}, {RequestKind::insert_edge, 2, 4}}, kTime});
     third = journal.bytes();
     journal.append({0, ThresholdScale::absolute, {}, kTime});
     CHECK(journal.sequence() == 8);
