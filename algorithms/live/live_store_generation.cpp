@@ -34,7 +34,7 @@ Manifest LiveStore::present_manifest(Fold fold) const {
   Changes changes = contents_->changes();
   if (fold == Fold::rows_and_graph) {
     WorkMeter nobody;
-    if (contents_->features().set_nodes().size() > 0 || contents_->has_set_values()) {
+    if (contents_->features().set_nodes().size() > 0 || contents_->has_set_values()) {  // as fold_graph() asks
       next = fold_data(path_, next, *contents_, budget_, nobody);
       std::vector<NodeId> cleared = std::move(changes.cleared);
       changes = {};
@@ -126,7 +126,9 @@ void LiveStore::save(Fold fold) {
 /// Where there is room for it; else lists go on to grow while they fit.
 void LiveStore::fold_graph() {
   // One after the other.
-  const std::uint64_t bytes = std::max(fold_bytes(contents_->graph()), fold_data_bytes(*contents_));
+  std::uint64_t bytes = fold_bytes(contents_->graph());
+  if (contents_->features().set_nodes().size() > 0 || contents_->has_set_values())
+    bytes = std::max(bytes, fold_data_bytes(*contents_));
   if (embedding_) changed_rows_.make_room(*embedding_, bytes);
   if (bytes <= budget_.available()) save(Fold::rows_and_graph);
 }

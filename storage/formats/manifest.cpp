@@ -277,8 +277,8 @@ std::string version_fault(const std::filesystem::path& path, const Json& version
   const std::string store = path.parent_path().string();
   if (!version.is_number_integer()) return text;
   if (version.get<std::int64_t>() > kNamesVersion)
-    return text + "; use the unweave that wrote it, or write all out by its " +
-           operation("export " + store + ' ' + option("all", "DIR")) + " and import that";
+    return text + "; use the unweave that wrote it; its " + operation("export " + store + ' ' + option("all", "DIR")) +
+           " writes what this one takes";
   if (version.get<std::int64_t>() >= kOldestManifest)
     return text + "; bring it there by " + operation("upgrade " + store) + ", which loses nothing but models";
   return text +

@@ -28,9 +28,9 @@ TEST_SUITE("unit") {
     fs::copy(fs::path(UNWEAVE_SOURCE_DIR) / "tests" / "golden" / "version-4", store, fs::copy_options::recursive);
     const testing::Result before = run({"info", store});
     CHECK(before.code == 2);
-    CHECK(
-        before.error.find("the store has version 4, this program reads version 5; bring it there by `unweave upgrade " +
-                          store + "`") != std::string::npos);
+    CHECK(before.error.find(
+              "the store has version 4, this program reads version 5 and 6; bring it there by `unweave upgrade " +
+              store + "`") != std::string::npos);
     const testing::Result upgraded = run({"upgrade", store, "--json"});
     CHECK(upgraded.code == 0);
     CHECK(upgraded.json()["upgraded"] == true);
