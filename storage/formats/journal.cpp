@@ -369,7 +369,13 @@ JournalEnd read_records(const std::filesystem::path& store, const FileEntry& ent
     if (!whole) {
       // One append at most was under way when the power failed, and any part of it may be on the disk.
       if (later_record(file, at + 8, size, last, Later::first) > 0) fail("a record is damaged");
-      const bool cut_short = is_plausible(record, last) && record.payload_bytes > left;
+      PayloadHeader head{};
+      const bool has_head = left >= sizeof head;
+      if (has_head) file.read_at(at + sizeof record, std::as_writable_bytes(std::span(&head, 1)));
+      // A length that says too much is damage, where what follows says another one.
+      const bool cut_short =
+          is_plausible(record, last) && record.payload_bytes > left &&
+          (!has_head || requests_in(record.payload_bytes, head.text_bytes) == record.sequence - last);
       return {at, size - at, !cut_short && !is_unwritten_in_part(file, at, size), begin};
     }
     if (!decode(payload, batch) || batch.requests.size() != record.sequence - last)

@@ -15,7 +15,7 @@ std::span<const Command> all_commands() {
       {"train", "learn a model on the training rows, to be unlearned from later", run_train},
       {"certify", "release or finish a model that another program made", run_certify},
       {"stream", "remove edges, nodes and features; insert and set others", run_stream},
-      {"serve", "take requests over a socket, acknowledge them at once, apply them in batches", run_serve},
+      {"serve", "take requests by HTTP, acknowledge and then apply them", run_serve},
       {"requests", "what became of requests that have an id, and what is left to do", run_requests},
       {"evaluate", "accuracy of the models, and what they still show of removed rows", run_evaluate},
       {"predict", "say the class of nodes, by a model", run_predict},

@@ -153,14 +153,14 @@ std::string request_table() {
   model        forgets U, and   forgets U, and   follows the    follows the
                follows rows     follows rows     rows           rows
 
-                 set-feature U V1 .. VF  set-label U C            move-split U S
-  edges          stay                    stay                     stay
-  features       those of U are V1 .. VF stay                     stay
-  label          stays                   U has class C, or none   stays
-  split          stays                   none: U leaves its       U is in S
-  embedding      rows within L hops      U's comes or goes        stays
+                 set-feature U V1 .. VF  set-label U C           move-split U S
+  edges          stay                    stay                    stay
+  features       those of U are V1 .. VF stay                    stay
+  label          stays                   U has class C, or none  stays
+  split          stays                   none: U leaves its      U is in S
+  embedding      rows within L hops      U's comes or goes       stays
                  follow                  (rows labelled)
-  model          follows the rows        follows U                follows U
+  model          follows the rows        follows U               follows U
 
 set-feature takes all values or pairs C:V of columns; what is left out is 0. Rows
 are scaled as the import scaled them. C is a class number or none; S is train,

@@ -173,16 +173,16 @@ void serve(const CommandLine& line) {
 
 void run_serve(CommandLine& line) {
   line.describe(
-      "Takes requests by HTTP and JSON, on a port of this machine or a Unix socket, until SIGTERM or Ctrl-C, and then "
-      "applies\n"
-      "those that wait. A sender has the answer when his requests are durable, in groups of one sync; they are applied "
-      "in\n"
-      "batches, and what became of each is asked for by its id. Calls:\n\n"
-      "  POST /requests          lines as stream --requests takes them, or {\"requests\": [\"edge 1 2 id=T7\"]}\n"
-      "  GET  /requests/ID       what became of one; one without an id gets one from the service\n"
-      "  GET  /receipts/ID       its receipt, with --receipts\n"
-      "  GET  /certificates/NAME public lines of the certificates of a model\n"
-      "  GET  /predict?nodes=1,2 classes, by the model (&model=NAME)\n"
+      "Takes requests by HTTP and JSON, on a port of this machine or a Unix socket, until\n"
+      "SIGTERM or Ctrl-C, and then applies those that wait. A sender has the answer when\n"
+      "his requests are durable, in groups of one sync; they are applied in batches, and\n"
+      "what became of each is asked for by its id. Calls:\n\n"
+      "  POST /requests           lines as stream --requests takes them, or\n"
+      "                           {\"requests\": [\"edge 1 2 id=T7\"]}\n"
+      "  GET  /requests/ID        what became of one; the service names those without\n"
+      "  GET  /receipts/ID        its receipt, with --receipts\n"
+      "  GET  /certificates/NAME  public lines of the certificates of a model\n"
+      "  GET  /predict?nodes=1,2  classes, by the model (&model=NAME)\n"
       "  GET  /status, /ready, /metrics (for Prometheus)",
       {"STORE"},
       "unweave serve demo/debian.store --listen 127.0.0.1:8080 --solver exact\n"

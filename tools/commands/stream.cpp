@@ -216,6 +216,10 @@ class Stream {
   void finish();
   void print_summary() const;
   [[nodiscard]] std::string text(std::size_t i) const;
+  [[nodiscard]] std::string input_name() const {
+    const auto& name = line_.get<std::string>("requests");
+    return name == "-" ? "standard input" : name;
+  }
   [[nodiscard]] PlacedBatch placed(const DecidedBatch& decided) const {
     return {decided, places_, [this](std::size_t i) { return text(i); }};
   }
@@ -268,7 +272,7 @@ StreamOptions Stream::options() {
   options.seed = line_.common().seed;
   options.decided = [this](const DecidedBatch& batch) {
     if (rejected_file_) rejected_file_->add(placed(batch));  // before the batch is acknowledged
-    if (batch.refused) refuse(line_, line_.get<std::string>("requests"), placed(batch), acknowledged_);
+    if (batch.refused) refuse(line_, input_name(), placed(batch), acknowledged_);
   };
   options.before_acknowledged = [this] { acknowledged_.begin(); };
   options.acknowledged = [this] { acknowledged_.end(requests_.size(), places_.back()); };
@@ -386,7 +390,7 @@ void Stream::run_arriving() {
     if (is_skipped_line(line)) continue;
     std::optional<Request> request = parse_request(line, arriving.read_id);
     if (!request && !line_.has("quarantine"))
-      throw InputError(line_.get<std::string>("requests"), "line " + std::to_string(arriving.feed.number()),
+      throw InputError(input_name(), "line " + std::to_string(arriving.feed.number()),
                        "not a request: " + quote_for_message(line), std::string(kRequestForms));
     if (!request) {
       const BadLine bad{line, "not a request"};
@@ -423,8 +427,7 @@ void Stream::run() {
   finish();
   print_summary();
   if (acknowledged_.requests() == 0 && !line_.common().quiet)
-    line_.error() << "unweave: " << (reader_ ? reader_->name().string() : line_.get<std::string>("requests"))
-                  << " holds no requests"
+    line_.error() << "unweave: " << input_name() << " holds no requests"
                   << (session_.caught_up() ? "; the model is brought up to date with those before" : "") << '\n';
 }
 
