@@ -15,6 +15,7 @@
 #include "algorithms/registry/registry.h"
 #include "engine/resources/clock.h"
 #include "engine/resources/watcher.h"
+#include "storage/input/request_reader.h"
 #include "storage/io/error.h"
 #include "unweave/version.h"
 
@@ -49,6 +50,11 @@ Learner open_model(LiveStore& store, Resources& resources, const StreamOptions& 
 }
 
 }  // namespace
+
+Request request_of_line(std::string_view line, const ReadId& read_id) {
+  if (std::optional<Request> request = parse_request(line, read_id)) return *std::move(request);
+  throw UsageError("not a request: " + quote_for_message(line) + ": " + std::string(kRequestForms));
+}
 
 struct StreamSession::Impl {
   /// Sees to it that the session is the only one, while it lives.

@@ -337,7 +337,7 @@ class Import {
           name_table_ ? name_table_->find(names, nodes) : names_->index().find(names, nodes);
         },
         display_name(*options_.ids).string());
-    if (opened.numbers) return collect_numbers(std::move(opened.numbers), memory);
+    if (opened.numbers) return collect_numbers(opened.numbers, memory);
     return collect_names(*opened.names, memory);
   }
 

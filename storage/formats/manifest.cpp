@@ -271,9 +271,8 @@ namespace {
 
 /// Not to be imported again: the inputs may still hold what was removed.
 std::string version_fault(const std::filesystem::path& path, const Json& version) {
-  const std::string text = path.string() + ": the store has version " + version.dump() +
-                           ", this program reads version " + std::to_string(kManifestVersion) + " and " +
-                           std::to_string(kNamesVersion);
+  std::string text = path.string() + ": the store has version " + version.dump() + ", this program reads version " +
+                     std::to_string(kManifestVersion) + " and " + std::to_string(kNamesVersion);
   const std::string store = path.parent_path().string();
   if (!version.is_number_integer()) return text;
   if (version.get<std::int64_t>() > kNamesVersion)

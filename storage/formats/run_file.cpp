@@ -99,7 +99,7 @@ std::vector<std::uint32_t> pack_row(std::span<const float> row) {
   std::vector<std::uint32_t> words{0};
   for (const float value : row) words[0] += std::bit_cast<std::uint32_t>(value) != 0 ? 1 : 0;
   const bool pairs = holds_pairs(words[0], static_cast<std::uint32_t>(row.size()));
-  words.reserve(1 + (pairs ? 2 * words[0] : row.size()));
+  words.reserve(1 + (pairs ? std::size_t{2} * words[0] : row.size()));
   for (std::uint32_t c = 0; pairs && c < row.size(); ++c)
     if (std::bit_cast<std::uint32_t>(row[c]) != 0) words.push_back(c);
   for (const float value : row)

@@ -14,7 +14,7 @@ using std::chrono::days;
 using std::chrono::milliseconds;
 
 constexpr Millis kMinute = 60'000;
-constexpr Millis kDay = 24 * 60 * kMinute;
+constexpr Millis kDay = Millis{24} * 60 * kMinute;
 
 /// Reads exactly so many digits off the text.
 std::optional<int> take_digits(std::string_view& text, std::size_t count) {
@@ -38,11 +38,11 @@ std::optional<Millis> take_clock(std::string_view text) {
   if (!hour || *hour > 23 || !take(text, ':')) return std::nullopt;
   const auto minute = take_digits(text, 2);
   if (!minute || *minute > 59) return std::nullopt;
-  Millis time = (*hour * 60 + *minute) * kMinute;
+  Millis time = (Millis{*hour} * 60 + *minute) * kMinute;
   if (take(text, ':')) {
     const auto second = take_digits(text, 2);
     if (!second || *second > 59) return std::nullopt;
-    time += *second * 1000;
+    time += Millis{*second} * 1000;
     if (take(text, '.')) {
       const auto millis = take_digits(text, 3);
       if (!millis) return std::nullopt;

@@ -77,9 +77,9 @@ struct ChangedWorld {
       row[colon == std::string::npos ? at : std::stoul(field.substr(0, colon))] =
           std::stod(field.substr(colon == std::string::npos ? 0 : colon + 1));
     }
-    const bool changes =
-        !std::equal(row.begin(), row.end(), features.begin() + static_cast<std::ptrdiff_t>(u * columns));
-    std::copy(row.begin(), row.end(), features.begin() + static_cast<std::ptrdiff_t>(u * columns));
+    const auto present = features.begin() + static_cast<std::ptrdiff_t>(std::size_t{u} * columns);
+    const bool changes = !std::equal(row.begin(), row.end(), present);
+    std::copy(row.begin(), row.end(), present);
     return changes;
   }
 

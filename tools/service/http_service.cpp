@@ -309,6 +309,7 @@ struct HttpService::Impl {
     Json taken = Json::array();
     if (!requests.empty()) {
       std::vector<std::string> ids;
+      ids.reserve(requests.size());
       for (const Request& request : requests) ids.push_back(request.id);
       const std::uint64_t last = intake.submit(std::move(requests));
       for (std::size_t i = 0; i < ids.size(); ++i)

@@ -28,6 +28,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "algorithms/evaluation/accuracies.h"
@@ -46,6 +47,10 @@ struct DecidedBatch {
   std::uint64_t after = 0;                  ///< requests that the store has acknowledged before them
   bool refused = false;                     ///< StreamOptions::strict refuses it
 };
+
+/// The request that a line says, as a file of requests has it. `read_id`: what words for nodes mean, of a store with names
+/// (id_reader()). Throws UsageError that says what a request may look like.
+[[nodiscard]] Request request_of_line(std::string_view line, const ReadId& read_id = {});
 
 struct StreamOptions {
   StreamMode mode{};                 ///< exact unless r_max is above 0

@@ -40,8 +40,9 @@ void check_equal_files(const fs::path& store, const fs::path& fresh) {
   auto mine = testing::folder_bytes(store), other = testing::folder_bytes(fresh);
   for (auto* const files : {&mine, &other})
     std::erase_if(*files, [](const auto& file) { return file.first.starts_with("certificates/"); });
-  for (const auto& [name, bytes] : mine) {
-    CAPTURE(name.c_str());
+  for (const auto& file : mine) {
+    const auto& [name, bytes] = file;
+    CAPTURE(file.first.c_str());
     CHECK(other.contains(name));
     if (other.contains(name)) CHECK(other.at(name) == bytes);
   }

@@ -87,17 +87,16 @@ TEST_SUITE("unit") {
   TEST_CASE("what is no name is named with its place and a remedy") {
     const TempDir dir;
     const auto path = dir / "ids";
-    for (const auto& [line, fault] :
-         std::vector<std::pair<std::string, std::string>>{{"a b", "a blank"},
-                                                          {"a,b", "a comma"},
-                                                          {"#x", "begins with #"},
-                                                          {std::string(256, 'x'), "longer than 255"},
-                                                          {"\xff", "not UTF-8"},
-                                                          {"a\x01", "control character"}})
+    for (const auto& one : std::vector<std::pair<std::string, std::string>>{{"a b", "a blank"},
+                                                                            {"a,b", "a comma"},
+                                                                            {"#x", "begins with #"},
+                                                                            {std::string(256, 'x'), "longer than 255"},
+                                                                            {"\xff", "not UTF-8"},
+                                                                            {"a\x01", "control character"}})
       check_message(message_of<InputError>([&] {
-                      names_of({write_file(path, "ok\n" + line + "\n"), {}});
+                      names_of({write_file(path, "ok\n" + one.first + "\n"), {}});
                     }),
-                    {path.string(), "line 2", fault, "an empty line is a node without a name"});
+                    {path.string(), "line 2", one.second, "an empty line is a node without a name"});
     check_message(message_of<InputError>([&] {
                     names_of({write_file(path, testing::npy<char>("|S2", "(2,)", {'a', 0, 'a', ' '})), {}});
                   }),

@@ -37,8 +37,9 @@ TEST_SUITE("unit") {
         {"edge 1 2", "edge 1 2"},
         {"node 1", "node 1"},
     };
-    for (const auto& [line, form] : forms) {
-      CAPTURE(line);
+    for (const auto& one : forms) {
+      const auto& [line, form] = one;
+      CAPTURE(one.first);
       CHECK(form_of(line) == form);
       CHECK(form_of(form) == form);
     }

@@ -17,8 +17,6 @@
 #include "bindings/array_stream.h"
 #include "bindings/values.h"
 #include "bindings/work.h"
-#include "storage/input/line_reader.h"
-#include "storage/input/request_reader.h"
 #include "unweave/unweave.h"
 
 namespace unweave::python {
@@ -356,11 +354,11 @@ class Stream {
     std::vector<Request> requests;
     requests.reserve(lines.size());
     for (std::size_t i = 0; i < lines.size(); ++i) {
-      std::optional<Request> request = parse_request(lines[i], read_id);
-      if (!request)
-        throw UsageError("request " + std::to_string(i) + ", " + quote_for_message(lines[i]) + ": " +
-                         std::string(kRequestForms));
-      requests.push_back(std::move(*request));
+      try {
+        requests.push_back(request_of_line(lines[i], read_id));
+      } catch (const UsageError& error) {
+        throw UsageError("request " + std::to_string(i) + ": " + error.message());
+      }
     }
     return send(requests);
   }

@@ -92,7 +92,7 @@ def test_what_requests_set_is_what_an_import_of_the_changed_data_holds(store, sa
                                ("move-split", 10, "none"), "move-split 260 train", ("set-label", 9, int(y[9])), "edge 400 1"])
         assert outcome.statuses == ["applied"] * 5 + ["repeated", "id-outside"]
         assert (outcome.features_set, outcome.labels_set, outcome.splits_moved) == (2, 1, 2)
-        with pytest.raises(unweave.UsageError, match="request 1, 'set-label 3 x'"):
+        with pytest.raises(unweave.UsageError, match="request 1: not a request: 'set-label 3 x'"):
             stream.send(["node 1", "set-label 3 x"])
     anew = unweave.import_store(tmp_path / "anew", sample.edge_index, x, y, train=train, test=sample.test)
     anew.propagate(hops=2, rows="all")
