@@ -2,6 +2,7 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -140,7 +141,7 @@ void serve(const CommandLine& line) {
   StreamSession session(writer, session_options(line));
   IntakeOptions how;
   how.batch = line.get<Count>("batch").value;
-  how.every = read_duration(line.get<std::string>("every"));
+  how.every = read_duration("every", line.get<std::string>("every"));
   how.most_waiting = line.get<Count>("queue").value;
   Intake intake(session, how,
                 [&](std::uint64_t number, const AppliedBatch& applied) { print_batch(line, number, applied); });
@@ -157,7 +158,10 @@ void serve(const CommandLine& line) {
   else
     line.out() << "listening on " << service.location() << std::endl;
   std::thread server([&] { service.run(); });
-  while (!ends && !signals.wait()) {
+  using Time = std::chrono::steady_clock;
+  std::optional<Time::time_point> end;
+  if (line.has("for")) end = Time::now() + read_duration("for", line.get<std::string>("for"));
+  while (!ends && !signals.wait() && !(end && Time::now() >= *end)) {
   }
   service.stop();
   server.join();
@@ -184,9 +188,7 @@ void run_serve(CommandLine& line) {
       "  GET  /certificates/NAME  public lines of the certificates of a model\n"
       "  GET  /predict?nodes=1,2  classes, by the model (&model=NAME)\n"
       "  GET  /status, /ready, /metrics (for Prometheus)",
-      {"STORE"},
-      "unweave serve demo/debian.store --listen 127.0.0.1:8080 --solver exact\n"
-      "  curl --data 'edge 12 34 id=T7' http://127.0.0.1:8080/requests");
+      {"STORE"}, "unweave serve demo/debian.store --listen 127.0.0.1:0 --for 1s");
   auto add = line.options().add_options();
   add("listen", po::value<std::string>()->value_name("ADDRESS")->default_value("127.0.0.1:8080"),
       "HOST:PORT, or unix:PATH, a socket for its owner alone; port 0: any that is free");
@@ -196,6 +198,7 @@ void run_serve(CommandLine& line) {
   add("batch", po::value<Count>()->value_name("K")->default_value({100}), "requests that are applied together");
   add("every", po::value<std::string>()->value_name("TIME")->default_value("5s"),
       "how long a request waits for others of its batch: 500ms, 5s, 2min");
+  add("for", po::value<std::string>()->value_name("TIME"), "end after so long; without it at a signal");
   add("queue", po::value<Count>()->value_name("N")->default_value({100'000}),
       "requests that may wait to be applied; beyond it the answer is 503");
   line.set_choices("solver", solver_choices());

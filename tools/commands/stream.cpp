@@ -191,7 +191,7 @@ std::string share_text(double ratio) {
 struct Arriving {
   Arriving(const CommandLine& line, ReadId how)
       : feed(line.get<std::string>("requests"), line.get<bool>("follow")),
-        every(read_duration(line.has("every") ? line.get<std::string>("every") : kDefaultEvery)),
+        every(read_duration("every", line.has("every") ? line.get<std::string>("every") : kDefaultEvery)),
         read_id(std::move(how)),
         quarantine(line.has("quarantine") ? line.get<std::string>("quarantine") : "") {}
   LineFeed feed;
@@ -495,7 +495,7 @@ void run_stream(CommandLine& line) {
     throw UsageError("--rejected and --receipts: name two files");
 
   if (line.get<Count>("batch").value == 0) throw UsageError("--batch must be at least 1");
-  if (line.has("every")) static_cast<void>(read_duration(line.get<std::string>("every")));
+  if (line.has("every")) static_cast<void>(read_duration("every", line.get<std::string>("every")));
   if (line.has("quarantine") && !line.has("every") && !line.get<bool>("follow"))
     throw UsageError(
         "--quarantine goes with --every or --follow; without them a line that is no request ends the stream");
