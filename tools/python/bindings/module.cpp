@@ -416,6 +416,39 @@ void export_model_file(const Path& store, const py::dict& selection, const Path&
   export_model(read_model(store, model_selection(selection)), NpyTarget(file));
 }
 
+py::list requests(Machine& machine, const Path& store, const std::optional<std::string>& id) {
+  std::vector<RequestRecord> records;
+  run_whole(machine, [&] {
+    visit_requests(store, id, machine.resources(), [&](const RequestRecord& record) { records.push_back(record); });
+  });
+  py::list all;
+  for (const RequestRecord& record : records) {
+    const bool applied = record.status == "applied";
+    py::list covering;
+    for (const CoveringCertificate& one : record.certificates) {
+      py::dict certificate;
+      certificate["model"] = one.model;
+      certificate["number"] = one.number;
+      certificate["id"] = one.release;
+      certificate["time"] = one.time;
+      covering.append(certificate);
+    }
+    py::dict fields;
+    fields["id"] = record.id;
+    fields["kind"] = record.kind;
+    fields["status"] = applied ? "applied" : "rejected";
+    fields["sequence"] = record.sequence;
+    fields["time"] = time_text(record.time);
+    fields["certificates"] = covering;
+    fields["waiting"] = record.waiting;
+    fields["purged"] = record.purged;
+    fields["settled"] = record.settled();
+    if (!applied) fields["reason"] = record.status;
+    all.append(fields);
+  }
+  return all;
+}
+
 py::list certificates(const Path& store, const py::dict& selection) {
   py::list out;
   for (const StoredModel& model : read_models(store, model_selection(selection))) out.append(model.certificate());
@@ -473,5 +506,6 @@ PYBIND11_MODULE(_native, module) {
   module.def("repair", &repair);
   module.def("export_model", &export_model_file);
   module.def("certificates", &certificates);
+  module.def("requests", &requests);
   module.def("solvers", &solvers);
 }

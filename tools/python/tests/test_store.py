@@ -205,3 +205,16 @@ def test_solvers_and_version():
     names = [solver.name for solver in unweave.solvers()]
     assert names[0] == "exact" and "newton" in names
     assert unweave.__version__.count(".") == 2
+
+
+def test_requests_with_an_id_are_applied_once_and_told(store):
+    u, v = (int(end) for end in store.edges()[0])
+    with store.stream() as stream:
+        assert stream.send([f"edge {u} {v} id=T1", f"node 0 id=T2"]).applied == 2
+        again = stream.send([f"edge {u} {v} id=T1"])
+        assert again.statuses == ["known-id"]
+    first, second = store.requests()
+    assert (first.id, first.kind, first.status, first.sequence, first.purged, first.settled) == ("T1", "edge", "applied", 1, False, False)
+    assert first.time.endswith("Z") and second.id == "T2"
+    store.purge()
+    assert store.requests("T1")[0].settled and store.requests("T9") == []

@@ -220,6 +220,11 @@ class Store:
         lines = _native.certificates(self.path, {"solver": solver, "name": name})
         return [Record.of(json.loads(line)) for line in lines if line]
 
+    def requests(self, id: str | None = None) -> list[Record]:
+        """What became of requests whose lines end in ``id=NAME``, the oldest first; ``id``: of this one alone. Each says when it
+        became durable, which certificates cover it, which models have yet to forget it, and whether nothing is left to do (``settled``)."""
+        return Record.of(_native.requests(self._machine, self.path, id))
+
     # Removals
 
     def stream(self, solver: str | None = None, *, name: str | None = None, r_max: float = 0.0, plan: str = "auto", strict: bool = False,
@@ -289,12 +294,13 @@ class Stream:
         """One batch: lines as in a file of requests ("edge 4 7"), or tuples ("edge", 4, 7), ("node", 12), ("feature", 3),
         ("insert-edge", 4, 7). Where nodes have names, texts are names and integers numbers: ("node", "alice"). Requests that set
         something are lines or tuples as well: "set-feature 3 0.5 0 0.25" with all values, "set-feature 3 0:0.5 2:0.25",
-        ("set-feature", 3, 0.5, 0, 0.25), ("set-label", 3, 1), ("set-label", 3, "none"), ("move-split", 3, "valid"). ``statuses``
-        says of each whether it was applied, or why not."""
+        ("set-feature", 3, 0.5, 0, 0.25), ("set-label", 3, 1), ("set-label", 3, "none"), ("move-split", 3, "valid"). A line may end in
+        "id=NAME": a request with an id that was sent before is not applied again. ``statuses`` says of each whether it was applied, or why not."""
         requests = list(requests)
         named = self._native.named()
         words = [request.split(None, 1)[:1] if isinstance(request, str) else list(request)[:1] for request in requests]
-        if any(word and str(word[0]) in ("set-feature", "set-label", "move-split") for word in words):
+        has_id = any(isinstance(request, str) and " id=" in request for request in requests)
+        if has_id or any(word and str(word[0]) in ("set-feature", "set-label", "move-split") for word in words):
             return Record.of(self._native.send_lines([request if isinstance(request, str) else _line_of(request, named) for request in requests]))
         kinds, u, v = [], [], []
         for number, request in enumerate(requests):
