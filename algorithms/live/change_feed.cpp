@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "algorithms/live/export.h"
+#include "algorithms/live/feed_registry.h"
 #include "algorithms/live/live_store.h"
 #include "storage/input/npy.h"
 #include "storage/io/checksum.h"
@@ -56,7 +57,28 @@ void write_ids(const fs::path& path, std::span<const NodeId> ids, const NodeName
   writer.finish();
 }
 
+/// A number in the last line of a feed. Throws DataError.
+std::uint64_t number_in(const fs::path& lines, const std::string& line, const char* member) {
+  try {
+    return whole_number<std::uint64_t>(parse_json(line).at(member));
+  } catch (const std::exception& fault) {
+    throw DataError(lines.string() + ": the last line names no entry (" + fault_of(fault) +
+                    "); restore the file from a copy, or begin a feed in a new folder");
+  }
+}
+
 }  // namespace
+
+std::optional<FeedEnd> end_of_feed(const fs::path& folder) {
+  const std::optional<std::string> last = last_line(folder / kLines);
+  if (!last) return std::nullopt;
+  FeedEnd end{number_in(folder / kLines, *last, "entry"), number_in(folder / kLines, *last, "sequence"), {}};
+  std::error_code missing;
+  for (const fs::directory_entry& one : fs::directory_iterator(folder / kReaders, missing))
+    end.readers.emplace_back(one.path().filename().string(), taken_by(one.path()).value_or(0));
+  std::sort(end.readers.begin(), end.readers.end());
+  return end;
+}
 
 ChangeFeed::ChangeFeed(const LiveStore& store, fs::path folder) : store_(store), folder_(std::move(folder)) {
   static_cast<void>(store.embedding());  // throws before a propagation
@@ -67,14 +89,7 @@ ChangeFeed::ChangeFeed(const LiveStore& store, fs::path folder) : store_(store),
   if (!is_feed && fs::exists(folder_, error) && !fs::is_empty(folder_, error))
     throw UsageError(folder_.string() + ": the folder holds other files than a feed of changes; name a new one");
   make_folders(folder_ / kReaders);
-  if (const auto last = last_line(folder_ / kLines)) {
-    try {
-      entry_ = whole_number<std::uint64_t>(parse_json(*last).at("entry"));
-    } catch (const std::exception& fault) {
-      throw DataError((folder_ / kLines).string() + ": the last line names no entry (" + fault_of(fault) +
-                      "); restore the file from a copy, or begin a feed in a new folder");
-    }
-  }
+  if (const auto last = last_line(folder_ / kLines)) entry_ = number_in(folder_ / kLines, *last, "entry");
   kept_ = entry_ + 1;
   for (const fs::directory_entry& one : fs::directory_iterator(folder_)) {
     const std::string name = one.path().filename().string();
@@ -87,6 +102,7 @@ ChangeFeed::ChangeFeed(const LiveStore& store, fs::path folder) : store_(store),
     else
       kept_ = std::min(kept_, entry);
   }
+  register_feed(store.path(), folder_);
   if (entry_ == 0 || bytes_of(folder_ / kState) != state()) add_all_rows();
 }
 

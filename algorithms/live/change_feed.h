@@ -17,8 +17,10 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "algorithms/live/batch_report.h"
@@ -28,9 +30,19 @@ namespace unweave {
 
 class LiveStore;
 
+/// Where a feed ends, and how far its readers are.
+struct FeedEnd {
+  std::uint64_t entry = 0;                                     ///< number of the last one; 0 without one
+  std::uint64_t sequence = 0;                                  ///< requests that the store had acknowledged then
+  std::vector<std::pair<std::string, std::uint64_t>> readers;  ///< the last entry that each has taken, by name
+};
+/// None where there is no feed. Throws DataError.
+[[nodiscard]] std::optional<FeedEnd> end_of_feed(const std::filesystem::path& folder);
+
 class ChangeFeed {
  public:
-  /// Opens the feed, whose folder is made where it is missing, and brings it to the store's present moment. `store` outlives it.
+  /// Opens the feed, whose folder is made where it is missing, brings it to the store's present moment, and notes it in the store
+  /// (feed_registry.h). `store`, a writer's, outlives it.
   /// Throws UsageError before a propagation or for a folder with other files in it, DataError, ResourceError.
   ChangeFeed(const LiveStore& store, std::filesystem::path folder);
 

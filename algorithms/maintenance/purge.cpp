@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/live/feed_registry.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/live/propagate.h"
 #include "algorithms/models/certificate_log.h"
@@ -81,6 +82,7 @@ class Purge {
     report_.standardized = before_.standardized;
     report_.propagated = live_->propagated();
     report_.has_order = before_.order_file.has_value();
+    if (!report_.nothing) ask_feeds();
   }
 
   PurgeReport run() {
@@ -121,6 +123,16 @@ class Purge {
       abandon_purge(store_);
     } catch (const std::exception&) {
     }
+  }
+
+  /// Rows of removed nodes may be in copies that follow the store.
+  void ask_feeds() const {
+    if (options_.without_feeds) return forget_feeds(store_);
+    const std::vector<std::string> lags = lagging_feeds(store_, live_->sequence());
+    if (lags.empty()) return;
+    throw DataError(lags.front() +
+                    (lags.size() > 1 ? "; and " + std::to_string(lags.size() - 1) + " more like this" : "") +
+                    "; purge then, or at once with " + option("without-feeds"));
   }
 
   [[nodiscard]] ReleaseContext context() const { return {true, options_.program, {}, options_.key, {}}; }

@@ -27,6 +27,7 @@ namespace unweave {
 struct PurgeOptions {
   bool keep_order = false;  ///< the order of the nodes is public, and stays though the graph that gave it is another
   bool always = false;  ///< also where nothing is to be forgotten: private parts and models go, but for canonical ones
+  bool without_feeds = false;   ///< whatever readers of feeds of changes have taken; the store forgets these feeds
   std::filesystem::path key{};  ///< file of the key that signs certificates; empty: the store's own
   std::string program{};        ///< version of this build, for certificates
   /// Is told the models that will go; may be empty.
@@ -62,7 +63,8 @@ struct PurgeReport {
 /// whether or not it could be applied, no purge was begun, and the order of the nodes is that of the present graph. What
 /// models and private parts of certificates know of are then the present contents alone. Without `keep_order` its order is
 /// computed anew; where that moves a node, all files are written anew and the sums recomputed. Needs the disk that the new
-/// files take beside the old ones. Throws what opening a store throws, ResourceError; unless the purge was decided by then,
+/// files take beside the old ones. Throws what opening a store throws, ResourceError, and DataError where a reader of a feed of changes
+/// (algorithms/live/feed_registry.h) lags and `without_feeds` does not say otherwise; unless the purge was decided by then,
 /// the store is as it was.
 PurgeReport purge_store(const std::filesystem::path& store, const PurgeOptions& options, MemoryBudget& budget,
                         WorkMeter& meter);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "algorithms/live/feed_registry.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/verification/verify_checks.h"
@@ -57,13 +58,18 @@ void check_contents(const std::filesystem::path& store, const Manifest& manifest
     if (checked == FileShare::others && report.proved > 0 && report.findings.size() == known)
       check_read_files(store, manifest, *embedding, report);
   }
-  if (report.findings.size() > known || (!manifest.journal && models.empty())) return;
+  if (report.findings.size() > known) return;
+  const auto ask_feeds = [&](std::uint64_t sequence) {
+    for (const std::string& lag : lagging_feeds(store, sequence)) report.remarks.push_back(lag);
+  };
+  if (!manifest.journal && models.empty()) return ask_feeds(manifest.sequence);
   const LiveStore live(store, Access::read, budget, release_ledger());
   if (live.pending_requests() > 0) {
     const Embedding* embedding = live.propagated() ? &live.embedding() : nullptr;
     if (options.rebuild) require_rebuildable(store, embedding);
     run_checks({live.contents(), embedding, options, budget, report});
   }
+  ask_feeds(live.sequence());
   if (report.findings.size() == known) check_models(models, live, options, budget, report);
 }
 

@@ -44,6 +44,7 @@ std::uint64_t bytes_below(const fs::path& path) {
 bool is_public(const fs::path& file) {
   if (file.filename() == kSigningKeyName) return true;
   if (file.filename() == fs::path(kRequestLog).filename()) return true;  // it names no node
+  if (file.filename() == "feeds") return true;                           // nor does the list of feeds of changes
   if (file.extension() != ".jsonl" || file.stem().extension() == ".private") return false;
   try {
     bool all = true;

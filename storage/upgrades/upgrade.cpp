@@ -31,7 +31,10 @@ bool has_models(const fs::path& store) {
 UpgradeReport upgrade_store_files(const fs::path& store, const std::function<void(const Manifest&)>& check) {
   const fs::path path = store / kManifestName;
   const std::optional<OldManifest> old = read_old_manifest(store);
-  if (!old) return {kManifestVersion, kManifestVersion, 0, false};
+  if (!old) {
+    const int present = read_manifest(store).names ? kNamesVersion : kManifestVersion;
+    return {present, present, 0, false};
+  }
   UpgradeReport report{old->version, kManifestVersion, 0, has_models(store)};
   static_assert(kOldestManifest == 2 && kManifestVersion == 5, "each version has its step here");
   std::string name, text;  // the journal's name, the manifest's text

@@ -101,6 +101,10 @@ void run_purge(CommandLine& line) {
   line.options().add_options()(
       "always", po::bool_switch(),
       "also where no request was made: private parts of certificates go, and models but for those of exact");
+  line.options().add_options()(
+      "without-feeds", po::bool_switch(),
+      "purge although readers of a feed of changes (stream --changes) have yet to take entries; the store forgets its "
+      "feeds");
   add_key_option(line);
   if (!line.parse()) return;
   line.on_interrupt("what was removed may still be on the disk; run `unweave purge " + line.positional(0) +
@@ -113,6 +117,7 @@ void run_purge(CommandLine& line) {
       purge_store(line.positional(0),
                   {keep_order,
                    line.get<bool>("always"),
+                   line.get<bool>("without-feeds"),
                    key_file(line),
                    {},
                    [&](const std::vector<std::string>& names) { note_removed_models(line, names); }},

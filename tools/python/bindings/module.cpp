@@ -262,9 +262,10 @@ py::dict verify(Machine& machine, const py::object& progress, const Path& store,
   return dict_of(report);
 }
 
-py::dict purge(Machine& machine, const py::object& progress, const Path& store, bool keep_order,
+py::dict purge(Machine& machine, const py::object& progress, const Path& store, bool keep_order, bool without_feeds,
                const std::optional<Path>& key) {
   PurgeOptions options;
+  options.without_feeds = without_feeds;
   options.keep_order = keep_order;
   options.key = key.value_or(Path());
   PurgeReport report;

@@ -144,3 +144,25 @@ def test_faiss_follows(store, tmp_path):
     ids, z = store.embedded(), store.embeddings()
     assert index.ntotal == len(ids)
     assert np.array_equal(np.stack([index.reconstruct(int(node)) for node in ids]), z)
+
+
+def test_a_purge_asks_whether_readers_have_followed(store, tmp_path):
+    folder = tmp_path / "feed"
+    u, v = (int(end) for end in store.edges()[0])
+    with store.stream(changes=folder) as stream:
+        stream.send([("edge", u, v)])
+    changes = unweave.Changes(folder, "index")
+    assert any("the reader index has yet to take entries 1 to 2" in remark for remark in store.verify().remarks)
+    with pytest.raises(unweave.DataError, match="the reader index has yet to take"):
+        store.purge()
+    for change in changes:
+        changes.take(change)
+    assert not any("reader" in remark for remark in store.verify().remarks)
+    with store.stream() as stream:
+        stream.send([("node", 3)])
+    with pytest.raises(unweave.DataError, match="the feed of changes ends at request 1, and the store at 2"):
+        store.purge()
+    assert not store.purge(without_feeds=True).nothing
+    with store.stream() as stream:
+        stream.send([("node", 5)])
+    assert not store.purge().nothing  # nothing is known of feeds any more
