@@ -36,7 +36,7 @@ struct FeedEnd {
   std::uint64_t sequence = 0;                                  ///< requests that the store had acknowledged then
   std::vector<std::pair<std::string, std::uint64_t>> readers;  ///< the last entry that each has taken, by name
 };
-/// None where there is no feed. Throws DataError.
+/// Nothing where there is no feed. Throws DataError.
 [[nodiscard]] std::optional<FeedEnd> end_of_feed(const std::filesystem::path& folder);
 
 class ChangeFeed {
