@@ -58,7 +58,11 @@ std::vector<std::string> lagging_feeds(const fs::path& store, std::uint64_t sequ
                                option("changes", feed)));
     for (const auto& [reader, taken] : end->readers)
       if (taken < end->entry)
-        lags.push_back(feed + ": the reader " + reader + " has yet to take " + entries_text(taken + 1, end->entry));
+        lags.push_back(std::string(feed)
+                           .append(": the reader ")
+                           .append(reader)
+                           .append(" has yet to take ")
+                           .append(entries_text(taken + 1, end->entry)));
   }
   return lags;
 }
