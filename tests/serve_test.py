@@ -152,7 +152,7 @@ def check_answers(program, folder):
     check(edges_of(program, store, folder) == set(edges) - {edges[0], edges[5]})
     run(program, "verify", store)
     run(program, "verify", store / "certificates/exact.jsonl", "--receipts", folder / "receipts")
-    for words in [["--listen", "0.0.0.0:0"], ["--listen", "0.0.0.0:0", "--remote"], ["--listen", "nowhere"], ["--every", "5"],
+    for words in [["--listen", "0.0.0.0:0"], ["--listen", "0.0.0.0:0", "--remote"], ["--listen", "nowhere"], ["--every", "5"], ["--for", "1x"], ["--tokens", str(folder)], ["--quarantine", "/dev/full"],
                   ["--batch", "0"], ["--tokens", str(folder / "bad")], ["--receipts", str(folder / "r")]]:
         refused = subprocess.run([program, "serve", str(store), *words], capture_output=True, text=True)
         check(refused.returncode in (1, 2) and refused.stderr.count("\n") == 1, words, refused.stderr)

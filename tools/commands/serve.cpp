@@ -5,9 +5,9 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -15,6 +15,7 @@
 
 #include "storage/input/request_reader.h"
 #include "storage/io/error.h"
+#include "storage/io/file.h"
 #include "tools/cli/output.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/duration.h"
@@ -31,8 +32,8 @@ using Json = nlohmann::ordered_json;
 
 /// One token a line.
 std::vector<std::string> read_tokens(const std::string& file) {
-  std::ifstream in(file);
-  if (!in) throw DataError(file + ": cannot open; name a file with one token a line");
+  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 20;
+  std::istringstream in(read_text_file(file, kMostBytes));
   constexpr std::size_t kLeast = 16;
   std::vector<std::string> tokens;
   std::size_t number = 0;
@@ -157,10 +158,10 @@ void serve(const CommandLine& line) {
     write_json_line(line.out(), {{"listening", service.location()}});
   else
     line.out() << "listening on " << service.location() << std::endl;
-  std::thread server([&] { service.run(); });
   using Time = std::chrono::steady_clock;
   std::optional<Time::time_point> end;
   if (line.has("for")) end = Time::now() + read_duration("for", line.get<std::string>("for"));
+  std::thread server([&] { service.run(); });
   while (!ends && !signals.wait() && !(end && Time::now() >= *end)) {
   }
   service.stop();
@@ -213,6 +214,8 @@ void run_serve(CommandLine& line) {
   for (const char* option : {"receipts", "changes", "quarantine"}) line.require_outside(option, line.positional(0));
   if (line.get<Count>("batch").value == 0) throw UsageError("--batch must be at least 1");
   if (line.get<Count>("queue").value == 0) throw UsageError("--queue must be at least 1");
+  for (const char* option : {"every", "for"})
+    if (line.has(option)) static_cast<void>(read_duration(option, line.get<std::string>(option)));
   serve(line);
 }
 

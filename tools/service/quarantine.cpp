@@ -15,6 +15,7 @@ constexpr std::size_t kMostText = 4096;  // bytes of a line that are kept
 
 Quarantine::Quarantine(const std::filesystem::path& file) {
   if (file.empty()) return;
+  require_replaceable(file);
   file_ = std::filesystem::exists(file) ? File::open_write(file) : create_private(file);
   end_ = file_.size();
 }

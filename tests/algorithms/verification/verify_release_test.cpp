@@ -126,7 +126,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE(
       "a model that was not unlearnt, and noise used twice, are told by a copy from before where norms tell nothing") {
-    // So many weights that ten deviations more hardly show in their norm, which would make the test fail by chance.
+    // There are many weights: with few of them, ten deviations more would often show in the norm, and the test would fail by chance.
     constexpr std::uint32_t kColumns = 128;
     const TrainedStore world(kColumns);
     SolverOptions options = unseeded();
