@@ -19,24 +19,39 @@ import time
 import numpy as np
 
 
-class Service:
-    """The program at work, and calls to it."""
+class Program:
+    """The program at work; the lines that it prints are read as they come."""
+
+    def __init__(self, *words, stdin=None):
+        self.process = subprocess.Popen(list(map(str, words)), stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.batches = []
+
+    def read_on(self):
+        self.reader = threading.Thread(target=lambda: self.batches.extend(map(json.loads, self.process.stdout)))
+        self.reader.start()
+
+    def stop(self, how):
+        """Its exit code; what it said on standard error is `error`."""
+        self.process.send_signal(how)
+        code = self.process.wait(timeout=120)
+        self.reader.join()
+        self.error = self.process.stderr.read()
+        self.process.stdout.close()
+        self.process.stderr.close()
+        return code
+
+
+class Service(Program):
+    """A service, and calls to it."""
 
     def __init__(self, program, store, *options, socket_path=None):
         listen = f"unix:{socket_path}" if socket_path else "127.0.0.1:0"
-        self.process = subprocess.Popen([program, "serve", str(store), "--listen", listen, "--json", *options],
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        super().__init__(program, "serve", store, "--listen", listen, "--json", *options)
         first = self.process.stdout.readline()
         if not first:
             raise AssertionError(self.process.stderr.read())
         self.location = json.loads(first)["listening"]
-        self.batches = []
-        self.reader = threading.Thread(target=self._read)
-        self.reader.start()
-
-    def _read(self):
-        for line in self.process.stdout:
-            self.batches.append(json.loads(line))
+        self.read_on()
 
     def connection(self):
         if self.location.startswith("http://"):
@@ -57,13 +72,7 @@ class Service:
         return answer.status, json.loads(text) if is_json else text
 
     def end(self, how=signal.SIGTERM):
-        self.process.send_signal(how)
-        code = self.process.wait(timeout=120)
-        self.reader.join()
-        self.process.stdout.close()
-        self.error = self.process.stderr.read()
-        self.process.stderr.close()
-        return code
+        return self.stop(how)
 
 
 def run(program, *words):
@@ -177,31 +186,19 @@ def check_socket_and_queue(program, folder):
     check(not path.exists())
 
 
-class Follower:
-    """`unweave stream --follow` at work; its lines as they come."""
+class Follower(Program):
+    """`unweave stream` at work on lines that are still to come."""
 
     def __init__(self, program, store, *words, stdin=None):
-        self.process = subprocess.Popen([program, "stream", str(store), "--json", *map(str, words)], stdin=stdin,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.batches = []
-        self.reader = threading.Thread(target=self._read)
-        self.reader.start()
-
-    def _read(self):
-        for line in self.process.stdout:
-            self.batches.append(json.loads(line))
+        super().__init__(program, "stream", store, "--json", *words, stdin=stdin)
+        self.read_on()
 
     def wait_for(self, requests):
         wait_until(lambda: sum(batch["requests"] for batch in self.batches) >= requests)
 
     def end(self):
-        self.process.send_signal(signal.SIGINT)
-        self.process.wait(timeout=60)
-        self.reader.join()
-        error = self.process.stderr.read()
-        self.process.stdout.close()
-        self.process.stderr.close()
-        return error
+        self.stop(signal.SIGINT)
+        return self.error
 
 
 def check_follow(program, folder):

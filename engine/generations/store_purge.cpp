@@ -42,9 +42,8 @@ std::uint64_t bytes_below(const fs::path& path) {
 /// Whether a file of certificates/ stays: the key, and logs that hold nothing but public lines. A line that a crash left
 /// incomplete is the beginning of one.
 bool is_public(const fs::path& file) {
-  if (file.filename() == kSigningKeyName) return true;
-  if (file.filename() == fs::path(kRequestLog).filename()) return true;  // it names no node
-  if (file.filename() == "feeds") return true;                           // nor does the list of feeds of changes
+  for (const char* const name : {kSigningKeyName, kRequestLogName, kFeedListName})  // these name no node
+    if (file.filename() == name) return true;
   if (file.extension() != ".jsonl" || file.stem().extension() == ".private") return false;
   try {
     bool all = true;

@@ -12,6 +12,7 @@
 
 #include "storage/formats/request_log.h"
 #include "storage/io/error.h"
+#include "storage/io/number_text.h"
 
 namespace unweave {
 namespace {
@@ -24,11 +25,6 @@ constexpr std::pair<std::string_view, RequestKind> kKinds[] = {
 
 constexpr std::string_view kIdWord = "id=";
 constexpr std::string_view kSplits[] = {"train", "valid", "test", "none"};
-
-std::string shortest_text(double number) {
-  std::array<char, 32> text{};
-  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number).ptr};
-}
 
 /// A finite number that is the whole text.
 std::optional<double> number_in(std::string_view text) {

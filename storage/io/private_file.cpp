@@ -29,8 +29,9 @@ bool is_private(const std::filesystem::path& name) {
   const std::filesystem::path folder = name.empty() ? name : *name.begin();
   if (folder == kModelsFolder || folder == kJournalFolder) return true;
   if (folder == "graph") return file.starts_with("changes-");
-  return folder == kCertificatesFolder && (file == kSigningKeyName || file == "requests" || file == "feeds" ||
-                                           file.ends_with(".release") || file.ends_with(".private.jsonl"));
+  return folder == kCertificatesFolder &&
+         (file == kSigningKeyName || file == kRequestLogName || file == kFeedListName || file.ends_with(".release") ||
+          file.ends_with(".private.jsonl"));
 }
 
 }  // namespace unweave

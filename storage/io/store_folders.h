@@ -13,8 +13,10 @@ inline constexpr const char* kStoreFolders[] = {"graph", "features", "labels",  
                                                 "names", "state",    kJournalFolder};
 inline constexpr const char* kReleaseFolders[] = {kCertificatesFolder, kModelsFolder};
 
-/// The store's own signing key, in kCertificatesFolder.
+/// In kCertificatesFolder: the store's own signing key, the log of requests, the list of feeds of changes. A purge keeps them.
 inline constexpr const char* kSigningKeyName = "signing-key";
+inline constexpr const char* kRequestLogName = "requests";
+inline constexpr const char* kFeedListName = "feeds";
 
 /// What every line of a public log of certificates begins with, and what its format begins with, whatever the version.
 inline constexpr std::string_view kPublicLine = R"({"format":"unweave certificate )";

@@ -11,6 +11,7 @@
 #include "storage/input/request_reader.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
+#include "storage/io/number_text.h"
 #include "tools/cli/npy_output.h"
 #include "tools/cli/output.h"
 #include "tools/cli/step_progress.h"
@@ -62,12 +63,6 @@ bool names_archive(const CommandLine& line) {
   if (!line.has("model")) return false;
   const std::filesystem::path extension = std::filesystem::path(line.get<std::string>("model")).extension();
   return extension == ".npz" || extension == ".safetensors";
-}
-
-/// The fewest digits that read back the same number.
-std::string shortest_text(double number) {
-  std::array<char, 32> text{};
-  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number).ptr};
 }
 
 /// The command that makes a store of what `export --all` has written, to be given in its folder.
