@@ -250,6 +250,45 @@ def check_follow(program, folder):
     run(program, "verify", store)
 
 
+def moment(seconds):
+    """So many seconds from now, as requests have it."""
+    when = time.time() + seconds
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(when)) + f".{int(when * 1000) % 1000:03}Z"
+
+
+def check_expiry(program, folder):
+    """Edges whose time has come go by themselves, beside senders, across a kill and in a stream that follows a file."""
+    store = make_store(program, folder)
+    edges = sorted(edges_of(program, store, folder))
+    service = Service(program, store, "--every", "50ms", "--checkpoint", "300ms")
+    soon, later = moment(1.0), moment(3.0)
+    lines = [f"edge {u} {v} expires {soon if i < 5 else later if i < 9 else '2999-01-01'}" for i, (u, v) in enumerate(edges[:12])]
+    check(service.call("POST", "/requests", "\n".join(lines))[0] == 200)
+    wait_until(lambda: sum(batch["edges_removed"] for batch in service.batches) == 5)
+    for u, v in edges[20:25]:  # others go on meanwhile
+        service.call("POST", "/requests", f"edge {u} {v}")
+    service.end(signal.SIGKILL)
+    info = json.loads(run(program, "info", store, "--json"))
+    check(info["expiries"] == 7 and info["next_expiry"] == later, info)
+    check(info["pending_requests"] < 22, "there was a checkpoint", info)
+    service = Service(program, store, "--every", "50ms")
+    wait_until(lambda: sum(batch["edges_removed"] for batch in service.batches) == 4)
+    check(service.end() == 0, service.error)
+    check(edges_of(program, store, folder) == set(edges) - set(edges[:9]) - set(edges[20:25]))
+    path = folder / "requests"
+    u, v = edges[12]
+    path.write_text(f"edge {u} {v} expires {moment(0.7)}\n")
+    follower = Follower(program, store, "--requests", path, "--follow", "--every", "50ms", "--expired")
+    follower.wait_for(2)
+    follower.end()
+    check([batch["edges_removed"] for batch in follower.batches] == [0, 1], follower.batches)
+    told = run(program, "stream", store, "--expired", "--until", "2999-01-01", "--json", "--batch", "2").splitlines()
+    check([json.loads(line)["edges_removed"] for line in told] == [2, 1], told)
+    check(json.loads(run(program, "info", store, "--json"))["expiries"] == 0)
+    check(edges_of(program, store, folder) == set(edges) - set(edges[:13]) - set(edges[20:25]))
+    run(program, "verify", store, "--rebuild")
+
+
 def check_kills(program, folder, kills, seed):
     """Whatever was acknowledged before a kill is there afterwards, once."""
     store = make_store(program, folder)
@@ -307,7 +346,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args()
     program = os.path.abspath(asked.program)
-    for name, test in [("answers", check_answers), ("socket", check_socket_and_queue), ("follow", check_follow),
+    for name, test in [("answers", check_answers), ("socket", check_socket_and_queue), ("follow", check_follow), ("expiry", check_expiry),
                        ("kills", lambda p, f: check_kills(p, f, asked.kills, asked.seed))]:
         with tempfile.TemporaryDirectory() as folder:
             started = time.monotonic()

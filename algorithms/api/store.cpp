@@ -125,6 +125,8 @@ StoreInfo describe_store(const std::filesystem::path& path, Resources& resources
   if (arcs > 0) info.bits_per_arc = 8.0 * static_cast<double>(bytes_of(manifest.shards)) / static_cast<double>(arcs);
   info.order = manifest.order;
   info.pending_requests = store.pending_requests();
+  info.expiries = store.contents().expiries().size();
+  info.next_expiry = store.contents().expiries().next();
   info.acknowledged = store.sequence();
   info.pending_purge = purge_state(path) != PurgeState::none;
   info.labelled = contents.num_labelled();

@@ -217,6 +217,22 @@ AppliedBatch StreamSession::apply_acknowledged(std::size_t most) {
   return applied;
 }
 
+std::vector<Request> StreamSession::expired(Millis now, std::size_t most) const {
+  std::vector<Request> requests;
+  for (const auto& [edge, time] : impl_->store.contents().expiries().due(now, most))
+    requests.push_back({RequestKind::remove_edge, edge.u, edge.v});
+  return requests;
+}
+
+std::optional<Millis> StreamSession::next_expiry() const {
+  return impl_->store.contents().expiries().next();
+}
+
+void StreamSession::checkpoint() {
+  settle();
+  impl_->store.checkpoint();
+}
+
 void StreamSession::settle() {
   impl_->require_usable();
   if (impl_->room_for == 0) impl_->room.release();

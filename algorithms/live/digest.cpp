@@ -111,6 +111,26 @@ class NodeHasher {
     }
   }
 
+  /// The hash of a node that has nothing, as an exact propagation leaves it.
+  Digest blank() {
+    words_.clear();
+    add_neighbours({});
+    values_.assign(contents_.features().columns(), 0);
+    add_features(values_);
+    words_.add(static_cast<std::uint32_t>(kNoLabel));
+    words_.add(0);
+    if (embedding_ != nullptr) {
+      const bool has_rows = embedding_->spec().all_rows;
+      for (std::uint32_t level = 1; level <= embedding_->levels(); ++level) {
+        words_.add(has_rows ? 1 : 0);
+        if (has_rows) std::fill_n(words_.extend(embedding_->columns()), embedding_->columns(), 0U);
+      }
+      for (std::uint32_t level = 0; level < embedding_->levels(); ++level) words_.add(0);
+    }
+    if (contents_.order().names().given()) add_name({});
+    return hash(words_.bytes());
+  }
+
  private:
   void add_neighbours(std::span<const NodeId> positions) {
     words_.add(static_cast<std::uint32_t>(positions.size()));
@@ -230,7 +250,7 @@ Digest content_digest(const LiveStore& store) {
 Digest content_digest(const Manifest& manifest, const Contents& contents, const Embedding* embedding,
                       MemoryBudget& budget) {
   if (sodium_init() < 0) throw ResourceError("libsodium does not start on this machine");
-  const NodeId nodes = contents.num_nodes();
+  const NodeId nodes = manifest.nodes;
   const std::uint64_t room = memory_shares::kNodeHashes.of(budget) / sizeof(Digest) / kLeafNodes * kLeafNodes;
   const std::uint64_t at_once = std::min<std::uint64_t>(nodes, std::max<std::uint64_t>(room, kLeafNodes));
   const Reservation memory = budget.reserve(at_once * sizeof(Digest), "hashes of nodes");
@@ -243,6 +263,11 @@ Digest content_digest(const Manifest& manifest, const Contents& contents, const 
       NodeHasher hasher(contents, embedding);
       for (std::size_t block = begin; block < end; ++block) hasher.block(block, users, hashes.data());
     });
+    if (users.last > contents.num_nodes()) {
+      const NodeId present = std::max(contents.num_nodes(), users.first);
+      std::fill(hashes.begin() + (present - users.first), hashes.begin() + users.size(),
+                NodeHasher(contents, embedding).blank());
+    }
     parallel_ranges(users.first / kLeafNodes, (std::size_t{users.last} + kLeafNodes - 1) / kLeafNodes, kLeavesATask,
                     [&](std::size_t begin, std::size_t end) {
                       for (std::size_t leaf = begin; leaf < end; ++leaf) {

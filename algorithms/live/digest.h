@@ -38,7 +38,8 @@ using Digest = std::array<std::byte, 32>;
 /// all threads. Takes 32 bytes a node of the store's budget, or half of what it has left and reads the store more than
 /// once. Throws FormatError, ResourceError.
 [[nodiscard]] Digest content_digest(const LiveStore& store);
-/// The digest of contents and embedding that were opened otherwise: `embedding` is null before `propagate`.
+/// The digest of contents and embedding that were opened otherwise: `embedding` is null before `propagate`. Where the manifest
+/// has more nodes than the contents, the others are taken for nodes that have nothing, not even a name.
 [[nodiscard]] Digest content_digest(const Manifest& manifest, const Contents& contents, const Embedding* embedding,
                                     MemoryBudget& budget);
 

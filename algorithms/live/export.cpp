@@ -301,6 +301,14 @@ void export_names(const LiveStore& store, const NpyTarget& target) {
   writer.finish();
 }
 
+void export_expiries(const LiveStore& store, const NpyTarget& target) {
+  const NodeNames& names = store.contents().order().names();
+  TextWriter writer(target);
+  for (const auto& [edge, time] : store.contents().expiries().sorted())
+    writer.add(names.text_of({RequestKind::expire_edge, edge.u, edge.v, {}, time_text(time)}));
+  writer.finish();
+}
+
 void export_train(const LiveStore& store, const NpyTarget& target) {
   const Contents& contents = store.contents();
   std::vector<std::int64_t> nodes;

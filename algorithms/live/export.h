@@ -47,6 +47,9 @@ void export_labels(const LiveStore& store, const NpyTarget& target);
 /// Throws UsageError where nodes have numbers alone.
 void export_names(const LiveStore& store, const NpyTarget& target);
 
+/// When edges are to go, as lines of requests `edge U V expires T`, sorted by edge.
+void export_expiries(const LiveStore& store, const NpyTarget& target);
+
 /// Ids of the training nodes that have a label, ascending, as int64: those whose rows models are trained on.
 void export_train(const LiveStore& store, const NpyTarget& target);
 

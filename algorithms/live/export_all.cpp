@@ -216,6 +216,8 @@ ExportedStore export_all(const LiveStore& store, const fs::path& folder) {
   if (exported.has_valid) write_split(store, folder / "valid.npy", contents.valid());
   if (exported.has_test) write_split(store, folder / "test.npy", contents.test());
   if (exported.has_names) export_names(store, NpyTarget(folder / "names.txt"));
+  exported.has_expiries = contents.expiries().size() > 0;
+  if (exported.has_expiries) export_expiries(store, NpyTarget(folder / "expiries.txt"));
   return exported;
 }
 

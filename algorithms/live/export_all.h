@@ -30,7 +30,8 @@ struct ExportedStore {
   std::uint32_t classes = 0;
   bool has_train = false, has_valid = false, has_test = false;  ///< train.npy, valid.npy, test.npy: ids, int64
   bool has_names = false;                                       ///< names.txt, one a line
-  std::string order;                                            ///< in which the store has its nodes
+  bool has_expiries = false;  ///< expiries.txt, requests that say it to the store that an import makes
+  std::string order;          ///< in which the store has its nodes
 };
 
 /// Writes the files into `folder`, which is made where it is missing. Where the order of the store is not that of the ids,

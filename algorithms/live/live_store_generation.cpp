@@ -49,6 +49,8 @@ Manifest LiveStore::present_manifest(Fold fold) const {
   }
   next.changes.reset();
   if (changes != Changes()) next.changes = write_changes(path_, changes);
+  next.expiries.reset();
+  if (contents_->expiries().size() > 0) next.expiries = write_expiries(path_, contents_->expiries().sorted());
   next.sequence = sequence_;
   next.lazy = lazy_;
   if (next.sequence != manifest_.sequence || (next.sequence == 0 && waiting() == 0))

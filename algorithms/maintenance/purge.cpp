@@ -20,6 +20,7 @@
 #include "algorithms/propagation/level0.h"
 #include "algorithms/registry/registry.h"
 #include "engine/generations/store_purge.h"
+#include "engine/graph/node_count.h"
 #include "engine/ingest/compaction.h"
 #include "engine/state/level_indexes.h"
 #include "storage/formats/level_files.h"
@@ -76,7 +77,8 @@ class Purge {
     live_.emplace(store, Access::write, budget, release_ledger());
     before_ = live_->manifest();
     report_.requests = live_->sequence();
-    unasked_ = !options.always && state == PurgeState::none && report_.requests == 0;
+    report_.nodes_added = added_nodes();
+    unasked_ = !options.always && state == PurgeState::none && report_.requests == 0 && report_.nodes_added == 0;
     // An order may still be that of a graph before an earlier purge, which kept it.
     report_.nothing = unasked_ && (!before_.order_file || options.keep_order);
     report_.standardized = before_.standardized;
@@ -117,6 +119,14 @@ class Purge {
   }
 
  private:
+  [[nodiscard]] std::uint64_t added_nodes() const {
+    const std::uint64_t nodes = options_.nodes.value_or(before_.nodes);
+    if (nodes < before_.nodes)
+      throw UsageError(option("nodes", std::to_string(nodes)) + ": " + store_.string() + " has " +
+                       std::to_string(before_.nodes) + " nodes, and ids are never given again; name as many or more");
+    return NodeCount(nodes).value() - before_.nodes;
+  }
+
   /// After a failure. What this cannot remove either, the next writer can.
   void abandon() const noexcept {
     try {
@@ -201,8 +211,11 @@ class Purge {
       static_cast<void>(live_->flush());
     }
     meter_.start("digest", 0, "nodes");
-    report_.digest = content_digest(*live_);
-    after_ = compact_contents(store_, before_, live_->contents(), options_.keep_order, budget_, meter_);
+    Manifest grown = before_;
+    grown.nodes += static_cast<NodeId>(report_.nodes_added);
+    report_.digest =
+        content_digest(grown, live_->contents(), report_.propagated ? &live_->embedding() : nullptr, budget_);
+    after_ = compact_contents(store_, before_, live_->contents(), grown.nodes, options_.keep_order, budget_, meter_);
     report_.order_changed = after_.order_file != before_.order_file;
     report_.nothing = unasked_ && !report_.order_changed;
     if (report_.nothing) return;
@@ -214,7 +227,7 @@ class Purge {
       options_.before_removal(names);
     }
     std::vector<LevelFiles> folded;
-    if (report_.propagated && !report_.order_changed) folded = fold_levels(*live_, meter_);
+    if (report_.propagated && !report_.order_changed && report_.nodes_added == 0) folded = fold_levels(*live_, meter_);
     lock_.emplace(std::move(*live_).close());
     live_.reset();
 

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,9 @@ namespace unweave {
 struct PurgeOptions {
   bool keep_order = false;  ///< the order of the nodes is public, and stays though the graph that gave it is another
   bool always = false;  ///< also where nothing is to be forgotten: private parts and models go, but for canonical ones
+  /// How many nodes the purged store has, no fewer than it has now: those that are new have nothing, as in an import that was
+  /// told this number. Without it as many as it has.
+  std::optional<std::uint64_t> nodes{};
   bool without_feeds = false;   ///< whatever readers of feeds of changes have taken; the store forgets these feeds
   std::filesystem::path key{};  ///< file of the key that signs certificates; empty: the store's own
   std::string program{};        ///< version of this build, for certificates
@@ -53,7 +57,8 @@ struct PurgeReport {
   std::vector<std::string> kept_models;
   std::vector<ModelFault> lost_models;         ///< canonical ones that could not be brought up to date, and went
   std::vector<ModelFault> uncertified_models;  ///< kept ones that a later writer has to certify
-  bool has_order = false;                      ///< nodes lie in another order than that of their ids
+  std::uint64_t nodes_added = 0;
+  bool has_order = false;  ///< nodes lie in another order than that of their ids
   bool order_changed = false;
   bool propagated = false;
   bool standardized = false;  ///< features keep the constants by which they were scaled, statistics of all data ever
@@ -62,9 +67,9 @@ struct PurgeReport {
 /// Purges the store, unless nothing is to be forgotten: since its import or its last purge no request was acknowledged,
 /// whether or not it could be applied, no purge was begun, and the order of the nodes is that of the present graph. What
 /// models and private parts of certificates know of are then the present contents alone. Without `keep_order` its order is
-/// computed anew; where that moves a node, all files are written anew and the sums recomputed. Needs the disk that the new
+/// computed anew; where that moves a node, or nodes are added, all files are written anew and the sums recomputed. Needs the disk that the new
 /// files take beside the old ones. Throws what opening a store throws, ResourceError, and DataError where a reader of a feed of changes
-/// (algorithms/live/feed_registry.h) lags and `without_feeds` does not say otherwise; unless the purge was decided by then,
+/// (algorithms/live/feed_registry.h) lags and `without_feeds` does not say otherwise, UsageError for too few or too many nodes; unless the purge was decided by then,
 /// the store is as it was.
 PurgeReport purge_store(const std::filesystem::path& store, const PurgeOptions& options, MemoryBudget& budget,
                         WorkMeter& meter);

@@ -57,6 +57,7 @@ std::uint64_t state_bytes(const LiveStore& store, bool all) {
 /// Whether a purge certifies at most what an earlier one left.
 bool has_nothing_to_forget(const LiveStore& store, const PurgeOptions& options) {
   return !options.always && purge_state(store.path()) == PurgeState::none && store.sequence() == 0 &&
+         options.nodes.value_or(store.manifest().nodes) == store.manifest().nodes &&
          (!store.manifest().order_file || options.keep_order);
 }
 
@@ -94,7 +95,8 @@ PurgePlan plan_purge(const LiveStore& store, const PurgeOptions& options, Memory
   if (store.propagated()) plan_models(store, certifies_rest, budget, plan);
   if (certifies_rest) return plan;
   plan.computes_order = manifest.order_file.has_value() && !options.keep_order;
-  const bool all = plan.computes_order;
+  const bool all =
+      plan.computes_order || options.nodes.value_or(manifest.nodes) != manifest.nodes;  // new nodes take few bytes
   const std::vector<NodeId> cleared = store.contents().cleared().sorted();
   const std::vector<NodeId> set = store.contents().features().set_nodes().sorted();
   const auto has_new_rows = [&](NodeRange span) {

@@ -27,6 +27,8 @@ constinit const std::array<StatusText, kStatuses> kStatusTexts{{
     {"same-features", "the node has these features already"},
     {"same-label", "the node has this label already"},
     {"same-split", "the node is in this split already, or in none already"},
+    {"present-node", "the node is there already: it has edges, features or a label"},
+    {"same-expiry", "the edge is to go at this moment already, or to stay already"},
 }};
 
 std::string_view name_of(RequestStatus status) {

@@ -34,6 +34,8 @@ enum class RequestStatus : std::uint8_t {
   same_features,
   same_label,
   same_split,
+  present_node,
+  same_expiry,
 };
 
 struct StatusText {
@@ -41,7 +43,7 @@ struct StatusText {
   std::string_view sentence;  ///< for people
 };
 
-inline constexpr std::size_t kStatuses = 19;
+inline constexpr std::size_t kStatuses = 21;
 /// The texts of all statuses, in the order of RequestStatus.
 extern const std::array<StatusText, kStatuses> kStatusTexts;
 

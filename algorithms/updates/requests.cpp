@@ -41,7 +41,20 @@ class Preview {
       touched_[v].insert(u);
     }
     it->second.now = now;
+    const Edge named = users(u, v);
+    if (!now && expiry(named)) expiries_[named] = std::nullopt;
   }
+  /// When an edge is to go, users' ids, and whether an earlier request has said so.
+  [[nodiscard]] std::optional<Millis> expiry(Edge named) const {
+    const auto it = expiries_.find(named);
+    return it != expiries_.end() ? it->second : contents_.expiries().find(named);
+  }
+  [[nodiscard]] bool has_set_expiry(Edge named) const { return expiries_.contains(named); }
+  void set_expiry(Edge named, std::optional<Millis> time) { expiries_[named] = time; }
+  [[nodiscard]] Edge users(NodeId u, NodeId v) const {
+    return key(contents_.order().user(u), contents_.order().user(v));
+  }
+  [[nodiscard]] const std::map<Edge, std::optional<Millis>>& expiries() const noexcept { return expiries_; }
   std::vector<NodeId> neighbours(NodeId node) {
     std::vector<NodeId> list;
     contents_.graph().neighbours(node, list);
@@ -153,6 +166,7 @@ class Preview {
 
   const Contents& contents_;
   std::map<Edge, State> edges_;
+  std::map<Edge, std::optional<Millis>> expiries_;
   std::unordered_map<NodeId, std::set<NodeId>> touched_;
   std::unordered_set<NodeId> cleared_;
   std::unordered_map<NodeId, Data> data_;
@@ -207,6 +221,29 @@ RequestStatus move_split(Preview& preview, NodeId node, std::string_view value, 
   return RequestStatus::applied;
 }
 
+RequestStatus expire_edge(Preview& preview, NodeId u, NodeId v, std::string_view value, BatchChanges& changes) {
+  const std::optional<Millis> time = read_time(value);  // which `never` is not
+  if (!preview.has_edge(u, v)) return preview.has_set(u, v) ? RequestStatus::repeated : RequestStatus::absent_edge;
+  const Edge named = preview.users(u, v);
+  if (preview.expiry(named) == time)
+    return preview.has_set_expiry(named) ? RequestStatus::repeated : RequestStatus::same_expiry;
+  preview.set_expiry(named, time);
+  ++changes.expiries_set;
+  return RequestStatus::applied;
+}
+
+/// The row of a node that has nothing yet.
+RequestStatus insert_node(Preview& preview, NodeId node, std::string_view value, BatchChanges& changes) {
+  if (!preview.is_blank(node)) return preview.has_set_row(node) ? RequestStatus::repeated : RequestStatus::present_node;
+  if (!preview.neighbours(node).empty()) return RequestStatus::present_node;
+  const RequestStatus status = set_feature(preview, node, value, changes);
+  if (status == RequestStatus::applied) {
+    --changes.features_set;
+    ++changes.nodes_inserted;
+  }
+  return status;
+}
+
 /// Applies one request to the preview, unless it would change nothing.
 RequestStatus apply(Preview& preview, const Request& request, BatchChanges& changes) {
   const std::optional<NodeId> first = preview.position(request.u);
@@ -214,11 +251,13 @@ RequestStatus apply(Preview& preview, const Request& request, BatchChanges& chan
   const NodeId u = *first;
   switch (request.kind) {
     case RequestKind::remove_edge:
-    case RequestKind::insert_edge: {
+    case RequestKind::insert_edge:
+    case RequestKind::expire_edge: {
       const std::optional<NodeId> second = preview.position(request.v);
       if (!second) return RequestStatus::id_outside;
       if (*second == u) return RequestStatus::self_loop;
       const NodeId v = *second;
+      if (request.kind == RequestKind::expire_edge) return expire_edge(preview, u, v, request.value, changes);
       const bool insert = request.kind == RequestKind::insert_edge;
       if (preview.has_edge(u, v) == insert) {
         if (preview.has_set(u, v)) return RequestStatus::repeated;
@@ -247,6 +286,8 @@ RequestStatus apply(Preview& preview, const Request& request, BatchChanges& chan
       return RequestStatus::applied;
     case RequestKind::set_feature:
       return set_feature(preview, u, request.value, changes);
+    case RequestKind::insert_node:
+      return insert_node(preview, u, request.value, changes);
     case RequestKind::set_label:
       return set_label(preview, u, request.value, changes);
     case RequestKind::move_split:
@@ -263,7 +304,9 @@ BatchChanges resolve_batch(const Contents& contents, std::span<const Request> re
   Preview preview(contents);
   LookAhead ahead(0, requests.size(), [&](std::size_t i) {
     const Request& request = requests[i];
-    if (sets_value(request.kind)) return;  // which asks for no list
+    if (request.kind == RequestKind::set_feature || request.kind == RequestKind::set_label ||
+        request.kind == RequestKind::move_split)
+      return;  // which ask for no list
     if (const auto u = preview.position(request.u)) contents.graph().read_ahead(*u);
     if (!names_edge(request.kind)) return;  // in other requests v is 0, which names nobody
     if (const auto v = preview.position(request.v)) contents.graph().read_ahead(*v);
@@ -278,6 +321,7 @@ BatchChanges resolve_batch(const Contents& contents, std::span<const Request> re
     changes.text_bytes += request.value.empty() ? 0 : request.value.size() + 2;
   }
   changes.nodes = preview.net();
+  changes.expiries.assign(preview.expiries().begin(), preview.expiries().end());
   for (const NodeChange& change : changes.nodes) {
     const std::int32_t before = contents.label(change.node);
     changes.gains_targets |= before == kNoLabel && change.label_after(before) != kNoLabel;
@@ -294,7 +338,8 @@ std::uint64_t set_bytes(const BatchChanges& changes) {
     words += change.row ? change.row->size() * sizeof(std::uint32_t) : 0;
     values += (change.label ? 1U : 0U) + (change.split ? 1U : 0U);
   }
-  return Features::set_bytes(rows, words) + Contents::value_bytes(values);
+  return Features::set_bytes(rows, words) + Contents::value_bytes(values) +
+         EdgeExpiries::bytes(changes.expiries.size());
 }
 
 void apply_changes(Contents& contents, const BatchChanges& changes) {
@@ -312,6 +357,7 @@ void apply_changes(Contents& contents, const BatchChanges& changes) {
     if (change.split) splits.push_back({change.node, *change.split});
     if (change.row) rows.push_back({change.node, change.row});
   }
+  for (const auto& [edge, time] : changes.expiries) contents.expiries().set(edge, time);
   contents.clear(cleared);
   contents.set(labels, splits, std::move(rows));
 }

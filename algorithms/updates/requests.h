@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "algorithms/updates/request_status.h"
@@ -45,7 +46,12 @@ struct BatchChanges {
   std::uint64_t features_set = 0;
   std::uint64_t labels_set = 0;
   std::uint64_t splits_moved = 0;
+  std::uint64_t nodes_inserted = 0;
+  std::uint64_t expiries_set =
+      0;                          ///< by requests; the edges of which some other request has removed are not among them
   std::vector<NodeChange> nodes;  ///< every node whose adjacency, features, label or split differ afterwards, sorted
+  /// When edges are to go, by users' ids, sorted; without a time it is to stay. Each edge once.
+  std::vector<std::pair<Edge, std::optional<Millis>>> expiries;
   std::vector<NodeId> forced;    ///< removed nodes and features, rows set, sorted: pushed at every level whatever r_max
   bool gains_targets = false;    ///< a node without a label gets one
   std::uint64_t text_bytes = 0;  ///< what the values in the requests take, applied or not
@@ -53,7 +59,7 @@ struct BatchChanges {
 
   /// Whether nothing but edges changes.
   [[nodiscard]] bool only_edges() const noexcept {
-    return nodes_removed + features_removed + features_set + labels_set + splits_moved == 0;
+    return nodes_removed + features_removed + features_set + labels_set + splits_moved + nodes_inserted == 0;
   }
 };
 

@@ -34,7 +34,10 @@ std::shared_ptr<PushSpool> Update::make_spool() const {
 
 UpdateReport Update::apply(const BatchChanges& changes, const Threshold& threshold) {
   UpdateReport report;
-  if (changes.nodes.empty()) return report;
+  if (changes.nodes.empty()) {  // no row differs, but when an edge is to go may
+    apply_changes(contents_, changes);
+    return report;
+  }
   const std::uint32_t levels = embedding_.levels();
   Repair repair(changes, levels);
   const Limits limits(threshold);

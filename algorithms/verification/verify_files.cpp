@@ -153,6 +153,7 @@ void check_files(const std::filesystem::path& store, const Manifest& m, FileShar
   files.one(m.changes, [&](const FileEntry& entry) {
     static_cast<void>(read_changes(store, entry, {m.nodes, m.features, m.classes}));
   });
+  files.one(m.expiries, [&](const FileEntry& entry) { static_cast<void>(read_expiries(store, entry, m.nodes)); });
   check_levels(files, store, m,
                [&](const LevelFileKind& kind) { return share == FileShare::all || !are_partitions(kind); });
   if (m.journal) files.attempt({m.journal->path, 0, {}}, [&] { check_journal(store, m, report); });

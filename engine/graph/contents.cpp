@@ -48,6 +48,7 @@ Contents::Contents(const std::filesystem::path& store, const Manifest& manifest,
       cleared_(manifest.nodes),
       graph_(store, manifest, changes),
       features_(store, manifest, cleared_),
+      expiries_(store, manifest),
       train_(split_of(store, manifest.train, manifest.nodes)),
       valid_(split_of(store, manifest.valid, manifest.nodes)),
       test_(split_of(store, manifest.test, manifest.nodes)) {
@@ -73,9 +74,10 @@ std::uint64_t Contents::bytes(const Manifest& manifest) noexcept {
 }
 
 std::uint64_t Contents::change_bytes(const std::filesystem::path& store, const Manifest& manifest) {
-  if (!manifest.changes) return 0;
+  const std::uint64_t expiries = manifest.expiries ? EdgeExpiries::bytes(count_expiries(*manifest.expiries)) : 0;
+  if (!manifest.changes) return expiries;
   const ChangesCounts counts = count_changes(store, *manifest.changes);
-  return Graph::change_bytes(counts.edges) + Features::set_bytes(counts.rows, counts.row_bytes) +
+  return expiries + Graph::change_bytes(counts.edges) + Features::set_bytes(counts.rows, counts.row_bytes) +
          value_bytes(counts.labels + counts.splits);
 }
 

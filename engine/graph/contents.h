@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/graph/edge_expiries.h"
 #include "engine/graph/features.h"
 #include "engine/graph/graph.h"
 #include "engine/graph/node_order.h"
@@ -42,7 +43,8 @@ class Contents {
   [[nodiscard]] static std::uint64_t change_bytes(const std::filesystem::path& store, const Manifest& manifest);
   /// Memory of the changes that there are now.
   [[nodiscard]] std::uint64_t change_bytes() const noexcept {
-    return graph_.change_bytes() + features_.set_bytes() + value_bytes(set_labels_.size() + set_splits_.size());
+    return graph_.change_bytes() + features_.set_bytes() + value_bytes(set_labels_.size() + set_splits_.size()) +
+           EdgeExpiries::bytes(expiries_.size());
   }
   /// Memory of so many labels and splits that were set.
   [[nodiscard]] static std::uint64_t value_bytes(std::uint64_t values) noexcept { return values * 64; }
@@ -64,6 +66,9 @@ class Contents {
   [[nodiscard]] std::uint64_t num_labelled() const noexcept { return labelled_; }
   /// The split that a node is in.
   [[nodiscard]] SplitName split(NodeId node) const noexcept;
+  /// When which edges are to be removed.
+  [[nodiscard]] EdgeExpiries& expiries() noexcept { return expiries_; }
+  [[nodiscard]] const EdgeExpiries& expiries() const noexcept { return expiries_; }
   [[nodiscard]] const DataRules& rules() const noexcept { return rules_; }
 
   /// The name of a node, empty where it has none: a node that was cleared and has no edges has lost it, although its word is
@@ -95,6 +100,7 @@ class Contents {
   NodeSet cleared_;
   Graph graph_;
   Features features_;
+  EdgeExpiries expiries_;
   std::vector<std::int32_t> labels_;
   std::uint64_t labelled_ = 0;
   std::vector<NodeId> train_, valid_, test_;

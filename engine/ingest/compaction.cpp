@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <system_error>
@@ -14,6 +15,7 @@
 #include "engine/ingest/name_import.h"
 #include "engine/ingest/shard_builder.h"
 #include "engine/resources/parallel.h"
+#include "storage/formats/expiry_file.h"
 #include "storage/formats/node_file.h"
 #include "storage/formats/order_file.h"
 #include "storage/formats/store_layout.h"
@@ -40,29 +42,51 @@ class Compaction {
     return std::move(after_);
   }
 
-  Manifest run(bool keep_order) {
-    if (before_.order_file && !keep_order) reorder();
+  Manifest run(NodeId nodes, bool keep_order) {
+    after_.nodes = nodes;
+    if (before_.order_file && !keep_order)
+      reorder();
+    else if (grows())
+      append_nodes();
     if (moved_.empty()) {
       after_.shards = fold_shards(store_, contents_.graph(), before_.shards, budget_, meter_);
     } else {
-      meter_.start("ordered graph", 2 * std::uint64_t{before_.nodes}, "nodes");
+      meter_.start("ordered graph", 2 * std::uint64_t{after_.nodes}, "nodes");
       after_.shards = build_reordered_shards(store_, contents_.graph(), moved_, budget_, meter_);
     }
     if (before_.features > 0) write_features();
     if (!moved_.empty() || contents_.cleared().size() > 0 || contents_.has_set_values()) write_labels_and_splits();
     if (before_.names) write_names();
+    after_.expiries.reset();
+    if (contents_.expiries().size() > 0) after_.expiries = write_expiries(store_, contents_.expiries().sorted());
     return std::move(after_);
   }
 
  private:
+  [[nodiscard]] bool grows() const noexcept { return after_.nodes > before_.nodes; }
+
+  /// Everybody stays where he is, and new nodes come behind.
+  void append_nodes() {
+    const std::uint64_t bytes = std::uint64_t{after_.nodes} * sizeof(NodeId);
+    memory_of_moves_ = budget_.reserve(bytes, "positions of nodes");
+    moved_.resize(after_.nodes);
+    std::iota(moved_.begin(), moved_.end(), NodeId{0});
+    if (!before_.order_file) return;
+    const Reservation memory = budget_.reserve(2 * bytes, "positions of nodes");
+    std::vector<NodeId> positions = moved_;
+    for (NodeId user = 0; user < before_.nodes; ++user) positions[user] = contents_.order().position(user);
+    after_.order_file = write_order(store_, positions);
+  }
+
   /// Computes the order of the present graph, as an import does from shards by the user's ids. Where it is another one
   /// than that of the store, moved_ leads to it.
   void reorder() {
-    const NodeId nodes = before_.nodes;
+    const NodeId nodes = after_.nodes;
     const std::uint64_t bytes = std::uint64_t{nodes} * sizeof(NodeId);
     memory_of_moves_ = budget_.reserve(bytes, "positions of nodes");
     std::vector<NodeId> users(nodes);
-    for (NodeId position = 0; position < nodes; ++position) users[position] = contents_.order().user(position);
+    std::iota(users.begin(), users.end(), NodeId{0});  // new nodes: as if they stood behind
+    for (NodeId position = 0; position < before_.nodes; ++position) users[position] = contents_.order().user(position);
     const std::filesystem::path by_ids = store_ / "graph" / "by-ids";
     Manifest given;
     given.nodes = nodes;
@@ -80,7 +104,7 @@ class Compaction {
     }
     std::filesystem::remove_all(by_ids, error);
     if (error) throw_system_error("remove", by_ids, error.value());
-    bool same = true;
+    bool same = !grows();
     for (NodeId position = 0; position < nodes; ++position) {
       users[position] = positions[users[position]];
       same &= users[position] == position;
@@ -92,16 +116,17 @@ class Compaction {
   }
 
   void write_features() {
-    std::vector<bool> wanted(num_spans(before_.nodes), !moved_.empty());
+    std::vector<bool> wanted(num_spans(after_.nodes), !moved_.empty());
     if (moved_.empty())
       for (const NodeSet* const nodes : {&contents_.cleared(), &contents_.features().set_nodes()})
         for (const NodeId node : nodes->sorted()) wanted[node / span_nodes(before_.nodes)] = true;
     std::uint64_t rows = 0;
-    for (std::size_t i = 0; i < wanted.size(); ++i) rows += wanted[i] ? span_range(before_.nodes, i).size() : 0;
+    for (std::size_t i = 0; i < wanted.size(); ++i) rows += wanted[i] ? span_range(after_.nodes, i).size() : 0;
     if (rows == 0) return;
     meter_.start("features", rows, "rows");
     const std::vector<FileEntry> written =
         rebuild_features(store_, contents_.features(), before_.feature_layout, wanted, moved_, budget_, meter_);
+    after_.feature_files.resize(wanted.size());
     auto next = written.begin();
     for (std::size_t i = 0; i < wanted.size(); ++i)
       if (wanted[i]) after_.feature_files[i] = *next++;
@@ -114,17 +139,18 @@ class Compaction {
       return contents_.has_lost_name(node) && !names.name(contents_.order().user(node)).empty();
     };
     const std::vector<NodeId> cleared = contents_.cleared().sorted();
-    if (std::none_of(cleared.begin(), cleared.end(), loses)) return;
+    if (!grows() && std::none_of(cleared.begin(), cleared.end(), loses)) return;
     after_.names = rewrite_names(
-        store_, names.list(), [&](NodeId user) { return !loses(contents_.order().position(user)); }, budget_, meter_);
+        store_, names.list(), after_.nodes, [&](NodeId user) { return !loses(contents_.order().position(user)); },
+        budget_, meter_);
   }
 
   [[nodiscard]] NodeId place(NodeId node) const { return moved_.empty() ? node : moved_[node]; }
 
   void write_labels_and_splits() {
     if (before_.labels) {
-      const Reservation memory = budget_.reserve(std::uint64_t{before_.nodes} * sizeof(std::int32_t), "labels");
-      std::vector<std::int32_t> labels(before_.nodes);
+      const Reservation memory = budget_.reserve(std::uint64_t{after_.nodes} * sizeof(std::int32_t), "labels");
+      std::vector<std::int32_t> labels(after_.nodes, kNoLabel);
       for (NodeId node = 0; node < before_.nodes; ++node) labels[place(node)] = contents_.label(node);
       after_.labels = write_labels(store_, labels);
     }
@@ -153,8 +179,8 @@ class Compaction {
 }  // namespace
 
 Manifest compact_contents(const std::filesystem::path& store, const Manifest& manifest, const Contents& contents,
-                          bool keep_order, MemoryBudget& budget, WorkMeter& meter) {
-  return Compaction(store, manifest, contents, budget, meter).run(keep_order);
+                          NodeId nodes, bool keep_order, MemoryBudget& budget, WorkMeter& meter) {
+  return Compaction(store, manifest, contents, budget, meter).run(nodes, keep_order);
 }
 
 Manifest fold_data(const std::filesystem::path& store, const Manifest& manifest, const Contents& contents,

@@ -14,10 +14,12 @@ namespace unweave {
 /// come out as it is stays. `manifest` is that of the generation that `contents` came from. Returns a manifest of these
 /// files alone: no changes, no embedding, request 0. The files are not yet durable.
 ///
-/// Where the order is another one everything is written anew, through temporary files in `store`. Holds the labels and
-/// 8 bytes a node for an order, charged to the budget like the rest. Throws FormatError, DataError, ResourceError.
+/// Where the order is another one, or where `nodes` is above the number that there are, everything is written anew, through
+/// temporary files in `store`. Nodes that are new have nothing, not even a name; under an order that is kept they come last.
+/// Holds the labels and 8 bytes a node for an order, charged to the budget like the rest. Throws FormatError, DataError,
+/// ResourceError.
 [[nodiscard]] Manifest compact_contents(const std::filesystem::path& store, const Manifest& manifest,
-                                        const Contents& contents, bool keep_order, MemoryBudget& budget,
+                                        const Contents& contents, NodeId nodes, bool keep_order, MemoryBudget& budget,
                                         WorkMeter& meter);
 
 /// The manifest of a store that is open with what was set and cleared of features, labels and splits in its files: the

@@ -313,7 +313,7 @@ std::vector<FileEntry> build_standardized_features(const std::filesystem::path& 
 std::vector<FileEntry> rebuild_features(const std::filesystem::path& store, const Features& features,
                                         FeatureLayout layout, const std::vector<bool>& wanted,
                                         std::span<const NodeId> positions, MemoryBudget& budget, WorkMeter& meter) {
-  const NodeId nodes = features.nodes();
+  const NodeId nodes = std::max(features.nodes(), static_cast<NodeId>(positions.size()));
   const std::uint32_t columns = features.columns();
   const auto batch_rows = static_cast<NodeId>(std::max<std::size_t>(1, kBatchValues / columns));
   NodeId next = 0;
@@ -327,8 +327,9 @@ std::vector<FileEntry> rebuild_features(const std::filesystem::path& store, cons
     return true;
   };
   const auto read = [&](Batch& batch) {
-    batch.bounded.resize(std::size_t{batch.rows} * columns);
-    features.read({batch.first, batch.first + batch.rows}, 0, columns, batch.bounded.data());
+    batch.bounded.assign(std::size_t{batch.rows} * columns, 0);
+    const NodeId last = std::min(batch.first + batch.rows, features.nodes());
+    if (batch.first < last) features.read({batch.first, last}, 0, columns, batch.bounded.data());
     if (layout.sparse) drop_zeros(batch, columns);
   };
   const auto build = [&](auto&& sink) {

@@ -53,7 +53,8 @@ std::vector<FileEntry> build_reordered_shards(const std::filesystem::path& store
                                               const std::vector<NodeId>& positions, MemoryBudget& budget,
                                               WorkMeter& meter) {
   const Reservation memory = budget.reserve(memory_shares::kEdgeSort.of(budget), "sorting of edges");
-  ArcSorter sorter(store, static_cast<std::size_t>(memory.bytes()), graph.num_nodes());
+  const auto nodes = static_cast<NodeId>(positions.size());
+  ArcSorter sorter(store, static_cast<std::size_t>(memory.bytes()), nodes);
   std::size_t next = 0;
   run_pipeline<EdgePiece>(
       [&](EdgePiece& piece) {
@@ -79,7 +80,7 @@ std::vector<FileEntry> build_reordered_shards(const std::filesystem::path& store
       },
       [&](const EdgePiece& piece) { meter.advance((piece.last_block - piece.first_block) * kBlockNodes); });
   const std::unique_ptr<SortedArcs> arcs = sorter.finish();
-  return build_shards(store, graph.num_nodes(), *arcs, budget, meter).files;
+  return build_shards(store, nodes, *arcs, budget, meter).files;
 }
 
 }  // namespace unweave

@@ -26,8 +26,8 @@ namespace unweave {
 [[nodiscard]] std::vector<NodeId> compute_order(std::string_view name, const Graph& graph, MemoryBudget& budget,
                                                 WorkMeter& meter);
 
-/// Writes the shards of `graph` with every node at its position. Arcs are sorted in a part of the budget and temporary
-/// files inside `store`.
+/// Writes the shards of `graph` with every node at its position. There may be more positions than nodes: whoever comes
+/// behind them has no edges. Arcs are sorted in a part of the budget and temporary files inside `store`.
 [[nodiscard]] std::vector<FileEntry> build_reordered_shards(const std::filesystem::path& store, const Graph& graph,
                                                             const std::vector<NodeId>& positions, MemoryBudget& budget,
                                                             WorkMeter& meter);

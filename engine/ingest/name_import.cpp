@@ -108,21 +108,21 @@ FileEntry write_name_index(const std::filesystem::path& store, const NameList& n
   });
 }
 
-NameEntries rewrite_names(const std::filesystem::path& store, const NameList& names,
+NameEntries rewrite_names(const std::filesystem::path& store, const NameList& names, NodeId nodes,
                           const std::function<bool(NodeId id)>& keep, MemoryBudget& budget, WorkMeter& meter) {
   NameEntries entries;
   {
     const Reservation places =
-        budget.reserve(4 * sizeof(std::uint64_t) * (std::uint64_t{names.nodes()} / kBlockNames + 1), "places of names");
+        budget.reserve(4 * sizeof(std::uint64_t) * (std::uint64_t{nodes} / kBlockNames + 1), "places of names");
     NameWriter writer(store);
-    meter.start("names", names.nodes(), "names");
-    for (NodeId id = 0; id < names.nodes(); ++id) {
-      writer.add(keep(id) ? names.name(id) : std::string_view());
+    meter.start("names", nodes, "names");
+    for (NodeId id = 0; id < nodes; ++id) {
+      writer.add(id < names.nodes() && keep(id) ? names.name(id) : std::string_view());
       if (id % kToldNames == kToldNames - 1) meter.advance(kToldNames);
     }
     entries.names = writer.finish();
   }
-  entries.index = write_name_index(store, NameList(store, entries.names, names.nodes()), budget, meter);
+  entries.index = write_name_index(store, NameList(store, entries.names, nodes), budget, meter);
   return entries;
 }
 

@@ -23,8 +23,9 @@ struct ImportedNames {
 [[nodiscard]] ImportedNames import_names(const std::filesystem::path& store, const InputFile& file,
                                          MemoryBudget& budget, WorkMeter& meter);
 
-/// Names of a list without those for which keep(id) is false: the files that an import of what is left would make.
-[[nodiscard]] NameEntries rewrite_names(const std::filesystem::path& store, const NameList& names,
+/// Names of a list without those for which keep(id) is false, for `nodes` nodes, no fewer than it has: the files that an import
+/// of what is left would make.
+[[nodiscard]] NameEntries rewrite_names(const std::filesystem::path& store, const NameList& names, NodeId nodes,
                                         const std::function<bool(NodeId id)>& keep, MemoryBudget& budget,
                                         WorkMeter& meter);
 

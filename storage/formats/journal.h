@@ -29,11 +29,13 @@ enum class RequestKind : std::uint8_t {
   set_feature = 5,
   set_label = 6,
   move_split = 7,
+  expire_edge = 8,
+  insert_node = 9,
 };
 
 /// Whether requests of a kind name two nodes.
 [[nodiscard]] constexpr bool names_edge(RequestKind kind) noexcept {
-  return kind == RequestKind::remove_edge || kind == RequestKind::insert_edge;
+  return kind == RequestKind::remove_edge || kind == RequestKind::insert_edge || kind == RequestKind::expire_edge;
 }
 /// Whether requests of a kind set something, which their value says.
 [[nodiscard]] constexpr bool sets_value(RequestKind kind) noexcept {

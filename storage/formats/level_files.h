@@ -23,6 +23,8 @@ namespace unweave {
 inline constexpr int kManifestVersion = 5;
 /// The version of a manifest that names a dictionary: programs that know of none would lose it.
 inline constexpr int kNamesVersion = 6;
+/// The version of a manifest that names expiries of edges, with a dictionary or without.
+inline constexpr int kExpiriesVersion = 7;
 
 /// These are the files of one level in a generation. Each member has its row in kLevelFileKinds.
 struct LevelFiles {

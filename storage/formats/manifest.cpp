@@ -188,6 +188,7 @@ Manifest manifest_from(const Json& json) {
   m.lazy = json.contains("lazy");
   if (json.contains("names"))
     m.names = {file_entry(json.at("names").at("names")), file_entry(json.at("names").at("index"))};
+  if (json.contains("expiries")) m.expiries = file_entry(json.at("expiries"));
   if (json.contains("scale")) {
     m.scale.as_given = json.at("scale") == "none";
     if (!m.scale.as_given) m.scale.divisor = json.at("scale").get<double>();
@@ -227,6 +228,10 @@ Manifest manifest_from(const Json& json) {
 
 }  // namespace
 
+int Manifest::version() const noexcept {
+  return expiries ? kExpiriesVersion : names ? kNamesVersion : kManifestVersion;
+}
+
 LevelPlace Manifest::place(std::uint32_t level) const {
   return {levels[level], level, propagation->levels, propagation->all_rows, nodes, features};
 }
@@ -246,7 +251,7 @@ std::vector<FileEntry> Manifest::files() const {
     if (entry) all.push_back(*entry);
   };
   all.insert(all.end(), feature_files.begin(), feature_files.end());
-  for (const auto* entry : {&order_file, &labels, &train, &valid, &test, &changes}) add(*entry);
+  for (const auto* entry : {&order_file, &labels, &train, &valid, &test, &changes, &expiries}) add(*entry);
   if (names) all.insert(all.end(), {names->names, names->index});
   for (const LevelFiles& level : levels)
     for (const LevelFileKind& kind : kLevelFileKinds) {
@@ -272,10 +277,10 @@ namespace {
 /// Not to be imported again: the inputs may still hold what was removed.
 std::string version_fault(const std::filesystem::path& path, const Json& version) {
   std::string text = path.string() + ": the store has version " + version.dump() + ", this program reads version " +
-                     std::to_string(kManifestVersion) + " and " + std::to_string(kNamesVersion);
+                     std::to_string(kManifestVersion) + " to " + std::to_string(kExpiriesVersion);
   const std::string store = path.parent_path().string();
   if (!version.is_number_integer()) return text;
-  if (version.get<std::int64_t>() > kNamesVersion)
+  if (version.get<std::int64_t>() > kExpiriesVersion)
     return text + "; use the unweave that wrote it; its " + operation("export " + store + ' ' + option("all", "DIR")) +
            " writes what this one takes";
   if (version.get<std::int64_t>() >= kOldestManifest)
@@ -320,7 +325,7 @@ auto read_checked(const std::filesystem::path& path, const Read& read) {
 }
 
 bool is_present(const Json& version) {
-  return version == kManifestVersion || version == kNamesVersion;
+  return version == kManifestVersion || version == kNamesVersion || version == kExpiriesVersion;
 }
 
 /// A manifest of the present version, or of an `old` one, with its checksum and layout right but for the version's own fields.
@@ -348,8 +353,8 @@ Manifest parse_manifest(const std::string& text, const std::filesystem::path& pa
   return read_checked(path, [&] {
     const Json json = whole_json(text, path);
     Manifest manifest = manifest_from(json.at("contents"));
-    if ((json.at("version") == kNamesVersion) != manifest.names.has_value())
-      throw std::runtime_error("version: with names it is another one than without");
+    if (json.at("version") != manifest.version())
+      throw std::runtime_error("version: with names, or expiries, it is another one than without");
     return manifest;
   });
 }
@@ -382,12 +387,13 @@ std::string manifest_text(const Manifest& manifest) {
     contents["scale"] = manifest.scale.divisor;
   if (manifest.names)
     contents["names"] = {{"names", to_json(manifest.names->names)}, {"index", to_json(manifest.names->index)}};
-  return manifest_text_of(contents.dump(), manifest.names.has_value());
+  if (manifest.expiries) contents["expiries"] = to_json(*manifest.expiries);
+  return manifest_text_of(contents.dump(), manifest.version());
 }
 
-std::string manifest_text_of(const std::string& contents, bool names) {
+std::string manifest_text_of(const std::string& contents, int version) {
   const Json json = {{"format", "unweave store"},
-                     {"version", names ? kNamesVersion : kManifestVersion},
+                     {"version", version},
                      {"checksum", to_hex(checksum128(std::as_bytes(std::span(contents)), {}))},
                      {"contents", Json::parse(contents)}};
   return json.dump(1) + "\n";

@@ -50,7 +50,8 @@ struct Manifest {
   std::vector<FileEntry> feature_files;
   std::optional<FileEntry> labels;
   std::optional<FileEntry> train, valid, test;
-  std::optional<FileEntry> changes;  ///< what differs from shards, features, labels and splits
+  std::optional<FileEntry> changes;   ///< what differs from shards, features, labels and splits
+  std::optional<FileEntry> expiries;  ///< when which edges are to be removed; absent where none is
 
   std::optional<PropagationSpec> propagation;
   std::vector<LevelFiles> levels;  ///< 0 .. L
@@ -64,6 +65,8 @@ struct Manifest {
   /// What is recorded of a model or a log; none where nothing is.
   [[nodiscard]] const FileEntry* release(std::string_view path) const;
 
+  /// The version of its manifest: the lowest one that has all its fields.
+  [[nodiscard]] int version() const noexcept;
   /// A level with its files, 0 .. L; there must be an embedding.
   [[nodiscard]] LevelPlace place(std::uint32_t level) const;
   /// Every file that this generation names; what is recorded of others, which change after it, is not among them.
@@ -93,7 +96,7 @@ struct OldManifest {
 [[nodiscard]] std::optional<OldManifest> read_old_manifest(const std::filesystem::path& store);
 
 /// The bytes of a manifest with these contents, JSON.
-[[nodiscard]] std::string manifest_text_of(const std::string& contents, bool names = false);
+[[nodiscard]] std::string manifest_text_of(const std::string& contents, int version);
 
 /// The name of the journal that this manifest is the first to name. Another store's journal has another name, and a
 /// journal holds its own.

@@ -13,6 +13,7 @@
 #include "storage/formats/request_log.h"
 #include "storage/io/error.h"
 #include "storage/io/number_text.h"
+#include "storage/io/time_text.h"
 
 namespace unweave {
 namespace {
@@ -21,9 +22,12 @@ constexpr std::pair<std::string_view, RequestKind> kKinds[] = {
     {"edge", RequestKind::remove_edge},        {"node", RequestKind::remove_node},
     {"feature", RequestKind::remove_feature},  {"insert-edge", RequestKind::insert_edge},
     {"set-feature", RequestKind::set_feature}, {"set-label", RequestKind::set_label},
-    {"move-split", RequestKind::move_split}};
+    {"move-split", RequestKind::move_split},   {"insert-node", RequestKind::insert_node}};
 
 constexpr std::string_view kIdWord = "id=";
+/// Behind the ends of an edge: what follows is when it is to go.
+constexpr std::string_view kExpiresWord = "expires";
+constexpr std::string_view kNever = "never";
 constexpr std::string_view kSplits[] = {"train", "valid", "test", "none"};
 
 /// A finite number that is the whole text.
@@ -63,8 +67,12 @@ std::string row_text(Fields& fields, std::string_view& id) {
 
 /// What a request of this kind sets, from the fields that are left; empty where they do not say it.
 std::string value_text(RequestKind kind, Fields& fields, std::string_view& id) {
-  if (kind == RequestKind::set_feature) return row_text(fields, id);
+  if (kind == RequestKind::set_feature || kind == RequestKind::insert_node) return row_text(fields, id);
   const std::string_view word = fields.take();
+  if (kind == RequestKind::expire_edge) {
+    const std::optional<Millis> time = word == kNever ? std::nullopt : read_time(word);
+    return time ? time_text(*time) : word == kNever ? std::string(kNever) : "";
+  }
   if (kind == RequestKind::move_split)
     return std::find(std::begin(kSplits), std::end(kSplits), word) == std::end(kSplits) ? "" : std::string(word);
   if (word == "none") return "none";
@@ -79,24 +87,30 @@ bool read_id_word(std::string_view word, Request& request) {
   return is_request_id(request.id);
 }
 
-/// Whether the line ends here, or with the id that its sender gave the request.
-bool take_id(Fields& fields, Request& request) {
+/// Whether the line ends here, or with the id that its sender gave the request; an edge may be one that expires.
+bool take_rest(Fields& fields, Request& request) {
   if (fields.at_end()) return true;
-  const std::string_view word = fields.take();
+  std::string_view word = fields.take();
+  if (request.kind == RequestKind::remove_edge && word == kExpiresWord) {
+    request.kind = RequestKind::expire_edge;
+    std::string_view unused;
+    request.value = value_text(request.kind, fields, unused);
+    if (request.value.empty()) return false;
+    if (fields.at_end()) return true;
+    word = fields.take();
+  }
   return fields.at_end() && read_id_word(word, request);
 }
 
 }  // namespace
 
 constinit const std::string_view kRequestForms =
-    "write `edge U V`, `node U`, `feature U`, `insert-edge U V`, `set-feature U V1 .. VF` (all values, or pairs C:V of "
+    "write `edge U V`, `edge U V expires T` (a moment as 2027-01-31T12:00:00Z or 2027-01-31, or never), `node U`, "
+    "`feature U`, `insert-edge U V`, `insert-node U V1 .. VF` or `set-feature U V1 .. VF` (all values, or pairs C:V of "
     "columns, each once), `set-label U C` (a class or none) or `move-split U S` (train, valid, test or none): one "
-    "request "
-    "a line, the word in lower case, ids whole numbers from 0, or names of nodes in a store of names, values finite, "
-    "blanks, "
-    "tabs or commas between, and "
-    "behind "
-    "them, where you like, `id=` with your own name of the request (128 bytes at most)";
+    "request a line, the word in lower case, ids whole numbers from 0, or names of nodes in a store of names, values "
+    "finite, blanks, tabs or commas between, and behind them, where you like, `id=` with your own name of the request "
+    "(128 bytes at most)";
 
 std::optional<Request> parse_request(std::string_view line, const ReadId& read_id) {
   Fields fields(line);
@@ -117,7 +131,7 @@ std::optional<Request> parse_request(std::string_view line, const ReadId& read_i
       request.value = value_text(kind, fields, id);
       if (request.value.empty()) return std::nullopt;
     }
-    const bool is_whole = id.empty() ? take_id(fields, request) : read_id_word(id, request);
+    const bool is_whole = id.empty() ? take_rest(fields, request) : read_id_word(id, request);
     return is_whole ? std::optional(std::move(request)) : std::nullopt;
   }
   return std::nullopt;
@@ -131,7 +145,7 @@ bool is_skipped_line(std::string_view line) {
 std::string_view word_of(RequestKind kind) {
   for (const auto& [word, known] : kKinds)
     if (known == kind) return word;
-  return {};
+  return word_of(RequestKind::remove_edge);  // an edge that expires
 }
 
 std::string text_of(const Request& request) {
@@ -142,6 +156,7 @@ std::string text_of(const Request& request, const std::function<std::string(std:
   std::string text(word_of(request.kind));
   text += " " + write(request.u);
   if (names_edge(request.kind)) text += " " + write(request.v);
+  if (request.kind == RequestKind::expire_edge) text += " " + std::string(kExpiresWord);
   if (sets_value(request.kind)) text += " " + request.value;
   return request.id.empty() ? text : text + ' ' + std::string(kIdWord) + request.id;
 }

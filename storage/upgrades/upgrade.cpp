@@ -32,7 +32,7 @@ UpgradeReport upgrade_store_files(const fs::path& store, const std::function<voi
   const fs::path path = store / kManifestName;
   const std::optional<OldManifest> old = read_old_manifest(store);
   if (!old) {
-    const int present = read_manifest(store).names ? kNamesVersion : kManifestVersion;
+    const int present = read_manifest(store).version();
     return {present, present, 0, false};
   }
   UpgradeReport report{old->version, kManifestVersion, 0, has_models(store)};
@@ -43,7 +43,7 @@ UpgradeReport upgrade_store_files(const fs::path& store, const std::function<voi
     if (old->version <= 2) contents = from_2::next_contents(std::move(contents));
     if (old->version <= 3) contents = from_3::next_contents(std::move(contents));
     if (old->version <= 4) contents = from_4::next_contents(std::move(contents), name);
-    text = manifest_text_of(contents.dump());
+    text = manifest_text_of(contents.dump(), kManifestVersion);
   } catch (const nlohmann::json::exception& error) {
     throw FormatError(path, "manifest", fault_of(error));
   } catch (const std::runtime_error& error) {

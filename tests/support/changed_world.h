@@ -33,7 +33,8 @@ struct ChangedWorld {
   FeatureType type = FeatureType::f32;
   bool sparse = false;
   FeatureScale scale;
-  bool named = false;  ///< node 7 is called "v7"
+  bool named = false;   ///< node 7 is called "v7"
+  NodeId nameless = 0;  ///< but for so many last ones
 
   /// Does what a line of a request says; false where it changes nothing.
   bool apply(const std::string& line) {
@@ -70,6 +71,7 @@ struct ChangedWorld {
       if (text != "none" && labels[u] == -1) return false;
       return std::exchange(splits[u], text) != text;
     }
+    if (word == "insert-node" && has(u)) return false;
     std::vector<double> row(columns);
     std::string field;
     for (std::size_t at = 0; in >> field; ++at) {
@@ -83,6 +85,20 @@ struct ChangedWorld {
     return changes;
   }
 
+  /// New nodes have nothing.
+  void grow(NodeId to) {
+    nodes = to;
+    features.resize(std::size_t{to} * columns);
+    labels.resize(to, -1);
+    splits.resize(to, "none");
+  }
+  /// Whether a node has anything.
+  bool has(NodeId node) {
+    bool any = labels[node] != -1;
+    for (std::uint32_t c = 0; c < columns; ++c) any |= value(node, c) != 0;
+    return any ||
+           std::any_of(edges.begin(), edges.end(), [&](const auto& e) { return e.first == node || e.second == node; });
+  }
   double& value(NodeId node, std::uint32_t column) { return features[std::size_t{node} * columns + column]; }
 
   /// Writes the data into files and imports them.
@@ -103,7 +119,8 @@ struct ChangedWorld {
     options.edges = file("edges", text);
     if (named) {
       std::string names;
-      for (NodeId node = 0; node < nodes; ++node) names += "v" + std::to_string(node) + "\n";
+      for (NodeId node = 0; node < nodes; ++node)
+        names += (node < nodes - nameless ? "v" + std::to_string(node) : "") + "\n";
       options.ids = file("names", names);
     }
     const std::string rows = std::to_string(nodes);
@@ -177,8 +194,18 @@ inline std::vector<std::string> changing_lines(const ChangedWorld& world, std::s
   const double length = (long_rows ? 2.5 : 0.9) / std::sqrt(world.columns);
   std::vector<std::string> lines;
   const auto node = [&] { return std::to_string(random() % world.nodes); };
+  const auto row = [&] {
+    std::string text;
+    const bool pairs = random() % 2 == 0;
+    for (std::uint32_t c = 0; c < world.columns; ++c) {
+      const double unit = static_cast<double>(random() % 20001) / 10000 - 1;
+      if (pairs && random() % 3 != 0 && c > 0) continue;
+      text += (pairs ? " " + std::to_string(c) + ":" : " ") + number_of(random() % 4 == 0 ? 0 : unit * length);
+    }
+    return text;
+  };
   while (lines.size() < count) {
-    const auto dice = random() % 16;
+    const auto dice = random() % 17;
     if (dice < 3) {
       const auto& [u, v] = edges[random() % edges.size()];
       lines.push_back("edge " + std::to_string(u) + " " + std::to_string(v));
@@ -189,17 +216,14 @@ inline std::vector<std::string> changing_lines(const ChangedWorld& world, std::s
     } else if (dice < 7) {
       lines.push_back("feature " + node());
     } else if (dice < 10) {
-      std::string line = "set-feature " + node();
-      const bool pairs = random() % 2 == 0;
-      for (std::uint32_t c = 0; c < world.columns; ++c) {
-        const double unit = static_cast<double>(random() % 20001) / 10000 - 1;
-        if (pairs && random() % 3 != 0 && c > 0) continue;
-        line += (pairs ? " " + std::to_string(c) + ":" : " ") + number_of(random() % 4 == 0 ? 0 : unit * length);
-      }
-      lines.push_back(line);
+      lines.push_back("set-feature " + node() + row());
     } else if (dice < 13) {
       const auto label = random() % (world.classes + 1);
       lines.push_back("set-label " + node() + " " + (label == world.classes ? "none" : std::to_string(label)));
+    } else if (dice == 16) {
+      const std::string empty = node();
+      if (random() % 3 != 0) lines.push_back("node " + empty);
+      lines.push_back("insert-node " + empty + row());
     } else {
       constexpr const char* kNames[] = {"train", "train", "valid", "test", "none"};
       lines.push_back("move-split " + node() + " " + kNames[random() % 5]);

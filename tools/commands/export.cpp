@@ -65,7 +65,8 @@ bool names_archive(const CommandLine& line) {
   return extension == ".npz" || extension == ".safetensors";
 }
 
-/// The command that makes a store of what `export --all` has written, to be given in its folder.
+/// The command that makes a store of what `export --all` has written, to be given in its folder, and the one behind it that
+/// says when edges are to go.
 std::string import_command(const ExportedStore& exported) {
   std::string text = "unweave import STORE --nodes " + std::to_string(exported.nodes);
   if (exported.has_names) text += " --ids names.txt";
@@ -87,6 +88,7 @@ std::string import_command(const ExportedStore& exported) {
     if (is_there) splits += (splits.empty() ? "" : ",") + std::string(name) + "=" + name + ".npy";
   if (!splits.empty()) text += " --split " + splits;
   if (exported.order != "none") text += " --order " + exported.order;
+  if (exported.has_expiries) text += "\nunweave stream STORE --requests expiries.txt";
   return text;
 }
 

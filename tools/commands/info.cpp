@@ -57,6 +57,8 @@ Json fields_of(const StoreInfo& store) {
                {"pending_requests", store.pending_requests},
                {"acknowledged", store.acknowledged},
                {"pending_purge", store.pending_purge},
+               {"expiries", store.expiries},
+               {"next_expiry", nullptr},
                {"labelled", store.labelled},
                {"train", store.train},
                {"valid", store.valid},
@@ -67,6 +69,7 @@ Json fields_of(const StoreInfo& store) {
                {"feature_type", feature_type_name(store.feature_layout.type)},
                {"bytes", folders}};
   if (store.named) info["named"] = *store.named;
+  if (store.next_expiry) info["next_expiry"] = time_text(*store.next_expiry);
   if (store.bits_per_arc) info["bits_per_arc"] = *store.bits_per_arc;
   if (store.propagation) {
     const PropagationSpec& spec = *store.propagation;

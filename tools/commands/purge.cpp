@@ -53,6 +53,7 @@ void print(const CommandLine& line, const PurgeReport& report, bool keep_order, 
   Figures figures{.table = Table({"purged", ""})};
   figures.json["purged"] = true;
   figures.count("requests", "requests forgotten", report.requests);
+  if (report.nodes_added > 0) figures.count("nodes_added", "nodes added", report.nodes_added);
   if (report.stale_rows > 0) figures.count("stale_rows", "stale rows published first", report.stale_rows);
   figures.bytes("bytes_rewritten", "bytes rewritten", report.bytes_written);
   figures.bytes("bytes_kept", "bytes kept", report.bytes_kept);
@@ -98,6 +99,9 @@ void run_purge(CommandLine& line) {
       {"STORE"}, "unweave purge demo/debian.store");
   line.options().add_options()("keep-order", po::bool_switch(),
                                "the order of the nodes is public: keep it, though it comes from the graph as it was");
+  line.options().add_options()("nodes", po::value<Count>()->value_name("N"),
+                               "make room for new nodes: N of them in all; those that are new have nothing, for "
+                               "insert-node (all files are written anew)");
   line.options().add_options()(
       "always", po::bool_switch(),
       "also where no request was made: private parts of certificates go, and models but for those of exact");
@@ -117,6 +121,7 @@ void run_purge(CommandLine& line) {
       purge_store(line.positional(0),
                   {keep_order,
                    line.get<bool>("always"),
+                   line.has("nodes") ? std::optional(line.get<Count>("nodes").value) : std::nullopt,
                    line.get<bool>("without-feeds"),
                    key_file(line),
                    {},

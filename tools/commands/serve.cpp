@@ -144,6 +144,7 @@ void serve(const CommandLine& line) {
   how.batch = line.get<Count>("batch").value;
   how.every = read_duration("every", line.get<std::string>("every"));
   how.most_waiting = line.get<Count>("queue").value;
+  how.checkpoint = read_duration("checkpoint", line.get<std::string>("checkpoint"));
   Intake intake(session, how,
                 [&](std::uint64_t number, const AppliedBatch& applied) { print_batch(line, number, applied); });
   // The writer's own names move when its shards are written anew, and calls are read on other threads meanwhile.
@@ -181,7 +182,8 @@ void run_serve(CommandLine& line) {
       "Takes requests by HTTP and JSON, on a port of this machine or a Unix socket, until\n"
       "SIGTERM or Ctrl-C, and then applies those that wait. A sender has the answer when\n"
       "his requests are durable, in groups of one sync; they are applied in batches, and\n"
-      "what became of each is asked for by its id. Calls:\n\n"
+      "what became of each is asked for by its id. An edge that expires is removed then.\n"
+      "Calls:\n\n"
       "  POST /requests           lines as stream --requests takes them, or\n"
       "                           {\"requests\": [\"edge 1 2 id=T7\"]}\n"
       "  GET  /requests/ID        what became of one; the service names those without\n"
@@ -199,6 +201,8 @@ void run_serve(CommandLine& line) {
   add("batch", po::value<Count>()->value_name("K")->default_value({100}), "requests that are applied together");
   add("every", po::value<std::string>()->value_name("TIME")->default_value("5s"),
       "how long a request waits for others of its batch: 500ms, 5s, 2min");
+  add("checkpoint", po::value<std::string>()->value_name("TIME")->default_value("10min"),
+      "how often the journal begins anew, behind files that hold what was applied");
   add("for", po::value<std::string>()->value_name("TIME"), "end after so long; without it at a signal");
   add("queue", po::value<Count>()->value_name("N")->default_value({100'000}),
       "requests that may wait to be applied; beyond it the answer is 503");
@@ -214,7 +218,7 @@ void run_serve(CommandLine& line) {
   for (const char* option : {"receipts", "changes", "quarantine"}) line.require_outside(option, line.positional(0));
   if (line.get<Count>("batch").value == 0) throw UsageError("--batch must be at least 1");
   if (line.get<Count>("queue").value == 0) throw UsageError("--queue must be at least 1");
-  for (const char* option : {"every", "for"})
+  for (const char* option : {"every", "for", "checkpoint"})
     if (line.has(option)) static_cast<void>(read_duration(option, line.get<std::string>(option)));
   serve(line);
 }

@@ -85,13 +85,23 @@ std::uint64_t count_requests(const std::string& file, bool names) {
   return count;
 }
 
+constexpr const char* kExpired = "edges whose time has come";
+
+/// What the requests come from, for messages.
+std::string input_of(const CommandLine& line) {
+  return line.has("requests") ? line.get<std::string>("requests") : kExpired;
+}
+
 /// Work of batches on graph and sums, beside the limit.
 class StreamMeter {
  public:
   StreamMeter(const CommandLine& line, bool names, const std::optional<StreamLimit>& limit)
       : limit_(limit),
         progress_(line.error(), line.shows_progress(), "stream",
-                  line.shows_progress() ? count_requests(line.get<std::string>("requests"), names) : 0, "requests") {}
+                  line.shows_progress() && line.has("requests")
+                      ? count_requests(line.get<std::string>("requests"), names)
+                      : 0,
+                  "requests") {}
 
   struct Batch {
     double seconds = 0;
@@ -145,6 +155,8 @@ nlohmann::ordered_json fields_of(std::uint64_t batch, const BatchReport& report,
   json["features_set"] = changes.features_set;
   json["labels_set"] = changes.labels_set;
   json["splits_moved"] = changes.splits_moved;
+  json["nodes_inserted"] = changes.nodes_inserted;
+  json["expiries_set"] = changes.expiries_set;
   json["seconds_journal"] = report.seconds_journal;
   json["seconds_propagate"] = report.seconds_propagate;
   json["rows_touched"] = report.update.rows_touched;
@@ -209,6 +221,8 @@ class Stream {
 
  private:
   void run_arriving();
+  void run_expired();
+  [[nodiscard]] std::chrono::steady_clock::time_point next_look() const;
   void add(Request request, std::uint64_t place, const std::string& text);
   [[nodiscard]] StreamOptions options();
   void send();
@@ -217,7 +231,7 @@ class Stream {
   void print_summary() const;
   [[nodiscard]] std::string text(std::size_t i) const;
   [[nodiscard]] std::string input_name() const {
-    const auto& name = line_.get<std::string>("requests");
+    const std::string name = input_of(line_);
     return name == "-" ? "standard input" : name;
   }
   [[nodiscard]] PlacedBatch placed(const DecidedBatch& decided) const {
@@ -244,7 +258,7 @@ class Stream {
 
 Stream::Stream(CommandLine& line)
     : line_(line),
-      acknowledged_(line.get<std::string>("requests")),
+      acknowledged_(input_of(line)),
       resources_({line.common().memory_bytes}),
       writer_(line.positional(0), resources_),
       session_(writer_, options()),
@@ -254,7 +268,7 @@ Stream::Stream(CommandLine& line)
                  : std::nullopt) {
   if (line.has("every") || line.get<bool>("follow"))
     arriving_.emplace(line, id_reader(writer_));
-  else
+  else if (line.has("requests"))
     reader_.emplace(line.get<std::string>("requests"), id_reader(writer_));
   if (line.has("rejected")) rejected_file_.emplace(line.get<std::string>("rejected"));
 }
@@ -371,6 +385,31 @@ void Stream::add(Request request, std::uint64_t place, const std::string& text) 
   if (requests_.size() == batch_size) send();
 }
 
+/// Edges that are due, a batch at a time: each of them is gone when the next ones are asked for. A batch that is being
+/// collected goes first.
+void Stream::run_expired() {
+  const std::optional<Millis> until =
+      line_.has("until") ? read_time(line_.get<std::string>("until")) : std::optional<Millis>();
+  send();
+  std::uint64_t number = 0;
+  for (;;) {
+    const std::vector<Request> due = session_.expired(until.value_or(present_time()), line_.get<Count>("batch").value);
+    if (due.empty()) return;
+    for (const Request& request : due) add(request, ++number, {});
+    send();
+  }
+}
+
+/// When there is something to do though no line comes.
+std::chrono::steady_clock::time_point Stream::next_look() const {
+  using std::chrono::milliseconds;
+  milliseconds left = std::chrono::hours(1);
+  if (line_.get<bool>("expired") && !line_.has("until"))
+    if (const auto next = session_.next_expiry())
+      left = std::clamp(milliseconds(*next - present_time()), milliseconds(0), left);
+  return std::chrono::steady_clock::now() + left;
+}
+
 void Stream::run_arriving() {
   using Time = std::chrono::steady_clock;
   Arriving& arriving = *arriving_;
@@ -378,11 +417,12 @@ void Stream::run_arriving() {
   Time::time_point due{};  // when the batch that is being collected ends
   for (;;) {
     const bool waits = requests_.empty();
-    switch (arriving.feed.next(line, waits ? Time::now() + std::chrono::hours(1) : due)) {
+    switch (arriving.feed.next(line, waits ? next_look() : std::min(due, next_look()))) {
       case LineFeed::Next::end:
         return;
       case LineFeed::Next::timeout:
-        send();
+        if (Time::now() >= due) send();
+        if (line_.get<bool>("expired")) run_expired();
         continue;
       case LineFeed::Next::line:
         break;
@@ -406,9 +446,10 @@ void Stream::run_arriving() {
 void Stream::run() {
   Request request;
   try {
+    if (line_.get<bool>("expired")) run_expired();
     if (arriving_) {
       run_arriving();
-    } else {
+    } else if (reader_) {
       while (reader_->next(request)) add(std::move(request), reader_->number(), reader_->text());
     }
     send();
@@ -427,7 +468,8 @@ void Stream::run() {
   finish();
   print_summary();
   if (acknowledged_.requests() == 0 && !line_.common().quiet)
-    line_.error() << "unweave: " << input_name() << " holds no requests"
+    line_.error() << "unweave: "
+                  << (line_.has("requests") ? input_name() + " holds no requests" : "no edge's time has come")
                   << (session_.caught_up() ? "; the model is brought up to date with those before" : "") << '\n';
 }
 
@@ -437,9 +479,16 @@ void run_stream(CommandLine& line) {
   line.describe("Applies requests in order, in batches; one line a batch when it is durable.\n\n" + request_table(),
                 {"STORE"}, "echo 'edge 12 34' | unweave stream demo/debian.store --requests -");
   auto add = line.options().add_options();
-  add("requests", po::value<std::string>()->value_name("F")->required(),
-      "(required) file of `edge U V`, `node U`, `feature U`, `insert-edge U V`, `set-feature U V1 .. VF`, "
-      "`set-label U C`, `move-split U S`, each with id=NAME behind it or not; - for standard input");
+  add("requests", po::value<std::string>()->value_name("F"),
+      "(required, but for --expired) file of `edge U V`, `edge U V expires T`, `node U`, `feature U`, `insert-edge U "
+      "V`, "
+      "`insert-node U V1 .. VF`, `set-feature U V1 .. VF`, `set-label U C`, `move-split U S`, each with id=NAME behind "
+      "it or not; - for standard input");
+  add("expired", po::bool_switch(),
+      "first remove the edges whose time has come (`edge U V expires T`), as requests of their own; with --follow "
+      "whenever one comes");
+  add("until", po::value<std::string>()->value_name("TIME"),
+      "with --expired: remove what is to go by TIME, as 2027-01-31 or 2027-01-31T12:00:00Z; without it, by now");
   add("batch", po::value<Count>()->value_name("K")->default_value({100}), "requests a batch");
   add("every", po::value<std::string>()->value_name("TIME"),
       "a batch also ends when its first request has waited so long: 500ms, 5s, 2min; 5s with --follow");
@@ -495,6 +544,12 @@ void run_stream(CommandLine& line) {
     throw UsageError("--rejected and --receipts: name two files");
 
   if (line.get<Count>("batch").value == 0) throw UsageError("--batch must be at least 1");
+  if (!line.has("requests") && !line.get<bool>("expired")) throw UsageError("--requests or --expired is missing");
+  if (line.has("until") && !line.get<bool>("expired")) throw UsageError("--until goes with --expired");
+  if (line.has("until") && !read_time(line.get<std::string>("until")))
+    throw UsageError("--until must be a moment, as 2027-01-31 or 2027-01-31T12:00:00Z");
+  if (!line.has("requests") && (line.has("every") || line.get<bool>("follow")))
+    throw UsageError("--every and --follow need --requests");
   if (line.has("every")) static_cast<void>(read_duration("every", line.get<std::string>("every")));
   if (line.has("quarantine") && !line.has("every") && !line.get<bool>("follow"))
     throw UsageError(

@@ -108,17 +108,24 @@ void Intake::remember(const std::vector<Request>& requests, std::uint64_t first)
 }
 
 void Intake::apply_batches() {
+  expiry_ = session_.next_expiry().value_or(kNoExpiry);
   std::unique_lock lock(mutex_);
   for (;;) {
+    const auto expires = [&] { return !ending_ && present_time() >= expiry_; };
     const auto is_due = [&] {
       return error_ || counts_.waiting >= options_.batch || (all_taken_ && counts_.waiting > 0) ||
              (oldest_ && std::chrono::steady_clock::now() >= *oldest_ + options_.every);
     };
-    while (!is_due() && !(all_taken_ && counts_.waiting == 0)) {
-      if (oldest_)
-        waiting_.wait_until(lock, *oldest_ + options_.every);
-      else
-        waiting_.wait(lock);
+    while (!is_due() && !expires() && !(all_taken_ && counts_.waiting == 0)) waiting_.wait_for(lock, time_left());
+    if (!error_ && expires()) {
+      lock.unlock();
+      try {
+        expire_edges();
+      } catch (...) {
+        fail(std::current_exception());
+      }
+      lock.lock();
+      continue;
     }
     if (error_ || counts_.waiting == 0) {
       if (error_ || all_taken_) return;
@@ -133,6 +140,27 @@ void Intake::apply_batches() {
     }
     lock.lock();
   }
+}
+
+std::chrono::milliseconds Intake::time_left() const {
+  using std::chrono::milliseconds;
+  milliseconds left = std::chrono::hours(1);
+  if (oldest_)
+    left =
+        std::min(left, std::chrono::ceil<milliseconds>(*oldest_ + options_.every - std::chrono::steady_clock::now()));
+  if (expiry_ != kNoExpiry) left = std::min(left, milliseconds(expiry_ - present_time()));
+  return std::max(left, milliseconds(0));
+}
+
+/// Their removals are requests like others, and do not wait for more of them.
+void Intake::expire_edges() {
+  const std::vector<Request> requests = session_.expired(present_time(), options_.batch);
+  last_expiry_ = session_.acknowledge(requests);
+  expiry_ = kNoExpiry;  // until they are applied
+  const std::scoped_lock lock(mutex_);
+  counts_.acknowledged += requests.size();
+  counts_.waiting += requests.size();
+  oldest_ = std::chrono::steady_clock::now() - options_.every;
 }
 
 void Intake::apply_next() {
@@ -151,6 +179,11 @@ void Intake::apply_next() {
   }
   told_(batch, applied);
   session_.settle();
+  if (applied.outcome.after + applied.requests.size() >= last_expiry_)
+    expiry_ = session_.next_expiry().value_or(kNoExpiry);
+  if (std::chrono::steady_clock::now() - saved_ < options_.checkpoint) return;
+  session_.checkpoint();
+  saved_ = std::chrono::steady_clock::now();
 }
 
 void Intake::note(const AppliedBatch& applied) {

@@ -2,7 +2,7 @@
 //
 // Two threads work on one stream session. One gathers what senders have submitted meanwhile, makes it durable with a single
 // sync, and answers. The other one applies batches: as soon as enough requests wait, or the oldest has waited long enough. So
-// an answer never waits for a model.
+// an answer never waits for a model. The second one also makes the requests that remove edges whose time has come.
 #pragma once
 
 #include <chrono>
@@ -11,6 +11,7 @@
 #include <deque>
 #include <exception>
 #include <functional>
+#include <limits>
 #include <list>
 #include <mutex>
 #include <optional>
@@ -26,10 +27,11 @@
 namespace unweave {
 
 struct IntakeOptions {
-  std::size_t batch = 100;                ///< requests that are applied together
-  std::chrono::milliseconds every{5000};  ///< how long one waits for others
-  std::size_t most_waiting = 100'000;     ///< requests; beyond it none are taken
-  std::size_t remembered = 100'000;       ///< requests whose state is answered from memory
+  std::size_t batch = 100;                        ///< requests that are applied together
+  std::chrono::milliseconds every{5000};          ///< how long one waits for others
+  std::size_t most_waiting = 100'000;             ///< requests; beyond it none are taken
+  std::size_t remembered = 100'000;               ///< requests whose state is answered from memory
+  std::chrono::milliseconds checkpoint{600'000};  ///< after so long the journal begins anew
 };
 
 /// No request is taken now: too many wait, or the service ends. It may be sent again later.
@@ -80,9 +82,12 @@ class Intake {
     bool done = false;
     std::exception_ptr error;
   };
+  static constexpr Millis kNoExpiry = std::numeric_limits<Millis>::max();
   void acknowledge_groups();
   void apply_batches();
   void apply_next();
+  void expire_edges();
+  [[nodiscard]] std::chrono::milliseconds time_left() const;
   void fail(std::exception_ptr error);
   void remember(const std::vector<Request>& requests, std::uint64_t first);
   void note(const AppliedBatch& applied);
@@ -100,8 +105,12 @@ class Intake {
   std::deque<std::string> order_;                                ///< ids of states_, the oldest first
   std::optional<std::chrono::steady_clock::time_point> oldest_;  ///< since when a request waits to be applied
   IntakeCounts counts_;
-  bool ending_ = false;     ///< no more are taken
-  bool all_taken_ = false;  ///< and all that were are durable
+  // The thread that applies has these for itself.
+  Millis expiry_ = kNoExpiry;      ///< when the next edge is to go whose removal does not wait already
+  std::uint64_t last_expiry_ = 0;  ///< last request that an expiry has made
+  std::chrono::steady_clock::time_point saved_ = std::chrono::steady_clock::now();  ///< the last checkpoint
+  bool ending_ = false;                                                             ///< no more are taken
+  bool all_taken_ = false;                                                          ///< and all that were are durable
   std::exception_ptr error_;
   std::thread acknowledger_, applier_;
 };

@@ -26,6 +26,7 @@
 #include "engine/graph/node_names.h"
 #include "storage/formats/manifest.h"
 #include "storage/input/node_id.h"
+#include "storage/io/time_text.h"
 #include "unweave/models.h"
 #include "unweave/resources.h"
 
@@ -65,7 +66,9 @@ struct StoreInfo {
   std::uint64_t stale_rows = 0;
   double lazy_error_bound = 0;  ///< largest 2-norm, over the columns, of the error that stale rows leave in Z
   std::uint64_t pending_requests = 0;
-  std::uint64_t acknowledged = 0;  ///< requests
+  std::uint64_t expiries = 0;           ///< edges that are to be removed at a given time
+  std::optional<Millis> next_expiry{};  ///< when the first one is
+  std::uint64_t acknowledged = 0;       ///< requests
   bool pending_purge = false;
   std::uint64_t labelled = 0, train = 0, valid = 0, test = 0;  ///< nodes
   bool standardized = false;

@@ -34,6 +34,7 @@
 #include "algorithms/evaluation/accuracies.h"
 #include "algorithms/live/batch_report.h"
 #include "algorithms/unlearning/report.h"
+#include "storage/io/time_text.h"
 #include "unweave/models.h"
 #include "unweave/store.h"
 
@@ -123,6 +124,16 @@ class StreamSession {
   /// How many wait. Any thread.
   [[nodiscard]] std::uint64_t waiting() const;
 
+  /// Requests that remove the edges whose time has come at `now`, the oldest first, `most` of them: what is sent or acknowledged
+  /// like others, so that a replay needs no clock. An edge is among them until its removal is applied. Not while another thread
+  /// changes the store.
+  [[nodiscard]] std::vector<Request> expired(Millis now, std::size_t most) const;
+  /// When the first edge is to go; none: no edge is. As expired().
+  [[nodiscard]] std::optional<Millis> next_expiry() const;
+
+  /// Makes a generation of all that is applied, and a journal of what waits: the journal of a long session does not grow for
+  /// ever. Does nothing where nothing is new.
+  void checkpoint();
   /// Does what need not be done before senders are told. The next send() and close() do it too.
   void settle();
   /// Does what batches have put off, and makes a generation of the store of it. The session takes no more batches.

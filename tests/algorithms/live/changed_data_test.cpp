@@ -145,6 +145,84 @@ TEST_SUITE("unit") {
     check_changed_life(ordered, 2, true, testing::tiny_spec(2, false), {.batch = 60});
   }
 
+  TEST_CASE("a purge makes room for nodes as an import does that was told their number, and insert-node fills it") {
+    int number = 0;
+    for (const char* const order : {"none", "bfs", "degree"})
+      for (const bool all_rows : {false, true}) {
+        CAPTURE(order);
+        CAPTURE(all_rows);
+        const TempDir dir;
+        ChangedWorld world = changed_world(40, 4, 31, false);
+        world.order = order;
+        world.sparse = ++number % 2 == 0;
+        world.type = number % 3 == 0 ? FeatureType::f16 : FeatureType::f32;
+        world.named = number % 3 == 1;
+        const PropagationSpec spec = testing::tiny_spec(2, all_rows);
+        world.import(dir / "s");
+        testing::propagate_store(dir / "s", spec);
+        train_model(dir / "s", "exact");
+        if (!world.named) stream_lines(dir / "s", world, changing_lines(world, 20, 3, false), {.solver = "exact"});
+        const auto refused = [&](std::uint64_t nodes) {
+          CHECK_THROWS_AS(static_cast<void>(testing::purge(dir / "s", {.nodes = nodes})), UsageError);
+        };
+        refused(39);
+        refused(std::uint64_t{1} << 40);
+        const PurgeReport report = testing::purge(dir / "s", {.nodes = 55});
+        CHECK(report.nodes_added == 15);
+        world.grow(55);
+        world.nameless = 15;
+        const auto compare = [&](const std::string& fresh) {
+          world.import(dir / fresh);
+          testing::propagate_store(dir / fresh, spec);
+          CHECK(digest_now(dir / "s") == digest_now(dir / fresh));
+          train_model(dir / fresh, "exact");
+          check_equal_files(dir / "s", dir / fresh);
+        };
+        compare("grown");
+        CHECK(digest_text(report.digest) == digest_now(dir / "grown"));
+        if (world.named) continue;
+        // And the new ones are lived with.
+        const std::vector<std::string> lines{"insert-node 50 0.5 0 -0.25 0.125",
+                                             "insert-node 54 0:0.5",
+                                             "insert-node 50 0.5 0 0 0",
+                                             "set-label 50 1",
+                                             "move-split 50 train",
+                                             "insert-edge 50 3",
+                                             "insert-edge 54 50",
+                                             "insert-node 3 0:0.5"};
+        stream_lines(dir / "s", world, lines, {.batch = 3, .solver = "exact"});
+        static_cast<void>(testing::purge(dir / "s"));
+        compare("filled");
+      }
+  }
+
+  TEST_CASE("room for nodes beyond a file's span, and under an order that is kept") {
+    const TempDir dir;
+    ChangedWorld world;
+    world.nodes = (NodeId{1} << 16) - 10;
+    world.columns = 1;
+    world.features.assign(world.nodes, 0.5);
+    world.labels.assign(world.nodes, -1);
+    world.splits.assign(world.nodes, "none");
+    for (NodeId node = 0; node + 1 < world.nodes; ++node) world.edges.insert({node, node + 1});
+    for (const bool ordered : {false, true}) {
+      CAPTURE(ordered);
+      const std::string store = ordered ? "ordered" : "s", fresh = store + "-fresh";
+      world.order = ordered ? "degree" : "none";
+      ChangedWorld grown = world;
+      world.import(dir / store);
+      testing::propagate_store(dir / store, testing::tiny_spec(1));
+      static_cast<void>(testing::purge(dir / store, {.keep_order = ordered, .nodes = world.nodes + 30}));
+      grown.grow(world.nodes + 30);
+      CHECK(read_manifest(dir / store).shards.size() == 2);
+      grown.import(dir / fresh);
+      testing::propagate_store(dir / fresh, testing::tiny_spec(1));
+      CHECK(digest_now(dir / store) == digest_now(dir / fresh));
+      if (!ordered) check_equal_files(dir / store, dir / fresh);
+      CHECK(testing::text_of(verify_store(dir / store, {std::nullopt, true, 1}, ample_budget())) == "");
+    }
+  }
+
   TEST_CASE("they do so for orders, layouts, scales, levels, row choices, batches, plans and thresholds" *
             doctest::test_suite("slow")) {
     std::uint64_t seed = 10;

@@ -21,6 +21,7 @@
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/verification/verify.h"
+#include "storage/formats/expiry_file.h"
 #include "storage/formats/feature_file.h"
 #include "storage/formats/journal.h"
 #include "storage/formats/name_file.h"
@@ -183,6 +184,8 @@ TEST_SUITE("golden") {
     const NameEntries names = example_names(store);
     const FileEntry changes = write_changes(store, example_changes());
     const FileEntry sets = write_changes(store, example_sets());
+    const std::vector<EdgeExpiry> ends{{{0, 1}, 1'790'000'000'123}, {{0, 2}, 0}};
+    const FileEntry expiries = write_expiries(store, ends);
     const FileEntry run = write_run(store, 1, 2, example_run(), [](NodeId node) {
       return node == 4 ? StateRow{kNarrowRow.data(), nullptr} : StateRow{nullptr, kWideRow.data()};
     });
@@ -230,6 +233,7 @@ TEST_SUITE("golden") {
     CHECK_FALSE(partition.row(0).exists());
     CHECK(read_changes(golden, changes, {3, 0, 0}) == example_changes());
     CHECK(read_changes(golden, sets, {3, 3, 2}) == example_sets());
+    CHECK(read_expiries(golden, expiries, 3) == ends);
     const StoredRun again = read_run(golden, run, 1, 2, 7);
     CHECK(std::ranges::equal(again.wide_rows, kWideRow));
     CHECK(std::ranges::equal(again.narrow_rows, kNarrowRow));
@@ -282,7 +286,7 @@ TEST_SUITE("golden") {
       }
     }
     finish();
-    CHECK(dumps == 19);
+    CHECK(dumps == 20);
   }
 }
 

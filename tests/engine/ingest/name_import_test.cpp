@@ -118,8 +118,8 @@ TEST_SUITE("unit") {
     }
   }
 
-  TEST_CASE("names without some are those of an import without them") {
-    const TempDir dir, other;
+  TEST_CASE("names without some, and for more nodes, are those of an import without them") {
+    const TempDir dir, other, larger;
     std::string whole, rest;
     for (NodeId node = 0; node < 500; ++node) {
       const std::string name = node % 5 == 1 ? "" : name_of(node, 20);
@@ -131,8 +131,11 @@ TEST_SUITE("unit") {
     WorkMeter nobody;
     const NameList list(dir / "store", before.entries.names, 500);
     CHECK(rewrite_names(
-              dir / "store", list, [](NodeId node) { return node % 3 != 0; }, budget, nobody) ==
+              dir / "store", list, 500, [](NodeId node) { return node % 3 != 0; }, budget, nobody) ==
           import_text(other.path(), rest).entries);
+    CHECK(rewrite_names(
+              dir / "store", list, 577, [](NodeId) { return true; }, budget, nobody) ==
+          import_text(larger.path(), whole + std::string(77, '\n')).entries);
     CHECK(write_name_index(dir / "store", list, budget, nobody) == before.entries.index);
   }
 

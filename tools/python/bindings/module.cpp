@@ -263,8 +263,9 @@ py::dict verify(Machine& machine, const py::object& progress, const Path& store,
 }
 
 py::dict purge(Machine& machine, const py::object& progress, const Path& store, bool keep_order, bool without_feeds,
-               const std::optional<Path>& key) {
+               const std::optional<Path>& key, std::optional<std::uint64_t> nodes) {
   PurgeOptions options;
+  options.nodes = nodes;
   options.without_feeds = without_feeds;
   options.keep_order = keep_order;
   options.key = key.value_or(Path());
@@ -373,6 +374,14 @@ class Stream {
     for (std::size_t i = 0; i < requests.size(); ++i)
       requests[i] = pairs ? Request{what, from[2 * i], from[2 * i + 1]} : Request{what, from[i], 0};
     return send(requests);
+  }
+
+  /// A batch of removals of edges whose time has come by `until`, by now where it is empty; nothing where there is none.
+  py::dict send_expired(const std::string& until, std::size_t most) {
+    const std::optional<Millis> moment = until.empty() ? present_time() : read_time(until);
+    if (!moment) throw UsageError("until must be a moment, as 2027-01-31 or 2027-01-31T12:00:00Z");
+    const std::vector<Request> due = open().expired(*moment, most);
+    return due.empty() ? py::dict() : send(due);
   }
 
   py::dict close() {
@@ -485,6 +494,7 @@ PYBIND11_MODULE(_native, module) {
                                      const std::vector<std::uint64_t>&>(&Stream::send))
       .def("send_lines", &Stream::send_lines)
       .def("send_all", &Stream::send_all)
+      .def("send_expired", &Stream::send_expired)
       .def("send_names", &Stream::send_names)
       .def("named", &Stream::named)
       .def("close", &Stream::close)

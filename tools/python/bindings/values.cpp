@@ -231,6 +231,8 @@ py::dict dict_of(const StoreInfo& info) {
   out["bits_per_arc"] = value_of(info.bits_per_arc);
   out["order"] = info.order;
   out["stale_rows"] = info.stale_rows;
+  out["expiries"] = info.expiries;
+  out["next_expiry"] = info.next_expiry ? py::object(py::str(time_text(*info.next_expiry))) : py::object(py::none());
   out["lazy_error_bound"] = info.lazy_error_bound;
   out["pending_requests"] = info.pending_requests;
   out["acknowledged"] = info.acknowledged;
@@ -336,6 +338,8 @@ py::dict dict_of(const BatchOutcome& outcome) {
   out["features_set"] = batch.changes.features_set;
   out["labels_set"] = batch.changes.labels_set;
   out["splits_moved"] = batch.changes.splits_moved;
+  out["nodes_inserted"] = batch.changes.nodes_inserted;
+  out["expiries_set"] = batch.changes.expiries_set;
   out["last_request"] = batch.last_request;
   py::list statuses;
   for (const RequestStatus status : batch.changes.statuses) statuses.append(name_of(status));
@@ -379,6 +383,7 @@ py::dict dict_of(const PurgeReport& report) {
   out["bytes_kept"] = report.bytes_kept;
   out["bytes_removed"] = report.bytes_removed;
   out["kept_models"] = report.kept_models;
+  out["nodes_added"] = report.nodes_added;
   out["lost_models"] = faults_of(report.lost_models);
   out["uncertified_models"] = faults_of(report.uncertified_models);
   return out;

@@ -1,4 +1,5 @@
 # tools/python/tests/test_store.py - a store from import to purge, against dense references and the command line.
+import datetime
 import json
 import os
 import signal
@@ -97,6 +98,44 @@ def test_what_requests_set_is_what_an_import_of_the_changed_data_holds(store, sa
     anew = unweave.import_store(tmp_path / "anew", sample.edge_index, x, y, train=train, test=sample.test)
     anew.propagate(hops=2, rows="all")
     assert store.info(digest=True).digest == anew.info(digest=True).digest
+
+
+def test_edges_go_when_their_time_has_come(store):
+    edges = [tuple(edge) for edge in store.edges().tolist()]
+    zone = datetime.timezone(datetime.timedelta(hours=2))
+    with store.stream() as stream:
+        outcome = stream.send([("edge", *edges[0], "expires", "2001-01-01"),
+                               ("edge", *edges[1], "expires", datetime.datetime(2002, 1, 1, 1, tzinfo=zone)),
+                               ("edge", *edges[2], "expires", datetime.datetime(2003, 1, 1)),
+                               ("edge", *edges[3], "expires", datetime.date(2999, 1, 1)),
+                               f"edge {edges[4][0]} {edges[4][1]} expires never"])
+        assert outcome.statuses == ["applied"] * 4 + ["same-expiry"] and outcome.expiries_set == 4
+        gone = stream.remove_expired(datetime.datetime(2001, 12, 31, 23, 0))
+        assert [one.edges_removed for one in gone] == [2]
+        assert stream.remove_expired("2002-12-31") == []
+        assert [one.edges_removed for one in stream.remove_expired(batch=1)] == [1]
+        with pytest.raises(unweave.UsageError, match="moment"):
+            stream.remove_expired("soon")
+    assert {tuple(edge) for edge in store.edges().tolist()} == set(edges[3:])
+    assert store.info().expiries == 1 and store.info().next_expiry == "2999-01-01T00:00:00.000Z"
+
+
+def test_room_for_new_nodes_is_that_of_an_import(store, sample, tmp_path):
+    report = store.purge(nodes=410)
+    assert report.nodes_added == 10
+    with store.stream() as stream:
+        outcome = stream.send([("insert-node", 405, *[0.25] * 12), ("insert-node", 405, *[0.25] * 12), ("insert-edge", 405, 3), "insert-node 3 0:1"])
+        assert outcome.statuses == ["applied", "repeated", "applied", "present-node"] and outcome.nodes_inserted == 1
+    x = np.zeros((410, 12), dtype=sample.x.dtype)
+    x[:400], x[405] = sample.x, 0.25
+    y = np.full(410, -1)
+    y[:400] = sample.y
+    edges = np.concatenate([sample.edge_index, [[405], [3]]], axis=1)
+    anew = unweave.import_store(tmp_path / "anew", edges, x, y, train=np.flatnonzero(sample.train), test=np.flatnonzero(sample.test), nodes=410)
+    anew.propagate(hops=2, rows="all")
+    assert store.info(digest=True).digest == anew.info(digest=True).digest
+    with pytest.raises(unweave.UsageError, match="never given again"):
+        store.purge(nodes=400)
 
 
 def test_inserted_edges_and_abandoned_streams_stay(store):

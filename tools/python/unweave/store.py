@@ -1,6 +1,7 @@
 """Stores: import, propagation, training, streams of removals, and what is read out."""
 from __future__ import annotations
 
+import datetime
 import json
 import os
 import pathlib
@@ -246,11 +247,13 @@ class Store:
         and trains exact models from nothing. ``sample``: nodes looked at where a check samples; None: all."""
         return Record.of(_native.verify(self._machine, self._watcher(), self.path, sample, rebuild, public_key))
 
-    def purge(self, *, keep_order: bool = False, without_feeds: bool = False, key: Path | None = None) -> Record:
+    def purge(self, *, keep_order: bool = False, without_feeds: bool = False, key: Path | None = None, nodes: int | None = None) -> Record:
         """Erases what was removed from every byte of the store. Models of ``exact`` stay and are certified anew; a model that is lost,
         or that nobody could certify, is told by a warning, too. Where a reader of a feed of changes has yet to take entries it is refused,
-        unless ``without_feeds`` says otherwise."""
-        report = Record.of(_native.purge(self._machine, self._watcher(), self.path, keep_order, without_feeds, None if key is None else pathlib.Path(key)))
+        unless ``without_feeds`` says otherwise. With ``nodes`` the store has so many afterwards: those that are new have nothing yet, and wait
+        for ``insert-node``."""
+        key = None if key is None else pathlib.Path(key)
+        report = Record.of(_native.purge(self._machine, self._watcher(), self.path, keep_order, without_feeds, key, nodes))
         for model in report.lost_models:
             warnings.warn(f"the model {model.name} could not be brought up to date, and went: {model.text}", stacklevel=2)
         for model in report.uncertified_models:
@@ -262,9 +265,31 @@ class Store:
         return Record.of(_native.repair(self._machine, self._watcher(), self.path, cut_journal))
 
 
+def _time_text(moment: datetime.datetime | datetime.date) -> str:
+    """A moment as a request has it, in UTC; one without a zone is in UTC already, and a date is its first moment."""
+    if not isinstance(moment, datetime.datetime):
+        return moment.isoformat()
+    if moment.tzinfo is not None:
+        moment = moment.astimezone(datetime.timezone.utc).replace(tzinfo=None)
+    return moment.isoformat(timespec="milliseconds") + "Z"
+
+
+def _word(part: Any) -> str:
+    if isinstance(part, datetime.date):
+        return _time_text(part)
+    return str(part.item() if isinstance(part, np.generic) else part)
+
+
+def _has_value(request: Any) -> bool:
+    """Whether a request says more than which nodes it is about."""
+    words = request.split() if isinstance(request, str) else list(request)
+    return bool(words) and (str(words[0]) in ("set-feature", "set-label", "move-split", "insert-node") or
+                            len(words) > 4 and isinstance(words[3], str) and words[3] == "expires")
+
+
 def _line_of(request: Any, named: bool) -> str:
     """The line of a request that came as a tuple. Numbers of NumPy are those of Python; where nodes have names, a node's number has a mark."""
-    words = [str(part.item() if isinstance(part, np.generic) else part) for part in request]
+    words = [_word(part) for part in request]
     nodes = 3 if words and words[0].endswith("edge") else 2
     return " ".join(f"#{word}" if named and 0 < i < nodes and not isinstance(request[i], str) else word for i, word in enumerate(words))
 
@@ -295,13 +320,13 @@ class Stream:
         """One batch: lines as in a file of requests ("edge 4 7"), or tuples ("edge", 4, 7), ("node", 12), ("feature", 3),
         ("insert-edge", 4, 7). Where nodes have names, texts are names and integers numbers: ("node", "alice"). Requests that set
         something are lines or tuples as well: "set-feature 3 0.5 0 0.25" with all values, "set-feature 3 0:0.5 2:0.25",
-        ("set-feature", 3, 0.5, 0, 0.25), ("set-label", 3, 1), ("set-label", 3, "none"), ("move-split", 3, "valid"). A line may end in
+        ("set-feature", 3, 0.5, 0, 0.25), ("set-label", 3, 1), ("set-label", 3, "none"), ("move-split", 3, "valid"),
+        ("insert-node", 3, 0.5, 0, 0.25), ("edge", 4, 7, "expires", "2027-01-31"), or a datetime, or "never". A line may end in
         "id=NAME": a request with an id that was sent before is not applied again. ``statuses`` says of each whether it was applied, or why not."""
         requests = list(requests)
         named = self._native.named()
-        words = [request.split(None, 1)[:1] if isinstance(request, str) else list(request)[:1] for request in requests]
         has_id = any(isinstance(request, str) and " id=" in request for request in requests)
-        if has_id or any(word and str(word[0]) in ("set-feature", "set-label", "move-split") for word in words):
+        if has_id or any(_has_value(request) for request in requests):
             return Record.of(self._native.send_lines([request if isinstance(request, str) else _line_of(request, named) for request in requests]))
         kinds, u, v = [], [], []
         for number, request in enumerate(requests):
@@ -349,6 +374,15 @@ class Stream:
         if ids.size and ids.min() < 0:
             raise UsageError(f"node {ids.min()} is not in the store")
         return np.ascontiguousarray(ids, dtype=np.uint64)
+
+    def remove_expired(self, until: str | datetime.datetime | datetime.date | None = None, batch: int = 100) -> list[Record]:
+        """Removes the edges whose time has come by ``until``, a moment or None for now, in batches; their outcomes."""
+        if isinstance(until, datetime.date):
+            until = _time_text(until)
+        outcomes = []
+        while outcome := self._native.send_expired(until or "", batch):
+            outcomes.append(Record.of(outcome))
+        return outcomes
 
     def accuracy(self) -> Record:
         """How often the model that follows is right on each split."""

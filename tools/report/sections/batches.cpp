@@ -93,7 +93,9 @@ std::string asked_section(const RunLines& lines) {
                                     {"edges_inserted", "Edges inserted"},
                                     {"features_set", "Rows of features set"},
                                     {"labels_set", "Labels set"},
-                                    {"splits_moved", "Nodes moved between splits"}})
+                                    {"splits_moved", "Nodes moved between splits"},
+                                    {"nodes_inserted", "Nodes inserted"},
+                                    {"expiries_set", "Expiries of edges set"}})
     if (totals.applied) list.add(label, count_cell(sum_of(lines.batches, name)));
 
   std::string html = paragraph(

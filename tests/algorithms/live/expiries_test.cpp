@@ -1,0 +1,235 @@
+// tests/algorithms/live/expiries_test.cpp - edges that are to go at a given time: the note outlives crashes, checkpoints and purges
+// as long as the edge does, and once it was acted on the store is an import of what is left.
+#include <doctest/doctest.h>
+
+#include <map>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "algorithms/live/digest.h"
+#include "algorithms/live/live_store.h"
+#include "algorithms/models/recorded_release.h"
+#include "algorithms/verification/verify.h"
+#include "storage/io/error.h"
+#include "support/changed_world.h"
+#include "support/folder_bytes.h"
+#include "support/store_fixture.h"
+#include "support/tiny_store.h"
+#include "support/trained_store.h"
+#include "unweave/stream.h"
+
+namespace unweave {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ample_budget;
+using testing::changed_world;
+using testing::ChangedWorld;
+using testing::TempDir;
+
+/// What the notes should be, kept beside the world by plain loops.
+struct Notes {
+  ChangedWorld world;
+  std::map<std::pair<NodeId, NodeId>, Millis> times;
+
+  /// Whether the line changes anything.
+  bool apply(const std::string& line) {
+    const Request request = parse_request(line).value();
+    const std::pair<NodeId, NodeId> edge{static_cast<NodeId>(std::min(request.u, request.v)),
+                                         static_cast<NodeId>(std::max(request.u, request.v))};
+    if (request.kind == RequestKind::expire_edge) {
+      if (!world.edges.contains(edge)) return false;
+      if (request.value == "never") return times.erase(edge) > 0;
+      const Millis time = read_time(request.value).value();
+      return !times.contains(edge) || times.at(edge) != time ? (times[edge] = time, true) : false;
+    }
+    const bool changes = world.apply(line);
+    std::erase_if(times, [&](const auto& one) { return !world.edges.contains(one.first); });
+    return changes;
+  }
+};
+
+std::vector<EdgeExpiry> listed(const Notes& notes) {
+  std::vector<EdgeExpiry> all;
+  for (const auto& [edge, time] : notes.times) all.push_back({{edge.first, edge.second}, time});
+  return all;
+}
+
+constexpr Millis kDay = 86'400'000;
+
+std::string edge_text(const std::pair<NodeId, NodeId>& edge) {
+  return "edge " + std::to_string(edge.second) + " " + std::to_string(edge.first);
+}
+
+/// Lines that set expiries and take edges away again in every way.
+std::vector<std::string> expiring_lines(const ChangedWorld& world, std::size_t count, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const std::vector<std::pair<NodeId, NodeId>> edges(world.edges.begin(), world.edges.end());
+  std::vector<std::string> lines;
+  while (lines.size() < count) {
+    const std::pair<NodeId, NodeId>& edge = edges[random() % edges.size()];
+    const auto dice = random() % 12;
+    if (dice < 7)
+      lines.push_back(edge_text(edge) + " expires " + time_text(static_cast<Millis>(1 + random() % 9) * kDay));
+    else if (dice < 8)
+      lines.push_back(edge_text(edge) + " expires never");
+    else if (dice < 10)
+      lines.push_back(edge_text(edge));
+    else if (dice < 11)
+      lines.push_back("insert-" + edge_text(edge));
+    else
+      lines.push_back("node " + std::to_string(random() % world.nodes));
+  }
+  return lines;
+}
+
+std::map<std::string, std::string> files_with_notes(const fs::path& store) {
+  auto files = testing::folder_bytes(store);
+  std::erase_if(files, [](const auto& file) { return file.first.starts_with("certificates/"); });
+  return files;
+}
+
+Digest digest_with_notes(const fs::path& store) {
+  return content_digest(LiveStore(store, Access::read, ample_budget(), release_ledger()));
+}
+
+}  // namespace
+
+TEST_SUITE("unit") {
+  TEST_CASE("notes are those of plain loops through batches, crashes, checkpoints and purges, in every order") {
+    for (const char* const order : {"none", "bfs"})
+      for (const std::size_t batch : {1U, 9U}) {
+        CAPTURE(order);
+        CAPTURE(batch);
+        const TempDir dir;
+        Notes notes{changed_world(50, 4, 7 + batch, false), {}};
+        notes.world.order = order;
+        notes.world.import(dir / "s");
+        testing::propagate_store(dir / "s", testing::tiny_spec(2));
+        const std::vector<std::string> lines = expiring_lines(notes.world, 90, batch);
+        std::size_t batches = 0, with_notes = 0;
+        for (std::size_t at = 0; at < lines.size(); at += batch) {
+          LiveStore store(dir / "s", Access::write, ample_budget(), release_ledger());
+          CHECK(store.contents().expiries().sorted() == listed(notes));  // what the last one left, read or replayed
+          const std::vector<std::string> some(
+              lines.begin() + static_cast<std::ptrdiff_t>(at),
+              lines.begin() + static_cast<std::ptrdiff_t>(std::min(lines.size(), at + batch)));
+          const std::vector<Request> requests = testing::requests_of(some);
+          const BatchReport report = store.apply(requests, store.resolve(requests), {});
+          for (std::size_t i = 0; i < some.size(); ++i) {
+            CAPTURE(some[i]);
+            CHECK((report.changes.statuses[i] == RequestStatus::applied) == notes.apply(some[i]));
+          }
+          CHECK(store.contents().expiries().sorted() == listed(notes));
+          with_notes += notes.times.empty() ? 0 : 1;
+          if (++batches % 3 == 0) store.checkpoint();
+        }
+        CHECK(with_notes > 3);
+        REQUIRE(notes.times.size() > 3);
+        CHECK(testing::text_of(verify_store(dir / "s", {std::nullopt, true, 1}, ample_budget())) == "");
+        static_cast<void>(testing::purge(dir / "s"));
+        CHECK(read_manifest(dir / "s").expiries.has_value());
+        {
+          const LiveStore store(dir / "s", Access::read, ample_budget(), release_ledger());
+          CHECK(store.contents().expiries().sorted() == listed(notes));
+        }
+        // But for the notes, the files are those of an import of what is left.
+        notes.world.import(dir / "fresh");
+        testing::propagate_store(dir / "fresh", testing::tiny_spec(2));
+        auto mine = files_with_notes(dir / "s"), other = files_with_notes(dir / "fresh");
+        CHECK(std::erase_if(mine, [](const auto& file) { return file.first.ends_with(".expiries"); }) == 1);
+        mine.erase("manifest.json");
+        other.erase("manifest.json");
+        CHECK(mine == other);
+        CHECK(digest_with_notes(dir / "s") == digest_with_notes(dir / "fresh"));
+      }
+  }
+
+  TEST_CASE("edges go when their time has come, the oldest first, and leave no note; a replay asks no clock") {
+    const TempDir dir;
+    Notes notes{changed_world(40, 3, 5, false), {}};
+    notes.world.import(dir / "s");
+    testing::propagate_store(dir / "s", testing::tiny_spec(2));
+    const std::vector<std::string> lines = expiring_lines(notes.world, 60, 4);
+    Resources resources({std::uint64_t{1} << 30});
+    {
+      Writer writer(dir / "s", resources);
+      StreamSession session(writer);
+      static_cast<void>(session.send(testing::requests_of(lines)));
+      for (const std::string& line : lines) notes.apply(line);
+      CHECK(session.expired(kDay - 1, 100).empty());
+      CHECK(session.next_expiry().has_value());
+      Millis before = 0;
+      for (const Request& request : session.expired(4 * kDay, 1000)) {
+        const Millis time = notes.times.at({static_cast<NodeId>(request.u), static_cast<NodeId>(request.v)});
+        CHECK(before <= time);
+        before = time;
+      }
+      for (std::vector<Request> due; !(due = session.expired(4 * kDay, 3)).empty();) {
+        CHECK(due.size() <= 3);
+        const BatchOutcome outcome = session.send(due);
+        CHECK(outcome.batch.changes.applied == due.size());
+        CHECK(outcome.batch.changes.edges_removed == due.size());
+      }
+      CHECK(*session.next_expiry() > 4 * kDay);
+    }  // as a crash leaves it
+    std::erase_if(notes.times, [&](const auto& one) {
+      if (one.second <= 4 * kDay) notes.world.edges.erase(one.first);
+      return one.second <= 4 * kDay;
+    });
+    REQUIRE_FALSE(notes.times.empty());
+    {
+      const LiveStore store(dir / "s", Access::read, ample_budget(), release_ledger());
+      CHECK(store.contents().expiries().sorted() == listed(notes));
+    }
+    {
+      Writer writer(dir / "s", resources);
+      StreamSession session(writer);
+      for (std::vector<Request> due; !(due = session.expired(10 * kDay, 100)).empty();)
+        static_cast<void>(session.send(due));
+      CHECK_FALSE(session.next_expiry().has_value());
+      session.close();
+    }
+    for (const auto& one : notes.times) notes.world.edges.erase(one.first);
+    CHECK_FALSE(read_manifest(dir / "s").expiries.has_value());
+    static_cast<void>(testing::purge(dir / "s"));
+    notes.world.import(dir / "fresh");
+    testing::propagate_store(dir / "fresh", testing::tiny_spec(2));
+    CHECK(files_with_notes(dir / "s") == files_with_notes(dir / "fresh"));
+  }
+
+  TEST_CASE("statuses name an edge that is not there and a note that is there already") {
+    const TempDir dir;
+    ChangedWorld world = changed_world(20, 3, 9, false);
+    world.edges.insert({1, 2});
+    world.edges.erase({3, 4});
+    world.import(dir / "s");
+    LiveStore store(dir / "s", Access::write, ample_budget(), release_ledger());
+    const auto statuses = [&](const std::vector<std::string>& lines) {
+      const std::vector<Request> requests = testing::requests_of(lines);
+      std::string all;
+      for (const RequestStatus status : store.apply(requests, store.resolve(requests), {}).changes.statuses)
+        all += (all.empty() ? "" : " ") + std::string(name_of(status));
+      return all;
+    };
+    CHECK(
+        statuses({"edge 3 4 expires 2030-01-01", "edge 1 2 expires never", "edge 2 1 expires 2030-01-01",
+                  "edge 1 2 expires 2030-01-01T00:00:00Z", "edge 1 2", "edge 1 2 expires 2031-01-01", "insert-edge 1 2",
+                  "edge 1 2 expires 2032-01-01", "edge 1 1 expires 2032-01-01", "edge 1 20 expires 2032-01-01"}) ==
+        "absent-edge same-expiry applied repeated applied repeated applied applied self-loop id-outside");
+    CHECK(statuses({"edge 1 2 expires 2032-01-01"}) == "same-expiry");
+    CHECK(statuses({"edge 1 2 expires never"}) == "applied");
+    CHECK(store.contents().expiries().size() == 0);
+    for (const char* const bad : {"edge 1 2 expires", "edge 1 2 expires soon", "edge 1 2 expire 2030-01-01",
+                                  "edge 1 2 expires 2030-01-01 2031-01-01", "insert-edge 1 2 expires 2030-01-01"})
+      CHECK_FALSE(parse_request(bad).has_value());
+    const Request request = parse_request("edge 1 2 expires 2030-01-01 id=T7").value();
+    CHECK(text_of(request) == "edge 1 2 expires 2030-01-01T00:00:00.000Z id=T7");
+    CHECK(parse_request(text_of(request)) == request);
+  }
+}
+
+}  // namespace unweave

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# tests/bench/python.py - the Python package beside the command line, on the same arrays: what the way through Python costs.
+#
+#   PYTHONPATH=build/release/tools/python python3 tests/bench/python.py --unweave build/release/unweave --scale 20
+#
+# An R-MAT graph is written as .npy files. Each step is done by both in turn, each time in a process of its own, and the command line
+# maps the files that Python maps: import of edges and features, propagation of two hops, a batch of random removals, all rows of Z read.
+# Prints a Markdown table of medians of wall-clock time, and their ratio.
+import argparse
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import real_graphs
+
+PYTHON = {
+    "import": """
+import numpy as np, unweave
+unweave.import_store("{store}", np.load("{edges}", mmap_mode="r"), np.load("{features}", mmap_mode="r"), nodes={nodes})
+""",
+    "propagate": """
+import unweave
+unweave.Store("{store}").propagate(2)
+""",
+    "stream": """
+import unweave
+with unweave.Store("{store}").stream() as stream:
+    stream.send(open("{requests}").read().splitlines())
+""",
+    "read rows": """
+import unweave
+unweave.Store("{store}").embeddings(out="{out}")
+""",
+}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--unweave", required=True)
+    parser.add_argument("--scale", type=int, default=20)
+    parser.add_argument("--edge-factor", type=int, default=16)
+    parser.add_argument("--features", type=int, default=64)
+    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--work", help="folder for the stores")
+    args = parser.parse_args()
+    run = real_graphs.runner(args.unweave)
+    with tempfile.TemporaryDirectory(dir=args.work) as folder:
+        work = pathlib.Path(folder)
+        run("generate", work / "made", "--model", "rmat", "--scale", args.scale, "--edge-factor", args.edge_factor, "--features",
+            args.features, "--quiet")
+        run("export", work / "made", "--all", work / "arrays", "--quiet")
+        shutil.rmtree(work / "made")
+        places = {"edges": work / "arrays" / "edges.npy", "features": work / "arrays" / "features.npy", "nodes": 2**args.scale,
+                  "requests": work / "requests.txt", "out": work / "z.npy"}
+
+        def command_line(step, store):
+            commands = {
+                "import": ["import", store, "--edges", places["edges"], "--features", places["features"], "--nodes", places["nodes"]],
+                "propagate": ["propagate", store, "--hops", 2],
+                "stream": ["stream", store, "--requests", places["requests"], "--batch", 1000],
+                "read rows": ["export", store, "--embeddings", places["out"]],
+            }
+            run(*commands[step], "--quiet")
+
+        def python(step, store):
+            subprocess.run([sys.executable, "-c", PYTHON[step].format(store=store, **places)], check=True)
+
+        times = {(step, way): [] for step in PYTHON for way in (command_line, python)}
+        for turn in range(args.repeat):
+            for way in (command_line, python) if turn % 2 == 0 else (python, command_line):
+                store = work / "store"
+                for step in PYTHON:
+                    if step == "stream":
+                        run("export", store, "--requests", places["requests"], "--draw", "edge", "--count", 1000, "--seed", turn)
+                    places["out"].unlink(missing_ok=True)
+                    begin = time.monotonic()
+                    way(step, store)
+                    times[step, way].append(time.monotonic() - begin)
+                shutil.rmtree(store)
+        print("| step | command line s | Python s | ratio |\n|---|---|---|---|")
+        for step in PYTHON:
+            first, second = (statistics.median(times[step, way]) for way in (command_line, python))
+            print(f"| {step} | {first:.3g} | {second:.3g} | {second / first:.3f} |")
+
+
+if __name__ == "__main__":
+    main()
