@@ -121,6 +121,19 @@ def main(program):
         assert "requests that its files do not contain" in verify(wide, 2)
         run(program, "purge", wide)
         verify(wide)
+        # Names of nodes and notes of when edges are to go change nothing of the sums.
+        f = stores.folder
+        (f / "names.txt").write_text("".join(f"n{node}\n" for node in range(3000)))
+        (f / "named.tsv").write_text("".join(f"n{u}\tn{v}\n" for u, v in given))
+        run(program, "import", f / "named", "--edges", f / "named.tsv", "--ids", f / "names.txt", "--features", f / "dense.npy", "--labels",
+            f / "labels.npy", "--classes", 4)
+        run(program, "propagate", f / "named", "--hops", 2)
+        verify(f / "named")
+        requests.write_text("edge n0 n5 expires 2100-01-01\n")
+        run(program, "stream", f / "named", "--requests", requests)
+        run(program, "purge", f / "named")
+        assert json.loads((f / "named" / "manifest.json").read_text())["version"] == 7
+        verify(f / "named")
         # Whatever lies there instead of a file is named.
         for entry in (manifests[whole[1]]["shards"][0], manifests[whole[1]]["levels"][2]["partitions"][0], manifests[whole[1]]["labels"]):
             path = whole[1] / entry["path"]

@@ -63,7 +63,7 @@ def job(args, name, head):
     twins, run = Twins(args, name, work), real_graphs.runner(args.unweave)
     options = ["--head", head, "--lambda", args.lam]
     run("train", twins.warm, "--solver", "exact", *options)
-    run("train", twins.noisy, "--solver", "newton", *options)
+    run("train", twins.noisy, "--solver", "newton", *options, "--tau", args.tau)
     differing, times = 0, {"exact": [], "newton": [], "training": []}
     batches = max(1, args.batches // {"debian": 50, "mnist": 10}.get(name, 1))
     for number in range(batches):
@@ -89,6 +89,7 @@ def main():
     parser.add_argument("--heads", default=",".join(HEADS))
     parser.add_argument("--batches", type=int, default=100)
     parser.add_argument("--lambda", dest="lam", default="1e-4")
+    parser.add_argument("--tau", default="1e-6", help="of newton; least squares on debian need 2e-6 in float64")
     parser.add_argument("--work", type=pathlib.Path, help="folder for temporary stores")
     args = parser.parse_args()
     print("| data | head | batches | weights that differ | `exact` a batch, s | `newton` a batch, s | ratio | `exact` from nothing, s |")

@@ -10,6 +10,7 @@ import pathlib
 import numpy as np
 
 HEADER = 128
+VERSIONS = (5, 6, 7)  # the later ones are those of stores with names of nodes and expiries of edges
 BLOCK = 32
 GROUP = 16
 
@@ -22,8 +23,8 @@ def read_manifest(store):
     path = pathlib.Path(store) / "manifest.json"
     try:
         outer = json.loads(path.read_text(encoding="utf-8"))
-        if outer["format"] != "unweave store" or outer["version"] != 5:
-            raise Unreadable(f"{path}: format {outer['format']} {outer['version']}, not unweave store 5")
+        if outer["format"] != "unweave store" or outer["version"] not in VERSIONS:
+            raise Unreadable(f"{path}: format {outer['format']} {outer['version']}, not unweave store {VERSIONS[0]} to {VERSIONS[-1]}")
         return outer["contents"]
     except (ValueError, KeyError, TypeError) as error:
         raise Unreadable(f"{path}: no manifest of a store ({error}); `unweave verify` says what is damaged") from None

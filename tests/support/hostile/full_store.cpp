@@ -48,8 +48,14 @@ Files build_lazy(std::uint64_t seed) {
   const TempDir dir;
   const fs::path store = dir / "s";
   const Sample sample = sparse_labels(seed);
-  import_sample(store, sample, {"bfs", FeatureType::f32, false});
+  Importing importing{"bfs", FeatureType::f32, false, {}};
+  for (NodeId node = 0; node < sample.nodes; ++node) importing.names.push_back("n" + std::to_string(node));
+  import_sample(store, sample, importing);
   propagate_store(store, tiny_spec(2, false));
+  std::vector<Request> notes;  // some of these edges go with later requests, others keep theirs
+  for (auto edge = sample.edges.begin(); notes.size() < 12 && edge != sample.edges.end(); ++edge)
+    notes.push_back({RequestKind::expire_edge, edge->first, edge->second, {}, "2100-01-01T00:00:00.000Z"});
+  apply_batch(store, notes, 0.05, true);
   const std::vector<Request> requests = random_requests(sample, 24, seed);
   apply_batch(store, std::span(requests).first(6), 0.05, true);
   train(store, {"newton", "hessian-free"});

@@ -58,7 +58,11 @@ class Judge {
  public:
   Judge(const FullStore& store, const fs::path& dir) : store_(store), dir_(dir) {
     fs::remove_all(dir_ / "kept");
-    write_files({{"edges", "edge 1 2\ninsert-edge 3 20\nfeature 4\nnode 9\n"}}, dir_ / "requests");
+    const bool names = std::any_of(store_.files.begin(), store_.files.end(),
+                                   [](const auto& file) { return file.first.starts_with("names/"); });
+    write_files({{"edges", names ? "edge #1 n2\ninsert-edge n3 #20\nfeature n4\nnode #9\n"
+                                 : "edge 1 2\ninsert-edge 3 20\nfeature 4\nnode 9\n"}},
+                dir_ / "requests");
     write_files(store_.files, at());
     give({"export", at().string(), "--train", (dir_ / "nodes.npy").string()});
     right_ = {info(), exported(), evaluated(), {}};
