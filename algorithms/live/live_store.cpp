@@ -217,7 +217,7 @@ void LiveStore::visit_requests(const std::function<void(const LoggedRequest&)>& 
       const std::optional<RequestStatus> status = replayed_status(sequence);
       if (request.id.empty() || !status || status == RequestStatus::known_id) continue;
       if (logged.contains({sequence, batch.time})) continue;
-      use({sequence, batch.time, word_of(request.kind), name_of(*status), request.id});
+      use({sequence, batch.time, kind_name(request.kind), name_of(*status), request.id});
     }
   }));
 }

@@ -66,7 +66,7 @@ void RequestRegister::note(std::span<const Request> requests, std::span<const Re
     const std::uint64_t sequence = after + i + 1;
     if (ids_.contains(key_of(requests[i].id))) continue;  // a replay
     insert(requests[i].id, {sequence, time});
-    lines.push_back({sequence, time, word_of(requests[i].kind), name_of(statuses[i]), requests[i].id});
+    lines.push_back({sequence, time, kind_name(requests[i].kind), name_of(statuses[i]), requests[i].id});
   }
   if (!writer_ || lines.empty()) return;
   if (!log_) log_.emplace(store_, bytes_);

@@ -25,7 +25,7 @@ inline constexpr const char* kRequestLog = "certificates/requests";
 struct LoggedRequest {
   std::uint64_t sequence = 0;  ///< number of the request since the import or the last purge
   Millis time = 0;             ///< when it became durable
-  std::string_view kind;       ///< the first word of its line; "purge" for a purge, which has neither sequence nor id
+  std::string_view kind;       ///< kind_name() of its kind; "purge" for a purge, which has neither sequence nor id
   std::string_view status;     ///< name of its RequestStatus; PurgedLogs of a purge
   std::string_view id;         ///< the sender's
 };

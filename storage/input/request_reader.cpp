@@ -148,6 +148,10 @@ std::string_view word_of(RequestKind kind) {
   return word_of(RequestKind::remove_edge);  // an edge that expires
 }
 
+std::string_view kind_name(RequestKind kind) {
+  return kind == RequestKind::expire_edge ? kExpiresWord : word_of(kind);
+}
+
 std::string text_of(const Request& request) {
   return text_of(request, [](std::uint64_t id) { return std::to_string(id); });
 }

@@ -17,6 +17,8 @@ namespace unweave {
 
 /// The first word of a request's line.
 [[nodiscard]] std::string_view word_of(RequestKind kind);
+/// What requests of a kind are called in records: the first word of their lines; "expires" where an edge is to go later.
+[[nodiscard]] std::string_view kind_name(RequestKind kind);
 /// The line of a request, without its end. `write`: how ids are written, where not as numbers.
 [[nodiscard]] std::string text_of(const Request& request);
 [[nodiscard]] std::string text_of(const Request& request, const std::function<std::string(std::uint64_t id)>& write);

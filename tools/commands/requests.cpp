@@ -35,7 +35,7 @@ std::string left_text(const RequestRecord& record) {
   std::string text;
   for (const std::string& model : record.waiting) text.append(text.empty() ? "the model " : ", ").append(model);
   if (!text.empty()) text += " has yet to forget it (`unweave stream --name`)";
-  if (record.purged) return text;
+  if (record.purged || !record.removes()) return text;
   return text + (text.empty() ? "" : "; ") + "files still hold what it removed (`unweave purge`)";
 }
 

@@ -26,15 +26,21 @@ struct CoveringCertificate {
 
 struct RequestRecord {
   std::string id;
-  std::string kind;                               ///< the first word of its line
+  std::string kind;                               ///< the first word of its line; "expires" for an edge that expires
   std::string status;                             ///< "applied", or why it was rejected (RequestStatus)
   std::uint64_t sequence = 0;                     ///< its number in the store, since the import or the purge before it
   Millis time = 0;                                ///< when it became durable
   bool purged = false;                            ///< no file of the store has the removed item any more
   std::vector<CoveringCertificate> certificates;  ///< one a model that covers it, by name
   std::vector<std::string> waiting;               ///< models of the store that have yet to absorb it, by name
-  /// Nothing is left to do: every model covers it, and the store was purged. Always so for a rejected one.
-  [[nodiscard]] bool settled() const noexcept { return status != "applied" || (waiting.empty() && purged); }
+  /// Whether it took anything away that files hold until a purge.
+  [[nodiscard]] bool removes() const noexcept {
+    return kind != "insert-edge" && kind != "insert-node" && kind != "expires";
+  }
+  /// Nothing is left to do: every model covers it, and the store was purged of what it has removed. Always so for a rejected one.
+  [[nodiscard]] bool settled() const noexcept {
+    return status != "applied" || (waiting.empty() && (purged || !removes()));
+  }
 };
 
 /// Calls `use` for every request with an id, from the oldest on; `id`: for this one alone. Writes nothing. Throws DataError,

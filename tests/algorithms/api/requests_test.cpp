@@ -153,6 +153,21 @@ TEST_SUITE("slow") {
     CHECK(at.record("T2").settled());
   }
 
+  TEST_CASE("what took nothing away waits for no purge") {
+    RequestWorld at;
+    const Request& edge = at.requests[0];
+    const std::vector<Request> batch{{RequestKind::expire_edge, edge.u, edge.v, "E1", "2100-01-01T00:00:00.000Z"},
+                                     {RequestKind::remove_edge, edge.u, edge.v, "E2"},
+                                     {RequestKind::insert_edge, edge.u, edge.v, "E3"}};
+    CHECK(at.send(batch) == Statuses(3, applied));
+    for (const char* const id : {"E1", "E2", "E3"}) CHECK_FALSE(at.record(id).settled());  // for the model
+    static_cast<void>(at.send({}, true, {.model = {.solver = "newton"}}));
+    CHECK(at.record("E1").kind == "expires");
+    CHECK(at.record("E1").settled());
+    CHECK_FALSE(at.record("E2").settled());
+    CHECK(at.record("E3").settled());
+  }
+
   TEST_CASE("forgotten requests leave no line, and their ids are new") {
     RequestWorld at;
     static_cast<void>(at.send({at.requests.data(), 2}));
