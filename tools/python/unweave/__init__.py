@@ -14,8 +14,9 @@ from ._native import __version__
 from .changes import Change, Changes
 from .estimator import ForgettingClassifier
 from .errors import CheckError, DataError, Error, ResourceError, UsageError
+from .forget_sets import ForgetSet, read_forget_set
 from .records import Record
 from .store import Store, Stream, generate_store, import_store, solvers
 
-__all__ = ["__version__", "Change", "Changes", "CheckError", "DataError", "Error", "ForgettingClassifier", "Record", "ResourceError", "Store", "Stream", "UsageError",
-           "generate_store", "import_store", "solvers"]
+__all__ = ["__version__", "Change", "Changes", "CheckError", "DataError", "Error", "ForgetSet", "ForgettingClassifier", "Record", "ResourceError", "Store", "Stream", "UsageError",
+           "generate_store", "import_store", "read_forget_set", "solvers"]
