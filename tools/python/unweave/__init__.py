@@ -15,8 +15,9 @@ from .changes import Change, Changes
 from .estimator import ForgettingClassifier
 from .errors import CheckError, DataError, Error, ResourceError, UsageError
 from .forget_sets import ForgetSet, read_forget_set
+from .planetoid import read_planetoid
 from .records import Record
 from .store import Store, Stream, generate_store, import_store, solvers
 
 __all__ = ["__version__", "Change", "Changes", "CheckError", "DataError", "Error", "ForgetSet", "ForgettingClassifier", "Record", "ResourceError", "Store", "Stream", "UsageError",
-           "generate_store", "import_store", "read_forget_set", "solvers"]
+           "generate_store", "import_store", "read_forget_set", "read_planetoid", "solvers"]
