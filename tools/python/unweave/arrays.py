@@ -7,6 +7,7 @@ from typing import Any, Iterable
 import numpy as np
 
 from . import _arrow
+from .columns import Columns, is_columnar
 from .errors import UsageError
 
 __all__ = ["array_of", "edges_of", "features_of", "ids_of", "labels_of", "names_of", "parts_of_graph"]
@@ -14,6 +15,11 @@ __all__ = ["array_of", "edges_of", "features_of", "ids_of", "labels_of", "names_
 
 def is_path(value: Any) -> bool:
     return isinstance(value, (str, os.PathLike))
+
+
+def columns_of(value: Any) -> Columns | None:
+    """Columns of files of Parquet or Arrow, where the value is such, or a path of one; else None."""
+    return value if isinstance(value, Columns) else Columns(value) if is_columnar(value) else None
 
 
 def array_of(value: Any, name: str) -> np.ndarray:
@@ -81,6 +87,8 @@ def _check_ids(name: str, *pieces: np.ndarray) -> None:
 def names_of(names: Any) -> dict[str, Any]:
     """Options of an import for the names of nodes: a path, as ``--ids`` takes it; integers; or texts, one a node, None or "" for a node
     without a name."""
+    if (columns := columns_of(names)) is not None:
+        return columns.names()
     if is_path(names):
         return {"ids": os.fspath(names)}
     array = np.asarray(names.to_numpy() if hasattr(names, "to_numpy") else names)
@@ -100,7 +108,8 @@ def names_of(names: Any) -> dict[str, Any]:
 def edges_of(graph: Any) -> dict[str, Any]:
     """Options of an import for the edges of ``graph``:
 
-    - a path, as ``--edges`` of the command line takes it;
+    - a path, as ``--edges`` of the command line takes it, or of a file of Parquet or Arrow;
+    - :class:`unweave.Columns` of such files;
     - an array of integers of any type and order, of shape (2, m) or (m, 2); (2, 2) is (2, m), as PyG has it;
     - a pair (u, v) of arrays;
     - a sparse matrix of SciPy, whose non-zeros are the edges;
@@ -108,6 +117,8 @@ def edges_of(graph: Any) -> dict[str, Any]:
     - a graph of DGL, or anything that has ``edges()`` that gives (u, v).
     """
     name = "graph"
+    if (columns := columns_of(graph)) is not None:
+        return columns.edges()
     if is_path(graph):
         return {"edges": os.fspath(graph)}
     if hasattr(graph, "tocoo"):
@@ -142,7 +153,9 @@ def edges_of(graph: Any) -> dict[str, Any]:
 
 
 def features_of(features: Any) -> dict[str, Any]:
-    """Options of an import for the features: a path, an array (N, F), or a sparse matrix of SciPy."""
+    """Options of an import for the features: a path, an array (N, F), a sparse matrix of SciPy, or Columns."""
+    if (columns := columns_of(features)) is not None:
+        return columns.features()
     if is_path(features):
         return {"features": os.fspath(features)}
     if hasattr(features, "tocsr"):
@@ -171,6 +184,8 @@ def _table(value: Any, name: str) -> np.ndarray:
 
 def labels_of(labels: Any) -> dict[str, Any]:
     """Options of an import for the classes of all nodes: a path, or an array of N numbers, -1 or NaN for none."""
+    if (columns := columns_of(labels)) is not None:
+        return {"labels": columns.vector("labels", missing=-1)}
     if is_path(labels):
         return {"labels": os.fspath(labels)}
     return {"labels": _input("labels", array_of(labels, "labels"))}
@@ -178,6 +193,8 @@ def labels_of(labels: Any) -> dict[str, Any]:
 
 def ids_of(ids: Any, name: str) -> Any:
     """An input for ids of nodes, or for a mask: a path, or an array of integers or of booleans."""
+    if (columns := columns_of(ids)) is not None:
+        return columns.vector(name)
     if is_path(ids):
         return os.fspath(ids)
     array = array_of(ids, name)

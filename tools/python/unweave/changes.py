@@ -6,10 +6,11 @@ import os
 import pathlib
 import re
 from dataclasses import dataclass
-from typing import Iterator
+from typing import Any, Iterator
 
 import numpy as np
 
+from ._arrow import Column, Exported
 from .errors import DataError, UsageError
 
 __all__ = ["Change", "Changes"]
@@ -17,7 +18,11 @@ __all__ = ["Change", "Changes"]
 
 @dataclass(frozen=True)
 class Change:
-    """What one batch changed. ``complete``: these are all rows, in the place of everything before."""
+    """What one batch changed. ``complete``: these are all rows, in the place of everything before.
+
+    ``ids``: int64 [rows]; ``rows``: float32 [rows, columns]; ``removed``: int64, nodes that have no row any more. As a stream of Arrow
+    (``pyarrow.table(change)``) it has the columns node and z, a list of one length; z is missing for a node that was removed.
+    """
 
     entry: int
     sequence: int
@@ -25,6 +30,16 @@ class Change:
     ids: np.ndarray
     rows: np.ndarray
     removed: np.ndarray
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        width = int(self.rows.shape[1])
+
+        def batches() -> Iterator[list[Column]]:
+            yield [Column(np.concatenate([self.ids, self.removed])),
+                   Column(np.concatenate([self.rows, np.zeros((len(self.removed), width), np.float32)]),
+                          np.arange(len(self.ids) + len(self.removed)) >= len(self.ids))]
+
+        return Exported([("node", np.dtype(np.int64), None), ("z", np.dtype(np.float32), width)], batches).__arrow_c_stream__()
 
 
 class Changes:

@@ -311,7 +311,7 @@ def _targets_of(path: pathlib.Path, name: str, targets: Any, kind: str) -> np.nd
         if len(targets[0]) != len(targets[1]):
             raise DataError(f"{path}: {name}: {len(targets[0])} sources and {len(targets[1])} targets")
         targets = [list(pair) for pair in zip(*targets)]  # an edge_index
-    out = []
+    out: list[Any] = []
     for number, target in enumerate(targets):
         if kind == "edge":
             ends = re.split(r"\s*[-:,\s]\s*", target.strip()) if isinstance(target, str) else target

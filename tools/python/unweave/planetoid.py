@@ -34,7 +34,7 @@ class SparseRows:
     indptr: np.ndarray
     indices: np.ndarray
     data: np.ndarray
-    shape: tuple[int, int]
+    shape: tuple[int, ...]
     has_sorted_indices = True
 
     def tocsr(self) -> SparseRows:

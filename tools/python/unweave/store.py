@@ -13,6 +13,8 @@ from typing import Any, Iterable, Iterator, Sequence, Union
 import numpy as np
 
 from . import _native, arrays
+from ._arrow import Column, Exported
+from .columns import piped
 from .errors import UsageError
 from .progress import Progress, watcher
 from .records import Record
@@ -172,6 +174,15 @@ class Store:
                 yield some, np.stack([self.embeddings(some, weights=np.eye(levels + 1)[level]) for level in range(levels + 1)], axis=1)
             else:
                 yield some, self.embeddings(some, weights=weights)
+
+    def arrow(self, nodes: Any = None, *, size: int = 65536, weights: Sequence[float] | None = None) -> Exported:
+        """Rows of Z as a stream of Arrow for pyarrow, polars, DuckDB and others: ``pyarrow.RecordBatchReader.from_stream(store.arrow())``
+        goes over all rows, ``size`` at a time. Columns are node, int64, and z, a list of float32 of one length."""
+        info = self.info()
+        if info.hops is None:
+            raise UsageError("the store was not propagated yet; call propagate()")
+        fields = [("node", np.dtype(np.int64), None), ("z", np.dtype(np.float32), int(info.features))]
+        return Exported(fields, lambda: ([Column(ids), Column(rows)] for ids, rows in self.batches(nodes, size=size, weights=weights)))
 
     # Models
 
@@ -400,10 +411,11 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
     """Builds a store in a new or empty folder and returns it; ``store.imported`` is the report.
 
     ``graph``: anything that :func:`unweave.arrays.edges_of` takes, or an object that has features, labels and masks too, ``Data`` of
-    PyG or a graph of DGL; arguments that are given take the place of its own. ``features``: (N, F), or a sparse matrix. ``labels``:
-    N classes, -1 or NaN for none. ``ids``: names of the nodes, that of node 0 first, as texts or integers: requests, and text files
-    of edges and splits, then speak of names, arrays of numbers. ``train``, ``valid``, ``test``: ids or masks. Paths stand for any of them. Rows of features above
-    norm 1 are divided by it (``scale``), as certificates need it.
+    PyG, a graph of DGL, or what :func:`unweave.read_planetoid` returns; arguments that are given take the place of its own.
+    ``features``: (N, F), or a sparse matrix. ``labels``: N classes, -1 or NaN for none. ``ids``: names of the nodes, that of node 0
+    first, as texts or integers: requests, and text files of edges and splits, then speak of names, arrays of numbers. ``train``,
+    ``valid``, ``test``: ids or masks. Paths stand for any of them; those of Parquet and Arrow are read as :class:`unweave.Columns`,
+    which can name columns. Rows of features above norm 1 are divided by it (``scale``), as certificates need it.
     """
     parts = {"features": features, "labels": labels, "train": train, "valid": valid, "test": test, "nodes": nodes}
     if graph is not None:
@@ -428,7 +440,9 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
         if parts[split] is not None:
             options[split] = arrays.ids_of(parts[split], split)
     store = Store(path, memory=memory, threads=threads, progress=progress)
-    store.imported = Record.of(_native.import_arrays(store._machine, store._watcher(), store.path, options))
+    # Means and deviations are computed from the features before these are read again.
+    with piped(options, store.path, ["features"] if standardize else []) as given:
+        store.imported = Record.of(_native.import_arrays(store._machine, store._watcher(), store.path, given))
     return store
 
 
