@@ -87,8 +87,8 @@ def _check_ids(name: str, *pieces: np.ndarray) -> None:
 def names_of(names: Any) -> dict[str, Any]:
     """Options of an import for the names of nodes: a path, as ``--ids`` takes it; integers; or texts, one a node, None or "" for a node
     without a name."""
-    if (columns := columns_of(names)) is not None:
-        return columns.names()
+    if (files := columns_of(names)) is not None:
+        return files.names()
     if is_path(names):
         return {"ids": os.fspath(names)}
     array = np.asarray(names.to_numpy() if hasattr(names, "to_numpy") else names)
@@ -117,8 +117,8 @@ def edges_of(graph: Any) -> dict[str, Any]:
     - a graph of DGL, or anything that has ``edges()`` that gives (u, v).
     """
     name = "graph"
-    if (columns := columns_of(graph)) is not None:
-        return columns.edges()
+    if (files := columns_of(graph)) is not None:
+        return files.edges()
     if is_path(graph):
         return {"edges": os.fspath(graph)}
     if hasattr(graph, "tocoo"):
@@ -154,8 +154,8 @@ def edges_of(graph: Any) -> dict[str, Any]:
 
 def features_of(features: Any) -> dict[str, Any]:
     """Options of an import for the features: a path, an array (N, F), a sparse matrix of SciPy, or Columns."""
-    if (columns := columns_of(features)) is not None:
-        return columns.features()
+    if (files := columns_of(features)) is not None:
+        return files.features()
     if is_path(features):
         return {"features": os.fspath(features)}
     if hasattr(features, "tocsr"):
@@ -184,8 +184,8 @@ def _table(value: Any, name: str) -> np.ndarray:
 
 def labels_of(labels: Any) -> dict[str, Any]:
     """Options of an import for the classes of all nodes: a path, or an array of N numbers, -1 or NaN for none."""
-    if (columns := columns_of(labels)) is not None:
-        return {"labels": columns.vector("labels", missing=-1)}
+    if (files := columns_of(labels)) is not None:
+        return {"labels": files.vector("labels", missing=-1)}
     if is_path(labels):
         return {"labels": os.fspath(labels)}
     return {"labels": _input("labels", array_of(labels, "labels"))}
@@ -193,8 +193,8 @@ def labels_of(labels: Any) -> dict[str, Any]:
 
 def ids_of(ids: Any, name: str) -> Any:
     """An input for ids of nodes, or for a mask: a path, or an array of integers or of booleans."""
-    if (columns := columns_of(ids)) is not None:
-        return columns.vector(name)
+    if (files := columns_of(ids)) is not None:
+        return files.vector(name)
     if is_path(ids):
         return os.fspath(ids)
     array = array_of(ids, name)

@@ -181,7 +181,7 @@ class Store:
         info = self.info()
         if info.hops is None:
             raise UsageError("the store was not propagated yet; call propagate()")
-        fields = [("node", np.dtype(np.int64), None), ("z", np.dtype(np.float32), int(info.features))]
+        fields: list[tuple[str, Any, int | None]] = [("node", np.dtype(np.int64), None), ("z", np.dtype(np.float32), int(info.features))]
         return Exported(fields, lambda: ([Column(ids), Column(rows)] for ids, rows in self.batches(nodes, size=size, weights=weights)))
 
     # Models
