@@ -5,8 +5,8 @@
 //   node tools/scripts/columns_to_text.mjs --columns x nodes.parquet | unweave import demo.store --features - --nodes N ...
 //
 // Without --columns it prints all. A column of lists is as many fields. Files are read one after another, a group of rows (Parquet) or a
-// batch (Arrow) at a time. The packages are searched from the folder in which the command runs, and in NODE_PATH. For Parquet that is
-// compressed otherwise than by Snappy, install hyparquet-compressors, too.
+// batch (Arrow) at a time. After an error it prints a line that no import takes. The packages are searched from the folder in which the
+// command runs, and in NODE_PATH. For Parquet that is compressed otherwise than by Snappy, install hyparquet-compressors, too.
 import { createRequire } from "node:module";
 import { createReadStream } from "node:fs";
 import { open } from "node:fs/promises";
@@ -136,5 +136,7 @@ try {
 } catch (error) {
   if (!(error instanceof Refused)) throw error;
   process.stderr.write(`columns_to_text: ${error.message}\n`);
+  // What reads the pipe sees its end alone, and would take the part for all. It refuses this line.
+  process.stdout.write("! columns_to_text has failed !\n");
   process.exitCode = 2;
 }
