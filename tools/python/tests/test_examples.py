@@ -5,7 +5,7 @@ import re
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-PAGES = ["tools/python/README.md"]
+PAGES = ["tools/python/README.md", "tools/guide/how-to/exchange-forget-sets.md"]
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -5,7 +5,7 @@
     store = unweave.import_store("demo.store", edges, unweave.Columns("nodes.parquet", ["x"]), unweave.Columns("nodes.parquet", ["y"]))
 
 They are read by pyarrow, or, Parquet alone, by DuckDB: whichever is there. Batches go to the import through a pipe as it reads, so that
-a file of any size takes the memory of a few batches.
+a file of any size takes the memory of some groups of its rows.
 """
 from __future__ import annotations
 
