@@ -124,7 +124,8 @@ async function* linesOf(options) {
       }
     } catch (error) {
       if (error instanceof Refused) throw error;
-      throw new Refused(`${file}: ${error.message}`);
+      const remedy = /compression codec/.test(error.message) ? "; run npm install hyparquet-compressors" : "";
+      throw new Refused(`${file}: ${error.message}${remedy}`);
     }
   }
 }

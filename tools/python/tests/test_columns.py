@@ -5,12 +5,14 @@ import importlib
 import pathlib
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
 
 import unweave
 from unweave import Columns, _arrow
+from unweave.columns import Piped
 
 STANDINS = str(pathlib.Path(__file__).parent / "standins" / "columnar")
 MODULES = ("pyarrow", "pyarrow.dataset", "pyarrow.ipc", "duckdb", "columnar_files")
@@ -102,7 +104,7 @@ def test_names_as_texts(reader, sample, tmp_path):
 
 
 def test_only_what_is_read_is_in_memory(reader, tmp_path):
-    """Rows go to the import as they are asked for: never more than a group and what the pipe holds."""
+    """Never more than a group of rows, and what the pipe holds."""
     groups = 60
     rng = np.random.default_rng(0)
     edges = rng.integers(0, 1000, (2, groups * 20000))
@@ -110,6 +112,38 @@ def test_only_what_is_read_is_in_memory(reader, tmp_path):
     most = max(len(chunk) for chunk in chunks_of(Columns(file, batch=20000).edges(), "edges"))
     assert most == 20000 * 16
     assert digest(tmp_path, Columns(file, batch=20000), nodes=1000) == digest(tmp_path, edges, nodes=1000)
+
+
+def test_a_pipe_waits_for_its_reader():
+    """What is read ahead is what the pipe holds, and two chunks: one on its way, one that is made."""
+    made, chunk, count = [], bytes(range(256)) * 1024, 64
+
+    def chunks():
+        for number in range(count):
+            made.append(number)
+            yield chunk
+
+    one = Piped("e.parquet", chunks)
+    with open(one.open(), "rb", buffering=0) as opened:
+        wait_until_still(made)
+        ahead = 2**20 // len(chunk) + 2
+        assert 1 <= len(made) <= ahead
+        read = bytearray()
+        while len(read) < 32 * len(chunk):
+            read += opened.read(len(chunk))
+        wait_until_still(made)
+        assert 32 <= len(made) <= 32 + ahead
+        while more := opened.read(2**20):
+            read += more
+    one.close()
+    assert bytes(read) == chunk * count and one.error is None
+
+
+def wait_until_still(made):
+    before = -1
+    while before != len(made):
+        before = len(made)
+        time.sleep(0.2)
 
 
 def test_only_wanted_columns_are_read(reader, sample, tmp_path):

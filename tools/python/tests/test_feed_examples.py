@@ -214,3 +214,23 @@ def test_postgresql_follows(server, followed):
     server.ask("ALTER TABLE embedding DROP CONSTRAINT embedding_z_check")
     step()
     check(*followed.rows())
+
+
+def test_rows_for_pgvector(followed, tmp_path):
+    """The extension is not among Debian's packages: what goes to psql is looked at, with a program that keeps it in its place."""
+    psql = tmp_path / "bin" / "psql"
+    psql.parent.mkdir()
+    psql.write_text(f"#!/bin/sh\necho \"$@\" >> {tmp_path}/options\ncat >> {tmp_path}/said\n")
+    psql.chmod(0o755)
+    followed.stream(1)
+    subprocess.run([sys.executable, "-B", EXAMPLES / "follow_postgresql.py", followed.feed, "sql", "--vector", "-d", "vectors"], check=True,
+                   env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PATH": f"{psql.parent}:{os.environ['PATH']}"})
+    said = (tmp_path / "said").read_text()
+    assert "z vector(12) NOT NULL" in said and "CREATE TEMPORARY TABLE change (node bigint, z vector(12))" in said
+    assert set((tmp_path / "options").read_text().splitlines()) == {"--no-psqlrc --quiet --tuples-only --no-align --set=ON_ERROR_STOP=1 -d vectors"}
+    lines = [line.split("\t") for line in said.splitlines() if "\t" in line]
+    rows = {int(node): np.array([float(value) for value in z.strip("[]").split(",")], np.float32) for node, z in lines if z.startswith("[")}
+    assert sorted(int(node) for node, z in lines if z == "\\N") == sorted(followed.removed)
+    ids, z = followed.rows()
+    for node, row in zip(ids.tolist(), z):
+        assert np.array_equal(rows[node], row)
