@@ -62,7 +62,7 @@ class _Batch:
 @dataclass(frozen=True)
 class Column:
     """A column of a batch: numbers [rows], lists of one length [rows, length], or texts. ``missing``: booleans [rows] that say which
-    values there are not; what stands in their place means nothing. None: all are there."""
+    values there are not; what stands in their place means nothing. It is None where all are there."""
 
     values: Union[np.ndarray, list[bytes]]
     missing: np.ndarray | None = None
