@@ -5,11 +5,13 @@
 #include <map>
 #include <optional>
 #include <random>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "algorithms/live/digest.h"
+#include "algorithms/live/export_all.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/verification/verify.h"
@@ -145,6 +147,18 @@ TEST_SUITE("unit") {
         other.erase("manifest.json");
         CHECK(mine == other);
         CHECK(digest_with_notes(dir / "s") == digest_with_notes(dir / "fresh"));
+        // What is exported says the notes to an import.
+        CHECK(
+            export_all(LiveStore(dir / "s", Access::read, ample_budget(), release_ledger()), dir / "out").has_expiries);
+        CHECK_FALSE(export_all(LiveStore(dir / "fresh", Access::read, ample_budget(), release_ledger()), dir / "other")
+                        .has_expiries);
+        std::istringstream text(testing::read_all(dir / "out" / "expiries.txt"));
+        std::vector<std::string> told;
+        for (std::string line; std::getline(text, line);) told.push_back(line);
+        LiveStore fresh(dir / "fresh", Access::write, ample_budget(), release_ledger());
+        const std::vector<Request> requests = testing::requests_of(told);
+        CHECK(fresh.apply(requests, fresh.resolve(requests), {}).changes.rejected == 0);
+        CHECK(fresh.contents().expiries().sorted() == listed(notes));
       }
   }
 
