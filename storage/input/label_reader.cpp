@@ -210,6 +210,13 @@ std::vector<NodeId> read_npy_ids(NpyReader array, std::uint64_t limit) {
   return ids;
 }
 
+/// Whether a line is a node without a name, as programs write it: # and its number, and nothing else.
+bool is_number_word(std::string_view line) {
+  Fields fields(line);
+  const std::string_view word = fields.take();
+  return fields.at_end() && word.size() > 1 && word.find_first_not_of("0123456789", 1) == std::string_view::npos;
+}
+
 NodeId parse_name(Fields& fields, const LineReader& lines, std::uint64_t limit, const ReadId& read_id) {
   const std::string_view word = fields.take();
   const std::uint64_t id = read_id(word);
@@ -223,7 +230,9 @@ std::vector<NodeId> read_text_ids(LineReader lines, std::uint64_t limit, const R
   std::string_view line;
   while (lines.next(line)) {
     Fields fields(line);
-    if (fields.at_end() || fields.first() == '#' || (!read_id && lines.skips_header(line))) continue;
+    if (fields.at_end() || (fields.first() == '#' && !(read_id && is_number_word(line))) ||
+        (!read_id && lines.skips_header(line)))
+      continue;
     const std::size_t columns = Fields(line).count();
     if (columns != 1) {
       throw InputError(lines.name(), lines.place(), "wrong column count: " + std::to_string(columns) + " instead of 1",

@@ -60,8 +60,8 @@ struct Cancelled final : Error {
 /// Bytes of the store's own files are wrong. `place` is "byte 8, version", say.
 struct FormatError final : DataError {
   FormatError(const std::filesystem::path& file, std::string_view place, std::string_view what)
-      : DataError(file.string() + ": " + std::string(place) + ": " + std::string(what) +
-                  "; restore the file from a copy, or build the store again"),
+      : DataError(file.string() + ": " + std::string(place) + ": " + std::string(what) + "; " + operation("repair") +
+                  " makes anew what follows from other files; else restore the file from a copy"),
         fault(std::string(place) + ": " + std::string(what)) {}
   std::string fault;  ///< without file and remedy, with its marks
 };

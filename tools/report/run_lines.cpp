@@ -71,7 +71,7 @@ std::vector<RunLine>* place_of(RunLines& lines, const RunLine& line) {
   if (line.has("metrics")) return &lines.evaluations;
   if (line.has("training_rows") && line.has("public_key")) return &lines.trainings;
   if (line.has("ok") && line.has("checked")) return &lines.verifications;
-  if (line.has("purged")) return &lines.purges;
+  if (line.has("purged") && !line.has("settled")) return &lines.purges;  // a line of `requests` has both
   return nullptr;
 }
 

@@ -122,15 +122,20 @@ std::string metrics_text(const IntakeCounts& counts, bool ready) {
   return prometheus::TextSerializer().Serialize(registry.Collect());
 }
 
-std::optional<std::vector<NodeId>> read_nodes(std::string_view text, std::uint64_t most) {
+/// Nodes with commas between, as users call them. Throws UsageError for a word that is none.
+std::vector<NodeId> read_nodes(std::string_view text, const Reader& reader) {
   std::vector<NodeId> nodes;
   while (!text.empty()) {
     const std::string_view word = text.substr(0, text.find(','));
     text.remove_prefix(std::min(text.size(), word.size() + 1));
-    NodeId node = 0;
+    std::uint64_t node = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), node);
-    if (error != std::errc() || end != word.data() + word.size() || node >= most) return std::nullopt;
-    nodes.push_back(node);
+    if (reader.names().given())
+      node = reader.names().number(word);
+    else if (error != std::errc() || end != word.data() + word.size())
+      node = kUnknownName;
+    if (node >= reader.nodes()) throw UsageError("no node is called " + quote_for_message(word));
+    nodes.push_back(static_cast<NodeId>(node));
   }
   return nodes;
 }
@@ -335,7 +340,7 @@ struct HttpService::Impl {
                  {"kind", found->kind},
                  {"time", time_text(found->time)}};
     if (found->status != "applied") json["reason"] = found->status;
-    if (state) json["batch"] = state->batch;
+    if (state && state->sequence == found->sequence) json["batch"] = state->batch;  // not that of a repetition
     Json certificates = Json::array();
     for (const CoveringCertificate& one : found->certificates)
       certificates.push_back({{"model", one.model}, {"number", one.number}, {"id", one.release}, {"time", one.time}});
@@ -372,16 +377,19 @@ struct HttpService::Impl {
     try {
       const StoredModel model = read_model(store, selection);
       const Reader reader(store, resources);
-      const auto nodes = read_nodes(call.get_param_value("nodes"), reader.nodes());
-      if (!nodes || nodes->empty() || nodes->size() > kMostPredicted)
-        return answer_error(response, "nodes=1,2,3 is needed: up to 10,000 ids below the number of nodes", kBadRequest);
+      const std::optional<std::vector<NodeId>> nodes = read_nodes(call.get_param_value("nodes"), reader);
+      if (nodes->empty() || nodes->size() > kMostPredicted)
+        return answer_error(response, "nodes=1,2,3 is needed: up to 10,000 nodes", kBadRequest);
       Json predictions = Json::array();
       const std::size_t classes = model.facts().classes;
       score_nodes(reader, model, nodes, [&](std::span<const std::int64_t> ids, std::span<double> margins) {
         for (std::size_t i = 0; i < ids.size(); ++i) {
           const auto row = margins.subspan(i * classes, classes);
           const auto best = std::max_element(row.begin(), row.end());
-          predictions.push_back({{"id", ids[i]}, {"class", best - row.begin()}, {"score", *best}});
+          const auto node = static_cast<std::uint64_t>(ids[i]);
+          predictions.push_back({{"id", reader.names().given() ? Json(reader.names().text(node)) : Json(node)},
+                                 {"class", best - row.begin()},
+                                 {"score", *best}});
         }
       });
       answer(response,

@@ -109,6 +109,12 @@ TEST_SUITE("unit") {
           expected);
     CHECK(read_node_ids({write_file(path, gzipped("# ids\n5\n\n0\n4294967294\r\n5")), ""}) == expected);
     CHECK(read_node_ids({write_file(path, ""), ""}).empty());
+    // Where nodes have names, # and a number is one that has none; other lines with # are remarks.
+    const ReadId by_name = [](std::string_view word) {
+      return word == "ann" ? std::uint64_t{0} : word == "#4" ? std::uint64_t{4} : std::uint64_t{9};
+    };
+    write_file(path, "# ids\n#4\nann\n#4 is new\n#\n#4x\n");
+    CHECK(read_node_ids({path, ""}, 9, by_name) == std::vector<NodeId>{4, 0});
     for (const std::string shape : {"(6,)", "(6, 1)"}) {
       write_file(path, npy<std::uint8_t>("|b1", shape, {1, 0, 0, 1, 1, 0}));
       CHECK(read_node_ids({path, ""}, 6) == std::vector<NodeId>{0, 3, 4});

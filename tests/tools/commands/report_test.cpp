@@ -150,9 +150,11 @@ TEST_SUITE("unit") {
     CHECK_FALSE(shows(page, ">applied<"));
     CHECK_FALSE(shows(page, "Cost by batch"));
 
-    const std::string other = write_file(dir / "other.jsonl", "{\"nodes\":3}\n").string();
+    const std::string other =
+        write_file(dir / "other.jsonl", "{\"nodes\":3}\n{\"id\":\"T7\",\"purged\":true,\"settled\":true}\n").string();
     const std::string both = report(dir, {(dir / "public.jsonl").string(), other});
-    CHECK(shows(both, "<li>1 line of other commands"));
+    CHECK(shows(both, "<li>2 lines of other commands"));
+    CHECK_FALSE(shows(both, "Last purge"));
     check_page(report(dir, {write_file(dir / "none.jsonl", "").string()}));
     Json wide = batch_line(1);
     for (int i = 0; i < 30'000; ++i) wide["rejections"].push_back({{"request", "edge 1 2"}, {"reason", "absent-edge"}});

@@ -289,7 +289,9 @@ RequestKind kind_named(const std::string& name) {
   if (name == "node") return RequestKind::remove_node;
   if (name == "feature") return RequestKind::remove_feature;
   if (name == "insert-edge") return RequestKind::insert_edge;
-  throw UsageError("'" + name + "' is no kind of request; there are edge, node, feature and insert-edge");
+  throw UsageError("'" + name +
+                   "' is no kind of request; there are edge, node, feature, insert-edge, insert-node, set-feature, " +
+                   "set-label and move-split");
 }
 
 Plan plan_named(const std::string& name) {

@@ -100,6 +100,18 @@ def test_what_requests_set_is_what_an_import_of_the_changed_data_holds(store, sa
     assert store.info(digest=True).digest == anew.info(digest=True).digest
 
 
+def test_a_number_with_a_fraction_is_no_id(store):
+    with store.stream() as stream:
+        for bad in [("node", 1.9), ("feature", 3.999), ("insert-edge", 20, 21.5), ("node", True), ("node", float("nan")), ("node", float("inf"))]:
+            with pytest.raises(unweave.UsageError, match="whole numbers"):
+                stream.send([bad])
+        assert stream.send([("feature", 3.0), ("feature", np.float64(4))]).applied == 2
+    fitted = unweave.ForgettingClassifier()
+    for bad in (dict(nodes=[12.9]), dict(features=[1.5]), dict(edges=[[1.5, 2]])):
+        with pytest.raises(unweave.UsageError, match="where"):
+            fitted.forget(**bad)
+
+
 def test_edges_go_when_their_time_has_come(store):
     edges = [tuple(edge) for edge in store.edges().tolist()]
     zone = datetime.timezone(datetime.timedelta(hours=2))

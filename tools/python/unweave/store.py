@@ -291,6 +291,13 @@ def _word(part: Any) -> str:
     return str(part.item() if isinstance(part, np.generic) else part)
 
 
+def _whole(part: Any) -> int:
+    """An id; a ValueError for what is none. Numbers without a fraction pass, since a column with a gap is one of floats."""
+    if isinstance(part, (bool, np.bool_)) or (isinstance(part, (float, np.floating)) and part != int(part)):
+        raise ValueError(f"{part!r} is no id")
+    return int(part)
+
+
 def _has_value(request: Any) -> bool:
     """Whether a request says more than which nodes it is about."""
     words = request.split() if isinstance(request, str) else list(request)
@@ -344,12 +351,12 @@ class Stream:
             parts = request.split() if isinstance(request, str) else list(request)
             wanted = 3 if parts and str(parts[0]).endswith("edge") else 2
             try:
-                words = [part if named and isinstance(part, str) else f"#{int(part)}" for part in parts[1:]]
+                words = [part if named and isinstance(part, str) else f"#{_whole(part)}" for part in parts[1:]]
                 ids = [0 if not word.startswith("#") else int(word[1:]) for word in words]
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 ids = []
             if len(parts) != wanted or len(ids) != wanted - 1 or min(ids) < 0 or max(ids) >= 2**64:
-                raise UsageError(f"request {number}, {request!r}: write ('edge', u, v), ('node', u), ('feature', u) or ('insert-edge', u, v)")
+                raise UsageError(f"request {number}, {request!r}: write ('edge', u, v), ('node', u), ('feature', u) or ('insert-edge', u, v), ids as whole numbers")
             kinds.append(str(parts[0]))
             u.append(words[0] if named else ids[0])
             v.append((words[1] if named else ids[1]) if wanted == 3 else "#0" if named else 0)
