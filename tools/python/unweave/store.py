@@ -346,7 +346,9 @@ class Stream:
         has_id = any(isinstance(request, str) and " id=" in request for request in requests)
         if has_id or any(_has_value(request) for request in requests):
             return Record.of(self._native.send_lines([request if isinstance(request, str) else _line_of(request, named) for request in requests]))
-        kinds, u, v = [], [], []
+        kinds: list[str] = []
+        u: list[Any] = []
+        v: list[Any] = []
         for number, request in enumerate(requests):
             parts = request.split() if isinstance(request, str) else list(request)
             wanted = 3 if parts and str(parts[0]).endswith("edge") else 2
