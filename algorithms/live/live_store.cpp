@@ -12,6 +12,7 @@
 #include "engine/resources/clock.h"
 #include "engine/resources/memory_shares.h"
 #include "engine/resources/temporary_folder.h"
+#include "engine/sweep/sum_check.h"
 #include "storage/input/request_reader.h"
 #include "storage/io/error.h"
 #include "storage/io/map_guard.h"
@@ -280,10 +281,11 @@ UpdateReport LiveStore::propagate_batch(const BatchChanges& changes, const Strea
   if (last == LastLevel::at_once) before = deliver();
   Update update(*contents_, *embedding_, changed_rows_, update_options(last));
   // A smaller threshold than before finds stale rows above it; with the same one there are none.
-  if (last_mode_ != mode && embedding_->stale_rows() > 0) merge(update.flush(limits), before);
+  if (last_mode_ != mode && embedding_->stale_rows() > 0)
+    merge(naming_store(path_, [&] { return update.flush(limits); }), before);
   last_mode_ = mode;
   lazy_ = mode.r_max > 0;
-  UpdateReport report = update.apply(changes, limits);
+  UpdateReport report = naming_store(path_, [&] { return update.apply(changes, limits); });
   merge(before, report);
   if (access_ == Access::write && report.all_rows) drop_superseded();
   return report;
@@ -293,7 +295,7 @@ UpdateReport LiveStore::deliver() {
   const Change change(*this);
   if (!embedding_ || embedding_->deferred().empty()) return {};
   Update update(*contents_, *embedding_, changed_rows_, update_options(LastLevel::at_once));
-  UpdateReport report = update.deliver();
+  UpdateReport report = naming_store(path_, [&] { return update.deliver(); });
   if (access_ == Access::write && report.all_rows) drop_superseded();
   return report;
 }
@@ -428,7 +430,7 @@ UpdateReport LiveStore::flush() {
   if (!embedding_ || embedding_->stale_rows() == 0) return report;
   Update update(*contents_, *embedding_, changed_rows_, update_options(LastLevel::at_once));
   flushed_ = true;
-  merge(update.flush(Threshold(embedding_->columns(), 0)), report);
+  merge(naming_store(path_, [&] { return update.flush(Threshold(embedding_->columns(), 0)); }), report);
   if (report.all_rows) drop_superseded();
   return report;
 }

@@ -11,6 +11,7 @@
 #include "algorithms/propagation/state_builder.h"
 #include "engine/resources/clock.h"
 #include "engine/state/level_indexes.h"
+#include "engine/sweep/sum_check.h"
 #include "storage/formats/run_file.h"
 #include "storage/io/error.h"
 
@@ -67,7 +68,8 @@ PropagateReport propagate(LiveStore& store, PropagationSpec spec, MemoryBudget& 
   store.begin_propagation();
   measure_columns(store.contents(), spec);
   PropagateReport report;
-  std::vector<LevelFiles> files = build_levels(store.path(), store.contents(), spec, budget, progress, report);
+  std::vector<LevelFiles> files = naming_store(
+      store.path(), [&] { return build_levels(store.path(), store.contents(), spec, budget, progress, report); });
   const Clock::time_point start = Clock::now();
   store.commit_propagation(spec, std::move(files));
   report.sync_seconds += seconds_since(start);

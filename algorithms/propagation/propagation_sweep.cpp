@@ -202,7 +202,7 @@ double sweep_tiles(const BlockSource& source, const PropagationOptions& options,
       sweep_level(source, job, budget, [&](const SumRows& rows) { sink(level, columns, rows); });
       if (const auto number = static_cast<std::uint32_t>(level);
           options.check != nullptr && !options.check->holds(number))
-        throw DataError(blame_level(source, job, *options.check, number) + std::string(kMachineErred));
+        throw WrongSums(blame_level(source, job, *options.check, number));
       if (level < options.hops) std::swap(current, next);
     }
     if (options.check != nullptr) options.check->close_tile();

@@ -218,8 +218,7 @@ SweepResult build_state(const std::filesystem::path& store, const Contents& cont
       tiles[index]->assemble(*images[index], {check.key(), assembled}, budget);
       const auto level = static_cast<std::uint32_t>(index + 1);
       if (const std::size_t at = assembled.mismatch(check.all_columns(level)); at < assembled.size())
-        throw DataError(check.text(level, at) + ": the sums are not those that were put on the disk" +
-                        std::string(kMachineErred));
+        throw WrongSums(check.text(level, at) + ": the sums are not those that were put on the disk");
     }
     for (const auto& image : images) image->finish();
   });

@@ -47,8 +47,8 @@ std::string partition_text(std::uint32_t level, NodeId nodes, std::size_t partit
 }
 
 void throw_wrong_sums(std::uint32_t level, NodeId nodes, NodeId node) {
-  throw DataError(partition_text(level, nodes, node / span_nodes(nodes)) + ": the row of the node at position " +
-                  std::to_string(node) + " does not have the sums of its terms" + std::string(kMachineErred));
+  throw WrongSums(partition_text(level, nodes, node / span_nodes(nodes)) + ": the row of the node at position " +
+                  std::to_string(node) + " does not have the sums of its terms");
 }
 
 SumCheck::SumCheck(NodeId nodes, std::size_t columns, std::uint32_t levels, std::span<const RowMask> wanted,

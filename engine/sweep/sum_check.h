@@ -8,16 +8,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "engine/graph/row_mask.h"
 #include "engine/resources/memory.h"
 #include "engine/sweep/fingerprint.h"
+#include "storage/io/error.h"
 #include "storage/io/types.h"
 
 namespace unweave {
@@ -46,14 +47,29 @@ class PartitionSums {
   std::vector<std::uint64_t> residues_;
 };
 
-/// How the message of such an error ends.
-inline constexpr std::string_view kMachineErred =
-    ": the memory or the processor of this machine erred; what was computed is dropped, run the command again";
+/// Sums are not those of their terms, or not those that were kept; `where` says which. It names no store: naming_store() does.
+struct WrongSums final : DataError {
+  explicit WrongSums(const std::string& where)
+      : DataError(where +
+                  ": the memory or the processor of this machine erred; what was computed is dropped, run the command "
+                  "again; where it ends so again, ask " +
+                  operation("verify")) {}
+};
+
+/// Does the work, and names the store in such an error.
+template <class Work>
+decltype(auto) naming_store(const std::filesystem::path& store, const Work& work) {
+  try {
+    return work();
+  } catch (const WrongSums& error) {
+    throw DataError(store.string() + ": " + error.message());
+  }
+}
 
 /// "level 2, partition 3 (nodes 131072 to 196607)", by positions of nodes.
 [[nodiscard]] std::string partition_text(std::uint32_t level, NodeId nodes, std::size_t partition);
 
-/// Throws DataError: the sums of the row of this node are not those of their terms.
+/// Throws WrongSums: the sums of the row of this node are not those of their terms.
 [[noreturn]] void throw_wrong_sums(std::uint32_t level, NodeId nodes, NodeId node);
 
 /// What one level of a sweep adds up over a tile of columns.
