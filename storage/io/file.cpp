@@ -145,7 +145,10 @@ void make_folders(const std::filesystem::path& folder) {
 
 void require_replaceable(const std::filesystem::path& path) {
   std::error_code ignored;
-  if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored))
+  const std::filesystem::file_status status = std::filesystem::symlink_status(path, ignored);
+  if (std::filesystem::is_symlink(status))
+    throw DataError(path.string() + ": is a link, which would be replaced; name the file that it leads to");
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
     throw DataError(path.string() + ": exists and is not a regular file; name another file");
 }
 

@@ -70,7 +70,7 @@ void sync_directory(const std::filesystem::path& directory);
 /// Makes a folder and those above it where they are missing, their names durable.
 void make_folders(const std::filesystem::path& folder);
 
-/// Throws DataError where something is there that must not be replaced: a folder, a device, a pipe.
+/// Throws DataError where something is there that must not be replaced: a folder, a device, a pipe, a link.
 void require_replaceable(const std::filesystem::path& path);
 /// Replaces `path`, a regular file where it is there, by `bytes` so that a crash leaves either the old or the new file, durable on return.
 void replace_file(const std::filesystem::path& path, std::string_view bytes, unsigned mode = 0644);

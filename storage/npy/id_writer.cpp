@@ -28,9 +28,8 @@ bool takes_text(const NpyTarget& target) {
 
 TextWriter::TextWriter(const NpyTarget& target) : path_(target.file), stream_(target.stream) {
   if (stream_ != nullptr) return;
+  require_replaceable(path_);
   std::error_code ignored;
-  if (std::filesystem::exists(path_, ignored) && !std::filesystem::is_regular_file(path_, ignored))
-    throw DataError(path_.string() + ": exists and is not a regular file; name another file");
   const std::filesystem::path temporary =
       parent_of(path_) / ("." + path_.filename().string() + "." + std::to_string(::getpid()) + ".new");
   std::filesystem::remove(temporary, ignored);

@@ -4,10 +4,14 @@
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
+#include <array>
 #include <filesystem>
 #include <iterator>
+#include <utility>
 
 #include "storage/io/error.h"
+#include "storage/npy/id_writer.h"
+#include "storage/npy/npy_writer.h"
 #include "support/temp_dir.h"
 
 namespace unweave {
@@ -26,7 +30,7 @@ TEST_SUITE("unit") {
     CHECK_NOTHROW(require(dir / "not-there", std::uint64_t{1} << 62));
   }
 
-  TEST_CASE("a regular file is replaced whole; a folder and a pipe stay, and nothing comes beside them") {
+  TEST_CASE("a regular file is replaced whole; a folder, a pipe and links stay, and nothing comes beside them") {
     const testing::TempDir dir;
     replace_file(dir / "file", "one");
     replace_file(dir / "file", "another");
@@ -37,7 +41,16 @@ TEST_SUITE("unit") {
       CHECK_THROWS_WITH_AS(replace_file(dir / name, "x"), doctest::Contains("not a regular file; name another file"),
                            DataError);
     CHECK(std::filesystem::is_fifo(dir / "pipe"));
-    CHECK(std::distance(std::filesystem::directory_iterator(dir.path()), std::filesystem::directory_iterator()) == 3);
+    for (const auto& [name, target] : {std::pair("link", "file"), {"nowhere", "missing"}}) {
+      std::filesystem::create_symlink(target, dir / name);
+      CHECK_THROWS_WITH_AS(replace_file(dir / name, "x"), doctest::Contains("name the file that it leads to"),
+                           DataError);
+      CHECK_THROWS_AS(TextWriter(NpyTarget(dir / name)), DataError);
+      CHECK_THROWS_AS(NpyWriter(NpyTarget(dir / name), "<i8", 8, std::array<std::uint64_t, 1>{1}), DataError);
+      CHECK(std::filesystem::read_symlink(dir / name) == target);
+    }
+    CHECK(read_text_file(dir / "file", 100) == "another");
+    CHECK(std::distance(std::filesystem::directory_iterator(dir.path()), std::filesystem::directory_iterator()) == 5);
   }
 }
 
