@@ -50,10 +50,12 @@ void Acknowledged::told() {
 }
 
 void Acknowledged::finish() {
+  if (file_.empty()) return interrupt_.set("interrupted: all edges whose time had come are removed");
   interrupt_.set("interrupted: all requests of " + file_ + " are acknowledged; none needs to be sent again");
 }
 
 std::string Acknowledged::text(bool mended) const {
+  if (file_.empty()) return "edges of the batches that were printed are removed; the same command removes the others";
   if (requests_ == 0)
     return "no request of " + file_ + " is acknowledged" + (mended ? ": mend it and send it again" : "");
   const std::string next = std::to_string(last_line_ + 1);

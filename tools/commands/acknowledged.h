@@ -12,18 +12,20 @@ namespace unweave {
 
 class Acknowledged {
  public:
-  /// `file`: as --requests names it.
+  /// `file`: as --requests names it; empty where no file is read.
   explicit Acknowledged(std::string file);
   /// A signal waits from here to the next end() or told(), and its text then tells of the batch.
   void begin() { hold_.emplace(); }
   /// `last_line`: of the batch's last request.
   void end(std::uint64_t requests, std::uint64_t last_line);
+  /// The batch came from elsewhere.
+  void end() { end(0, last_line_); }
   /// The batch's receipts are written and its line is printed.
   void told();
   /// The input has no more requests than are acknowledged.
   void finish();
 
-  [[nodiscard]] std::uint64_t requests() const noexcept { return requests_; }
+  [[nodiscard]] std::uint64_t requests() const noexcept { return requests_; }  ///< that the file had
   /// "requests 1 to 200 are acknowledged" and how to send the rest, `mended` where something in it has to be mended first.
   [[nodiscard]] std::string text(bool mended) const;
 

@@ -85,11 +85,9 @@ std::uint64_t count_requests(const std::string& file, bool names) {
   return count;
 }
 
-constexpr const char* kExpired = "edges whose time has come";
-
-/// What the requests come from, for messages.
+/// The file of requests; empty where none is read.
 std::string input_of(const CommandLine& line) {
-  return line.has("requests") ? line.get<std::string>("requests") : kExpired;
+  return line.has("requests") ? line.get<std::string>("requests") : "";
 }
 
 /// Work of batches on graph and sums, beside the limit.
@@ -232,7 +230,7 @@ class Stream {
   [[nodiscard]] std::string text(std::size_t i) const;
   [[nodiscard]] std::string input_name() const {
     const std::string name = input_of(line_);
-    return name == "-" ? "standard input" : name;
+    return name == "-" ? "standard input" : expires_ || name.empty() ? "edges whose time has come" : name;
   }
   [[nodiscard]] PlacedBatch placed(const DecidedBatch& decided) const {
     return {decided, places_, [this](std::size_t i) { return text(i); }};
@@ -250,6 +248,7 @@ class Stream {
   std::optional<RejectedFile> rejected_file_;
   RequestCounts counts_;
   std::uint64_t batch_ = 0;
+  bool expires_ = false;  ///< the batch is of edges whose time has come, and not of the file
   std::vector<Request> requests_;
   std::vector<std::uint64_t> places_;  ///< their lines in the file
   /// Requests with a name that nobody has, as they stand there: numbers do not tell it.
@@ -289,7 +288,12 @@ StreamOptions Stream::options() {
     if (batch.refused) refuse(line_, input_name(), placed(batch), acknowledged_);
   };
   options.before_acknowledged = [this] { acknowledged_.begin(); };
-  options.acknowledged = [this] { acknowledged_.end(requests_.size(), places_.back()); };
+  options.acknowledged = [this] {
+    if (expires_)
+      acknowledged_.end();
+    else
+      acknowledged_.end(requests_.size(), places_.back());
+  };
   return options;
 }
 
@@ -364,7 +368,7 @@ void Stream::finish() {
 
 /// What became of all requests together.
 void Stream::print_summary() const {
-  if (acknowledged_.requests() == 0 || line_.common().quiet || !prints_private()) return;
+  if (batch_ == 0 || line_.common().quiet || !prints_private()) return;
   std::string text = "all requests: " + counts_.text();
   if (counts_.rejected() > 0)
     text += line_.has("rejected") ? "; they are in " + line_.get<std::string>("rejected")
@@ -391,13 +395,14 @@ void Stream::run_expired() {
   const std::optional<Millis> until =
       line_.has("until") ? read_time(line_.get<std::string>("until")) : std::optional<Millis>();
   send();
-  std::uint64_t number = 0;
+  expires_ = true;
   for (;;) {
     const std::vector<Request> due = session_.expired(until.value_or(present_time()), line_.get<Count>("batch").value);
-    if (due.empty()) return;
-    for (const Request& request : due) add(request, ++number, {});
+    if (due.empty()) break;
+    for (const Request& request : due) add(request, 0, {});
     send();
   }
+  expires_ = false;
 }
 
 /// When there is something to do though no line comes.
@@ -467,7 +472,7 @@ void Stream::run() {
   acknowledged_.finish();
   finish();
   print_summary();
-  if (acknowledged_.requests() == 0 && !line_.common().quiet)
+  if (batch_ == 0 && !line_.common().quiet)
     line_.error() << "unweave: "
                   << (line_.has("requests") ? input_name() + " holds no requests" : "no edge's time has come")
                   << (session_.caught_up() ? "; the model is brought up to date with those before" : "") << '\n';

@@ -176,6 +176,30 @@ TEST_SUITE("unit") {
     CHECK(world.acknowledged() == 3);
   }
 
+  TEST_CASE("edges whose time has come are no requests of the file, whose lines are counted from its beginning") {
+    const auto expire = [](const PathStore& world) {
+      REQUIRE(world.stream("edge 0 1 expires 2001-01-01\nedge 1 2 expires 2001-01-01\n", {"--quiet"}).code == 0);
+    };
+    const PathStore none;
+    expire(none);
+    const Result bad = none.stream("# a remark\nnonsense\n", {"--expired"});
+    CHECK(bad.code == 2);
+    CHECK(has(bad.error, "no request of " + none.requests + " is acknowledged: mend it and send it again\n"));
+    CHECK(none.acknowledged() == 4);
+    const PathStore some;
+    expire(some);
+    CHECK(has(some.stream("node 2\nnonsense\n", {"--expired", "--batch", "1"}).error,
+              "request 1 of " + some.requests + " is acknowledged: mend it and send the rest, from line 2 on"));
+    const PathStore alone;
+    expire(alone);
+    const Result told = run({"stream", alone.store, "--expired"});
+    CHECK(told.code == 0);
+    CHECK(has(told.out, "all requests: 2 applied, 0 rejected"));
+    CHECK(has(run({"stream", alone.store, "--expired"}).error, "no edge's time has come"));
+    CHECK(Acknowledged("").text(false) ==
+          "edges of the batches that were printed are removed; the same command removes the others");
+  }
+
   TEST_CASE("an input without requests says so on standard error") {
     const PathStore world;
     for (const std::string text : {"", "# nothing\n\n"}) {
