@@ -56,6 +56,9 @@ Contents::Contents(const std::filesystem::path& store, const Manifest& manifest,
   labelled_ = static_cast<std::uint64_t>(
       std::count_if(labels_.begin(), labels_.end(), [](std::int32_t label) { return label != kNoLabel; }));
   clear(changes.cleared);
+  for (const auto& [edge, time] : expiries_.sorted())
+    if (!graph_.has_edge(order_.position(edge.u), order_.position(edge.v)))
+      throw FormatError(store / manifest.expiries->path, "expiries", "no such edge in the graph");
   if (!manifest.changes) return;
   require_places(store, manifest, changes);
   set(changes.labels, changes.splits, changes.rows);

@@ -88,16 +88,6 @@ std::vector<std::string> expiring_lines(const ChangedWorld& world, std::size_t c
   return lines;
 }
 
-std::map<std::string, std::string> files_with_notes(const fs::path& store) {
-  auto files = testing::folder_bytes(store);
-  std::erase_if(files, [](const auto& file) { return file.first.starts_with("certificates/"); });
-  return files;
-}
-
-Digest digest_with_notes(const fs::path& store) {
-  return content_digest(LiveStore(store, Access::read, ample_budget(), release_ledger()));
-}
-
 }  // namespace
 
 TEST_SUITE("unit") {
@@ -141,12 +131,12 @@ TEST_SUITE("unit") {
         // But for the notes, the files are those of an import of what is left.
         notes.world.import(dir / "fresh");
         testing::propagate_store(dir / "fresh", testing::tiny_spec(2));
-        auto mine = files_with_notes(dir / "s"), other = files_with_notes(dir / "fresh");
+        auto mine = testing::bytes_but_certificates(dir / "s"), other = testing::bytes_but_certificates(dir / "fresh");
         CHECK(std::erase_if(mine, [](const auto& file) { return file.first.ends_with(".expiries"); }) == 1);
         mine.erase("manifest.json");
         other.erase("manifest.json");
         CHECK(mine == other);
-        CHECK(digest_with_notes(dir / "s") == digest_with_notes(dir / "fresh"));
+        CHECK(testing::digest_now(dir / "s") == testing::digest_now(dir / "fresh"));
         // What is exported says the notes to an import.
         CHECK(
             export_all(LiveStore(dir / "s", Access::read, ample_budget(), release_ledger()), dir / "out").has_expiries);
@@ -212,7 +202,28 @@ TEST_SUITE("unit") {
     static_cast<void>(testing::purge(dir / "s"));
     notes.world.import(dir / "fresh");
     testing::propagate_store(dir / "fresh", testing::tiny_spec(2));
-    CHECK(files_with_notes(dir / "s") == files_with_notes(dir / "fresh"));
+    CHECK(testing::bytes_but_certificates(dir / "s") == testing::bytes_but_certificates(dir / "fresh"));
+  }
+
+  TEST_CASE("a note of an edge that is not there is damage: its removal would be asked for again and again") {
+    for (const char* const order : {"none", "degree"}) {
+      const TempDir dir;
+      ChangedWorld world = changed_world(20, 3, 9, false);
+      world.order = order;
+      world.edges.insert({1, 2});
+      world.edges.erase({3, 4});
+      world.import(dir / "s");
+      const auto opens = [&](Edge edge) {
+        const std::vector<EdgeExpiry> notes{{edge, kDay}};
+        Manifest manifest = read_manifest(dir / "s");
+        manifest.expiries = write_expiries(dir / "s", notes);
+        write_manifest(dir / "s", manifest);
+        const LiveStore store(dir / "s", Access::read, ample_budget(), release_ledger());
+        return store.contents().expiries().size();
+      };
+      CHECK(opens({1, 2}) == 1);
+      CHECK_THROWS_AS(static_cast<void>(opens({3, 4})), FormatError);
+    }
   }
 
   TEST_CASE("statuses name an edge that is not there and a note that is there already") {
