@@ -98,7 +98,8 @@ void visit(const fs::path& path, const std::optional<std::string>& id, const Vis
       }
     }
     for (const ModelSummary& model : models)
-      if (model.damage.empty() && !record.purged && model.sequence < logged.sequence)
+      if (record.status == "applied" && record.kind != "expires" && model.damage.empty() && !record.purged &&
+          model.sequence < logged.sequence)
         record.waiting.push_back(model.name);
     use(record);
   });

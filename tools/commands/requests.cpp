@@ -31,8 +31,8 @@ Json fields_of(const RequestRecord& record) {
 
 /// What is left to do for it.
 std::string left_text(const RequestRecord& record) {
-  if (record.kind == "expires" && record.status == "applied" && record.waiting.empty())
-    return "the edge goes when its time comes (`unweave stream --expired` or `serve`), by a request of its own";
+  if (record.kind == "expires" && record.status == "applied")
+    return "the note was taken; whether the edge is still to go is not told here (`unweave info` counts such edges)";
   if (record.settled()) return "nothing is left to do";
   std::string text;
   for (const std::string& model : record.waiting) text.append(text.empty() ? "the model " : ", ").append(model);

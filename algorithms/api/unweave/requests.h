@@ -32,7 +32,7 @@ struct RequestRecord {
   Millis time = 0;                                ///< when it became durable
   bool purged = false;                            ///< no file of the store has the removed item any more
   std::vector<CoveringCertificate> certificates;  ///< one a model that covers it, by name
-  std::vector<std::string> waiting;               ///< models of the store that have yet to absorb it, by name
+  std::vector<std::string> waiting;  ///< models that have yet to absorb what it changed, by name; no note does
   /// Whether it took anything away that files hold until a purge.
   [[nodiscard]] bool removes() const noexcept {
     return kind != "insert-edge" && kind != "insert-node" && kind != "expires";
