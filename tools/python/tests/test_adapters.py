@@ -51,7 +51,7 @@ def test_estimator_fits_predicts_and_forgets(sample):
     nodes = np.flatnonzero(sample.test)
     assert model.score(nodes, sample.y[nodes]) > 0.5
     assert model.predict_proba(nodes).shape == (100, 3) and np.allclose(model.predict_proba(nodes).sum(1), 1)
-    outcome = model.forget(nodes=[3, 5], edges=model.store_.edges()[:2], features=[9], purge=True)
+    outcome = model.forget(nodes=[3, 5], edges=list(map(tuple, model.store_.edges()[:2].tolist())), features=[9], purge=True)
     assert outcome.applied + outcome.rejected == 5 and outcome.model.certified
     coef, intercept = model.coef()
     x, y = sample.x.copy(), sample.y.copy()

@@ -143,6 +143,18 @@ def test_a_store_takes_what_is_read(store, tmp_path):
     assert not set(map(tuple, edges.tolist())) & set(map(tuple, store.edges().tolist()))
 
 
+@pytest.mark.parametrize("fields", ['"seed": NaN', '"seed": 1e999', '"seed": 1.5', '"ratio": "a"', '"run": true', f'"ratio": 1{"0" * 400}'])
+def test_numbers_that_are_none(tmp_path, fields):
+    (tmp_path / "f.json").write_text('{"nodes": [1], %s}' % fields)
+    with pytest.raises(unweave.DataError, match="where a number is wanted"):
+        read_forget_set(tmp_path / "f.json")
+
+
+def test_features_without_a_protocol(tmp_path):
+    (tmp_path / "f.json").write_text('{"unlearning_type": "feature", "nodes": [1], "protocol": null}')
+    assert json.loads(read_forget_set(tmp_path / "f.json").json())["protocol"] == {"request_unit": "node"}
+
+
 def test_command_line(tmp_path):
     (tmp_path / "f.json").write_text('{"edges": [[2, 1], [1, 2]], "dataset": "cora"}')
 

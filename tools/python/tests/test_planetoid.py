@@ -175,7 +175,7 @@ def test_damaged_files_are_named(tiny, tmp_path):
 @pytest.mark.parametrize("instead, said", [
     ({"y": pickled([1, 2])}, "ind.tiny.y"), ({"x": pickled(np.zeros(3))}, "ind.tiny.x"), ({"graph": pickled([1])}, "ind.tiny.graph"),
     ({"graph": pickled({0: [12]})}, "12 is no node"), ({"graph": pickled({0: 1})}, "no list"), ({"index": "6\nx\n8\n9\n"}, "line 2"),
-    ({"index": "6\n6\n8\n9\n"}, "test.index"), ({"index": "7\n8\n9\n10\n"}, "test.index"), ({"index": "6\n8\n"}, "test.index"),
+    ({"index": "6\n6\n8\n9\n"}, "test.index"), ({"index": "7\n8\n9\n10\n"}, "test.index"), ({"index": "6\n8\n"}, "test.index"), ({"index": "6\n8\n9\n99999999\n"}, "test.index"),
     ({"y": pickled(np.zeros((3, 3)))}, "one data set")])
 def test_files_that_do_not_fit_are_refused(tiny, tmp_path, instead, said):
     with pytest.raises(unweave.DataError, match=said):

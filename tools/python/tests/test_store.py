@@ -105,10 +105,22 @@ def test_a_number_with_a_fraction_is_no_id(store):
         for bad in [("node", 1.9), ("feature", 3.999), ("insert-edge", 20, 21.5), ("node", True), ("node", float("nan")), ("node", float("inf"))]:
             with pytest.raises(unweave.UsageError, match="whole numbers"):
                 stream.send([bad])
-        assert stream.send([("feature", 3.0), ("feature", np.float64(4))]).applied == 2
+        for bad in (5, (), "", [("set-feature", 1.9, *[0.5] * 12)]):
+            with pytest.raises(unweave.UsageError):
+                stream.send([bad] if not isinstance(bad, list) else bad)
+        assert stream.send([("feature", 3.0), ("feature", np.float64(4)), "feature 5 id=F5"]).applied == 3
+        assert stream.send("node 7").applied == 1
+        before = {tuple(edge) for edge in store.edges().tolist()}
+        for change in (stream.remove_edges, stream.insert_edges):
+            with pytest.raises(unweave.UsageError, match="nobody can tell"):
+                change([[8, 9], [10, 11]])
+        assert {tuple(edge) for edge in store.edges().tolist()} == before
+        some = sorted(before - {edge for edge in before if {7, 3, 4, 5} & set(edge)})[:2]
+        assert stream.remove_edges(some).edges_removed == 2
+    assert {tuple(edge) for edge in store.edges().tolist()} == before - set(some)
     fitted = unweave.ForgettingClassifier()
-    for bad in (dict(nodes=[12.9]), dict(features=[1.5]), dict(edges=[[1.5, 2]])):
-        with pytest.raises(unweave.UsageError, match="where"):
+    for bad in (dict(nodes=[12.9]), dict(features=[1.5]), dict(edges=[[1.5, 2]]), dict(edges=[[1, 2], [3, 4]])):
+        with pytest.raises(unweave.UsageError, match="where|nobody can tell"):
             fitted.forget(**bad)
 
 

@@ -105,6 +105,18 @@ def names_of(names: Any) -> dict[str, Any]:
     return {"ids": _input("ids", np.array(texts, dtype=np.bytes_) if any(texts) else np.zeros(len(texts), "S1"))}
 
 
+def pairs_of(edges: Any) -> np.ndarray:
+    """Edges of requests as integers (m, 2), from (m, 2), (2, m) or a list of tuples (u, v). An array (2, 2) may be two edges in either way,
+    so that taking it for one of them might remove what nobody named: it is a UsageError."""
+    are_tuples = isinstance(edges, list) and all(isinstance(edge, tuple) for edge in edges)
+    array = array_of(edges, "edges")
+    if array.ndim != 2 or 2 not in array.shape or array.dtype.kind not in "iu":
+        raise UsageError(f"edges: an array of shape {array.shape} and type {array.dtype}, where integers (m, 2) or (2, m) are wanted", ["edges"])
+    if array.shape == (2, 2) and not are_tuples:
+        raise UsageError("edges: of an array of shape (2, 2) nobody can tell whether rows or columns are edges; give a list of tuples (u, v)", ["edges"])
+    return array.T if array.shape[1] != 2 else array
+
+
 def edges_of(graph: Any) -> dict[str, Any]:
     """Options of an import for the edges of ``graph``:
 

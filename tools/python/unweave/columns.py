@@ -14,6 +14,7 @@ import fcntl
 import glob
 import importlib
 import io
+import itertools
 import os
 import pathlib
 import tempfile
@@ -215,7 +216,7 @@ class Columns:
             first = next(batches, None)
             width = len(table.names) if first is None else sum(np.atleast_2d(column.values).shape[1] if is_list else 1
                                                                for column, is_list in zip(first, table.are_lists))
-            yield from _array_chunks(table, (table.rows, width), stored, [] if first is None else _with(first, batches))
+            yield from _array_chunks(table, (table.rows, width), stored, [] if first is None else itertools.chain([first], batches))
 
         return {"features": Piped(table.name, chunks)}
 
@@ -271,11 +272,6 @@ def _has(module: str) -> bool:
 
 def _told(kind: np.dtype[Any] | None, is_list: bool) -> str:
     return "texts" if kind is None else f"lists of {kind}" if is_list else f"type {kind}"
-
-
-def _with(first: list[Column], rest: Iterator[list[Column]]) -> Iterator[list[Column]]:
-    yield first
-    yield from rest
 
 
 def _read_by_pyarrow(name: str, files: list[pathlib.Path], columns: list[str] | None, most: int | None, batch: int) -> _Table:

@@ -11,7 +11,7 @@ import numpy as np
 from . import arrays
 from .errors import UsageError
 from .records import Record
-from .store import Store, import_store
+from .store import Store, _ids, import_store
 
 __all__ = ["ForgettingClassifier"]
 
@@ -104,10 +104,7 @@ class ForgettingClassifier:
         files, too. Returns what became of the batch; ``model`` is what the release claims."""
         requests: list[tuple[Any, ...]] = []
         if edges is not None:
-            pairs = arrays.array_of(edges, "edges")
-            if pairs.ndim != 2 or 2 not in pairs.shape or pairs.dtype.kind not in "iu":
-                raise UsageError(f"edges: an array of shape {pairs.shape} and type {pairs.dtype}, where integers (m, 2) or (2, m) are wanted", ["edges"])
-            requests += [("edge", int(u), int(v)) for u, v in (pairs.T if pairs.shape[0] == 2 and pairs.shape != (2, 2) else pairs)]
+            requests += [("edge", int(u), int(v)) for u, v in arrays.pairs_of(edges)]
         requests += [("feature", int(node)) for node in _list(features)] + [("node", int(node)) for node in _list(nodes)]
         with self._fitted().stream(self.solver) as stream:
             outcome = stream.send(requests)
@@ -123,11 +120,5 @@ class ForgettingClassifier:
 
 
 def _list(nodes: Any) -> list[int]:
-    if nodes is None:
-        return []
-    array = arrays.array_of(nodes, "nodes")
-    if array.dtype.kind == "b":
-        array = np.flatnonzero(array)
-    if array.size and array.dtype.kind not in "iu":
-        raise UsageError(f"nodes: an array of type {array.dtype}, where ids of nodes or a mask are wanted", ["nodes"])
-    return array.astype(np.int64).ravel().tolist()
+    ids = _ids(nodes)
+    return [] if ids is None else ids.tolist()

@@ -139,7 +139,7 @@ class ForgetSet:
         rest = dict(self.rest)
         if self.kind == "feature":
             unit = "node" if self.unit == "node" else "global_feature_dimension"
-            rest["protocol"] = {**rest.get("protocol", {}), "request_unit": unit}
+            rest["protocol"] = {**(rest.get("protocol") or {}), "request_unit": unit}
         return json.dumps({**fields, **rest}, indent=2) + "\n"
 
     def write_json(self, file: Path) -> pathlib.Path:
@@ -269,7 +269,7 @@ def _of_json(path: pathlib.Path, text: str, kind: str | None, unit: str | None) 
     for what, names in _NAMES.items():
         found = {name: rest.pop(name) for name in names if name in rest}
         values = [value for value in found.values() if value is not None]
-        if any(value != values[0] for value in values):
+        if any(value != values[0] for value in values[1:]):
             raise DataError(f"{path}: {' and '.join(found)} say different things")
         about[what] = values[0] if values else None
     said = about.pop("kind")
@@ -299,9 +299,13 @@ def _of_json(path: pathlib.Path, text: str, kind: str | None, unit: str | None) 
 def _number(path: pathlib.Path, name: str, value: Any, kind: type) -> Any:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or (kind is int and value != int(value)):
+    try:
+        number = None if isinstance(value, bool) or not isinstance(value, (int, float)) else kind(value)
+    except (ValueError, OverflowError):  # NaN, infinity, and what no float holds
+        number = None
+    if number is None or (kind is int and number != value):
         raise DataError(f"{path}: {name}: {value!r}, where a number is wanted")
-    return kind(value)
+    return number
 
 
 def _targets_of(path: pathlib.Path, name: str, targets: Any, kind: str) -> np.ndarray:

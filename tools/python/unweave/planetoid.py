@@ -23,6 +23,7 @@ __all__ = ["GraphData", "SparseRows", "read_planetoid"]
 
 Path = Union[str, "os.PathLike[str]"]
 
+MOST_ISOLATED = 1000  # nodes that test.index passes over; CiteSeer has 15
 VALIDATION = 500  # nodes after the labelled ones, as Planetoid's users have it
 _TYPES = {kind + str(size) for kind, sizes in (("i", (1, 2, 4, 8)), ("u", (1, 2, 4, 8)), ("f", (2, 4, 8))) for size in sizes} | {"b1"}
 
@@ -262,6 +263,8 @@ def read_planetoid(folder: Path, name: str) -> GraphData:
         raise DataError(f"{path('test.index')}: {len(test)} ids from {test.min() if len(test) else '-'}, where tx has {tx.shape[0]} rows, and allx "
                         f"ends before node {known}; fetch the eight files of one data set")
     nodes = known if len(test) == 0 else int(test.max()) + 1
+    if nodes - known > 2 * len(test) + MOST_ISOLATED:  # memory is taken for each of them
+        raise DataError(f"{path('test.index')}: id {nodes - 1}, with {len(test)} ids from {known} on; fetch the file again")
     labels = np.full(nodes, -1, np.int64)
     labels[:known], labels[test] = _classes(ally), _classes(ty)
     masks = np.zeros((3, nodes), bool)

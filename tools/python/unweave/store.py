@@ -307,8 +307,11 @@ def _has_value(request: Any) -> bool:
 
 def _line_of(request: Any, named: bool) -> str:
     """The line of a request that came as a tuple. Numbers of NumPy are those of Python; where nodes have names, a node's number has a mark."""
-    words = [_word(part) for part in request]
-    nodes = 3 if words and words[0].endswith("edge") else 2
+    nodes = 3 if str(request[0]).endswith("edge") else 2
+    try:
+        words = [str(_whole(part)) if 0 < i < nodes and not isinstance(part, str) else _word(part) for i, part in enumerate(request)]
+    except (TypeError, ValueError, OverflowError):
+        raise UsageError(f"{request!r}: ids are whole numbers from 0") from None
     return " ".join(f"#{word}" if named and 0 < i < nodes and not isinstance(request[i], str) else word for i, word in enumerate(words))
 
 
@@ -335,13 +338,16 @@ class Stream:
             self._native.abandon()
 
     def send(self, requests: Iterable[Request]) -> Record:
-        """One batch: lines as in a file of requests ("edge 4 7"), or tuples ("edge", 4, 7), ("node", 12), ("feature", 3),
+        """One batch: lines as in a file of requests ("edge 4 7"; a single one may stand alone), or tuples ("edge", 4, 7), ("node", 12), ("feature", 3),
         ("insert-edge", 4, 7). Where nodes have names, texts are names and integers numbers: ("node", "alice"). Requests that set
         something are lines or tuples as well: "set-feature 3 0.5 0 0.25" with all values, "set-feature 3 0:0.5 2:0.25",
         ("set-feature", 3, 0.5, 0, 0.25), ("set-label", 3, 1), ("set-label", 3, "none"), ("move-split", 3, "valid"),
         ("insert-node", 3, 0.5, 0, 0.25), ("edge", 4, 7, "expires", "2027-01-31"), or a datetime, or "never". A line may end in
         "id=NAME": a request with an id that was sent before is not applied again. ``statuses`` says of each whether it was applied, or why not."""
-        requests = list(requests)
+        requests = [requests] if isinstance(requests, str) else list(requests)
+        for number, request in enumerate(requests):
+            if not isinstance(request, (str, Sequence)) or not len(request):
+                raise UsageError(f"request {number}, {request!r}: give a line or a tuple, \"node 12\" or (\"node\", 12)")
         named = self._native.named()
         has_id = any(isinstance(request, str) and " id=" in request for request in requests)
         if has_id or any(_has_value(request) for request in requests):
@@ -365,7 +371,8 @@ class Stream:
         return Record.of(self._native.send_names(kinds, u, v) if named else self._native.send(kinds, u, v))
 
     def remove_edges(self, edges: Any) -> Record:
-        """One batch that removes edges, an array (m, 2) or (2, m); (2, 2) is (2, m), as PyG has it."""
+        """One batch that removes edges, an array (m, 2) or (2, m), or a list of tuples (u, v). What an array (2, 2) means nobody can
+        tell, and it is a UsageError."""
         return self._send_pairs("edge", edges)
 
     def insert_edges(self, edges: Any) -> Record:
@@ -381,12 +388,7 @@ class Stream:
         return Record.of(self._native.send_all("feature", self._unsigned(_ids(nodes))))
 
     def _send_pairs(self, kind: str, edges: Any) -> Record:
-        array = arrays.array_of(edges, "edges")
-        if array.ndim != 2 or 2 not in array.shape or array.dtype.kind not in "iu":
-            raise UsageError(f"edges: an array of shape {array.shape} and type {array.dtype}, where integers (m, 2) or (2, m) are wanted")
-        if array.shape[0] == 2:
-            array = array.T
-        return Record.of(self._native.send_all(kind, self._unsigned(array)))
+        return Record.of(self._native.send_all(kind, self._unsigned(arrays.pairs_of(edges))))
 
     @staticmethod
     def _unsigned(ids: np.ndarray | None) -> np.ndarray:
