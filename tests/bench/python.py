@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # tests/bench/python.py - the Python package beside the command line, on the same arrays: what the way through Python costs.
 #
-#   PYTHONPATH=build/release/tools/python python3 tests/bench/python.py --unweave build/release/unweave --scale 20
+#   PYTHONPATH=build/release/tools/python python3 tests/bench/python.py --unweave build/release/unweave --features 64 --repeat 5
 #
 # An R-MAT graph is written as .npy files. Each step is done by both in turn, each time in a process of its own, and the command line
-# maps the files that Python maps: import of edges and features, propagation of two hops, a batch of random removals, all rows of Z read.
+# maps the files that Python maps: import of edges and features, propagation, a batch of random removals, all rows of Z read.
 # Python's time is that of the call, since a session lives for many of them; what it takes to start and to load the package is told
 # beside it. Prints a Markdown table of medians of wall-clock time, and their ratio.
 import argparse
@@ -17,6 +17,7 @@ import tempfile
 import time
 
 import real_graphs
+import rmat
 
 BEFORE = """
 import time
@@ -32,7 +33,7 @@ PYTHON = {
 unweave.import_store("{store}", np.load("{edges}", mmap_mode="r"), np.load("{features}", mmap_mode="r"), nodes={nodes})
 """,
     "propagate": """
-unweave.Store("{store}").propagate(2)
+unweave.Store("{store}").propagate({hops})
 """,
     "stream": """
 with unweave.Store("{store}").stream() as stream:
@@ -46,27 +47,21 @@ unweave.Store("{store}").embeddings(out="{out}")
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--unweave", required=True)
-    parser.add_argument("--scale", type=int, default=20)
-    parser.add_argument("--edge-factor", type=int, default=16)
-    parser.add_argument("--features", type=int, default=64)
-    parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--work", help="folder for the stores")
+    rmat.add_arguments(parser, "turns of both ways")
     args = parser.parse_args()
     run = real_graphs.runner(args.unweave)
     with tempfile.TemporaryDirectory(dir=args.work) as folder:
         work = pathlib.Path(folder)
-        run("generate", work / "made", "--model", "rmat", "--scale", args.scale, "--edge-factor", args.edge_factor, "--features",
-            args.features, "--quiet")
+        rmat.generate(run, args, work / "made")
         run("export", work / "made", "--all", work / "arrays", "--quiet")
         shutil.rmtree(work / "made")
-        places = {"edges": work / "arrays" / "edges.npy", "features": work / "arrays" / "features.npy", "nodes": 2**args.scale,
+        places = {"edges": work / "arrays" / "edges.npy", "features": work / "arrays" / "features.npy", "nodes": 2**args.scale, "hops": args.hops,
                   "requests": work / "requests.txt", "out": work / "z.npy"}
 
         def command_line(step, store):
             commands = {
                 "import": ["import", store, "--edges", places["edges"], "--features", places["features"], "--nodes", places["nodes"]],
-                "propagate": ["propagate", store, "--hops", 2],
+                "propagate": ["propagate", store, "--hops", args.hops],
                 "stream": ["stream", store, "--requests", places["requests"], "--batch", 1000],
                 "read rows": ["export", store, "--embeddings", places["out"]],
             }

@@ -5,6 +5,7 @@
 #include <random>
 #include <set>
 
+#include "algorithms/live/digest.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/live/propagate.h"
 #include "algorithms/models/recorded_release.h"
@@ -87,6 +88,10 @@ void propagate_store(const std::filesystem::path& path, const PropagationSpec& s
 MemoryBudget& ample_budget() {
   static MemoryBudget budget(std::uint64_t{1} << 30);
   return budget;
+}
+
+std::string digest_now(const std::filesystem::path& path) {
+  return digest_text(content_digest(LiveStore(path, Access::read, ample_budget(), release_ledger())));
 }
 
 PurgeReport purge(const std::filesystem::path& path, const PurgeOptions& options, MemoryBudget& budget) {

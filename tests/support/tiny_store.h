@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include "algorithms/maintenance/purge.h"
@@ -37,6 +38,9 @@ void propagate_store(const std::filesystem::path& path, const PropagationSpec& s
 
 /// A budget that no test reaches.
 [[nodiscard]] MemoryBudget& ample_budget();
+
+/// The text of the digest of what the store at `path` holds now.
+[[nodiscard]] std::string digest_now(const std::filesystem::path& path);
 
 /// Purges the store at `path` and tells nobody of the progress.
 PurgeReport purge(const std::filesystem::path& path, const PurgeOptions& options = {},

@@ -31,24 +31,6 @@ using testing::ChangedWorld;
 using testing::changing_lines;
 using testing::TempDir;
 
-std::string digest_now(const fs::path& store) {
-  return digest_text(content_digest(LiveStore(store, Access::read, ample_budget(), release_ledger())));
-}
-
-/// Files but for trails of certificates; says which differ.
-void check_equal_files(const fs::path& store, const fs::path& fresh) {
-  auto mine = testing::folder_bytes(store), other = testing::folder_bytes(fresh);
-  for (auto* const files : {&mine, &other})
-    std::erase_if(*files, [](const auto& file) { return file.first.starts_with("certificates/"); });
-  for (const auto& file : mine) {
-    const auto& [name, bytes] = file;
-    CAPTURE(file.first.c_str());
-    CHECK(other.contains(name));
-    if (other.contains(name)) CHECK(other.at(name) == bytes);
-  }
-  CHECK(mine.size() == other.size());
-}
-
 constexpr const char* kSplitNames[] = {"none", "train", "valid", "test"};
 
 struct LineWay {
@@ -123,7 +105,7 @@ void check_changed_life(ChangedWorld world, std::uint64_t seed, bool long_rows, 
   }
   world.import(dir / "fresh");
   testing::propagate_store(dir / "fresh", spec);
-  CHECK(digest_now(dir / "s") == digest_now(dir / "fresh"));
+  CHECK(testing::digest_now(dir / "s") == testing::digest_now(dir / "fresh"));
   train_model(dir / "fresh", "exact");
   const auto model = fs::path("models") / "exact.model";
   if (world.order == "none") CHECK(testing::read_all(dir / "s" / model) == testing::read_all(dir / "fresh" / model));
@@ -132,7 +114,7 @@ void check_changed_life(ChangedWorld world, std::uint64_t seed, bool long_rows, 
 
   const PurgeReport report = testing::purge(dir / "s");
   CHECK(report.kept_models.size() == 1);
-  check_equal_files(dir / "s", dir / "fresh");
+  testing::check_same_store(dir / "s", dir / "fresh");
 }
 
 }  // namespace
@@ -174,12 +156,12 @@ TEST_SUITE("unit") {
         const auto compare = [&](const std::string& fresh) {
           world.import(dir / fresh);
           testing::propagate_store(dir / fresh, spec);
-          CHECK(digest_now(dir / "s") == digest_now(dir / fresh));
+          CHECK(testing::digest_now(dir / "s") == testing::digest_now(dir / fresh));
           train_model(dir / fresh, "exact");
-          check_equal_files(dir / "s", dir / fresh);
+          testing::check_same_store(dir / "s", dir / fresh);
         };
         compare("grown");
-        CHECK(digest_text(report.digest) == digest_now(dir / "grown"));
+        CHECK(digest_text(report.digest) == testing::digest_now(dir / "grown"));
         if (world.named) continue;
         // And the new ones are lived with.
         const std::vector<std::string> lines{"insert-node 50 0.5 0 -0.25 0.125",
@@ -217,8 +199,8 @@ TEST_SUITE("unit") {
       CHECK(read_manifest(dir / store).shards.size() == 2);
       grown.import(dir / fresh);
       testing::propagate_store(dir / fresh, testing::tiny_spec(1));
-      CHECK(digest_now(dir / store) == digest_now(dir / fresh));
-      if (!ordered) check_equal_files(dir / store, dir / fresh);
+      CHECK(testing::digest_now(dir / store) == testing::digest_now(dir / fresh));
+      if (!ordered) testing::check_same_store(dir / store, dir / fresh);
       CHECK(testing::text_of(verify_store(dir / store, {std::nullopt, true, 1}, ample_budget())) == "");
     }
   }
@@ -303,7 +285,7 @@ TEST_SUITE("unit") {
       const TempDir other;
       world.import(other / "fresh");
       testing::propagate_store(other / "fresh", testing::tiny_spec(2, false));
-      CHECK(digest_now(dir / "s") == digest_now(other / "fresh"));
+      CHECK(testing::digest_now(dir / "s") == testing::digest_now(other / "fresh"));
       CHECK(testing::text_of(verify_store(dir / "s", {std::nullopt, true, 1}, ample_budget())) == "");
     };
     REQUIRE(has_index());
@@ -455,7 +437,7 @@ TEST_SUITE("unit") {
     CHECK(folded);
     world.import(dir / "fresh");
     testing::propagate_store(dir / "fresh", testing::tiny_spec(2, false));
-    CHECK(digest_now(dir / "s") == digest_now(dir / "fresh"));
+    CHECK(testing::digest_now(dir / "s") == testing::digest_now(dir / "fresh"));
     CHECK(testing::text_of(verify_store(dir / "s", {std::nullopt, true, 1}, ample_budget())) == "");
   }
 }

@@ -32,10 +32,6 @@ std::vector<std::string> names_for(const Sample& sample, const std::string& pref
   return names;
 }
 
-std::string digest_now(const fs::path& store) {
-  return digest_text(content_digest(LiveStore(store, Access::read, ample_budget(), release_ledger())));
-}
-
 /// Streams the requests and says which nodes have lost their names by then.
 std::set<NodeId> stream_and_lose(const fs::path& store, Sample& sample, const std::vector<Request>& requests) {
   std::set<NodeId> cleared;
@@ -53,12 +49,6 @@ std::set<NodeId> stream_and_lose(const fs::path& store, Sample& sample, const st
                        [&](const auto& edge) { return edge.first == node || edge.second == node; });
   });
   return cleared;
-}
-
-std::map<std::string, std::string> contents_of(const fs::path& store) {
-  auto files = folder_bytes(store);
-  std::erase_if(files, [](const auto& file) { return file.first.starts_with("certificates/"); });
-  return files;
 }
 
 }  // namespace
@@ -79,7 +69,7 @@ TEST_SUITE("unit") {
       mine.erase("manifest.json");
       other.erase("manifest.json");
       CHECK(mine == other);
-      CHECK(digest_now(dir / "names") != digest_now(dir / "numbers"));
+      CHECK(testing::digest_now(dir / "names") != testing::digest_now(dir / "numbers"));
       const Manifest manifest = read_manifest(dir / "names");
       const Contents contents(dir / "names", manifest);
       for (NodeId position = 0; position < sample.nodes; ++position) {
@@ -101,10 +91,10 @@ TEST_SUITE("unit") {
     testing::import_sample(dir / "a", sample, importing);
     importing.order = "bfs";
     testing::import_sample(dir / "b", sample, importing);
-    CHECK(digest_now(dir / "a") == digest_now(dir / "b"));
+    CHECK(testing::digest_now(dir / "a") == testing::digest_now(dir / "b"));
     importing.names[40] += "x";
     testing::import_sample(dir / "c", sample, importing);
-    CHECK(digest_now(dir / "a") != digest_now(dir / "c"));
+    CHECK(testing::digest_now(dir / "a") != testing::digest_now(dir / "c"));
   }
 
   TEST_CASE("a purged name leaves a slot without one, as an import of what remains does") {
@@ -124,14 +114,14 @@ TEST_SUITE("unit") {
       CHECK(lost.contains(11));
       CHECK_FALSE(lost.contains(12));
 
-      const std::string before = digest_now(dir / "s");
+      const std::string before = testing::digest_now(dir / "s");
       const PurgeReport report = testing::purge(dir / "s");
       CHECK(digest_text(report.digest) == before);
       for (const NodeId node : lost) importing.names[node].clear();
       testing::import_sample(dir / "fresh", sample, importing);
       testing::propagate_store(dir / "fresh", testing::tiny_spec(2));
-      CHECK(contents_of(dir / "s") == contents_of(dir / "fresh"));
-      CHECK(digest_now(dir / "fresh") == before);
+      CHECK(testing::bytes_but_certificates(dir / "s") == testing::bytes_but_certificates(dir / "fresh"));
+      CHECK(testing::digest_now(dir / "fresh") == before);
       const VerifyReport verified = verify_store(dir / "s", {std::nullopt, true, 1}, ample_budget());
       CHECK(testing::text_of(verified) == "");
       // The name is in no byte of the store any more.
@@ -167,7 +157,7 @@ TEST_SUITE("unit") {
     importing.names[4].clear();
     testing::import_sample(dir / "fresh", sample, importing);
     testing::propagate_store(dir / "fresh", testing::tiny_spec(1));
-    CHECK(contents_of(dir / "s") == contents_of(dir / "fresh"));
+    CHECK(testing::bytes_but_certificates(dir / "s") == testing::bytes_but_certificates(dir / "fresh"));
   }
 
   TEST_CASE("verify finds damaged names; repair makes the index anew, byte for byte, and names what is lost") {
@@ -201,7 +191,7 @@ TEST_SUITE("unit") {
     REQUIRE(report.size() == 1);
     CHECK(report[0].lost);
     CHECK(report[0].remedy.find("restore the file from a copy") != std::string::npos);
-    CHECK_THROWS_AS(digest_now(dir / "s"), FormatError);
+    CHECK_THROWS_AS(testing::digest_now(dir / "s"), FormatError);
   }
 
   TEST_CASE("a manifest with names has a version of its own, and both must agree") {

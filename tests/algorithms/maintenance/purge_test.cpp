@@ -31,27 +31,6 @@ using testing::purge;
 using testing::Sample;
 using testing::TempDir;
 
-std::string digest_of(const fs::path& store) {
-  return digest_text(content_digest(LiveStore(store, Access::read, ample_budget(), release_ledger())));
-}
-
-/// The folders hold the same files but for their trails of certificates; says which differ.
-void check_same_files(const fs::path& store, const fs::path& fresh) {
-  const auto files_of = [](const fs::path& folder) {
-    auto files = folder_bytes(folder);
-    std::erase_if(files, [](const auto& file) { return file.first.starts_with("certificates/"); });
-    return files;
-  };
-  const auto mine = files_of(store), other = files_of(fresh);
-  for (const auto& [name, bytes] : mine) {
-    const auto& shown = name;
-    CAPTURE(shown);
-    CHECK(other.contains(name));
-    if (other.contains(name)) CHECK(other.at(name) == bytes);
-  }
-  CHECK(mine.size() == other.size());
-}
-
 /// What lies in models/ and certificates/ of a store whose learner is of no interest.
 void leave_models(const fs::path& store) {
   fs::create_directories(store / "models" / "newton");
@@ -111,8 +90,8 @@ void check_life(Sample sample, const Life& life) {
   CHECK(report.kept_models.size() == (trained ? 3U : 0U));
   CHECK(report.lost_models.empty());
   CHECK(report.uncertified_models.empty());
-  if (train_exact(dir / "fresh") || !trained) check_same_files(dir / "s", dir / "fresh");
-  CHECK(digest_text(report.digest) == digest_of(dir / "fresh"));
+  if (train_exact(dir / "fresh") || !trained) testing::check_same_store(dir / "s", dir / "fresh");
+  CHECK(digest_text(report.digest) == testing::digest_now(dir / "fresh"));
   CHECK(report.requests == acknowledged);
   CHECK(purge_state(dir / "s") == PurgeState::none);
   const VerifyReport verified = verify_store(dir / "s", {std::nullopt, true, 1}, ample_budget());
@@ -158,7 +137,7 @@ TEST_SUITE("unit") {
     testing::stream_sample(dir / "s", sample, testing::random_requests(sample, 30, 5), 4, 0);
     purge(dir / "s");
     testing::import_sample(dir / "fresh", sample, {"bfs", FeatureType::f32, true});
-    check_same_files(dir / "s", dir / "fresh");
+    testing::check_same_store(dir / "s", dir / "fresh");
 
     testing::TinyStore bare;
     bare.nodes = 5;
@@ -169,7 +148,7 @@ TEST_SUITE("unit") {
     bare.edges = {{3, 4}};
     testing::write_store(dir / "rest", bare);
     CHECK(fs::remove(dir / "bare" / "lock"));  // write_store() takes none
-    check_same_files(dir / "bare", dir / "rest");
+    testing::check_same_store(dir / "bare", dir / "rest");
   }
 
   TEST_CASE("a store without any trace of requests stays as it is but for its models") {
@@ -306,11 +285,11 @@ TEST_SUITE("unit") {
     testing::import_sample(dir / "fresh", sample, {"degree", FeatureType::f32, false});
     testing::propagate_store(dir / "fresh", testing::tiny_spec(2, false));
     REQUIRE(read_manifest(dir / "fresh").order_file != order);
-    CHECK(digest_text(kept.digest) == digest_of(dir / "fresh"));
-    CHECK(digest_of(dir / "s") == digest_of(dir / "fresh"));
+    CHECK(digest_text(kept.digest) == testing::digest_now(dir / "fresh"));
+    CHECK(testing::digest_now(dir / "s") == testing::digest_now(dir / "fresh"));
     // What was kept as public can be given up later.
     CHECK(purge(dir / "s").order_changed);
-    check_same_files(dir / "s", dir / "fresh");
+    testing::check_same_store(dir / "s", dir / "fresh");
   }
 
   TEST_CASE("a purged store is streamed, trained and purged again like any other") {
@@ -335,7 +314,7 @@ TEST_SUITE("unit") {
     CHECK(fs::remove(dir / "s" / "certificates"));  // the public trail was all
     testing::import_sample(dir / "fresh", sample, {});
     testing::propagate_store(dir / "fresh", testing::tiny_spec(2, false));
-    check_same_files(dir / "s", dir / "fresh");
+    testing::check_same_store(dir / "s", dir / "fresh");
   }
 
   TEST_CASE("a standardised store keeps its constants, and says so") {
