@@ -109,7 +109,7 @@ std::string cell(const std::string& name, const Json& value) {
 void print_tables(const Json& info, std::ostream& out) {
   Table facts;
   for (const auto& [name, value] : info.items()) {
-    std::string label = name;
+    std::string label = name == "pending_purge" ? "purge_begun" : name;
     std::replace(label.begin(), label.end(), '_', ' ');
     if (name == "bytes") {
       for (const auto& [folder, bytes] : value.items())
