@@ -111,8 +111,8 @@ class NodeHasher {
     }
   }
 
-  /// The hash of a node that has nothing, as an exact propagation leaves it.
-  Digest blank() {
+  /// The hash of a node that has nothing but a name, perhaps, as an exact propagation leaves it.
+  Digest blank(std::string_view name = {}) {
     words_.clear();
     add_neighbours({});
     values_.assign(contents_.features().columns(), 0);
@@ -127,7 +127,7 @@ class NodeHasher {
       }
       for (std::uint32_t level = 0; level < embedding_->levels(); ++level) words_.add(0);
     }
-    if (contents_.order().names().given()) add_name({});
+    if (contents_.order().names().given()) add_name(name);
     return hash(words_.bytes());
   }
 
@@ -248,7 +248,7 @@ Digest content_digest(const LiveStore& store) {
 }
 
 Digest content_digest(const Manifest& manifest, const Contents& contents, const Embedding* embedding,
-                      MemoryBudget& budget) {
+                      MemoryBudget& budget, const NameList* added) {
   if (sodium_init() < 0) throw ResourceError("libsodium does not start on this machine");
   const NodeId nodes = manifest.nodes;
   const std::uint64_t room = memory_shares::kNodeHashes.of(budget) / sizeof(Digest) / kLeafNodes * kLeafNodes;
@@ -265,8 +265,13 @@ Digest content_digest(const Manifest& manifest, const Contents& contents, const 
     });
     if (users.last > contents.num_nodes()) {
       const NodeId present = std::max(contents.num_nodes(), users.first);
-      std::fill(hashes.begin() + (present - users.first), hashes.begin() + users.size(),
-                NodeHasher(contents, embedding).blank());
+      NodeHasher hasher(contents, embedding);
+      const Digest blank = hasher.blank();
+      for (NodeId user = present; user < users.last; ++user) {
+        const NodeId behind = user - contents.num_nodes();
+        const bool named = added != nullptr && behind < added->nodes() && !added->name(behind).empty();
+        hashes[user - users.first] = named ? hasher.blank(added->name(behind)) : blank;
+      }
     }
     parallel_ranges(users.first / kLeafNodes, (std::size_t{users.last} + kLeafNodes - 1) / kLeafNodes, kLeavesATask,
                     [&](std::size_t begin, std::size_t end) {

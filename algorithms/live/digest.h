@@ -25,6 +25,7 @@ class Contents;
 class Embedding;
 class LiveStore;
 class MemoryBudget;
+class NameList;
 struct Manifest;
 
 inline constexpr NodeId kLeafNodes = 64;
@@ -39,8 +40,8 @@ using Digest = std::array<std::byte, 32>;
 /// once. Throws FormatError, ResourceError.
 [[nodiscard]] Digest content_digest(const LiveStore& store);
 /// The digest of contents and embedding that were opened otherwise: `embedding` is null before `propagate`. Where the manifest
-/// has more nodes than the contents, the others are taken for nodes that have nothing, not even a name.
+/// has more nodes than the contents, the others are taken for nodes that have nothing but the names of `added`, as far as it goes.
 [[nodiscard]] Digest content_digest(const Manifest& manifest, const Contents& contents, const Embedding* embedding,
-                                    MemoryBudget& budget);
+                                    MemoryBudget& budget, const NameList* added = nullptr);
 
 }  // namespace unweave

@@ -22,9 +22,11 @@
 #include "engine/generations/store_purge.h"
 #include "engine/graph/node_count.h"
 #include "engine/ingest/compaction.h"
+#include "engine/ingest/name_import.h"
 #include "engine/state/level_indexes.h"
 #include "storage/formats/level_files.h"
 #include "storage/io/error.h"
+#include "storage/io/message.h"
 
 namespace unweave {
 namespace {
@@ -78,6 +80,10 @@ class Purge {
     before_ = live_->manifest();
     report_.requests = live_->sequence();
     report_.nodes_added = added_nodes();
+    if (options.names && !(options.nodes && before_.names))
+      throw UsageError(option("ids") + (before_.names
+                                            ? " needs " + option("nodes", "N") + ", which makes room for nodes"
+                                            : ": nodes of " + store_.string() + " have numbers alone"));
     unasked_ = !options.always && state == PurgeState::none && report_.requests == 0 && report_.nodes_added == 0;
     // An order may still be that of a graph before an earlier purge, which kept it.
     report_.nothing = unasked_ && (!before_.order_file || options.keep_order);
@@ -210,12 +216,15 @@ class Purge {
       meter_.start("stale rows", report_.stale_rows, "rows");
       static_cast<void>(live_->flush());
     }
+    const std::optional<NameList> added = options_.names ? std::optional(read_new_names()) : std::nullopt;
+    const NameList* const new_names = added ? &*added : nullptr;
     meter_.start("digest", 0, "nodes");
     Manifest grown = before_;
     grown.nodes += static_cast<NodeId>(report_.nodes_added);
-    report_.digest =
-        content_digest(grown, live_->contents(), report_.propagated ? &live_->embedding() : nullptr, budget_);
-    after_ = compact_contents(store_, before_, live_->contents(), grown.nodes, options_.keep_order, budget_, meter_);
+    report_.digest = content_digest(grown, live_->contents(), report_.propagated ? &live_->embedding() : nullptr,
+                                    budget_, new_names);
+    after_ = compact_contents(store_, before_, live_->contents(), grown.nodes, new_names, options_.keep_order, budget_,
+                              meter_);
     report_.order_changed = after_.order_file != before_.order_file;
     report_.nothing = unasked_ && !report_.order_changed;
     if (report_.nothing) return;
@@ -244,6 +253,29 @@ class Purge {
     meter_.start("digest", 0, "nodes");
     if (content_digest(after_, contents, embedding ? &*embedding : nullptr, budget_) != report_.digest)
       throw std::logic_error(store_.string() + ": the purged store would hold something else; it stays as it was");
+  }
+
+  /// In a file of the store that no manifest names, which goes with what the purge leaves behind.
+  [[nodiscard]] NameList read_new_names() {
+    const InputFile& file = *options_.names;
+    const ImportedNames imported = import_names(store_, file, budget_, meter_);
+    const auto line = [](NodeId node) { return "line " + std::to_string(std::uint64_t{node} + 1); };
+    if (imported.nodes > report_.nodes_added)
+      throw InputError(display_name(file), line(static_cast<NodeId>(report_.nodes_added)),
+                       "a name more than there are new nodes, " + std::to_string(report_.nodes_added),
+                       "name as many nodes in all as there are then: " +
+                           option("nodes", std::to_string(std::uint64_t{before_.nodes} + imported.nodes)));
+    NameList added(store_, imported.entries.names, imported.nodes);
+    const Contents& contents = live_->contents();
+    const NodeNames& present = contents.order().names();
+    for (NodeId node = 0; node < added.nodes(); ++node) {
+      const std::string_view name = added.name(node);
+      const NodeId other = name.empty() ? kNoNode : present.index().find(name);
+      if (other == kNoNode || contents.has_lost_name(contents.order().position(other))) continue;
+      throw InputError(display_name(file), line(node), "a node of the store has the name " + quote_for_message(name),
+                       "each node has a name of its own");
+    }
+    return added;
   }
 
   void add_levels(const Contents& contents, std::vector<LevelFiles> folded) {

@@ -22,6 +22,7 @@
 #include "algorithms/live/digest.h"
 #include "engine/resources/memory.h"
 #include "engine/resources/work_meter.h"
+#include "storage/input/byte_source.h"
 
 namespace unweave {
 
@@ -31,6 +32,9 @@ struct PurgeOptions {
   /// How many nodes the purged store has, no fewer than it has now: those that are new have nothing, as in an import that was
   /// told this number. Without it as many as it has.
   std::optional<std::uint64_t> nodes{};
+  /// Names of the nodes that are new, that of the first one first (storage/input/name_reader.h); those beyond the file have none. Only with
+  /// `nodes`, of a store that has names.
+  std::optional<InputFile> names{};
   bool without_feeds = false;   ///< whatever readers of feeds of changes have taken; the store forgets these feeds
   std::filesystem::path key{};  ///< file of the key that signs certificates; empty: the store's own
   std::string program{};        ///< version of this build, for certificates
@@ -69,7 +73,7 @@ struct PurgeReport {
 /// models and private parts of certificates know of are then the present contents alone. Without `keep_order` its order is
 /// computed anew; where that moves a node, or nodes are added, all files are written anew and the sums recomputed. Needs the disk that the new
 /// files take beside the old ones. Throws what opening a store throws, ResourceError, and DataError where a reader of a feed of changes
-/// (algorithms/live/feed_registry.h) lags and `without_feeds` does not say otherwise, UsageError for too few or too many nodes; unless the purge was decided by then,
+/// (algorithms/live/feed_registry.h) lags and `without_feeds` does not say otherwise, UsageError for too few or too many nodes, InputError for names; unless the purge was decided by then,
 /// the store is as it was.
 PurgeReport purge_store(const std::filesystem::path& store, const PurgeOptions& options, MemoryBudget& budget,
                         WorkMeter& meter);

@@ -42,7 +42,7 @@ class Compaction {
     return std::move(after_);
   }
 
-  Manifest run(NodeId nodes, bool keep_order) {
+  Manifest run(NodeId nodes, const NameList* added, bool keep_order) {
     after_.nodes = nodes;
     if (before_.order_file && !keep_order)
       reorder();
@@ -56,7 +56,7 @@ class Compaction {
     }
     if (before_.features > 0) write_features();
     if (!moved_.empty() || contents_.cleared().size() > 0 || contents_.has_set_values()) write_labels_and_splits();
-    if (before_.names) write_names();
+    if (before_.names) write_names(added);
     after_.expiries.reset();
     if (contents_.expiries().size() > 0) after_.expiries = write_expiries(store_, contents_.expiries().sorted());
     return std::move(after_);
@@ -133,7 +133,7 @@ class Compaction {
   }
 
   /// Removed nodes leave theirs, and slots without a name.
-  void write_names() {
+  void write_names(const NameList* added) {
     const NodeNames& names = contents_.order().names();
     const auto loses = [&](NodeId node) {
       return contents_.has_lost_name(node) && !names.name(contents_.order().user(node)).empty();
@@ -142,7 +142,7 @@ class Compaction {
     if (!grows() && std::none_of(cleared.begin(), cleared.end(), loses)) return;
     after_.names = rewrite_names(
         store_, names.list(), after_.nodes, [&](NodeId user) { return !loses(contents_.order().position(user)); },
-        budget_, meter_);
+        added, budget_, meter_);
   }
 
   [[nodiscard]] NodeId place(NodeId node) const { return moved_.empty() ? node : moved_[node]; }
@@ -179,8 +179,9 @@ class Compaction {
 }  // namespace
 
 Manifest compact_contents(const std::filesystem::path& store, const Manifest& manifest, const Contents& contents,
-                          NodeId nodes, bool keep_order, MemoryBudget& budget, WorkMeter& meter) {
-  return Compaction(store, manifest, contents, budget, meter).run(nodes, keep_order);
+                          NodeId nodes, const NameList* added, bool keep_order, MemoryBudget& budget,
+                          WorkMeter& meter) {
+  return Compaction(store, manifest, contents, budget, meter).run(nodes, added, keep_order);
 }
 
 Manifest fold_data(const std::filesystem::path& store, const Manifest& manifest, const Contents& contents,

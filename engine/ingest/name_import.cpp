@@ -62,6 +62,11 @@ FileEntry build_index(const std::filesystem::path& store, const NameList& names,
   return builder.finish();
 }
 
+/// What a node behind a list is called.
+std::string_view name_behind(const NameList& names, const NameList* added, NodeId id) {
+  return added != nullptr && id - names.nodes() < added->nodes() ? added->name(id - names.nodes()) : std::string_view();
+}
+
 }  // namespace
 
 ImportedNames import_names(const std::filesystem::path& store, const InputFile& file, MemoryBudget& budget,
@@ -109,7 +114,8 @@ FileEntry write_name_index(const std::filesystem::path& store, const NameList& n
 }
 
 NameEntries rewrite_names(const std::filesystem::path& store, const NameList& names, NodeId nodes,
-                          const std::function<bool(NodeId id)>& keep, MemoryBudget& budget, WorkMeter& meter) {
+                          const std::function<bool(NodeId id)>& keep, const NameList* added, MemoryBudget& budget,
+                          WorkMeter& meter) {
   NameEntries entries;
   {
     const Reservation places =
@@ -117,7 +123,10 @@ NameEntries rewrite_names(const std::filesystem::path& store, const NameList& na
     NameWriter writer(store);
     meter.start("names", nodes, "names");
     for (NodeId id = 0; id < nodes; ++id) {
-      writer.add(id < names.nodes() && keep(id) ? names.name(id) : std::string_view());
+      if (id < names.nodes())
+        writer.add(keep(id) ? names.name(id) : std::string_view());
+      else
+        writer.add(name_behind(names, added, id));
       if (id % kToldNames == kToldNames - 1) meter.advance(kToldNames);
     }
     entries.names = writer.finish();

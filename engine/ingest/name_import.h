@@ -24,10 +24,11 @@ struct ImportedNames {
                                          MemoryBudget& budget, WorkMeter& meter);
 
 /// Names of a list without those for which keep(id) is false, for `nodes` nodes, no fewer than it has: the files that an import
-/// of what is left would make.
+/// of what is left would make. Nodes behind it are called what `added` says, as far as it goes; null: they have no names. Throws
+/// FormatError where two nodes come to have one name.
 [[nodiscard]] NameEntries rewrite_names(const std::filesystem::path& store, const NameList& names, NodeId nodes,
-                                        const std::function<bool(NodeId id)>& keep, MemoryBudget& budget,
-                                        WorkMeter& meter);
+                                        const std::function<bool(NodeId id)>& keep, const NameList* added,
+                                        MemoryBudget& budget, WorkMeter& meter);
 
 /// Writes the index of a list of names, which are distinct.
 [[nodiscard]] FileEntry write_name_index(const std::filesystem::path& store, const NameList& names,

@@ -103,6 +103,10 @@ void run_purge(CommandLine& line) {
                                "make room for new nodes: N of them in all; those that are new have nothing, for "
                                "insert-node (all files are written anew)");
   line.options().add_options()(
+      "ids", po::value<std::string>()->value_name("F"),
+      "with --nodes, of a store of names: names of the nodes that are new, the first one first, "
+      "as import --ids takes them; those beyond the file have none");
+  line.options().add_options()(
       "always", po::bool_switch(),
       "also where no request was made: private parts of certificates go, and models but for those of exact");
   line.options().add_options()(
@@ -122,6 +126,7 @@ void run_purge(CommandLine& line) {
                   {keep_order,
                    line.get<bool>("always"),
                    line.has("nodes") ? std::optional(line.get<Count>("nodes").value) : std::nullopt,
+                   line.has("ids") ? std::optional(named_input(line.get<std::string>("ids"))) : std::nullopt,
                    line.get<bool>("without-feeds"),
                    key_file(line),
                    {},

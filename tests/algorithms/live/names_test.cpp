@@ -134,6 +134,52 @@ TEST_SUITE("unit") {
     }
   }
 
+  TEST_CASE("new nodes come with names, as in an import that had them, and not with one that somebody has") {
+    for (const char* const order : {"none", "degree"}) {
+      CAPTURE(order);
+      const TempDir dir;
+      Sample sample = testing::random_sample(120, 0.03, 4, 6);
+      Importing importing{order, FeatureType::f32, false, names_for(sample)};
+      testing::import_sample(dir / "s", sample, importing);
+      testing::propagate_store(dir / "s", testing::tiny_spec(2));
+      std::vector<Request> requests = testing::random_requests(sample, 20, 3);
+      requests.push_back({RequestKind::remove_node, 11, 0});
+      const std::set<NodeId> lost = stream_and_lose(dir / "s", sample, requests);
+      REQUIRE(lost.contains(11));
+      const std::string free = importing.names[11];
+      for (const NodeId node : lost) importing.names[node].clear();
+      const auto purge = [&](const std::string& names, std::optional<std::uint64_t> nodes) {
+        return testing::purge(dir / "s",
+                              {.nodes = nodes, .names = InputFile{testing::write_file(dir / "names", names), {}}});
+      };
+      const auto before = folder_bytes(dir / "s");
+      CHECK_THROWS_AS(purge("new\n", std::nullopt), UsageError);
+      CHECK_THROWS_WITH_AS(purge("a\nb\n" + importing.names[100] + "\n", 130),
+                           doctest::Contains("line 3: a node of the store has the name"), InputError);
+      CHECK_THROWS_AS(purge("a\nb\na\n", 130), InputError);
+      CHECK_THROWS_WITH_AS(purge("a\nb\nc\n", 122), doctest::Contains("nodes=123"), InputError);
+      CHECK_THROWS_AS(purge("a b\n", 130), InputError);
+      CHECK(folder_bytes(dir / "s") == before);
+      // One of them takes the name that a removed node had.
+      const PurgeReport report = purge("a\n\n" + free + "\nd\n", 130);
+      CHECK(report.nodes_added == 10);
+      sample.nodes = 130;
+      sample.features.resize(std::size_t{130} * sample.columns);
+      sample.labels.resize(130, kNoLabel);
+      for (const std::string& name : {std::string("a"), std::string(), free, std::string("d")})
+        importing.names.push_back(name);
+      importing.names.resize(130);
+      testing::import_sample(dir / "fresh", sample, importing);
+      testing::propagate_store(dir / "fresh", testing::tiny_spec(2));
+      testing::check_same_store(dir / "s", dir / "fresh");
+      CHECK(digest_text(report.digest) == testing::digest_now(dir / "fresh"));
+      CHECK(testing::text_of(verify_store(dir / "s", {std::nullopt, true, 1}, ample_budget())) == "");
+    }
+    const TempDir dir;
+    testing::import_sample(dir / "numbers", testing::random_sample(20, 0.1, 3, 7), {});
+    CHECK_THROWS_AS(testing::purge(dir / "numbers", {.nodes = 30, .names = InputFile{dir / "none", {}}}), UsageError);
+  }
+
   TEST_CASE("a node that has nothing but a name is removed too, once") {
     const TempDir dir;
     Sample sample = testing::random_sample(30, 0.2, 3, 8);

@@ -263,9 +263,10 @@ py::dict verify(Machine& machine, const py::object& progress, const Path& store,
 }
 
 py::dict purge(Machine& machine, const py::object& progress, const Path& store, bool keep_order, bool without_feeds,
-               const std::optional<Path>& key, std::optional<std::uint64_t> nodes) {
+               const std::optional<Path>& key, std::optional<std::uint64_t> nodes, const py::object& ids) {
   PurgeOptions options;
   options.nodes = nodes;
+  if (!ids.is_none()) options.names = input_file(ids);
   options.without_feeds = without_feeds;
   options.keep_order = keep_order;
   options.key = key.value_or(Path());

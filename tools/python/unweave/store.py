@@ -258,13 +258,15 @@ class Store:
         and trains exact models from nothing. ``sample``: nodes looked at where a check samples; None: all."""
         return Record.of(_native.verify(self._machine, self._watcher(), self.path, sample, rebuild, public_key))
 
-    def purge(self, *, keep_order: bool = False, without_feeds: bool = False, key: Path | None = None, nodes: int | None = None) -> Record:
+    def purge(self, *, keep_order: bool = False, without_feeds: bool = False, key: Path | None = None, nodes: int | None = None,
+              ids: Any = None) -> Record:
         """Erases what was removed from every byte of the store. Models of ``exact`` stay and are certified anew; a model that is lost,
         or that nobody could certify, is told by a warning, too. Where a reader of a feed of changes has yet to take entries it is refused,
         unless ``without_feeds`` says otherwise. With ``nodes`` the store has so many afterwards: those that are new have nothing yet, and wait
-        for ``insert-node``."""
+        for ``insert-node``; ``ids`` gives them names, as those of :func:`import_store`, where the store has names."""
         key = None if key is None else pathlib.Path(key)
-        report = Record.of(_native.purge(self._machine, self._watcher(), self.path, keep_order, without_feeds, key, nodes))
+        report = Record.of(_native.purge(self._machine, self._watcher(), self.path, keep_order, without_feeds, key, nodes,
+                                        None if ids is None else arrays.names_of(ids)["ids"]))
         for model in report.lost_models:
             warnings.warn(f"the model {model.name} could not be brought up to date, and went: {model.text}", stacklevel=2)
         for model in report.uncertified_models:
