@@ -66,7 +66,8 @@ py::list faults_of(const std::vector<ModelFault>& faults) {
 }  // namespace
 
 std::string text_of(const std::string& message) {
-  return shown(message, {"", "=", "", "`unweave ", "`"});
+  const std::string marked = shown(message, {"\x01", "\x02", "\x03", "\x04", "\x05"});
+  return py::module_::import("unweave.errors").attr("text_of")(marked).cast<std::string>();
 }
 
 InputFile input_file(const py::object& source) {

@@ -190,6 +190,58 @@ def test_the_command_line_says_the_same(store, program, tmp_path):
     assert str(error.value).split(";")[0] in failed.stderr
 
 
+def test_models_are_evaluated_as_on_the_command_line(store, program):
+    store.train("exact")
+    store.train("newton", name="noisy", epsilon=1.0)
+    said = {one["name"]: one for one in map(json.loads, subprocess.run([program, "evaluate", store.path, "--json"], check=True,
+                                                                       capture_output=True, text=True).stdout.splitlines())}
+    found = store.evaluate()
+    assert [one.name for one in found] == list(said)
+    for one in found:
+        for split in ("train", "valid", "test"):
+            assert one[split].accuracy == said[one.name][f"accuracy_{split}"] and one[split].rows == said[one.name]["metrics"][split]["rows"]
+    assert [one.name for one in store.evaluate(name="noisy", solver="newton")] == ["noisy"] and len(store.evaluate(solver="exact")) == 1
+    with pytest.raises(unweave.UsageError, match="absent"):
+        store.evaluate(name="absent")
+
+
+def test_messages_name_what_python_has(store, sample, tmp_path):
+    for call, kind, message, options in (
+            (lambda: store.train(lam=-1.0), unweave.UsageError, r"\blam\b", ["lam"]),
+            (lambda: store.propagate(hops=2, scheme="chebyshev", scale_bits=3), unweave.UsageError, r"\bscale_bits\b", ["scale_bits"]),
+            (lambda: store.predict(), unweave.UsageError, r"`store\.train\(\)`", []),
+            (lambda: store.train("langevin", parameters={"sigma": -1.0}), unweave.UsageError, r"parameters=\{'sigma'", ["parameters"])):
+        with pytest.raises(kind, match=message) as error:
+            call()
+        assert "--" not in str(error.value) and "`unweave" not in str(error.value), error.value
+        assert [one for one in options if one not in error.value.options] == []
+    store.propagate(hops=2, rows="labelled")
+    with store.stream() as stream:
+        stream.send("node 3")
+    with pytest.raises(unweave.UsageError, match=r"give `?missing='nan'`? for a row of NaN, or run `store\.propagate\(rows='all'\)` for"):
+        store.embeddings([3])
+
+
+def test_marks_become_arguments_and_calls():
+    def option(key, value=None):
+        return f"\x01{key}" + ("" if value is None else f"\x02{value}") + "\x03"
+
+    def operation(words):
+        return f"\x04{words}\x05"
+
+    for message, text in (
+            ("raise " + option("memory"), "raise memory"),
+            (option("lambda", "auto") + ", " + option("scale-bits", "40"), "lam='auto', scale_bits=40"),
+            (option("set", "sigma=0.5") + ", " + option("set", "sigma") + ", " + option("set"), "parameters={'sigma': 0.5}, parameters={'sigma': ...}, parameters"),
+            ("leave " + option("no-intercept") + " away", "leave intercept=False away"),
+            (operation("propagate a b.store " + option("rows", "all")), "`store.propagate(rows='all')`"),
+            (operation("repair x " + option("cut-journal")), "`store.repair(cut_journal=True)`"),
+            (operation("stream x " + option("requests", "/dev/null") + " " + option("solver", "exact")), "`with store.stream(solver='exact'): pass`"),
+            (operation("import x " + option("edges", "FILE")), "`unweave import x --edges FILE`"),
+            (operation("upgrade x"), "`unweave upgrade x`"), (option("split", "train=F"), "train=F"), ("\x01 \x04 --", "\x01 \x04 --")):
+        assert unweave.errors.text_of(message) == text
+
+
 def test_errors_have_types_and_name_arguments(store, tmp_path):
     with pytest.raises(unweave.UsageError, match="sgd"):
         store.train("sgd")
