@@ -29,7 +29,7 @@ class Index(dict):
     def check(self, store):
         ids = store.embedded()
         assert sorted(self) == ids.tolist()
-        assert np.array_equal(np.array([self[int(node)] for node in ids], np.float32), store.embeddings())
+        assert np.array_equal(np.array([self[int(node)] for node in ids], np.float32), store.embeddings(ids))
 
 
 def requests(store, rng):

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -32,6 +33,29 @@ def test_embeddings_are_a_read_only_map_or_rows_in_memory(store, tmp_path):
     named = store.embeddings(out=tmp_path / "Z.npy")
     assert np.array_equal(named, everything) and (tmp_path / "Z.npy").exists()
     assert store.embeddings([]).shape == (0, 12)
+
+
+def test_nodes_without_a_row_are_told(sample, tmp_path):
+    y = sample.y.copy()
+    y[350:] = -1
+    store = unweave.import_store(tmp_path / "g.store", sample.edge_index, sample.x, y, train=sample.train)
+    store.propagate(hops=2)
+    store.train("exact")
+    asked = [store.embeddings, lambda: store.embeddings(out=tmp_path / "Z.npy"), store.predict, store.predict_proba, store.scores]
+    for ask in asked:
+        with pytest.warns(unweave.MissingRowsWarning, match=r"^50 of 400 nodes have no row of Z.*embedded\(\)") as told:
+            assert len(ask()) == 350
+        assert len(told) == 1 and told[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.array_equal(store.embedded(), np.arange(350))
+        whole = store.embeddings(missing="nan")
+        assert len(whole) == 400 and np.isnan(whole[350:]).all() and not np.isnan(whole[:350]).any()
+        assert np.array_equal(store.embeddings(store.embedded(), out=tmp_path / "Z.npy"), whole[:350])
+        assert len(store.predict(store.embedded())) == 350 and sum(len(ids) for ids, _ in store.batches()) == 350
+        assert store.evaluate()[0].train.rows == 250  # a node with a label has a row
+        store.propagate(hops=2, rows="all")
+        assert len(store.embeddings()) == 400
 
 
 def test_edges_and_labels_come_back(store, sample, tmp_path):
