@@ -261,7 +261,9 @@ def test_marks_become_arguments_and_calls():
             (operation("propagate a b.store " + option("rows", "all")), "`store.propagate(rows='all')`"),
             (operation("repair x " + option("cut-journal")), "`store.repair(cut_journal=True)`"),
             (operation("stream x " + option("requests", "/dev/null") + " " + option("solver", "exact")), "`with store.stream(solver='exact'): pass`"),
-            (operation("import x " + option("edges", "FILE")), "`unweave import x --edges FILE`"),
+            (operation("import x " + option("edges", "FILE")), "`unweave.import_store()`"),
+            (operation("export STORE " + option("model", "F")), "`store.export_model()`"),
+            (operation("export x " + option("all", "DIR")), "`unweave export x --all DIR`"),
             (operation("upgrade x"), "`unweave upgrade x`"), (option("split", "train=F"), "train=F"), ("\x01 \x04 --", "\x01 \x04 --")):
         assert unweave.errors.text_of(message) == text
 

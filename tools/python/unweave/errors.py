@@ -39,6 +39,7 @@ _OPTION = re.compile("\x01([\\w-]+)(?:\x02([^\x03]*))?\x03")
 _OPERATION = re.compile("\x04([^\x05]*)\x05")
 _ARGUMENTS = {"lambda": "lam", "set": "parameters", "no-intercept": "intercept=False", "non-adaptive": "adaptive=False"}
 _METHODS = ("propagate", "purge", "repair", "stream", "train", "verify")
+_EXPORTS = {"embeddings": "embeddings", "edges": "edges", "labels": "labels", "model": "export_model"}
 
 
 def argument_of(key: str) -> str:
@@ -61,7 +62,11 @@ def _option(match: re.Match[str]) -> str:
 def _operation(match: re.Match[str]) -> str:
     verb = match[1].split(" ", 1)[0]
     options = [one for one in _OPTION.finditer(match[1]) if (one[1], one[2]) != ("requests", "/dev/null")]
-    if verb not in _METHODS:  # it is done by a function of another form, or by the command line alone
+    if verb == "import":
+        return "`unweave.import_store()`"
+    if verb == "export" and options and options[0][1] in _EXPORTS:
+        return f"`store.{_EXPORTS[options[0][1]]}()`"
+    if verb not in _METHODS:  # the command line alone does it
         return "`unweave " + _OPTION.sub(lambda one: f"--{one[1]}" + (f" {one[2]}" if one[2] else ""), match[1]) + "`"
     arguments = ", ".join(_option(one) + ("=True" if one[2] is None and "=" not in argument_of(one[1]) else "") for one in options)
     return f"`with store.stream({arguments}): pass`" if verb == "stream" else f"`store.{verb}({arguments})`"

@@ -1,6 +1,7 @@
 """Stores: import, propagation, training, streams of removals, and what is read out."""
 from __future__ import annotations
 
+import contextlib
 import datetime
 import itertools
 import json
@@ -9,7 +10,6 @@ import pathlib
 import re
 import tempfile
 import warnings
-from contextlib import nullcontext
 from typing import Any, Iterable, Iterator, Sequence, Union
 
 import numpy as np
@@ -148,12 +148,14 @@ class Store:
         native = (self._machine, self._watcher(), self.path, wanted, numbers, missing == "nan")
         if wanted is not None and out is None:
             return _native.embeddings(*native, None, None)
-        with tempfile.TemporaryDirectory(prefix=".embeddings-", dir=self.path.absolute().parent) if out is None else nullcontext() as folder:
-            file = pathlib.Path(out) if folder is None else pathlib.Path(folder) / "Z.npy"
-            left_out = _native.embeddings(*native, file, None)
+        with contextlib.ExitStack() as held:
+            if out is None:
+                out = pathlib.Path(held.enter_context(tempfile.TemporaryDirectory(prefix=".embeddings-", dir=self.path.absolute().parent))) / "Z.npy"
+            left_out = _native.embeddings(*native, pathlib.Path(out), None)
             if left_out and wanted is None and missing == "error":
                 self._warn_of_missing(left_out, "missing='nan' writes rows of NaN for them")
-            return np.load(file, mmap_mode="r")  # the memory map keeps the file that the folder loses
+            rows = np.load(out, mmap_mode="r")  # it keeps the file that the folder loses
+        return rows
 
     def _warn_of_missing(self, left_out: int, remedy: str, stacklevel: int = 3) -> None:
         warnings.warn(f"{left_out} of {self.num_nodes} nodes have no row of Z, since they were removed, or never had a label; they are "
@@ -404,7 +406,7 @@ def _has_value(request: Any) -> bool:
 
 def _requests(requests: Iterable[Request]) -> list[Request]:
     """The requests of a batch; a line may stand alone."""
-    checked = [requests] if isinstance(requests, str) else list(requests)
+    checked: list[Request] = [requests] if isinstance(requests, str) else list(requests)
     for number, request in enumerate(checked):
         if not isinstance(request, (str, Sequence)) or not len(request):
             raise UsageError(f"request {number}, {request!r}: give a line or a tuple, \"node 12\" or (\"node\", 12)")
