@@ -266,6 +266,7 @@ def test_marks_become_arguments_and_calls():
             (operation("export x " + option("all", "DIR")), "`unweave export x --all DIR`"),
             (operation("upgrade x"), "`unweave upgrade x`"), (option("split", "train=F"), "train=F"), ("\x01 \x04 --", "\x01 \x04 --")):
         assert unweave.errors.text_of(message) == text
+    assert [unweave.errors.argument_of(key) for key in ("lambda", "scale-bits", "non-adaptive", "rows")] == ["lam", "scale_bits", "adaptive", "rows"]
 
 
 def test_errors_have_types_and_name_arguments(store, tmp_path):

@@ -44,13 +44,13 @@ _EXPORTS = {"embeddings": "embeddings", "edges": "edges", "labels": "labels", "m
 
 def argument_of(key: str) -> str:
     """The argument that is the option ``--key`` of the command line."""
-    return _ARGUMENTS.get(key, key.replace("-", "_"))
+    return _ARGUMENTS.get(key, key.replace("-", "_")).partition("=")[0]
 
 
 def _option(match: re.Match[str]) -> str:
     key, value = match[1], match[2]
     if value is None:
-        return argument_of(key)
+        return _ARGUMENTS.get(key, argument_of(key))
     if key == "split":
         return value
     if key == "set":
@@ -68,7 +68,8 @@ def _operation(match: re.Match[str]) -> str:
         return f"`store.{_EXPORTS[options[0][1]]}()`"
     if verb not in _METHODS:  # the command line alone does it
         return "`unweave " + _OPTION.sub(lambda one: f"--{one[1]}" + (f" {one[2]}" if one[2] else ""), match[1]) + "`"
-    arguments = ", ".join(_option(one) + ("=True" if one[2] is None and "=" not in argument_of(one[1]) else "") for one in options)
+    words = [_option(one) for one in options]
+    arguments = ", ".join(word if "=" in word else f"{word}=True" for word in words)
     return f"`with store.stream({arguments}): pass`" if verb == "stream" else f"`store.{verb}({arguments})`"
 
 
