@@ -31,11 +31,6 @@ std::string classes_text(const std::vector<std::uint64_t>& classes) {
   return text;
 }
 
-/// How large tau has to be for a solver with noise to release weights where they are: it finishes to half of it.
-double releasing_tau(const CertifiedModel& model) {
-  return 2 * model.given.gradient_bound;
-}
-
 bool adds_noise(const CertifiedModel& model) {
   return solver_info(model.trained.facts.solver).noisy;
 }
@@ -45,7 +40,7 @@ nlohmann::ordered_json given_json(const CertifiedModel& model, const ForeignMode
   nlohmann::ordered_json json = {{"file", files.weights.string()},         {"form", given.form},
                                  {"missing_classes", given.missing},       {"gradient_bound", given.gradient_bound},
                                  {"distance_bound", given.distance_bound}, {"certified", false}};
-  if (adds_noise(model)) json["releasing_tau"] = releasing_tau(model);
+  if (adds_noise(model)) json["releasing_tau"] = given.releasing_tau();
   add_accuracies(json, given.accuracies);
   return json;
 }
@@ -70,7 +65,7 @@ void print_table(const CommandLine& line, const CertifiedModel& model, const For
   if (!given.missing.empty()) table.add_row({"classes that it lacks", classes_text(given.missing)});
   table.add_row({"norm of the gradient, at most", bound_text(given.gradient_bound)});
   table.add_row({"distance to the minimiser, at most", bound_text(given.distance_bound)});
-  if (adds_noise(model)) table.add_row({"tau that releases it as it is", bound_text(releasing_tau(model))});
+  if (adds_noise(model)) table.add_row({"tau that releases it as it is", bound_text(given.releasing_tau())});
   table.add_row({"certified as it is", "no (nothing is added)"});
   table.add_row({"accuracy, training", accuracy_text(given.accuracies.train)});
   table.add_row({"accuracy, validation", accuracy_text(given.accuracies.valid)});

@@ -29,6 +29,9 @@ struct GivenFigures {
   double gradient_bound = 0;  ///< proved: the norm of the gradient of the objective there is at most this (X5)
   double distance_bound = 0;  ///< hence at most so far from the minimiser: gradient_bound / mu
   Accuracies accuracies;
+
+  /// How large tau has to be for a solver with noise to release them where they are: it finishes to half of it.
+  [[nodiscard]] double releasing_tau() const noexcept { return 2 * gradient_bound; }
 };
 
 struct CertifiedModel {

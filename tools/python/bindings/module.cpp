@@ -83,18 +83,98 @@ py::dict train(Machine& machine, const py::object& progress, const Path& store, 
   return dict_of(model);
 }
 
-/// Rows of Z in memory, or in a file where one is named; then nothing is returned.
+py::dict certify(Machine& machine, const py::object& progress, const Path& store, const Path& weights,
+                 const std::optional<Path>& intercepts, const py::dict& options) {
+  const TrainOptions how = train_options(options);
+  CertifiedModel model;
+  run(machine, progress, [&] {
+    Writer writer(store, machine.resources());
+    model = certify_model(writer, {weights, intercepts}, how);
+  });
+  return dict_of(model);
+}
+
+/// Requests as lines of a file of requests.
+std::vector<Request> requests_of(const std::vector<std::string>& lines, const ReadId& read_id) {
+  std::vector<Request> requests;
+  requests.reserve(lines.size());
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    try {
+      requests.push_back(request_of_line(lines[i], read_id));
+    } catch (const UsageError& error) {
+      throw UsageError("request " + std::to_string(i) + ": " + error.message());
+    }
+  }
+  return requests;
+}
+
+py::list audit(Machine& machine, const py::object& progress, const Path& store, const py::dict& options,
+               const std::optional<std::vector<std::string>>& lines) {
+  AttackOptions how = attack_options(options);
+  const ModelSelection selection = model_selection(options);
+  const double miss = 1 - how.confidence;
+  std::vector<Attack> attacks;
+  std::vector<AuditResult> results;
+  run(machine, progress, [&] {
+    if (lines) {
+      const Reader reader(store, machine.resources());
+      how.requests = requests_of(*lines, id_reader(reader));
+    }
+    attacks = plan_attacks(store, selection, how, machine.resources());
+    how.confidence = 1 - miss / static_cast<double>(attacks.size());
+    for (const Attack& attack : attacks) results.push_back(run_attack(store, attack, how, machine.resources()));
+  });
+  py::list out;
+  for (std::size_t i = 0; i < results.size(); ++i) out.append(dict_of(attacks[i], how, results[i]));
+  return out;
+}
+
+py::dict plan_propagation(Machine& machine, const py::object& progress, const Path& store, const py::dict& options) {
+  std::optional<Reader> reader;
+  run_whole(machine, [&] { reader.emplace(store, machine.resources()); });
+  const PropagationSpec spec = propagation_spec(options, reader->has_labels());
+  PropagationForecast forecast;
+  run(machine, progress, [&] {
+    forecast = forecast_propagation(*reader, spec);
+    reader.reset();
+  });
+  return dict_of(forecast);
+}
+
+/// `first`: lines of the first batch; `requests`: how many there are in all.
+py::dict plan_stream(Machine& machine, const py::object& progress, const Path& store,
+                     const std::vector<std::string>& first, std::uint64_t requests, std::uint64_t batch) {
+  const std::uint64_t batches = (requests + batch - 1) / batch;
+  StreamForecast forecast;
+  run(machine, progress, [&] {
+    Reader reader(store, machine.resources());
+    const std::vector<Request> read = requests_of(first, id_reader(reader));
+    forecast = forecast_stream(std::move(reader), read, batches);
+  });
+  return dict_of(forecast, batches);
+}
+
+py::dict plan_purge(Machine& machine, const py::object& progress, const Path& store, bool keep_order) {
+  PurgeOptions options;
+  options.keep_order = keep_order;
+  PurgeForecast forecast;
+  run(machine, progress, [&] { forecast = forecast_purge(Reader(store, machine.resources()), options); });
+  return dict_of(forecast);
+}
+
+/// Rows of Z in memory, or in a file where one is named; then it returns how many nodes among those asked for have none.
 py::object embeddings(Machine& machine, const py::object& progress, const Path& store, const Ids& nodes,
                       const std::vector<double>& weights, bool missing_as_nan, const std::optional<Path>& file,
                       const std::optional<Path>& ids_file) {
   const MissingRows missing = missing_as_nan ? MissingRows::nan : MissingRows::leave_out;
   if (file) {
+    ExportedRows rows;
     run(machine, progress, [&] {
       const Reader reader(store, machine.resources());
-      export_embeddings(reader, node_ids(nodes, reader.nodes()), weights, NpyTarget(*file), missing,
-                        ids_file ? std::optional(NpyTarget(*ids_file)) : std::nullopt);
+      rows = export_embeddings(reader, node_ids(nodes, reader.nodes()), weights, NpyTarget(*file), missing,
+                               ids_file ? std::optional(NpyTarget(*ids_file)) : std::nullopt);
     });
-    return py::none();
+    return py::int_(rows.missing);
   }
   std::optional<Reader> reader;
   std::optional<std::vector<NodeId>> wanted;
@@ -181,7 +261,7 @@ py::array_t<std::int64_t> labels(Machine& machine, const py::object& progress, c
   return out;
 }
 
-/// Ids and, as asked for, classes, margins or probabilities of nodes.
+/// Ids and, as asked for, classes, margins or probabilities of nodes, and how many nodes are left out.
 py::dict predict(Machine& machine, const py::object& progress, const Path& store, const py::dict& selection,
                  const Ids& nodes, const std::string& what) {
   const StoredModel model = read_model(store, model_selection(selection));
@@ -189,12 +269,13 @@ py::dict predict(Machine& machine, const py::object& progress, const Path& store
   const Head head = model.facts().head;
   std::optional<Reader> reader;
   std::optional<std::vector<NodeId>> wanted;
-  std::size_t rows = 0;
+  std::size_t rows = 0, missing = 0;
   run_whole(machine, [&] {
     reader.emplace(store, machine.resources());
     require_propagation(*reader, model);
     wanted = node_ids(nodes, reader->nodes());
     rows = wanted ? wanted->size() : static_cast<std::size_t>(embedded_nodes(*reader));
+    if (!wanted) missing = static_cast<std::size_t>(reader->nodes()) - rows;
   });
   py::array_t<std::int64_t> ids(static_cast<py::ssize_t>(rows)), said;
   py::array_t<double> scores;
@@ -223,6 +304,7 @@ py::dict predict(Machine& machine, const py::object& progress, const Path& store
   });
   py::dict out;
   out["ids"] = ids;
+  out["missing"] = missing;
   if (to_said != nullptr)
     out["classes"] = said;
   else
@@ -232,9 +314,10 @@ py::dict predict(Machine& machine, const py::object& progress, const Path& store
 
 py::list evaluate(Machine& machine, const py::object& progress, const Path& store, const py::dict& selection,
                   bool retrain) {
+  const ModelSelection wanted = model_selection(selection);
   std::vector<ModelEvaluation> found;
   run(machine, progress, [&] {
-    const std::vector<StoredModel> models = read_models(store, ModelSelection{});
+    const std::vector<StoredModel> models = read_models(store, wanted);
     const Reader reader(store, machine.resources());
     EvaluateOptions options;
     options.retrain = retrain;
@@ -242,11 +325,8 @@ py::list evaluate(Machine& machine, const py::object& progress, const Path& stor
     for (const StoredModel& model : models)
       for (ModelEvaluation& one : evaluator.evaluate(model)) found.push_back(std::move(one));
   });
-  const ModelSelection wanted = model_selection(selection);
   py::list out;
-  for (const ModelEvaluation& one : found)
-    if ((!wanted.name || one.name == *wanted.name) && (!wanted.solver || one.solver == *wanted.solver))
-      out.append(dict_of(one));
+  for (const ModelEvaluation& one : found) out.append(dict_of(one));
   return out;
 }
 
@@ -355,17 +435,7 @@ class Stream {
   /// Requests as lines of a file of requests.
   py::dict send_lines(const std::vector<std::string>& lines) {
     static_cast<void>(open());
-    const ReadId read_id = id_reader(*writer_);
-    std::vector<Request> requests;
-    requests.reserve(lines.size());
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-      try {
-        requests.push_back(request_of_line(lines[i], read_id));
-      } catch (const UsageError& error) {
-        throw UsageError("request " + std::to_string(i) + ": " + error.message());
-      }
-    }
-    return send(requests);
+    return send(requests_of(lines, id_reader(*writer_)));
   }
   py::dict send_all(const std::string& kind, const py::array_t<std::uint64_t, py::array::c_style>& ids) {
     const RequestKind what = kind_named(kind);
@@ -508,6 +578,11 @@ PYBIND11_MODULE(_native, module) {
   module.def("info", &info);
   module.def("propagate", &propagate);
   module.def("train", &train);
+  module.def("certify", &certify);
+  module.def("audit", &audit);
+  module.def("plan_propagation", &plan_propagation);
+  module.def("plan_stream", &plan_stream);
+  module.def("plan_purge", &plan_purge);
   module.def("embeddings", &embeddings);
   module.def("edges", &edges);
   module.def("labels", &labels);

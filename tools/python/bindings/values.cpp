@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -66,7 +67,8 @@ py::list faults_of(const std::vector<ModelFault>& faults) {
 }  // namespace
 
 std::string text_of(const std::string& message) {
-  return shown(message, {"", "=", "", "`unweave ", "`"});
+  const std::string marked = shown(message, {"\x01", "\x02", "\x03", "\x04", "\x05"});
+  return py::module_::import("unweave.errors").attr("text_of")(marked).cast<std::string>();
 }
 
 InputFile input_file(const py::object& source) {
@@ -183,6 +185,17 @@ TrainOptions train_options(const py::dict& options) {
   solver.intercept = solver.hidden.empty() && out.intercept.value_or(solver_info(out.solver).intercept);
   out.weights = taken_or(options, "weights", std::vector<double>());
   out.key = taken_or(options, "key", std::filesystem::path());
+  return out;
+}
+
+AttackOptions attack_options(const py::dict& options) {
+  AttackOptions out;
+  out.canary = taken_or(options, "canary", out.canary);
+  out.trials = taken_or(options, "trials", out.trials);
+  out.confidence = taken_or(options, "confidence", out.confidence);
+  out.rows = taken_or(options, "rows", out.rows);
+  out.one_run = taken_or(options, "one_run", out.one_run);
+  out.seed = taken<std::uint64_t>(options, "seed");
   return out;
 }
 
@@ -321,6 +334,130 @@ py::dict dict_of(const TrainedModel& model) {
   out["accuracy"] = dict_of(model.accuracies);
   out["majority"] = dict_of(model.majority);
   out["public_key"] = model.public_key;
+  return out;
+}
+
+py::dict dict_of(const CertifiedModel& model) {
+  const GivenFigures& figures = model.given;
+  py::dict given;
+  given["form"] = figures.form;
+  given["missing_classes"] = figures.missing;
+  given["gradient_bound"] = figures.gradient_bound;
+  given["distance_bound"] = figures.distance_bound;
+  given["certified"] = false;
+  if (solver_info(model.trained.facts.solver).noisy) given["releasing_tau"] = figures.releasing_tau();
+  given["accuracy"] = dict_of(figures.accuracies);
+  py::dict out = dict_of(model.trained);
+  out["given"] = given;
+  out["as_given"] = model.as_given;
+  out["weights"] = model.weights;
+  out["weights_changed"] = model.changed;
+  out["largest_change"] = model.largest_change;
+  out["distance"] = model.distance;
+  return out;
+}
+
+py::dict dict_of(const Attack& attack, const AttackOptions& options, const AuditResult& result) {
+  const Evidence& evidence = result.evidence;
+  py::dict out;
+  out["solver"] = attack.model.solver();
+  out["name"] = attack.model.name();
+  out["canary"] = attack.canary.name;
+  out["attack"] = result.attack;
+  out["trials"] = result.guesses ? 1 : options.trials;
+  out["tests"] = evidence.trials;
+  out["hits_unlearned"] = evidence.unlearned_hits;
+  out["hits_retrained"] = evidence.retrained_hits;
+  out["confidence"] = options.confidence;
+  out["certified"] = result.certified;
+  out["claim"] = result.claim ? py::object(py::str(*result.claim)) : py::object(py::none());
+  out["epsilon"] = result.epsilon;
+  out["delta"] = result.delta;
+  out["epsilon_lower_bound"] = evidence.epsilon;
+  out["epsilon_provable"] = result.most;
+  out["refuted"] = result.refuted();
+  if (result.guesses) {
+    out["guesses"] = result.guesses->made;
+    out["guesses_right"] = result.guesses->right;
+  }
+  return out;
+}
+
+py::dict dict_of(const PropagationForecast& forecast) {
+  py::dict out;
+  out["rows"] = forecast.rows;
+  out["arcs"] = forecast.arcs;
+  out["tiles"] = forecast.tiles;
+  out["tile_columns"] = forecast.tile_columns;
+  out["memory_bytes"] = forecast.memory_bytes;
+  out["tile_bytes"] = forecast.tile_bytes;
+  out["worker_bytes"] = forecast.worker_bytes;
+  out["write_buffer_bytes"] = forecast.write_buffer_bytes;
+  out["memory_available_bytes"] = forecast.memory_available_bytes;
+  out["state_bytes"] = forecast.state_bytes;
+  out["feature_bytes"] = forecast.feature_bytes;
+  out["cone_bytes"] = forecast.cone_bytes;
+  out["disk_bytes"] = forecast.disk_bytes;
+  out["disk_free_bytes"] = forecast.disk_free_bytes;
+  out["bytes_read"] = forecast.bytes_read;
+  out["bytes_written"] = forecast.bytes_written;
+  out["fits"] = forecast.fits();
+  for (const char* const field :
+       {"sweep_arc_features_per_second", "disk_bytes_per_second", "seconds_predicted", "limit"})
+    out[field] = py::none();
+  if (forecast.pace) {
+    out["sweep_arc_features_per_second"] = value_of(forecast.pace->sweep_arc_features_per_second);
+    out["disk_bytes_per_second"] = forecast.pace->disk_bytes_per_second;
+    out["seconds_predicted"] = forecast.pace->seconds;
+    out["limit"] = forecast.pace->waits_for_disk ? "disk" : "gather";
+  }
+  return out;
+}
+
+py::dict dict_of(const StreamForecast& forecast, std::uint64_t batches) {
+  const StreamPlan& plan = forecast.plan;
+  py::list rows, arcs, ways, push, recompute;
+  const auto seconds = [](double value) { return std::isnan(value) ? py::object(py::none()) : py::float_(value); };
+  for (const LevelForecast& level : plan.levels) {
+    rows.append(level.rows);
+    arcs.append(level.arcs);
+    ways.append(level.recompute ? "recompute" : "push");
+    push.append(seconds(level.push_seconds));
+    recompute.append(seconds(level.recompute_seconds));
+  }
+  py::dict out;
+  out["batches"] = batches;
+  out["requests"] = forecast.first.requests;
+  out["applied"] = forecast.first.applied;
+  out["rows"] = rows;
+  out["arcs"] = arcs;
+  out["plan"] = ways;
+  out["seconds_push"] = push;
+  out["seconds_recompute"] = recompute;
+  out["seconds_predicted"] = plan.seconds;
+  out["stale_rows"] = forecast.stale_rows;
+  out["memory_bytes"] = plan.memory_bytes;
+  out["memory_available_bytes"] = forecast.memory_available_bytes;
+  out["disk_bytes"] = plan.disk_bytes;
+  out["disk_free_bytes"] = forecast.disk_free_bytes;
+  out["bytes_written"] = plan.written_bytes;
+  out["spills"] = !forecast.fits_memory();
+  out["fits"] = forecast.fits();
+  return out;
+}
+
+py::dict dict_of(const PurgeForecast& forecast) {
+  const PurgePlan& plan = forecast.plan;
+  py::dict out;
+  out["computes_order"] = plan.computes_order;
+  out["models"] = plan.models;
+  out["trainings"] = plan.trainings;
+  out["training_memory_bytes"] = plan.training_memory_bytes;
+  out["bytes_rewritten"] = plan.written_bytes;
+  out["temporary_bytes"] = plan.temporary_bytes;
+  out["disk_bytes"] = plan.disk_bytes();
+  out["disk_free_bytes"] = forecast.disk_free_bytes;
+  out["fits"] = forecast.fits();
   return out;
 }
 

@@ -8,6 +8,7 @@
 #include <pybind11/stl.h>
 #include <pybind11/stl/filesystem.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +36,7 @@ template <class T>
 [[nodiscard]] GenerateOptions generate_options(const py::dict& options);
 [[nodiscard]] PropagationSpec propagation_spec(const py::dict& options, bool has_labels);
 [[nodiscard]] TrainOptions train_options(const py::dict& options);
+[[nodiscard]] AttackOptions attack_options(const py::dict& options);
 [[nodiscard]] ModelSelection model_selection(const py::dict& options);
 
 [[nodiscard]] py::dict dict_of(const BuildReport& report);
@@ -44,6 +46,11 @@ template <class T>
 [[nodiscard]] py::dict dict_of(const Accuracies& accuracies);
 [[nodiscard]] py::dict dict_of(const StepReport& report);
 [[nodiscard]] py::dict dict_of(const TrainedModel& model);
+[[nodiscard]] py::dict dict_of(const CertifiedModel& model);
+[[nodiscard]] py::dict dict_of(const Attack& attack, const AttackOptions& options, const AuditResult& result);
+[[nodiscard]] py::dict dict_of(const PropagationForecast& forecast);
+[[nodiscard]] py::dict dict_of(const StreamForecast& forecast, std::uint64_t batches);
+[[nodiscard]] py::dict dict_of(const PurgeForecast& forecast);
 [[nodiscard]] py::dict dict_of(const BatchOutcome& outcome);
 [[nodiscard]] py::dict dict_of(const VerifyReport& report);
 [[nodiscard]] py::dict dict_of(const PurgeReport& report);

@@ -11,6 +11,8 @@
 #include <string>
 #include <thread>
 
+#include "bindings/values.h"
+
 namespace unweave::python {
 namespace {
 
@@ -56,9 +58,11 @@ void tell(const py::object& progress, Meter& meter) {
 
 /// Raises the exception of this name with the library's message.
 void raise(const char* name, const Error& error) {
-  const py::object type = py::module_::import("unweave.errors").attr(name);
-  const std::string text = shown(error.message(), {"", "=", "", "`unweave ", "`"});
-  const py::object raised = type(text, error.options());
+  const py::module_ errors = py::module_::import("unweave.errors");
+  const py::object type = errors.attr(name);
+  py::list arguments;
+  for (const std::string& key : error.options()) arguments.append(errors.attr("argument_of")(key));
+  const py::object raised = type(text_of(error.message()), arguments);
   PyErr_SetObject(type.ptr(), raised.ptr());
 }
 

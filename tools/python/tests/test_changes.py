@@ -29,7 +29,7 @@ class Index(dict):
     def check(self, store):
         ids = store.embedded()
         assert sorted(self) == ids.tolist()
-        assert np.array_equal(np.array([self[int(node)] for node in ids], np.float32), store.embeddings())
+        assert np.array_equal(np.array([self[int(node)] for node in ids], np.float32), store.embeddings(ids))
 
 
 def requests(store, rng):
@@ -121,7 +121,7 @@ def test_readers_keep_their_entries_and_bad_folders_are_named(store, tmp_path):
     assert [change.entry for change in slow] == [1, 2, 3, 4, 5]
     with pytest.raises(unweave.UsageError, match="name"):
         unweave.Changes(feed, "../x")
-    with pytest.raises(unweave.DataError, match="unweave stream --changes"):
+    with pytest.raises(unweave.DataError, match="store.stream\(changes=folder\)"):
         unweave.Changes(tmp_path, "x")
     with pytest.raises(unweave.UsageError, match="other files"):
         store.stream(changes=tmp_path)

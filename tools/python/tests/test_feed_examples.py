@@ -50,7 +50,7 @@ class Followed:
     def rows(self):
         ids = self.store.embedded()
         assert not set(self.removed) & set(ids.tolist())
-        return ids, np.asarray(self.store.embeddings())
+        return ids, self.store.embeddings(ids)
 
 
 @pytest.fixture

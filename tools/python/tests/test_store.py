@@ -6,6 +6,7 @@ import signal
 import subprocess
 import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -32,6 +33,29 @@ def test_embeddings_are_a_read_only_map_or_rows_in_memory(store, tmp_path):
     named = store.embeddings(out=tmp_path / "Z.npy")
     assert np.array_equal(named, everything) and (tmp_path / "Z.npy").exists()
     assert store.embeddings([]).shape == (0, 12)
+
+
+def test_nodes_without_a_row_are_told(sample, tmp_path):
+    y = sample.y.copy()
+    y[350:] = -1
+    store = unweave.import_store(tmp_path / "g.store", sample.edge_index, sample.x, y, train=sample.train)
+    store.propagate(hops=2)
+    store.train("exact")
+    asked = [store.embeddings, lambda: store.embeddings(out=tmp_path / "Z.npy"), store.predict, store.predict_proba, store.scores]
+    for ask in asked:
+        with pytest.warns(unweave.MissingRowsWarning, match=r"^50 of 400 nodes have no row of Z.*embedded\(\)") as told:
+            assert len(ask()) == 350
+        assert len(told) == 1 and told[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.array_equal(store.embedded(), np.arange(350))
+        whole = store.embeddings(missing="nan")
+        assert len(whole) == 400 and np.isnan(whole[350:]).all() and not np.isnan(whole[:350]).any()
+        assert np.array_equal(store.embeddings(store.embedded(), out=tmp_path / "Z.npy"), whole[:350])
+        assert len(store.predict(store.embedded())) == 350 and sum(len(ids) for ids, _ in store.batches()) == 350
+        assert store.evaluate()[0].train.rows == 250  # a node with a label has a row
+        store.propagate(hops=2, rows="all")
+        assert len(store.embeddings()) == 400
 
 
 def test_edges_and_labels_come_back(store, sample, tmp_path):
@@ -188,6 +212,61 @@ def test_the_command_line_says_the_same(store, program, tmp_path):
     with pytest.raises(unweave.DataError) as error:
         unweave.Store(tmp_path / "absent").info()
     assert str(error.value).split(";")[0] in failed.stderr
+
+
+def test_models_are_evaluated_as_on_the_command_line(store, program):
+    store.train("exact")
+    store.train("newton", name="noisy", epsilon=1.0)
+    said = {one["name"]: one for one in map(json.loads, subprocess.run([program, "evaluate", store.path, "--json"], check=True,
+                                                                       capture_output=True, text=True).stdout.splitlines())}
+    found = store.evaluate()
+    assert [one.name for one in found] == list(said)
+    for one in found:
+        for split in ("train", "valid", "test"):
+            assert one[split].accuracy == said[one.name][f"accuracy_{split}"] and one[split].rows == said[one.name]["metrics"][split]["rows"]
+    assert [one.name for one in store.evaluate(name="noisy", solver="newton")] == ["noisy"] and len(store.evaluate(solver="exact")) == 1
+    with pytest.raises(unweave.UsageError, match="absent"):
+        store.evaluate(name="absent")
+
+
+def test_messages_name_what_python_has(store, sample, tmp_path):
+    for call, kind, message, options in (
+            (lambda: store.train(lam=-1.0), unweave.UsageError, r"\blam\b", ["lam"]),
+            (lambda: store.propagate(hops=2, scheme="chebyshev", scale_bits=3), unweave.UsageError, r"\bscale_bits\b", ["scale_bits"]),
+            (lambda: store.predict(), unweave.UsageError, r"`store\.train\(\)`", []),
+            (lambda: store.train("langevin", parameters={"sigma": -1.0}), unweave.UsageError, r"parameters=\{'sigma'", ["parameters"])):
+        with pytest.raises(kind, match=message) as error:
+            call()
+        assert "--" not in str(error.value) and "`unweave" not in str(error.value), error.value
+        assert [one for one in options if one not in error.value.options] == []
+    store.propagate(hops=2, rows="labelled")
+    with store.stream() as stream:
+        stream.send("node 3")
+    with pytest.raises(unweave.UsageError, match=r"give `?missing='nan'`? for a row of NaN, or run `store\.propagate\(rows='all'\)` for"):
+        store.embeddings([3])
+
+
+def test_marks_become_arguments_and_calls():
+    def option(key, value=None):
+        return f"\x01{key}" + ("" if value is None else f"\x02{value}") + "\x03"
+
+    def operation(words):
+        return f"\x04{words}\x05"
+
+    for message, text in (
+            ("raise " + option("memory"), "raise memory"),
+            (option("lambda", "auto") + ", " + option("scale-bits", "40"), "lam='auto', scale_bits=40"),
+            (option("set", "sigma=0.5") + ", " + option("set", "sigma") + ", " + option("set"), "parameters={'sigma': 0.5}, parameters={'sigma': ...}, parameters"),
+            ("leave " + option("no-intercept") + " away", "leave intercept=False away"),
+            (operation("propagate a b.store " + option("rows", "all")), "`store.propagate(rows='all')`"),
+            (operation("repair x " + option("cut-journal")), "`store.repair(cut_journal=True)`"),
+            (operation("stream x " + option("requests", "/dev/null") + " " + option("solver", "exact")), "`with store.stream(solver='exact'): pass`"),
+            (operation("import x " + option("edges", "FILE")), "`unweave.import_store()`"),
+            (operation("export STORE " + option("model", "F")), "`store.export_model()`"),
+            (operation("export x " + option("all", "DIR")), "`unweave export x --all DIR`"),
+            (operation("upgrade x"), "`unweave upgrade x`"), (option("split", "train=F"), "train=F"), ("\x01 \x04 --", "\x01 \x04 --")):
+        assert unweave.errors.text_of(message) == text
+    assert [unweave.errors.argument_of(key) for key in ("lambda", "scale-bits", "non-adaptive", "rows")] == ["lam", "scale_bits", "adaptive", "rows"]
 
 
 def test_errors_have_types_and_name_arguments(store, tmp_path):

@@ -14,11 +14,12 @@ from ._native import __version__
 from .changes import Change, Changes
 from .columns import Columns
 from .estimator import ForgettingClassifier
-from .errors import CheckError, DataError, Error, ResourceError, UsageError
+from .errors import CheckError, DataError, Error, MissingRowsWarning, ResourceError, UsageError
 from .forget_sets import ForgetSet, read_forget_set
 from .planetoid import read_planetoid
 from .records import Record
 from .store import Store, Stream, generate_store, import_store, solvers
 
-__all__ = ["__version__", "Change", "Changes", "CheckError", "Columns", "DataError", "Error", "ForgetSet", "ForgettingClassifier", "Record",
-           "ResourceError", "Store", "Stream", "UsageError", "generate_store", "import_store", "read_forget_set", "read_planetoid", "solvers"]
+__all__ = ["__version__", "Change", "Changes", "CheckError", "Columns", "DataError", "Error", "ForgetSet", "ForgettingClassifier",
+           "MissingRowsWarning", "Record", "ResourceError", "Store", "Stream", "UsageError", "generate_store", "import_store",
+           "read_forget_set", "read_planetoid", "solvers"]

@@ -62,7 +62,7 @@ class Changes:
         self.folder = pathlib.Path(folder)
         self._file = self.folder / "readers" / name
         if not (self.folder / "changes.jsonl").exists():
-            raise DataError(f"{self.folder}: no feed of changes here (changes.jsonl is missing); begin one with `unweave stream --changes`")
+            raise DataError(f"{self.folder}: no feed of changes here (changes.jsonl is missing); begin one with `store.stream(changes=folder)`")
         if not self._file.exists():
             self._write(0)
 

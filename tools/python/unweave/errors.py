@@ -1,7 +1,9 @@
 """Errors of the library. Each is what the command line ends with an exit code of its own for."""
 from __future__ import annotations
 
-__all__ = ["Error", "UsageError", "DataError", "ResourceError", "CheckError"]
+import re
+
+__all__ = ["Error", "UsageError", "DataError", "ResourceError", "CheckError", "MissingRowsWarning"]
 
 
 class Error(Exception):
@@ -26,3 +28,51 @@ class ResourceError(Error):
 
 class CheckError(Error):
     """A statement that should hold is false (exit code 4)."""
+
+
+class MissingRowsWarning(UserWarning):
+    """Nodes without a row of Z are left out of what was asked for without naming nodes."""
+
+
+# The library marks the options and operations that its messages name (storage/io/message.h); bindings/values.cpp hands over these marks.
+_OPTION = re.compile("\x01([\\w-]+)(?:\x02([^\x03]*))?\x03")
+_OPERATION = re.compile("\x04([^\x05]*)\x05")
+_ARGUMENTS = {"lambda": "lam", "set": "parameters", "no-intercept": "intercept=False", "non-adaptive": "adaptive=False"}
+_METHODS = ("propagate", "purge", "repair", "stream", "train", "verify")
+_EXPORTS = {"embeddings": "embeddings", "edges": "edges", "labels": "labels", "model": "export_model"}
+
+
+def argument_of(key: str) -> str:
+    """The argument that is the option ``--key`` of the command line."""
+    return _ARGUMENTS.get(key, key.replace("-", "_")).partition("=")[0]
+
+
+def _option(match: re.Match[str]) -> str:
+    key, value = match[1], match[2]
+    if value is None:
+        return _ARGUMENTS.get(key, argument_of(key))
+    if key == "split":
+        return value
+    if key == "set":
+        name, _, number = value.partition("=")
+        return f"parameters={{{name!r}: {number or '...'}}}"
+    return f"{argument_of(key)}={value if re.fullmatch('[0-9.e+-]+', value) else repr(value)}"
+
+
+def _operation(match: re.Match[str]) -> str:
+    verb = match[1].split(" ", 1)[0]
+    options = [one for one in _OPTION.finditer(match[1]) if (one[1], one[2]) != ("requests", "/dev/null")]
+    if verb == "import":
+        return "`unweave.import_store()`"
+    if verb == "export" and options and options[0][1] in _EXPORTS:
+        return f"`store.{_EXPORTS[options[0][1]]}()`"
+    if verb not in _METHODS:  # the command line alone does it
+        return "`unweave " + _OPTION.sub(lambda one: f"--{one[1]}" + (f" {one[2]}" if one[2] else ""), match[1]) + "`"
+    words = [_option(one) for one in options]
+    arguments = ", ".join(word if "=" in word else f"{word}=True" for word in words)
+    return f"`with store.stream({arguments}): pass`" if verb == "stream" else f"`store.{verb}({arguments})`"
+
+
+def text_of(message: str) -> str:
+    """A message of the library, with arguments and calls of this package in the places of options and commands."""
+    return _OPTION.sub(_option, _OPERATION.sub(_operation, message))

@@ -1,7 +1,9 @@
 """Stores: import, propagation, training, streams of removals, and what is read out."""
 from __future__ import annotations
 
+import contextlib
 import datetime
+import itertools
 import json
 import os
 import pathlib
@@ -15,7 +17,8 @@ import numpy as np
 from . import _native, arrays
 from ._arrow import Column, Exported
 from .columns import piped
-from .errors import UsageError
+from .errors import Error, MissingRowsWarning, UsageError
+from .linear_models import linear_model_files
 from .progress import Progress, watcher
 from .records import Record
 
@@ -136,7 +139,7 @@ class Store:
         ``nodes``: ids or a mask; their rows come in memory, in their order. Without, all rows that there are, in the order of
         :meth:`embedded`, come as a read-only memory map of the file ``out``, or of one without a name in the store's folder's
         parent, which goes when the array does. ``weights``: others than those of the propagation. ``missing``: "error" or "nan"
-        for nodes that have no row.
+        for nodes that have no row. Where ``nodes`` are not given, and some are left out, a :class:`unweave.MissingRowsWarning` says so.
         """
         if missing not in ("error", "nan"):
             raise UsageError(f"missing: {missing!r} is neither 'error' nor 'nan'", ["missing"])
@@ -145,13 +148,19 @@ class Store:
         native = (self._machine, self._watcher(), self.path, wanted, numbers, missing == "nan")
         if wanted is not None and out is None:
             return _native.embeddings(*native, None, None)
-        if out is not None:
-            _native.embeddings(*native, pathlib.Path(out), None)
-            return np.load(out, mmap_mode="r")
-        with tempfile.TemporaryDirectory(prefix=".embeddings-", dir=self.path.absolute().parent) as folder:
-            file = pathlib.Path(folder) / "Z.npy"
-            _native.embeddings(*native, file, None)
-            return np.load(file, mmap_mode="r")  # the memory map keeps the file that the folder loses
+        with contextlib.ExitStack() as held:
+            if out is None:
+                out = pathlib.Path(held.enter_context(tempfile.TemporaryDirectory(prefix=".embeddings-", dir=self.path.absolute().parent))) / "Z.npy"
+            left_out = _native.embeddings(*native, pathlib.Path(out), None)
+            if left_out and wanted is None and missing == "error":
+                self._warn_of_missing(left_out, "missing='nan' writes rows of NaN for them")
+            rows = np.load(out, mmap_mode="r")  # it keeps the file that the folder loses
+        return rows
+
+    def _warn_of_missing(self, left_out: int, remedy: str, stacklevel: int = 3) -> None:
+        warnings.warn(f"{left_out} of {self.num_nodes} nodes have no row of Z, since they were removed, or never had a label; they are "
+                      f"left out: embedded() says which there are, {remedy}, and propagate(rows='all') computes rows for all nodes "
+                      "(train again then)", MissingRowsWarning, stacklevel=stacklevel)
 
     def batches(self, nodes: Any = None, *, size: int = 65536, shuffle: int | None = None, hops: bool = False,
                 weights: Sequence[float] | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -200,12 +209,41 @@ class Store:
                    "key": None if key is None else pathlib.Path(key), "parameters": dict(parameters or {})}
         return Record.of(_native.train(self._machine, self._watcher(), self.path, options))
 
-    def _predict(self, nodes: Any, solver: str | None, name: str | None, what: str) -> dict[str, np.ndarray]:
+    def certify(self, weights: Any, intercepts: Any = None, solver: str = "exact", *, name: str | None = None, head: str | None = None,
+                lam: float | str | None = None, epsilon: float | None = None, delta: float | None = None, intercept: bool | None = None,
+                tau: float | None = None, alpha: float | None = None, bound: str | None = None, level_weights: Sequence[float] | None = None,
+                seed: int | None = None, key: Path | None = None, parameters: dict[str, float] | None = None) -> Record:
+        """Takes a linear model that another program made, proves how far its weights are from the minimiser of the objective on the
+        training rows, and saves a model that a theorem certifies: "exact" finishes them to the minimiser, "newton" adds noise.
+
+        ``weights``: a fitted linear classifier of scikit-learn, a torch.nn.Linear, an array [classes, features] beside ``intercepts``
+        [classes], one array as :meth:`export_model` writes ``.npy``, or a path of a file that ``unweave certify --model`` takes. Learn
+        it on rows of :meth:`embeddings`; those above norm 1 divided by it. ``level_weights`` are the ``weights`` of :meth:`train`,
+        and the other options its own. The report is that of :meth:`train`, and what the given weights were: ``given`` and all
+        that compares with them depends on how they were made, and is for the operator alone.
+        """
+        options = {"solver": solver, "name": name, "head": head, "lam": lam, "epsilon": epsilon, "delta": delta, "intercept": intercept,
+                   "tau": tau, "alpha": alpha, "bound": bound, "weights": None if level_weights is None else list(map(float, level_weights)),
+                   "seed": seed, "key": None if key is None else pathlib.Path(key), "parameters": dict(parameters or {})}
+        with tempfile.TemporaryDirectory(prefix="unweave-") as folder:
+            files = linear_model_files(weights, intercepts, pathlib.Path(folder))
+            try:
+                report = _native.certify(self._machine, self._watcher(), self.path, *files, options)
+            except Error as error:  # a file that was made here is named as the argument that it holds
+                raise type(error)(str(error).replace(folder + os.sep, ""), error.options) from None
+        report["given"]["file"] = str(weights) if arrays.is_path(weights) else None
+        return Record.of(report)
+
+    def _predict(self, nodes: Any, solver: str | None, name: str | None, what: str) -> dict[str, Any]:
         selection = {"solver": solver, "name": name}
-        return _native.predict(self._machine, self._watcher(), self.path, selection, _ids(nodes), what)
+        found = _native.predict(self._machine, self._watcher(), self.path, selection, _ids(nodes), what)
+        if found["missing"]:
+            self._warn_of_missing(found["missing"], "nodes=embedded() means the same", stacklevel=4)
+        return found
 
     def predict(self, nodes: Any = None, *, solver: str | None = None, name: str | None = None) -> np.ndarray:
-        """Classes that a model gives nodes, int64; all of :meth:`embedded` by default."""
+        """Classes that a model gives nodes, int64; all of :meth:`embedded` by default, with a :class:`unweave.MissingRowsWarning` where
+        these are not all nodes."""
         return self._predict(nodes, solver, name, "classes")["classes"]
 
     def predict_proba(self, nodes: Any = None, *, solver: str | None = None, name: str | None = None) -> np.ndarray:
@@ -236,6 +274,67 @@ class Store:
         """What became of requests whose lines end in ``id=NAME``, the oldest first; ``id``: of this one alone. Each says when it
         became durable, which certificates cover it, which models have yet to forget it, and whether nothing is left to do (``settled``)."""
         return Record.of(_native.requests(self._machine, self.path, id))
+
+    def audit(self, *, solver: str | None = None, name: str | None = None, canary: str | None = None, requests: Iterable[Request] | None = None,
+              one_run: int | None = None, trials: int | None = None, confidence: float = 0.95, rows: int = 1000,
+              seed: int | None = None) -> list[Record]:
+        """Tries to tell models that unlearned a canary from models that never saw it, and says the lower bound of epsilon that this
+        shows beside what certificates claim: one report a model and canary. ``refuted`` says whether a certified claim is false;
+        one that stands is not proved by that. Changes nothing.
+
+        ``canary``: "hub", "bridge", "gradient" or "all", the default. ``requests``: removals that are the canary instead, as
+        :meth:`Stream.send` takes them. ``trials``: releases of each kind, 400 by default. ``one_run``: train once instead, unlearn so
+        many nodes together, and guess which of two labels each had. All bounds of a call hold together with ``confidence``.
+        """
+        if one_run is not None and one_run < 1:
+            raise UsageError("one_run needs at least one canary", ["one_run"])
+        for argument, value in (("canary", canary), ("trials", trials)):
+            if one_run is not None and value is not None:
+                raise UsageError(f"one_run takes no {argument}: it chooses many canaries, and trains once", ["one_run", argument])
+        if not 0 < confidence < 1:
+            raise UsageError("confidence must lie strictly between 0 and 1", ["confidence"])
+        lines = None if requests is None else self._lines(requests)
+        options = {"solver": solver, "name": name, "canary": canary, "one_run": one_run, "trials": trials, "confidence": confidence,
+                   "rows": rows, "seed": seed}
+        return Record.of(_native.audit(self._machine, self._watcher(), self.path, options, lines))
+
+    # Before the work
+
+    def plan(self, hops: int | None = None, *, weights: Sequence[float] | None = None, scheme: str | None = None, rho: float | None = None,
+             scale_bits: int | None = None, rows: str | None = None, requests: Iterable[Request] | None = None, batch: int | None = None,
+             purge: bool = False, keep_order: bool = False) -> Record:
+        """What a propagation will take, with arguments of :meth:`propagate`; with ``requests`` a stream of them, ``batch`` at a time, 100
+        by default, whose first batch stands for all; with ``purge`` a purge: memory, disk, bytes, seconds, beside what there is.
+        ``fits`` says whether the disk has room. Nothing is changed; a propagation is measured on a sample of its rows, and by writing
+        half of the free disk, 128 MiB at most, to a file that goes at once."""
+        options = {"hops": hops, "weights": None if weights is None else list(map(float, weights)), "scheme": scheme, "rho": rho,
+                   "scale_bits": scale_bits, "rows": rows}
+        if purge and requests is not None:
+            raise UsageError("purge and requests ask for two plans; leave one of them out", ["purge", "requests"])
+        if batch is not None and requests is None:
+            raise UsageError("batch needs requests", ["batch", "requests"])
+        if keep_order and not purge:
+            raise UsageError("keep_order needs purge", ["keep_order", "purge"])
+        for argument, value in options.items():
+            if value is not None and (purge or requests is not None):
+                raise UsageError(f"{argument} belongs to a propagation, requests and purge to one that was; leave one of them out", [argument])
+        native = (self._machine, self._watcher(), self.path)
+        if purge:
+            return Record.of(_native.plan_purge(*native, keep_order))
+        if requests is None:
+            return Record.of(_native.plan_propagation(*native, options))
+        size = 100 if batch is None else batch
+        if size < 1:
+            raise UsageError("batch must be at least 1", ["batch"])
+        stream = iter([requests] if isinstance(requests, str) else requests)
+        first = self._lines(itertools.islice(stream, size))
+        return Record.of(_native.plan_stream(*native, first, len(first) + sum(1 for _ in stream), size))
+
+    def _lines(self, requests: Iterable[Request]) -> list[str]:
+        """Lines of requests, as a file of requests has them."""
+        checked = _requests(requests)
+        named = self.info().named is not None
+        return [request if isinstance(request, str) else _line_of(request, named) for request in checked]
 
     # Removals
 
@@ -307,6 +406,15 @@ def _has_value(request: Any) -> bool:
                             len(words) > 4 and isinstance(words[3], str) and words[3] == "expires")
 
 
+def _requests(requests: Iterable[Request]) -> list[Request]:
+    """The requests of a batch; a line may stand alone."""
+    checked: list[Request] = [requests] if isinstance(requests, str) else list(requests)
+    for number, request in enumerate(checked):
+        if not isinstance(request, (str, Sequence)) or not len(request):
+            raise UsageError(f"request {number}, {request!r}: give a line or a tuple, \"node 12\" or (\"node\", 12)")
+    return checked
+
+
 def _line_of(request: Any, named: bool) -> str:
     """The line of a request that came as a tuple. Numbers of NumPy are those of Python; where nodes have names, a node's number has a mark."""
     nodes = 3 if str(request[0]).endswith("edge") else 2
@@ -346,10 +454,7 @@ class Stream:
         ("set-feature", 3, 0.5, 0, 0.25), ("set-label", 3, 1), ("set-label", 3, "none"), ("move-split", 3, "valid"),
         ("insert-node", 3, 0.5, 0, 0.25), ("edge", 4, 7, "expires", "2027-01-31"), or a datetime, or "never". A line may end in
         "id=NAME": a request with an id that was sent before is not applied again. ``statuses`` says of each whether it was applied, or why not."""
-        requests = [requests] if isinstance(requests, str) else list(requests)
-        for number, request in enumerate(requests):
-            if not isinstance(request, (str, Sequence)) or not len(request):
-                raise UsageError(f"request {number}, {request!r}: give a line or a tuple, \"node 12\" or (\"node\", 12)")
+        requests = _requests(requests)
         named = self._native.named()
         has_id = any(isinstance(request, str) and " id=" in request for request in requests)
         if has_id or any(_has_value(request) for request in requests):
