@@ -122,8 +122,8 @@ def check_answers(program, folder):
     (u, v), (x, y) = edges[0], edges[5]
     status, answer = service.call("POST", "/requests", f"edge {u} {v} id=T1\nfoo\n# a remark\n\nnode 999999 id=T2\n", token)
     check(status == 200 and answer["acknowledged"] == [{"id": "T1", "sequence": 1}, {"id": "T2", "sequence": 2}], answer)
-    check(answer["refused"] == [{"line": 2, "text": "foo", "reason": "not a request"}], answer)
-    check((folder / "bad").read_text().split("\t")[1:] == ["foo", "not a request\n"])
+    check(answer["refused"] == [{"line": 2, "text": "foo", "reason": "not a request: there is no request 'foo'"}], answer)
+    check((folder / "bad").read_text().split("\t")[1:] == ["foo", "not a request: there is no request 'foo'\n"])
     body = json.dumps({"requests": [f"edge {x} {y}"]})
     status, answer = service.call("POST", "/requests", body, token | {"Content-Type": "application/json"})
     drawn = answer["acknowledged"][0]["id"]
@@ -221,7 +221,7 @@ def check_follow(program, folder):
     os.replace(folder / "next", path)
     follower.wait_for(4)
     check("requests 1 to 4" in follower.end())
-    check((folder / "bad").read_text().split("\t")[1:] == ["foo bar", "not a request\n"])
+    check((folder / "bad").read_text().split("\t")[1:] == ["foo bar", "not a request: there is no request 'foo'\n"])
     again = Follower(program, store, "--requests", path, "--follow", "--every", "100ms")
     again.wait_for(1)
     check(again.batches[0]["rejections"][0]["reason"] == "known-id", again.batches)

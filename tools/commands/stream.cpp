@@ -433,12 +433,13 @@ void Stream::run_arriving() {
         break;
     }
     if (is_skipped_line(line)) continue;
-    std::optional<Request> request = parse_request(line, arriving.read_id);
+    RequestFault fault;
+    std::optional<Request> request = parse_request(line, arriving.read_id, &fault);
     if (!request && !line_.has("quarantine"))
-      throw InputError(input_name(), "line " + std::to_string(arriving.feed.number()),
-                       "not a request: " + quote_for_message(line), std::string(kRequestForms));
+      throw InputError(input_name(), "line " + std::to_string(arriving.feed.number()), text_of(fault, line),
+                       fault.remedy);
     if (!request) {
-      const BadLine bad{line, "not a request"};
+      const BadLine bad{line, "not a request: " + fault.what};
       arriving.quarantine.add({&bad, 1});
       continue;
     }

@@ -301,14 +301,16 @@ struct HttpService::Impl {
     std::vector<BadLine> bad;
     Json refused = Json::array();
     for (std::size_t i = 0; i < lines.size(); ++i) {
-      std::optional<Request> request = read_line(lines[i]);
+      RequestFault fault;
+      std::optional<Request> request = read_line(lines[i], fault);
       if (request) {
         if (request->id.empty()) request->id = drawn_id();
         requests.push_back(*std::move(request));
         continue;
       }
-      bad.push_back({lines[i], "not a request"});
-      refused.push_back({{"line", i + 1}, {"text", lines[i].substr(0, 200)}, {"reason", "not a request"}});
+      const std::string reason = "not a request: " + fault.what;
+      bad.push_back({lines[i], reason});
+      refused.push_back({{"line", i + 1}, {"text", lines[i].substr(0, 200)}, {"reason", reason}});
     }
     quarantine.add(bad);
     Json taken = Json::array();

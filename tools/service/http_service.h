@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "storage/input/request_reader.h"
 #include "tools/service/intake.h"
 #include "unweave/store.h"
 
@@ -46,8 +47,8 @@ struct HttpOptions {
 
 class HttpService {
  public:
-  /// Reads the line of a request; none where it has another form.
-  using ReadLine = std::function<std::optional<Request>(std::string_view line)>;
+  /// Reads the line of a request; none where it has another form, of which `fault` tells then.
+  using ReadLine = std::function<std::optional<Request>(std::string_view line, RequestFault& fault)>;
 
   /// Takes the address. The intake and the resources, in which predictions read, outlive the service. Throws UsageError where the
   /// address cannot be had.

@@ -176,7 +176,7 @@ TEST_SUITE("unit") {
     CHECK(request.u == 99);
     CHECK(reader.text() == "node zoe");
     check_message(message_of<InputError>([&] { static_cast<void>(reader.next(request)); }),
-                  {"line 3", "not a request", "names of nodes"});
+                  {"line 3", "not a request", "the name of a node"});
   }
 }
 

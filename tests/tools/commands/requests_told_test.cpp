@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/input_files.h"
@@ -154,14 +155,22 @@ TEST_SUITE("unit") {
     CHECK(world.acknowledged() == 2);
   }
 
-  TEST_CASE("a line that is no request says the rule, what is acknowledged and how to go on") {
+  TEST_CASE("a line that is no request says what is wrong with it, what is acknowledged and how to go on") {
     const PathStore world;
-    for (const std::string line :
-         {"Node 1", "{\"op\":\"node\"}", "node", "edge 1", "edge 1 2 3", "node x", "edge;1;2"}) {
-      const Result bad = world.stream(line + "\n");
-      CAPTURE(line);
+    const std::string behind = "in lower case, with a blank, a tab or a comma behind it; no request of ";
+    const std::vector<std::pair<std::string, std::vector<std::string>>> lines{
+        {"Node 1", {"no request 'Node' (did you mean 'node'?)", behind}},
+        {"{\"op\":\"node\"}", {"no request '{\"op\":\"node\"}'", behind}},
+        {"node", {"the node is missing", "write `node U`"}},
+        {"edge 1", {"the second node is missing", "write `edge U V`"}},
+        {"edge 1 2 3", {"'3' is a word too many", "write `edge U V`"}},
+        {"node x", {"'x' is no node id", "U is a whole number from 0, or the name of a node"}},
+        {"edge;1;2", {"no request 'edge;1;2'", behind}}};
+    for (const auto& one : lines) {
+      const Result bad = world.stream(one.first + "\n");
+      CAPTURE(one.first);
       CHECK(bad.code == 2);
-      CHECK(has(bad.error, "one request a line, the word in lower case, ids whole numbers from 0, or names of nodes"));
+      for (const std::string& part : one.second) CHECK(has(bad.error, part));
       CHECK(has(bad.error, "no request of " + world.requests + " is acknowledged: mend it and send it again\n"));
     }
     const Result late = world.stream("edge 0,1\nnode 9\n  edge\t1 , 2\nfeatur 1\nnode 1\n", {"--batch", "2", "--json"});
