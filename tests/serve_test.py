@@ -167,6 +167,31 @@ def check_answers(program, folder):
         check(refused.returncode in (1, 2) and refused.stderr.count("\n") == 1, words, refused.stderr)
 
 
+def check_known_ids(program, folder):
+    """The answer says of a request whose id an earlier one has that the other one counts: waiting, decided, or of an earlier run."""
+    store = make_store(program, folder)
+    edges = sorted(edges_of(program, store, folder))
+
+    def known(service, *pairs):
+        body = "\n".join(f"edge {u} {v} id={name}" for (u, v), name in pairs)
+        status, answer = service.call("POST", "/requests", body)
+        check(status == 200, answer)
+        return [one.get("known", False) for one in answer["acknowledged"]]
+
+    service = Service(program, store, "--every", "300ms")
+    check(known(service, (edges[0], "A"), (edges[1], "B"), (edges[2], "B"), (edges[9], "C")) == [False, False, True, False])
+    check(known(service, (edges[3], "A")) == [True], "while the first one waits")
+    wait_until(lambda: service.call("GET", "/requests/A")[1]["state"] == "applied")
+    check(known(service, (edges[3], "A"), (edges[4], "D")) == [True, False])
+    check(known(service, (edges[9], "E")) == [False], "the request was there before, its id was not")
+    check(service.end() == 0, service.error)
+    service = Service(program, store, "--every", "50ms")
+    check(known(service, (edges[5], "F"), (edges[5], "E"), (edges[5], "A")) == [False, True, True])
+    check(service.end() == 0, service.error)
+    gone = {edges[i] for i in (0, 1, 9, 4, 5)}
+    check(edges_of(program, store, folder) == set(edges) - gone)
+
+
 def check_socket_and_queue(program, folder):
     """A Unix socket for its owner alone; too many requests are told to come again; SIGTERM applies those that wait."""
     store = make_store(program, folder)
@@ -346,7 +371,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args()
     program = os.path.abspath(asked.program)
-    for name, test in [("answers", check_answers), ("socket", check_socket_and_queue), ("follow", check_follow), ("expiry", check_expiry),
+    for name, test in [("answers", check_answers), ("known ids", check_known_ids), ("socket", check_socket_and_queue), ("follow", check_follow), ("expiry", check_expiry),
                        ("kills", lambda p, f: check_kills(p, f, asked.kills, asked.seed))]:
         with tempfile.TemporaryDirectory() as folder:
             started = time.monotonic()

@@ -196,6 +196,10 @@ std::uint64_t StreamSession::acknowledge(std::span<const Request> requests) {
   return impl_->store.acknowledge(requests);
 }
 
+std::vector<bool> StreamSession::known_ids(std::span<const Request> requests) const {
+  return impl_->store.known_ids(requests);
+}
+
 std::uint64_t StreamSession::waiting() const {
   return impl_->store.waiting();
 }

@@ -318,9 +318,11 @@ struct HttpService::Impl {
       std::vector<std::string> ids;
       ids.reserve(requests.size());
       for (const Request& request : requests) ids.push_back(request.id);
-      const std::uint64_t last = intake.submit(std::move(requests));
-      for (std::size_t i = 0; i < ids.size(); ++i)
-        taken.push_back({{"id", ids[i]}, {"sequence", last - ids.size() + 1 + i}});
+      const Acknowledgement answer = intake.submit(std::move(requests));
+      for (std::size_t i = 0; i < ids.size(); ++i) {
+        taken.push_back({{"id", ids[i]}, {"sequence", answer.last - ids.size() + 1 + i}});
+        if (answer.known[i]) taken.back()["known"] = true;
+      }
     }
     const bool none = taken.empty();
     Json json = {{"acknowledged", std::move(taken)}, {"refused", std::move(refused)}};

@@ -1,7 +1,7 @@
 // tools/service/http_service.h - the service of a store by HTTP and JSON, on a Unix socket or a port.
 //
 //   POST /requests      lines as `stream --requests` takes them, or {"requests": ["edge 1 2 id=T7", ...]}; answers when they are
-//                       durable
+//                       durable; `known` says of one that an earlier one has its id, and counts
 //   GET  /requests/ID   what became of one
 //   GET  /receipts/ID   its receipt, where the service writes receipts
 //   GET  /certificates/MODEL   the public lines of a model
