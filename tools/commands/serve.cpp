@@ -173,7 +173,7 @@ void serve(const CommandLine& line) {
   const IntakeCounts counts = intake.counts();
   session.close();
   if (!line.common().quiet)
-    line.error() << "unweave: the service has ended: " << count_text(counts.acknowledged) << " requests acknowledged, "
+    line.error() << "unweave: the service has ended: " << counted(counts.acknowledged, "request") << " acknowledged, "
                  << count_text(counts.applied) << " applied, " << count_text(counts.rejected) << " rejected\n";
 }
 
