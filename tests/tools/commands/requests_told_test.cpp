@@ -79,6 +79,18 @@ TEST_SUITE("unit") {
     CHECK(world.stream("edge 1 2\n", {"--json"}).json()["rejections"] == Json::array());
   }
 
+  TEST_CASE("requests: what is left to do comes with the command that does it") {
+    const PathStore world;
+    REQUIRE(world.stream("edge 0 2 id=A\nedge 0 1 id=B\n").code == 0);
+    const std::string told = run({"requests", world.store}).out;
+    CHECK(has(told, "A: edge, rejected (absent-edge) at "));
+    CHECK(has(told, "nothing is left to do; send it again, mended, with another id\n"));
+    CHECK(has(told, "files still hold what it removed (`unweave purge " + world.store + "`)\n"));
+    CHECK(run({"requests", world.store, "--forget-before", "2999-01-01"}).out == "forgotten: 2 requests\n");
+    REQUIRE(world.stream("edge 1 2 id=C\n").code == 0);
+    CHECK(run({"requests", world.store, "--forget-before", "2999-01-01"}).out == "forgotten: 1 request\n");
+  }
+
   TEST_CASE("text names the first rejected requests of a batch and counts the rest; --quiet and --public say less") {
     const PathStore world;
     const std::string text = world.stream(kMixed).out;
