@@ -91,6 +91,22 @@ TEST_SUITE("unit") {
     CHECK(run({"requests", world.store, "--forget-before", "2999-01-01"}).out == "forgotten: 1 request\n");
   }
 
+  TEST_CASE("info tells the requests since the last purge") {
+    const PathStore world;
+    REQUIRE(world.stream("edge 0 1\nedge 0 1\n").code == 0);
+    const auto since = [&] {
+      std::istringstream table(run({"info", world.store}).out);
+      for (std::string line; std::getline(table, line);)
+        if (line.starts_with("requests since purge ")) return line.substr(line.rfind(' ') + 1);
+      return std::string("not told");
+    };
+    CHECK(since() == "2");
+    REQUIRE(run({"purge", world.store}).code == 0);
+    CHECK(since() == "0");
+    REQUIRE(world.stream("edge 1 2\n").code == 0);
+    CHECK(since() == "1");
+  }
+
   TEST_CASE("text names the first rejected requests of a batch and counts the rest; --quiet and --public say less") {
     const PathStore world;
     const std::string text = world.stream(kMixed).out;
