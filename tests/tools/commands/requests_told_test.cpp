@@ -107,6 +107,20 @@ TEST_SUITE("unit") {
     CHECK(since() == "1");
   }
 
+  TEST_CASE("propagate says how many nodes get no row, unless the rows were chosen") {
+    const PathStore world;
+    const Result told = run({"propagate", world.store, "--json"});
+    CHECK(told.json()["nodes_without_row"] == 1);
+    CHECK(has(told.error, "note: 1 node without a label gets no row of the embedding"));
+    CHECK(has(told.error, "--rows all"));
+    const Result chosen = run({"propagate", world.store, "--json", "--rows", "labelled"});
+    CHECK(chosen.json()["nodes_without_row"] == 1);
+    CHECK_FALSE(has(chosen.error, "no row"));
+    const Result all = run({"propagate", world.store, "--json", "--rows", "all"});
+    CHECK(all.json()["nodes_without_row"] == 0);
+    CHECK_FALSE(has(all.error, "no row"));
+  }
+
   TEST_CASE("text names the first rejected requests of a batch and counts the rest; --quiet and --public say less") {
     const PathStore world;
     const std::string text = world.stream(kMixed).out;
