@@ -165,7 +165,8 @@ std::optional<std::array<std::string_view, 2>> NamedEdges::parse(NamedEdgeChunk&
 void NamedEdges::refuse_unknown(const NamedEdgeChunk& chunk, std::uint32_t line, std::string_view name) const {
   throw InputError(file_, "line " + std::to_string(chunk.first_line + line),
                    "no node has the name " + quote_for_message(name),
-                   "add it to " + names_ + ", or take the line out; # makes it a comment");
+                   name.starts_with('"') ? "write names without quotes"
+                                         : "add it to " + names_ + ", or take the line out; # makes it a comment");
 }
 
 }  // namespace unweave

@@ -172,6 +172,24 @@ TEST_SUITE("unit") {
     CHECK(has(twice.error, "valid is given twice"));
   }
 
+  TEST_CASE("a first line of names that looks like a header is told, where no edge speaks of it") {
+    Importer importer;
+    const std::string ids = importer.file("ids.csv", "Node_ID\nann\nbob\n");
+    const std::string edges = importer.file("e.csv", "ann,bob\n");
+    const Result told = importer.import({"--ids", ids, "--edges", edges});
+    CHECK(told.json()["nodes"] == 3);
+    CHECK(has(told.error,
+              "note: " + ids + ": the first line, 'Node_ID', is the name of node 0, of which no edge speaks"));
+    CHECK(has(importer.import({"--ids", ids}).error, "take the line out"));
+    CHECK(has(testing::run({"import", (importer.dir / "none").string(), "--ids", ids, "--labels",
+                            importer.file("y.csv", "label\n0\n1\n")})
+                  .error,
+              ids + " (lines, the first of which is 'Node_ID') says 3"));
+    CHECK(importer.import({"--ids", ids, "--edges", importer.file("f.csv", "Node_ID,bob\n")}).error.empty());
+    CHECK(importer.import({"--ids", importer.file("i", "ann\nid\n"), "--edges", importer.file("g", "id id\n")})
+              .error.empty());
+  }
+
   TEST_CASE("splits are printed with their sizes, without the ids that have no label") {
     Importer importer;
     const std::string labels = importer.file("l.txt", "0\n1\n-1\n0\n");
