@@ -190,6 +190,29 @@ TEST_SUITE("unit") {
               .error.empty());
   }
 
+  TEST_CASE("a header whose first two columns are no ends is not taken for one of edges with weights") {
+    Importer importer;
+    const std::string ids = importer.file("ids.txt", "0\n1\n2\n5\n");
+    for (const char* const lines :
+         {"weight,source,target\n0,1,2\n5,2,0\n", "edge_id,src,dst\n0,1,2\n", "from,weight,to\n0,1,2\n"})
+      for (const bool named : {false, true}) {
+        CAPTURE(lines);
+        const std::string edges = importer.file("e.csv", lines);
+        std::vector<std::string> words{"import", (importer.dir / "none").string(), "--edges", edges,
+                                       "--ignore-weights"};
+        if (named) words.insert(words.end(), {"--ids", ids});
+        const Result refused = testing::run(words);
+        CHECK(refused.code == 2);
+        CHECK(has(refused.error, edges + ": line "));
+        if (!named) CHECK(has(refused.error, "the first two columns are taken for the ends"));
+      }
+    const std::string good = importer.file("e.csv", "source,target,start\n0,1,7\n1,2,9\n");
+    CHECK(importer.import({"--edges", good, "--ignore-weights"}).json()["ignored_weights"] == 2);
+    CHECK(testing::run({"import", (importer.dir / "none").string(), "--edges", importer.file("e.txt", "0 1 2 3\n"),
+                        "--ignore-weights"})
+              .code == 2);
+  }
+
   TEST_CASE("splits are printed with their sizes, without the ids that have no label") {
     Importer importer;
     const std::string labels = importer.file("l.txt", "0\n1\n-1\n0\n");
