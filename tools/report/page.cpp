@@ -119,6 +119,10 @@ std::vector<Section> sections_of(const ReportInput& input) {
   const auto add = [&](std::string id, std::string title, std::string html) {
     if (!html.empty()) sections.push_back({std::move(id), std::move(title), std::move(html)});
   };
+  if (has_nothing(input))
+    add("nothing", "Nothing was done",
+        paragraph("No line of <code>stream</code>, <code>train</code>, <code>certify</code>, <code>evaluate</code>, "
+                  "<code>audit</code>, <code>verify</code> or <code>purge</code> is in these files."));
   if (!lines.batches.empty()) add("asked", "What was asked and done", asked_section(lines));
   add("theorems", "Under which theorem", theorem_section(input));
   add("accuracy-by-batch", "Accuracy by batch", accuracy_section(lines));
@@ -145,6 +149,12 @@ std::string sources_text(const ReportInput& input) {
 }
 
 }  // namespace
+
+bool has_nothing(const ReportInput& input) {
+  const RunLines& lines = input.lines;
+  return !input.store && lines.batches.empty() && lines.trainings.empty() && lines.evaluations.empty() &&
+         lines.audits.empty() && lines.verifications.empty() && lines.purges.empty();
+}
 
 BatchTotals totals_of(const RunLines& lines) {
   BatchTotals totals{0, 0, 0, 0};
