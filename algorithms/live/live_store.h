@@ -94,7 +94,7 @@ class LiveStore {
   /// Requests that are acknowledged and not applied. May run at any time.
   [[nodiscard]] std::uint64_t waiting() const;
   /// For each request after the request `after`, whether one that was decided earlier has its id, or one of these before it; nothing
-  /// where none of them has an id. Of others that wait nothing is known here. `time`: when these became durable, where they have.
+  /// where none of them has an id. Others that wait are not looked at. `time`: when these became durable, where they have.
   /// May run while another thread changes the store. Throws RecordError.
   [[nodiscard]] std::vector<bool> known_ids(std::span<const Request> requests, std::uint64_t after = 0,
                                             std::optional<Millis> time = {}) const;

@@ -23,7 +23,7 @@ namespace {
 struct KindForm {
   std::string_view word;
   RequestKind kind;
-  std::string_view form;  ///< of its lines, for messages
+  std::string_view form;  ///< how its lines are written, for messages
 };
 
 constexpr KindForm kKinds[] = {
