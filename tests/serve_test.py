@@ -122,8 +122,8 @@ def check_answers(program, folder):
     (u, v), (x, y) = edges[0], edges[5]
     status, answer = service.call("POST", "/requests", f"edge {u} {v} id=T1\nfoo\n# a remark\n\nnode 999999 id=T2\n", token)
     check(status == 200 and answer["acknowledged"] == [{"id": "T1", "sequence": 1}, {"id": "T2", "sequence": 2}], answer)
-    check(answer["refused"] == [{"line": 2, "text": "foo", "reason": "not a request"}], answer)
-    check((folder / "bad").read_text().split("\t")[1:] == ["foo", "not a request\n"])
+    check(answer["refused"] == [{"line": 2, "text": "foo", "reason": "not a request: there is no request 'foo'"}], answer)
+    check((folder / "bad").read_text().split("\t")[1:] == ["foo", "not a request: there is no request 'foo'\n"])
     body = json.dumps({"requests": [f"edge {x} {y}"]})
     status, answer = service.call("POST", "/requests", body, token | {"Content-Type": "application/json"})
     drawn = answer["acknowledged"][0]["id"]
@@ -165,6 +165,31 @@ def check_answers(program, folder):
                   ["--batch", "0"], ["--tokens", str(folder / "bad")], ["--receipts", str(folder / "r")]]:
         refused = subprocess.run([program, "serve", str(store), *words], capture_output=True, text=True)
         check(refused.returncode in (1, 2) and refused.stderr.count("\n") == 1, words, refused.stderr)
+
+
+def check_known_ids(program, folder):
+    """The answer says of a request whose id an earlier one has that the other one counts: waiting, decided, or of an earlier run."""
+    store = make_store(program, folder)
+    edges = sorted(edges_of(program, store, folder))
+
+    def known(service, *pairs):
+        body = "\n".join(f"edge {u} {v} id={name}" for (u, v), name in pairs)
+        status, answer = service.call("POST", "/requests", body)
+        check(status == 200, answer)
+        return [one.get("known", False) for one in answer["acknowledged"]]
+
+    service = Service(program, store, "--every", "300ms")
+    check(known(service, (edges[0], "A"), (edges[1], "B"), (edges[2], "B"), (edges[9], "C")) == [False, False, True, False])
+    check(known(service, (edges[3], "A")) == [True], "while the first one waits")
+    wait_until(lambda: service.call("GET", "/requests/A")[1]["state"] == "applied")
+    check(known(service, (edges[3], "A"), (edges[4], "D")) == [True, False])
+    check(known(service, (edges[9], "E")) == [False], "the request was there before, its id was not")
+    check(service.end() == 0, service.error)
+    service = Service(program, store, "--every", "50ms")
+    check(known(service, (edges[5], "F"), (edges[5], "E"), (edges[5], "A")) == [False, True, True])
+    check(service.end() == 0, service.error)
+    gone = {edges[i] for i in (0, 1, 9, 4, 5)}
+    check(edges_of(program, store, folder) == set(edges) - gone)
 
 
 def check_socket_and_queue(program, folder):
@@ -221,7 +246,7 @@ def check_follow(program, folder):
     os.replace(folder / "next", path)
     follower.wait_for(4)
     check("requests 1 to 4" in follower.end())
-    check((folder / "bad").read_text().split("\t")[1:] == ["foo bar", "not a request\n"])
+    check((folder / "bad").read_text().split("\t")[1:] == ["foo bar", "not a request: there is no request 'foo'\n"])
     again = Follower(program, store, "--requests", path, "--follow", "--every", "100ms")
     again.wait_for(1)
     check(again.batches[0]["rejections"][0]["reason"] == "known-id", again.batches)
@@ -346,7 +371,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args()
     program = os.path.abspath(asked.program)
-    for name, test in [("answers", check_answers), ("socket", check_socket_and_queue), ("follow", check_follow), ("expiry", check_expiry),
+    for name, test in [("answers", check_answers), ("known ids", check_known_ids), ("socket", check_socket_and_queue), ("follow", check_follow), ("expiry", check_expiry),
                        ("kills", lambda p, f: check_kills(p, f, asked.kills, asked.seed))]:
         with tempfile.TemporaryDirectory() as folder:
             started = time.monotonic()

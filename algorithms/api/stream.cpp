@@ -52,8 +52,9 @@ Learner open_model(LiveStore& store, Resources& resources, const StreamOptions& 
 }  // namespace
 
 Request request_of_line(std::string_view line, const ReadId& read_id) {
-  if (std::optional<Request> request = parse_request(line, read_id)) return *std::move(request);
-  throw UsageError("not a request: " + quote_for_message(line) + ": " + std::string(kRequestForms));
+  RequestFault fault;
+  if (std::optional<Request> request = parse_request(line, read_id, &fault)) return *std::move(request);
+  throw UsageError(text_of(fault, line) + "; " + fault.remedy);
 }
 
 struct StreamSession::Impl {
@@ -193,6 +194,10 @@ BatchOutcome StreamSession::send(std::span<const Request> requests) {
 
 std::uint64_t StreamSession::acknowledge(std::span<const Request> requests) {
   return impl_->store.acknowledge(requests);
+}
+
+std::vector<bool> StreamSession::known_ids(std::span<const Request> requests) const {
+  return impl_->store.known_ids(requests);
 }
 
 std::uint64_t StreamSession::waiting() const {

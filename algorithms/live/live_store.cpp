@@ -191,14 +191,20 @@ BatchChanges LiveStore::resolve(std::span<const Request> requests) const {
 
 BatchChanges LiveStore::resolve_after(std::span<const Request> requests, std::uint64_t after,
                                       std::optional<Millis> time) const {
-  if (std::all_of(requests.begin(), requests.end(), [](const Request& one) { return one.id.empty(); }))
-    return resolve_batch(*contents_, requests);
+  return resolve_batch(*contents_, requests, known_ids(requests, after, time));
+}
+
+std::vector<bool> LiveStore::known_ids(std::span<const Request> requests, std::uint64_t after,
+                                       std::optional<Millis> time) const {
+  if (std::all_of(requests.begin(), requests.end(), [](const Request& one) { return one.id.empty(); })) return {};
+  const std::scoped_lock lock(journal_mutex_);
   if (!register_) register_.emplace(path_, manifest_, access_ == Access::write, budget_);
-  return resolve_batch(*contents_, requests, register_->known(requests, after, time));
+  return register_->known(requests, after, time);
 }
 
 void LiveStore::note_ids(std::span<const Request> requests, std::span<const RequestStatus> statuses,
                          std::uint64_t after, Millis time) {
+  const std::scoped_lock lock(journal_mutex_);
   if (register_) register_->note(requests, statuses, after, time);
 }
 

@@ -93,6 +93,11 @@ class LiveStore {
   std::uint64_t acknowledge(std::span<const Request> requests);
   /// Requests that are acknowledged and not applied. May run at any time.
   [[nodiscard]] std::uint64_t waiting() const;
+  /// For each request after the request `after`, whether one that was decided earlier has its id, or one of these before it; nothing
+  /// where none of them has an id. Others that wait are not looked at. `time`: when these became durable, where they have.
+  /// May run while another thread changes the store. Throws RecordError.
+  [[nodiscard]] std::vector<bool> known_ids(std::span<const Request> requests, std::uint64_t after = 0,
+                                            std::optional<Millis> time = {}) const;
   /// Applies the oldest ones that wait as one batch, which `requests` gets: those of whole calls of acknowledge(), `most` together
   /// or of one call. A writer only; until none waits, apply() throws UsageError.
   BatchReport apply_acknowledged(std::size_t most, LastLevel last, std::vector<Request>& requests);
@@ -158,8 +163,7 @@ class LiveStore {
   void open_embedding();
   void charge_changes(const BatchChanges& changes);
   void note_statuses(std::span<const RequestStatus> statuses);
-  /// Decides requests after the request `after`, which are durable since `time` or not yet. Reads the ids of
-  /// all earlier ones where one of these has one.
+  /// Decides requests after the request `after`, which are durable since `time` or not yet.
   [[nodiscard]] BatchChanges resolve_after(std::span<const Request> requests, std::uint64_t after,
                                            std::optional<Millis> time) const;
   void note_ids(std::span<const Request> requests, std::span<const RequestStatus> statuses, std::uint64_t after,
@@ -194,12 +198,12 @@ class LiveStore {
     JournalBatch batch;
     Reservation room;
   };
-  mutable std::mutex journal_mutex_;  ///< guards the next three
+  mutable std::mutex journal_mutex_;  ///< guards the next three, and the ids of requests
   std::optional<Journal> journal_;
   std::deque<Waiting> waiting_;  ///< in the journal, behind the request sequence_
   std::uint64_t waiting_requests_ = 0;
   std::uint64_t sequence_ = 0;
-  mutable std::optional<RequestRegister> register_;  ///< once a request has an id
+  mutable std::optional<RequestRegister> register_;  ///< ids of all requests, once one has an id
   std::vector<RequestStatus> replayed_;              ///< statuses of the requests after replayed_after_
   std::uint64_t replayed_after_ = 0;
   Reservation replayed_memory_;

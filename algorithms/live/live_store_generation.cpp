@@ -60,8 +60,8 @@ Manifest LiveStore::present_manifest(Fold fold) const {
 
 void LiveStore::swap_manifest(Manifest next) {
   lock_->require_held();
-  if (register_) register_->sync();  // before the journal goes, which has the same requests
   const std::scoped_lock lock(journal_mutex_);
+  if (register_) register_->sync();  // before the journal goes, which has the same requests
   record_in(next);
   const bool same_journal = next.journal.has_value();
   std::optional<Journal> journal;
@@ -93,6 +93,7 @@ void LiveStore::record_in(Manifest& next) const {
 
 void LiveStore::forget_release(std::string_view solver) {
   const Change change(*this);
+  const std::scoped_lock lock(journal_mutex_);  // ids of requests are read by what the manifest says
   Manifest next = manifest_;
   if (!ledger_.forget(path_, solver, next)) return;
   write_manifest(path_, next);

@@ -73,6 +73,7 @@ PropagateReport propagate(LiveStore& store, PropagationSpec spec, MemoryBudget& 
   const Clock::time_point start = Clock::now();
   store.commit_propagation(spec, std::move(files));
   report.sync_seconds += seconds_since(start);
+  report.targets = store.embedding().cone().rows(spec.levels);
   return report;
 }
 

@@ -23,6 +23,7 @@ struct PropagateProgress {
 
 struct PropagateReport {
   std::uint64_t rows = 0;              ///< rows of sums kept, over all levels
+  std::uint64_t targets = 0;           ///< nodes that have a row of the embedding
   std::uint64_t tiles = 1;             ///< column tiles
   std::size_t tile_width = 0;          ///< columns of a tile
   double sweep_seconds = 0;            ///< without the first reading of features and the last sync

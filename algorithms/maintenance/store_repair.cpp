@@ -34,6 +34,12 @@ constexpr const char* kReleaseExtension = ".release";
 /// By file, each with the first thing that is wrong with it.
 using Damage = std::map<std::string, std::string>;
 
+/// What is wrong, without the remedy that every reader of such a file is told: repair is at work, and says itself what was done
+/// or is left to do.
+std::string without_remedy(const std::string& text) {
+  return text.substr(0, std::min(text.find("; " + operation("repair")), text.find("; restore the file")));
+}
+
 class StoreRepair {
  public:
   StoreRepair(const fs::path& store, MemoryBudget& budget, WorkMeter& meter)
@@ -77,7 +83,8 @@ class StoreRepair {
     models_ = read_models(store_, manifest_, {}, found);
     Damage damage;
     if (const auto journal = journal_damage()) damage.try_emplace(journal_file(), journal->text);
-    for (const Finding& finding : found.findings) damage.try_emplace(damaged_file(finding), finding.text);
+    for (const Finding& finding : found.findings)
+      damage.try_emplace(damaged_file(finding), without_remedy(finding.text));
     if (damage.empty()) find_wrong_sums(damage);
     return damage;
   }
@@ -100,8 +107,7 @@ class StoreRepair {
     const WatchedBy watched(meter_);
     check_propagation({contents, &embedding, options, budget_, found});
     for (const Finding& finding : found.findings)
-      if (!finding.file.empty())
-        damage.try_emplace((store_ / finding.file).string(), finding.text.substr(0, finding.text.rfind("; ")));
+      if (!finding.file.empty()) damage.try_emplace((store_ / finding.file).string(), without_remedy(finding.text));
   }
 
   [[nodiscard]] std::string path_of(const FileEntry& entry) const { return (store_ / entry.path).string(); }

@@ -16,7 +16,7 @@ constinit const std::array<StatusText, kStatuses> kStatusTexts{{
     {"empty-node", "no edges, features, label: removed before, or never had any"},
     {"no-features", "no features, label: removed before, or never had any"},
     {"repeated", "an earlier request of the same batch has done this"},
-    {"known-id", "an earlier request had this id, and is the one that counts"},
+    {"known-id", "an earlier request, be it rejected, has this id and counts"},
     {"wrong-values", "not one value a feature, or a column that there is not"},
     {"above-bound", "the row's norm is above 1, and rows are taken as they are"},
     {"standardized", "features were scaled by statistics of the data"},

@@ -5,15 +5,28 @@
 #include <utility>
 
 namespace unweave {
+namespace {
+
+/// The folder, where there is none of its name, and those that it is to lie in and that are missing too, the innermost first.
+std::vector<std::filesystem::path> missing_folders(std::filesystem::path folder) {
+  std::vector<std::filesystem::path> missing;
+  for (; !folder.empty() && !std::filesystem::exists(folder); folder = folder.parent_path())
+    if (folder.has_filename()) missing.push_back(folder);
+  return missing;
+}
+
+}  // namespace
 
 StoreBuilder::StoreBuilder(std::filesystem::path store)
-    : store_(std::move(store)), made_folder_(!std::filesystem::exists(store_)), lock_(start_building(store_)) {}
+    : store_(std::move(store)), made_folders_(missing_folders(store_)), lock_(start_building(store_)) {}
 
 StoreBuilder::~StoreBuilder() {
   if (committed_) return;
   abandon_building(store_);
-  std::error_code ignored;
-  if (made_folder_) std::filesystem::remove(store_, ignored);
+  for (const std::filesystem::path& folder : made_folders_) {
+    std::error_code error;
+    if (!std::filesystem::remove(folder, error)) break;  // somebody else has put something there
+  }
 }
 
 void StoreBuilder::commit() {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "engine/graph/arc_lists.h"
 #include "engine/graph/store.h"
@@ -14,7 +15,7 @@
 namespace unweave {
 
 /// Owns the folder of a store that is being built: put files into it, name them in manifest(), commit(). Without a
-/// commit() the destructor removes everything it finds there, and the folder itself if it was made here.
+/// commit() the destructor removes everything it finds there, and the folder itself if it was made here, as those that it lies in.
 class StoreBuilder {
  public:
   /// What a killed builder left in `store` is removed. Throws UsageError when the folder holds anything else,
@@ -31,7 +32,7 @@ class StoreBuilder {
 
  private:
   std::filesystem::path store_;
-  bool made_folder_;
+  std::vector<std::filesystem::path> made_folders_;  ///< the store's own first
   WriterLock lock_;
   Manifest manifest_;
   bool committed_ = false;

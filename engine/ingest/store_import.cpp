@@ -26,6 +26,7 @@
 #include "storage/formats/node_file.h"
 #include "storage/formats/order_file.h"
 #include "storage/input/edge_reader.h"
+#include "storage/input/name_reader.h"
 #include "storage/input/replay_features.h"
 #include "storage/input/request_reader.h"
 #include "storage/io/error.h"
@@ -121,6 +122,7 @@ class Import {
     }
     read_labels();
     const ArcCounts counts = import_edges();
+    remark_on_header(counts);
     write_labels_and_splits();
     import_features(std::move(features));
     Manifest& manifest = builder_.manifest();
@@ -145,13 +147,24 @@ class Import {
 
   void read_names() {
     const ImportedNames imported = import_names(builder_.path(), *options_.ids, budget_, meter_);
-    nodes_.agree(imported.nodes, *options_.ids, "lines");
     Manifest& manifest = builder_.manifest();
     manifest.names = imported.entries;
     manifest.nodes = imported.nodes;
     report_.named = imported.named;
     names_.emplace(builder_.path(), manifest);
+    const std::string first = names_->text(0);
+    nodes_.agree(imported.nodes, *options_.ids,
+                 is_header_of_names(first) ? "lines, the first of which is " + quote_for_message(first) : "lines");
     read_id_ = [this](std::string_view word) { return names_->number(word); };
+  }
+
+  /// Any word may be a name, so that the first line of names is never skipped.
+  void remark_on_header(const ArcCounts& counts) {
+    if (!names_ || counts.smallest_node == NodeId{0}) return;
+    const std::string word = names_->text(0);
+    if (is_header_of_names(word))
+      remark(display_name(*options_.ids).string() + ": the first line, " + quote_for_message(word) +
+             ", is the name of node 0, of which no edge speaks; take the line out if it names a column");
   }
 
   void read_labels() {

@@ -9,6 +9,9 @@ namespace unweave {
 
 /// Each takes `source` at byte 0; ids must be below `limit` or, for arrays, as the options say.
 [[nodiscard]] std::unique_ptr<EdgeReader> open_text_edges(ByteSource source, std::uint64_t limit, bool ignore_weights);
+/// Where weights are ignored, a column that is taken for one may be an end: throws InputError where the header of a text calls a
+/// later column an end of an edge, and not the first two.
+void require_ends_first(std::string_view header, const LineReader& lines);
 [[nodiscard]] std::unique_ptr<EdgeReader> open_matrix_market_edges(ByteSource source, std::uint64_t limit,
                                                                    bool ignore_weights);
 [[nodiscard]] std::unique_ptr<EdgeReader> open_metis_edges(ByteSource source, std::uint64_t limit, bool ignore_weights);

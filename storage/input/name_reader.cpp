@@ -1,6 +1,7 @@
 // storage/input/name_reader.cpp - reads names of nodes from text and from .npy arrays.
 #include "storage/input/name_reader.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstring>
@@ -31,6 +32,10 @@ class TextNames final : public NameReader {
 
   bool next(std::string_view& name) override {
     if (!lines_.next(name)) return false;
+    if (name.size() > 1 && name.starts_with('"') && name.ends_with('"'))
+      throw InputError(lines_.name(), lines_.place(), quote_for_message(name) + " is in quotes",
+                       "write names without them, in every file; what needs quotes in CSV, a blank or a comma, no name "
+                       "has");
     if (!name.empty() && name_fault(name) != nullptr) require_name(name, lines_.name(), lines_.place());
     return true;
   }
@@ -93,6 +98,15 @@ class NpyNames final : public NameReader {
 };
 
 }  // namespace
+
+bool is_header_of_names(std::string_view word) {
+  constexpr std::array<std::string_view, 10> kWords{"id",    "ids",    "name",     "names",  "node",
+                                                    "nodes", "nodeid", "nodename", "userid", "username"};
+  std::string plain;
+  for (const char c : word)
+    if (c != '_' && c != '-') plain += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return std::find(kWords.begin(), kWords.end(), plain) != kWords.end();
+}
 
 std::unique_ptr<NameReader> open_names(const InputFile& file) {
   ByteSource source(file);

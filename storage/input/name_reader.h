@@ -24,6 +24,9 @@ class NameReader {
   [[nodiscard]] virtual std::string place(std::uint64_t node) const = 0;
 };
 
+/// Whether a file of names may begin with it as the name of its column: "id", "Name", "node_id".
+[[nodiscard]] bool is_header_of_names(std::string_view word);
+
 /// Opens names: text, one a line, an empty line for a node without one; `.npy` of integers, whose decimal digits are the names,
 /// or of byte strings (S).
 [[nodiscard]] std::unique_ptr<NameReader> open_names(const InputFile& file);

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "storage/input/edge_formats.h"
 #include "storage/io/error.h"
 
 namespace unweave {
@@ -17,12 +18,21 @@ constexpr std::array<std::string_view, 24> kColumnNames{
     "u",      "v",      "head", "tail",     "start",    "end",         "node",     "node1",
     "node2",  "id1",    "id2",  "sourceid", "targetid", "fromnodeid",  "tonodeid", "weight"};
 
-bool is_column_name(std::string_view word) {
+/// In lower case, without what parts words.
+std::string plain_word(std::string_view word) {
   std::string plain;
   for (const char c : word)
     if (c != '_' && c != '-' && c != '"' && c != ':')
       plain += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return std::find(kColumnNames.begin(), kColumnNames.end(), plain) != kColumnNames.end();
+  return plain;
+}
+
+bool is_column_name(std::string_view word) {
+  return std::find(kColumnNames.begin(), kColumnNames.end(), plain_word(word)) != kColumnNames.end();
+}
+
+bool is_end_name(std::string_view word) {
+  return is_column_name(word) && plain_word(word) != "weight";
 }
 
 bool is_header(std::string_view line) {
@@ -48,6 +58,18 @@ Sign sign_of(char c) noexcept {
 
 }  // namespace
 
+void require_ends_first(std::string_view header, const LineReader& lines) {
+  Fields fields(header);
+  const std::string_view first = fields.take(), second = fields.take();
+  if (is_end_name(first) && is_end_name(second)) return;
+  for (int column = 3; !fields.at_end(); ++column)
+    if (const std::string_view word = fields.take(); is_end_name(word))
+      throw InputError(lines.name(), lines.place(),
+                       "the header calls column " + std::to_string(column) + ", " + quote_for_message(word) +
+                           ", an end of an edge, and the first two columns are taken for the ends",
+                       "write the two ends first, and a weight behind them");
+}
+
 /// The first line with fields, unless it names the columns.
 bool NamedEdges::next_alone(NamedEdgeChunk& chunk) {
   std::string_view line;
@@ -58,7 +80,10 @@ bool NamedEdges::next_alone(NamedEdgeChunk& chunk) {
       const std::array<std::string_view, 2> names{fields.take(), fields.take()};
       std::array<NodeId, 2> nodes{};
       find_(names, nodes.data());
-      if (nodes[0] == kNoNode && nodes[1] == kNoNode && lines_.skips_header(line)) continue;
+      if (nodes[0] == kNoNode && nodes[1] == kNoNode && lines_.skips_header(line)) {
+        if (ignore_weights_) require_ends_first(line, lines_);
+        continue;
+      }
     }
     chunk.first_line = lines_.number();
     chunk.text.assign(line).push_back('\n');
@@ -165,7 +190,8 @@ std::optional<std::array<std::string_view, 2>> NamedEdges::parse(NamedEdgeChunk&
 void NamedEdges::refuse_unknown(const NamedEdgeChunk& chunk, std::uint32_t line, std::string_view name) const {
   throw InputError(file_, "line " + std::to_string(chunk.first_line + line),
                    "no node has the name " + quote_for_message(name),
-                   "add it to " + names_ + ", or take the line out; # makes it a comment");
+                   name.starts_with('"') ? "write names without quotes"
+                                         : "add it to " + names_ + ", or take the line out; # makes it a comment");
 }
 
 }  // namespace unweave

@@ -9,20 +9,35 @@
 #include <iterator>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "storage/formats/request_log.h"
 #include "storage/io/error.h"
+#include "storage/io/nearest_name.h"
 #include "storage/io/number_text.h"
 #include "storage/io/time_text.h"
 
 namespace unweave {
 namespace {
 
-constexpr std::pair<std::string_view, RequestKind> kKinds[] = {
-    {"edge", RequestKind::remove_edge},        {"node", RequestKind::remove_node},
-    {"feature", RequestKind::remove_feature},  {"insert-edge", RequestKind::insert_edge},
-    {"set-feature", RequestKind::set_feature}, {"set-label", RequestKind::set_label},
-    {"move-split", RequestKind::move_split},   {"insert-node", RequestKind::insert_node}};
+struct KindForm {
+  std::string_view word;
+  RequestKind kind;
+  std::string_view form;  ///< how its lines are written, for messages
+};
+
+constexpr KindForm kKinds[] = {
+    {"edge", RequestKind::remove_edge,
+     "`edge U V` or `edge U V expires T` (a moment, 2027-01-31 or 2027-01-31T12:00:00Z, or never)"},
+    {"node", RequestKind::remove_node, "`node U`"},
+    {"feature", RequestKind::remove_feature, "`feature U`"},
+    {"insert-edge", RequestKind::insert_edge, "`insert-edge U V`"},
+    {"set-feature", RequestKind::set_feature,
+     "`set-feature U V1 .. VF` (all values) or `set-feature U C:V ..` (values of these columns)"},
+    {"set-label", RequestKind::set_label, "`set-label U C` (a class 0, 1, 2, .., or none)"},
+    {"move-split", RequestKind::move_split, "`move-split U S` (train, valid, test or none)"},
+    {"insert-node", RequestKind::insert_node,
+     "`insert-node U V1 .. VF` (all values) or `insert-node U C:V ..` (values of these columns)"}};
 
 constexpr std::string_view kIdWord = "id=";
 /// Behind the ends of an edge: what follows is when it is to go.
@@ -38,10 +53,15 @@ std::optional<double> number_in(std::string_view text) {
   return value;
 }
 
-/// Values of a row, or pairs of column and value; empty where the fields are neither. Behind them may be an id.
-std::string row_text(Fields& fields, std::string_view& id) {
+/// Values of a row, or pairs of column and value; empty where the fields are neither, which `fault` tells then. Behind them may
+/// be an id.
+std::string row_text(Fields& fields, std::string_view& id, std::string& fault) {
   std::string text;
   std::map<std::uint64_t, double> pairs;
+  const auto fail = [&](std::string_view field, const char* what) {
+    fault = quote_for_message(field) + what;
+    return std::string();
+  };
   while (!fields.at_end()) {
     const std::string_view field = fields.take();
     if (field.starts_with(kIdWord) && fields.at_end()) {
@@ -50,25 +70,26 @@ std::string row_text(Fields& fields, std::string_view& id) {
     }
     const std::size_t colon = field.find(':');
     const std::optional<double> value = number_in(field.substr(colon == std::string_view::npos ? 0 : colon + 1));
-    if (!value) return {};
+    if (!value) return fail(field, " is no finite number, nor a pair column:value");
     if (colon == std::string_view::npos) {
+      if (!pairs.empty()) return fail(field, " is a value behind pairs column:value; write one or the other");
       text += (text.empty() ? "" : " ") + shortest_text(*value);
       continue;
     }
+    if (!text.empty()) return fail(field, " is a pair column:value behind values; write one or the other");
     std::uint64_t column = 0;
     const auto [end, error] = std::from_chars(field.data(), field.data() + colon, column);
-    if (error != std::errc() || end != field.data() + colon || !pairs.emplace(column, *value).second) return {};
+    if (error != std::errc() || end != field.data() + colon) return fail(field, " has no column before the colon");
+    if (!pairs.emplace(column, *value).second) return fail(field, " has a column that was there already");
   }
-  if (!pairs.empty() && !text.empty()) return {};
   for (const auto& [column, value] : pairs)
     text += (text.empty() ? "" : " ") + std::to_string(column) + ':' + shortest_text(value);
+  if (text.empty()) fault = "the values are missing";
   return text;
 }
 
-/// What a request of this kind sets, from the fields that are left; empty where they do not say it.
-std::string value_text(RequestKind kind, Fields& fields, std::string_view& id) {
-  if (kind == RequestKind::set_feature || kind == RequestKind::insert_node) return row_text(fields, id);
-  const std::string_view word = fields.take();
+/// The moment, split or class that a word says, in its one form; empty where it says none.
+std::string text_of_word(RequestKind kind, std::string_view word) {
   if (kind == RequestKind::expire_edge) {
     const std::optional<Millis> time = word == kNever ? std::nullopt : read_time(word);
     return time ? time_text(*time) : word == kNever ? std::string(kNever) : "";
@@ -81,60 +102,111 @@ std::string value_text(RequestKind kind, Fields& fields, std::string_view& id) {
   return error == std::errc() && end == word.data() + word.size() ? std::to_string(label) : "";
 }
 
-bool read_id_word(std::string_view word, Request& request) {
-  if (!word.starts_with(kIdWord)) return false;
-  request.id = word.substr(kIdWord.size());
-  return is_request_id(request.id);
+/// What a request of this kind sets, from the fields that are left; empty where they do not say it, which `fault` tells then.
+std::string value_text(RequestKind kind, Fields& fields, std::string_view& id, std::string& fault) {
+  if (kind == RequestKind::set_feature || kind == RequestKind::insert_node) return row_text(fields, id, fault);
+  const bool is_there = !fields.at_end();
+  const std::string_view word = fields.take();
+  std::string text = text_of_word(kind, word);
+  if (!text.empty()) return text;
+  const std::string what = kind == RequestKind::expire_edge  ? "moment"
+                           : kind == RequestKind::move_split ? "split"
+                                                             : "class";
+  fault = is_there ? quote_for_message(word) + " is no " + what : "the " + what + " is missing";
+  if (kind == RequestKind::move_split) fault += did_you_mean(word, kSplits);
+  return text;
+}
+
+bool read_id_word(std::string_view word, Request& request, std::string& fault) {
+  constexpr std::string_view kWords[] = {kIdWord, kExpiresWord};
+  if (word.starts_with(kIdWord)) {
+    request.id = word.substr(kIdWord.size());
+    if (is_request_id(request.id)) return true;
+    fault = quote_for_message(word) + " is no id: 1 to " + std::to_string(kMostIdBytes) + " bytes behind `id=`";
+  } else {
+    fault = quote_for_message(word) + " is a word too many" + did_you_mean(word, kWords);
+  }
+  return false;
 }
 
 /// Whether the line ends here, or with the id that its sender gave the request; an edge may be one that expires.
-bool take_rest(Fields& fields, Request& request) {
+bool take_rest(Fields& fields, Request& request, std::string& fault) {
   if (fields.at_end()) return true;
   std::string_view word = fields.take();
   if (request.kind == RequestKind::remove_edge && word == kExpiresWord) {
     request.kind = RequestKind::expire_edge;
     std::string_view unused;
-    request.value = value_text(request.kind, fields, unused);
+    request.value = value_text(request.kind, fields, unused, fault);
     if (request.value.empty()) return false;
     if (fields.at_end()) return true;
     word = fields.take();
   }
-  return fields.at_end() && read_id_word(word, request);
+  if (!read_id_word(word, request, fault)) return false;
+  if (fields.at_end()) return true;
+  fault = quote_for_message(fields.take()) + " stands behind the id, which ends a line";
+  return false;
+}
+
+/// What is wrong with a line of this first word, and how it is written.
+RequestFault unknown_word(std::string_view word) {
+  std::vector<std::string_view> words;
+  for (const KindForm& one : kKinds) words.push_back(one.word);
+  return {"there is no request " + quote_for_message(word) + did_you_mean(word, words),
+          "a request begins with " + one_of(words) + ", in lower case, with a blank, a tab or a comma behind it"};
+}
+
+RequestFault fault_of(const KindForm& form, std::string what) {
+  return {std::move(what),
+          "write " + std::string(form.form) + ", where " +
+              (names_edge(form.kind) ? "U and V are whole numbers from 0, or names of nodes in a store of names"
+                                     : "U is a whole number from 0, or the name of a node in a store of names") +
+              "; behind it may stand `id=` and your own name of the request"};
 }
 
 }  // namespace
 
-constinit const std::string_view kRequestForms =
-    "write `edge U V`, `edge U V expires T` (a moment as 2027-01-31T12:00:00Z or 2027-01-31, or never), `node U`, "
-    "`feature U`, `insert-edge U V`, `insert-node U V1 .. VF` or `set-feature U V1 .. VF` (all values, or pairs C:V of "
-    "columns, each once), `set-label U C` (a class or none) or `move-split U S` (train, valid, test or none): one "
-    "request a line, the word in lower case, ids whole numbers from 0, or names of nodes in a store of names, values "
-    "finite, blanks, tabs or commas between, and behind them, where you like, `id=` with your own name of the request "
-    "(128 bytes at most)";
-
-std::optional<Request> parse_request(std::string_view line, const ReadId& read_id) {
+std::optional<Request> parse_request(std::string_view line, const ReadId& read_id, RequestFault* told) {
   Fields fields(line);
-  const auto read = [&](std::uint64_t& id) {
-    if (!read_id) return fields.number(id) == std::errc();
-    if (fields.at_end()) return false;
+  std::string fault;
+  const auto read = [&](std::uint64_t& id, const char* what) {
+    if (fields.at_end()) {
+      fault = std::string(what) + " is missing";
+      return false;
+    }
+    if (!read_id) {
+      if (fields.number(id) == std::errc()) return true;
+      fault = quote_for_message(fields.take()) + " is no node id";
+      return false;
+    }
     const std::string_view word = fields.take();
     id = read_id(word);
+    if (word.empty()) fault = std::string(what) + " is missing";
     return !word.empty();
   };
   const std::string_view word = fields.take();
-  for (const auto& [name, kind] : kKinds) {
-    if (word != name) continue;
-    Request request{kind, 0, 0};
-    if (!read(request.u) || (names_edge(kind) && !read(request.v))) return std::nullopt;
-    std::string_view id;
-    if (sets_value(kind)) {
-      request.value = value_text(kind, fields, id);
-      if (request.value.empty()) return std::nullopt;
-    }
-    const bool is_whole = id.empty() ? take_rest(fields, request) : read_id_word(id, request);
-    return is_whole ? std::optional(std::move(request)) : std::nullopt;
+  const auto* const form =
+      std::find_if(std::begin(kKinds), std::end(kKinds), [&](const KindForm& one) { return one.word == word; });
+  if (form == std::end(kKinds)) {
+    if (told != nullptr) *told = unknown_word(word);
+    return std::nullopt;
   }
+  Request request{form->kind, 0, 0};
+  const auto read_all = [&] {
+    if (!read(request.u, "the node") || (names_edge(form->kind) && !read(request.v, "the second node"))) return false;
+    std::string_view id;
+    if (sets_value(form->kind)) {
+      request.value = value_text(form->kind, fields, id, fault);
+      if (request.value.empty()) return false;
+    }
+    return id.empty() ? take_rest(fields, request, fault) : read_id_word(id, request, fault);
+  };
+  if (read_all()) return request;
+  if (told != nullptr) *told = fault_of(*form, std::move(fault));
   return std::nullopt;
+}
+
+std::string text_of(const RequestFault& fault, std::string_view line) {
+  return "not a request: " + quote_for_message(line) + ": " + fault.what;
 }
 
 bool is_skipped_line(std::string_view line) {
@@ -143,8 +215,8 @@ bool is_skipped_line(std::string_view line) {
 }
 
 std::string_view word_of(RequestKind kind) {
-  for (const auto& [word, known] : kKinds)
-    if (known == kind) return word;
+  for (const KindForm& one : kKinds)
+    if (one.kind == kind) return one.word;
   return word_of(RequestKind::remove_edge);  // an edge that expires
 }
 
@@ -183,7 +255,8 @@ bool RequestReader::next(Request& request) {
   while (next_line(line)) {
     ++number_;
     if (is_skipped_line(line)) continue;
-    if (std::optional<Request> parsed = parse_request(line, read_id_)) {
+    RequestFault fault;
+    if (std::optional<Request> parsed = parse_request(line, read_id_, &fault)) {
       request = *std::move(parsed);
       if (read_id_) {
         text_.clear();
@@ -191,8 +264,7 @@ bool RequestReader::next(Request& request) {
       }
       return true;
     }
-    throw InputError(name_, "line " + std::to_string(number_), "not a request: " + quote_for_message(line),
-                     std::string(kRequestForms));
+    throw InputError(name_, "line " + std::to_string(number_), text_of(fault, line), fault.remedy);
   }
   return false;
 }

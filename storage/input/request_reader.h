@@ -23,14 +23,22 @@ namespace unweave {
 [[nodiscard]] std::string text_of(const Request& request);
 [[nodiscard]] std::string text_of(const Request& request, const std::function<std::string(std::uint64_t id)>& write);
 
-/// The request of a line, without its end; none for a line of another form. `read_id`: what words mean, where ids of nodes are
-/// not numbers.
-[[nodiscard]] std::optional<Request> parse_request(std::string_view line, const ReadId& read_id = {});
+/// Why a line is no request, for messages.
+struct RequestFault {
+  std::string what;    ///< "'1.5' is no node id"
+  std::string remedy;  ///< how requests of its kind are written, or which kinds there are
+};
+
+/// The request of a line, without its end; none for a line of another form, of which `fault` tells then. `read_id`: what words
+/// mean, where ids of nodes are not numbers.
+[[nodiscard]] std::optional<Request> parse_request(std::string_view line, const ReadId& read_id = {},
+                                                   RequestFault* fault = nullptr);
+
+/// "not a request: 'node 1.5': '1.5' is no node id".
+[[nodiscard]] std::string text_of(const RequestFault& fault, std::string_view line);
 
 /// Whether a line is empty or a `#` comment.
 [[nodiscard]] bool is_skipped_line(std::string_view line);
-/// What a request may look like, for messages.
-extern const std::string_view kRequestForms;
 
 /// Lines `edge U V`, `node U`, `feature U`, `insert-edge U V`, `set-feature U V1 .. VF` or `set-feature U C:V ..`,
 /// `set-label U C`, `move-split U S`, behind which `id=T` may stand, the sender's name of the request; empty lines and `#`

@@ -67,6 +67,7 @@ class TextEdges final : public EdgeReader {
       if (fields.at_end() || fields.first() == '#') continue;
       if (columns_ == 0 && lines_.skips_header(line)) {
         headed_ = true;
+        if (ignore_weights_) require_ends_first(line, lines_);
         continue;
       }
       out[count] = parse(line, fields);

@@ -111,6 +111,10 @@ std::string count_text(std::uint64_t count) {
   return text;
 }
 
+std::string counted(std::uint64_t count, std::string_view one) {
+  return count_text(count).append(" ").append(one).append(count == 1 ? "" : "s");
+}
+
 std::string bytes_text(std::uint64_t bytes) {
   return readable_bytes(bytes);
 }

@@ -5,6 +5,7 @@
 #include <iosfwd>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace unweave {
@@ -30,6 +31,9 @@ class Table {
 [[nodiscard]] std::string bytes_text(std::uint64_t bytes);
 [[nodiscard]] std::string seconds_text(double seconds);
 [[nodiscard]] std::string number_text(double number, int digits = 4);
+
+/// "1 request", "1,234 requests": `one` is the word for one of them, which takes an s for more.
+[[nodiscard]] std::string counted(std::uint64_t count, std::string_view one);
 
 /// What a command reports, each figure named once: `name` in an object for programs, `label` in a table for people.
 struct Figures {

@@ -25,7 +25,7 @@ Diagnosis gather_finding(Resources& resources) {
   while (gather_limit_bytes(options) > resources.memory().available()) --options.scale;
   const GatherBench result = run_bench_gather(options, resources.memory());
   return {"gather-rate", number_text(result.limit_per_second / 1e9, 3) + " G arc features a second, on " +
-                             count_text(result.threads) + (result.threads == 1 ? " thread" : " threads")};
+                             counted(result.threads, "thread")};
 }
 
 const char* verdict_name(Verdict verdict) {

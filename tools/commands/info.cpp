@@ -109,7 +109,10 @@ std::string cell(const std::string& name, const Json& value) {
 void print_tables(const Json& info, std::ostream& out) {
   Table facts;
   for (const auto& [name, value] : info.items()) {
-    std::string label = name == "pending_purge" ? "purge_begun" : name;
+    std::string label = name == "pending_purge"      ? "purge_begun"
+                        : name == "acknowledged"     ? "requests_since_purge"
+                        : name == "pending_requests" ? "requests_in_the_journal"
+                                                     : name;
     std::replace(label.begin(), label.end(), '_', ' ');
     if (name == "bytes") {
       for (const auto& [folder, bytes] : value.items())

@@ -18,7 +18,7 @@ void note_state(const CommandLine& line, const StoredModel& model, const Reader&
   const std::string &name = model.name(), &solver = model.solver();
   if (const std::uint64_t absorbed = model.facts().sequence; absorbed != reader.acknowledged())
     line.note("the model " + model_text(name, solver) + " is outdated: it has absorbed " + count_text(absorbed) +
-              " of " + count_text(reader.acknowledged()) + " requests; `unweave stream " + reader.path().string() +
+              " of " + counted(reader.acknowledged(), "request") + "; `unweave stream " + reader.path().string() +
               " --requests /dev/null " + (name == solver ? "--solver " : "--name ") + name +
               "` brings it up to date, so does `unweave train`");
   if (const std::optional<std::string> mismatch = propagation_mismatch(reader, model))

@@ -56,7 +56,7 @@ void print_propagation(const CommandLine& line, const Reader& reader) {
     table.add_row({"column tiles", count_text(plan.tiles), ""});
     table.add_row({"memory", bytes_text(plan.memory_bytes), bytes_text(plan.memory_available_bytes)});
     if (plan.memory_bytes > 0) {
-      table.add_row({"  a tile of " + count_text(plan.tile_columns) + " columns", bytes_text(plan.tile_bytes), ""});
+      table.add_row({"  a tile of " + counted(plan.tile_columns, "column"), bytes_text(plan.tile_bytes), ""});
       table.add_row({"  threads that sum", bytes_text(plan.worker_bytes), ""});
       table.add_row({"  sums on their way to the disk", bytes_text(plan.write_buffer_bytes), ""});
     }

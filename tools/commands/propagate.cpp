@@ -53,9 +53,14 @@ void run_propagate(CommandLine& line) {
       shown = progress.done;
     });
   }
+  const std::uint64_t without_row = writer.nodes() - report.targets;
+  if (without_row > 0 && !line.has("rows"))
+    line.note(counted(without_row, "node") + " without a label " + (without_row == 1 ? "gets" : "get") +
+              " no row of the embedding, and so no prediction; --rows all gives every node one");
   Figures figures{.table = Table({"propagated", ""})};
   figures.table.add_row({"hops", count_text(spec.levels)});
   figures.table.add_row({"rows", spec.all_rows ? "all" : "labelled, and what they read"});
+  figures.count("nodes_without_row", "nodes without a row", without_row);
   figures.count("rows", "rows kept", report.rows);
   figures.count("tiles", "column tiles", report.tiles);
   figures.seconds("sweep_seconds", "sweep", report.sweep_seconds);

@@ -9,16 +9,6 @@
 #include "unweave/maintenance.h"
 
 namespace unweave {
-namespace {
-
-/// What is wrong, without file and advice, of which `remedy` has what is true here.
-std::string fault_of(const RepairedFile& one) {
-  std::string text = one.damage;
-  if (text.starts_with(one.file + ": ")) text.erase(0, one.file.size() + 2);
-  return text.substr(0, text.find("; restore the file"));
-}
-
-}  // namespace
 
 void run_repair(CommandLine& line) {
   line.describe(
@@ -49,7 +39,7 @@ void run_repair(CommandLine& line) {
     write_json_line(line.out(), json);
   } else {
     for (const RepairedFile& one : files)
-      line.out() << one.file << ": " << command_text(one.remedy) << " (" << command_text(fault_of(one)) << ")\n";
+      line.out() << one.file << ": " << command_text(one.remedy) << " (" << command_text(one.damage) << ")\n";
     if (files.empty()) line.out() << "nothing is damaged\n";
   }
   if (lost != files.end()) throw DataError(lost->file + ": " + lost->remedy);

@@ -78,6 +78,10 @@ void run_report(CommandLine& line) {
     Resources resources({line.common().memory_bytes});
     input.store = read_store_facts(line.positional(0), resources);
   }
+  if (has_nothing(input))
+    line.note(
+        "there is nothing to report; stream, train, certify, evaluate, audit, verify and purge print lines for it "
+        "with --json");
   const std::string page = report_page(input);
   replace_file(std::filesystem::absolute(line.get<std::string>("out")), page);
   print_summary(line, input, page.size());

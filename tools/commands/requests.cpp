@@ -30,24 +30,31 @@ Json fields_of(const RequestRecord& record) {
 }
 
 /// What is left to do for it.
-std::string left_text(const RequestRecord& record) {
-  if (record.kind == "expires" && record.status == "applied")
+std::string left_text(const RequestRecord& record, const std::string& store) {
+  if (record.status != "applied") return "nothing is left to do; send it again, mended, with another id";
+  if (record.kind == "expires")
     return "the note was taken; whether the edge is still to go is not told here (`unweave info` counts such edges)";
   if (record.settled()) return "nothing is left to do";
   std::string text;
-  for (const std::string& model : record.waiting) text.append(text.empty() ? "the model " : ", ").append(model);
-  if (!text.empty()) text += " has yet to forget it (`unweave stream --name`)";
+  for (const std::string& model : record.waiting)
+    text.append(text.empty() ? "the model " : "; the model ")
+        .append(model)
+        .append(" has yet to forget it (`unweave stream ")
+        .append(store)
+        .append(" --requests /dev/null --name ")
+        .append(model)
+        .append("`)");
   if (record.purged || !record.removes()) return text;
-  return text + (text.empty() ? "" : "; ") + "files still hold what it removed (`unweave purge`)";
+  return text + (text.empty() ? "" : "; ") + "files still hold what it removed (`unweave purge " + store + "`)";
 }
 
-void print(std::ostream& out, const RequestRecord& record) {
+void print(std::ostream& out, const RequestRecord& record, const std::string& store) {
   out << record.id << ": " << record.kind << ", "
       << (record.status == "applied" ? record.status : "rejected (" + record.status + ")") << " at "
       << time_text(record.time) << " as request " << record.sequence;
   for (const CoveringCertificate& one : record.certificates)
     out << "; certificate " << one.number << " of " << one.model << " at " << one.time;
-  out << "; " << left_text(record) << '\n';
+  out << "; " << left_text(record, store) << '\n';
 }
 
 /// The moment that an option names.
@@ -82,7 +89,7 @@ void run_requests(CommandLine& line) {
     if (line.common().json)
       write_json_line(line.out(), {{"forgotten", count}});
     else
-      line.out() << "forgotten: " << count_text(count) << " requests\n";
+      line.out() << "forgotten: " << counted(count, "request") << '\n';
     return;
   }
   std::optional<std::string> id;
@@ -94,7 +101,7 @@ void run_requests(CommandLine& line) {
     if (line.common().json)
       write_json_line(line.out(), fields_of(record));
     else
-      print(line.out(), record);
+      print(line.out(), record, line.positional(0));
   });
   if (id && count == 0) throw DataError(line.positional(0) + ": no request has the id " + *id);
   if (count == 0 && !line.common().quiet && !line.common().json)

@@ -151,7 +151,9 @@ void serve(const CommandLine& line) {
   const NodeNames names(line.positional(0), writer.manifest());
   ReadId read_id;
   if (names.given()) read_id = [&](std::string_view word) { return names.number(word); };
-  const auto read_line = [&](std::string_view text) { return parse_request(text, read_id); };
+  const auto read_line = [&](std::string_view text, RequestFault& fault) {
+    return parse_request(text, read_id, &fault);
+  };
   HttpService service(line.positional(0), intake, resources, read_line, options);
   std::atomic<bool> ends = false;
   intake.on_failure([&] { ends = true; });
@@ -171,7 +173,7 @@ void serve(const CommandLine& line) {
   const IntakeCounts counts = intake.counts();
   session.close();
   if (!line.common().quiet)
-    line.error() << "unweave: the service has ended: " << count_text(counts.acknowledged) << " requests acknowledged, "
+    line.error() << "unweave: the service has ended: " << counted(counts.acknowledged, "request") << " acknowledged, "
                  << count_text(counts.applied) << " applied, " << count_text(counts.rejected) << " rejected\n";
 }
 

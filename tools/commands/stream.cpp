@@ -66,7 +66,7 @@ constexpr std::size_t kToldRefused = 20, kToldRejected = 3;  // requests by name
                          const Acknowledged& acknowledged) {
   throw RefusedBatch(
       name + ": " + rejected_text(batch, kToldRefused, true) + "; --strict refuses the batch of " +
-      std::to_string(batch.decided.requests.size()) + " requests" +
+      counted(batch.decided.requests.size(), "request") +
       (line.has("rejected") ? ", all rejected ones of which are in " + line.get<std::string>("rejected") : "") +
       "; without it they are left out; " + acknowledged.text(true));
 }
@@ -359,7 +359,7 @@ void Stream::finish() {
   if (line_.common().quiet || !prints_private()) return;  // how much was done tells of removed data
   if (report.update.rows_touched > 0)
     line_.error() << "unweave: the last level brought up to date by " << report.update.plan.back() << ": "
-                  << count_text(report.update.rows_touched) << " rows in " << number_text(report.seconds) << " s, "
+                  << counted(report.update.rows_touched, "row") << " in " << number_text(report.seconds) << " s, "
                   << number_text(report.update.seconds_predicted) << " s predicted\n";
   if (const auto ratio = meter_.all().ratio())
     line_.error() << "unweave: all batches and their last level in " << seconds_text(meter_.all().seconds) << ", "
@@ -433,12 +433,13 @@ void Stream::run_arriving() {
         break;
     }
     if (is_skipped_line(line)) continue;
-    std::optional<Request> request = parse_request(line, arriving.read_id);
+    RequestFault fault;
+    std::optional<Request> request = parse_request(line, arriving.read_id, &fault);
     if (!request && !line_.has("quarantine"))
-      throw InputError(input_name(), "line " + std::to_string(arriving.feed.number()),
-                       "not a request: " + quote_for_message(line), std::string(kRequestForms));
+      throw InputError(input_name(), "line " + std::to_string(arriving.feed.number()), text_of(fault, line),
+                       fault.remedy);
     if (!request) {
-      const BadLine bad{line, "not a request"};
+      const BadLine bad{line, "not a request: " + fault.what};
       arriving.quarantine.add({&bad, 1});
       continue;
     }

@@ -33,8 +33,8 @@ void run_upgrade(CommandLine& line) {
     line.out() << "version " << report.to << " already\n";
     return;
   }
-  line.out() << "version " << report.from << " is now version " << report.to << "; " << count_text(report.requests)
-             << " requests of the journal written anew\n"
+  line.out() << "version " << report.from << " is now version " << report.to << "; "
+             << counted(report.requests, "request") << " of the journal written anew\n"
              << (report.had_models ? "models are of the older version: train them again\n" : "") << "next: " << next
              << '\n';
 }

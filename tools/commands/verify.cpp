@@ -147,9 +147,8 @@ void run_verify(CommandLine& line) {
                                                                                   : verify_all(line);
   print(report, line.out(), line.common().json);
   if (report.ok()) return;
-  const std::string summary = line.positional(0) + ": " + std::to_string(report.findings.size()) +
-                              (report.findings.size() == 1 ? " error: " : " errors; the first: ") +
-                              report.findings.front().text;
+  const std::string summary = line.positional(0) + ": " + counted(report.findings.size(), "error") +
+                              (report.findings.size() == 1 ? ": " : "; the first: ") + report.findings.front().text;
   if (report.unreadable()) throw DataError(summary);
   throw CheckError(summary);
 }

@@ -47,7 +47,7 @@ std::string limits_section(const ReportInput& input) {
         "it is "
         "filed.");
   if (lines.others > 0)
-    item(count_text(lines.others) + (lines.others == 1 ? " line" : " lines") +
+    item(counted(lines.others, "line") +
          " of other commands than <code>stream</code>, "
          "<code>train</code>, <code>certify</code>, <code>evaluate</code>, <code>audit</code>, <code>verify</code> and "
          "<code>purge</code>.");
@@ -100,13 +100,12 @@ std::string tiles_html(const ReportInput& input) {
   if (!lines.verifications.empty())
     add_tile(html, "Last check",
              yes_or_no(lines.verifications.back().flag("ok").value_or(false), "holds", "does not hold"),
-             count_text(lines.verifications.back().count("checked").value_or(0)) + " statements");
+             counted(lines.verifications.back().count("checked").value_or(0), "statement"));
   if (!lines.purges.empty())
     add_tile(html, "Last purge", lines.purges.back().flag("purged").value_or(false) ? "erased" : "nothing to erase",
-             count_text(lines.purges.back().count("requests").value_or(0)) + " requests forgotten");
+             counted(lines.purges.back().count("requests").value_or(0), "request") + " forgotten");
   if (input.store) {
-    add_tile(html, "Store", count_cell(input.store->info.nodes) + " nodes",
-             count_text(input.store->info.edges) + " edges");
+    add_tile(html, "Store", count_cell(input.store->info.nodes) + " nodes", counted(input.store->info.edges, "edge"));
     std::size_t certificates = 0;
     for (const CertificateLog& log : input.store->logs) certificates += log.certificates.size();
     add_tile(html, "Certificates", count_cell(certificates));
@@ -120,6 +119,10 @@ std::vector<Section> sections_of(const ReportInput& input) {
   const auto add = [&](std::string id, std::string title, std::string html) {
     if (!html.empty()) sections.push_back({std::move(id), std::move(title), std::move(html)});
   };
+  if (has_nothing(input))
+    add("nothing", "Nothing was done",
+        paragraph("No line of <code>stream</code>, <code>train</code>, <code>certify</code>, <code>evaluate</code>, "
+                  "<code>audit</code>, <code>verify</code> or <code>purge</code> is in these files."));
   if (!lines.batches.empty()) add("asked", "What was asked and done", asked_section(lines));
   add("theorems", "Under which theorem", theorem_section(input));
   add("accuracy-by-batch", "Accuracy by batch", accuracy_section(lines));
@@ -146,6 +149,12 @@ std::string sources_text(const ReportInput& input) {
 }
 
 }  // namespace
+
+bool has_nothing(const ReportInput& input) {
+  const RunLines& lines = input.lines;
+  return !input.store && lines.batches.empty() && lines.trainings.empty() && lines.evaluations.empty() &&
+         lines.audits.empty() && lines.verifications.empty() && lines.purges.empty();
+}
 
 BatchTotals totals_of(const RunLines& lines) {
   BatchTotals totals{0, 0, 0, 0};

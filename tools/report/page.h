@@ -24,6 +24,9 @@ struct BatchTotals {
 
 [[nodiscard]] BatchTotals totals_of(const RunLines& lines);
 
+/// Whether no command's lines are there, nor a store.
+[[nodiscard]] bool has_nothing(const ReportInput& input);
+
 /// One HTML document, which refers to nothing outside of it. Equal inputs give equal bytes. Throws InputError for a member of a
 /// line that is of another kind than the command writes.
 [[nodiscard]] std::string report_page(const ReportInput& input);

@@ -301,14 +301,16 @@ struct HttpService::Impl {
     std::vector<BadLine> bad;
     Json refused = Json::array();
     for (std::size_t i = 0; i < lines.size(); ++i) {
-      std::optional<Request> request = read_line(lines[i]);
+      RequestFault fault;
+      std::optional<Request> request = read_line(lines[i], fault);
       if (request) {
         if (request->id.empty()) request->id = drawn_id();
         requests.push_back(*std::move(request));
         continue;
       }
-      bad.push_back({lines[i], "not a request"});
-      refused.push_back({{"line", i + 1}, {"text", lines[i].substr(0, 200)}, {"reason", "not a request"}});
+      const std::string reason = "not a request: " + fault.what;
+      bad.push_back({lines[i], reason});
+      refused.push_back({{"line", i + 1}, {"text", lines[i].substr(0, 200)}, {"reason", reason}});
     }
     quarantine.add(bad);
     Json taken = Json::array();
@@ -316,9 +318,11 @@ struct HttpService::Impl {
       std::vector<std::string> ids;
       ids.reserve(requests.size());
       for (const Request& request : requests) ids.push_back(request.id);
-      const std::uint64_t last = intake.submit(std::move(requests));
-      for (std::size_t i = 0; i < ids.size(); ++i)
-        taken.push_back({{"id", ids[i]}, {"sequence", last - ids.size() + 1 + i}});
+      const Acknowledgement answer = intake.submit(std::move(requests));
+      for (std::size_t i = 0; i < ids.size(); ++i) {
+        taken.push_back({{"id", ids[i]}, {"sequence", answer.last - ids.size() + 1 + i}});
+        if (answer.known[i]) taken.back()["known"] = true;
+      }
     }
     const bool none = taken.empty();
     Json json = {{"acknowledged", std::move(taken)}, {"refused", std::move(refused)}};

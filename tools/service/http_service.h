@@ -1,7 +1,7 @@
 // tools/service/http_service.h - the service of a store by HTTP and JSON, on a Unix socket or a port.
 //
 //   POST /requests      lines as `stream --requests` takes them, or {"requests": ["edge 1 2 id=T7", ...]}; answers when they are
-//                       durable
+//                       durable; `known` says of one that an earlier one has its id, and counts
 //   GET  /requests/ID   what became of one
 //   GET  /receipts/ID   its receipt, where the service writes receipts
 //   GET  /certificates/MODEL   the public lines of a model
@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "storage/input/request_reader.h"
 #include "tools/service/intake.h"
 #include "unweave/store.h"
 
@@ -46,8 +47,8 @@ struct HttpOptions {
 
 class HttpService {
  public:
-  /// Reads the line of a request; none where it has another form.
-  using ReadLine = std::function<std::optional<Request>(std::string_view line)>;
+  /// Reads the line of a request; none where it has another form, of which `fault` tells then.
+  using ReadLine = std::function<std::optional<Request>(std::string_view line, RequestFault& fault)>;
 
   /// Takes the address. The intake and the resources, in which predictions read, outlive the service. Throws UsageError where the
   /// address cannot be had.

@@ -22,8 +22,8 @@ Intake::~Intake() {
   }
 }
 
-std::uint64_t Intake::submit(std::vector<Request> requests) {
-  Group group{std::move(requests), 0, false, {}};
+Acknowledgement Intake::submit(std::vector<Request> requests) {
+  Group group{std::move(requests), {}, false, {}};
   std::unique_lock lock(mutex_);
   if (error_) std::rethrow_exception(error_);
   if (ending_) throw BusyError("the service ends and takes no more requests");
@@ -35,7 +35,7 @@ std::uint64_t Intake::submit(std::vector<Request> requests) {
   submitted_.notify_one();
   answered_.wait(lock, [&] { return group.done; });
   if (group.error) std::rethrow_exception(group.error);
-  return group.last;
+  return std::move(group.answer);
 }
 
 void Intake::acknowledge_groups() {
@@ -54,12 +54,15 @@ void Intake::acknowledge_groups() {
     std::uint64_t last = 0;
     double seconds = 0;
     std::vector<Request> all;
+    std::vector<bool> known;
     lock.unlock();
     if (!error) {
       all.reserve(count);
       for (const Group* group : taken) all.insert(all.end(), group->requests.begin(), group->requests.end());
       const Clock::time_point start = Clock::now();
       try {
+        known = session_.known_ids(all);
+        known.resize(all.size());
         last = session_.acknowledge(all);
       } catch (...) {
         error = std::current_exception();
@@ -68,14 +71,18 @@ void Intake::acknowledge_groups() {
     }
     lock.lock();
     gathered_ -= count;
+    if (!error) remember(all, last - count + 1, known);
     std::uint64_t at = last - count;
+    auto answer = known.begin();
     for (Group* group : taken) {
+      const std::size_t size = group->requests.size();
       group->error = error;
-      group->last = at += group->requests.size();
+      group->answer.last = at += size;
+      if (!error) group->answer.known.assign(answer, answer + static_cast<std::ptrdiff_t>(size));
+      if (!error) answer += static_cast<std::ptrdiff_t>(size);
       group->done = true;
     }
     if (!error) {
-      remember(all, last - count + 1);
       counts_.acknowledged += count;
       counts_.waiting += count;
       ++counts_.groups;
@@ -92,12 +99,15 @@ void Intake::acknowledge_groups() {
   }
 }
 
-void Intake::remember(const std::vector<Request>& requests, std::uint64_t first) {
+/// Those that wait are known here alone, the others in the store.
+void Intake::remember(const std::vector<Request>& requests, std::uint64_t first, std::vector<bool>& known) {
   for (std::size_t i = 0; i < requests.size(); ++i) {
     if (requests[i].id.empty()) continue;
     // Where it was sent before, the first one counts.
     if (states_.try_emplace(requests[i].id, RequestState{first + i, false, {}, 0}).second)
       order_.push_back(requests[i].id);
+    else
+      known[i] = true;
   }
   // Those that wait are never forgotten: they come last, and no more than most_waiting are.
   const std::size_t most = std::max(options_.remembered, 2 * options_.most_waiting);

@@ -47,6 +47,12 @@ struct RequestState {
   std::uint64_t batch = 0;  ///< then number of its batch, from 1
 };
 
+/// What its sender hears of a call when it is durable.
+struct Acknowledgement {
+  std::uint64_t last = 0;   ///< number of its last request
+  std::vector<bool> known;  ///< for each of its requests, whether an earlier one has its id, and counts in its place
+};
+
 struct IntakeCounts {
   std::uint64_t acknowledged = 0, applied = 0, rejected = 0, waiting = 0, batches = 0, groups = 0;
   double sync_seconds = 0, batch_seconds = 0;  ///< together
@@ -62,9 +68,8 @@ class Intake {
   Intake& operator=(const Intake&) = delete;
   ~Intake();
 
-  /// Returns when the requests are durable: the number of the last one. Any thread. Throws BusyError, and whatever has ended the
-  /// service.
-  std::uint64_t submit(std::vector<Request> requests);
+  /// Returns when the requests are durable. Any thread. Throws BusyError, and whatever has ended the service.
+  Acknowledgement submit(std::vector<Request> requests);
   /// The state of a request that was submitted here under this id, while it is remembered.
   [[nodiscard]] std::optional<RequestState> find(const std::string& id) const;
   [[nodiscard]] IntakeCounts counts() const;
@@ -78,7 +83,7 @@ class Intake {
  private:
   struct Group {
     std::vector<Request> requests;
-    std::uint64_t last = 0;
+    Acknowledgement answer;
     bool done = false;
     std::exception_ptr error;
   };
@@ -89,7 +94,7 @@ class Intake {
   void expire_edges();
   [[nodiscard]] std::chrono::milliseconds time_left() const;
   void fail(std::exception_ptr error);
-  void remember(const std::vector<Request>& requests, std::uint64_t first);
+  void remember(const std::vector<Request>& requests, std::uint64_t first, std::vector<bool>& known);
   void note(const AppliedBatch& applied);
 
   StreamSession& session_;

@@ -117,6 +117,9 @@ class StreamSession {
   /// May run on any thread while another one is in apply_acknowledged(): who sends need not wait for the model. Nothing is
   /// decided yet, and `decided` is never called. Exact mode without `strict` only. Where it throws, nothing was acknowledged.
   std::uint64_t acknowledge(std::span<const Request> requests);
+  /// For each of these, whether a request that was decided before it has its id, or one of them before it: it is going to be rejected
+  /// as known. What waits to be applied is not looked at. Any thread; nothing where none has an id.
+  [[nodiscard]] std::vector<bool> known_ids(std::span<const Request> requests) const;
   /// Second: applies the oldest requests that are acknowledged and wait, `most` together or those of one acknowledge(), and lets the
   /// model absorb them; a batch without requests where nothing waits. A crash before it loses nothing: whoever opens the store
   /// next applies them. send() throws UsageError while any wait.

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,23 @@ struct RequestWorld : testing::ModelStore {
 };
 
 TEST_SUITE("slow") {
+  TEST_CASE("a session knows which ids are those of requests that were decided") {
+    RequestWorld at;
+    using Known = std::vector<bool>;
+    const std::vector<Request> twice{at.requests[0], {RequestKind::remove_node, 1, 0}, at.requests[0]};
+    for (const bool first : {true, false}) {
+      Writer writer(at.store, at.resources);
+      StreamSession session(writer);
+      CHECK(session.known_ids(twice) == Known{!first, false, true});
+      CHECK(session.known_ids(std::span(twice).subspan(1, 1)).empty());
+      if (!first) continue;
+      static_cast<void>(session.acknowledge({at.requests.data(), 1}));
+      CHECK(session.known_ids(twice) == Known{false, false, true});  // it waits
+      CHECK(session.apply_acknowledged(5).outcome.batch.changes.statuses == Statuses{applied});
+      CHECK(session.known_ids(twice) == Known{true, false, true});
+    }
+  }
+
   TEST_CASE("the same id in one batch, in the next one, after a crash, a checkpoint and a purge") {
     for (const bool close : {true, false}) {
       CAPTURE(close);

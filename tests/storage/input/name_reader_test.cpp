@@ -98,6 +98,11 @@ TEST_SUITE("unit") {
                     }),
                     {path.string(), "line 2", one.second, "an empty line is a node without a name"});
     check_message(message_of<InputError>([&] {
+                    names_of({write_file(path, "a\n\"b\"\n"), {}});
+                  }),
+                  {path.string(), "line 2", "'\"b\"' is in quotes", "write names without them"});
+    CHECK(names_of({write_file(path, "\"\nb\"\n"), {}}).size() == 2);
+    check_message(message_of<InputError>([&] {
                     names_of({write_file(path, testing::npy<char>("|S2", "(2,)", {'a', 0, 'a', ' '})), {}});
                   }),
                   {"element [1]", "a blank"});
@@ -145,6 +150,7 @@ TEST_SUITE("unit") {
     check_message(message("ann bob\nann zoe\n"), {"line 2", "'zoe'", "people.txt"});
     check_message(message("ann bob\n\n# x\nzoe bob\n"), {"line 4", "'zoe'"});
     check_message(message("zoe zac\nann bob\n"), {"line 1", "'zoe'"});  // no words that columns have
+    check_message(message("ann,\"bob\"\n"), {"line 1", "'\"bob\"'", "without quotes"});
     check_message(message("ann\n"), {"line 1", "1 instead of 2"});
     check_message(message("ann bob 17 17\n"), {"line 1", "4 instead of 2"});
     check_message(message("ann bob 0.5\n"), {"line 1", "ignore-weights"});
@@ -176,7 +182,7 @@ TEST_SUITE("unit") {
     CHECK(request.u == 99);
     CHECK(reader.text() == "node zoe");
     check_message(message_of<InputError>([&] { static_cast<void>(reader.next(request)); }),
-                  {"line 3", "not a request", "names of nodes"});
+                  {"line 3", "not a request", "the name of a node"});
   }
 }
 

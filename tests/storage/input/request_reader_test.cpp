@@ -45,7 +45,7 @@ TEST_SUITE("unit") {
     }
   }
 
-  TEST_CASE("what is no request is refused with its line and the forms there are") {
+  TEST_CASE("what is no request is refused with its line, its fault and the form of its kind") {
     for (const char* line : {"set-feature 3",
                              "set-feature 3 x",
                              "set-feature 3 nan",
@@ -82,9 +82,54 @@ TEST_SUITE("unit") {
     Request request;
     REQUIRE(reader.next(request));
     CHECK(request == Request{RequestKind::set_label, 3, 0, "", "1"});
-    CHECK_THROWS_WITH_AS(reader.next(request),
-                         doctest::Contains("r.txt: line 4: not a request: 'move-split 3 val'; write `edge U V`"),
-                         InputError);
+    CHECK_THROWS_WITH_AS(
+        reader.next(request),
+        doctest::Contains("r.txt: line 4: not a request: 'move-split 3 val': 'val' is no split (did you mean "
+                          "'valid'?); write `move-split U S`"),
+        InputError);
+  }
+
+  TEST_CASE("the word that is wrong is named, and how a request of its kind is written") {
+    struct {
+      std::string_view line, what, remedy;
+    } const cases[] = {
+        {"nodee 1", "there is no request 'nodee' (did you mean 'node'?)", "begins with edge, node, feature"},
+        {"NODE 1", "there is no request 'NODE' (did you mean 'node'?)", "lower case"},
+        {"1 2", "there is no request '1'", "begins with edge"},
+        {"node", "the node is missing", "write `node U`, where U is a whole number"},
+        {"node 1.5", "'1.5' is no node id", "write `node U`"},
+        {"node -1", "'-1' is no node id", "write `node U`"},
+        {"node 1 2", "'2' is a word too many", "write `node U`"},
+        {"edge 1", "the second node is missing", "write `edge U V`"},
+        {"edge 1 b", "'b' is no node id", "where U and V are whole numbers"},
+        {"edge 1 2 expire 2030-01-01", "'expire' is a word too many (did you mean 'expires'?)", "`edge U V expires T`"},
+        {"edge 1 2 expires", "the moment is missing", "or never"},
+        {"edge 1 2 expires soon", "'soon' is no moment", "2027-01-31"},
+        {"edge 1 2 id=", "'id=' is no id: 1 to 128 bytes behind `id=`", "`edge U V`"},
+        {"edge 1 2 id=a b", "'b' stands behind the id, which ends a line", "`id=`"},
+        {"set-feature 3", "the values are missing", "`set-feature U V1 .. VF`"},
+        {"set-feature 3 1 x", "'x' is no finite number, nor a pair column:value", "`set-feature U C:V ..`"},
+        {"set-feature 3 0:1 2", "'2' is a value behind pairs", "write `set-feature"},
+        {"set-feature 3 1 0:2", "'0:2' is a pair column:value behind values", "write `set-feature"},
+        {"set-feature 3 0:1 0:2", "'0:2' has a column that was there already", "write `set-feature"},
+        {"insert-node 3 -1:2", "'-1:2' has no column before the colon", "`insert-node U V1 .. VF`"},
+        {"set-label 3", "the class is missing", "`set-label U C`"},
+        {"set-label 3 x", "'x' is no class", "a class 0, 1, 2, .., or none"},
+        {"move-split 3 training", "'training' is no split", "train, valid, test or none"},
+    };
+    for (const auto& one : cases) {
+      CAPTURE(one.line);
+      RequestFault fault;
+      CHECK_FALSE(parse_request(one.line, {}, &fault).has_value());
+      CHECK(fault.what.starts_with(one.what));
+      CHECK(fault.remedy.find(one.remedy) != std::string::npos);
+      CHECK(text_of(fault, one.line) == "not a request: '" + std::string(one.line) + "': " + fault.what);
+    }
+    RequestFault fault;
+    CHECK_FALSE(parse_request(
+                    "node", [](std::string_view) { return std::uint64_t{0}; }, &fault)
+                    .has_value());
+    CHECK(fault.what == "the node is missing");
   }
 }
 

@@ -26,6 +26,12 @@ TEST_SUITE("unit") {
     CHECK(out.str() == "{\"b\":1,\"a\":\"x\\ny\",\"nan\":null,\"inf\":null,\"bytes\":\"\xEF\xBF\xBD\"}\n");
   }
 
+  TEST_CASE("one of a kind is no more of them") {
+    CHECK(counted(0, "request") == "0 requests");
+    CHECK(counted(1, "request") == "1 request");
+    CHECK(counted(1234, "node") == "1,234 nodes");
+  }
+
   TEST_CASE("tables align the first column left and the others right") {
     Table table({"name", "count"});
     table.add_row({"nodes", "7"});

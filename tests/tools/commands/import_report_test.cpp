@@ -2,6 +2,7 @@
 // what may not have been meant.
 #include <doctest/doctest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -170,6 +171,60 @@ TEST_SUITE("unit") {
         {"import", (importer.dir / "none").string(), "--labels", labels, "--split", "val=" + ids + ",valid=" + ids});
     CHECK(twice.code == 1);
     CHECK(has(twice.error, "valid is given twice"));
+  }
+
+  TEST_CASE("a header whose first two columns are no ends is not taken for one of edges with weights") {
+    Importer importer;
+    const std::string ids = importer.file("ids.txt", "0\n1\n2\n5\n");
+    for (const char* const lines :
+         {"weight,source,target\n0,1,2\n5,2,0\n", "edge_id,src,dst\n0,1,2\n", "from,weight,to\n0,1,2\n"})
+      for (const bool named : {false, true}) {
+        CAPTURE(lines);
+        const std::string edges = importer.file("e.csv", lines);
+        std::vector<std::string> words{"import", (importer.dir / "none").string(), "--edges", edges,
+                                       "--ignore-weights"};
+        if (named) words.insert(words.end(), {"--ids", ids});
+        const Result refused = testing::run(words);
+        CHECK(refused.code == 2);
+        CHECK(has(refused.error, edges + ": line "));
+        if (!named) CHECK(has(refused.error, "the first two columns are taken for the ends"));
+      }
+    const std::string good = importer.file("e.csv", "source,target,start\n0,1,7\n1,2,9\n");
+    CHECK(importer.import({"--edges", good, "--ignore-weights"}).json()["ignored_weights"] == 2);
+    CHECK(testing::run({"import", (importer.dir / "none").string(), "--edges", importer.file("e.txt", "0 1 2 3\n"),
+                        "--ignore-weights"})
+              .code == 2);
+  }
+
+  TEST_CASE("a first line of names that looks like a header is told, where no edge speaks of it") {
+    Importer importer;
+    const std::string ids = importer.file("ids.csv", "Node_ID\nann\nbob\n");
+    const std::string edges = importer.file("e.csv", "ann,bob\n");
+    const Result told = importer.import({"--ids", ids, "--edges", edges});
+    CHECK(told.json()["nodes"] == 3);
+    CHECK(has(told.error,
+              "note: " + ids + ": the first line, 'Node_ID', is the name of node 0, of which no edge speaks"));
+    CHECK(has(importer.import({"--ids", ids}).error, "take the line out"));
+    CHECK(has(testing::run({"import", (importer.dir / "none").string(), "--ids", ids, "--labels",
+                            importer.file("y.csv", "label\n0\n1\n")})
+                  .error,
+              ids + " (lines, the first of which is 'Node_ID') says 3"));
+    CHECK(importer.import({"--ids", ids, "--edges", importer.file("f.csv", "Node_ID,bob\n")}).error.empty());
+    CHECK(importer.import({"--ids", importer.file("i", "ann\nid\n"), "--edges", importer.file("g", "id id\n")})
+              .error.empty());
+  }
+
+  TEST_CASE("an import that fails leaves no folder behind that it made") {
+    const Importer importer;
+    const std::string edges = importer.file("e.txt", "0 x\n");
+    const auto refused = [&](const std::filesystem::path& store) {
+      CHECK(testing::run({"import", store.string(), "--edges", edges}).code == 2);
+    };
+    refused(importer.dir / "new/folder/store");
+    CHECK_FALSE(std::filesystem::exists(importer.dir / "new"));
+    std::filesystem::create_directory(importer.dir / "mine");
+    refused(importer.dir / "mine/folder/store/");
+    CHECK(std::filesystem::is_empty(importer.dir / "mine"));
   }
 
   TEST_CASE("splits are printed with their sizes, without the ids that have no label") {

@@ -40,6 +40,22 @@ struct NamedStore {
 };
 
 TEST_SUITE("unit") {
+  TEST_CASE("requests: the command that it names lets a model forget what it has missed") {
+    const NamedStore world;
+    const std::string& store = world.store;
+    for (const char* const name : {"newton", "tuned"})
+      REQUIRE(run({"train", store, "--solver", "newton", "--name", name}).code == 0);
+    write_file(world.requests, "node 3 id=T7\n");
+    REQUIRE(run({"stream", store, "--requests", world.requests}).code == 0);
+    for (const char* const name : {"newton", "tuned"}) {
+      const std::string words = "the model " + std::string(name) + " has yet to forget it (`unweave stream " + store +
+                                " --requests /dev/null --name " + name + "`)";
+      CHECK(run({"requests", store}).out.find(words) != std::string::npos);
+      REQUIRE(run({"stream", store, "--requests", "/dev/null", "--name", name}).code == 0);
+      CHECK(run({"requests", store}).out.find(words) == std::string::npos);
+    }
+  }
+
   TEST_CASE("models of one solver live side by side under names of their own") {
     const NamedStore world;
     const std::string& store = world.store;

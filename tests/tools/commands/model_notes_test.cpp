@@ -39,10 +39,10 @@ TEST_SUITE("unit") {
   TEST_CASE("propagate names what it changes and the models that it leaves behind, and nothing where nothing changes") {
     const NotedStore world;
     const std::string& store = world.store;
-    CHECK_FALSE(says(run({"propagate", store, "--hops", "3", "--scheme", "ppr:0.2"}), "note"));
+    CHECK_FALSE(says(run({"propagate", store, "--hops", "3", "--scheme", "ppr:0.2"}), "replaces"));
     REQUIRE(run({"train", store, "--solver", "newton"}).code == 0);
     REQUIRE(run({"train", store, "--solver", "newton", "--name", "mine"}).code == 0);
-    CHECK_FALSE(says(run({"propagate", store, "--hops", "3", "--scheme", "ppr:0.2"}), "note"));
+    CHECK_FALSE(says(run({"propagate", store, "--hops", "3", "--scheme", "ppr:0.2"}), "replaces"));
     CHECK(run({"stream", store, "--requests", world.requests, "--solver", "newton"}).code == 0);
 
     const Result weights = run({"propagate", store, "--hops", "3"});  // rows of the same sums

@@ -43,6 +43,14 @@ TEST_SUITE("unit") {
     CHECK(lost.code == 2);
     CHECK(lost.out.find(manifest.feature_files[0].path + ": lost: restore the file from a copy") != std::string::npos);
     CHECK(lost.error.find(manifest.feature_files[0].path) != std::string::npos);
+    // Whoever reads this has called repair, and is not sent there again.
+    for (const std::string& said : {lost.out, run({"repair", store, "--json"}).out, rebuilt.out}) {
+      CAPTURE(said);
+      CHECK(said.find("checksum") != std::string::npos);
+      CHECK(said.find("makes anew") == std::string::npos);
+      CHECK(said.find("`repair`") == std::string::npos);
+      CHECK(said.find("unweave repair") == std::string::npos);
+    }
     CHECK(run({"repair", store, "--json"}).json()["ok"] == false);
     CHECK(run({"repair", (dir / "none").string()}).code == 2);
     CHECK(run({"repair"}).code == 1);

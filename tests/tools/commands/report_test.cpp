@@ -155,7 +155,15 @@ TEST_SUITE("unit") {
     const std::string both = report(dir, {(dir / "public.jsonl").string(), other});
     CHECK(shows(both, "<li>2 lines of other commands"));
     CHECK_FALSE(shows(both, "Last purge"));
-    check_page(report(dir, {write_file(dir / "none.jsonl", "").string()}));
+    CHECK_FALSE(shows(both, "Nothing was done"));
+    for (const std::string& nothing : {write_file(dir / "none.jsonl", "").string(), other}) {
+      const Result told = run({"report", nothing, "--out", (dir / "page.html").string()});
+      CHECK(told.code == 0);
+      CHECK(shows(told.error, "note: there is nothing to report"));
+      const std::string empty = read_all(dir / "page.html");
+      check_page(empty);
+      CHECK(shows(empty, ">Nothing was done</h2>"));
+    }
     Json wide = batch_line(1);
     for (int i = 0; i < 30'000; ++i) wide["rejections"].push_back({{"request", "edge 1 2"}, {"reason", "absent-edge"}});
     const std::string long_line = write_file(dir / "wide.jsonl", wide.dump() + "\n" + batch_line(2).dump()).string();

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/input_files.h"
@@ -76,6 +77,48 @@ TEST_SUITE("unit") {
               "all requests: 1 applied, 4 rejected: 1 id-outside, 1 self-loop, 1 absent-edge, 1 repeated; "
               "--rejected F writes them to a file\n"));
     CHECK(world.stream("edge 1 2\n", {"--json"}).json()["rejections"] == Json::array());
+  }
+
+  TEST_CASE("requests: what is left to do comes with the command that does it") {
+    const PathStore world;
+    REQUIRE(world.stream("edge 0 2 id=A\nedge 0 1 id=B\n").code == 0);
+    const std::string told = run({"requests", world.store}).out;
+    CHECK(has(told, "A: edge, rejected (absent-edge) at "));
+    CHECK(has(told, "nothing is left to do; send it again, mended, with another id\n"));
+    CHECK(has(told, "files still hold what it removed (`unweave purge " + world.store + "`)\n"));
+    CHECK(run({"requests", world.store, "--forget-before", "2999-01-01"}).out == "forgotten: 2 requests\n");
+    REQUIRE(world.stream("edge 1 2 id=C\n").code == 0);
+    CHECK(run({"requests", world.store, "--forget-before", "2999-01-01"}).out == "forgotten: 1 request\n");
+  }
+
+  TEST_CASE("info tells the requests since the last purge") {
+    const PathStore world;
+    REQUIRE(world.stream("edge 0 1\nedge 0 1\n").code == 0);
+    const auto since = [&] {
+      std::istringstream table(run({"info", world.store}).out);
+      for (std::string line; std::getline(table, line);)
+        if (line.starts_with("requests since purge ")) return line.substr(line.rfind(' ') + 1);
+      return std::string("not told");
+    };
+    CHECK(since() == "2");
+    REQUIRE(run({"purge", world.store}).code == 0);
+    CHECK(since() == "0");
+    REQUIRE(world.stream("edge 1 2\n").code == 0);
+    CHECK(since() == "1");
+  }
+
+  TEST_CASE("propagate says how many nodes get no row, unless the rows were chosen") {
+    const PathStore world;
+    const Result told = run({"propagate", world.store, "--json"});
+    CHECK(told.json()["nodes_without_row"] == 1);
+    CHECK(has(told.error, "note: 1 node without a label gets no row of the embedding"));
+    CHECK(has(told.error, "--rows all"));
+    const Result chosen = run({"propagate", world.store, "--json", "--rows", "labelled"});
+    CHECK(chosen.json()["nodes_without_row"] == 1);
+    CHECK_FALSE(has(chosen.error, "no row"));
+    const Result all = run({"propagate", world.store, "--json", "--rows", "all"});
+    CHECK(all.json()["nodes_without_row"] == 0);
+    CHECK_FALSE(has(all.error, "no row"));
   }
 
   TEST_CASE("text names the first rejected requests of a batch and counts the rest; --quiet and --public say less") {
@@ -154,14 +197,22 @@ TEST_SUITE("unit") {
     CHECK(world.acknowledged() == 2);
   }
 
-  TEST_CASE("a line that is no request says the rule, what is acknowledged and how to go on") {
+  TEST_CASE("a line that is no request says what is wrong with it, what is acknowledged and how to go on") {
     const PathStore world;
-    for (const std::string line :
-         {"Node 1", "{\"op\":\"node\"}", "node", "edge 1", "edge 1 2 3", "node x", "edge;1;2"}) {
-      const Result bad = world.stream(line + "\n");
-      CAPTURE(line);
+    const std::string behind = "in lower case, with a blank, a tab or a comma behind it; no request of ";
+    const std::vector<std::pair<std::string, std::vector<std::string>>> lines{
+        {"Node 1", {"no request 'Node' (did you mean 'node'?)", behind}},
+        {"{\"op\":\"node\"}", {"no request '{\"op\":\"node\"}'", behind}},
+        {"node", {"the node is missing", "write `node U`"}},
+        {"edge 1", {"the second node is missing", "write `edge U V`"}},
+        {"edge 1 2 3", {"'3' is a word too many", "write `edge U V`"}},
+        {"node x", {"'x' is no node id", "U is a whole number from 0, or the name of a node"}},
+        {"edge;1;2", {"no request 'edge;1;2'", behind}}};
+    for (const auto& one : lines) {
+      const Result bad = world.stream(one.first + "\n");
+      CAPTURE(one.first);
       CHECK(bad.code == 2);
-      CHECK(has(bad.error, "one request a line, the word in lower case, ids whole numbers from 0, or names of nodes"));
+      for (const std::string& part : one.second) CHECK(has(bad.error, part));
       CHECK(has(bad.error, "no request of " + world.requests + " is acknowledged: mend it and send it again\n"));
     }
     const Result late = world.stream("edge 0,1\nnode 9\n  edge\t1 , 2\nfeatur 1\nnode 1\n", {"--batch", "2", "--json"});
