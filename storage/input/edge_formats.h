@@ -7,11 +7,10 @@
 
 namespace unweave {
 
-/// Each takes `source` at byte 0; ids must be below `limit` or, for arrays, as the options say.
-[[nodiscard]] std::unique_ptr<EdgeReader> open_text_edges(ByteSource source, std::uint64_t limit, bool ignore_weights);
-[[nodiscard]] std::unique_ptr<EdgeReader> open_matrix_market_edges(ByteSource source, std::uint64_t limit,
-                                                                   bool ignore_weights);
-[[nodiscard]] std::unique_ptr<EdgeReader> open_metis_edges(ByteSource source, std::uint64_t limit, bool ignore_weights);
+/// Each takes `source` at byte 0.
+[[nodiscard]] std::unique_ptr<EdgeReader> open_text_edges(ByteSource source, const EdgeOptions& options);
+[[nodiscard]] std::unique_ptr<EdgeReader> open_matrix_market_edges(ByteSource source, const EdgeOptions& options);
+[[nodiscard]] std::unique_ptr<EdgeReader> open_metis_edges(ByteSource source, const EdgeOptions& options);
 /// `file` is what `source` was made from.
 [[nodiscard]] std::unique_ptr<EdgeReader> open_npy_edges(ByteSource source, const InputFile& file,
                                                          const EdgeOptions& options);

@@ -22,12 +22,15 @@ constexpr std::pair<std::string_view, RequestKind> kKinds[] = {
     {"edge", RequestKind::remove_edge},        {"node", RequestKind::remove_node},
     {"feature", RequestKind::remove_feature},  {"insert-edge", RequestKind::insert_edge},
     {"set-feature", RequestKind::set_feature}, {"set-label", RequestKind::set_label},
-    {"move-split", RequestKind::move_split},   {"insert-node", RequestKind::insert_node}};
+    {"move-split", RequestKind::move_split},   {"insert-node", RequestKind::insert_node},
+    {"set-weight", RequestKind::set_weight}};
 
 constexpr std::string_view kIdWord = "id=";
 /// Behind the ends of an edge: what follows is when it is to go.
 constexpr std::string_view kExpiresWord = "expires";
 constexpr std::string_view kNever = "never";
+/// Behind the ends of an inserted edge: what follows is its weight.
+constexpr std::string_view kWeightWord = "weight";
 constexpr std::string_view kSplits[] = {"train", "valid", "test", "none"};
 
 /// A finite number that is the whole text.
@@ -75,10 +78,12 @@ std::string value_text(RequestKind kind, Fields& fields, std::string_view& id) {
   }
   if (kind == RequestKind::move_split)
     return std::find(std::begin(kSplits), std::end(kSplits), word) == std::end(kSplits) ? "" : std::string(word);
-  if (word == "none") return "none";
-  std::uint64_t label = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), label);
-  return error == std::errc() && end == word.data() + word.size() ? std::to_string(label) : "";
+  if (kind == RequestKind::set_label && word == "none") return "none";
+  std::uint64_t number = 0;  // a class or a weight
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  const bool whole = error == std::errc() && end == word.data() + word.size();
+  const bool is_weight = kind == RequestKind::set_weight || kind == RequestKind::insert_edge;
+  return whole && (number > 0 || !is_weight) ? std::to_string(number) : "";
 }
 
 bool read_id_word(std::string_view word, Request& request) {
@@ -87,15 +92,18 @@ bool read_id_word(std::string_view word, Request& request) {
   return is_request_id(request.id);
 }
 
-/// Whether the line ends here, or with the id that its sender gave the request; an edge may be one that expires.
+/// Whether the line ends here, or with the id that its sender gave the request; an edge may be one that expires, or is inserted
+/// with a weight.
 bool take_rest(Fields& fields, Request& request) {
   if (fields.at_end()) return true;
   std::string_view word = fields.take();
-  if (request.kind == RequestKind::remove_edge && word == kExpiresWord) {
-    request.kind = RequestKind::expire_edge;
+  const bool expires = request.kind == RequestKind::remove_edge && word == kExpiresWord;
+  if (expires || (request.kind == RequestKind::insert_edge && word == kWeightWord)) {
+    if (expires) request.kind = RequestKind::expire_edge;
     std::string_view unused;
     request.value = value_text(request.kind, fields, unused);
     if (request.value.empty()) return false;
+    if (request.kind == RequestKind::insert_edge && request.value == "1") request.value.clear();
     if (fields.at_end()) return true;
     word = fields.take();
   }
@@ -106,7 +114,8 @@ bool take_rest(Fields& fields, Request& request) {
 
 constinit const std::string_view kRequestForms =
     "write `edge U V`, `edge U V expires T` (a moment as 2027-01-31T12:00:00Z or 2027-01-31, or never), `node U`, "
-    "`feature U`, `insert-edge U V`, `insert-node U V1 .. VF` or `set-feature U V1 .. VF` (all values, or pairs C:V of "
+    "`feature U`, `insert-edge U V`, `insert-edge U V weight W` or `set-weight U V W` (where edges have weights, whole numbers from 1), "
+    "`insert-node U V1 .. VF` or `set-feature U V1 .. VF` (all values, or pairs C:V of "
     "columns, each once), `set-label U C` (a class or none) or `move-split U S` (train, valid, test or none): one "
     "request a line, the word in lower case, ids whole numbers from 0, or names of nodes in a store of names, values "
     "finite, blanks, tabs or commas between, and behind them, where you like, `id=` with your own name of the request "
@@ -161,7 +170,8 @@ std::string text_of(const Request& request, const std::function<std::string(std:
   text += " " + write(request.u);
   if (names_edge(request.kind)) text += " " + write(request.v);
   if (request.kind == RequestKind::expire_edge) text += " " + std::string(kExpiresWord);
-  if (sets_value(request.kind)) text += " " + request.value;
+  if (request.kind == RequestKind::insert_edge && !request.value.empty()) text += " " + std::string(kWeightWord);
+  if (!request.value.empty()) text += " " + request.value;
   return request.id.empty() ? text : text + ' ' + std::string(kIdWord) + request.id;
 }
 

@@ -32,7 +32,7 @@ namespace unweave {
 /// What a request may look like, for messages.
 extern const std::string_view kRequestForms;
 
-/// Lines `edge U V`, `node U`, `feature U`, `insert-edge U V`, `set-feature U V1 .. VF` or `set-feature U C:V ..`,
+/// Lines `edge U V`, `node U`, `feature U`, `insert-edge U V` or `insert-edge U V weight W`, `set-weight U V W`, `set-feature U V1 .. VF` or `set-feature U C:V ..`,
 /// `set-label U C`, `move-split U S`, behind which `id=T` may stand, the sender's name of the request; empty lines and `#`
 /// comments are skipped.
 ///
