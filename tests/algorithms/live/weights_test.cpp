@@ -17,9 +17,9 @@
 #include "support/changed_world.h"
 #include "support/folder_bytes.h"
 #include "support/input_files.h"
-#include "support/shortcuts.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
+#include "support/trained_store.h"
 
 namespace unweave {
 namespace {
@@ -43,8 +43,8 @@ std::string statuses(const LiveStore& store, const std::vector<std::string>& lin
   return text;
 }
 
-std::string verified(const fs::path& store) {
-  return testing::text_of(verify_store(store, {std::nullopt, true, 1}, ample_budget()));
+std::string verified(const fs::path& store, bool rebuild = false) {
+  return testing::text_of(verify_store(store, {std::nullopt, rebuild, 1}, ample_budget()));
 }
 
 }  // namespace
@@ -64,7 +64,7 @@ TEST_SUITE("unit") {
     CHECK(statuses(store, {"set-weight 3 4 2", "insert-edge 3 4 weight 10", "insert-edge 4 3 weight 9",
                            "insert-edge 3 4", "set-weight 3 4 9", "edge 3 4", "set-weight 3 4 1"}) ==
           "absent-edge weight-outside applied repeated repeated applied repeated ");
-    CHECK(statuses(store, {"set-weight 1 1 2", "set-weight 1 99 2", "set-weight 1 2 99999999999999999999",
+    CHECK(statuses(store, {"set-weight 1 1 2", "set-weight 1 99 2", "set-weight 1 2 18446744073709551615",
                            "insert-edge 1 2 weight 3"}) == "self-loop id-outside weight-outside present-edge ");
     ChangedWorld plain = changed_world(20, 3, 2, false);
     plain.edges.insert({1, 2});
@@ -73,7 +73,7 @@ TEST_SUITE("unit") {
     const LiveStore without(dir / "plain", Access::read, ample_budget(), release_ledger());
     CHECK(statuses(without, {"set-weight 1 2 1", "set-weight 1 2 2", "insert-edge 3 4 weight 2",
                              "insert-edge 3 4 weight 1"}) == "same-weight weight-outside weight-outside applied ");
-    for (const char* const bad : {"set-weight 1 2", "set-weight 1 2 0", "set-weight 1 2 1.5", "set-weight 1 2 -1",
+    for (const char* const bad : {"set-weight 1 2", "set-weight 1 2 0", "set-weight 1 2 1.5", "set-weight 1 2 -1", "set-weight 1 2 99999999999999999999",
                                   "insert-edge 1 2 weight", "insert-edge 1 2 weight 0", "insert-edge 1 2 3",
                                   "edge 1 2 weight 3", "set-weight 1 2 3 4"})
       CHECK_MESSAGE(!parse_request(bad), bad);
@@ -92,7 +92,7 @@ TEST_SUITE("unit") {
     CHECK(read_manifest(dir / "ones").weight_sum == world.edges.size());
     for (const char* const store : {"plain", "ones"}) testing::propagate_store(dir / store, testing::tiny_spec(2));
     CHECK(testing::digest_now(dir / "plain") == testing::digest_now(dir / "ones"));
-    CHECK(verified(dir / "ones") == "");
+    CHECK(verified(dir / "ones", true) == "");
   }
 
   TEST_CASE("what is exported is imported again, weights too") {
