@@ -42,9 +42,14 @@ ExportedRows export_embeddings(const Reader& reader, const std::optional<std::ve
                            missing, ids);
 }
 
-void export_edges(const Reader& reader, const NpyTarget& target) {
+void export_edges(const Reader& reader, const NpyTarget& target, const std::optional<NpyTarget>& weights) {
   const WatchedBy watched(Internals::resources(reader).meter());
-  export_edges(Internals::store(reader), target);
+  export_edges(Internals::store(reader), target, weights);
+}
+
+void export_edge_weights(const Reader& reader, const NpyTarget& weights) {
+  const WatchedBy watched(Internals::resources(reader).meter());
+  export_edges(Internals::store(reader), std::nullopt, weights);
 }
 
 void export_labels(const Reader& reader, const NpyTarget& target) {

@@ -116,7 +116,9 @@ StoreInfo describe_store(const std::filesystem::path& path, Resources& resources
   const std::uint64_t arcs = contents.graph().num_arcs();
   StoreInfo info;
   info.nodes = manifest.nodes;
-  info.edges = arcs / 2;
+  info.edges = contents.graph().num_edges();
+  info.max_weight = manifest.max_weight;
+  info.weight_sum = arcs / 2;
   info.arcs = arcs;
   info.features = manifest.features;
   info.classes = manifest.classes;

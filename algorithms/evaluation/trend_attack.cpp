@@ -108,6 +108,7 @@ TrendAttack::TrendAttack(const LiveStore& before, const LiveStore& present, std:
     if (positions[u] == kNoNode) continue;
     there.push_back(u);
     old.neighbours(u, neighbours);
+    neighbours.erase(std::unique(neighbours.begin(), neighbours.end()), neighbours.end());  // whatever they weigh
     for (const NodeId v : neighbours)
       if (v > u && positions[v] != kNoNode && !now.has_edge(positions[u], positions[v]))
         removed.offer({order.user(u), order.user(v)});
@@ -130,6 +131,7 @@ std::vector<NodeId> TrendAttack::neighbours_of(NodeId user) const {
   const Contents& contents = present_.contents();
   std::vector<NodeId> all, kept;
   contents.graph().neighbours(contents.order().position(user), all);
+  all.erase(std::unique(all.begin(), all.end()), all.end());
   std::erase_if(all, [&](NodeId node) { return !present_.embedding().is_target(node); });
   const std::size_t stride = (all.size() + kMostNeighbours - 1) / kMostNeighbours;
   for (std::size_t i = 0; i < all.size(); i += stride) kept.push_back(contents.order().user(all[i]));

@@ -146,9 +146,9 @@ void write_sorted_rows(const LiveStore& store, RowReader& reader, bool all, cons
   });
 }
 
-/// Calls use(u, v) for every edge, as positions u < v in their order.
+/// Calls use(u, v, weight) for every edge, as positions u < v in their order.
 template <class Use>
-void for_edges(const Graph& graph, const Use& use) {
+void for_all_edges(const Graph& graph, const Use& use) {
   Graph::BlockBuffer buffer;
   DecodedBlock block;
   const WatchedStep watched("edges", graph.num_blocks(), "blocks");
@@ -156,29 +156,38 @@ void for_edges(const Graph& graph, const Use& use) {
     watched.advance(1);
     read_ahead_of(graph, b);
     graph.decode(b, buffer, block);
-    const NodeId* target = block.targets;
-    for (std::uint32_t i = 0; i < block.nodes; ++i)
-      for (std::uint32_t k = 0; k < block.counts[i]; ++k, ++target)
-        if (*target > block.first + i) use(block.first + i, *target);
+    for_edges(block, use);
   }
 }
 
-/// Edges one at a time, written many at a time.
+/// Edges one at a time, written many at a time, and their weights where somebody wants them.
 class EdgeSink {
  public:
-  explicit EdgeSink(NpyWriter& writer) : writer_(writer) {}
-  void add(NodeId u, NodeId v) {
-    pairs_.insert(pairs_.end(), {u, v});
-    if (pairs_.size() >= 2 * kChunkRows) flush();
+  EdgeSink(std::uint64_t edges, const std::optional<NpyTarget>& pairs, const std::optional<NpyTarget>& weights) {
+    const std::array<std::uint64_t, 2> shape{edges, 2};
+    if (pairs) pair_writer_.emplace(*pairs, "<i8", sizeof(std::int64_t), shape);
+    if (weights) weight_writer_.emplace(*weights, "<i8", sizeof(std::int64_t), std::span(shape).first(1));
   }
-  void flush() {
-    writer_.append(std::span<const std::int64_t>(pairs_));
-    pairs_.clear();
+  void add(NodeId u, NodeId v, std::uint32_t weight) {
+    if (pair_writer_) pairs_.insert(pairs_.end(), {u, v});
+    if (weight_writer_) weights_.push_back(weight);
+    if (std::max(pairs_.size() / 2, weights_.size()) >= kChunkRows) flush();
+  }
+  void finish() {
+    flush();
+    if (pair_writer_) pair_writer_->finish();
+    if (weight_writer_) weight_writer_->finish();
   }
 
  private:
-  NpyWriter& writer_;
-  std::vector<std::int64_t> pairs_;
+  void flush() {
+    if (pair_writer_) pair_writer_->append(std::span<const std::int64_t>(pairs_));
+    if (weight_writer_) weight_writer_->append(std::span<const std::int64_t>(weights_));
+    pairs_.clear();
+    weights_.clear();
+  }
+  std::optional<NpyWriter> pair_writer_, weight_writer_;
+  std::vector<std::int64_t> pairs_, weights_;
 };
 
 /// Edges by the user's ids come in no useful order.
@@ -186,25 +195,27 @@ void write_sorted_edges(const LiveStore& store, const std::filesystem::path& fol
   const NodeOrder& order = store.contents().order();
   const Reservation memory = store.budget().reserve(memory_shares::kRowSort.of(store.budget()), "sorting of edges");
   const NodeId nodes = store.contents().num_nodes();
-  ArcSorter sorter(folder, static_cast<std::size_t>(memory.bytes()), nodes);
+  const Graph& graph = store.contents().graph();
+  ArcSorter sorter(folder, static_cast<std::size_t>(memory.bytes()), nodes, graph.max_weight());
   std::vector<Edge> edges;
-  for_edges(store.contents().graph(), [&](NodeId u, NodeId v) {
+  std::vector<std::uint32_t> weights;
+  for_all_edges(graph, [&](NodeId u, NodeId v, std::uint32_t weight) {
     edges.push_back({order.user(u), order.user(v)});
+    if (graph.max_weight() > 1) weights.push_back(weight);
     if (edges.size() < kChunkRows) return;
-    sorter.add(edges);
+    sorter.add(edges, weights);
     edges.clear();
+    weights.clear();
   });
-  sorter.add(edges);
+  sorter.add(edges, weights);
   const std::unique_ptr<SortedArcs> arcs = sorter.finish();
   arcs->begin(nodes);
-  run_pipeline<ArcLists>([&](ArcLists& lists) { return arcs->next(lists); },
-                         [&](ArcLists& lists) { arcs->load(lists); },
-                         [&](const ArcLists& lists) {
-                           const NodeId* target = lists.targets.data();
-                           for (std::uint32_t i = 0; i < lists.nodes.size(); ++i)
-                             for (std::uint32_t k = 0; k < lists.counts[i]; ++k, ++target)
-                               if (*target > lists.nodes.first + i) sink.add(lists.nodes.first + i, *target);
-                         });
+  run_pipeline<ArcLists>(
+      [&](ArcLists& lists) { return arcs->next(lists); }, [&](ArcLists& lists) { arcs->load(lists); },
+      [&](const ArcLists& lists) {
+        const DecodedBlock all{lists.nodes.first, lists.nodes.size(), lists.counts.data(), lists.targets.data()};
+        for_edges(all, [&](NodeId u, NodeId v, std::uint32_t weight) { sink.add(u, v, weight); });
+      });
 }
 
 void write_array(const NpyTarget& target, const std::vector<std::int64_t>& values) {
@@ -259,17 +270,15 @@ ExportedRows export_embeddings(const LiveStore& store, const std::optional<std::
   return exported;
 }
 
-void export_edges(const LiveStore& store, const NpyTarget& target) {
+void export_edges(const LiveStore& store, const std::optional<NpyTarget>& target,
+                  const std::optional<NpyTarget>& weights) {
   const Graph& graph = store.contents().graph();
-  const std::array<std::uint64_t, 2> shape{graph.num_arcs() / 2, 2};
-  NpyWriter writer(target, "<i8", sizeof(std::int64_t), shape);
-  EdgeSink sink(writer);
+  EdgeSink sink(graph.num_edges(), target, weights);
   if (store.contents().order().is_identity())
-    for_edges(graph, [&](NodeId u, NodeId v) { sink.add(u, v); });
+    for_all_edges(graph, [&](NodeId u, NodeId v, std::uint32_t weight) { sink.add(u, v, weight); });
   else
-    write_sorted_edges(store, folder_beside(store, target), sink);
-  sink.flush();
-  writer.finish();
+    write_sorted_edges(store, folder_beside(store, target ? *target : weights.value()), sink);
+  sink.finish();
 }
 
 void export_labels(const LiveStore& store, const NpyTarget& target) {

@@ -37,8 +37,10 @@ ExportedRows export_embeddings(const LiveStore& store, const std::optional<std::
                                MissingRows missing = MissingRows::leave_out,
                                const std::optional<NpyTarget>& ids = std::nullopt);
 
-/// Edges as int64 [m, 2], each once, u < v, sorted.
-void export_edges(const LiveStore& store, const NpyTarget& target);
+/// Edges as int64 [m, 2], each once, u < v, sorted, and their weights as int64 [m], each 1 where edges have none. One of both
+/// targets may be missing.
+void export_edges(const LiveStore& store, const std::optional<NpyTarget>& target,
+                  const std::optional<NpyTarget>& weights = std::nullopt);
 
 /// Classes of all nodes as int64 [nodes], -1 for none.
 void export_labels(const LiveStore& store, const NpyTarget& target);

@@ -197,7 +197,8 @@ ExportedStore export_all(const LiveStore& store, const fs::path& folder) {
   require_empty(folder);
   ExportedStore exported;
   exported.nodes = contents.num_nodes();
-  exported.edges = contents.graph().num_arcs() / 2;
+  exported.edges = contents.graph().num_edges();
+  exported.max_weight = rules.max_weight;
   exported.columns = contents.features().columns();
   exported.sparse = store.manifest().feature_layout.sparse;
   exported.type = rules.type;
@@ -209,7 +210,9 @@ ExportedStore export_all(const LiveStore& store, const fs::path& folder) {
   exported.has_test = rules.has_test;
   exported.order = store.manifest().order;
   exported.has_names = contents.order().names().given();
-  if (exported.edges > 0) export_edges(store, NpyTarget(folder / "edges.npy"));
+  if (exported.edges > 0)
+    export_edges(store, NpyTarget(folder / "edges.npy"),
+                 rules.max_weight > 1 ? std::optional(NpyTarget(folder / "weights.npy")) : std::nullopt);
   if (exported.columns > 0) (exported.sparse ? write_csr : write_dense)(store, folder);
   if (exported.has_labels) export_labels(store, NpyTarget(folder / "labels.npy"));
   if (exported.has_train) write_split(store, folder / "train.npy", contents.train());

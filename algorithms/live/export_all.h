@@ -18,8 +18,9 @@ class LiveStore;
 /// What the files hold, and what an import of them needs to be told.
 struct ExportedStore {
   NodeId nodes = 0;
-  std::uint64_t edges = 0;    ///< edges.npy, int64 [edges, 2], each once; no such file where there are none
-  std::uint32_t columns = 0;  ///< no files of features where there are none
+  std::uint64_t edges = 0;       ///< edges.npy, int64 [edges, 2], each once; no such file where there are none
+  std::uint32_t max_weight = 1;  ///< above 1: weights.npy, int64 [edges]
+  std::uint32_t columns = 0;     ///< no files of features where there are none
   /// Dense: features.npy [nodes, columns]; sparse: features_indptr.npy, features_indices.npy and features_values.npy, the arrays
   /// of a CSR matrix. Values are float32, or float64 where rows were divided by a constant: those that divided by it, as an
   /// import divides them, are the store's.

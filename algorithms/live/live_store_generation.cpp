@@ -30,7 +30,8 @@ void LiveStore::checkpoint() {
 
 Manifest LiveStore::present_manifest(Fold fold) const {
   Manifest next = manifest_;
-  next.edges = contents_->graph().num_arcs() / 2;
+  next.edges = contents_->graph().num_edges();
+  if (next.max_weight > 1) next.weight_sum = contents_->graph().num_arcs() / 2;
   Changes changes = contents_->changes();
   if (fold == Fold::rows_and_graph) {
     WorkMeter nobody;

@@ -102,12 +102,9 @@ class Draw {
     for (std::size_t b = 0; b < graph_.num_blocks(); ++b) {
       read_ahead_of(graph_, b);
       graph_.decode(b, buffer, block);
-      const NodeId* target = block.targets;
-      for (std::uint32_t i = 0; i < block.nodes; ++i)
-        for (std::uint32_t k = 0; k < block.counts[i]; ++k, ++target) {
-          const NodeId u = block.first + i;
-          if (*target > u && (pool == nullptr || pool->contains(u) || pool->contains(*target))) use(u, *target);
-        }
+      unweave::for_edges(block, [&](NodeId u, NodeId v, std::uint32_t /*weight*/) {
+        if (pool == nullptr || pool->contains(u) || pool->contains(v)) use(u, v);
+      });
     }
   }
 
@@ -118,7 +115,7 @@ class Draw {
       for (const NodeId node : pool({})) mask->insert(node);
     }
     const RowMask* const wanted = mask ? &*mask : nullptr;
-    std::uint64_t edges = graph_.num_arcs() / 2;
+    std::uint64_t edges = graph_.num_edges();
     if (wanted != nullptr) {
       edges = 0;
       for_edges(wanted, [&](NodeId, NodeId) { ++edges; });

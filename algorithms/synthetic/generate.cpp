@@ -168,7 +168,7 @@ class Generator {
     const auto arcs = sorter.finish();
     meter_.start("graph", nodes_, "nodes");
     Manifest& manifest = builder_.manifest();
-    BuiltShards built = build_shards(builder_.path(), nodes_, *arcs, budget_, meter_);
+    BuiltShards built = build_shards(builder_.path(), nodes_, 1, *arcs, budget_, meter_);
     manifest.shards = std::move(built.files);
     manifest.edges = built.arcs / 2;
     return arcs->counts_with(built.arcs);

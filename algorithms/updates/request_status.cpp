@@ -29,6 +29,8 @@ constinit const std::array<StatusText, kStatuses> kStatusTexts{{
     {"same-split", "the node is in this split already, or in none already"},
     {"present-node", "the node is there already: it has edges, features or a label"},
     {"same-expiry", "the edge is to go at this moment already, or to stay already"},
+    {"weight-outside", "the store was declared to have smaller weights, or none"},
+    {"same-weight", "the edge has this weight already"},
 }};
 
 std::string_view name_of(RequestStatus status) {

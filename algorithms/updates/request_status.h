@@ -36,6 +36,8 @@ enum class RequestStatus : std::uint8_t {
   same_split,
   present_node,
   same_expiry,
+  weight_outside,
+  same_weight,
 };
 
 struct StatusText {
@@ -43,7 +45,7 @@ struct StatusText {
   std::string_view sentence;  ///< for people
 };
 
-inline constexpr std::size_t kStatuses = 21;
+inline constexpr std::size_t kStatuses = 23;
 /// The texts of all statuses, in the order of RequestStatus.
 extern const std::array<StatusText, kStatuses> kStatusTexts;
 

@@ -29,20 +29,22 @@ class Preview {
     return contents_.order().position(static_cast<NodeId>(user));
   }
 
-  bool has_edge(NodeId u, NodeId v) {
+  /// What an edge weighs, 0 where there is none.
+  std::uint32_t weight(NodeId u, NodeId v) {
     const auto it = edges_.find(key(u, v));
-    return it != edges_.end() ? it->second.now : contents_.graph().has_edge(u, v);
+    return it != edges_.end() ? it->second.now : contents_.graph().weight(u, v);
   }
-  void set_edge(NodeId u, NodeId v, bool now) {
+  bool has_edge(NodeId u, NodeId v) { return weight(u, v) > 0; }
+  void set_edge(NodeId u, NodeId v, std::uint32_t now) {
     const auto [it, fresh] = edges_.try_emplace(key(u, v));
     if (fresh) {
-      it->second.before = contents_.graph().has_edge(u, v);
+      it->second.before = contents_.graph().weight(u, v);
       touched_[u].insert(v);
       touched_[v].insert(u);
     }
     it->second.now = now;
     const Edge named = users(u, v);
-    if (!now && expiry(named)) expiries_[named] = std::nullopt;
+    if (now == 0 && expiry(named)) expiries_[named] = std::nullopt;
   }
   /// When an edge is to go, users' ids, and whether an earlier request has said so.
   [[nodiscard]] std::optional<Millis> expiry(Edge named) const {
@@ -55,14 +57,16 @@ class Preview {
     return key(contents_.order().user(u), contents_.order().user(v));
   }
   [[nodiscard]] const std::map<Edge, std::optional<Millis>>& expiries() const noexcept { return expiries_; }
+  /// Each neighbour once.
   std::vector<NodeId> neighbours(NodeId node) {
     std::vector<NodeId> list;
     contents_.graph().neighbours(node, list);
+    list.erase(std::unique(list.begin(), list.end()), list.end());
     const auto it = touched_.find(node);
     if (it == touched_.end()) return list;
     std::erase_if(list, [&](NodeId other) { return it->second.contains(other); });
     for (const NodeId other : it->second)
-      if (edges_.find(key(node, other))->second.now) list.push_back(other);
+      if (edges_.find(key(node, other))->second.now > 0) list.push_back(other);
     return list;
   }
   /// Whether an earlier request has set the edge, or cleared the node.
@@ -125,8 +129,12 @@ class Preview {
     std::map<NodeId, NodeChange> nodes;
     for (const auto& [edge, state] : edges_) {
       if (state.before == state.now) continue;
-      (state.now ? nodes[edge.u].inserted : nodes[edge.u].removed).push_back(edge.v);
-      (state.now ? nodes[edge.v].inserted : nodes[edge.v].removed).push_back(edge.u);
+      const bool gains = state.now > state.before;
+      const std::uint32_t units = gains ? state.now - state.before : state.before - state.now;
+      for (const auto& [one, other] : {std::pair(edge.u, edge.v), std::pair(edge.v, edge.u)}) {
+        std::vector<NodeId>& list = gains ? nodes[one].inserted : nodes[one].removed;
+        list.insert(list.end(), units, other);
+      }
     }
     for (const NodeId node : cleared_) nodes[node].cleared = true;
     for (const auto& [node, row] : rows_) nodes[node].row = row;
@@ -145,9 +153,10 @@ class Preview {
   }
 
  private:
+  /// What an edge weighs.
   struct State {
-    bool before = false;
-    bool now = false;
+    std::uint32_t before = 0;
+    std::uint32_t now = 0;
   };
   /// What requests have set of a node.
   struct Data {
@@ -232,6 +241,25 @@ RequestStatus expire_edge(Preview& preview, NodeId u, NodeId v, std::string_view
   return RequestStatus::applied;
 }
 
+/// The number in the value of a request that sets a weight; 1 where there is none.
+std::uint64_t given_weight(std::string_view value) {
+  std::uint64_t weight = 1;
+  if (std::from_chars(value.data(), value.data() + value.size(), weight).ec == std::errc::result_out_of_range)
+    return std::uint64_t{kMostWeight} + 1;
+  return weight;
+}
+
+RequestStatus set_weight(Preview& preview, NodeId u, NodeId v, std::string_view value, BatchChanges& changes) {
+  const std::uint32_t before = preview.weight(u, v);
+  if (before == 0) return preview.has_set(u, v) ? RequestStatus::repeated : RequestStatus::absent_edge;
+  const std::uint64_t weight = given_weight(value);
+  if (weight > preview.rules().max_weight) return RequestStatus::weight_outside;
+  if (weight == before) return preview.has_set(u, v) ? RequestStatus::repeated : RequestStatus::same_weight;
+  preview.set_edge(u, v, static_cast<std::uint32_t>(weight));
+  ++changes.weights_set;
+  return RequestStatus::applied;
+}
+
 /// The row of a node that has nothing yet.
 RequestStatus insert_node(Preview& preview, NodeId node, std::string_view value, BatchChanges& changes) {
   if (!preview.is_blank(node)) return preview.has_set_row(node) ? RequestStatus::repeated : RequestStatus::present_node;
@@ -252,18 +280,22 @@ RequestStatus apply(Preview& preview, const Request& request, BatchChanges& chan
   switch (request.kind) {
     case RequestKind::remove_edge:
     case RequestKind::insert_edge:
-    case RequestKind::expire_edge: {
+    case RequestKind::expire_edge:
+    case RequestKind::set_weight: {
       const std::optional<NodeId> second = preview.position(request.v);
       if (!second) return RequestStatus::id_outside;
       if (*second == u) return RequestStatus::self_loop;
       const NodeId v = *second;
       if (request.kind == RequestKind::expire_edge) return expire_edge(preview, u, v, request.value, changes);
+      if (request.kind == RequestKind::set_weight) return set_weight(preview, u, v, request.value, changes);
       const bool insert = request.kind == RequestKind::insert_edge;
       if (preview.has_edge(u, v) == insert) {
         if (preview.has_set(u, v)) return RequestStatus::repeated;
         return insert ? RequestStatus::present_edge : RequestStatus::absent_edge;
       }
-      preview.set_edge(u, v, insert);
+      const std::uint64_t weight = insert ? given_weight(request.value) : 0;
+      if (weight > preview.rules().max_weight) return RequestStatus::weight_outside;
+      preview.set_edge(u, v, static_cast<std::uint32_t>(weight));
       ++(insert ? changes.edges_inserted : changes.edges_removed);
       return RequestStatus::applied;
     }
@@ -271,7 +303,7 @@ RequestStatus apply(Preview& preview, const Request& request, BatchChanges& chan
       const std::vector<NodeId> neighbours = preview.neighbours(u);
       if (neighbours.empty() && preview.is_blank(u) && !preview.has_name(u))
         return preview.has_cleared(u) ? RequestStatus::repeated : RequestStatus::empty_node;
-      for (const NodeId v : neighbours) preview.set_edge(u, v, false);
+      for (const NodeId v : neighbours) preview.set_edge(u, v, 0);
       changes.edges_removed += neighbours.size();
       ++changes.nodes_removed;
       preview.clear(u);
@@ -331,6 +363,12 @@ BatchChanges resolve_batch(const Contents& contents, std::span<const Request> re
   return changes;
 }
 
+std::uint64_t changed_edges(const BatchChanges& changes) noexcept {
+  std::uint64_t arcs = 0;
+  for (const NodeChange& change : changes.nodes) arcs += change.removed.size() + change.inserted.size();
+  return arcs / 2;
+}
+
 std::uint64_t set_bytes(const BatchChanges& changes) {
   std::uint64_t rows = 0, words = 0, values = 0;
   for (const NodeChange& change : changes.nodes) {
@@ -357,6 +395,8 @@ void apply_changes(Contents& contents, const BatchChanges& changes) {
     if (change.split) splits.push_back({change.node, *change.split});
     if (change.row) rows.push_back({change.node, change.row});
   }
+  contents.graph().count_edges(static_cast<std::int64_t>(changes.edges_inserted) -
+                               static_cast<std::int64_t>(changes.edges_removed));
   for (const auto& [edge, time] : changes.expiries) contents.expiries().set(edge, time);
   contents.clear(cleared);
   contents.set(labels, splits, std::move(rows));

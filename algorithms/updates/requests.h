@@ -21,9 +21,9 @@ class Contents;
 /// Net change of one node's row inputs. Nodes are positions, here and below.
 struct NodeChange {
   NodeId node = 0;
-  std::vector<NodeId> removed;   ///< former neighbours, sorted
-  std::vector<NodeId> inserted;  ///< new neighbours, sorted
-  bool cleared = false;          ///< features to zero, label to none, out of the splits
+  /// Former and new neighbours, sorted; where edges have weights, each as often as its edge loses or gains of them.
+  std::vector<NodeId> removed, inserted;
+  bool cleared = false;  ///< features to zero, label to none, out of the splits
   /// What it has then, after it was cleared where it is: words of its row (run_file.h), a label, a split.
   std::shared_ptr<const std::vector<std::uint32_t>> row{};
   std::optional<std::int32_t> label{};
@@ -47,6 +47,7 @@ struct BatchChanges {
   std::uint64_t labels_set = 0;
   std::uint64_t splits_moved = 0;
   std::uint64_t nodes_inserted = 0;
+  std::uint64_t weights_set = 0;
   std::uint64_t expiries_set =
       0;                          ///< by requests; the edges of which some other request has removed are not among them
   std::vector<NodeChange> nodes;  ///< every node whose adjacency, features, label or split differ afterwards, sorted
@@ -69,6 +70,8 @@ struct BatchChanges {
 [[nodiscard]] BatchChanges resolve_batch(const Contents& contents, std::span<const Request> requests,
                                          const std::vector<bool>& known = {});
 
+/// Edges that the graph has to note, each as often as its weight changes.
+[[nodiscard]] std::uint64_t changed_edges(const BatchChanges& changes) noexcept;
 /// Memory that rows, labels and splits that are set take in the contents.
 [[nodiscard]] std::uint64_t set_bytes(const BatchChanges& changes);
 

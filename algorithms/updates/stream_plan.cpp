@@ -229,8 +229,8 @@ StreamPlan plan_stream(Contents& contents, Embedding* embedding, const BatchChan
                        const MemoryBudget& budget, std::uint64_t exact_arcs) {
   StreamPlan plan;
   plan.disk_bytes = journal_bytes(batches * changes.requests, batches) + bytes_of(contents.changes()) +
-                    batches * ((changes.edges_removed + changes.edges_inserted) * sizeof(Edge) +
-                               changes.forced.size() * sizeof(NodeId) + changes.text_bytes + set_bytes(changes));
+                    batches * (changed_edges(changes) * sizeof(Edge) + changes.forced.size() * sizeof(NodeId) +
+                               changes.text_bytes + set_bytes(changes));
   plan.written_bytes = plan.disk_bytes;
   if (embedding == nullptr) return plan;
 

@@ -141,7 +141,7 @@ void check_files(const std::filesystem::path& store, const Manifest& m, FileShar
                                    "command that writes the store empties it",
                                lock.string()});
   files.each(m.shards, [&](const FileEntry& entry, std::size_t span) {
-    Shard(store, entry, span_range(m.nodes, span), m.nodes).verify();
+    Shard(store, entry, span_range(m.nodes, span), m.nodes, m.max_weight).verify();
   });
   if (share == FileShare::all) check_features(files, store, m);
   files.one(m.order_file, [&](const FileEntry& entry) { OrderFile(store, entry, m.nodes).verify(); });
@@ -151,7 +151,7 @@ void check_files(const std::filesystem::path& store, const Manifest& m, FileShar
   for (const auto* split : {&m.train, &m.valid, &m.test})
     files.one(*split, [&](const FileEntry& entry) { static_cast<void>(read_ids(store, entry, m.nodes)); });
   files.one(m.changes, [&](const FileEntry& entry) {
-    static_cast<void>(read_changes(store, entry, {m.nodes, m.features, m.classes}));
+    static_cast<void>(read_changes(store, entry, {m.nodes, m.features, m.classes, m.max_weight}));
   });
   files.one(m.expiries, [&](const FileEntry& entry) { static_cast<void>(read_expiries(store, entry, m.nodes)); });
   check_levels(files, store, m,

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 #include <utility>
+
+#include "storage/io/error.h"
 
 namespace unweave {
 
@@ -68,12 +71,12 @@ void ChunkStore::will_need(const ArcChunk& chunk) const noexcept {
   if (chunk.in_file) spool_->will_need(chunk.at, chunk.arcs * kKeyBytes);
 }
 
-ArcDistributor::ArcDistributor(ChunkStore& store, std::size_t most_buckets, std::uint64_t nodes)
-    : store_(store), log2_width_(kMinBucketLog2), tails_(most_buckets) {
+ArcDistributor::ArcDistributor(ChunkStore& store, ArcKeys keys, std::size_t most_buckets, std::uint64_t nodes)
+    : store_(store), keys_(keys), log2_width_(kMinBucketLog2), tails_(most_buckets) {
   if (nodes > 0) widen_for(static_cast<NodeId>(nodes - 1));
 }
 
-void ArcDistributor::add(std::span<const Edge> edges) {
+void ArcDistributor::add(std::span<const Edge> edges, std::span<const std::uint32_t> weights) {
   NodeId smallest = smallest_;
   NodeId largest = 0;
   std::uint64_t upward = 0;
@@ -82,23 +85,33 @@ void ArcDistributor::add(std::span<const Edge> edges) {
     largest = std::max({largest, edge.u, edge.v});
     upward += edge.u < edge.v ? 1 : 0;
   }
+  if (largest >= keys_.id_limit())
+    throw DataError("node " + std::to_string(largest) + ": a graph with weights this large has nodes below " +
+                    std::to_string(keys_.id_limit()) + "; declare a smaller " + option("max-weight"));
   widen_for(largest);
   smallest_ = smallest;
   upward_ += upward;
   largest_ = std::max(largest_, largest);
   edges_ += edges.size();
-  const auto put = [&](NodeId u, NodeId v) {
+  const auto put = [&](NodeId u, std::uint64_t key) {
     Tail& tail = tails_[u >> log2_width_];
     if (tail.next == tail.end) make_room(u >> log2_width_);
-    *tail.next++ = arc_key(u, v);
+    *tail.next++ = key;
   };
-  for (const Edge& edge : edges) {
+  // Most graphs have no weights, and for them the compiler knows the shifts.
+  constexpr ArcKeys kPlain;
+  for (std::size_t i = 0; i < edges.size(); ++i) {
+    const Edge edge = edges[i];
     if (edge.u == edge.v) {
       ++self_loops_;
-      continue;
+    } else if (!keys_.weighted()) {
+      put(edge.u, kPlain.key(edge.u, edge.v));
+      put(edge.v, kPlain.key(edge.v, edge.u));
+    } else {
+      const std::uint32_t weight = weights.empty() ? 1 : weights[i];
+      put(edge.u, keys_.key(edge.u, edge.v, weight));
+      put(edge.v, keys_.key(edge.v, edge.u, weight));
     }
-    put(edge.u, edge.v);
-    put(edge.v, edge.u);
   }
 }
 
@@ -129,7 +142,11 @@ void ArcDistributor::close(std::size_t bucket) {
   ArcChunk& chunk = chunks_.emplace_back();
   chunk.bucket = static_cast<std::uint32_t>(bucket);
   chunk.log2_width = log2_width_;
-  store_.close(begin, static_cast<std::size_t>(tail.next - begin), chunk);
+  const auto arcs = static_cast<std::size_t>(tail.next - begin);
+  chunk.weight = arcs;
+  if (keys_.weighted())
+    for (std::size_t i = 0; i < arcs; ++i) chunk.weight += keys_.weight(begin[i]) - 1;
+  store_.close(begin, arcs, chunk);
   tail = {};
 }
 

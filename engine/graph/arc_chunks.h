@@ -2,10 +2,11 @@
 // They are kept in memory as far as a budget goes, then in an unlinked temporary file. It is the inner half of
 // arc_sort.h.
 //
-// An arc u -> v is the 64-bit key u << 32 | v. Bucket b of width 2^w holds the sources [b * 2^w, (b + 1) * 2^w), so the
-// buckets of a smaller width nest in those of a larger one.
+// An arc u -> v is a 64-bit key whose parts ArcKeys places: source, target, weight. Bucket b of width 2^w holds the sources
+// [b * 2^w, (b + 1) * 2^w), so the buckets of a smaller width nest in those of a larger one.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -26,19 +27,40 @@ namespace unweave {
 /// arcs.
 inline constexpr std::uint8_t kMinBucketLog2 = 13;
 
-[[nodiscard]] constexpr std::uint64_t arc_key(std::uint64_t u, NodeId v) noexcept {
-  return u << 32 | v;
-}
-[[nodiscard]] constexpr NodeId key_source(std::uint64_t key) noexcept {
-  return static_cast<NodeId>(key >> 32);
-}
-[[nodiscard]] constexpr NodeId key_target(std::uint64_t key) noexcept {
-  return static_cast<NodeId>(key);
-}
+/// Where an arc's parts lie in its key: the source highest, then the target, both as wide, then the weight less 1.
+class ArcKeys {
+ public:
+  /// Without weights ids have 32 bits each; weights up to 2^b take b from both together.
+  explicit constexpr ArcKeys(std::uint32_t max_weight = 1) noexcept
+      : weight_bits_(static_cast<unsigned>(std::bit_width(max_weight - 1))), id_bits_((64 - weight_bits_) / 2) {}
+
+  [[nodiscard]] constexpr bool weighted() const noexcept { return weight_bits_ > 0; }
+  /// Ids must be below it.
+  [[nodiscard]] constexpr std::uint64_t id_limit() const noexcept { return (std::uint64_t{1} << id_bits_) - 1; }
+  /// The first key that an arc from u may have, u at most id_limit().
+  [[nodiscard]] constexpr std::uint64_t first(std::uint64_t u) const noexcept { return u << (id_bits_ + weight_bits_); }
+  [[nodiscard]] constexpr std::uint64_t key(std::uint64_t u, NodeId v, std::uint32_t weight = 1) const noexcept {
+    return first(u) | std::uint64_t{v} << weight_bits_ | (weight - 1);
+  }
+  [[nodiscard]] constexpr NodeId source(std::uint64_t key) const noexcept {
+    return static_cast<NodeId>(key >> (id_bits_ + weight_bits_));
+  }
+  [[nodiscard]] constexpr NodeId target(std::uint64_t key) const noexcept {
+    return static_cast<NodeId>(key >> weight_bits_ & ((std::uint64_t{1} << id_bits_) - 1));
+  }
+  [[nodiscard]] constexpr std::uint32_t weight(std::uint64_t key) const noexcept {
+    return 1 + static_cast<std::uint32_t>(key & ((std::uint64_t{1} << weight_bits_) - 1));
+  }
+
+ private:
+  unsigned weight_bits_;
+  unsigned id_bits_;
+};
 
 /// Arcs of one bucket in no order.
 struct ArcChunk {
-  std::uint64_t at = 0;  ///< offset in the file, or index of a key in memory
+  std::uint64_t at = 0;      ///< offset in the file, or index of a key in memory
+  std::uint64_t weight = 0;  ///< of all its arcs
   std::uint32_t arcs = 0;
   std::uint32_t bucket = 0;
   std::uint8_t log2_width = 0;  ///< logarithm of the bucket's width
@@ -84,10 +106,11 @@ class ArcDistributor {
  public:
   /// Opens at most `most_buckets` (a power of two) chunks of `store` at a time, which outlives this object.
   /// `nodes` > 0: sources will be below it.
-  ArcDistributor(ChunkStore& store, std::size_t most_buckets, std::uint64_t nodes);
+  ArcDistributor(ChunkStore& store, ArcKeys keys, std::size_t most_buckets, std::uint64_t nodes);
 
-  /// Takes each edge u-v as the arcs u -> v and v -> u; counts and drops self loops.
-  void add(std::span<const Edge> edges);
+  /// Takes each edge u-v as the arcs u -> v and v -> u; counts and drops self loops. `weights`: one an edge, or empty where all
+  /// are 1. Throws DataError for an id that the keys have no room for.
+  void add(std::span<const Edge> edges, std::span<const std::uint32_t> weights = {});
   /// Closes all chunks; they are then complete.
   void finish();
 
@@ -109,6 +132,7 @@ class ArcDistributor {
   void close(std::size_t bucket);
 
   ChunkStore& store_;
+  ArcKeys keys_;
   std::uint8_t log2_width_;
   std::vector<Tail> tails_;
   std::vector<ArcChunk> chunks_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 #include <tuple>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "engine/resources/pipeline.h"
 #include "storage/codec/gap_block.h"
 #include "storage/formats/store_layout.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 
@@ -30,29 +32,57 @@ std::size_t bytes_per_arc() {
   return active_threads() * kArcBytes + pipeline_items() * 2 * sizeof(NodeId);
 }
 
+constexpr std::uint64_t kNoKey = std::numeric_limits<std::uint64_t>::max();  // ids stay below 2^32 - 1
+
+}  // namespace
+
 /// Appends sorted keys to the lists, each key once.
-void append_unique(std::span<const std::uint64_t> keys, ArcLists& lists) {
+void SortedArcs::append_unique(std::span<const std::uint64_t> keys, ArcLists& lists) const {
+  if (keys_.weighted()) {
+    append_weighted(keys, lists);
+    return;
+  }
+  constexpr ArcKeys kPlain;
   const std::size_t before = lists.targets.size();
   lists.targets.resize(before + keys.size());
   NodeId* out = lists.targets.data() + before;
   std::uint32_t* const counts = lists.counts.data();
-  std::uint64_t last = std::numeric_limits<std::uint64_t>::max();  // no key: ids stay below 2^32 - 1
+  std::uint64_t last = kNoKey;
   for (const std::uint64_t key : keys) {
     const bool fresh = key != last;
-    *out = key_target(key);
+    *out = kPlain.target(key);
     out += fresh ? 1 : 0;
-    counts[key_source(key) - lists.nodes.first] += fresh ? 1 : 0;
+    counts[kPlain.source(key) - lists.nodes.first] += fresh ? 1 : 0;
     last = key;
   }
-  lists.targets.resize(static_cast<std::size_t>(out - lists.targets.data()));
+  const auto end = static_cast<std::size_t>(out - lists.targets.data());
+  lists.unique += end - before;
+  lists.targets.resize(end);
 }
 
-}  // namespace
+/// Likewise, each target as often as its arc weighs.
+void SortedArcs::append_weighted(std::span<const std::uint64_t> keys, ArcLists& lists) const {
+  std::uint64_t last = kNoKey;
+  for (const std::uint64_t key : keys) {
+    if (key == last) continue;
+    const NodeId u = keys_.source(key), v = keys_.target(key);
+    const std::uint32_t weight = keys_.weight(key);
+    if (last != kNoKey && keys_.source(last) == u && keys_.target(last) == v) {
+      if (refuse_weights_) refuse_weights_({u, v}, keys_.weight(last), weight);
+      throw DataError("the edge " + std::to_string(u) + " " + std::to_string(v) + " has two weights");
+    }
+    lists.targets.insert(lists.targets.end(), weight, v);
+    lists.counts[u - lists.nodes.first] += weight;
+    ++lists.unique;
+    last = key;
+  }
+}
 
-SortedArcs::SortedArcs(std::unique_ptr<ChunkStore> store, std::vector<ArcChunk> chunks, const ArcCounts& counts,
-                       std::size_t sort_bytes)
+SortedArcs::SortedArcs(std::unique_ptr<ChunkStore> store, std::vector<ArcChunk> chunks, ArcKeys keys,
+                       const ArcCounts& counts, std::size_t sort_bytes)
     : store_(std::move(store)),
       chunks_(std::move(chunks)),
+      keys_(keys),
       counts_(counts),
       log2_width_(kMinBucketLog2),
       capacity_(std::max<std::uint64_t>(sort_bytes / bytes_per_arc(), store_->chunk_arcs())),
@@ -107,7 +137,7 @@ void SortedArcs::plan() {
   Range bucket{{static_cast<NodeId>(planned_to_), static_cast<NodeId>(last)}, 0};
   for (const ArcChunk& chunk : chunks_of(planned_to_, last)) {
     store_->will_need(chunk);
-    bucket.arcs += chunk.arcs;
+    bucket.arcs += chunk.weight;
   }
   planned_to_ = last;
   if (bucket.arcs <= capacity_ && width <= std::min<std::uint64_t>(span_nodes(nodes_), kMostRangeNodes)) {
@@ -121,7 +151,7 @@ void SortedArcs::plan() {
 void SortedArcs::split_bucket(const Range& bucket) {
   const std::uint64_t width = std::uint64_t{1} << log2_width_;
   const std::uint64_t bin_nodes = std::max<std::uint64_t>(kBlockNodes, width / kBins);
-  const auto bins = count_bins(arc_key(bucket.nodes.first, 0), bin_nodes << 32);
+  const auto bins = count_bins(keys_.first(bucket.nodes.first), keys_.first(bin_nodes));
   for (std::uint64_t bin = 0; bucket.nodes.first + bin * bin_nodes < bucket.nodes.last; ++bin) {
     const std::uint64_t first = bucket.nodes.first + bin * bin_nodes;
     const std::uint64_t last = std::min<std::uint64_t>(first + bin_nodes, bucket.nodes.last);
@@ -148,9 +178,10 @@ void SortedArcs::push(const Range& range, std::uint64_t most_arcs) {
 void SortedArcs::load(ArcLists& lists) {
   lists.counts.assign(lists.nodes.size(), 0);
   lists.targets.clear();
+  lists.unique = 0;
   if (lists.raw_arcs == 0) return;
   HugeBuffer keys = borrow();
-  append(arc_key(lists.nodes.first, 0), arc_key(lists.nodes.last, 0), lists.raw_arcs, keys, lists);
+  append(keys_.first(lists.nodes.first), keys_.first(lists.nodes.last), lists.raw_arcs, keys, lists);
   give_back(std::move(keys));
 }
 
@@ -180,8 +211,8 @@ void SortedArcs::append(std::uint64_t first_key, std::uint64_t last_key, std::ui
 }
 
 std::size_t SortedArcs::gather(std::uint64_t first_key, std::uint64_t last_key, std::uint64_t* keys) const {
-  const std::uint64_t first_node = first_key >> 32;
-  const std::uint64_t last_node = ((last_key - 1) >> 32) + 1;
+  const std::uint64_t first_node = keys_.source(first_key);
+  const std::uint64_t last_node = std::uint64_t{keys_.source(last_key - 1)} + 1;
   const std::uint64_t width = std::uint64_t{1} << log2_width_;
   std::size_t count = 0;
   for (const ArcChunk& chunk : chunks_of(first_node, last_node)) {
@@ -190,7 +221,7 @@ std::size_t SortedArcs::gather(std::uint64_t first_key, std::uint64_t last_key, 
     store_->read(chunk, begin);
     const std::uint64_t bucket_first = chunk.bucket * width;
     const std::uint64_t bucket_last = std::min<std::uint64_t>(bucket_first + width, nodes_);
-    if (first_key > arc_key(bucket_first, 0) || last_key < arc_key(bucket_last, 0))
+    if (first_key > keys_.first(bucket_first) || last_key < keys_.first(bucket_last))
       end = std::remove_if(begin, end, [&](std::uint64_t key) { return key < first_key || key >= last_key; });
     count = static_cast<std::size_t>(end - keys);
   }
@@ -200,13 +231,13 @@ std::size_t SortedArcs::gather(std::uint64_t first_key, std::uint64_t last_key, 
 std::vector<std::uint64_t> SortedArcs::count_bins(std::uint64_t first_key, std::uint64_t bin_keys) const {
   std::vector<std::uint64_t> bins(kBins);
   std::vector<std::uint64_t> keys(store_->chunk_arcs());
-  const std::uint64_t first_node = first_key >> 32;
+  const std::uint64_t first_node = keys_.source(first_key);
   // All bins lie in one bucket: those of a bucket, or parts of a range.
   for (const ArcChunk& chunk : chunks_of(first_node, first_node + 1)) {
     store_->read(chunk, keys.data());
     for (std::size_t i = 0; i < chunk.arcs; ++i) {
       const std::uint64_t bin = (keys[i] - first_key) / bin_keys;
-      if (keys[i] >= first_key && bin < kBins) ++bins[bin];
+      if (keys[i] >= first_key && bin < kBins) bins[bin] += keys_.weight(keys[i]);
     }
   }
   return bins;

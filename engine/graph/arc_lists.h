@@ -5,10 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "engine/graph/arc_chunks.h"
@@ -23,7 +25,7 @@ struct ArcCounts {
   std::uint64_t self_loops = 0;     ///< edges u-u, dropped
   std::uint64_t duplicates = 0;     ///< 0 until arcs are counted
   std::uint64_t upward = 0;         ///< edges u-v with u < v, repeats too
-  ArcIndex arcs = 0;                ///< unique
+  ArcIndex arcs = 0;                ///< unique: an edge is two, whatever it weighs
   std::uint64_t spooled_bytes = 0;  ///< bytes of arcs for which memory had no room, written to a temporary file
   std::optional<NodeId> smallest_node, largest_node;  ///< among all ids seen, self loops included; empty without edges
 };
@@ -31,16 +33,20 @@ struct ArcCounts {
 /// Adjacency lists of consecutive nodes. Used again and again, so that vectors keep their size.
 struct ArcLists {
   NodeRange nodes;
-  std::uint64_t raw_arcs = 0;         ///< arcs of these nodes, repeated ones too
-  std::vector<std::uint32_t> counts;  ///< neighbours of each node
-  std::vector<NodeId> targets;        ///< the lists, each strictly increasing
+  std::uint64_t raw_arcs = 0;         ///< weight of the arcs of these nodes, repeated ones too
+  ArcIndex unique = 0;                ///< arcs that are left, whatever they weigh
+  std::vector<std::uint32_t> counts;  ///< neighbours of each node, as often as their edges weigh
+  std::vector<NodeId> targets;        ///< the lists, each sorted; an id as often as its edge weighs
 };
+
+/// Told of an edge that came with two weights; throws.
+using RefuseWeights = std::function<void(Edge edge, std::uint32_t one, std::uint32_t other)>;
 
 /// The arcs of a graph, ready to be sorted. With an arc its reverse is there too.
 class SortedArcs {
  public:
   /// `sort_bytes` bounds buffers for sorting and for the lists of pipeline_items() ranges. `store` holds `chunks`.
-  SortedArcs(std::unique_ptr<ChunkStore> store, std::vector<ArcChunk> chunks, const ArcCounts& counts,
+  SortedArcs(std::unique_ptr<ChunkStore> store, std::vector<ArcChunk> chunks, ArcKeys keys, const ArcCounts& counts,
              std::size_t sort_bytes);
 
   /// What is known before sorting.
@@ -51,6 +57,8 @@ class SortedArcs {
   /// Begins to cut the nodes [0, nodes), `nodes` above all ids, into ranges of whole blocks within one span
   /// (storage/formats/store_layout.h). Before the first next().
   void begin(NodeId nodes);
+  /// An edge of two weights is a DataError, unless this is called before load().
+  void refuse_weights_by(RefuseWeights refuse) { refuse_weights_ = std::move(refuse); }
   /// Sets `lists.nodes` to the next range; false after the last. One thread at a time. Throws DataError.
   bool next(ArcLists& lists);
   /// Fills in the lists of a range that next() gave. Any number of threads. Throws DataError, ResourceError.
@@ -67,14 +75,18 @@ class SortedArcs {
   void split_bucket(const Range& bucket);
   void push(const Range& range, std::uint64_t most_arcs);
   void append(std::uint64_t first_key, std::uint64_t last_key, std::uint64_t arcs, HugeBuffer& keys, ArcLists& lists);
+  void append_unique(std::span<const std::uint64_t> keys, ArcLists& lists) const;
+  void append_weighted(std::span<const std::uint64_t> keys, ArcLists& lists) const;
   std::size_t gather(std::uint64_t first_key, std::uint64_t last_key, std::uint64_t* keys) const;
-  /// Arcs in each of kBins parts of [first_key, first_key + kBins * bin_keys).
+  /// Weight of the arcs in each of kBins parts of [first_key, first_key + kBins * bin_keys).
   [[nodiscard]] std::vector<std::uint64_t> count_bins(std::uint64_t first_key, std::uint64_t bin_keys) const;
   [[nodiscard]] HugeBuffer borrow();
   void give_back(HugeBuffer keys);
 
   std::unique_ptr<ChunkStore> store_;
   std::vector<ArcChunk> chunks_;  // by bucket
+  ArcKeys keys_;
+  RefuseWeights refuse_weights_;
   ArcCounts counts_;
   std::uint8_t log2_width_;  // logarithm of the widest bucket's width; all others nest
   std::uint64_t capacity_;   // arcs that a range may have, unless one block has more

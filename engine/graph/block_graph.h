@@ -10,14 +10,29 @@
 
 namespace unweave {
 
-/// The adjacency lists of consecutive nodes, one after the other, without self loops. Every target is below the
-/// graph's num_nodes(): the gather kernels rely on it.
+/// The adjacency lists of consecutive nodes, one after the other, without self loops, sorted; a neighbour stands there as often as
+/// its edge weighs. Every target is below the graph's num_nodes(): the gather kernels rely on it.
 struct DecodedBlock {
   NodeId first = 0;
   std::uint32_t nodes = 0;
   const std::uint32_t* counts = nullptr;  ///< neighbours of each node
   const NodeId* targets = nullptr;        ///< sum of counts ids
 };
+
+/// Calls use(u, v, weight) for the edges of a block's nodes u with v > u, in order.
+template <class Use>
+void for_edges(const DecodedBlock& block, const Use& use) {
+  const NodeId* target = block.targets;
+  for (std::uint32_t i = 0; i < block.nodes; ++i) {
+    const NodeId* const end = target + block.counts[i];
+    while (target != end) {
+      const NodeId v = *target;
+      std::uint32_t weight = 0;
+      for (; target != end && *target == v; ++target) ++weight;
+      if (v > block.first + i) use(block.first + i, v, weight);
+    }
+  }
+}
 
 /// A graph that decodes block b (nodes [32 b, 32 b + 32)) into a buffer that the caller owns and reuses. decode() may
 /// run on several threads at once with different buffers; `out` stays valid until the buffer is used again. A graph

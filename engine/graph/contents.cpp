@@ -12,13 +12,19 @@ namespace {
 
 Changes changes_of(const std::filesystem::path& store, const Manifest& manifest) {
   if (!manifest.changes) return {};
-  return read_changes(store, *manifest.changes, {manifest.nodes, manifest.features, manifest.classes});
+  return read_changes(store, *manifest.changes,
+                      {manifest.nodes, manifest.features, manifest.classes, manifest.max_weight});
 }
 
 DataRules rules_of(const Manifest& manifest) {
-  return {
-      manifest.classes,           manifest.standardized,      manifest.scale,           manifest.feature_layout.type,
-      manifest.train.has_value(), manifest.valid.has_value(), manifest.test.has_value()};
+  return {manifest.classes,
+          manifest.standardized,
+          manifest.scale,
+          manifest.feature_layout.type,
+          manifest.train.has_value(),
+          manifest.valid.has_value(),
+          manifest.test.has_value(),
+          manifest.max_weight};
 }
 
 /// Throws FormatError for labels or splits of a store that has none.

@@ -25,6 +25,7 @@ struct DataRules {
   FeatureScale scale;
   FeatureType type = FeatureType::f32;
   bool has_train = false, has_valid = false, has_test = false;
+  std::uint32_t max_weight = 1;
 
   /// Whether there is such a split; there is always none.
   [[nodiscard]] bool has(SplitName split) const noexcept {

@@ -13,10 +13,12 @@ namespace unweave {
 
 Graph::Graph(const std::filesystem::path& store, const Manifest& manifest, const Changes& changes)
     : nodes_(manifest.nodes),
+      max_weight_(manifest.max_weight),
+      edges_(manifest.edges),
       span_log2_(static_cast<unsigned>(std::countr_zero(span_nodes(manifest.nodes)))),
       span_mask_(span_nodes(manifest.nodes) - 1) {
   for (std::size_t i = 0; i < manifest.shards.size(); ++i) {
-    shards_.emplace_back(store, manifest.shards[i], span_range(nodes_, i), nodes_);
+    shards_.emplace_back(store, manifest.shards[i], span_range(nodes_, i), nodes_, max_weight_);
     counts_.push_back(shards_.back().counts().data());
     arcs_ += shards_.back().arcs();
     for (std::size_t block = 0; block < shards_.back().num_blocks(); ++block)
@@ -28,11 +30,11 @@ Graph::Graph(const std::filesystem::path& store, const Manifest& manifest, const
     remove_edge(edge.u, edge.v);
   }
   for (const Edge& edge : changes.inserted) {
-    if (has_edge(edge.u, edge.v))
+    if (weight(edge.u, edge.v) == max_weight_)
       throw FormatError(store / manifest.changes->path, "inserted edges", "already in the shards");
     insert_edge(edge.u, edge.v);
   }
-  if (arcs_ != 2 * manifest.edges)
+  if (arcs_ != manifest.arcs())
     throw FormatError(store / kManifestName, "edges", "shards and changes hold another number of edges");
 }
 
@@ -74,12 +76,13 @@ std::span<const NodeId> Graph::with_changes(NodeId node, std::span<const NodeId>
   return buffer;
 }
 
-bool Graph::has_edge(NodeId u, NodeId v) const {
-  if (u == v) return false;
+std::uint32_t Graph::weight(NodeId u, NodeId v) const {
+  if (u == v) return 0;
   if (degree(u) > degree(v)) std::swap(u, v);
   std::vector<NodeId> list;
   neighbours(u, list);
-  return std::binary_search(list.begin(), list.end(), v);
+  const auto [first, last] = std::equal_range(list.begin(), list.end(), v);
+  return static_cast<std::uint32_t>(last - first);
 }
 
 void Graph::read_ahead(std::size_t first, std::size_t last) const noexcept {

@@ -1,7 +1,8 @@
 // engine/graph/graph.h - the current graph: immutable shards and the edges removed and inserted since they were
 // written.
 //
-// Nodes have one self loop each, which is counted in degree() and stored nowhere. Const members may run on any number
+// An edge of weight w counts as w arcs each way, and its lists name each end w times: whatever sums over lists weighs so.
+// Nodes have one self loop each, of weight 1, which is counted in degree() and stored nowhere. Const members may run on any number
 // of threads at once; changes need the graph for themselves.
 #pragma once
 
@@ -31,7 +32,9 @@ class Graph {
   Graph(const std::filesystem::path& store, const Manifest& manifest, const Changes& changes);
 
   [[nodiscard]] NodeId num_nodes() const noexcept { return nodes_; }
-  [[nodiscard]] std::uint64_t num_arcs() const noexcept { return arcs_; }  ///< 2 x edges, without self loops
+  [[nodiscard]] std::uint64_t num_arcs() const noexcept { return arcs_; }          ///< 2 x weight, without self loops
+  [[nodiscard]] std::uint64_t num_edges() const noexcept { return edges_; }        ///< whatever they weigh
+  [[nodiscard]] std::uint32_t max_weight() const noexcept { return max_weight_; }  ///< 1 where edges have none
   /// Terms of the sums of one level: every arc, and every node's self loop.
   [[nodiscard]] std::uint64_t num_terms() const noexcept { return arcs_ + nodes_; }
   [[nodiscard]] std::uint64_t num_changed_arcs() const noexcept { return changed_arcs_; }  ///< since the shards
@@ -42,21 +45,23 @@ class Graph {
   /// True when a list of this span of nodes differs from its shard's.
   [[nodiscard]] bool has_changes(NodeRange span) const noexcept;
 
-  /// Neighbours of `node` and itself.
+  /// Weight of the edges of `node` and of its self loop; without weights, its neighbours and itself.
   [[nodiscard]] std::uint32_t degree(NodeId node) const noexcept {
     const std::uint32_t base = counts_[node >> span_log2_][node & span_mask_] + 1;
     if (!is_changed(node)) return base;
     const Delta& delta = deltas_.find(node)->second;
     return base + static_cast<std::uint32_t>(delta.inserted.size()) - static_cast<std::uint32_t>(delta.removed.size());
   }
-  /// Puts the sorted neighbours of `node`, without itself, into `out` (which keeps its capacity). Throws FormatError.
+  /// Puts the sorted neighbours of `node`, without itself and as often as their edges weigh, into `out` (which keeps its capacity). Throws FormatError.
   void neighbours(NodeId node, std::vector<NodeId>& out) const;
   /// Puts the neighbours that the shard has into `out`, without the changes since. Throws FormatError.
   void base_neighbours(NodeId node, std::vector<NodeId>& out) const;
   /// Such a list with the changes applied: `base` itself, or a copy in `buffer` where the node has changes.
   [[nodiscard]] std::span<const NodeId> with_changes(NodeId node, std::span<const NodeId> base,
                                                      std::vector<NodeId>& buffer) const;
-  [[nodiscard]] bool has_edge(NodeId u, NodeId v) const;
+  [[nodiscard]] bool has_edge(NodeId u, NodeId v) const { return weight(u, v) > 0; }
+  /// What the edge weighs; 0 where there is none.
+  [[nodiscard]] std::uint32_t weight(NodeId u, NodeId v) const;
   /// The lists of nodes [32 block, 32 block + 32), changes applied. Throws FormatError.
   void decode(std::size_t block, BlockBuffer& buffer, DecodedBlock& out) const;
   /// Blocks [first, last) will be decoded soon.
@@ -71,26 +76,28 @@ class Graph {
   /// The most memory that one BlockBuffer comes to hold.
   [[nodiscard]] std::uint64_t max_decoded_bytes() const noexcept;
 
-  /// The edge must exist, u != v.
+  /// Takes one unit of weight from an edge, which must have it; without weights, the edge. u != v.
   void remove_edge(NodeId u, NodeId v);
-  /// The edge must not exist, u != v.
+  /// Adds one unit of weight to an edge; without weights, the edge, which must not exist. u != v.
   void insert_edge(NodeId u, NodeId v);
+  /// Notes how many edges these calls have made or ended.
+  void count_edges(std::int64_t more) noexcept { edges_ += static_cast<std::uint64_t>(more); }
 
-  /// Memory of lists that differ from the shards': for so many edges at most, and for those that there are.
+  /// Memory of lists that differ from the shards': for so many edges at most, each unit of weight one, and for those that there are.
   [[nodiscard]] static std::uint64_t change_bytes(std::uint64_t edges) noexcept {
     return 2 * edges * (kDeltaBytes + 2 * sizeof(NodeId));
   }
   [[nodiscard]] std::uint64_t change_bytes() const noexcept {
     return deltas_.size() * kDeltaBytes + changed_arcs_ * 2 * sizeof(NodeId);
   }
-  /// Differences from the shards, sorted, each edge once with u < v.
+  /// Differences from the shards, sorted, each edge with u < v and once for each unit of weight.
   void collect_changes(Changes& out) const;
   [[nodiscard]] const std::vector<Shard>& shards() const noexcept { return shards_; }
 
  private:
   struct Delta {
-    std::vector<NodeId> removed;   ///< sorted; in the shard
-    std::vector<NodeId> inserted;  ///< sorted; not in the shard
+    std::vector<NodeId> removed;   ///< sorted; arcs of the shard
+    std::vector<NodeId> inserted;  ///< sorted; arcs that the shard lacks
   };
   [[nodiscard]] bool is_changed(NodeId node) const noexcept {
     return !changed_.empty() && ((changed_[node / 64] >> (node % 64)) & 1U) != 0;
@@ -100,6 +107,8 @@ class Graph {
   static void apply(const Delta& delta, std::span<const NodeId> base, std::vector<NodeId>& out);
 
   NodeId nodes_;
+  std::uint32_t max_weight_;
+  std::uint64_t edges_;
   std::uint64_t arcs_ = 0;
   std::uint64_t changed_arcs_ = 0;
   std::uint64_t max_block_arcs_ = 0;  ///< arcs of the shards' largest block

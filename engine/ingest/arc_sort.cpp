@@ -35,20 +35,21 @@ Shape shape_within(std::size_t bytes) {
 
 }  // namespace
 
-ArcSorter::ArcSorter(std::filesystem::path temp_dir, std::size_t budget_bytes, std::optional<std::uint64_t> nodes)
-    : sort_bytes_(std::max(budget_bytes, kMinBudget) / 3) {
+ArcSorter::ArcSorter(std::filesystem::path temp_dir, std::size_t budget_bytes, std::optional<std::uint64_t> nodes,
+                     std::uint32_t max_weight)
+    : sort_bytes_(std::max(budget_bytes, kMinBudget) / 3), keys_(max_weight) {
   const std::size_t chunk_bytes = std::max(budget_bytes, kMinBudget) - sort_bytes_;
   const Shape shape = shape_within(chunk_bytes / 4);
   store_ = std::make_unique<ChunkStore>(std::move(temp_dir), chunk_bytes, shape.chunk_arcs, shape.open_chunks());
   for (std::size_t i = 0; i < shape.distributors; ++i) {
-    distributors_.push_back(std::make_unique<ArcDistributor>(*store_, shape.buckets, nodes.value_or(0)));
+    distributors_.push_back(std::make_unique<ArcDistributor>(*store_, keys_, shape.buckets, nodes.value_or(0)));
     idle_.push_back(distributors_.back().get());
   }
 }
 
 ArcSorter::~ArcSorter() = default;
 
-void ArcSorter::add(std::span<const Edge> edges) {
+void ArcSorter::add(std::span<const Edge> edges, std::span<const std::uint32_t> weights) {
   std::unique_lock lock(mutex_);
   returned_.wait(lock, [&] { return !idle_.empty(); });
   ArcDistributor* const distributor = idle_.back();
@@ -60,7 +61,7 @@ void ArcSorter::add(std::span<const Edge> edges) {
     returned_.notify_one();
   };
   const std::unique_ptr<ArcDistributor, decltype(give_back)> borrowed(distributor, give_back);
-  borrowed->add(edges);
+  borrowed->add(edges, weights);
 }
 
 std::unique_ptr<SortedArcs> ArcSorter::finish() {
@@ -83,7 +84,7 @@ std::unique_ptr<SortedArcs> ArcSorter::finish() {
     counts.smallest_node = smallest;
     counts.largest_node = largest;
   }
-  return std::make_unique<SortedArcs>(std::move(store_), std::move(chunks), counts, sort_bytes_);
+  return std::make_unique<SortedArcs>(std::move(store_), std::move(chunks), keys_, counts, sort_bytes_);
 }
 
 }  // namespace unweave

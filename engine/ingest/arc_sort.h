@@ -28,21 +28,24 @@ class ArcSorter {
   /// `budget_bytes` (at least kMinBudget, else raised to it) bounds own buffers, here and in what finish() returns, but
   /// for an index of 32 bytes a chunk of up to 64 KiB, and 4 bytes an arc of a block of nodes that exceeds its share.
   /// What does not fit goes to the folder `temp_dir`: at most 16 bytes an edge. `nodes`: ids stay below it, if known.
-  ArcSorter(std::filesystem::path temp_dir, std::size_t budget_bytes, std::optional<std::uint64_t> nodes);
+  /// `max_weight`: edges come with weights up to it, if above 1; lists then hold an id as often as its edge weighs.
+  ArcSorter(std::filesystem::path temp_dir, std::size_t budget_bytes, std::optional<std::uint64_t> nodes,
+            std::uint32_t max_weight = 1);
   ~ArcSorter();
   ArcSorter(const ArcSorter&) = delete;
   ArcSorter& operator=(const ArcSorter&) = delete;
 
   /// Takes each edge u-v as the arcs u -> v and v -> u; counts and drops self loops. Any number of threads, of which
-  /// active_threads() work at a time; best on some 10,000 edges at once. Throws ResourceError, DataError when arcs
-  /// cannot be written; the sorter is then lost.
-  void add(std::span<const Edge> edges);
+  /// active_threads() work at a time; best on some 10,000 edges at once. `weights`: as ArcDistributor::add(). Throws
+  /// ResourceError, DataError when arcs cannot be written; the sorter is then lost.
+  void add(std::span<const Edge> edges, std::span<const std::uint32_t> weights = {});
 
   /// Ends the input. What is returned owns all memory and files from here on. Call once, after all add().
   [[nodiscard]] std::unique_ptr<SortedArcs> finish();
 
  private:
   std::size_t sort_bytes_;
+  ArcKeys keys_;
   std::unique_ptr<ChunkStore> store_;
   std::vector<std::unique_ptr<ArcDistributor>> distributors_;
   std::mutex mutex_;  // guards idle_

@@ -31,7 +31,8 @@ class Compaction {
       : store_(store), before_(manifest), contents_(contents), budget_(budget), meter_(meter), after_(manifest) {
     after_.changes.reset();
     after_.forget_history();
-    after_.edges = contents.graph().num_arcs() / 2;
+    after_.edges = contents.graph().num_edges();
+    if (after_.max_weight > 1) after_.weight_sum = contents.graph().num_arcs() / 2;
   }
 
   /// The manifest with the data that were set in files, and shards and changes as they are.
@@ -91,6 +92,8 @@ class Compaction {
     Manifest given;
     given.nodes = nodes;
     given.edges = after_.edges;
+    given.max_weight = after_.max_weight;
+    given.weight_sum = after_.weight_sum;
     meter_.start("graph by ids", 2 * std::uint64_t{nodes}, "nodes");
     std::error_code error;
     std::filesystem::create_directories(by_ids, error);

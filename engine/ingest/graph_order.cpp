@@ -31,6 +31,7 @@ struct EdgePiece {
   std::size_t last_block = 0;
   Graph::BlockBuffer buffer;
   std::vector<Edge> edges;
+  std::vector<std::uint32_t> weights;
 };
 
 }  // namespace
@@ -54,7 +55,7 @@ std::vector<FileEntry> build_reordered_shards(const std::filesystem::path& store
                                               WorkMeter& meter) {
   const Reservation memory = budget.reserve(memory_shares::kEdgeSort.of(budget), "sorting of edges");
   const auto nodes = static_cast<NodeId>(positions.size());
-  ArcSorter sorter(store, static_cast<std::size_t>(memory.bytes()), nodes);
+  ArcSorter sorter(store, static_cast<std::size_t>(memory.bytes()), nodes, graph.max_weight());
   std::size_t next = 0;
   run_pipeline<EdgePiece>(
       [&](EdgePiece& piece) {
@@ -65,22 +66,24 @@ std::vector<FileEntry> build_reordered_shards(const std::filesystem::path& store
       },
       [&](EdgePiece& piece) {
         piece.edges.clear();
+        piece.weights.clear();
         DecodedBlock block;
         for (std::size_t b = piece.first_block; b < piece.last_block; ++b) {
           graph.decode(b, piece.buffer, block);
-          const NodeId* target = block.targets;
-          for (std::uint32_t i = 0; i < block.nodes; ++i)
-            for (std::uint32_t k = 0; k < block.counts[i]; ++k, ++target)
-              if (*target > block.first + i) piece.edges.push_back({positions[block.first + i], positions[*target]});
+          for_edges(block, [&](NodeId u, NodeId v, std::uint32_t weight) {
+            piece.edges.push_back({positions[u], positions[v]});
+            if (graph.max_weight() > 1) piece.weights.push_back(weight);
+          });
           // Where hubs come first, a piece would hold a good part of the graph.
           if (piece.edges.size() < kEdgesAtATime && b + 1 < piece.last_block) continue;
-          sorter.add(piece.edges);
+          sorter.add(piece.edges, piece.weights);
           piece.edges.clear();
+          piece.weights.clear();
         }
       },
       [&](const EdgePiece& piece) { meter.advance((piece.last_block - piece.first_block) * kBlockNodes); });
   const std::unique_ptr<SortedArcs> arcs = sorter.finish();
-  return build_shards(store, nodes, *arcs, budget, meter).files;
+  return build_shards(store, nodes, graph.max_weight(), *arcs, budget, meter).files;
 }
 
 }  // namespace unweave

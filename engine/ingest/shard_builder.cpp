@@ -50,12 +50,12 @@ void encode(const Graph& graph, ChangedPiece& piece) {
     piece.counts.insert(piece.counts.end(), block.counts, block.counts + block.nodes);
     piece.targets.insert(piece.targets.end(), block.targets, block.targets + arcs);
   }
-  encode_lists(piece.counts, piece.targets, piece.encoded);
+  encode_lists(piece.counts, piece.targets, graph.max_weight(), piece.encoded);
 }
 
 FileEntry fold_shard(const std::filesystem::path& store, const Graph& graph, NodeRange span, std::uint64_t fold_arcs,
                      std::uint64_t memory) {
-  ShardWriter writer(store, span, graph.num_nodes(), memory);
+  ShardWriter writer(store, span, graph.num_nodes(), graph.max_weight(), memory);
   std::size_t next = span.first / kBlockNodes;
   const std::size_t end = (std::size_t{span.last} + kBlockNodes - 1) / kBlockNodes;
   run_pipeline<ChangedPiece>(
@@ -78,8 +78,8 @@ FileEntry fold_shard(const std::filesystem::path& store, const Graph& graph, Nod
 
 }  // namespace
 
-BuiltShards build_shards(const std::filesystem::path& store, NodeId nodes, SortedArcs& arcs, MemoryBudget& budget,
-                         WorkMeter& meter) {
+BuiltShards build_shards(const std::filesystem::path& store, NodeId nodes, std::uint32_t max_weight, SortedArcs& arcs,
+                         MemoryBudget& budget, WorkMeter& meter) {
   const Reservation encoded =
       budget.reserve(std::min(kShardBytes, memory_shares::kShard.of(budget)), "the shard being written");
   BuiltShards built;
@@ -88,14 +88,15 @@ BuiltShards build_shards(const std::filesystem::path& store, NodeId nodes, Sorte
   run_pipeline<Piece>([&](Piece& piece) { return arcs.next(piece.lists); },
                       [&](Piece& piece) {
                         arcs.load(piece.lists);
-                        encode_lists(piece.lists.counts, piece.lists.targets, piece.encoded);
+                        encode_lists(piece.lists.counts, piece.lists.targets, max_weight, piece.encoded);
                       },
                       [&](const Piece& piece) {
                         const NodeRange range = piece.lists.nodes;
                         const NodeRange shard = span_range(nodes, range.first / span_nodes(nodes));
-                        if (!writer) writer.emplace(store, shard, nodes, encoded.bytes());
+                        if (!writer) writer.emplace(store, shard, nodes, max_weight, encoded.bytes());
                         writer->append(piece.encoded);
                         built.arcs += piece.lists.targets.size();
+                        built.unique += piece.lists.unique;
                         meter.advance(range.size());
                         if (range.last != shard.last) return;
                         built.files.push_back(writer->finish());

@@ -14,14 +14,16 @@ namespace unweave {
 
 struct BuiltShards {
   std::vector<FileEntry> files;
-  ArcIndex arcs = 0;
+  ArcIndex arcs = 0;    ///< an edge is two for each unit of its weight
+  ArcIndex unique = 0;  ///< an edge is two
 };
 
-/// Writes the shards of a graph of `nodes` nodes from its arcs, all of whose ids are below `nodes`. Reading, sorting and
+/// Writes the shards of a graph of `nodes` nodes from its arcs, all of whose ids are below `nodes`, with the `max_weight` for which
+/// they were sorted. Reading, sorting and
 /// encoding run on all threads, only shards are put together in order; the bytes do not depend on the number of threads.
 /// Charges what it holds besides `arcs` to the budget. Throws DataError, ResourceError.
-[[nodiscard]] BuiltShards build_shards(const std::filesystem::path& store, NodeId nodes, SortedArcs& arcs,
-                                       MemoryBudget& budget, WorkMeter& meter);
+[[nodiscard]] BuiltShards build_shards(const std::filesystem::path& store, NodeId nodes, std::uint32_t max_weight,
+                                       SortedArcs& arcs, MemoryBudget& budget, WorkMeter& meter);
 
 /// Memory that fold_shards() asks for at least.
 [[nodiscard]] std::uint64_t fold_bytes(const Graph& graph);

@@ -43,12 +43,14 @@ BuildReport build_report(const Manifest& manifest, const ArcCounts& counts) {
   report.spooled_bytes = counts.spooled_bytes;
   report.nodes = manifest.nodes;
   report.edges = manifest.edges;
+  report.max_weight = manifest.max_weight;
+  report.weight_sum = manifest.weight_sum;
   report.features = manifest.features;
   report.classes = manifest.classes;
   report.order = manifest.order;
   std::uint64_t bytes = 0;
   for (const FileEntry& shard : manifest.shards) bytes += shard.bytes;
-  if (counts.arcs > 0) report.bits_per_arc = 8.0 * static_cast<double>(bytes) / static_cast<double>(counts.arcs);
+  if (manifest.edges > 0) report.bits_per_arc = 8.0 * static_cast<double>(bytes) / static_cast<double>(manifest.arcs());
   return report;
 }
 

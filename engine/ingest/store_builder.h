@@ -46,7 +46,9 @@ struct BuildReport {
   std::uint64_t spooled_bytes = 0;         ///< bytes of arcs that passed through a temporary file
   std::uint64_t unlabelled_split_ids = 0;  ///< ignored
   NodeId nodes = 0;
-  std::uint64_t edges = 0;  ///< undirected, distinct, without loops
+  std::uint64_t edges = 0;       ///< undirected, distinct, without loops
+  std::uint32_t max_weight = 1;  ///< as declared; 1 where edges have no weights
+  std::uint64_t weight_sum = 0;  ///< weights of all edges, where they have some
   std::uint32_t features = 0;
   std::uint32_t classes = 0;
   std::string order = "none";

@@ -48,8 +48,8 @@ ImportOptions with_charges(ImportOptions options, MemoryBudget& budget, const Ta
           name + ": the zstd window, which is smaller when compressed with level 19 or below and without --long"));
     };
   };
-  for (auto* const file :
-       {&options.edges, &options.ids, &options.labels, &options.train, &options.valid, &options.test})
+  for (auto* const file : {&options.edges, &options.edge_weights, &options.ids, &options.labels, &options.train,
+                           &options.valid, &options.test})
     if (*file) add(**file);
   if (!options.features) return options;
   if (auto* const csr = std::get_if<CsrInput>(&*options.features)) {
@@ -283,6 +283,8 @@ class Import {
     Manifest given;
     const ArcCounts counts = build_graph(by_ids, given);
     manifest.edges = given.edges;
+    manifest.max_weight = given.max_weight;
+    manifest.weight_sum = given.weight_sum;
     {
       const Reservation degrees = budget_.reserve(sizeof(std::uint32_t) * std::uint64_t{given.nodes}, "degrees");
       reorder(Graph(by_ids, given, Changes()));
@@ -314,10 +316,19 @@ class Import {
     }
     manifest.nodes = nodes_.value();
     meter_.start("graph", nodes_.value(), "nodes");
-    BuiltShards built = build_shards(folder, nodes_.value(), *arcs, budget_, meter_);
+    arcs->refuse_weights_by([this](Edge edge, std::uint32_t one, std::uint32_t other) {
+      const auto text = [this](NodeId node) { return names_ ? names_->text(node) : std::to_string(node); };
+      throw InputError(display_name(*options_.edges), "edge " + text(edge.u) + " " + text(edge.v),
+                       "has the weight " + std::to_string(one) + " in one place and " + std::to_string(other) +
+                           " in another; an edge has one weight, the same in both directions",
+                       "correct the weights, or add up those of repeated edges before");
+    });
+    BuiltShards built = build_shards(folder, nodes_.value(), options_.max_weight, *arcs, budget_, meter_);
     manifest.shards = std::move(built.files);
-    manifest.edges = built.arcs / 2;
-    return arcs->counts_with(built.arcs);
+    manifest.edges = built.unique / 2;
+    manifest.max_weight = options_.max_weight;
+    if (manifest.max_weight > 1) manifest.weight_sum = built.arcs / 2;
+    return arcs->counts_with(built.unique);
   }
 
   void reorder(const Graph& graph) {
@@ -337,12 +348,13 @@ class Import {
   }
 
   [[nodiscard]] EdgeOptions edge_options() const {
-    return {nodes_.known(), builder_.path(), options_.two_row_edges, options_.ignore_weights};
+    return {nodes_.known(),          builder_.path(),     options_.two_row_edges,
+            options_.ignore_weights, options_.max_weight, options_.edge_weights};
   }
 
   /// Reading and distribution overlap.
   std::unique_ptr<SortedArcs> collect_arcs(std::size_t memory) {
-    if (!options_.edges) return ArcSorter(builder_.path(), memory, nodes_.known()).finish();
+    if (!options_.edges) return ArcSorter(builder_.path(), memory, nodes_.known(), options_.max_weight).finish();
     if (!names_) return collect_numbers(open_edges(*options_.edges, edge_options()), memory);
     OpenedEdges opened = open_named_edges(
         *options_.edges, edge_options(),
@@ -357,12 +369,12 @@ class Import {
   /// Names are found on all threads.
   std::unique_ptr<SortedArcs> collect_names(NamedEdges& reader, std::size_t memory) {
     meter_.start("edges", options_.stated_edges ? options_.stated_edges->count : 0, "edges");
-    ArcSorter sorter(builder_.path(), memory, nodes_.known());
+    ArcSorter sorter(builder_.path(), memory, nodes_.known(), options_.max_weight);
     std::uint64_t edges_read = 0;
     run_pipeline<NamedEdgeChunk>([&](NamedEdgeChunk& chunk) { return reader.next(chunk); },
                                  [&](NamedEdgeChunk& chunk) {
                                    reader.resolve(chunk);
-                                   sorter.add(chunk.edges);
+                                   sorter.add(chunk.edges, chunk.weights);
                                  },
                                  [&](const NamedEdgeChunk& chunk) {
                                    edges_read += chunk.edges.size();
@@ -377,17 +389,22 @@ class Import {
     if (const auto known = reader->count()) require_stated_edges(*known, ".npy header");
     if (const auto declared = reader->declared_nodes()) nodes_.agree(*declared, *options_.edges, "declared size");
     meter_.start("edges", reader->count().value_or(options_.stated_edges ? options_.stated_edges->count : 0), "edges");
-    ArcSorter sorter(builder_.path(), memory, nodes_.known());
+    ArcSorter sorter(builder_.path(), memory, nodes_.known(), options_.max_weight);
     std::uint64_t edges_read = 0;
-    run_pipeline<std::vector<Edge>>(
-        [&](std::vector<Edge>& edges) {
-          edges.resize(kReadEdges);
-          edges.resize(reader->read(edges));
-          edges_read += edges.size();
-          return !edges.empty();
+    struct Piece {
+      std::vector<Edge> edges;
+      std::vector<std::uint32_t> weights;
+    };
+    run_pipeline<Piece>(
+        [&](Piece& piece) {
+          piece.edges.resize(kReadEdges);
+          if (options_.max_weight > 1) piece.weights.resize(kReadEdges);
+          piece.edges.resize(reader->read(piece.edges, piece.weights));
+          edges_read += piece.edges.size();
+          return !piece.edges.empty();
         },
-        [&](const std::vector<Edge>& edges) { sorter.add(edges); },
-        [&](const std::vector<Edge>& edges) { meter_.advance(edges.size()); });
+        [&](const Piece& piece) { sorter.add(piece.edges, piece.weights); },
+        [&](const Piece& piece) { meter_.advance(piece.edges.size()); });
     require_stated_edges(edges_read, "whole file");
     report_.ignored_weights = reader->ignored_weights();
     return sorter.finish();
@@ -468,6 +485,16 @@ ImportReport import_store(const std::filesystem::path& store, const ImportOption
   if (options.replay && !(options.features && options.labels))
     throw UsageError(option("replay") + " needs " + option("features") + " and " + option("labels") +
                      ", to which it adds");
+  if ((options.max_weight > 1 || options.edge_weights) && !options.edges)
+    throw UsageError(option(options.edge_weights ? "edge-weights" : "max-weight") + " needs " + option("edges"));
+  if (options.max_weight < 1 || options.max_weight > kMostWeight)
+    throw UsageError(option("max-weight", std::to_string(options.max_weight)) +
+                     ": weights are whole numbers from 1 to " + std::to_string(kMostWeight) + " at most");
+  if (options.edge_weights && options.max_weight == 1)
+    throw UsageError(option("edge-weights") + " needs " + option("max-weight", "W") +
+                     ", which declares the largest one");
+  if (options.ignore_weights && options.max_weight > 1)
+    throw UsageError(option("ignore-weights") + " and " + option("max-weight") + " exclude each other");
   if (!is_order(options.order)) throw UsageError(option("order", options.order) + ": there are none, " + order_names());
   if (options.standardize && !options.features)
     throw UsageError(option("standardize") + " needs " + option("features"));

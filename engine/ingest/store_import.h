@@ -42,6 +42,8 @@ struct ImportOptions {
   std::optional<StatedCount> stated_nodes, stated_edges;  ///< what files beside the data say, which must agree
   bool two_row_edges = false;                             ///< as EdgeOptions::two_rows
   bool ignore_weights = false;                            ///< as EdgeOptions::ignore_weights
+  std::uint32_t max_weight = 1;                           ///< as EdgeOptions::max_weight; kMostWeight at most
+  std::optional<InputFile> edge_weights;                  ///< as EdgeOptions::weights
   EmptyLine empty_label = EmptyLine::kMistake;
 };
 
@@ -49,7 +51,7 @@ struct ImportOptions {
 /// stated, else names, rows of the features, else of the labels, else what a Matrix Market header says, else the largest id + 1,
 /// which is at most 2^24 + 64 x edges + 1.
 /// Classes: as declared, else the largest label + 1. Equal contents give equal files, whatever the order of the edges, the
-/// budget and the threads.
+/// budget and the threads. An edge that comes with two weights is an error; repeats of one weight are dropped.
 ///
 /// No step holds the edges: they are sorted in a part of the budget and temporary files inside `store`. Under an order
 /// the graph is built twice: by ids, for the order to be computed from it, then by positions.

@@ -40,7 +40,7 @@ void write_target_lists(const std::filesystem::path& store, const Graph& graph, 
   files.lists.assign(num_spans(count), {});
   run_items(files.lists.size(), active_threads(), [&](std::size_t item, std::size_t) {
     const NodeRange span = span_range(count, item);
-    ShardWriter writer(store, span, graph.num_nodes(), kWriterBytes, ShardOf::targets);
+    ShardWriter writer(store, span, graph.num_nodes(), graph.max_weight(), kWriterBytes, ShardOf::targets);
     std::vector<NodeId> list;
     const auto nodes = targets.subspan(span.first, span.size());
     NodesAhead ahead(nodes, Graph::kNearNodes, [&](NodeRange range) { graph.read_ahead(range); });

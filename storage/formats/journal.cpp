@@ -178,7 +178,7 @@ std::vector<std::byte> encode(const JournalBatch& batch, std::string_view text) 
 }
 
 bool is_kind(std::uint64_t kind) noexcept {
-  return kind >= 1 && kind <= 9;
+  return kind >= 1 && kind <= 10;
 }
 
 bool is_mode(double r_max, std::uint64_t scale) noexcept {

@@ -31,13 +31,15 @@ enum class RequestKind : std::uint8_t {
   move_split = 7,
   expire_edge = 8,
   insert_node = 9,
+  set_weight = 10,
 };
 
 /// Whether requests of a kind name two nodes.
 [[nodiscard]] constexpr bool names_edge(RequestKind kind) noexcept {
-  return kind == RequestKind::remove_edge || kind == RequestKind::insert_edge || kind == RequestKind::expire_edge;
+  return kind == RequestKind::remove_edge || kind == RequestKind::insert_edge || kind == RequestKind::expire_edge ||
+         kind == RequestKind::set_weight;
 }
-/// Whether requests of a kind set something, which their value says.
+/// Whether requests of a kind set something, which their value says; an inserted edge may have a value too, its weight.
 [[nodiscard]] constexpr bool sets_value(RequestKind kind) noexcept {
   return kind >= RequestKind::set_feature;
 }
@@ -48,7 +50,7 @@ struct Request {
   std::uint64_t u = 0;
   std::uint64_t v = 0;  ///< only for edges
   std::string id{};     ///< what its sender calls it; empty: nothing
-  std::string value{};  ///< what is to be set; empty for the kinds that set nothing
+  std::string value{};  ///< what is to be set; empty for the kinds that set nothing, and for a weight of 1
 
   friend bool operator==(const Request&, const Request&) = default;
 };

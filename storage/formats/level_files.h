@@ -25,6 +25,8 @@ inline constexpr int kManifestVersion = 5;
 inline constexpr int kNamesVersion = 6;
 /// The version of a manifest that names expiries of edges, with a dictionary or without.
 inline constexpr int kExpiriesVersion = 7;
+/// The version of a manifest of a graph whose edges have weights, with the others or without.
+inline constexpr int kWeightsVersion = 8;
 
 /// These are the files of one level in a generation. Each member has its row in kLevelFileKinds.
 struct LevelFiles {
@@ -39,11 +41,12 @@ struct LevelFiles {
 /// What the presence and the contents of a level's files depend on.
 struct LevelPlace {
   const LevelFiles& files;
-  std::uint32_t level;    ///< 0 .. levels
-  std::uint32_t levels;   ///< L
-  bool all_rows;          ///< the targets are all nodes, else the labelled ones
-  NodeId nodes;           ///< nodes of the graph
-  std::uint32_t columns;  ///< columns of the features
+  std::uint32_t level;       ///< 0 .. levels
+  std::uint32_t levels;      ///< L
+  bool all_rows;             ///< the targets are all nodes, else the labelled ones
+  NodeId nodes;              ///< nodes of the graph
+  std::uint32_t columns;     ///< columns of the features
+  std::uint32_t max_weight;  ///< the largest weight of an edge, 1 where edges have none
 };
 
 /// What becomes of a file when the level changes. A checkpoint writes what a stream changed, a fold of the rows leaves

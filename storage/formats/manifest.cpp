@@ -189,6 +189,10 @@ Manifest manifest_from(const Json& json) {
   if (json.contains("names"))
     m.names = {file_entry(json.at("names").at("names")), file_entry(json.at("names").at("index"))};
   if (json.contains("expiries")) m.expiries = file_entry(json.at("expiries"));
+  if (json.contains("weights")) {
+    m.max_weight = whole_number<std::uint32_t>(json.at("weights").at("max"));
+    m.weight_sum = whole_number<std::uint64_t>(json.at("weights").at("sum"));
+  }
   if (json.contains("scale")) {
     m.scale.as_given = json.at("scale") == "none";
     if (!m.scale.as_given) m.scale.divisor = json.at("scale").get<double>();
@@ -197,6 +201,10 @@ Manifest manifest_from(const Json& json) {
   const auto need = [](bool ok, const char* what) {
     if (!ok) throw std::runtime_error(what);
   };
+  need(!json.contains("weights") || (m.max_weight > 1 && m.max_weight <= kMostWeight),
+       "weights: a maximum that is none");
+  need(m.max_weight == 1 || (m.weight_sum >= m.edges && m.weight_sum / m.max_weight <= m.edges),
+       "weights: a sum that edges of these weights do not have");
   const std::size_t spans = num_spans(m.nodes);
   need(m.shards.size() == spans, "shards: not one file a span");
   need(m.feature_files.size() == (m.features > 0 ? spans : 0), "feature_files: not one file a span");
@@ -229,11 +237,12 @@ Manifest manifest_from(const Json& json) {
 }  // namespace
 
 int Manifest::version() const noexcept {
+  if (max_weight > 1) return kWeightsVersion;
   return expiries ? kExpiriesVersion : names ? kNamesVersion : kManifestVersion;
 }
 
 LevelPlace Manifest::place(std::uint32_t level) const {
-  return {levels[level], level, propagation->levels, propagation->all_rows, nodes, features};
+  return {levels[level], level, propagation->levels, propagation->all_rows, nodes, features, max_weight};
 }
 
 void Manifest::forget_history() {
@@ -277,10 +286,10 @@ namespace {
 /// Not to be imported again: the inputs may still hold what was removed.
 std::string version_fault(const std::filesystem::path& path, const Json& version) {
   std::string text = path.string() + ": the store has version " + version.dump() + ", this program reads version " +
-                     std::to_string(kManifestVersion) + " to " + std::to_string(kExpiriesVersion);
+                     std::to_string(kManifestVersion) + " to " + std::to_string(kWeightsVersion);
   const std::string store = path.parent_path().string();
   if (!version.is_number_integer()) return text;
-  if (version.get<std::int64_t>() > kExpiriesVersion)
+  if (version.get<std::int64_t>() > kWeightsVersion)
     return text + "; use the unweave that wrote it; its " + operation("export " + store + ' ' + option("all", "DIR")) +
            " writes what this one takes";
   if (version.get<std::int64_t>() >= kOldestManifest)
@@ -325,7 +334,8 @@ auto read_checked(const std::filesystem::path& path, const Read& read) {
 }
 
 bool is_present(const Json& version) {
-  return version == kManifestVersion || version == kNamesVersion || version == kExpiriesVersion;
+  return version == kManifestVersion || version == kNamesVersion || version == kExpiriesVersion ||
+         version == kWeightsVersion;
 }
 
 /// A manifest of the present version, or of an `old` one, with its checksum and layout right but for the version's own fields.
@@ -354,7 +364,7 @@ Manifest parse_manifest(const std::string& text, const std::filesystem::path& pa
     const Json json = whole_json(text, path);
     Manifest manifest = manifest_from(json.at("contents"));
     if (json.at("version") != manifest.version())
-      throw std::runtime_error("version: with names, or expiries, it is another one than without");
+      throw std::runtime_error("version: with names, expiries or weights it is another one than without");
     return manifest;
   });
 }
@@ -387,6 +397,7 @@ std::string manifest_text(const Manifest& manifest) {
     contents["scale"] = manifest.scale.divisor;
   if (manifest.names)
     contents["names"] = {{"names", to_json(manifest.names->names)}, {"index", to_json(manifest.names->index)}};
+  if (manifest.max_weight > 1) contents["weights"] = {{"max", manifest.max_weight}, {"sum", manifest.weight_sum}};
   if (manifest.expiries) contents["expiries"] = to_json(*manifest.expiries);
   return manifest_text_of(contents.dump(), manifest.version());
 }

@@ -45,7 +45,9 @@ struct Manifest {
   std::optional<FileEntry> order_file;  ///< the permutation; absent under "none", where ids are positions
   std::optional<NameEntries> names;     ///< what users call the nodes; absent where they have numbers alone
 
-  std::uint64_t edges = 0;  ///< undirected, in this generation
+  std::uint64_t edges = 0;       ///< undirected, in this generation
+  std::uint32_t max_weight = 1;  ///< declared: weights of edges are integers up to it; 1 where edges have none
+  std::uint64_t weight_sum = 0;  ///< weights of all edges, where they have some
   std::vector<FileEntry> shards;
   std::vector<FileEntry> feature_files;
   std::optional<FileEntry> labels;
@@ -65,6 +67,8 @@ struct Manifest {
   /// What is recorded of a model or a log; none where nothing is.
   [[nodiscard]] const FileEntry* release(std::string_view path) const;
 
+  /// Arcs of the graph: an edge is two for each unit of its weight.
+  [[nodiscard]] std::uint64_t arcs() const noexcept { return 2 * (max_weight > 1 ? weight_sum : edges); }
   /// The version of its manifest: the lowest one that has all its fields.
   [[nodiscard]] int version() const noexcept;
   /// A level with its files, 0 .. L; there must be an embedding.

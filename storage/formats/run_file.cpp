@@ -87,9 +87,10 @@ void check_row(const SealedFile& file, std::span<const std::uint32_t> words, std
     if (words[i] >= columns || (i > 1 && words[i] <= words[i - 1])) file.fail(0, "columns out of range or order");
 }
 
-void check_edges(const SealedFile& file, std::span<const Edge> edges, NodeId nodes) {
+void check_edges(const SealedFile& file, std::span<const Edge> edges, const ChangesScope& scope) {
   for (std::size_t i = 0; i < edges.size(); ++i)
-    if (edges[i].u >= edges[i].v || edges[i].v >= nodes || (i > 0 && edges[i] <= edges[i - 1]))
+    if (edges[i].u >= edges[i].v || edges[i].v >= scope.nodes || (i > 0 && edges[i] < edges[i - 1]) ||
+        (i >= scope.max_weight && edges[i] == edges[i - scope.max_weight]))
       file.fail(0, "edges out of range or out of order");
 }
 
@@ -155,8 +156,8 @@ Changes read_changes(const std::filesystem::path& store, const FileEntry& entry,
     check_row(file, *changes.rows.back().words, scope.columns);
   }
   arrays.finish();
-  check_edges(file, changes.removed, nodes);
-  check_edges(file, changes.inserted, nodes);
+  check_edges(file, changes.removed, scope);
+  check_edges(file, changes.inserted, scope);
   check_nodes(file, changes.cleared, nodes);
   check_sorted(file, changes.labels, nodes);
   check_sorted(file, changes.splits, nodes);

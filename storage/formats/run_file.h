@@ -51,8 +51,9 @@ struct SetSplit {
 
 /// What is set comes after what is cleared: a cleared node may have a row, a label and a split that were set later.
 struct Changes {
-  std::vector<Edge> removed;     ///< u < v, sorted; edges of the shards that are gone
-  std::vector<Edge> inserted;    ///< u < v, sorted; edges that the shards lack
+  /// u < v, sorted; edges of the shards that are gone, and such as the shards lack. Where edges have weights, an edge stands there
+  /// once for each unit that it has lost or gained, in one of both alone.
+  std::vector<Edge> removed, inserted;
   std::vector<NodeId> cleared;   ///< sorted; nodes without features, label and split
   std::vector<SetLabel> labels;  ///< sorted by node, as the next two
   std::vector<SetSplit> splits;
@@ -66,6 +67,7 @@ struct ChangesScope {
   NodeId nodes = 0;
   std::uint32_t columns = 0;
   std::uint32_t classes = 0;
+  std::uint32_t max_weight = 1;  ///< how often an edge may stand there
 };
 
 FileEntry write_changes(const std::filesystem::path& store, const Changes& changes);

@@ -9,11 +9,17 @@
 #include <utility>
 
 #include "storage/codec/bit_pack.h"
+#include "storage/codec/repeats.h"
 #include "storage/formats/store_layout.h"
 #include "storage/io/error.h"
 
 namespace unweave {
 namespace {
+
+/// As the parameters of the file have it.
+constexpr std::uint64_t stored_weight(std::uint32_t max_weight) noexcept {
+  return max_weight == 1 ? 0 : max_weight;
+}
 
 SealedName name_of(const std::filesystem::path& store, NodeId first, ShardOf of) {
   if (of == ShardOf::nodes) return {store, "graph", span_stem(first), "shard", "shard"};
@@ -34,9 +40,29 @@ std::vector<std::byte> pack_counts(std::span<const std::uint32_t> counts) {
   return packed;
 }
 
+/// Appends one block to `out`.
+void encode(std::span<const std::uint32_t> counts, std::span<const NodeId> targets, std::uint32_t max_weight,
+            std::vector<std::byte>& out) {
+  if (max_weight == 1) {
+    encode_block(counts, targets, out);
+    return;
+  }
+  std::size_t at = 0;
+  for (const std::uint32_t count : counts) {
+    if (!can_spread(targets.subspan(at, count)))
+      throw ResourceError("the weights of one node's edges add up to " + std::to_string(count) +
+                          ", which is more than the format takes");
+    at += count;
+  }
+  std::vector<NodeId> spread(targets.begin(), targets.end());
+  spread_repeats(counts, spread.data());
+  encode_block(counts, spread, out);
+}
+
 }  // namespace
 
-void encode_lists(std::span<const std::uint32_t> counts, std::span<const NodeId> targets, EncodedLists& out) {
+void encode_lists(std::span<const std::uint32_t> counts, std::span<const NodeId> targets, std::uint32_t max_weight,
+                  EncodedLists& out) {
   out.counts.assign(counts.begin(), counts.end());
   out.block_bytes.clear();
   out.bytes.clear();
@@ -44,15 +70,19 @@ void encode_lists(std::span<const std::uint32_t> counts, std::span<const NodeId>
     const auto block = counts.subspan(first, std::min(kBlockNodes, counts.size() - first));
     const auto arcs = std::accumulate(block.begin(), block.end(), std::size_t{0});
     const std::size_t before = out.bytes.size();
-    encode_block(block, targets.first(arcs), out.bytes);
+    encode(block, targets.first(arcs), max_weight, out.bytes);
     out.block_bytes.push_back(static_cast<std::uint32_t>(out.bytes.size() - before));
     targets = targets.subspan(arcs);
   }
 }
 
 ShardWriter::ShardWriter(const std::filesystem::path& store, NodeRange range, NodeId graph_nodes,
-                         std::uint64_t memory_limit, ShardOf of)
-    : name_(name_of(store, range.first, of)), range_(range), graph_nodes_(graph_nodes), blocks_(store, memory_limit) {
+                         std::uint32_t max_weight, std::uint64_t memory_limit, ShardOf of)
+    : name_(name_of(store, range.first, of)),
+      range_(range),
+      graph_nodes_(graph_nodes),
+      max_weight_(max_weight),
+      blocks_(store, memory_limit) {
   counts_.reserve(range.size());
 }
 
@@ -66,7 +96,7 @@ void ShardWriter::add(std::span<const NodeId> neighbours) {
 void ShardWriter::close_block() {
   const std::size_t first = (counts_.size() - 1) / kBlockNodes * kBlockNodes;
   block_.clear();
-  encode_block(std::span(counts_).subspan(first), pending_, block_);
+  encode(std::span(counts_).subspan(first), pending_, max_weight_, block_);
   pending_.clear();
   append_blocks(block_, std::array{static_cast<std::uint32_t>(block_.size())});
 }
@@ -92,15 +122,21 @@ FileEntry ShardWriter::finish() {
   writer.append_values(std::span<const std::uint32_t>(offsets_));
   writer.append(packed_counts);
   blocks_.copy_to(writer, 0, blocks_.size());
-  return writer.finish({range_.first, range_.size(), arcs_, graph_nodes_, packed_counts.size()});
+  return writer.finish(
+      {range_.first, range_.size(), arcs_, graph_nodes_, packed_counts.size(), stored_weight(max_weight_)});
 }
 
 Shard::Shard(const std::filesystem::path& store, const FileEntry& entry, NodeRange range, NodeId graph_nodes,
-             ShardOf of)
-    : file_(store, entry, name_of(store, range.first, of).kind), of_(of), range_(range), graph_nodes_(graph_nodes) {
+             std::uint32_t max_weight, ShardOf of)
+    : file_(store, entry, name_of(store, range.first, of).kind),
+      of_(of),
+      range_(range),
+      graph_nodes_(graph_nodes),
+      max_weight_(max_weight) {
   const SealedParameters& p = file_.parameters();
   if (p[0] != range.first || p[1] != range.size() || p[3] != graph_nodes)
     file_.fail(0, "the shard belongs to another range of nodes or another graph");
+  if (p[5] != stored_weight(max_weight)) file_.fail(0, "the shard belongs to a graph of other weights");
   const std::uint64_t nodes = range.size();
   const std::uint64_t blocks = (nodes + kBlockNodes - 1) / kBlockNodes;
   const std::uint64_t counts_at = sizeof(std::uint32_t) * (blocks + 1);
@@ -113,7 +149,8 @@ Shard::Shard(const std::filesystem::path& store, const FileEntry& entry, NodeRan
     file_.fail(0, "block offsets are not increasing or do not fill the file");
   read_counts(counts_at, p[4]);
   for (const std::uint32_t count : counts_) {
-    if (count >= graph_nodes) file_.fail(counts_at, "a node has more neighbours than the graph has nodes");
+    if (count >= std::uint64_t{graph_nodes} * max_weight)
+      file_.fail(counts_at, "a node has more neighbours than the graph has nodes");
     arcs_ += count;
   }
   if (arcs_ != p[2]) file_.fail(counts_at, "counts do not add up to the number of arcs");
@@ -156,24 +193,36 @@ void Shard::fail(std::size_t block, const BlockError& error) const {
   file_.fail(blocks_at_ + offsets_[block], "block " + std::to_string(block) + ": " + error.what);
 }
 
-void Shard::decode(std::size_t block, NodeId* targets) const {
+template <class Decode>
+void Shard::decode_checked(std::size_t block, std::span<const std::uint32_t> counts, NodeId* targets,
+                           const Decode& decode) const {
   const auto bytes = block_bytes(block);
   try {
-    decode_block(bytes, block_counts(block), graph_nodes_, targets);
+    if (max_weight_ == 1) {
+      decode(bytes, graph_nodes_);
+      return;
+    }
+    decode(bytes, kNoNode);
+    if (!join_repeats(counts, graph_nodes_, targets)) throw BlockError{"a neighbour is not a node of the graph"};
   } catch (const BlockError& error) {
     fail(block, error);
   }
 }
 
+void Shard::decode(std::size_t block, NodeId* targets) const {
+  const auto counts = block_counts(block);
+  decode_checked(block, counts, targets,
+                 [&](std::span<const std::byte> bytes, NodeId most) { decode_block(bytes, counts, most, targets); });
+}
+
 void Shard::decode_node(NodeId node, NodeId* targets) const {
   const std::size_t local = node - range_.first;
   const std::size_t block = local / kBlockNodes;
-  const auto bytes = block_bytes(block);
-  try {
-    decode_list(bytes, block_counts(block), local % kBlockNodes, graph_nodes_, targets);
-  } catch (const BlockError& error) {
-    fail(block, error);
-  }
+  const auto counts = block_counts(block);
+  const std::size_t index = local % kBlockNodes;
+  decode_checked(block, counts.subspan(index, 1), targets, [&](std::span<const std::byte> bytes, NodeId most) {
+    decode_list(bytes, counts, index, most, targets);
+  });
 }
 
 void Shard::verify() const {
@@ -182,16 +231,18 @@ void Shard::verify() const {
   for (std::size_t block = 0; block < num_blocks(); ++block) {
     targets.resize(block_arcs(block) + kDecodeSlack);
     decode(block, targets.data());
-    if (of_ == ShardOf::targets) continue;
     std::size_t at = 0;
     const auto counts = block_counts(block);
     for (std::size_t i = 0; i < counts.size(); ++i) {
-      const auto* first = targets.data() + at;
+      const std::span<const NodeId> list(targets.data() + at, counts[i]);
+      at += counts[i];
+      for (std::size_t k = max_weight_; k < list.size(); ++k)
+        if (list[k] == list[k - max_weight_])
+          fail(block, BlockError{"an edge has more than the largest weight of the graph"});
       const NodeId self = range_.first + static_cast<NodeId>(block * kBlockNodes + i);
-      if (std::binary_search(first, first + counts[i], self))
+      if (of_ == ShardOf::nodes && std::binary_search(list.begin(), list.end(), self))
         file_.fail(blocks_at_ + offsets_[block],
                    "the node at position " + std::to_string(self) + " is its own neighbour");
-      at += counts[i];
     }
   }
 }

@@ -1,9 +1,12 @@
 // storage/formats/shard.h - one compressed CSR shard: the adjacency of an aligned range of nodes (FORMAT.md, "Shards").
 //
-// Sealed file of kind "shard"; parameters: first node, nodes in the shard, arcs, nodes of the graph, bytes of counts.
+// Sealed file of kind "shard"; parameters: first node, nodes in the shard, arcs, nodes of the graph, bytes of counts, and the
+// largest weight of an edge, 0 where edges have none.
 //   offsets   u32 for each block and one more: where its bytes begin, relative to the first one
 //   counts    neighbours of each node without the self loop, in packed groups (bit_pack.h)
 //   blocks    gap_block.h, each decodable alone
+//
+// An edge of weight w stands in each list w times, and counts as w arcs: lists are then those of repeats.h.
 #pragma once
 
 #include <filesystem>
@@ -28,16 +31,18 @@ struct EncodedLists {
 };
 
 /// Replaces `out` by the encoding of lists that begin at a block: counts[i] sorted neighbours each, concatenated in
-/// `targets`. Any thread.
-void encode_lists(std::span<const std::uint32_t> counts, std::span<const NodeId> targets, EncodedLists& out);
+/// `targets`; each neighbour once, or as often as its edge weighs where `max_weight` is above 1. Any thread. Throws
+/// ResourceError for a list of more than the format takes.
+void encode_lists(std::span<const std::uint32_t> counts, std::span<const NodeId> targets, std::uint32_t max_weight,
+                  EncodedLists& out);
 
 /// Encodes one shard. Lists arrive in node order: one add() a node of the range, or whole blocks by append(); then
 /// finish().
 class ShardWriter {
  public:
   /// Holds at most `memory_limit` bytes of encoded lists in memory, the rest in a temporary file of the store.
-  ShardWriter(const std::filesystem::path& store, NodeRange range, NodeId graph_nodes, std::uint64_t memory_limit,
-              ShardOf of = ShardOf::nodes);
+  ShardWriter(const std::filesystem::path& store, NodeRange range, NodeId graph_nodes, std::uint32_t max_weight,
+              std::uint64_t memory_limit, ShardOf of = ShardOf::nodes);
   /// The sorted neighbours of the next node, without itself.
   void add(std::span<const NodeId> neighbours);
   /// The lists of the next nodes. What came before, and all but the last of such pieces, fills whole blocks.
@@ -51,6 +56,7 @@ class ShardWriter {
   SealedName name_;
   NodeRange range_;
   NodeId graph_nodes_;
+  std::uint32_t max_weight_;
   std::uint64_t arcs_ = 0;
   std::vector<std::uint32_t> counts_;
   std::vector<NodeId> pending_;
@@ -63,9 +69,9 @@ class ShardWriter {
 /// run on any number of threads at once.
 class Shard {
  public:
-  /// Throws DataError, FormatError.
+  /// `max_weight`: the manifest's. Throws DataError, FormatError.
   Shard(const std::filesystem::path& store, const FileEntry& entry, NodeRange range, NodeId graph_nodes,
-        ShardOf of = ShardOf::nodes);
+        std::uint32_t max_weight, ShardOf of = ShardOf::nodes);
 
   [[nodiscard]] NodeRange range() const noexcept { return range_; }
   [[nodiscard]] std::uint64_t arcs() const noexcept { return arcs_; }
@@ -89,12 +95,16 @@ class Shard {
 
  private:
   void read_counts(std::uint64_t at, std::uint64_t size);
+  template <class Decode>
+  void decode_checked(std::size_t block, std::span<const std::uint32_t> counts, NodeId* targets,
+                      const Decode& decode) const;
   [[nodiscard]] std::span<const std::uint32_t> block_counts(std::size_t block) const noexcept;
   [[noreturn]] void fail(std::size_t block, const BlockError& error) const;
   SealedFile file_;
   ShardOf of_;
   NodeRange range_;
   NodeId graph_nodes_;
+  std::uint32_t max_weight_;
   std::uint64_t arcs_ = 0;
   std::uint64_t blocks_at_ = 0;
   std::vector<std::uint32_t> counts_;

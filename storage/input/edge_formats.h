@@ -7,14 +7,13 @@
 
 namespace unweave {
 
-/// Each takes `source` at byte 0; ids must be below `limit` or, for arrays, as the options say.
-[[nodiscard]] std::unique_ptr<EdgeReader> open_text_edges(ByteSource source, std::uint64_t limit, bool ignore_weights);
-/// Where weights are ignored, a column that is taken for one may be an end: throws InputError where the header of a text calls a
+/// Each takes `source` at byte 0.
+[[nodiscard]] std::unique_ptr<EdgeReader> open_text_edges(ByteSource source, const EdgeOptions& options);
+[[nodiscard]] std::unique_ptr<EdgeReader> open_matrix_market_edges(ByteSource source, const EdgeOptions& options);
+[[nodiscard]] std::unique_ptr<EdgeReader> open_metis_edges(ByteSource source, const EdgeOptions& options);
+/// Where weights are ignored or read, a column that is taken for one may be an end: throws InputError where the header of a text calls a
 /// later column an end of an edge, and not the first two.
 void require_ends_first(std::string_view header, const LineReader& lines);
-[[nodiscard]] std::unique_ptr<EdgeReader> open_matrix_market_edges(ByteSource source, std::uint64_t limit,
-                                                                   bool ignore_weights);
-[[nodiscard]] std::unique_ptr<EdgeReader> open_metis_edges(ByteSource source, std::uint64_t limit, bool ignore_weights);
 /// `file` is what `source` was made from.
 [[nodiscard]] std::unique_ptr<EdgeReader> open_npy_edges(ByteSource source, const InputFile& file,
                                                          const EdgeOptions& options);

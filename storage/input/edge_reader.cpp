@@ -6,13 +6,18 @@
 #include "storage/input/edge_formats.h"
 #include "storage/input/foreign_format.h"
 #include "storage/input/metis_check.h"
-#include "storage/input/node_id.h"
 #include "storage/input/npy.h"
 #include "storage/io/error.h"
 
 namespace unweave {
 
 namespace {
+
+[[noreturn]] void refuse_weights_file(const InputFile& weights) {
+  throw UsageError(
+      option("edge-weights", display_name(weights).string()) +
+      ": only arrays of edges (.npy) have their weights in a file beside them; text has them in a third column");
+}
 
 /// The reader of a file that is no text of pairs; none where it is one, whose bytes are then in `source`.
 std::unique_ptr<EdgeReader> open_other_edges(const InputFile& file, const EdgeOptions& options, bool by_look,
@@ -22,15 +27,15 @@ std::unique_ptr<EdgeReader> open_other_edges(const InputFile& file, const EdgeOp
   if (file.path.extension() == ".npz" && file.member.empty() && !file.memory)
     throw InputError(source->name(), "byte 0", "named .npz, but not an archive", "fetch or write the file again");
   if (is_npy(file, *source)) return open_npy_edges(*std::move(source), file, options);
-  const std::uint64_t limit = id_limit(options.num_nodes);
+  if (options.weights) refuse_weights_file(*options.weights);
   constexpr std::string_view kBanner = "%%MatrixMarket";
   const std::string_view head = source->peek(kBanner.size());
   if (head.starts_with(kBanner) || uncompressed_extension(file.path) == ".mtx")
-    return open_matrix_market_edges(*std::move(source), limit, options.ignore_weights);
+    return open_matrix_market_edges(*std::move(source), options);
   constexpr std::size_t kLookedAt = std::size_t{64} << 10;
   if (uncompressed_extension(file.path) == ".metis" ||
       (by_look && begins_like_metis(source->peek(kLookedAt).substr(0, kLookedAt))))
-    return open_metis_edges(*std::move(source), limit, options.ignore_weights);
+    return open_metis_edges(*std::move(source), options);
   refuse_foreign_format(*source, file, InputKind::kEdges);
   return nullptr;
 }
@@ -40,14 +45,14 @@ std::unique_ptr<EdgeReader> open_other_edges(const InputFile& file, const EdgeOp
 std::unique_ptr<EdgeReader> open_edges(const InputFile& file, const EdgeOptions& options) {
   std::optional<ByteSource> source;
   if (auto reader = open_other_edges(file, options, true, source)) return reader;
-  return open_text_edges(*std::move(source), id_limit(options.num_nodes), options.ignore_weights);
+  return open_text_edges(*std::move(source), options);
 }
 
 OpenedEdges open_named_edges(const InputFile& file, const EdgeOptions& options, FindNodes find, std::string names) {
   std::optional<ByteSource> source;
   if (auto reader = open_other_edges(file, options, false, source)) return {std::move(reader), nullptr};
-  return {nullptr,
-          std::make_unique<NamedEdges>(*std::move(source), std::move(find), std::move(names), options.ignore_weights)};
+  return {nullptr, std::make_unique<NamedEdges>(*std::move(source), std::move(find), std::move(names),
+                                                options.ignore_weights, options.max_weight)};
 }
 
 }  // namespace unweave

@@ -23,8 +23,9 @@ class EdgeReader {
   EdgeReader& operator=(const EdgeReader&) = delete;
 
   /// Fills a part of `out` (not empty) and returns how many; 0 at the end, which is reached only if the file is whole.
+  /// `weights`: room for one number an edge where EdgeOptions::max_weight says that they have some, else empty.
   /// Throws InputError naming line or element, DataError from the bytes below.
-  virtual std::size_t read(std::span<Edge> out) = 0;
+  std::size_t read(std::span<Edge> out, std::span<std::uint32_t> weights = {}) { return read_some(out, weights); }
 
   /// How many edges read() gives in all, where the file says so at its beginning (arrays do).
   [[nodiscard]] virtual std::optional<std::uint64_t> count() const { return std::nullopt; }
@@ -34,6 +35,9 @@ class EdgeReader {
 
   /// Weights that read() has dropped so far, as EdgeOptions::ignore_weights allows.
   [[nodiscard]] virtual std::uint64_t ignored_weights() const { return 0; }
+
+ private:
+  virtual std::size_t read_some(std::span<Edge> out, std::span<std::uint32_t> weights) = 0;
 };
 
 struct EdgeOptions {
@@ -41,13 +45,17 @@ struct EdgeOptions {
   std::filesystem::path temp_dir = std::filesystem::temp_directory_path();  ///< for a 2 x m array from a pipe
   bool two_rows = false;        ///< an array is 2 x m: 2 x 2 too, and m x 2 is an error
   bool ignore_weights = false;  ///< a third number a line, or values other than 1 of a matrix, are dropped; else errors
+  /// Above 1: edges have weights, whole numbers from 1 to this: a third number a line, "{'weight': 3}" behind an edge of
+  /// NetworkX, the values of a matrix, METIS's edge weights, the array edge_weight of an archive, or what `weights` has.
+  std::uint32_t max_weight = 1;
+  std::optional<InputFile> weights{};  ///< `.npy` of one number an edge, for arrays of edges
 };
 
 /// Opens edges, the format recognised by the first bytes (after gzip or zstd) or by the name (.npy, .mtx):
 /// - `.npy` of integers: m x 2, or 2 x m (2 x 2 is read as m x 2), C or Fortran order;
-/// - Matrix Market coordinate: pattern, real or integer (values are 1, or ignored as weights, zeros too), general or
+/// - Matrix Market coordinate: pattern, real or integer (values are 1, weights, or ignored as weights, zeros too), general or
 ///   symmetric, square;
-/// - `.npz`: a sparse matrix of SciPy (csr, csc, coo; values are 1, or ignored as weights), the adjacency of Shchur's archives
+/// - `.npz`: a sparse matrix of SciPy (csr, csc, coo; values are 1, weights, or ignored as weights), the adjacency of Shchur's archives
 ///   (adj_data ..), an array edge_index, or the only array;
 /// - METIS adjacency lists, by the name .metis or where no list of edges begins so; node and edge weights may be ignored;
 /// - else text: two ids a line separated by blanks, tabs or a comma, a third number where weights are ignored, or attributes of

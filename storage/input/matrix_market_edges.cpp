@@ -5,6 +5,7 @@
 #include <string>
 
 #include "storage/input/edge_formats.h"
+#include "storage/input/edge_weight.h"
 #include "storage/input/line_reader.h"
 #include "storage/input/node_id.h"
 #include "storage/io/error.h"
@@ -21,13 +22,20 @@ std::string lower(std::string_view text) {
 
 class MatrixMarketEdges final : public EdgeReader {
  public:
-  MatrixMarketEdges(ByteSource source, std::uint64_t limit, bool ignore_weights)
-      : lines_(std::move(source)), outer_limit_(limit), ignore_weights_(ignore_weights) {
+  MatrixMarketEdges(ByteSource source, const EdgeOptions& options)
+      : lines_(std::move(source)),
+        outer_limit_(id_limit(options.num_nodes)),
+        ignore_weights_(options.ignore_weights),
+        max_weight_(options.max_weight) {
     read_banner();
     read_sizes();
   }
 
-  std::size_t read(std::span<Edge> out) override {
+  [[nodiscard]] std::optional<std::uint64_t> declared_nodes() const override { return nodes_; }
+  [[nodiscard]] std::uint64_t ignored_weights() const override { return ignored_weights_; }
+
+ private:
+  std::size_t read_some(std::span<Edge> out, std::span<std::uint32_t> weights) override {
     std::size_t count = 0;
     std::string_view line;
     while (count < out.size() && next_line(line)) {
@@ -39,13 +47,17 @@ class MatrixMarketEdges final : public EdgeReader {
         double value = 0;
         if (fields.at_end()) fail("wrong column count: row, column and value are expected");
         if (fields.number(value) != std::errc()) fail(quote_for_message(fields.take()) + " is not a number");
-        if (value != 1 && !ignore_weights_) {
-          throw InputError(
-              lines_.name(), lines_.place(),
-              "a value other than 1, as of a weight, in " + quote_for_message(line) + "; edges have no weights here",
-              "write a pattern matrix, or take the edges without their weights by " + option("ignore-weights"));
+        if (!weights.empty()) {
+          if (!is_weight(value, max_weight_)) throw_bad_weight(lines_.name(), lines_.place(), value, max_weight_);
+          weights[count] = static_cast<std::uint32_t>(value);
+        } else if (value != 1 && !ignore_weights_) {
+          throw InputError(lines_.name(), lines_.place(),
+                           "a value other than 1, as of a weight, in " + quote_for_message(line),
+                           "declare the largest weight by " + option("max-weight", "W") +
+                               ", or take the edges without them by " + option("ignore-weights"));
+        } else if (value != 1) {
+          ++ignored_weights_;
         }
-        if (value != 1) ++ignored_weights_;
       }
       if (!fields.at_end()) {
         fail(std::string("wrong column count: more than ") + (has_value_ ? "row, column and value" : "row and column"));
@@ -62,10 +74,6 @@ class MatrixMarketEdges final : public EdgeReader {
     return count;
   }
 
-  [[nodiscard]] std::optional<std::uint64_t> declared_nodes() const override { return nodes_; }
-  [[nodiscard]] std::uint64_t ignored_weights() const override { return ignored_weights_; }
-
- private:
   [[noreturn]] void fail(const std::string& what) const {
     throw InputError(lines_.name(), lines_.place(), what,
                      "give a square Matrix Market file: coordinate, pattern, real or integer, general or symmetric");
@@ -97,6 +105,8 @@ class MatrixMarketEdges final : public EdgeReader {
       fail("symmetry " + quote_for_message(symmetry) + " is not supported");
     }
     has_value_ = field != "pattern";
+    if (!has_value_ && max_weight_ > 1)
+      throw_no_weight(lines_.name(), lines_.place(), "give a matrix of integers, or real numbers that are whole");
   }
 
   void read_sizes() {
@@ -132,6 +142,7 @@ class MatrixMarketEdges final : public EdgeReader {
   LineReader lines_;
   std::uint64_t outer_limit_;  // given from outside
   bool ignore_weights_;
+  std::uint32_t max_weight_;
   std::uint64_t ignored_weights_ = 0;
   std::uint64_t limit_ = 0;  // and by the file
   std::uint64_t nodes_ = 0;
@@ -142,8 +153,8 @@ class MatrixMarketEdges final : public EdgeReader {
 
 }  // namespace
 
-std::unique_ptr<EdgeReader> open_matrix_market_edges(ByteSource source, std::uint64_t limit, bool ignore_weights) {
-  return std::make_unique<MatrixMarketEdges>(std::move(source), limit, ignore_weights);
+std::unique_ptr<EdgeReader> open_matrix_market_edges(ByteSource source, const EdgeOptions& options) {
+  return std::make_unique<MatrixMarketEdges>(std::move(source), options);
 }
 
 }  // namespace unweave

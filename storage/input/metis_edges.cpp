@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "storage/input/edge_formats.h"
+#include "storage/input/edge_weight.h"
 #include "storage/input/node_id.h"
 #include "storage/io/error.h"
 
@@ -18,15 +19,20 @@ namespace {
 
 class MetisEdges final : public EdgeReader {
  public:
-  MetisEdges(ByteSource source, std::uint64_t limit, bool ignore_weights)
-      : source_(std::move(source)), ignore_weights_(ignore_weights) {
+  MetisEdges(ByteSource source, const EdgeOptions& options)
+      : source_(std::move(source)), ignore_weights_(options.ignore_weights), max_weight_(options.max_weight) {
     read_counts();
-    limit_ = std::min(nodes_, limit);
+    limit_ = std::min(nodes_, id_limit(options.num_nodes));
   }
 
-  std::size_t read(std::span<Edge> out) override {
+  [[nodiscard]] std::optional<std::uint64_t> declared_nodes() const override { return nodes_; }
+  [[nodiscard]] std::uint64_t ignored_weights() const override { return ignored_; }
+
+ private:
+  std::size_t read_some(std::span<Edge> out, std::span<std::uint32_t> weights) override {
     std::size_t count = 0;
     while (count < out.size() && next_neighbour()) {
+      if (!weights.empty()) weights[count] = weight_;
       out[count++] = {static_cast<NodeId>(node_ - 1), static_cast<NodeId>(neighbour_ - 1)};
       ++entries_;
     }
@@ -34,10 +40,6 @@ class MetisEdges final : public EdgeReader {
     return count;
   }
 
-  [[nodiscard]] std::optional<std::uint64_t> declared_nodes() const override { return nodes_; }
-  [[nodiscard]] std::uint64_t ignored_weights() const override { return ignored_; }
-
- private:
   [[noreturn]] void fail(const std::string& what, const std::string& remedy) const {
     throw InputError(source_.name(), "line " + std::to_string(line_), what, remedy);
   }
@@ -107,9 +109,16 @@ class MetisEdges final : public EdgeReader {
     edge_weights_ = code % 10 == 1;
     const std::uint64_t weights = code / 10 % 10 == 1 ? (counts.size() > 3 ? counts[3] : 1) : 0;
     numbers_before_ = weights + code / 100;
-    if ((edge_weights_ || numbers_before_ > 0) && !ignore_weights_)
-      fail("weights, as the format " + std::to_string(code) + " says; nodes and edges have none here",
-           "take the graph without them by " + option("ignore-weights"));
+    if (max_weight_ > 1 && !edge_weights_)
+      throw_no_weight(source_.name(), "line " + std::to_string(line_), "write a graph whose edges have weights");
+    if (edge_weights_ && max_weight_ == 1 && !ignore_weights_)
+      fail("weights of edges, as the format " + std::to_string(code) + " says",
+           "declare the largest one by " + option("max-weight", "W") + ", or take the graph without them by " +
+               option("ignore-weights"));
+    if (numbers_before_ > 0 && !ignore_weights_)
+      fail("weights of nodes, as the format " + std::to_string(code) + " says; nodes have none here",
+           max_weight_ > 1 ? "write the graph without them"
+                           : "take the graph without them by " + option("ignore-weights"));
   }
 
   /// Goes to the next neighbour of the present node, or of the nodes after it.
@@ -123,8 +132,16 @@ class MetisEdges final : public EdgeReader {
                      " (nodes count from 1 here)",
                  "correct the id or the number of nodes in the first line");
           if (edge_weights_) {
-            if (!next_number()) fail("a neighbour without its weight", "write the graph again");
-            ++ignored_;
+            const auto weight = next_number();
+            if (!weight) fail("a neighbour without its weight", "write the graph again");
+            if (max_weight_ > 1) {
+              const auto value = static_cast<double>(*weight);
+              if (!is_weight(value, max_weight_))
+                throw_bad_weight(source_.name(), "line " + std::to_string(line_), value, max_weight_);
+              weight_ = static_cast<std::uint32_t>(*weight);
+            } else {
+              ++ignored_;
+            }
           }
           return true;
         }
@@ -157,6 +174,7 @@ class MetisEdges final : public EdgeReader {
 
   ByteSource source_;
   bool ignore_weights_;
+  std::uint32_t max_weight_;
   std::uint64_t limit_ = 0;
   std::uint64_t nodes_ = 0, edges_ = 0, entries_ = 0, ignored_ = 0;
   bool edge_weights_ = false;
@@ -164,13 +182,14 @@ class MetisEdges final : public EdgeReader {
   std::uint64_t line_ = 0;            // number of the present line, from 1
   std::uint64_t node_ = 0;            // number of the present node, from 1
   std::uint64_t neighbour_ = 0;
+  std::uint32_t weight_ = 1;  // weight of the edge to it
   bool in_node_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<EdgeReader> open_metis_edges(ByteSource source, std::uint64_t limit, bool ignore_weights) {
-  return std::make_unique<MetisEdges>(std::move(source), limit, ignore_weights);
+std::unique_ptr<EdgeReader> open_metis_edges(ByteSource source, const EdgeOptions& options) {
+  return std::make_unique<MetisEdges>(std::move(source), options);
 }
 
 }  // namespace unweave

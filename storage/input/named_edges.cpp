@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "storage/input/edge_formats.h"
+#include "storage/input/edge_weight.h"
 #include "storage/io/error.h"
 
 namespace unweave {
@@ -81,7 +82,7 @@ bool NamedEdges::next_alone(NamedEdgeChunk& chunk) {
       std::array<NodeId, 2> nodes{};
       find_(names, nodes.data());
       if (nodes[0] == kNoNode && nodes[1] == kNoNode && lines_.skips_header(line)) {
-        if (ignore_weights_) require_ends_first(line, lines_);
+        if (ignore_weights_ || max_weight_ > 1) require_ends_first(line, lines_);
         continue;
       }
     }
@@ -115,6 +116,7 @@ void NamedEdges::resolve(NamedEdgeChunk& chunk) const {
   chunk.edges.clear();
   chunk.names.clear();
   chunk.lines.clear();
+  chunk.weights.clear();
   chunk.ignored_weights = 0;
   std::size_t source = 0;  // place of the last first name, which lists of neighbours repeat
   const auto add = [&](std::string_view u, std::string_view v, std::uint64_t line) {
@@ -137,7 +139,7 @@ void NamedEdges::resolve(NamedEdgeChunk& chunk) const {
     if (sign_of(*at) == Sign::separator) {
       const char* const second = ++at;
       while (sign_of(*at) == Sign::other) ++at;
-      if (*at == '\n' && at > second && first > line && *line != '#') {
+      if (*at == '\n' && at > second && first > line && *line != '#' && max_weight_ == 1) {
         add({line, static_cast<std::size_t>(first - line)}, {second, static_cast<std::size_t>(at - second)}, number);
         ++at;
         continue;
@@ -178,10 +180,18 @@ std::optional<std::array<std::string_view, 2>> NamedEdges::parse(NamedEdgeChunk&
   if (u.empty() || v.empty() || fields.after_comma() || (columns != 2 && !has_attributes && !has_weight))
     refuse("wrong column count: " + std::to_string(columns) + " instead of 2",
            "give the names of two nodes a line, separated by a tab, a comma or blanks");
-  if (has_weight || (has_attributes && third != "{}")) {
+  if (max_weight_ > 1) {
+    const std::string place = "line " + std::to_string(chunk.first_line + number);
+    const std::optional<double> given =
+        has_weight ? weight : attribute_weight(line.substr(std::min(line.size(), line.rfind('{'))));
+    if (!given) throw_no_weight(file_, place, "write a third number behind the two names, the weight of their edge");
+    if (!is_weight(*given, max_weight_)) throw_bad_weight(file_, place, *given, max_weight_);
+    chunk.weights.push_back(static_cast<std::uint32_t>(*given));
+  } else if (has_weight || (has_attributes && third != "{}")) {
     if (!ignore_weights_)
       refuse("a third column, as of a weight,",
-             "leave that column out, or take the edges without their weights by " + option("ignore-weights"));
+             "declare the largest weight by " + option("max-weight", "W") +
+                 ", leave that column out, or take the edges without their weights by " + option("ignore-weights"));
     ++chunk.ignored_weights;
   }
   return std::array{u, v};

@@ -23,6 +23,7 @@ struct NamedEdgeChunk {
   std::string text;
   std::uint64_t first_line = 1;
   std::vector<Edge> edges;
+  std::vector<std::uint32_t> weights;  ///< one an edge where edges have some
   std::uint64_t ignored_weights = 0;
   std::vector<std::string_view>
       names;  ///< working memory, as the next two; a name that follows itself stands there once
@@ -34,12 +35,13 @@ struct NamedEdgeChunk {
 class NamedEdges {
  public:
   /// `names`: the file that has the names, for messages.
-  NamedEdges(ByteSource source, FindNodes find, std::string names, bool ignore_weights)
+  NamedEdges(ByteSource source, FindNodes find, std::string names, bool ignore_weights, std::uint32_t max_weight)
       : lines_(std::move(source)),
         file_(lines_.name()),
         find_(std::move(find)),
         names_(std::move(names)),
-        ignore_weights_(ignore_weights) {}
+        ignore_weights_(ignore_weights),
+        max_weight_(max_weight) {}
 
   /// Takes the next piece, of 1 MiB at most or of one line; false at the end. Not thread-safe.
   bool next(NamedEdgeChunk& chunk);
@@ -57,6 +59,7 @@ class NamedEdges {
   FindNodes find_;
   std::string names_;
   bool ignore_weights_;
+  std::uint32_t max_weight_;
   bool headed_ = false;  ///< the first line with fields was looked at
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "storage/input/edge_formats.h"
+#include "storage/input/edge_weight.h"
 #include "storage/input/node_id.h"
 #include "storage/input/npy.h"
 #include "storage/io/error.h"
@@ -34,7 +35,10 @@ class PairEdges final : public EdgeReader {
  public:
   PairEdges(NpyReader array, std::uint64_t limit) : array_(std::move(array)), limit_(limit) {}
 
-  std::size_t read(std::span<Edge> out) override {
+  [[nodiscard]] std::optional<std::uint64_t> count() const override { return array_.header().elements / 2; }
+
+ private:
+  std::size_t read_some(std::span<Edge> out, std::span<std::uint32_t> /*weights*/) override {
     ids_.resize(2 * std::min(out.size(), kChunkIds));
     const std::size_t count = read_ids(array_, limit_, ids_) / 2;
     for (std::size_t i = 0; i < count; ++i) {
@@ -43,9 +47,6 @@ class PairEdges final : public EdgeReader {
     return count;
   }
 
-  [[nodiscard]] std::optional<std::uint64_t> count() const override { return array_.header().elements / 2; }
-
- private:
   NpyReader array_;
   std::uint64_t limit_;
   std::vector<std::int64_t> ids_;
@@ -62,7 +63,10 @@ class TwoRowEdges final : public EdgeReader {
     second_.skip(left_);
   }
 
-  std::size_t read(std::span<Edge> out) override {
+  [[nodiscard]] std::optional<std::uint64_t> count() const override { return first_.header().elements / 2; }
+
+ private:
+  std::size_t read_some(std::span<Edge> out, std::span<std::uint32_t> /*weights*/) override {
     const std::size_t count = static_cast<std::size_t>(std::min<std::uint64_t>({out.size(), kChunkIds, left_}));
     ids_.resize(2 * count);
     const std::span<std::int64_t> ids(ids_);
@@ -75,9 +79,6 @@ class TwoRowEdges final : public EdgeReader {
     return count;
   }
 
-  [[nodiscard]] std::optional<std::uint64_t> count() const override { return first_.header().elements / 2; }
-
- private:
   NpyReader first_;
   NpyReader second_;
   std::uint64_t left_;  // edges
@@ -99,7 +100,10 @@ class SpooledRowEdges final : public EdgeReader {
     }
   }
 
-  std::size_t read(std::span<Edge> out) override {
+  [[nodiscard]] std::optional<std::uint64_t> count() const override { return array_.header().elements / 2; }
+
+ private:
+  std::size_t read_some(std::span<Edge> out, std::span<std::uint32_t> /*weights*/) override {
     const std::size_t wanted = std::min(out.size(), kChunkIds);
     const std::size_t count = read_ids(array_, limit_, std::span(ids_).first(wanted));
     spool_.read(spooled_read_, {reinterpret_cast<char*>(nodes_.data()), count * sizeof(NodeId)});
@@ -108,9 +112,6 @@ class SpooledRowEdges final : public EdgeReader {
     return count;
   }
 
-  [[nodiscard]] std::optional<std::uint64_t> count() const override { return array_.header().elements / 2; }
-
- private:
   NpyReader array_;
   SpoolFile spool_;
   std::uint64_t spooled_read_ = 0;  // bytes
@@ -119,9 +120,42 @@ class SpooledRowEdges final : public EdgeReader {
   std::vector<NodeId> nodes_;
 };
 
-}  // namespace
+/// Edges of an array, their weights from another one.
+class WeightedEdges final : public EdgeReader {
+ public:
+  WeightedEdges(std::unique_ptr<EdgeReader> edges, const InputFile& weights, std::uint32_t max_weight)
+      : edges_(std::move(edges)), weights_(weights), max_weight_(max_weight) {
+    const NpyHeader& header = weights_.header();
+    if (!header.is_number() || header.shape.size() != 1 || header.elements != edges_->count())
+      throw InputError(weights_.name(), ".npy header",
+                       "shape " + header.shape_text() + " is not that of one weight for each of " +
+                           std::to_string(*edges_->count()) + " edges",
+                       "give an array of one number an edge");
+  }
 
-std::unique_ptr<EdgeReader> open_npy_edges(ByteSource source, const InputFile& file, const EdgeOptions& options) {
+  [[nodiscard]] std::optional<std::uint64_t> count() const override { return edges_->count(); }
+
+ private:
+  std::size_t read_some(std::span<Edge> out, std::span<std::uint32_t> weights) override {
+    const std::size_t count = edges_->read(out);
+    values_.resize(count);
+    for (std::size_t read = 0; read < count;) read += weights_.read(std::span(values_).subspan(read));
+    for (std::size_t i = 0; i < count && !weights.empty(); ++i) {
+      if (!is_weight(values_[i], max_weight_))
+        throw_bad_weight(weights_.name(), "element " + weights_.index_text(weights_.position() - count + i), values_[i],
+                         max_weight_);
+      weights[i] = static_cast<std::uint32_t>(values_[i]);
+    }
+    return count;
+  }
+
+  std::unique_ptr<EdgeReader> edges_;
+  NpyReader weights_;
+  std::uint32_t max_weight_;
+  std::vector<double> values_;
+};
+
+std::unique_ptr<EdgeReader> open_pairs(ByteSource source, const InputFile& file, const EdgeOptions& options) {
   const std::uint64_t limit = id_limit(options.num_nodes);
   NpyReader array(std::move(source));
   array.require_integers("node ids");
@@ -135,6 +169,16 @@ std::unique_ptr<EdgeReader> open_npy_edges(ByteSource source, const InputFile& f
   if (tall != array.header().fortran_order) return std::make_unique<PairEdges>(std::move(array), limit);
   if (array.reopenable()) return std::make_unique<TwoRowEdges>(std::move(array), file, limit);
   return std::make_unique<SpooledRowEdges>(std::move(array), limit, options.temp_dir);
+}
+
+}  // namespace
+
+std::unique_ptr<EdgeReader> open_npy_edges(ByteSource source, const InputFile& file, const EdgeOptions& options) {
+  auto edges = open_pairs(std::move(source), file, options);
+  if (options.max_weight == 1) return edges;
+  if (!options.weights)
+    throw_no_weight(display_name(file), "whole file", "give one number an edge by " + option("edge-weights", "F.npy"));
+  return std::make_unique<WeightedEdges>(std::move(edges), *options.weights, options.max_weight);
 }
 
 }  // namespace unweave

@@ -7,6 +7,7 @@
 
 #include "storage/input/csr_archive.h"
 #include "storage/input/edge_formats.h"
+#include "storage/input/edge_weight.h"
 #include "storage/input/foreign_format.h"
 #include "storage/input/node_id.h"
 #include "storage/input/npy.h"
@@ -36,37 +37,14 @@ class MatrixEdges : public EdgeReader {
         values_(InputFile{archive, values}),
         nodes_(nodes),
         limit_(std::min(nodes, id_limit(options.num_nodes))),
-        ignore_weights_(options.ignore_weights) {
+        ignore_weights_(options.ignore_weights),
+        max_weight_(options.max_weight) {
     const NpyHeader& header = values_.header();
     if (!header.is_number() || header.shape.size() != 1 || header.elements != columns_.header().elements)
       throw InputError(
           values_.name(), ".npy header",
           "shape " + header.shape_text() + " is not that of " + std::to_string(columns_.header().elements) + " values",
           kSaveAgain);
-  }
-
-  std::size_t read(std::span<Edge> out) final {
-    const auto count =
-        static_cast<std::size_t>(std::min<std::uint64_t>({out.size(), kChunkEntries, columns_.remaining()}));
-    if (count == 0) {
-      require_rows_end();
-      return 0;
-    }
-    ids_.resize(count);
-    weights_.resize(count);
-    columns_.read(ids_);
-    values_.read(std::span(weights_));
-    const std::uint64_t first = columns_.position() - count;
-    for (std::size_t i = 0; i < count; ++i) {
-      require_id(columns_, first + i, ids_[i]);
-      if (weights_[i] != 1 && !ignore_weights_)
-        throw InputError(values_.name(), "element " + values_.index_text(first + i),
-                         "a value other than 1, as of a weight; edges have no weights here",
-                         "store ones, or take the edges without their weights by " + option("ignore-weights"));
-      if (weights_[i] != 1) ++ignored_weights_;
-      out[i] = {row_of(first + i), static_cast<NodeId>(ids_[i])};
-    }
-    return count;
   }
 
   [[nodiscard]] std::optional<std::uint64_t> count() const final { return columns_.header().elements; }
@@ -86,12 +64,45 @@ class MatrixEdges : public EdgeReader {
   [[nodiscard]] std::uint64_t entries() const noexcept { return columns_.header().elements; }
 
  private:
+  std::size_t read_some(std::span<Edge> out, std::span<std::uint32_t> weights) final {
+    const auto count =
+        static_cast<std::size_t>(std::min<std::uint64_t>({out.size(), kChunkEntries, columns_.remaining()}));
+    if (count == 0) {
+      require_rows_end();
+      return 0;
+    }
+    ids_.resize(count);
+    values_read_.resize(count);
+    columns_.read(ids_);
+    values_.read(std::span(values_read_));
+    const std::uint64_t first = columns_.position() - count;
+    for (std::size_t i = 0; i < count; ++i) {
+      require_id(columns_, first + i, ids_[i]);
+      const double value = values_read_[i];
+      if (!weights.empty()) {
+        if (!is_weight(value, max_weight_))
+          throw_bad_weight(values_.name(), "element " + values_.index_text(first + i), value, max_weight_);
+        weights[i] = static_cast<std::uint32_t>(value);
+      } else if (value != 1 && !ignore_weights_) {
+        throw InputError(values_.name(), "element " + values_.index_text(first + i),
+                         "a value other than 1, as of a weight",
+                         "declare the largest weight by " + option("max-weight", "W") +
+                             ", or take the edges without them by " + option("ignore-weights"));
+      } else if (value != 1) {
+        ++ignored_weights_;
+      }
+      out[i] = {row_of(first + i), static_cast<NodeId>(ids_[i])};
+    }
+    return count;
+  }
+
   NpyReader columns_, values_;
   std::uint64_t nodes_, limit_;
   bool ignore_weights_;
+  std::uint32_t max_weight_;
   std::uint64_t ignored_weights_ = 0;
   std::vector<std::int64_t> ids_;
-  std::vector<double> weights_;
+  std::vector<double> values_read_;
 };
 
 class CsrEdges final : public MatrixEdges {
@@ -196,11 +207,20 @@ std::unique_ptr<EdgeReader> open_npz_edges(const InputFile& file, const EdgeOpti
   const auto has = [&](std::string_view name) {
     return std::find(members.begin(), members.end(), name) != members.end();
   };
+  const auto refuse_weights_beside = [&] {
+    if (options.weights)
+      throw UsageError(option("edge-weights", display_name(*options.weights).string()) +
+                       ": the values of a matrix are its weights, and it takes no others");
+  };
   for (const std::string_view prefix : {"", "adj_"})
-    if (const auto names = find_csr(members, prefix))
+    if (const auto names = find_csr(members, prefix)) {
+      refuse_weights_beside();
       return std::make_unique<CsrEdges>(file.path, *names, square(file.path, names->shape), options);
-  if (has("row") && has("col") && has("data") && has("shape"))
+    }
+  if (has("row") && has("col") && has("data") && has("shape")) {
+    refuse_weights_beside();
     return std::make_unique<CooEdges>(file.path, square(file.path, "shape"), options);
+  }
   const std::string array = has("edge_index") ? "edge_index" : members.size() == 1 ? members[0] : "";
   if (array.empty()) {
     ByteSource source(file);
@@ -209,6 +229,8 @@ std::unique_ptr<EdgeReader> open_npz_edges(const InputFile& file, const EdgeOpti
   const InputFile member{file.path, array};
   EdgeOptions how = options;
   how.two_rows |= array == "edge_index";
+  if (options.max_weight > 1 && !how.weights && array == "edge_index" && has("edge_weight"))
+    how.weights = InputFile{file.path, "edge_weight"};
   return open_npy_edges(ByteSource(member), member, how);
 }
 

@@ -31,18 +31,22 @@ constexpr KindForm kKinds[] = {
      "`edge U V` or `edge U V expires T` (a moment, 2027-01-31 or 2027-01-31T12:00:00Z, or never)"},
     {"node", RequestKind::remove_node, "`node U`"},
     {"feature", RequestKind::remove_feature, "`feature U`"},
-    {"insert-edge", RequestKind::insert_edge, "`insert-edge U V`"},
+    {"insert-edge", RequestKind::insert_edge,
+     "`insert-edge U V`, or `insert-edge U V weight W` where edges have weights (1, 2, ..)"},
     {"set-feature", RequestKind::set_feature,
      "`set-feature U V1 .. VF` (all values) or `set-feature U C:V ..` (values of these columns)"},
     {"set-label", RequestKind::set_label, "`set-label U C` (a class 0, 1, 2, .., or none)"},
     {"move-split", RequestKind::move_split, "`move-split U S` (train, valid, test or none)"},
     {"insert-node", RequestKind::insert_node,
-     "`insert-node U V1 .. VF` (all values) or `insert-node U C:V ..` (values of these columns)"}};
+     "`insert-node U V1 .. VF` (all values) or `insert-node U C:V ..` (values of these columns)"},
+    {"set-weight", RequestKind::set_weight, "`set-weight U V W` (a weight 1, 2, ..)"}};
 
 constexpr std::string_view kIdWord = "id=";
 /// Behind the ends of an edge: what follows is when it is to go.
 constexpr std::string_view kExpiresWord = "expires";
 constexpr std::string_view kNever = "never";
+/// Behind the ends of an inserted edge: what follows is its weight.
+constexpr std::string_view kWeightWord = "weight";
 constexpr std::string_view kSplits[] = {"train", "valid", "test", "none"};
 
 /// A finite number that is the whole text.
@@ -96,10 +100,12 @@ std::string text_of_word(RequestKind kind, std::string_view word) {
   }
   if (kind == RequestKind::move_split)
     return std::find(std::begin(kSplits), std::end(kSplits), word) == std::end(kSplits) ? "" : std::string(word);
-  if (word == "none") return "none";
-  std::uint64_t label = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), label);
-  return error == std::errc() && end == word.data() + word.size() ? std::to_string(label) : "";
+  if (kind == RequestKind::set_label && word == "none") return "none";
+  std::uint64_t number = 0;  // a class or a weight
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  const bool whole = error == std::errc() && end == word.data() + word.size();
+  const bool is_weight = kind == RequestKind::set_weight || kind == RequestKind::insert_edge;
+  return whole && (number > 0 || !is_weight) ? std::to_string(number) : "";
 }
 
 /// What a request of this kind sets, from the fields that are left; empty where they do not say it, which `fault` tells then.
@@ -111,14 +117,15 @@ std::string value_text(RequestKind kind, Fields& fields, std::string_view& id, s
   if (!text.empty()) return text;
   const std::string what = kind == RequestKind::expire_edge  ? "moment"
                            : kind == RequestKind::move_split ? "split"
-                                                             : "class";
+                           : kind == RequestKind::set_label  ? "class"
+                                                             : "weight";
   fault = is_there ? quote_for_message(word) + " is no " + what : "the " + what + " is missing";
   if (kind == RequestKind::move_split) fault += did_you_mean(word, kSplits);
   return text;
 }
 
 bool read_id_word(std::string_view word, Request& request, std::string& fault) {
-  constexpr std::string_view kWords[] = {kIdWord, kExpiresWord};
+  constexpr std::string_view kWords[] = {kIdWord, kExpiresWord, kWeightWord};
   if (word.starts_with(kIdWord)) {
     request.id = word.substr(kIdWord.size());
     if (is_request_id(request.id)) return true;
@@ -129,15 +136,18 @@ bool read_id_word(std::string_view word, Request& request, std::string& fault) {
   return false;
 }
 
-/// Whether the line ends here, or with the id that its sender gave the request; an edge may be one that expires.
+/// Whether the line ends here, or with the id that its sender gave the request; an edge may be one that expires, or is inserted
+/// with a weight.
 bool take_rest(Fields& fields, Request& request, std::string& fault) {
   if (fields.at_end()) return true;
   std::string_view word = fields.take();
-  if (request.kind == RequestKind::remove_edge && word == kExpiresWord) {
-    request.kind = RequestKind::expire_edge;
+  const bool expires = request.kind == RequestKind::remove_edge && word == kExpiresWord;
+  if (expires || (request.kind == RequestKind::insert_edge && word == kWeightWord)) {
+    if (expires) request.kind = RequestKind::expire_edge;
     std::string_view unused;
     request.value = value_text(request.kind, fields, unused, fault);
     if (request.value.empty()) return false;
+    if (request.kind == RequestKind::insert_edge && request.value == "1") request.value.clear();
     if (fields.at_end()) return true;
     word = fields.take();
   }
@@ -233,7 +243,8 @@ std::string text_of(const Request& request, const std::function<std::string(std:
   text += " " + write(request.u);
   if (names_edge(request.kind)) text += " " + write(request.v);
   if (request.kind == RequestKind::expire_edge) text += " " + std::string(kExpiresWord);
-  if (sets_value(request.kind)) text += " " + request.value;
+  if (request.kind == RequestKind::insert_edge && !request.value.empty()) text += " " + std::string(kWeightWord);
+  if (!request.value.empty()) text += " " + request.value;
   return request.id.empty() ? text : text + ' ' + std::string(kIdWord) + request.id;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "storage/input/edge_formats.h"
+#include "storage/input/edge_weight.h"
 #include "storage/input/line_reader.h"
 #include "storage/input/metis_check.h"
 #include "storage/input/node_id.h"
@@ -13,7 +14,10 @@ namespace unweave {
 
 namespace {
 
-constexpr std::size_t kMostPlainBytes = std::size_t{2} * (10 + 1);  // bytes of a line, with both separators
+constexpr std::size_t kMostPlainBytes = std::size_t{3} * (10 + 1);  // bytes of a line, with all separators
+constexpr const char* kThirdColumn = "write a third number behind each edge, its weight";
+constexpr const char* kAttributesOrColumn =
+    "write {'weight': W} behind each edge, or a third column by networkx.write_weighted_edgelist(G, path)";
 static_assert(std::endian::native == std::endian::little, "parse_digits() takes the first digit from the lowest byte");
 
 /// Reads the decimal number of 1 to 10 digits at `at` and moves on; false where there is none. Bytes up to
@@ -40,15 +44,23 @@ bool parse_digits(const char*& at, std::uint64_t& value) {
 
 class TextEdges final : public EdgeReader {
  public:
-  TextEdges(ByteSource source, std::uint64_t limit, bool ignore_weights)
-      : lines_(std::move(source)), limit_(limit), ignore_weights_(ignore_weights) {}
+  TextEdges(ByteSource source, const EdgeOptions& options)
+      : lines_(std::move(source)),
+        limit_(id_limit(options.num_nodes)),
+        ignore_weights_(options.ignore_weights),
+        max_weight_(options.max_weight) {}
 
-  std::size_t read(std::span<Edge> out) override {
+  [[nodiscard]] std::uint64_t ignored_weights() const override { return ignored_weights_; }
+
+ private:
+  std::size_t read_some(std::span<Edge> out, std::span<std::uint32_t> weights) override {
     std::size_t count = 0;
     std::string_view line;
     while (true) {
-      const std::size_t plain = columns_ == 3 ? 0 : read_plain(out.subspan(count));
-      if (plain > 0) columns_ = 2;
+      const std::size_t plain = columns_ == 3 && weights.empty()
+                                    ? 0
+                                    : read_plain(out.subspan(count), weights.subspan(weights.empty() ? 0 : count));
+      if (plain > 0) columns_ = weights.empty() ? 2 : 3;
       if (metis_.possible()) check_metis(out.subspan(count, plain), lines_.number() - plain + 1);
       count += plain;
       if (count == out.size()) return count;
@@ -67,47 +79,61 @@ class TextEdges final : public EdgeReader {
       if (fields.at_end() || fields.first() == '#') continue;
       if (columns_ == 0 && lines_.skips_header(line)) {
         headed_ = true;
-        if (ignore_weights_) require_ends_first(line, lines_);
+        if (ignore_weights_ || max_weight_ > 1) require_ends_first(line, lines_);
         continue;
       }
-      out[count] = parse(line, fields);
+      std::uint32_t weight = 1;
+      out[count] = parse(line, fields, weight);
+      if (!weights.empty()) weights[count] = weight;
       check_metis(out.subspan(count, 1), lines_.number());
       ++count;
     }
   }
 
-  [[nodiscard]] std::uint64_t ignored_weights() const override { return ignored_weights_; }
-
- private:
   void check_metis(std::span<const Edge> edges, std::uint64_t first_line) noexcept {
     for (const Edge& edge : edges) metis_.see(edge.u, edge.v, first_line++);
   }
 
-  /// Two ids, and a weight where the first edge has one that is to be ignored.
-  Edge parse(std::string_view line, Fields fields) {
+  /// Two ids, and a weight where edges have some, or the first one has one that is to be ignored.
+  Edge parse(std::string_view line, Fields fields, std::uint32_t& weight_out) {
     std::uint64_t u = 0;
     std::uint64_t v = 0;
     if (fields.number(u) != std::errc() || fields.number(v) != std::errc() || u >= limit_ || v >= limit_) explain(line);
     if (fields.first() == '{') {  // attributes, as networkx.write_edgelist() puts them behind
       const std::string_view attributes = rest_of(line);
+      if (max_weight_ > 1) {
+        const auto weight = attribute_weight(attributes);
+        if (!weight) throw_no_weight(lines_.name(), lines_.place(), kAttributesOrColumn);
+        weight_out = checked(*weight);
+        return {static_cast<NodeId>(u), static_cast<NodeId>(v)};
+      }
       if (columns_ == 3 || attributes.empty() || (attributes != "{}" && !ignore_weights_)) explain(line);
       if (attributes != "{}") ++ignored_weights_;
       columns_ = 2;
       return {static_cast<NodeId>(u), static_cast<NodeId>(v)};
     }
-    if (columns_ == 0) columns_ = ignore_weights_ && !fields.at_end() ? 3 : 2;
+    if (columns_ == 0) columns_ = max_weight_ > 1 || (ignore_weights_ && !fields.at_end()) ? 3 : 2;
     double weight = 0;
     if (columns_ == 3) {
+      if (fields.at_end() && max_weight_ > 1) throw_no_weight(lines_.name(), lines_.place(), kThirdColumn);
       if (fields.number(weight) != std::errc()) explain(line);
-      ++ignored_weights_;
+      if (max_weight_ > 1)
+        weight_out = checked(weight);
+      else
+        ++ignored_weights_;
     }
     if (!fields.at_end() || fields.after_comma()) explain(line);
     return {static_cast<NodeId>(u), static_cast<NodeId>(v)};
   }
 
-  /// Reads lines that are nothing but two good ids with one separator, up to the first that is not, or that lies near
-  /// the end of the bytes at hand.
-  std::size_t read_plain(std::span<Edge> out) {
+  [[nodiscard]] std::uint32_t checked(double weight) const {
+    if (!is_weight(weight, max_weight_)) throw_bad_weight(lines_.name(), lines_.place(), weight, max_weight_);
+    return static_cast<std::uint32_t>(weight);
+  }
+
+  /// Reads lines that are nothing but two good ids with one separator, and a good weight where edges have some, up to the first
+  /// that is not, or that lies near the end of the bytes at hand.
+  std::size_t read_plain(std::span<Edge> out, std::span<std::uint32_t> weights) {
     const std::string_view window = lines_.window();
     const char* const begin = window.data();
     const char* const end = begin + window.size();
@@ -118,7 +144,14 @@ class TextEdges final : public EdgeReader {
       std::uint64_t u = 0;
       std::uint64_t v = 0;
       if (!parse_digits(at, u) || (*at != '\t' && *at != ' ' && *at != ',')) break;
-      if (!parse_digits(++at, v) || *at != '\n' || u >= limit_ || v >= limit_) break;
+      if (!parse_digits(++at, v)) break;
+      if (!weights.empty()) {
+        std::uint64_t weight = 0;
+        if (*at != '\t' && *at != ' ' && *at != ',') break;
+        if (!parse_digits(++at, weight) || weight == 0 || weight > max_weight_) break;
+        weights[count] = static_cast<std::uint32_t>(weight);
+      }
+      if (*at != '\n' || u >= limit_ || v >= limit_) break;
       out[count++] = {static_cast<NodeId>(u), static_cast<NodeId>(v)};
       line = at + 1;
     }
@@ -137,9 +170,9 @@ class TextEdges final : public EdgeReader {
                            option("ignore-weights"));
     }
     if (columns == 3 && expected == 2 && has_weight(line)) {
-      throw InputError(lines_.name(), lines_.place(),
-                       "a third number, as of a weight, in " + quote_for_message(line) + "; edges have no weights here",
-                       "leave that column out, or take the edges without their weights by " + option("ignore-weights"));
+      throw InputError(lines_.name(), lines_.place(), "a third number, as of a weight, in " + quote_for_message(line),
+                       "declare the largest weight by " + option("max-weight", "W") +
+                           ", or take the edges without them by " + option("ignore-weights"));
     }
     if (columns != expected) {
       throw InputError(lines_.name(), lines_.place(),
@@ -172,6 +205,7 @@ class TextEdges final : public EdgeReader {
   LineReader lines_;
   std::uint64_t limit_;
   bool ignore_weights_;
+  std::uint32_t max_weight_;
   int columns_ = 0;      // columns of each edge: 2, or 3 with a weight; 0 before the first
   bool headed_ = false;  // a header was skipped, which may have been an edge between names
   std::uint64_t ignored_weights_ = 0;
@@ -180,8 +214,8 @@ class TextEdges final : public EdgeReader {
 
 }  // namespace
 
-std::unique_ptr<EdgeReader> open_text_edges(ByteSource source, std::uint64_t limit, bool ignore_weights) {
-  return std::make_unique<TextEdges>(std::move(source), limit, ignore_weights);
+std::unique_ptr<EdgeReader> open_text_edges(ByteSource source, const EdgeOptions& options) {
+  return std::make_unique<TextEdges>(std::move(source), options);
 }
 
 }  // namespace unweave

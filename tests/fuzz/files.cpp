@@ -86,7 +86,8 @@ void payload(std::string_view bytes) {
                                            "sparse16", "labels", "ids",   "changes", "run",
                                            "stale",    "order",  "state", "names",   "nameidx"};
   const std::string kind = kKinds[which];
-  if (which <= 1) p[0] = 0, p[1] = nodes, p[3] = nodes;
+  const std::uint32_t max_weight = p[2] % 2 == 0 ? 1 : 3;
+  if (which <= 1) p[0] = 0, p[1] = nodes, p[3] = nodes, p[5] = max_weight == 1 ? 0 : max_weight;
   if (which >= 2 && which <= 5) p[0] = 0, p[1] = nodes, p[2] = columns;
   if (which == 9 || which == 10) p[0] = 1, p[1] = columns;
   if (which == 11) p[0] = nodes;
@@ -99,7 +100,7 @@ void payload(std::string_view bytes) {
   const FileEntry entry = writer.finish(p);
 
   if (which <= 1) {
-    const Shard shard(scratch(), entry, range, nodes, which == 0 ? ShardOf::nodes : ShardOf::targets);
+    const Shard shard(scratch(), entry, range, nodes, max_weight, which == 0 ? ShardOf::nodes : ShardOf::targets);
     std::vector<NodeId> list;
     for (NodeId node = 0; node < nodes; ++node) {
       list.resize(shard.counts()[node] + kDecodeSlack);
@@ -117,7 +118,7 @@ void payload(std::string_view bytes) {
   } else if (which == 7) {
     static_cast<void>(read_ids(scratch(), entry, nodes));
   } else if (which == 8) {
-    static_cast<void>(read_changes(scratch(), entry, {nodes, columns, 5}));
+    static_cast<void>(read_changes(scratch(), entry, {nodes, columns, 5, max_weight}));
   } else if (which == 9) {
     static_cast<void>(read_run(scratch(), entry, 1, columns, nodes));
   } else if (which == 10) {

@@ -20,9 +20,11 @@ namespace {
 
 constexpr std::size_t kMostValues = std::size_t{1} << 22;  // a bomb is read no further
 
-void read_edges(EdgeReader& reader) {
+void read_edges(EdgeReader& reader, const EdgeOptions& options = {}) {
   std::array<Edge, 256> edges;
-  for (std::size_t read = 0, count = 1; count > 0 && read < kMostValues; read += count) count = reader.read(edges);
+  std::vector<std::uint32_t> weights(options.max_weight > 1 ? edges.size() : 0);
+  for (std::size_t read = 0, count = 1; count > 0 && read < kMostValues; read += count)
+    count = reader.read(edges, weights);
 }
 
 void read_features(FeatureReader& reader) {
@@ -41,7 +43,8 @@ void edges(std::string_view bytes) {
   EdgeOptions options;
   options.temp_dir = scratch();
   if (bytes.size() % 2 == 0) options.num_nodes = 100;
-  read_edges(*open_edges(file, options));
+  if (bytes.size() % 3 == 0) options.max_weight = 7;
+  read_edges(*open_edges(file, options), options);
 }
 
 void features(std::string_view bytes) {
@@ -89,11 +92,12 @@ void named_edges(std::string_view bytes) {
   options.temp_dir = scratch();
   options.num_nodes = 100;
   options.ignore_weights = bytes.size() % 2 == 0;
+  if (bytes.size() % 3 == 0) options.max_weight = 7;
   const auto find = [](std::span<const std::string_view> words, NodeId* nodes) {
     for (const std::string_view word : words) *nodes++ = word.size() < 4 ? static_cast<NodeId>(word.size()) : kNoNode;
   };
   const OpenedEdges opened = open_named_edges({put_file("named", bytes), {}}, options, find, "names");
-  if (opened.numbers) return read_edges(*opened.numbers);
+  if (opened.numbers) return read_edges(*opened.numbers, options);
   std::size_t read = 0;
   for (NamedEdgeChunk chunk; read < kMostValues && opened.names->next(chunk); read += chunk.edges.size() + 1)
     opened.names->resolve(chunk);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <random>
 #include <set>
 #include <sstream>
@@ -25,8 +26,10 @@ struct ChangedWorld {
   NodeId nodes = 0;
   std::uint32_t columns = 0;
   std::uint32_t classes = 3;
-  std::set<std::pair<NodeId, NodeId>> edges;  ///< u < v
-  std::vector<double> features;               ///< as a user gives them, row-major
+  std::set<std::pair<NodeId, NodeId>> edges;                   ///< u < v
+  std::uint32_t max_weight = 1;                                ///< above 1: edges have weights
+  std::map<std::pair<NodeId, NodeId>, std::uint32_t> weights;  ///< of edges that weigh more than 1
+  std::vector<double> features;                                ///< as a user gives them, row-major
   std::vector<std::int32_t> labels;
   std::vector<std::string> splits;  ///< train, valid, test or none, a node
   std::string order = "none";
@@ -47,15 +50,34 @@ struct ChangedWorld {
       in >> v;
       const std::pair<NodeId, NodeId> edge{std::min(u, v), std::max(u, v)};
       if (u == v) return false;
-      return word == "edge" ? edges.erase(edge) > 0 : edges.insert(edge).second;
+      std::uint32_t weight = 1;
+      if (std::string unused; in >> unused) in >> weight;  // "weight W"
+      if (word == "edge") {
+        weights.erase(edge);
+        return edges.erase(edge) > 0;
+      }
+      if (weight > max_weight || !edges.insert(edge).second) return false;
+      weigh(edge, weight);
+      return true;
+    }
+    if (word == "set-weight") {
+      NodeId v = 0;
+      std::uint32_t weight = 0;
+      in >> v >> weight;
+      const std::pair<NodeId, NodeId> edge{std::min(u, v), std::max(u, v)};
+      if (weight > max_weight || !edges.contains(edge) || weight_of(edge) == weight) return false;
+      weigh(edge, weight);
+      return true;
     }
     if (word == "node" || word == "feature") {
       bool changes = labels[u] != -1;
       for (std::uint32_t c = 0; c < columns; ++c) changes |= std::exchange(value(u, c), 0.0) != 0;
       labels[u] = -1;
       splits[u] = "none";
-      if (word == "node")
+      if (word == "node") {
         changes |= std::erase_if(edges, [&](const auto& e) { return e.first == u || e.second == u; }) > 0;
+        std::erase_if(weights, [&](const auto& one) { return one.first.first == u || one.first.second == u; });
+      }
       return changes;
     }
     if (word == "set-label") {
@@ -83,6 +105,23 @@ struct ChangedWorld {
     const bool changes = !std::equal(row.begin(), row.end(), present);
     std::copy(row.begin(), row.end(), present);
     return changes;
+  }
+
+  [[nodiscard]] std::uint32_t weight_of(std::pair<NodeId, NodeId> edge) const {
+    const auto at = weights.find(edge);
+    return at == weights.end() ? 1 : at->second;
+  }
+  void weigh(std::pair<NodeId, NodeId> edge, std::uint32_t weight) {
+    if (weight == 1)
+      weights.erase(edge);
+    else
+      weights[edge] = weight;
+  }
+  /// Gives every edge a weight up to `most`, half of them 1.
+  void weigh_all(std::uint32_t most, std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    max_weight = most;
+    for (const auto& edge : edges) weigh(edge, random() % 2 == 0 ? 1 : static_cast<std::uint32_t>(1 + random() % most));
   }
 
   /// New nodes have nothing.
@@ -115,7 +154,10 @@ struct ChangedWorld {
     options.scale = scale;
     std::string text;
     const std::string v_or_none = named ? "v" : "";
-    for (const auto& [u, v] : edges) text += v_or_none + std::to_string(u) + " " + v_or_none + std::to_string(v) + "\n";
+    for (const auto& edge : edges)
+      text += v_or_none + std::to_string(edge.first) + " " + v_or_none + std::to_string(edge.second) +
+              (max_weight > 1 ? " " + std::to_string(weight_of(edge)) : "") + "\n";
+    options.max_weight = max_weight;
     options.edges = file("edges", text);
     if (named) {
       std::string names;
@@ -205,6 +247,14 @@ inline std::vector<std::string> changing_lines(const ChangedWorld& world, std::s
     return text;
   };
   while (lines.size() < count) {
+    if (world.max_weight > 1 && random() % 4 == 0) {
+      const auto& [u, v] = edges[random() % edges.size()];
+      const bool sets = random() % 3 != 0;
+      const std::string weight = std::to_string(1 + random() % (world.max_weight + 1));  // one is above
+      lines.push_back(sets ? "set-weight " + std::to_string(u) + " " + std::to_string(v) + " " + weight
+                           : "insert-edge " + node() + " " + node() + " weight " + weight);
+      continue;
+    }
     const auto dice = random() % 17;
     if (dice < 3) {
       const auto& [u, v] = edges[random() % edges.size()];

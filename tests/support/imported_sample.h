@@ -20,6 +20,7 @@ struct Importing {
   FeatureType type = FeatureType::f32;
   bool sparse = false;
   std::vector<std::string> names{};  ///< one a node, perhaps empty; none: nodes have numbers
+  std::uint32_t max_weight = 1;      ///< above 1: edges have the sample's weights
 };
 
 template <class Values>
@@ -47,7 +48,13 @@ inline ImportOptions write_sample(const std::filesystem::path& folder, const Sam
   options.order = importing.order;
   options.feature_type = importing.type;
   std::string edges;
-  for (const auto& [u, v] : sample.edges) edges += id_of(importing, v) + " " + id_of(importing, u) + "\n";
+  for (const auto& edge : sample.edges) {
+    edges += id_of(importing, edge.second) + " " + id_of(importing, edge.first);
+    const auto weight = sample.weights.find(edge);
+    if (importing.max_weight > 1) edges += " " + std::to_string(weight == sample.weights.end() ? 1 : weight->second);
+    edges += "\n";
+  }
+  options.max_weight = importing.max_weight;
   options.edges = file("edges", edges);
   const std::string rows = std::to_string(sample.nodes);
   if (importing.sparse) {

@@ -120,12 +120,20 @@ AllSums sums_of(const Embedding& embedding, NodeId nodes) {
 AllSums naive_sums(const Sample& sample, std::uint32_t levels, bool all_rows, double rho, std::uint32_t scale_bits) {
   auto lists = lists_of(sample);
   for (NodeId node = 0; node < sample.nodes; ++node) lists[node].push_back(node);
+  // An edge of weight w is a factor w here, a list that names it w times in the engine.
+  const auto weight = [&](NodeId a, NodeId b) -> std::int64_t {
+    const auto at = sample.weights.find({std::min(a, b), std::max(a, b)});
+    return at == sample.weights.end() ? 1 : at->second;
+  };
+  std::vector<double> degrees(sample.nodes);
+  for (NodeId node = 0; node < sample.nodes; ++node)
+    for (const NodeId other : lists[node]) degrees[node] += static_cast<double>(weight(node, other));
   const double scale = static_cast<double>(1 << scale_bits);
   std::vector<std::vector<std::int64_t>> t(sample.nodes, std::vector<std::int64_t>(sample.columns));
   for (NodeId node = 0; node < sample.nodes; ++node)
     for (std::uint32_t c = 0; c < sample.columns; ++c) {
       const double x = static_cast<double>(sample.features[std::size_t{node} * sample.columns + c]);
-      const double d = static_cast<double>(lists[node].size());
+      const double d = degrees[node];
       const double value = rho == 0.5 ? scale * x / std::sqrt(d) : rho == 0 ? scale * x / d : scale * x;
       t[node][c] = std::llrint(value);
     }
@@ -146,9 +154,9 @@ AllSums naive_sums(const Sample& sample, std::uint32_t levels, bool all_rows, do
       if (keep[l][node] == 0) continue;
       level[node].assign(sample.columns, 0);
       for (const NodeId other : lists[node])
-        for (std::uint32_t c = 0; c < sample.columns; ++c) level[node][c] += t[other][c];
+        for (std::uint32_t c = 0; c < sample.columns; ++c) level[node][c] += weight(node, other) * t[other][c];
       for (std::uint32_t c = 0; c < sample.columns; ++c)
-        next[node][c] = std::llrint(static_cast<double>(level[node][c]) / static_cast<double>(lists[node].size()));
+        next[node][c] = std::llrint(static_cast<double>(level[node][c]) / degrees[node]);
     }
     t = std::move(next);
     sums.push_back(std::move(level));

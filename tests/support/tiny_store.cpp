@@ -54,7 +54,7 @@ Manifest write_store(const std::filesystem::path& path, const TinyStore& content
   manifest.feature_layout = {contents.sparse, contents.type};
   for (std::size_t span = 0; span < num_spans(contents.nodes); ++span) {
     const NodeRange range = span_range(contents.nodes, span);
-    ShardWriter shard(path, range, contents.nodes, std::uint64_t{1} << 20);
+    ShardWriter shard(path, range, contents.nodes, 1, std::uint64_t{1} << 20);
     for (NodeId node = range.first; node < range.last; ++node)
       shard.add(std::vector<NodeId>(lists[node].begin(), lists[node].end()));
     manifest.edges += shard.arcs();

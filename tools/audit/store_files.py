@@ -10,7 +10,7 @@ import pathlib
 import numpy as np
 
 HEADER = 128
-VERSIONS = (5, 6, 7)  # the later ones are those of stores with names of nodes and expiries of edges
+VERSIONS = (5, 6, 7, 8)  # the later ones are those of stores with names of nodes, expiries and weights of edges
 BLOCK = 32
 GROUP = 16
 
@@ -172,7 +172,7 @@ def read_varints(content):
 
 
 def read_shard(store, entry, first, last):
-    """Neighbour lists of nodes [first, last): counts, and the ids side by side (int64)."""
+    """Neighbour lists of nodes [first, last): counts, and the ids side by side (int64), as often as their edges weigh."""
     shard = Sealed(store, entry, "shard")
     nodes = last - first
     if shard.parameters[:2] != [first, nodes]:
@@ -232,7 +232,10 @@ def read_shard(store, entry, first, last):
     filled = counts > 0
     before = np.zeros(nodes, np.int64)
     before[filled] = total[starts[filled]] - gaps[starts[filled]]
-    return counts, total - np.repeat(before, counts)
+    ids = total - np.repeat(before, counts)
+    if shard.parameters[5] > 0:  # where edges have weights, a neighbour stands there once for each unit, and its place was added
+        ids -= expand(counts)[1]
+    return counts, ids
 
 
 class Features:

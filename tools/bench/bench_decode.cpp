@@ -80,7 +80,8 @@ class Shards {
  public:
   explicit Shards(const std::filesystem::path& store) : manifest_(read_manifest(store)) {
     for (std::size_t i = 0; i < manifest_.shards.size(); ++i)
-      shards_.emplace_back(store, manifest_.shards[i], span_range(manifest_.nodes, i), manifest_.nodes);
+      shards_.emplace_back(store, manifest_.shards[i], span_range(manifest_.nodes, i), manifest_.nodes,
+                           manifest_.max_weight);
   }
 
   [[nodiscard]] NodeId nodes() const noexcept { return manifest_.nodes; }
@@ -258,7 +259,7 @@ Task encode_task(const PlainLists& lists, const std::vector<Piece>& pieces) {
             thread_local EncodedLists encoded;  // keeps its memory, as in a pipeline
             std::uint32_t bytes = 0;
             for (std::size_t i = first; i < last; ++i) {
-              encode_lists(pieces[i].counts, pieces[i].targets, encoded);
+              encode_lists(pieces[i].counts, pieces[i].targets, 1, encoded);
               bytes += static_cast<std::uint32_t>(encoded.bytes.size());
             }
             return bytes;

@@ -7,7 +7,12 @@ Figures figures_of(const BuildReport& report) {
   Figures figures;
   figures.count("nodes", "nodes", report.nodes);
   figures.count("edges", "edges", report.edges);
-  figures.json["arcs"] = 2 * report.edges;
+  figures.json["arcs"] = 2 * (report.max_weight > 1 ? report.weight_sum : report.edges);
+  figures.json["max_weight"] = nullptr;
+  if (report.max_weight > 1) {
+    figures.count("max_weight", "largest weight, as declared", report.max_weight);
+    figures.count("weight_sum", "sum of the weights", report.weight_sum);
+  }
   figures.json["edges_read"] = report.edges_read;
   figures.count("self_loops", "self loops dropped", report.self_loops);
   figures.count("duplicates", "duplicates dropped", report.duplicates);

@@ -71,6 +71,8 @@ std::string import_command(const ExportedStore& exported) {
   std::string text = "unweave import STORE --nodes " + std::to_string(exported.nodes);
   if (exported.has_names) text += " --ids names.txt";
   if (exported.edges > 0) text += " --edges edges.npy";
+  if (exported.max_weight > 1) text += " --max-weight " + std::to_string(exported.max_weight);
+  if (exported.max_weight > 1 && exported.edges > 0) text += " --edge-weights weights.npy";
   if (exported.columns > 0 && exported.sparse)
     text +=
         " --features indptr=features_indptr.npy,indices=features_indices.npy,values=features_values.npy --columns " +
@@ -106,15 +108,17 @@ void export_folder(const CommandLine& line, const Reader& reader, StepProgress& 
 }
 
 void check_export_options(const CommandLine& line) {
-  for (const char* other : {"model", "embeddings", "edges", "labels", "train", "requests"})
+  for (const char* other : {"model", "embeddings", "edges", "edge-weights", "labels", "train", "requests"})
     if (line.has("all") && line.has(other))
       throw UsageError("--all and --" + std::string(other) +
                        ": what --all writes holds edges, features and labels; give "
                        "the other option by itself");
-  if (!line.has("model") && !line.has("embeddings") && !line.has("edges") && !line.has("labels") &&
-      !line.has("train") && !line.has("names") && !line.has("requests") && !line.has("all"))
+  if (!line.has("model") && !line.has("embeddings") && !line.has("edges") && !line.has("edge-weights") &&
+      !line.has("labels") && !line.has("train") && !line.has("names") && !line.has("requests") && !line.has("all"))
     throw UsageError(
-        "nothing to export; give --model, --embeddings, --edges, --labels, --train, --names, --requests or --all");
+        "nothing to export; give --model, --embeddings, --edges, --edge-weights, --labels, --train, --names, "
+        "--requests or "
+        "--all");
   if (line.has("nodes") && !line.has("embeddings") && !line.has("requests"))
     throw UsageError("--nodes needs --embeddings or --requests");
   for (const char* option : {"weights", "ids", "missing"})
@@ -129,7 +133,7 @@ void check_export_options(const CommandLine& line) {
   if (line.has("model") && line.get<std::string>("model") == "-")
     throw UsageError("--model -: a model is two files, the weights F.npy and the certificate F.jsonl; name a file");
   const std::filesystem::path store = line.positional(0);
-  std::vector<std::string> arrays{"embeddings", "ids", "edges", "labels", "train"};
+  std::vector<std::string> arrays{"embeddings", "ids", "edges", "edge-weights", "labels", "train"};
   if (names_archive(line))
     line.require_outside("model", store);
   else
@@ -174,6 +178,7 @@ void run_export(CommandLine& line) {
   add("weights", po::value<RealList>()->value_name("W"),
       "with --embeddings: weights w_0,..,w_L instead of those of the store");
   add("edges", po::value<std::string>()->value_name("F.npy"), "int64 m x 2, each edge once, u < v");
+  add("edge-weights", po::value<std::string>()->value_name("F.npy"), "int64, weights of the edges, in their order");
   add("labels", po::value<std::string>()->value_name("F.npy"), "int64, one a node, -1 for none");
   add("train", po::value<std::string>()->value_name("F.npy"),
       "int64: ids of the training nodes that have a label, ascending");
@@ -219,7 +224,11 @@ void run_export(CommandLine& line) {
   }
   if (line.has("embeddings")) export_rows(line, reader, nodes, progress);
   if (line.has("all")) export_folder(line, reader, progress);
-  if (line.has("edges")) export_edges(reader, npy_target(line, "edges"));
+  const auto edge_weights = line.has("edge-weights") ? std::optional(npy_target(line, "edge-weights")) : std::nullopt;
+  if (line.has("edges"))
+    export_edges(reader, npy_target(line, "edges"), edge_weights);
+  else if (edge_weights)
+    export_edge_weights(reader, *edge_weights);
   progress.finish();
   if (line.has("labels")) export_labels(reader, npy_target(line, "labels"));
   if (line.has("names")) export_names(reader, npy_target(line, "names"));

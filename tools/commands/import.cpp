@@ -1,6 +1,7 @@
 // tools/commands/import.cpp - `unweave import`: a store from files of edges, features, labels and splits.
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -89,8 +90,8 @@ std::optional<std::variant<InputFile, CsrInput>> features_option(const CommandLi
 }
 
 void require_one_pipe(const ImportOptions& options) {
-  std::vector<std::optional<InputFile>> files{options.edges, options.ids,  options.labels, options.train,
-                                              options.valid, options.test, options.replay};
+  std::vector<std::optional<InputFile>> files{options.edges, options.edge_weights, options.ids,  options.labels,
+                                              options.train, options.valid,        options.test, options.replay};
   if (options.features) {
     if (const auto* csr = std::get_if<CsrInput>(&*options.features)) {
       files.insert(files.end(), {csr->files.indptr, csr->files.indices, csr->files.values});
@@ -128,6 +129,10 @@ ImportOptions import_options(const CommandLine& line) {
   options.order = line.get<std::string>("order");
   options.edges = file_option(line, "edges");
   options.ignore_weights = line.get<bool>("ignore-weights");
+  options.edge_weights = file_option(line, "edge-weights");
+  if (const auto most = count_option(line, "max-weight"))
+    options.max_weight =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(*most, std::numeric_limits<std::uint32_t>::max()));
   options.features = features_option(line);
   options.nodes = count_option(line, "nodes");
   options.ids = file_option(line, "ids");
@@ -161,6 +166,12 @@ void run_import(CommandLine& line) {
       "text (two ids a line, # comments, perhaps a header), .npy (m x 2 or 2 x m integers), .npz (a sparse matrix of "
       "SciPy, "
       "Shchur's adj_*, edge_index), Matrix Market or METIS; one array of an archive is F.npz[NAME], here and below");
+  add("max-weight", count("W"),
+      "edges have weights, whole numbers from 1 to W: a third number a line, values of a sparse matrix, METIS's, or "
+      "what "
+      "--edge-weights has. An edge of weight w counts as w parallel edges (one hop adds w times), and costs as much; "
+      "65535 at most");
+  add("edge-weights", file(), "with --max-weight and edges in .npy: their weights, .npy of one number an edge");
   add("ignore-weights", po::bool_switch(),
       "take edges that have weights, a third number a line or values of a Matrix Market file, without them");
   add("features", file(),

@@ -45,6 +45,8 @@ Json fields_of(const StoreInfo& store) {
   Json info = {{"nodes", store.nodes},
                {"edges", store.edges},
                {"arcs", store.arcs},
+               {"max_weight", store.max_weight > 1 ? Json(store.max_weight) : Json()},
+               {"weight_sum", store.max_weight > 1 ? Json(store.weight_sum) : Json()},
                {"features", store.features},
                {"classes", store.classes},
                {"targets", store.targets},
@@ -127,7 +129,7 @@ void print_tables(const Json& info, std::ostream& out) {
         if (info.contains("digest") && model.contains("digest"))
           facts.add_row({"digest of its weights", model.at("digest").get<std::string>()});
       }
-    } else if (name != "levels") {
+    } else if (name != "levels" && !(value.is_null() && (name == "max_weight" || name == "weight_sum"))) {
       facts.add_row({label, cell(name, value)});
     }
   }

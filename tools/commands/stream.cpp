@@ -154,6 +154,7 @@ nlohmann::ordered_json fields_of(std::uint64_t batch, const BatchReport& report,
   json["labels_set"] = changes.labels_set;
   json["splits_moved"] = changes.splits_moved;
   json["nodes_inserted"] = changes.nodes_inserted;
+  json["weights_set"] = changes.weights_set;
   json["expiries_set"] = changes.expiries_set;
   json["seconds_journal"] = report.seconds_journal;
   json["seconds_propagate"] = report.seconds_propagate;

@@ -25,8 +25,11 @@ ExportedRows export_embeddings(const Reader& reader, const std::optional<std::ve
                                const std::vector<double>& weights, const NpyTarget& target,
                                MissingRows missing = MissingRows::leave_out,
                                const std::optional<NpyTarget>& ids = std::nullopt);
-/// Edges as int64 [m, 2], each once, u < v, sorted.
-void export_edges(const Reader& reader, const NpyTarget& target);
+/// Edges as int64 [m, 2], each once, u < v, sorted, and their weights as int64 [m], each 1 where edges have none.
+void export_edges(const Reader& reader, const NpyTarget& target,
+                  const std::optional<NpyTarget>& weights = std::nullopt);
+/// Their weights alone, in the order of the edges.
+void export_edge_weights(const Reader& reader, const NpyTarget& weights);
 /// Classes of all nodes as int64 [nodes], -1 for none.
 void export_labels(const Reader& reader, const NpyTarget& target);
 /// Names of all nodes, one a line, as an import takes them. Throws UsageError where nodes have numbers alone.

@@ -125,6 +125,10 @@ TEST_SUITE("unit") {
     ChangedWorld ordered = changed_world(50, 4, 2, true);
     ordered.order = "bfs";
     check_changed_life(ordered, 2, true, testing::tiny_spec(2, false), {.batch = 60});
+    ChangedWorld weighted = changed_world(50, 4, 3, true);
+    weighted.order = "degree";
+    weighted.weigh_all(9, 3);
+    check_changed_life(weighted, 3, true, testing::tiny_spec(2, false), {.batch = 11});
   }
 
   TEST_CASE("a purge makes room for nodes as an import does that was told their number, and insert-node fills it") {
@@ -218,6 +222,7 @@ TEST_SUITE("unit") {
           world.sparse = seed % 3 == 0;
           world.type = seed % 5 == 0 ? FeatureType::f16 : FeatureType::f32;
           if (seed % 4 == 1) world.scale.divisor = 2.0;
+          if (seed % 3 != 1) world.weigh_all(static_cast<std::uint32_t>(2 + seed % 3 * 50), seed);
           const LineWay way{.batch = std::size_t{1} + seed % 3 * 11,
                             .r_max = seed % 4 == 3 ? 0.01 : 0,
                             .plan = seed % 3 == 1   ? Plan::recompute
@@ -230,8 +235,9 @@ TEST_SUITE("unit") {
 
   TEST_CASE("sums are those of naive loops over the changed data") {
     for (const bool all_rows : {false, true})
-      for (const std::uint64_t seed : {3U, 4U, 5U}) {
+      for (const std::uint64_t seed : {3U, 4U, 5U, 6U, 7U}) {
         ChangedWorld world = changed_world(50, 4, seed, false);
+        if (seed > 4) world.weigh_all(seed == 5 ? 2 : 1000, seed);
         const TempDir dir;
         world.import(dir / "s");
         testing::propagate_store(dir / "s", testing::tiny_spec(2, all_rows));
@@ -239,6 +245,7 @@ TEST_SUITE("unit") {
         testing::Sample sample;
         sample.nodes = world.nodes;
         sample.edges = world.edges;
+        sample.weights = world.weights;
         sample.columns = world.columns;
         for (const double value : world.features) sample.features.push_back(static_cast<float>(value));
         sample.labels = world.labels;

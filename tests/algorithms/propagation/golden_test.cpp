@@ -191,7 +191,7 @@ TEST_SUITE("golden") {
     });
     {
       write_ids(store, "targets", std::vector<NodeId>{1, 2}, "state");
-      ShardWriter lists(store, {0, 2}, 3, 1 << 20, ShardOf::targets);  // lists of the path 0 - 1 - 2
+      ShardWriter lists(store, {0, 2}, 3, 1, 1 << 20, ShardOf::targets);  // lists of the path 0 - 1 - 2
       lists.add(std::vector<NodeId>{0, 2});
       lists.add(std::vector<NodeId>{1});
       lists.finish();

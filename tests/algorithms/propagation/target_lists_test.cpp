@@ -190,7 +190,7 @@ TEST_SUITE("unit") {
     };
     CHECK(text().empty());
     const Contents contents(folder / "s", sound);
-    const TargetLists whole(folder / "s", sound.levels[2], sample.nodes);
+    const TargetLists whole(folder / "s", sound.levels[2], sample.nodes, 1);
     Manifest changed = sound;
     write_target_lists(folder / "s", contents.graph(), whole.nodes().subspan(1), changed.levels[2]);
     write_manifest(folder / "s", changed);

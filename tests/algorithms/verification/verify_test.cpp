@@ -262,7 +262,7 @@ TEST_SUITE("unit") {
     const std::vector<std::vector<NodeId>> lists{{1, 2}, {0, 3}, {3}, {1}};  // 0 -> 2 and 2 -> 3 have no reverse
     Manifest manifest;
     manifest.nodes = 4;
-    ShardWriter shard(folder / "s", {0, 4}, 4, 1 << 20);
+    ShardWriter shard(folder / "s", {0, 4}, 4, 1, 1 << 20);
     for (const auto& list : lists) shard.add(list);
     manifest.edges = 3;
     manifest.shards.push_back(shard.finish());
@@ -288,7 +288,7 @@ TEST_SUITE("unit") {
     Manifest manifest;
     manifest.nodes = 3;
     manifest.edges = 1;
-    ShardWriter shard(folder / "arcs", {0, 3}, 3, 1 << 20);
+    ShardWriter shard(folder / "arcs", {0, 3}, 3, 1, 1 << 20);
     for (const std::vector<NodeId>& list : {std::vector<NodeId>{1}, {2}, {}}) shard.add(list);
     manifest.shards.push_back(shard.finish());
     write_manifest(folder / "arcs", manifest);

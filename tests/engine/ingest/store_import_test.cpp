@@ -375,7 +375,7 @@ TEST_SUITE("unit") {
       options.nodes = nodes;
       return options;
     };
-    check_failure<InputError>(edges("0 1\n1 2 3\n"), {"edges.txt", "line 2", "column"});
+    check_failure<InputError>(edges("0 1\n1 2 3\n"), {"edges.txt", "line 2", "max-weight=W"});
     check_failure<InputError>(edges("0 1\n1 -2\n"), {"edges.txt", "line 2", "-2"});
     check_failure<InputError>(edges("0 1\n1 5\n", 5), {"edges.txt", "line 2", "5"});
     check_failure<InputError>(edges("0 4294967295\n"), {"edges.txt", "line 1", "4294967295"});

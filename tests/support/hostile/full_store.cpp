@@ -47,8 +47,11 @@ Sample sparse_labels(std::uint64_t seed) {
 Files build_lazy(std::uint64_t seed) {
   const TempDir dir;
   const fs::path store = dir / "s";
-  const Sample sample = sparse_labels(seed);
+  Sample sample = sparse_labels(seed);
   Importing importing{"bfs", FeatureType::f32, false, {}};
+  importing.max_weight = 3;
+  for (const auto& edge : sample.edges)
+    if ((edge.first + edge.second) % 3 != 0) sample.weights[edge] = 1 + (edge.first + edge.second) % 3;
   for (NodeId node = 0; node < sample.nodes; ++node) importing.names.push_back("n" + std::to_string(node));
   import_sample(store, sample, importing);
   propagate_store(store, tiny_spec(2, false));
@@ -56,7 +59,10 @@ Files build_lazy(std::uint64_t seed) {
   for (auto edge = sample.edges.begin(); notes.size() < 12 && edge != sample.edges.end(); ++edge)
     notes.push_back({RequestKind::expire_edge, edge->first, edge->second, {}, "2100-01-01T00:00:00.000Z"});
   apply_batch(store, notes, 0.05, true);
-  const std::vector<Request> requests = random_requests(sample, 24, seed);
+  std::vector<Request> requests = random_requests(sample, 24, seed);
+  const auto& [u, v] = *sample.edges.rbegin();
+  for (const std::size_t place : {2U, 14U})
+    requests[place] = {RequestKind::set_weight, u, v, {}, place == 2 ? "2" : "3"};
   apply_batch(store, std::span(requests).first(6), 0.05, true);
   train(store, {"newton", "hessian-free"});
   apply_batch(store, std::span(requests).subspan(6, 6), 0.05, true);

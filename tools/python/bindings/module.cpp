@@ -219,6 +219,18 @@ py::object edges(Machine& machine, const py::object& progress, const Path& store
   return out;
 }
 
+py::array_t<std::int64_t> edge_weights(Machine& machine, const py::object& progress, const Path& store) {
+  std::uint64_t count = 0;
+  run_whole(machine, [&] { count = describe_store(store, machine.resources()).edges; });
+  py::array_t<std::int64_t> out(static_cast<py::ssize_t>(count));
+  const std::span<char> memory = bytes_of(out);
+  run(machine, progress, [&] {
+    ArrayStream stream(memory);
+    export_edge_weights(Reader(store, machine.resources()), NpyTarget(stream));
+  });
+  return out;
+}
+
 /// Names of all nodes, None for a node without one; None where nodes have numbers alone.
 py::object names(Machine& machine, const py::object& progress, const Path& store) {
   std::ostringstream text;
@@ -585,6 +597,7 @@ PYBIND11_MODULE(_native, module) {
   module.def("plan_purge", &plan_purge);
   module.def("embeddings", &embeddings);
   module.def("edges", &edges);
+  module.def("edge_weights", &edge_weights);
   module.def("labels", &labels);
   module.def("names", &names);
   module.def("numbers", &numbers);

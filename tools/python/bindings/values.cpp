@@ -89,6 +89,8 @@ ImportOptions import_options(const py::dict& options) {
   out.edges = file_at(options, "edges");
   out.two_row_edges = taken_or(options, "two_row_edges", false);
   out.ignore_weights = taken_or(options, "ignore_weights", false);
+  out.max_weight = taken_or(options, "max_weight", std::uint32_t{1});
+  out.edge_weights = file_at(options, "edge_weights");
   if (options.contains("csr") && !options["csr"].is_none()) {
     const auto csr = options["csr"].cast<py::dict>();
     out.features = CsrInput{{input_file(csr["indptr"]), input_file(csr["indices"]), file_at(csr, "values")},
@@ -209,6 +211,7 @@ py::dict dict_of(const BuildReport& report) {
   out["edges"] = report.edges;
   out["features"] = report.features;
   out["classes"] = report.classes;
+  out["max_weight"] = report.max_weight > 1 ? py::object(py::int_(report.max_weight)) : py::object(py::none());
   out["edges_read"] = report.edges_read;
   out["self_loops"] = report.self_loops;
   out["duplicates"] = report.duplicates;
@@ -237,6 +240,7 @@ py::dict dict_of(const StoreInfo& info) {
   out["nodes"] = info.nodes;
   out["edges"] = info.edges;
   out["arcs"] = info.arcs;
+  out["max_weight"] = info.max_weight > 1 ? py::object(py::int_(info.max_weight)) : py::object(py::none());
   out["features"] = info.features;
   out["classes"] = info.classes;
   out["targets"] = info.targets;
@@ -476,6 +480,7 @@ py::dict dict_of(const BatchOutcome& outcome) {
   out["labels_set"] = batch.changes.labels_set;
   out["splits_moved"] = batch.changes.splits_moved;
   out["nodes_inserted"] = batch.changes.nodes_inserted;
+  out["weights_set"] = batch.changes.weights_set;
   out["expiries_set"] = batch.changes.expiries_set;
   out["last_request"] = batch.last_request;
   py::list statuses;

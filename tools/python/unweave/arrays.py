@@ -10,7 +10,7 @@ from . import _arrow
 from .columns import Columns, is_columnar
 from .errors import UsageError
 
-__all__ = ["array_of", "edges_of", "features_of", "ids_of", "labels_of", "names_of", "parts_of_graph"]
+__all__ = ["array_of", "edges_of", "features_of", "ids_of", "labels_of", "names_of", "parts_of_graph", "weights_of"]
 
 
 def is_path(value: Any) -> bool:
@@ -117,15 +117,15 @@ def pairs_of(edges: Any) -> np.ndarray:
     return array.T if array.shape[1] != 2 else array
 
 
-def edges_of(graph: Any) -> dict[str, Any]:
-    """Options of an import for the edges of ``graph``:
+def edges_of(graph: Any, weighted: bool = False) -> dict[str, Any]:
+    """Options of an import for the edges of ``graph``, and for their weights where ``weighted`` and it has them:
 
     - a path, as ``--edges`` of the command line takes it, or of a file of Parquet or Arrow;
     - :class:`unweave.Columns` of such files;
     - an array of integers of any type and order, of shape (2, m) or (m, 2); (2, 2) is (2, m), as PyG has it;
     - a pair (u, v) of arrays;
-    - a sparse matrix of SciPy, whose non-zeros are the edges;
-    - a table with two columns (pandas, or ``__arrow_c_stream__``), the first two of which are the ends;
+    - a sparse matrix of SciPy, whose non-zeros are the edges, and their weights;
+    - a table with two columns (pandas, or ``__arrow_c_stream__``), the first two of which are the ends, the third one the weights;
     - a graph of DGL, or anything that has ``edges()`` that gives (u, v).
     """
     name = "graph"
@@ -137,20 +137,23 @@ def edges_of(graph: Any) -> dict[str, Any]:
         if graph.shape[0] != graph.shape[1]:
             raise UsageError(f"graph: a matrix of shape {graph.shape}, where a square one is wanted")
         matrix = graph.tocoo()
-        return {"edges": _pair_input(name, [matrix.row], [matrix.col]), "two_row_edges": True, "nodes": int(graph.shape[0])}
+        options = {"edges": _pair_input(name, [matrix.row], [matrix.col]), "two_row_edges": True, "nodes": int(graph.shape[0])}
+        return options | (weights_of(matrix.data) if weighted else {})
     if hasattr(graph, "__arrow_c_stream__"):
         columns = _arrow.columns(graph, name)
         if len(columns) < 2:
             raise UsageError("graph: a table of fewer than two columns, the ends of the edges")
         ends = [columns[0][1], columns[1][1]]
         _check_ids(name, *ends[0], *ends[1])
-        return {"edges": _pair_input(name, *ends), "two_row_edges": True}
+        options = {"edges": _pair_input(name, *ends), "two_row_edges": True}
+        return options | (weights_of(_whole(columns[2][1])) if weighted and len(columns) > 2 else {})
     if hasattr(graph, "iloc") and hasattr(graph, "columns"):
         if len(graph.columns) < 2:
             raise UsageError("graph: a table of fewer than two columns, the ends of the edges")
         ends = [array_of(graph.iloc[:, i], name) for i in (0, 1)]
         _check_ids(name, *ends)
-        return {"edges": _pair_input(name, [ends[0]], [ends[1]]), "two_row_edges": True}
+        options = {"edges": _pair_input(name, [ends[0]], [ends[1]]), "two_row_edges": True}
+        return options | (weights_of(graph.iloc[:, 2]) if weighted and len(graph.columns) > 2 else {})
     if hasattr(graph, "edges") and callable(graph.edges):
         graph = graph.edges()
     if isinstance(graph, tuple) and len(graph) == 2:
@@ -162,6 +165,13 @@ def edges_of(graph: Any) -> dict[str, Any]:
     if array.ndim != 2 or 2 not in array.shape:
         raise UsageError(f"graph: an array of shape {array.shape}, where (2, m) or (m, 2) is wanted")
     return {"edges": _input(name, array), "two_row_edges": array.shape[0] == 2}
+
+
+def weights_of(weights: Any) -> dict[str, Any]:
+    """Options of an import for the weights of edges: a path, or an array of one whole number an edge."""
+    if is_path(weights):
+        return {"edge_weights": os.fspath(weights)}
+    return {"edge_weights": _input("edge_weights", array_of(weights, "edge_weights").reshape(-1))}
 
 
 def features_of(features: Any) -> dict[str, Any]:
@@ -229,18 +239,20 @@ def _first(container: Any, names: Iterable[str]) -> Any:
 
 
 def parts_of_graph(graph: Any) -> dict[str, Any]:
-    """Graph, features, labels and splits of an object that has them all: ``Data`` of PyG (edge_index, x, y, masks), or a graph of
-    DGL (``ndata`` with feat, label and masks). Anything else is the graph alone."""
+    """Graph, features, labels, splits and weights of an object that has them all: ``Data`` of PyG (edge_index, edge_weight, x, y, masks), or
+    a graph of DGL (``ndata`` with feat, label and masks, ``edata`` with weight). Anything else is the graph alone."""
     masks = {"train": "train_mask", "valid": "val_mask", "test": "test_mask"}
     if getattr(graph, "edge_index", None) is not None:
-        parts = {"graph": graph.edge_index, "features": getattr(graph, "x", None), "labels": getattr(graph, "y", None)}
+        parts = {"graph": graph.edge_index, "features": getattr(graph, "x", None), "labels": getattr(graph, "y", None),
+                 "edge_weights": getattr(graph, "edge_weight", None)}
         parts.update({split: getattr(graph, mask, None) for split, mask in masks.items()})
         nodes = getattr(graph, "num_nodes", None)
         parts["nodes"] = None if nodes is None else int(nodes)
         return parts
     if hasattr(graph, "ndata"):
         data = graph.ndata
-        parts = {"graph": graph, "features": _first(data, ("feat", "x", "features")), "labels": _first(data, ("label", "y", "labels"))}
+        parts = {"graph": graph, "features": _first(data, ("feat", "x", "features")), "labels": _first(data, ("label", "y", "labels")),
+                 "edge_weights": _first(getattr(graph, "edata", {}), ("weight", "w"))}
         parts.update({split: _first(data, (mask,)) for split, mask in masks.items()})
         nodes = graph.num_nodes() if callable(getattr(graph, "num_nodes", None)) else None
         parts["nodes"] = None if nodes is None else int(nodes)

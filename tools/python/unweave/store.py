@@ -106,6 +106,10 @@ class Store:
         _native.edges(*native, pathlib.Path(out))
         return np.load(out, mmap_mode="r")
 
+    def edge_weights(self) -> np.ndarray:
+        """Weights of all edges as int64 [m], in the order of :meth:`edges`; each 1 where edges have none."""
+        return _native.edge_weights(self._machine, self._watcher(), self.path)
+
     def labels(self) -> np.ndarray:
         """Classes of all nodes as int64 [N], -1 for none."""
         return _native.labels(self._machine, self._watcher(), self.path)
@@ -402,8 +406,8 @@ def _whole(part: Any) -> int:
 def _has_value(request: Any) -> bool:
     """Whether a request says more than which nodes it is about."""
     words = request.split() if isinstance(request, str) else list(request)
-    return bool(words) and (str(words[0]) in ("set-feature", "set-label", "move-split", "insert-node") or
-                            len(words) > 4 and isinstance(words[3], str) and words[3] == "expires")
+    return bool(words) and (str(words[0]) in ("set-feature", "set-label", "move-split", "insert-node", "set-weight") or
+                            len(words) > 4 and isinstance(words[3], str) and words[3] in ("expires", "weight"))
 
 
 def _requests(requests: Iterable[Request]) -> list[Request]:
@@ -417,7 +421,7 @@ def _requests(requests: Iterable[Request]) -> list[Request]:
 
 def _line_of(request: Any, named: bool) -> str:
     """The line of a request that came as a tuple. Numbers of NumPy are those of Python; where nodes have names, a node's number has a mark."""
-    nodes = 3 if str(request[0]).endswith("edge") else 2
+    nodes = 3 if str(request[0]).endswith("edge") or request[0] == "set-weight" else 2
     try:
         words = [str(_whole(part)) if 0 < i < nodes and not isinstance(part, str) else _word(part) for i, part in enumerate(request)]
     except (TypeError, ValueError, OverflowError):
@@ -452,7 +456,8 @@ class Stream:
         ("insert-edge", 4, 7). Where nodes have names, texts are names and integers numbers: ("node", "alice"). Requests that set
         something are lines or tuples as well: "set-feature 3 0.5 0 0.25" with all values, "set-feature 3 0:0.5 2:0.25",
         ("set-feature", 3, 0.5, 0, 0.25), ("set-label", 3, 1), ("set-label", 3, "none"), ("move-split", 3, "valid"),
-        ("insert-node", 3, 0.5, 0, 0.25), ("edge", 4, 7, "expires", "2027-01-31"), or a datetime, or "never". A line may end in
+        ("insert-node", 3, 0.5, 0, 0.25), ("insert-edge", 4, 7, "weight", 3), ("set-weight", 4, 7, 3), ("edge", 4, 7, "expires", "2027-01-31"),
+        or a datetime, or "never". A line may end in
         "id=NAME": a request with an id that was sent before is not applied again. ``statuses`` says of each whether it was applied, or why not."""
         requests = _requests(requests)
         named = self._native.named()
@@ -482,9 +487,14 @@ class Stream:
         tell, and it is a UsageError."""
         return self._send_pairs("edge", edges)
 
-    def insert_edges(self, edges: Any) -> Record:
-        """One batch that inserts edges."""
-        return self._send_pairs("insert-edge", edges)
+    def insert_edges(self, edges: Any, weights: Any = None) -> Record:
+        """One batch that inserts edges, given as :meth:`remove_edges` takes them, of weight 1 or of ``weights``, one number an edge."""
+        if weights is None:
+            return self._send_pairs("insert-edge", edges)
+        pairs, weights = arrays.pairs_of(edges), arrays.array_of(weights, "weights").reshape(-1)
+        if len(pairs) != len(weights):
+            raise UsageError(f"{len(pairs)} edges and {len(weights)} weights")
+        return self.send([("insert-edge", u, v, "weight", weight) for (u, v), weight in zip(pairs.tolist(), weights.tolist())])
 
     def remove_nodes(self, nodes: Any) -> Record:
         """One batch that removes nodes: their edges, features, labels and places in splits."""
@@ -524,8 +534,8 @@ class Stream:
 
 def import_store(path: Path, graph: Any = None, features: Any = None, labels: Any = None, *, train: Any = None, valid: Any = None,
                  test: Any = None, nodes: int | None = None, ids: Any = None, classes: int | None = None, order: str = "none", scale: float | str = "rows",
-                 feature_type: str = "f32", standardize: bool = False, ignore_weights: bool = False, memory: int | str | None = None,
-                 threads: int = 0, progress: Progress = None) -> Store:
+                 feature_type: str = "f32", standardize: bool = False, max_weight: int | None = None, edge_weights: Any = None, ignore_weights: bool = False,
+                 memory: int | str | None = None, threads: int = 0, progress: Progress = None) -> Store:
     """Builds a store in a new or empty folder and returns it; ``store.imported`` is the report.
 
     ``graph``: anything that :func:`unweave.arrays.edges_of` takes, or an object that has features, labels and masks too, ``Data`` of
@@ -534,8 +544,11 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
     first, as texts or integers: requests, and text files of edges and splits, then speak of names, arrays of numbers. ``train``,
     ``valid``, ``test``: ids or masks. Paths stand for any of them; those of Parquet and Arrow are read as :class:`unweave.Columns`,
     which can name columns. Rows of features above norm 1 are divided by it (``scale``), as certificates need it.
+
+    ``max_weight`` declares that edges have weights, whole numbers from 1 to it: ``edge_weights``, one number an edge, or those of a sparse
+    matrix, of the third column of a table, of PyG's ``edge_weight`` or DGL's ``edata``. Without it, weights of objects are not read.
     """
-    parts = {"features": features, "labels": labels, "train": train, "valid": valid, "test": test, "nodes": nodes}
+    parts = {"edge_weights": edge_weights, "features": features, "labels": labels, "train": train, "valid": valid, "test": test, "nodes": nodes}
     if graph is not None:
         own = arrays.parts_of_graph(graph) if not arrays.is_path(graph) else {"graph": graph}
         graph = own.pop("graph")
@@ -545,7 +558,11 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
     options: dict[str, Any] = {"classes": classes, "order": order, "feature_type": feature_type, "standardize": standardize,
                                "scale": None if standardize else scale, "ignore_weights": ignore_weights}
     if graph is not None:
-        options.update(arrays.edges_of(graph))
+        options.update(arrays.edges_of(graph, weighted=max_weight is not None))
+    if edge_weights is not None or (max_weight is not None and parts["edge_weights"] is not None):
+        options.update(arrays.weights_of(parts["edge_weights"]))
+    if max_weight is not None:
+        options["max_weight"] = int(max_weight)
     if ids is not None:
         options.update(arrays.names_of(ids))
     if parts["nodes"] is not None:

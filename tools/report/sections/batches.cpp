@@ -95,6 +95,7 @@ std::string asked_section(const RunLines& lines) {
                                     {"labels_set", "Labels set"},
                                     {"splits_moved", "Nodes moved between splits"},
                                     {"nodes_inserted", "Nodes inserted"},
+                                    {"weights_set", "Weights of edges set"},
                                     {"expiries_set", "Expiries of edges set"}})
     if (totals.applied) list.add(label, count_cell(sum_of(lines.batches, name)));
 

@@ -1,0 +1,172 @@
+// tests/algorithms/live/weights_test.cpp - edges with weights: what is refused, what stands for what, and what is found in damage.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "algorithms/live/digest.h"
+#include "algorithms/live/export.h"
+#include "algorithms/live/export_all.h"
+#include "algorithms/live/live_store.h"
+#include "algorithms/maintenance/purge.h"
+#include "algorithms/models/recorded_release.h"
+#include "algorithms/verification/verify.h"
+#include "engine/ingest/store_import.h"
+#include "storage/io/error.h"
+#include "support/changed_world.h"
+#include "support/folder_bytes.h"
+#include "support/input_files.h"
+#include "support/temp_dir.h"
+#include "support/tiny_store.h"
+#include "support/trained_store.h"
+
+namespace unweave {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ample_budget;
+using testing::changed_world;
+using testing::ChangedWorld;
+using testing::TempDir;
+
+ChangedWorld weighted_world(std::uint64_t seed, std::uint32_t most) {
+  ChangedWorld world = changed_world(40, 3, seed, false);
+  world.weigh_all(most, seed);
+  return world;
+}
+
+std::string statuses(const LiveStore& store, const std::vector<std::string>& lines) {
+  std::string text;
+  for (const RequestStatus status : store.resolve(testing::requests_of(lines)).statuses)
+    text += std::string(name_of(status)) + " ";
+  return text;
+}
+
+std::string verified(const fs::path& store, bool rebuild = false) {
+  return testing::text_of(verify_store(store, {std::nullopt, rebuild, 1}, ample_budget()));
+}
+
+}  // namespace
+
+TEST_SUITE("unit") {
+  TEST_CASE("requests for weights, and where there are none") {
+    ChangedWorld world = weighted_world(1, 9);
+    world.edges.insert({1, 2});
+    world.weigh({1, 2}, 4);
+    world.edges.erase({3, 4});
+    world.weights.erase({3, 4});
+    const TempDir dir;
+    world.import(dir / "s");
+    const LiveStore store(dir / "s", Access::read, ample_budget(), release_ledger());
+    CHECK(statuses(store, {"set-weight 2 1 4", "set-weight 1 2 5", "set-weight 1 2 5", "set-weight 1 2 10"}) ==
+          "same-weight applied repeated weight-outside ");
+    CHECK(statuses(store, {"set-weight 3 4 2", "insert-edge 3 4 weight 10", "insert-edge 4 3 weight 9",
+                           "insert-edge 3 4", "set-weight 3 4 9", "edge 3 4", "set-weight 3 4 1"}) ==
+          "absent-edge weight-outside applied repeated repeated applied repeated ");
+    CHECK(statuses(store, {"set-weight 1 1 2", "set-weight 1 99 2", "set-weight 1 2 18446744073709551615",
+                           "insert-edge 1 2 weight 3"}) == "self-loop id-outside weight-outside present-edge ");
+    ChangedWorld plain = changed_world(20, 3, 2, false);
+    plain.edges.insert({1, 2});
+    plain.edges.erase({3, 4});
+    plain.import(dir / "plain");
+    const LiveStore without(dir / "plain", Access::read, ample_budget(), release_ledger());
+    CHECK(statuses(without, {"set-weight 1 2 1", "set-weight 1 2 2", "insert-edge 3 4 weight 2",
+                             "insert-edge 3 4 weight 1"}) == "same-weight weight-outside weight-outside applied ");
+    for (const char* const bad :
+         {"set-weight 1 2", "set-weight 1 2 0", "set-weight 1 2 1.5", "set-weight 1 2 -1",
+          "set-weight 1 2 99999999999999999999", "insert-edge 1 2 weight", "insert-edge 1 2 weight 0",
+          "insert-edge 1 2 3", "edge 1 2 weight 3", "set-weight 1 2 3 4"})
+      CHECK_MESSAGE(!parse_request(bad), bad);
+    for (const char* const line : {"insert-edge 1 2 weight 3 id=T1", "set-weight 1 2 3 id=T2", "insert-edge 1 2"})
+      CHECK(text_of(parse_request(line).value()) == line);
+    CHECK(text_of(parse_request("insert-edge 1 2 weight 1").value()) == "insert-edge 1 2");
+  }
+
+  TEST_CASE("weights of 1 alone are no weights: digest and sums are those of the same edges") {
+    ChangedWorld world = changed_world(40, 3, 4, false);
+    const TempDir dir;
+    world.import(dir / "plain");
+    world.max_weight = 5;
+    world.import(dir / "ones");
+    CHECK(read_manifest(dir / "ones").version() == 8);
+    CHECK(read_manifest(dir / "ones").weight_sum == world.edges.size());
+    for (const char* const store : {"plain", "ones"}) testing::propagate_store(dir / store, testing::tiny_spec(2));
+    CHECK(testing::digest_now(dir / "plain") == testing::digest_now(dir / "ones"));
+    CHECK(verified(dir / "ones", true) == "");
+  }
+
+  TEST_CASE("what is exported is imported again, weights too") {
+    for (const char* const order : {"none", "degree"}) {
+      ChangedWorld world = weighted_world(5, 700);
+      world.order = order;
+      const TempDir dir;
+      world.import(dir / "s");
+      const ExportedStore exported =
+          export_all(LiveStore(dir / "s", Access::read, ample_budget(), release_ledger()), dir / "out");
+      CHECK(exported.edges == world.edges.size());
+      CHECK(exported.max_weight == 700);
+      ImportOptions options;
+      options.edges = InputFile{dir / "out" / "edges.npy", {}};
+      options.edge_weights = InputFile{dir / "out" / "weights.npy", {}};
+      options.max_weight = exported.max_weight;
+      options.features = InputFile{dir / "out" / "features.npy", {}};
+      options.labels = InputFile{dir / "out" / "labels.npy", {}};
+      options.classes = exported.classes;
+      options.train = InputFile{dir / "out" / "train.npy", {}};
+      options.valid = InputFile{dir / "out" / "valid.npy", {}};
+      options.test = InputFile{dir / "out" / "test.npy", {}};
+      options.order = order;
+      WorkMeter nobody;
+      static_cast<void>(import_store(dir / "again", options, ample_budget(), nobody));
+      testing::check_same_store(dir / "again", dir / "s");
+    }
+  }
+
+  TEST_CASE("an edge of two weights is an error that names it; one weight twice is none") {
+    const TempDir dir;
+    const auto import = [&](const std::string& edges, std::uint32_t most) {
+      ImportOptions options;
+      options.edges = InputFile{testing::write_file(dir / "edges.txt", edges), {}};
+      options.max_weight = most;
+      WorkMeter nobody;
+      return import_store(dir / "s", options, ample_budget(), nobody);
+    };
+    CHECK_THROWS_WITH_AS(static_cast<void>(import("0 1 2\n1 2 1\n1 0 3\n", 3)),
+                         doctest::Contains("has the weight 2 in one place and 3 in another"), InputError);
+    CHECK_FALSE(fs::exists(dir / "s"));
+    CHECK_THROWS_AS(static_cast<void>(import("0 1 2\n", kMostWeight + 1)), UsageError);
+    CHECK_THROWS_AS(static_cast<void>(import("0 1\n", 3)), InputError);
+    // Ids and weights share the 64 bits of an arc.
+    CHECK_THROWS_WITH_AS(static_cast<void>(import("0 16777215 65535\n", kMostWeight)),
+                         doctest::Contains("nodes below 16777215"), DataError);
+    const ImportReport report = import("0 1 2\n1 2 1\n1 0 2\n0 1 2\n2 2 3\n", 3);
+    CHECK(report.edges == 2);
+    CHECK(report.weight_sum == 3);
+    CHECK(report.duplicates == 2);
+    CHECK(report.self_loops == 1);
+    CHECK(verified(dir / "s") == "");
+  }
+
+  TEST_CASE("lists that contradict each other, and counts of edges that are wrong, are found") {
+    ChangedWorld world = weighted_world(6, 5);
+    const TempDir dir;
+    world.import(dir / "s");
+    Manifest manifest = read_manifest(dir / "s");
+    ++manifest.edges;
+    write_manifest(dir / "s", manifest);
+    CHECK(verified(dir / "s").find("edges") != std::string::npos);
+    manifest.edges -= 1;
+    ++manifest.weight_sum;
+    write_manifest(dir / "s", manifest);
+    CHECK_THROWS_AS(static_cast<void>(LiveStore(dir / "s", Access::read, ample_budget(), release_ledger())),
+                    FormatError);
+    manifest.weight_sum -= 1;
+    manifest.max_weight = 4;  // another than the shards say
+    write_manifest(dir / "s", manifest);
+    CHECK_THROWS_AS(static_cast<void>(LiveStore(dir / "s", Access::read, ample_budget(), release_ledger())),
+                    FormatError);
+  }
+}
+
+}  // namespace unweave
