@@ -121,7 +121,7 @@ def test_readers_keep_their_entries_and_bad_folders_are_named(store, tmp_path):
     assert [change.entry for change in slow] == [1, 2, 3, 4, 5]
     with pytest.raises(unweave.UsageError, match="name"):
         unweave.Changes(feed, "../x")
-    with pytest.raises(unweave.DataError, match="store.stream\(changes=folder\)"):
+    with pytest.raises(unweave.DataError, match=r"store.stream\(changes=folder\)"):
         unweave.Changes(tmp_path, "x")
     with pytest.raises(unweave.UsageError, match="other files"):
         store.stream(changes=tmp_path)
